@@ -118,6 +118,8 @@ await bundle("host", hostEntries, [
   "@croct/json5-parser",
   "chokidar",
   "ipaddr.js",
+  "@peculiar/asn1-schema",
+  "@peculiar/asn1-x509",
 ]);
 const cliEntries = { index: "index.ts", main: "main.ts", "code-facts-process": "plugin-facts/code-facts-process.ts" };
 await bundle("host/cli", cliEntries, ["commander"]);

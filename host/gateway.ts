@@ -97,6 +97,7 @@ function assemble(context: HostContext): { gateway: RunningGateway; config: Conf
   const http = createHttpHandler({
     ...context,
     routes: kinds.table(routes),
+    readiness: () => gateway.readiness(),
     ingress: (request, response) => webhooks.handle(request, response),
   });
   const closeDead = (reason: string) => {
@@ -128,6 +129,7 @@ function assemble(context: HostContext): { gateway: RunningGateway; config: Conf
     restarts,
     webhooks,
     closeDead,
+    lookAtCertificate: () => gateway.lookAtCertificate(),
     port: () => gateway.port || settings.port,
   });
   const config = createConfigStore({

@@ -82,7 +82,7 @@ function eventLoopOf({ kernel, log }: HostServiceParts): EventLoopOwners {
   };
 }
 
-function infoOf({ gateway, settings, startedAt, log }: HostServiceParts): GatewayInfo {
+function infoOf({ gateway, settings, kernel, startedAt, log }: HostServiceParts): GatewayInfo {
   const { stateDir, configPath } = gateway.paths;
   return {
     version: VERSION,
@@ -102,8 +102,12 @@ function infoOf({ gateway, settings, startedAt, log }: HostServiceParts): Gatewa
     get fileRefusal() {
       return settings.fileRefusal;
     },
+    get tlsFingerprint() {
+      return gateway.tlsFingerprint;
+    },
     logFile: () => log.file,
     plugins: () => gateway.plugins(),
+    missingPlugins: () => kernel.missing(),
     connections: () => gateway.connections(),
   };
 }

@@ -59,8 +59,10 @@ export interface StopOptions {
 }
 
 export interface Gateway {
-  /** `ws://127.0.0.1:<port>` */
+  /** `ws://127.0.0.1:<port>`, or `wss:` where the port speaks TLS. */
   readonly url: string;
+  /** SHA-256 of the certificate, as `AB:CD:...`, where the port speaks TLS. */
+  readonly tlsFingerprint: string | undefined;
   readonly port: number;
   /** It listens beyond this machine. */
   readonly isOpen: boolean;

@@ -14,12 +14,13 @@ import type { ConfigTransition } from "./config/store.ts";
 import type { HookBus } from "./hooks/hook-bus.ts";
 import type { Kernel } from "./kernel/kernel.ts";
 import type { RootLogger } from "./logs/log.ts";
+import { tlsRefusal } from "./net/tls/certificate.ts";
 import type { Planner } from "./plugin-plan.ts";
 import type { Settings } from "./settings.ts";
 import type { HostWebhooks } from "./webhooks/webhooks.ts";
 
 export interface ReconfigureOptions {
-  readonly settings: Pick<Settings, "auth" | "keepAsLastGood" | "log" | "secrets" | "use">;
+  readonly settings: Pick<Settings, "auth" | "keepAsLastGood" | "log" | "paths" | "secrets" | "use">;
   readonly planner: Pick<Planner, "plan">;
   readonly access: Access;
   readonly kernel: Kernel;
@@ -28,6 +29,8 @@ export interface ReconfigureOptions {
   readonly restarts: Restarts;
   /** The one that is listened on. */
   port(): number;
+  /** Follows `gateway.tls`. */
+  lookAtCertificate(): Promise<void>;
   readonly webhooks: Pick<HostWebhooks, "issues" | "pluginIssues" | "use">;
   /** Ends what relies on credentials that no longer count. */
   closeDead(reason: string): void;
@@ -70,6 +73,7 @@ export function createReconfigure(options: ReconfigureOptions): Reconfigure {
       const gone = access.configure(settings.auth(config.gateway), config.gateway, port());
       if (gone) closeDead("unauthorized: the gateway's credential was changed; connect with the new one");
     }
+    if (touches(changed, "gateway.tls")) await options.lookAtCertificate();
     if (touches(changed, "hooks") || touches(changed, "gateway")) options.webhooks.use(config);
     log.use(settings.log(config.logging));
     const aligned = touches(changed, "plugins") ? await kernel.reconcile(planner.plan(next)) : [];
@@ -96,6 +100,8 @@ export function createReconfigure(options: ReconfigureOptions): Reconfigure {
         if (error instanceof StartupRefusal) return { allow: false, reason: error.message };
         throw error;
       }
+      const tls = touches(changed, "gateway.tls") && tlsRefusal(gateway.tls ?? {}, settings.paths, Date.now());
+      if (tls) return { allow: false, reason: tls };
       const [issue] = webhookIssues(hostConfig(next).config, changed);
       if (issue) return { allow: false, reason: `${issue.path} ${issue.message}` };
       if (!validateHook.isUsed()) return undefined;

@@ -22,7 +22,10 @@ import { isConfigured, unownedKeys, writtenIssues } from "./config/sections.ts";
 import type { ConfigStore } from "./config/store.ts";
 import type { HostContext } from "./context.ts";
 import type { HttpHandler } from "./net/http/handler.ts";
+import type { Readiness } from "./net/http/probes.ts";
+import { securityHeaders } from "./net/http/security-headers.ts";
 import { listen, type Listener } from "./net/listen.ts";
+import { PortCertificate } from "./net/tls/port-certificate.ts";
 import type { Admission } from "./net/ws/admission.ts";
 import type { Broadcaster } from "./net/ws/broadcast.ts";
 import type { Connections } from "./net/ws/connections.ts";
@@ -60,6 +63,7 @@ export class RunningGateway implements Gateway {
   readonly #insideCalls = new AbortController();
   readonly #stops: (() => void | Promise<void>)[] = [];
   #listener: Listener | undefined;
+  #certificate: PortCertificate | undefined;
   #stopped: Promise<void> | undefined;
 
   constructor(parts: GatewayParts) {
@@ -123,15 +127,33 @@ export class RunningGateway implements Gateway {
 
   async #listen(addresses: readonly string[]): Promise<void> {
     const { context, http, connections } = this.#parts;
-    const { settings, access } = context;
+    const { settings, access, clock, log } = context;
+    const tls = () => settings.config.gateway.tls ?? {};
+    if (tls().enabled === true) {
+      this.#certificate = await PortCertificate.open({ settings: tls, places: settings.paths, addresses, clock, log });
+    }
     this.#listener = await listen({
+      ...(this.#certificate ? { tls: this.#certificate.current.options } : {}),
       addresses,
       port: settings.port,
+      headers: () => securityHeaders(settings.config.gateway.http?.securityHeaders?.strictTransportSecurity),
       onRequest: (request, response) => http.handle(request, response),
       onSocket: (ws, socket, request) => connections.open(ws, socket, request),
     });
+    if (this.#certificate) this.#stops.push(this.#certificate.follow(() => this.#useCertificate()));
     access.configure(settings.auth(), settings.config.gateway, this.port); // the real port
     writeLocalKey(this.paths.credentialsDir, access.localKey);
+  }
+
+  #useCertificate(): void {
+    if (this.#certificate) this.#listener?.useCertificate(this.#certificate.current.options);
+    this.#parts.report.tlsFingerprint = this.tlsFingerprint;
+    this.#parts.report.write();
+  }
+
+  /** Other files of the certificate are named. */
+  async lookAtCertificate(): Promise<void> {
+    await this.#certificate?.look(() => this.#useCertificate());
   }
 
   #report(): void {
@@ -144,6 +166,7 @@ export class RunningGateway implements Gateway {
       log.info({ keys: withoutEffect.map(({ path }) => path) }, "keys without effect; why: svc config validate");
     if (fileRefusal !== undefined) log.warn({ refusal: fileRefusal }, LAST_GOOD);
     report.url = this.url;
+    report.tlsFingerprint = this.tlsFingerprint;
     report.warnings.push(
       ...(fileRefusal === undefined ? [] : [`${LAST_GOOD}: ${fileRefusal}`]),
       ...webhooks.warnings(),
@@ -176,10 +199,16 @@ export class RunningGateway implements Gateway {
   }
   get url(): string {
     const [address = "127.0.0.1"] = this.#listener?.addresses ?? [];
-    return `ws://${address === "0.0.0.0" ? "127.0.0.1" : address}:${this.port}`;
+    return `${this.#certificate ? "wss" : "ws"}://${address === "0.0.0.0" ? "127.0.0.1" : address}:${this.port}`;
+  }
+  get tlsFingerprint(): string | undefined {
+    return this.#certificate?.current.fingerprint;
   }
   plugins(): readonly PluginReport[] {
     return this.#parts.context.kernel.reports();
+  }
+  readiness(): Readiness {
+    return { isStopping: this.#stopped !== undefined, missing: this.#parts.context.kernel.missing() };
   }
   connections(): readonly ConnectionInfo[] {
     return this.#parts.connections.list();

@@ -5,12 +5,13 @@ import type { AuthOverrides } from "./auth/settings.ts";
 import type { ConfigFile, Issue } from "./config/file.ts";
 import type { Environment, Paths } from "./config/paths.ts";
 import { hostConfig } from "./config/sections.ts";
+import { tlsRefusal } from "./net/tls/certificate.ts";
 import { webhookSettings } from "./webhooks/settings.ts";
 
 /** What a start would have beside the file. */
 export interface StartCheck {
   readonly env: Environment;
-  readonly paths: Pick<Paths, "credentialsDir" | "configDir">;
+  readonly paths: Pick<Paths, "credentialsDir" | "configDir" | "stateDir" | "home">;
   readonly auth?: AuthOverrides | undefined;
 }
 
@@ -20,6 +21,8 @@ export function startIssue(file: ConfigFile, { env, paths, auth }: StartCheck): 
   if (issues.length > 0) return undefined; // these are named key by key
   const message = startRefusal(config.gateway, env, auth);
   if (message !== undefined) return { path: "gateway", message };
+  const tls = tlsRefusal(config.gateway.tls ?? {}, paths, Date.now());
+  if (tls !== undefined) return { path: "gateway.tls", message: tls };
   const { credentialsDir, configDir } = paths;
   const { token } = resolveAuth(config.gateway, env, () => readKeptToken(credentialsDir) ?? "", auth);
   return webhookSettings(config.hooks, { gatewayToken: token, configDir }).issues[0];

@@ -8,6 +8,8 @@ import { VERSION } from "./version.ts";
 export class StartupReport {
   /** Set once the gateway listens. */
   url = "";
+  /** Of the certificate of a port that speaks TLS: what commands of this machine trust. */
+  tlsFingerprint: string | undefined;
   /** Things an operator should know about the start. */
   readonly warnings: string[] = [];
   readonly #context: HostContext;
@@ -18,11 +20,11 @@ export class StartupReport {
 
   /** As things are now; the secrets of the configuration are hidden. Never throws: a gateway without its report still works. */
   write(): void {
-    const { url, warnings } = this;
+    const { url, tlsFingerprint, warnings } = this;
     const { settings, startedAt, kernel, log } = this.#context;
     const owners = kernel.sections();
     const config = redact(effectiveConfig(settings.file, owners), hintsOf(owners));
-    const report = { version: VERSION, startedAt, url, plugins: kernel.inventory(), warnings, config };
+    const report = { version: VERSION, startedAt, url, tlsFingerprint, plugins: kernel.inventory(), warnings, config };
     try {
       writeFileSync(settings.paths.startupReport, `${JSON.stringify(report, null, 2)}\n`, { mode: 0o600 });
     } catch (error) {

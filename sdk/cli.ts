@@ -9,6 +9,8 @@ export { cut, table, time, visible } from "./terminal-text.ts";
 export interface CommandTarget {
   /** As it was written. */
   readonly url: string;
+  /** SHA-256 of the certificate that is trusted. Absent: those this machine trusts. */
+  readonly tlsFingerprint?: string;
   /** Named by the options or the environment; what lies on this machine only for the gateway that runs here. */
   readonly token?: string;
   readonly password?: string;

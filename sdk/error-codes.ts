@@ -126,6 +126,15 @@ export const DETAIL_CODES = {
     "svc gateway run, or connect to another URL",
   ),
 
+  TLS_UNTRUSTED: from("INVALID_REQUEST", "sdk")(
+    "The client does not trust the gateway's certificate; made within the client's process.",
+    "--tls-fingerprint <sha256>, which svc gateway status on the gateway's machine shows",
+  ),
+  TLS_FINGERPRINT_MISMATCH: from("INVALID_REQUEST", "sdk")(
+    "The gateway's certificate is not the one the client was told to trust; made within the client's process.",
+    "svc gateway status on the gateway's machine shows the fingerprint; where it differs, this is another gateway",
+  ),
+
   // Any method call. Spec: protocol/authorization.md §1.
   UNKNOWN_METHOD: host(
     "No plugin in use serves the method; `details.plugin` names one that is not in use and would.",

@@ -210,9 +210,21 @@ it("the host names no plugin, namespace or channel", () => {
   // So are the nodes of a graph, and the secrets it hides; and every socket can send.
   // A process has memory, pages come from the web, npm has workspaces, files have a device number, and what is on offer are tools.
   // A plugin is asleep until something wakes it.
-  // What is kept is in storage.
+  // What is kept is in storage. Supervisors ask for its health over HTTP.
   // It logs, updates what is installed, and tells people the usage of a command.
-  const ordinary = ["dev", "logs", "memory", "storage", "tools", "update", "usage", "wake", "web", "workspace"];
+  const ordinary = [
+    "dev",
+    "health",
+    "logs",
+    "memory",
+    "storage",
+    "tools",
+    "update",
+    "usage",
+    "wake",
+    "web",
+    "workspace",
+  ];
   const own = new Set(["config", "nodes", "plugins", "secrets", "send", "status", "webhooks", ...ordinary]);
   const channels = [
     "telegram",

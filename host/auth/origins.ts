@@ -8,12 +8,12 @@ import type { AuthMode } from "./settings.ts";
  * Choice: in memory only; a start never writes the configuration. Blank entries do not count.
  */
 export function effectiveOrigins(section: GatewaySection, port: number): readonly string[] {
-  const { bind = "loopback", customBindHost, controlUi = {} } = section;
+  const { bind = "loopback", customBindHost, controlUi = {}, tls = {} } = section;
   const listed = (controlUi.allowedOrigins ?? []).map((origin) => origin.trim()).filter(Boolean);
   if (listed.length > 0 || controlUi.dangerouslyAllowHostHeaderOriginFallback === true) return listed;
   if (bind !== "lan" && bind !== "tailnet" && bind !== "custom") return [];
   const hosts = ["localhost", "127.0.0.1", ...(bind === "custom" && customBindHost ? [customBindHost] : [])];
-  return [...new Set(hosts)].map((host) => `http://${host}:${port}`);
+  return [...new Set(hosts)].map((host) => `${tls.enabled === true ? "https" : "http"}://${host}:${port}`);
 }
 
 /** All that decides about origins. Modes that let clients in without a secret of their own check them behind proxies, too. */

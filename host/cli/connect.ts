@@ -1,7 +1,7 @@
 /** Connects a command to its gateway: by a secret, else by access to the state directory, else as the device this machine is. */
 import { namesNextStep } from "@svc/sdk/cli";
 import { type ClientOptions, connect, gatewayAddress, type GatewayClient } from "@svc/sdk/client";
-import { detailsCode, GatewayError, isGatewayError } from "@svc/sdk/errors";
+import { detailsCode, GatewayError, isGatewayError, withNextStep } from "@svc/sdk/errors";
 import type { Scope } from "@svc/sdk";
 import { resolvePaths } from "@svc/host/state";
 import { Unreachable, WrongUsage } from "./output.ts";
@@ -17,7 +17,7 @@ export async function connectTo(target: Target, options: Partial<ClientOptions> 
   } catch (error) {
     if (!isGatewayError(error)) throw error;
     if (detailsCode(error) !== "UNREACHABLE") throw withNextLine(error);
-    const other = lastStarted(resolvePaths().startupReport);
+    const { url: other } = lastStarted(resolvePaths().startupReport);
     const known = other !== undefined && other !== target.url ? ` (the last one started here: --url ${other})` : "";
     const next = `start it with: svc gateway run, or name another one with --url${known}`;
     const { code, message, details } = error;
@@ -46,11 +46,12 @@ interface Way extends Pick<ClientOptions, "token" | "password" | "device" | "dev
 
 /** The first refusal counts where the other ways are refused as well: it is about what somebody configured. */
 async function tryInTurn(target: Target, options: Partial<ClientOptions>): Promise<GatewayClient> {
-  const { url } = target;
+  const { url, tlsFingerprint } = target;
+  const at = { url, ...(tlsFingerprint === undefined ? {} : { tlsFingerprint }) };
   let first: unknown;
   for await (const { forget, ...way } of waysIn(target, options.scopes)) {
     try {
-      return await connect({ url, ...options, ...way, client: { version: VERSION, ...options.client } });
+      return await connect({ ...at, ...options, ...way, client: { version: VERSION, ...options.client } });
     } catch (error) {
       first ??= error;
       if (!isGatewayError(error) || !isAboutCredentials(error)) throw error;
@@ -96,10 +97,10 @@ function isAboutCredentials(error: GatewayError): boolean {
   return code === "CONNECT_DENIED" || code?.startsWith("AUTH_") === true;
 }
 
-/** What the gateway says to do next, as a line of its own. */
+/** What the gateway, or else the catalogue, says to do next, as a line of its own. */
 function withNextLine(error: GatewayError): GatewayError {
   const { code, message, details, retryAfterMs } = error;
-  const { nextStep } = (details ?? {}) as { nextStep?: unknown };
+  const { nextStep } = Object(withNextStep(details)) as { nextStep?: unknown };
   if (typeof nextStep !== "string" || namesNextStep(message)) return error;
   return new GatewayError(code, `${message}\nNext: ${nextStep}`, {
     details,

@@ -109,8 +109,13 @@ export function verbContext(
     },
     stateDir: resolvePaths().stateDir,
     async target() {
-      const { url, token, password } = await meant();
-      return { url, ...(token ? { token } : {}), ...(password ? { password } : {}) };
+      const { url, token, password, tlsFingerprint } = await meant();
+      return {
+        url,
+        ...(tlsFingerprint ? { tlsFingerprint } : {}),
+        ...(token ? { token } : {}),
+        ...(password ? { password } : {}),
+      };
     },
     print: (value) => output.print(value),
     note: (line) => output.note(line),

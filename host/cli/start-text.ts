@@ -11,12 +11,13 @@ import { CLI_DIRECTORY } from "./package-json.ts";
 import { installedCommands } from "./plugin-verbs.ts";
 
 export async function announce(gateway: Gateway, output: Output): Promise<void> {
-  const { url, paths, auth } = gateway;
+  const { url, paths, auth, tlsFingerprint } = gateway;
   const plugins = gateway.plugins();
   if (output.json) {
     return output.print({
       ready: true,
       url,
+      ...(tlsFingerprint === undefined ? {} : { tlsFingerprint }),
       version: VERSION,
       stateDir: paths.stateDir,
       authMode: auth.mode,
@@ -28,6 +29,7 @@ export async function announce(gateway: Gateway, output: Output): Promise<void> 
     `svc gateway ${VERSION}`,
     `  WebSocket  ${url}`,
     `  HTTP       ${url.replace(/^ws/, "http")}`,
+    ...(tlsFingerprint === undefined ? [] : [`  TLS        SHA-256 ${tlsFingerprint}`]),
     ...(gateway.isOpen ? [`  open to    other machines, on port ${gateway.port}`] : []),
     `  auth       ${authLine(gateway)}`,
     `  state      ${paths.stateDir}`,

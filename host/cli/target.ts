@@ -9,10 +9,13 @@ export interface TargetFlags {
   readonly url?: string;
   readonly token?: string;
   readonly password?: string;
+  readonly tlsFingerprint?: string;
 }
 
 export interface Target {
   readonly url: string;
+  /** SHA-256 of the certificate that is trusted. Absent: those this machine trusts. */
+  readonly tlsFingerprint?: string;
   readonly token?: string;
   readonly password?: string;
   /** Whoever typed the command named the credential: it is used and no other. */
@@ -25,13 +28,16 @@ export interface Target {
 
 export const DEFAULT_PORT = "18789";
 
-/** Address of the gateway that was last started from this state directory. */
-export function lastStarted(startupReport: string): string | undefined {
+/** What the gateway that was last started from this state directory left of itself. */
+export function lastStarted(startupReport: string): { readonly url?: string; readonly tlsFingerprint?: string } {
   try {
-    const { url } = JSON.parse(readFileSync(startupReport, "utf8")) as { url?: unknown };
-    return typeof url === "string" ? url : undefined;
+    const { url, tlsFingerprint } = JSON.parse(readFileSync(startupReport, "utf8")) as Record<string, unknown>;
+    return {
+      ...(typeof url === "string" ? { url } : {}),
+      ...(typeof tlsFingerprint === "string" ? { tlsFingerprint } : {}),
+    };
   } catch {
-    return undefined; // never started
+    return {}; // never started
   }
 }
 
@@ -44,11 +50,12 @@ function present(value: unknown): string | undefined {
 export async function resolveTarget(flags: TargetFlags, env: Environment): Promise<Target> {
   const paths = resolvePaths(env);
   const { resolved } = await readConfigFile(paths.configPath, env);
-  const { port, auth, bind, customBindHost } = (resolved["gateway"] ?? {}) as GatewaySection; // a wrong shape shows in use
+  const { port, auth, bind, customBindHost, tls } = (resolved["gateway"] ?? {}) as GatewaySection; // a wrong shape shows in use
   const wanted = present(env["SVC_GATEWAY_PORT"]) ?? port;
   const host = bind === "custom" && customBindHost ? customBindHost : "127.0.0.1";
-  const last = lastStarted(paths.startupReport);
-  const usual = (wanted ? undefined : last) ?? `ws://${host}:${wanted || DEFAULT_PORT}`;
+  const { url: last, tlsFingerprint: kept } = lastStarted(paths.startupReport);
+  const usual =
+    (wanted ? undefined : last) ?? `${tls?.enabled === true ? "wss" : "ws"}://${host}:${wanted || DEFAULT_PORT}`;
   const url = flags.url ?? usual;
   const own = [usual, last].some((here) => here !== undefined && isSame(url, here)); // what lies here is for that one
   const named = {
@@ -57,11 +64,16 @@ export async function resolveTarget(flags: TargetFlags, env: Environment): Promi
   };
   const token = named.token ?? (own ? (present(auth?.token) ?? readKeptToken(paths.credentialsDir)) : undefined);
   const password = named.password ?? (own ? present(auth?.password) : undefined);
+  const tlsFingerprint =
+    flags.tlsFingerprint ??
+    present(env["SVC_GATEWAY_TLS_FINGERPRINT"]) ??
+    (own && gatewayAddress(url)?.protocol === "wss:" ? kept : undefined);
   const localKey = own ? readLocalKey(paths.credentialsDir) : undefined;
   return {
     url,
     isExplicit: Boolean(named.token ?? named.password),
     identityDir: join(paths.stateDir, "identity"),
+    ...(tlsFingerprint ? { tlsFingerprint } : {}),
     ...(token ? { token } : {}),
     ...(password ? { password } : {}),
     ...(localKey ? { localKey } : {}),

@@ -13,9 +13,10 @@ export interface Wiring {
 export const JSON_OPTION = ["--json", "print one JSON value"] as const;
 
 const TARGET_OPTIONS: readonly (readonly [flags: string, description: string])[] = [
-  ["--url <url>", "gateway to talk to (default: ws://127.0.0.1 and its port)"],
+  ["--url <url>", "gateway to talk to (default: the one of this machine)"],
   ["--token <token>", "gateway token (default: SVC_GATEWAY_TOKEN, configuration, kept token)"],
   ["--password <password>", "gateway password (default: SVC_GATEWAY_PASSWORD, configuration)"],
+  ["--tls-fingerprint <sha256>", "certificate to trust (default: SVC_GATEWAY_TLS_FINGERPRINT, the one made here)"],
 ];
 
 /** Adds the options that say which gateway is meant. */

@@ -2,7 +2,7 @@
  * The configuration sections the host itself owns. Spec: http/auth.md §1, http/config-keys.md; strict: unknown keys are named.
  * Each leaf says how a change of it takes effect: `reload: "hot"` at once, `reload: "restart"` with a restart.
  * No defaults here: an absent key stays absent, and the code that reads it knows what that means.
- * Choice: `gateway.tls` is not offered and refused. Keys without effect are in `foreign-keys.ts`.
+ * Keys without effect are in `foreign-keys.ts`.
  */
 import { NonEmpty, type Static, Strict, type TSchema, Type } from "@svc/sdk";
 import { HooksSection } from "./hooks-schema.ts";
@@ -77,8 +77,36 @@ const Reload = Strict({
   debounceMs: Count(0, 60_000, hot("Milliseconds the file must rest before it is read. Default 300.")),
 });
 
+const FilePath = (description: string) => Type.Optional(Type.String(hot(description, { minLength: 1 })));
+
+const Tls = Strict({
+  enabled: Flag(restart("The port speaks TLS: https and wss, and nothing in clear. Default false.")),
+  autoGenerate: Flag(
+    hot("Without certPath and keyPath a certificate is made and kept below the state directory. Default true."),
+  ),
+  certPath: FilePath(
+    "PEM file of the certificate, with those between it and its root; relative to the configuration file. It is read again when it changes.",
+  ),
+  keyPath: FilePath("PEM file of its private key, without a passphrase. It is read again when it changes."),
+  caPath: FilePath(
+    "PEM file of certificates between it and its root, where certPath has only the first. Default: none.",
+  ),
+});
+
+const SecurityHeaders = Strict({
+  strictTransportSecurity: Type.Optional(
+    Type.Union(
+      [Type.String({ pattern: "^[\\t\\x20-\\x7e]*$", maxLength: 1_000 }), Type.Literal(false)],
+      hot(
+        "Value of the header Strict-Transport-Security of every HTTP response, e.g. max-age=31536000. False or blank: no such header, the default.",
+      ),
+    ),
+  ),
+});
+
 /** What is served over HTTP beside the WebSocket: each endpoint is its plugin's. */
 const Http = Strict({
+  securityHeaders: Type.Optional(SecurityHeaders),
   endpoints: Type.Optional(Strict({}, { description: "By name; each belongs to the plugin that serves it." })),
 });
 
@@ -115,6 +143,7 @@ export const GatewaySection = Strict({
   ),
   reload: Type.Optional(Reload),
   http: Type.Optional(Http),
+  tls: Type.Optional(Tls),
 });
 export type GatewaySection = Static<typeof GatewaySection>;
 
@@ -208,9 +237,7 @@ export const HOST_SECTIONS = {
  * that nobody has, and what to do instead.
  */
 export const OPEN_SECTIONS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  gateway: {
-    tls: "TLS ends in a proxy in front of the gateway (gateway.trustedProxies), then: svc config unset gateway.tls",
-  },
+  gateway: {},
   "gateway.http.endpoints": {},
   hooks: {},
 };

@@ -5,6 +5,7 @@
  * All `setup`s run level by level without anybody seeing a thing, then everything is committed in one
  * synchronous step, then resources are acquired in the same order. One plugin's failure costs it and what needs it.
  */
+import { basename } from "node:path";
 import type { TSchema } from "@svc/sdk";
 import type { EventLoopBlock } from "@svc/sdk/gateway";
 import type { PluginInspection, PluginMeasures, PluginReport, ReloadReport } from "@svc/sdk/plugins";
@@ -63,6 +64,17 @@ export class Kernel {
 
   reports(): PluginReport[] {
     return this.#set.byId().map((instance) => this.#reportOf(instance));
+  }
+
+  /**
+   * Names of the plugins that are to run and do not, for anybody. Choice: one that is being replaced runs, since calls to it wait;
+   * one without a manifest has the last part of what named it.
+   */
+  missing(): string[] {
+    return this.#set
+      .byId()
+      .filter(({ state }) => state !== "active" && state !== "disabled" && state !== "reloading")
+      .map(({ id, manifest, plugin }) => plugin?.id ?? manifest?.id ?? basename(id.split(" ", 1)[0] ?? ""));
   }
 
   #reportOf(instance: PluginInstance): PluginReport {

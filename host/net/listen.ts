@@ -1,16 +1,23 @@
 /** One port for HTTP and WebSocket, on one or several addresses. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { Server as TlsServer } from "node:https";
+import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
+import type { SecureContextOptions, TLSSocket } from "node:tls";
 import { MAX_PAYLOAD_BYTES } from "@svc/sdk/protocol";
 import { type WebSocket, WebSocketServer } from "ws";
 import { StartupRefusal } from "../auth/mode.ts";
+import { responsesWith } from "./http/security-headers.ts";
 
 export interface ListenOptions {
   /** The first must be free; further ones are taken when the machine has them. */
   readonly addresses: readonly string[];
   /** 0 picks a free one. */
   readonly port: number;
+  /** Of every HTTP response. Called for each. */
+  headers(): Readonly<Record<string, string>>;
+  /** The port speaks TLS with this certificate. Default: it speaks in clear. */
+  readonly tls?: SecureContextOptions;
   onRequest(request: IncomingMessage, response: ServerResponse): void;
   onSocket(ws: WebSocket, socket: Duplex, request: IncomingMessage): void;
 }
@@ -19,6 +26,8 @@ export interface Listener {
   readonly port: number;
   /** Addresses that are really listened on. */
   readonly addresses: readonly string[];
+  /** New sockets get this certificate; open ones go on. Only for a port that speaks TLS. */
+  useCertificate(tls: SecureContextOptions): void;
   /** No new sockets; open ones go on. */
   refuse(): void;
   /** Cuts what is left. Resolves when every socket is gone. */
@@ -26,18 +35,28 @@ export interface Listener {
 }
 
 /** @throws StartupRefusal the port is taken, or the address is not of this machine */
-export async function listen({ addresses, port, onRequest, onSocket }: ListenOptions): Promise<Listener> {
+export async function listen({ addresses, port, headers, tls, onRequest, onSocket }: ListenOptions): Promise<Listener> {
   const sockets = new WebSocketServer({
     noServer: true,
     maxPayload: MAX_PAYLOAD_BYTES.afterConnect,
     perMessageDeflate: false,
     clientTracking: false,
   });
-  const servers: Server[] = [];
+  const Response = responsesWith(headers);
+  sockets.on("headers", (lines: string[]) => {
+    for (const [name, value] of Object.entries(headers())) lines.push(`${name}: ${value}`);
+  });
+  sockets.on("wsClientError", (error: Error, socket: Duplex, request: IncomingMessage) =>
+    refuseUpgrade(new Response(request), socket as Socket, error.message),
+  );
+  const https = tls && (await import("node:https"));
+  const servers: (Server | TlsServer)[] = [];
   const bound: string[] = [];
   let taken = port;
   for (const address of addresses) {
-    const server = createServer(onRequest);
+    const options = { ServerResponse: Response };
+    const server = https?.createServer({ ...options, ...tls }, onRequest) ?? createServer(options, onRequest);
+    if (https) server.on("tlsClientError", refuseClearText);
     server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
       socket.on("error", cutOff);
       socket.cork(); // the answer to the upgrade and the challenge leave in one packet
@@ -59,6 +78,9 @@ export async function listen({ addresses, port, onRequest, onSocket }: ListenOpt
   return {
     port: taken,
     addresses: bound,
+    useCertificate(next) {
+      for (const server of servers) (server as TlsServer).setSecureContext(next);
+    },
     refuse,
     async close() {
       refuse();
@@ -67,6 +89,34 @@ export async function listen({ addresses, port, onRequest, onSocket }: ListenOpt
       await closed;
     },
   };
+}
+
+/** An upgrade that is not one to a WebSocket. @param why of the library, in its words */
+function refuseUpgrade(response: ServerResponse, socket: Socket, why: string): void {
+  response.assignSocket(socket);
+  response.once("finish", () => socket.destroySoon());
+  const isMethod = why === "Invalid HTTP method";
+  response.writeHead(isMethod ? 405 : 400, {
+    "Content-Type": "text/plain; charset=utf-8",
+    "Content-Length": Buffer.byteLength(why),
+    "Sec-WebSocket-Version": "13, 8",
+    ...(isMethod ? { Allow: "GET" } : {}),
+    Connection: "close",
+  });
+  response.end(why);
+}
+
+const CLEAR_TEXT = "This port speaks TLS. Use https:// or wss:// instead of http:// or ws://.\n";
+
+/** HTTP in clear on a port that speaks TLS. Below the TLS socket lies the one it came by, which Node names only like this. */
+function refuseClearText(error: NodeJS.ErrnoException, socket: TLSSocket & { readonly _parent?: Socket }): void {
+  if (error.code !== "ERR_SSL_HTTP_REQUEST") return;
+  const lines = [
+    "Content-Type: text/plain; charset=utf-8",
+    `Content-Length: ${CLEAR_TEXT.length}`,
+    "Connection: close",
+  ];
+  socket._parent?.end(["HTTP/1.1 400 Bad Request", ...lines, "", CLEAR_TEXT].join("\r\n"));
 }
 
 /** At module level: a closure of the upgrade handler would keep the request of every connection alive. */

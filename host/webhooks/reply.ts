@@ -32,12 +32,6 @@ export function refusalAnswer({ code, message, retryAfterMs }: GatewayError): Ht
   return { status: ERRORS[code].http, headers, body: { ok: false, error: WORDS[code] ?? message } };
 }
 
-const FIXED = {
-  "X-Content-Type-Options": "nosniff",
-  "Referrer-Policy": "no-referrer",
-  "Cache-Control": "no-store",
-} as const;
-
 /** What is left of a body is not read: the connection ends with the answer then. */
 export function send(
   request: IncomingMessage,
@@ -49,7 +43,7 @@ export function send(
   const payload = isPlain ? (body ?? "") : JSON.stringify(body);
   const type = typeof body === "string" ? "text/plain; charset=utf-8" : "application/json; charset=utf-8";
   response.writeHead(status, {
-    ...FIXED,
+    "Cache-Control": "no-store",
     ...headers,
     ...(body === undefined || body instanceof Uint8Array ? {} : { "Content-Type": type }),
     ...(status === 204 ? {} : { "Content-Length": Buffer.byteLength(payload) }),

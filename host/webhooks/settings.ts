@@ -5,6 +5,7 @@ import type { TransformPlan } from "@svc/sdk/webhooks";
 import type { Issue } from "../config/file.ts";
 import type { HooksSection } from "../config/hooks-schema.ts";
 import { canonicalPath } from "../net/http/path.ts";
+import { PROBE_PATHS } from "../net/http/probes.ts";
 import { type CompiledMapping, compileMapping, type MappingSource } from "./mapping.ts";
 import { type PolicySettings, policyIssues, policySettings } from "./policy.ts";
 
@@ -98,7 +99,7 @@ function tokenIssues(token: string, gatewayToken: string | undefined): Issue[] {
 }
 
 /** Paths the gateway itself serves. */
-const TAKEN = ["/healthz", "/plugins"];
+const TAKEN = [...PROBE_PATHS, "/plugins"];
 
 function pathIssues(path: string): Issue[] {
   const message =
@@ -107,7 +108,7 @@ function pathIssues(path: string): Issue[] {
       : canonicalPath(path) !== path || /[?#]/.test(path)
         ? "must be a plain path: letters, digits, - and _ between single slashes"
         : TAKEN.some((taken) => path === taken || path.startsWith(`${taken}/`))
-          ? `is served by the gateway itself; choose another one than ${TAKEN.join(" and ")}`
+          ? `is served by the gateway itself; choose another one than ${TAKEN.join(", ")}`
           : undefined;
   return message === undefined ? [] : [{ path: "hooks.path", message }];
 }

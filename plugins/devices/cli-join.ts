@@ -14,6 +14,7 @@ export interface JoinOptions {
   readonly url: string;
   readonly token?: string;
   readonly password?: string;
+  readonly tlsFingerprint?: string;
   readonly name?: string;
   readonly scopes?: readonly string[];
   /** Milliseconds to wait for an approval; 0 does not wait. */
@@ -64,9 +65,10 @@ function isInClear(url: string): boolean {
 }
 
 async function enter(device: DeviceIdentity, options: JoinOptions): Promise<Joined> {
-  const { url, token, password, name, scopes, directory } = options;
+  const { url, token, password, tlsFingerprint, name, scopes, directory } = options;
   const client = await options.connect({
     url,
+    ...(tlsFingerprint === undefined ? {} : { tlsFingerprint }),
     device,
     role: ROLE,
     deviceToken: () => readDeviceToken(directory, url, ROLE)?.token,

@@ -131,9 +131,10 @@ export default defineCommands([
       const scopes = scopesOption(context);
       const url = gatewayUrl(context);
       const name = textOption(context, "name");
-      const { token, password } = await context.target();
+      const { token, password, tlsFingerprint } = await context.target();
       const joined = await join({
         url,
+        ...(tlsFingerprint === undefined ? {} : { tlsFingerprint }),
         ...(token === undefined ? {} : { token }),
         ...(password === undefined ? {} : { password }),
         ...(name === undefined ? {} : { name }),

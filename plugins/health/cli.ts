@@ -1,7 +1,8 @@
 /** `svc gateway health|status|probe`: questions to a running gateway. */
-import { isGatewayError, type Method } from "@svc/sdk";
+import { isGatewayError, type Method, type ResultOf } from "@svc/sdk";
 import { type CommandContext, defineCommands, show, withGateway } from "@svc/sdk/cli";
 import { config } from "@svc/sdk/config";
+import { detailsCode } from "@svc/sdk/errors";
 import { health } from "@svc/sdk/health";
 import { healthLines, type ProbeReport, probeLines, statusLines } from "./report.ts";
 
@@ -53,18 +54,19 @@ async function probe(context: CommandContext): Promise<ProbeReport> {
     client = await context.connect({ scopes: READ, timeoutMs: PROBE_TIMEOUT_MS });
   } catch (error) {
     if (!isGatewayError(error)) throw error;
-    const [reason = ""] = error.message.split("\n"); // the report has a next step of its own
-    return { ok: false, reachable: false, error: reason, code: error.code };
+    const [reason = "", step] = error.message.split("\nNext: "); // but for TLS the report has a next step of its own
+    const next = detailsCode(error)?.startsWith("TLS_") ? step : undefined;
+    return { ok: false, reachable: false, error: reason, code: error.code, ...(next === undefined ? {} : { next }) };
   }
   try {
     const answers = await Promise.allSettled(
       QUESTIONS.map(({ name }) => client.request(name, {}, { timeoutMs: PROBE_TIMEOUT_MS })),
     );
-    const checks = answers.map((answer, index) => ({
-      method: QUESTIONS[index]?.name ?? "",
-      ok: answer.status === "fulfilled",
-      ...(answer.status === "rejected" ? { error: (answer.reason as Error).message } : {}), // the client rejects with errors only
-    }));
+    const checks = answers.map((answer, index) => {
+      const method = QUESTIONS[index]?.name ?? "";
+      const error = answer.status === "rejected" ? (answer.reason as Error).message : complaint(method, answer.value); // the client rejects with errors only
+      return { method, ok: error === undefined, ...(error === undefined ? {} : { error }) };
+    });
     return {
       ok: checks.every(({ ok }) => ok),
       reachable: true,
@@ -75,4 +77,11 @@ async function probe(context: CommandContext): Promise<ProbeReport> {
   } finally {
     await client.close();
   }
+}
+
+/** What an answer says is wrong. A gateway of another version may name no plugins. */
+function complaint(method: string, answer: unknown): string | undefined {
+  const { ok, missingPlugins = [] } = Object(answer) as Partial<ResultOf<typeof health.check>>;
+  if (method !== health.check.name || ok !== false) return undefined;
+  return `not ok; not running: ${missingPlugins.join(", ") || "unknown"}`;
 }

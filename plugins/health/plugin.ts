@@ -11,7 +11,7 @@ import { thisMachine } from "./machine.ts";
 import { createPresence } from "./presence.ts";
 import { createHealthRefresh, MAX_AGE_MS } from "./refresh.ts";
 import { gatewayStatus } from "./status.ts";
-import { healthSummary } from "./summary.ts";
+import { healthSummary, pluginHealth } from "./summary.ts";
 import { createSystemEvent } from "./system-event.ts";
 
 export default definePlugin({
@@ -44,9 +44,13 @@ export default definePlugin({
 
     gateway.serve(health, {
       // Spec: only a literal `true` probes. No plugin contributes a probe yet, so it only asks for fresh facts.
-      check: ({ params }) => refresh.get(params.probe === true),
-      status: ({ principal }) =>
-        gatewayStatus(services, { full: coversScope(principal.scopes, "operator.admin"), now: clock.now() }),
+      check: async ({ params }) => ({ ...(await refresh.get(params.probe === true)), ...pluginHealth(services) }),
+      async status({ principal }) {
+        const { tlsFingerprint } = services.gateway;
+        const full = coversScope(principal.scopes, "operator.admin");
+        const tls = tlsFingerprint === undefined ? {} : { tls: { fingerprint: tlsFingerprint } };
+        return { ...(await gatewayStatus(services, { full, now: clock.now() })), ...tls };
+      },
       presence: () => presence.list(),
       event: createSystemEvent({
         presence,
@@ -58,7 +62,11 @@ export default definePlugin({
       }),
     });
 
-    hooks.hello.tap((snapshot) => ({ ...snapshot, presence: presence.list(), health: refresh.last ?? {} }));
+    hooks.hello.tap((snapshot) => ({
+      ...snapshot,
+      presence: presence.list(),
+      health: refresh.last ? { ...refresh.last, ...pluginHealth(services) } : {},
+    }));
     hooks.hostReady.tap(() => refresh.request());
     hooks.connectionReady.tap((connection) => {
       // A new version of the list, and nobody is told. Spec: protocol/frames-and-connect.md §11.

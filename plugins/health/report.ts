@@ -4,12 +4,14 @@ import type { health } from "@svc/sdk/health";
 
 /** Outcome of `svc gateway probe`. */
 export interface ProbeReport {
-  /** Reachable, and every question was answered. */
+  /** Reachable, every question was answered, and every plugin that is to run does. */
   readonly ok: boolean;
   readonly reachable: boolean;
   /** Why it is not reachable. */
   readonly error?: string;
   readonly code?: string;
+  /** What the refusal says to do next, where it knows better than its code. */
+  readonly next?: string;
   /** Milliseconds from the start of the connection to the last answer. */
   readonly latencyMs?: number;
   readonly version?: string;
@@ -18,18 +20,22 @@ export interface ProbeReport {
 
 const LAST_GOOD = "Configuration: the last one that worked; the start refused the file";
 
+type Health = ResultOf<typeof health.check>;
+
 export function healthLines({
   ok,
+  missingPlugins = [], // a gateway of another version names none
   durationMs,
   defaultAgentId,
   agents,
   channelOrder,
   sessions,
   lastGoodConfig,
-}: ResultOf<typeof health.check>): string[] {
+}: Omit<Health, "missingPlugins"> & Partial<Health>): string[] {
   const { count, path } = (sessions ?? {}) as { count?: number; path?: string }; // protocol/methods-health.md §1
   return [
     `Gateway: ${ok ? "ok" : "not ok"} (${durationMs} ms)`,
+    ...(ok ? [] : [`Not running: ${missingPlugins.join(", ") || "unknown"}`, "Next: svc plugins list"]),
     `Agents: ${agents.length} (default ${defaultAgentId})`,
     `Channels: ${channelOrder.length === 0 ? "none" : channelOrder.join(", ")}`,
     `Sessions of ${defaultAgentId}: ${count ?? 0}${path ? ` in ${path}` : ""}`,
@@ -40,6 +46,7 @@ export function healthLines({
 /** The parts of `status` that are printed. Spec: protocol/methods-health.md §2. */
 interface StatusFacts {
   readonly lastGoodConfig?: string;
+  readonly tls?: { readonly fingerprint: string };
   readonly heartbeat?: { readonly agents?: readonly { agentId: string; enabled: boolean; every: string }[] };
   readonly sessions?: {
     readonly count?: number;
@@ -54,7 +61,7 @@ interface StatusFacts {
 }
 
 export function statusLines(status: object): string[] {
-  const { heartbeat, sessions, lastGoodConfig } = status as StatusFacts; // a gateway with fewer plugins leaves parts out
+  const { tls, heartbeat, sessions, lastGoodConfig } = status as StatusFacts; // a gateway with fewer plugins leaves parts out
   const beats = (heartbeat?.agents ?? []).map(({ agentId, enabled, every }) => `${agentId} ${enabled ? every : "off"}`);
   const rows = (sessions?.recent ?? []).map(({ key, age, percentUsed }) => {
     const used = percentUsed === null ? "" : `, ${percentUsed}% of the context used`;
@@ -66,11 +73,12 @@ export function statusLines(status: object): string[] {
     `Sessions: ${sessions?.count ?? 0}`,
     ...rows,
     ...(lastGoodConfig === undefined ? [] : [`${LAST_GOOD}:`, ...lastGoodConfig.split("\n")]),
+    ...(tls ? [`TLS certificate: SHA-256 ${tls.fingerprint}`] : []),
   ];
 }
 
-export function probeLines({ reachable, error, code, latencyMs, version, checks = [] }: ProbeReport): string[] {
-  if (!reachable) return ["Reachable: no", `Reason: ${error ?? "unknown"}`, `Next: ${nextStep(code)}`];
+export function probeLines({ reachable, error, code, next, latencyMs, version, checks = [] }: ProbeReport): string[] {
+  if (!reachable) return ["Reachable: no", `Reason: ${error ?? "unknown"}`, `Next: ${next ?? nextStep(code)}`];
   const failed = checks.filter(({ ok }) => !ok);
   return [
     "Reachable: yes",

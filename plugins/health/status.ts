@@ -1,5 +1,6 @@
 /** What `status` answers: sessions, agents and heartbeat at a glance. Reads only. Spec: protocol/methods-health.md §2. */
 import { isGatewayError, type Live } from "@svc/sdk";
+import type { GatewayInfo } from "@svc/sdk/gateway";
 import type { AgentDirectory } from "@svc/sdk/agents";
 import type { SystemEvents } from "@svc/sdk/heartbeat";
 import type { Models } from "@svc/sdk/models";
@@ -13,7 +14,8 @@ const QUEUED = 20;
 /** Keys that are left out of the lists. */
 const SPECIAL = new Set(["global", "unknown"]);
 
-export interface StatusSources extends HealthSources {
+export interface StatusSources extends Omit<HealthSources, "gateway"> {
+  readonly gateway?: Pick<GatewayInfo, "fileRefusal">;
   readonly sessions: Pick<Sessions, "recent" | "count" | "location" | "defaults" | "agentOf"> | undefined;
   readonly agents: Pick<AgentDirectory, "list" | "defaultId"> | undefined;
   readonly models: Pick<Models, "resolve"> | undefined;

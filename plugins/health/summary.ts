@@ -23,10 +23,10 @@ export const NO_HEARTBEAT: HeartbeatView = {
 
 /** Where the facts come from; a trimmed gateway has fewer. */
 export interface HealthSources {
+  readonly gateway: Pick<GatewayInfo, "fileRefusal" | "missingPlugins">;
   readonly sessions: Pick<Sessions, "recent" | "count" | "location" | "defaults"> | undefined;
   readonly agents: Pick<AgentDirectory, "list" | "defaultId"> | undefined;
   readonly heartbeats?: Live<Pick<Heartbeats, "of">>;
-  readonly gateway?: Pick<GatewayInfo, "fileRefusal">;
 }
 
 /** An agent's heartbeat as it is now. */
@@ -56,7 +56,7 @@ export async function healthSummary(
   const own = rows.find(({ agentId }) => agentId === defaultAgentId)?.sessions;
   const recent = own ?? (await recentSessions(sessions, defaultAgentId, now));
   return {
-    ok: true,
+    ...pluginHealth(sources),
     ts: now,
     durationMs: Math.round(clock.elapsed() - began),
     channels: {},
@@ -66,12 +66,18 @@ export async function healthSummary(
     defaultAgentId,
     agents: rows,
     sessions: recent,
-    ...(sources.gateway?.fileRefusal === undefined ? {} : { lastGoodConfig: true }),
+    ...(sources.gateway.fileRefusal === undefined ? {} : { lastGoodConfig: true }),
   };
 }
 
+/** The part that is never answered from memory. Choice: `ok` is false while a plugin that is to run does not. */
+export function pluginHealth({ gateway }: Pick<HealthSources, "gateway">): Pick<Health, "ok" | "missingPlugins"> {
+  const missingPlugins = [...gateway.missingPlugins()];
+  return { ok: missingPlugins.length === 0, missingPlugins };
+}
+
 /** Choice: `main` when neither agents nor sessions are there to say. */
-export function defaultAgentOf({ sessions, agents }: HealthSources): string {
+export function defaultAgentOf({ sessions, agents }: Pick<HealthSources, "sessions" | "agents">): string {
   return agents?.defaultId ?? sessions?.defaults().defaultAgentId ?? "main";
 }
 

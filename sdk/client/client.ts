@@ -7,11 +7,12 @@
  */
 import type { EventSpec, Method, ParamsOf, PayloadOf, ResultOf } from "../contract.ts";
 import { refusal } from "../error-codes.ts";
-import { type ErrorCode, ERRORS, GatewayError } from "../gateway-error.ts";
+import { type ErrorCode, ERRORS, GatewayError, isGatewayError } from "../gateway-error.ts";
 import type { Role } from "../principal.ts";
 import type { ConnectParams, HelloOk } from "../protocol/connect.ts";
 import { PROTOCOL, RESUME_CAP } from "../protocol/constants.ts";
 import { type DeviceIdentity, proveDevice } from "./device-proof.ts";
+import { pinnedWebSocket } from "./pinned-socket.ts";
 import type { EventCursor, EventFrame, ResponseFrame } from "../protocol/frames.ts";
 
 /** The part of a WebSocket the client uses; both `ws` and the browser's have it. */
@@ -26,8 +27,10 @@ interface Socket {
 
 /** Where to connect, as whom. */
 export interface ClientOptions {
-  /** `ws://127.0.0.1:18789` */
+  /** `ws://127.0.0.1:18789`, or `wss:` */
   readonly url: string;
+  /** SHA-256 of the gateway's certificate in hex: that one is trusted, whoever signed it, and no other. Not in browsers. Default: those the runtime trusts. */
+  readonly tlsFingerprint?: string;
   readonly token?: string;
   readonly password?: string;
   /** Proven at each connect; `keepDevice` of `@svc/sdk/device` makes one. A gateway pairs it first, then gives it a token. */
@@ -116,7 +119,10 @@ const BACKOFF_MS = { first: 500, most: 30_000 } as const;
  * @throws GatewayError the gateway's refusal, or `UNAVAILABLE` when nobody answers.
  */
 export async function connect(options: ClientOptions): Promise<GatewayClient> {
-  const WebSocket = options.WebSocket ?? (await defaultWebSocket());
+  const { tlsFingerprint } = options;
+  const pinned = tlsFingerprint === undefined ? undefined : await pinnedWebSocket(tlsFingerprint);
+  const WebSocket =
+    options.WebSocket ?? (pinned as (new (url: string) => Socket) | undefined) ?? (await defaultWebSocket());
   const connection = new Connection(options, WebSocket);
   await connection.open();
   return connection;
@@ -194,8 +200,7 @@ class Connection implements GatewayClient {
         this.#lost(code, reason, ready, refused);
       };
       socket.onerror = ({ message, error }: { message?: string; error?: Error }) => {
-        const why = message || error?.message || "connection failed";
-        refused ??= refusal("UNREACHABLE", `cannot reach ${this.#options.url}: ${why}`, {}, { cause: error });
+        refused ??= unreachable(this.#options.url, message, error);
         if (!ready) end(1006, ""); // some runtimes tell no close after a connection that never was
       };
       socket.onclose = ({ code, reason }: { code: number; reason: string }) => end(code, reason);
@@ -380,6 +385,18 @@ class Connection implements GatewayClient {
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
+}
+
+/** What the TLS of Node says of a certificate it does not trust. */
+const UNTRUSTED =
+  /^(DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_|CERT_|ERR_TLS_CERT_ALTNAME_INVALID)/;
+
+/** @param message @param error of the WebSocket, as far as the runtime tells */
+function unreachable(url: string, message: string | undefined, error: NodeJS.ErrnoException | undefined): GatewayError {
+  if (isGatewayError(error)) return error;
+  const why = message || error?.message || "connection failed";
+  const code = UNTRUSTED.test(error?.code ?? "") ? "TLS_UNTRUSTED" : "UNREACHABLE";
+  return refusal(code, `cannot reach ${url}: ${why}`, {}, { cause: error });
 }
 
 function toError({ error, payload }: ResponseFrame): GatewayError {

@@ -66,9 +66,13 @@ export interface GatewayInfo {
    * (`svc gateway run --last-good`).
    */
   readonly fileRefusal?: string | undefined;
+  /** SHA-256 of its certificate, as `AB:CD:...`. Set once a port is open that speaks TLS. */
+  readonly tlsFingerprint: string | undefined;
   /** Path of the file the next line of the log goes into; it may not be there yet. Its name follows `logSeries`. */
   logFile(): string;
   plugins(): readonly PluginReport[];
+  /** Names of those that are to run and do not; `plugins` says why. */
+  missingPlugins(): readonly string[];
   /** Accepted connections. */
   connections(): readonly ConnectionInfo[];
 }

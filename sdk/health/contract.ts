@@ -26,7 +26,8 @@ export const PresenceEntry = Type.Object({
 
 /** How the gateway is, for people and panels. */
 export const HealthSummary = Type.Object({
-  ok: Type.Boolean(),
+  ok: Type.Boolean({ description: "false: some plugin that is to run does not" }),
+  missingPlugins: Type.Array(Type.String(), { description: "names of the plugins that are to run and do not" }),
   ts: Type.Integer({ description: "epoch ms" }),
   durationMs: Type.Integer({ description: "milliseconds the refresh took" }),
   channels: Type.Record(Type.String(), Type.Unknown()),

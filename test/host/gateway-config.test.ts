@@ -258,8 +258,22 @@ const HOT: Record<string, Row | { readonly seenIn: string }> = {
     "127.0.0.1 undefined",
     "127.0.0.1 a1",
   ),
+  "gateway.http.securityHeaders.strictTransportSecurity": row(
+    auth({}),
+    "max-age=600",
+    async ({ url }) => {
+      const { headers } = await fetch(`${url.replace("ws", "http")}/healthz`);
+      return String(headers.get("strict-transport-security"));
+    },
+    "null",
+    "max-age=600",
+  ),
   "gateway.reload.mode": { seenIn: "reconfigure.test.ts" },
   "gateway.reload.debounceMs": { seenIn: "gateway-config-file.test.ts" },
+  "gateway.tls.autoGenerate": { seenIn: "net/tls/certificate.test.ts" },
+  "gateway.tls.certPath": { seenIn: "net/tls/gateway.test.ts" },
+  "gateway.tls.keyPath": { seenIn: "net/tls/gateway.test.ts" },
+  "gateway.tls.caPath": { seenIn: "net/tls/certificate.test.ts" },
   "logging.level": { seenIn: "reconfigure.test.ts" },
   "logging.consoleLevel": { seenIn: "log.test.ts" },
   "logging.consoleStyle": { seenIn: "log.test.ts" },
@@ -320,6 +334,7 @@ const RESTART: Record<string, [path: string, value: unknown]> = {
   "gateway.port": ["gateway.port", 20_001],
   "gateway.bind": ["gateway.bind", "auto"],
   "gateway.customBindHost": ["gateway.customBindHost", "127.0.0.1"],
+  "gateway.tls.enabled": ["gateway.tls.enabled", true],
 };
 
 describe("every key that needs a restart", limited, () => {

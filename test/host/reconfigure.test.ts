@@ -1,3 +1,4 @@
+import { resolvePaths } from "../../host/config/paths.ts";
 /** What a changed configuration does to the host, by `gateway.reload.mode` and by who changed it. Spec: http/config.md §5. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
@@ -28,6 +29,7 @@ function scene(possible = true) {
     settings: {
       auth: (section) => resolveAuth(section ?? {}, {}, () => "generated"),
       log: (section) => logSettings({ level: "warn", ...section }, { stateDir: "/nowhere", home: "/nowhere" }),
+      paths: resolvePaths({}, "/nowhere"),
       secrets: () => [],
       use: () => void did.push("use"),
       keepAsLastGood: async () => undefined,
@@ -43,6 +45,7 @@ function scene(possible = true) {
       secrets: { know() {} },
       use: ({ console }) => void did.push(`level ${console.level}`),
     },
+    lookAtCertificate: () => Promise.resolve(),
     restarts: {
       possible,
       schedule: ({ reason }) => (did.push(`restart ${reason}`), { delayMs: 0, coalesced: false, cooldownMsApplied: 0 }),

@@ -1,5 +1,5 @@
 /**
- * HTTP on the gateway's port: liveness, then the routes of plugins through koa, which is loaded by the first request
+ * HTTP on the gateway's port: liveness and readiness, then the routes of plugins through koa, which is loaded by the first request
  * that needs it. Spec: §4, http/auth.md §4; spec/README.md (real 413 and 408, unauthenticated surfaces).
  */
 import { randomBytes } from "node:crypto";
@@ -16,14 +16,17 @@ import { createEarlyReply } from "./early-reply.ts";
 import { authorizeRoute } from "./auth.ts";
 import { createBodyReader, parseBody } from "./body.ts";
 import { canonicalPath, withPlainSlashes } from "./path.ts";
+import { answerProbe, probePath, type Readiness } from "./probes.ts";
 import { sendReply, toHttpRefusal } from "./reply.ts";
 import { RouteCall } from "./route-call.ts";
+import { isSecurityHeader } from "./security-headers.ts";
 
 export interface HttpOptions {
   readonly routes: Table<LiveRoute>;
   readonly hooks: HookBus;
   readonly log: Logger;
   readonly access: Access;
+  readiness(): Readiness;
   /** Milliseconds a body may take. Default 30000. Spec: http/auth.md §4. */
   readonly bodyTimeoutMs?: number;
   /** Takes requests before any route does. @returns whether it took this one, which it answers. Default: it takes none. */
@@ -52,9 +55,13 @@ export function createHttpHandler(options: HttpOptions): HttpHandler {
   let open = 0;
   let closed: GatewayError | undefined;
   let idle = () => {};
+  /** Choice: a route of a plugin for just this path goes first; one that takes the rest of a path, like `/*file`, does not. */
+  const isServed = (path: string) => options.routes.list().some(({ route }) => route.path === path);
   return {
     handle(request, response) {
-      if (request.url === "/healthz") return alive(request, response);
+      const probe = probePath(request.url ?? "");
+      if (probe !== undefined && (closed || !isServed(probe)))
+        return answerProbe(probe, request, response, options.readiness);
       if (closed) return turnAway(response, closed);
       open++;
       response.once("close", () => {
@@ -83,29 +90,9 @@ export function createHttpHandler(options: HttpOptions): HttpHandler {
 
 function turnAway(response: ServerResponse, refusal: GatewayError): void {
   const { status, headers, body } = toHttpRefusal(refusal);
-  const fixed = { "Content-Type": "application/json; charset=utf-8", Connection: "close", ...SECURITY_HEADERS };
+  const fixed = { "Content-Type": "application/json; charset=utf-8", Connection: "close" };
   response.writeHead(status, { ...headers, ...fixed }).end(JSON.stringify(body));
 }
-
-const ALIVE = '{"ok":true}';
-
-/** All a stranger learns: somebody is here. */
-function alive({ method }: IncomingMessage, response: ServerResponse): void {
-  if (method !== "GET" && method !== "HEAD") {
-    const headers = { Allow: "GET, HEAD", "Content-Type": "text/plain; charset=utf-8", Connection: "close" };
-    response.writeHead(405, { ...headers, ...SECURITY_HEADERS }).end("Method Not Allowed");
-    return;
-  }
-  response.writeHead(200, {
-    "Content-Type": "application/json; charset=utf-8",
-    "Content-Length": ALIVE.length,
-    "Cache-Control": "no-store",
-    ...SECURITY_HEADERS,
-  });
-  response.end(ALIVE);
-}
-
-const SECURITY_HEADERS = { "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer" } as const;
 
 async function createApplication(options: HttpOptions, inFlight: Set<RouteCall>): Promise<Handle> {
   const [{ default: Koa }, { default: Router }, readBody] = await Promise.all([
@@ -184,7 +171,6 @@ async function createApplication(options: HttpOptions, inFlight: Set<RouteCall>)
   const app = new Koa();
   const early = createEarlyReply(options.hooks, access);
   app.use(async (context, next) => {
-    context.set(SECURITY_HEADERS);
     try {
       const path = canonicalPath(context.url) ?? respelled(context);
       if (path === undefined)
@@ -223,8 +209,7 @@ function nothingServed(context: Context): void {
 async function refuse(context: Context, error: unknown, log: Logger): Promise<void> {
   const known = isGatewayError(error) ? error : internal(context, error, log);
   const { status, headers, body } = toHttpRefusal(known);
-  for (const name of context.res.getHeaderNames()) context.remove(name); // a reply that could not be sent may have left some
-  context.set(SECURITY_HEADERS);
+  for (const name of context.res.getHeaderNames()) if (!isSecurityHeader(name)) context.remove(name); // left by a reply that could not be sent
   if (!context.req.complete) context.set("Connection", "close"); // what is left of the body is not read
   await sendReply(context, { status, headers, body }, () => undefined);
 }

@@ -110,6 +110,7 @@ export class Room {
     const { target, device, displayName, pathEnv, commands } = this.#life;
     const options: ClientOptions = {
       url: target.url,
+      ...(target.tlsFingerprint === undefined ? {} : { tlsFingerprint: target.tlsFingerprint }),
       ...(kept === undefined ? target.secret : { deviceToken: () => kept }),
       device,
       role: ROLE,

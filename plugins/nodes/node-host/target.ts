@@ -13,6 +13,7 @@ export interface SharedSecret {
 export interface NodeTarget {
   /** `ws://` or `wss://` */
   readonly url: string;
+  readonly tlsFingerprint?: string;
   /** `undefined`: the device has nothing but its own token. */
   readonly secret: SharedSecret | undefined;
 }
@@ -26,7 +27,7 @@ const EXAMPLE_PORT = "18789";
  * @throws GatewayError `INVALID_REQUEST`: no address, or one that would carry the credential in clear over a network
  */
 export function nodeTarget(
-  { url: text, token, password }: CommandTarget,
+  { url: text, token, password, tlsFingerprint }: CommandTarget,
   isInsecure: boolean,
   addresses: readonly string[] = ownAddresses(),
 ): NodeTarget {
@@ -43,7 +44,11 @@ export function nodeTarget(
     );
   }
   const secret = { ...(token ? { token } : {}), ...(password ? { password } : {}) };
-  return { url: url.href.replace(/\/$/, ""), secret: token || password ? secret : undefined };
+  return {
+    url: url.href.replace(/\/$/, ""),
+    ...(tlsFingerprint === undefined ? {} : { tlsFingerprint }),
+    secret: token || password ? secret : undefined,
+  };
 }
 
 /** Of the network interfaces of this machine. */

@@ -25,7 +25,7 @@ export function gatewayHere(context: CommandContext): GatewayHere {
   let noted = false;
 
   async function ask<T>(question: (client: GatewayClient) => Promise<T>): Promise<T | undefined> {
-    if (lastStarted(resolvePaths().startupReport) === undefined) return undefined; // none was ever started here
+    if (lastStarted(resolvePaths().startupReport).url === undefined) return undefined; // none was ever started here
     let client: GatewayClient;
     try {
       client = await context.connect({ timeoutMs: PATIENCE });

@@ -104,12 +104,20 @@ describe("answers over HTTP", limited, () => {
     });
   }
 
-  it("the liveness answer is bare by decision, for GET and HEAD, not cached, without a credential", async () => {
-    const { status, body, headers } = await ask(scene(), { target: "/healthz", method: "GET" });
-    assert.deepEqual([status, body, headers["cache-control"]], [200, '{"ok":true}', "no-store"]);
-    const post = await ask(scene(), { target: "/healthz" });
-    assert.deepEqual([post.status, post.headers["allow"]], [405, "GET, HEAD"]);
-  });
+  const probes: [path: string, body: string][] = [
+    ["/health", '{"ok":true,"status":"live"}'],
+    ["/healthz", '{"ok":true,"status":"live"}'],
+    ["/ready", '{"ok":true,"status":"ready"}'],
+    ["/readyz?probe=1", '{"ok":true,"status":"ready"}'],
+  ];
+  for (const [target, expected] of probes) {
+    it(`the liveness and readiness answer ${target}: for GET and HEAD, not cached, without a credential`, async () => {
+      const { status, body, headers } = await ask(scene(), { target, method: "GET" });
+      assert.deepEqual([status, body, headers["cache-control"]], [200, expected, "no-store"]);
+      const post = await ask(scene(), { target });
+      assert.deepEqual([post.status, post.headers["allow"]], [405, "GET, HEAD"]);
+    });
+  }
 
   it("a websocket upgrade on the path of a route skips the pipeline", async () => {
     const socket = await scene().open();

@@ -12,18 +12,21 @@ interface Situation {
   readonly config?: unknown;
   /** Address in the report of the last start. */
   readonly last?: unknown;
+  /** Fingerprint in that report. */
+  readonly fingerprint?: string;
   readonly kept?: string;
   readonly localKey?: string;
 }
 
 async function target(
   t: TestContext,
-  { flags = {}, env = {}, config, last, kept, localKey }: Situation,
+  { flags = {}, env = {}, config, last, fingerprint, kept, localKey }: Situation,
 ): Promise<Target> {
   const stateDir = mkdtempSync(join(tmpdir(), "svc-target-"));
   t.after(() => rmSync(stateDir, { recursive: true, force: true }));
   if (config !== undefined) writeFileSync(join(stateDir, "svc.json"), JSON.stringify(config));
-  if (last !== undefined) writeFileSync(join(stateDir, "startup-report.json"), JSON.stringify({ url: last }));
+  if (last !== undefined)
+    writeFileSync(join(stateDir, "startup-report.json"), JSON.stringify({ url: last, tlsFingerprint: fingerprint }));
   mkdirSync(join(stateDir, "credentials"));
   if (kept !== undefined) writeFileSync(join(stateDir, "credentials/gateway-token"), `${kept}\n`);
   if (localKey !== undefined) writeFileSync(join(stateDir, "credentials/local-key"), `${localKey}\n`);
@@ -53,6 +56,11 @@ describe("the address", () => {
       "a flag before all",
       { flags: { url: "wss://x" }, env: { SVC_GATEWAY_PORT: "7" }, last: "ws://127.0.0.1:5" },
       "wss://x",
+    ],
+    [
+      "TLS in the configuration",
+      { config: { gateway: { port: 6, tls: { enabled: true } } }, last: "wss://127.0.0.1:6" },
+      "wss://127.0.0.1:6",
     ],
     ["port 0 says nothing", { config: { gateway: { port: 0 } }, last: "ws://127.0.0.1:5" }, "ws://127.0.0.1:5"],
     [
@@ -155,4 +163,24 @@ describe("what lies in the state directory", () => {
     assert.equal((await target(t, { ...all, flags: { token: "x" } })).isExplicit, true);
     assert.equal((await target(t, { ...all, env: { SVC_GATEWAY_PASSWORD: "x" } })).isExplicit, true);
   });
+});
+
+describe("the certificate that is trusted", () => {
+  const here = { last: "wss://127.0.0.1:5", fingerprint: "AA" };
+  const rows: [why: string, situation: Situation, expected: string | undefined][] = [
+    ["the one that the gateway of this state directory shows", here, "AA"],
+    ["that one under another name of this machine", { ...here, flags: { url: "wss://localhost:5" } }, "AA"],
+    ["not for another port", { ...here, flags: { url: "wss://127.0.0.1:6" } }, undefined],
+    ["not for another machine", { ...here, flags: { url: "wss://gw.example:5" } }, undefined],
+    ["not in clear", { ...here, flags: { url: "ws://127.0.0.1:5" } }, undefined],
+    ["the environment before it", { ...here, env: { SVC_GATEWAY_TLS_FINGERPRINT: "BB" } }, "BB"],
+    [
+      "a flag before all",
+      { ...here, env: { SVC_GATEWAY_TLS_FINGERPRINT: "BB" }, flags: { url: "wss://gw.example", tlsFingerprint: "CC" } },
+      "CC",
+    ],
+  ];
+  for (const [why, situation, expected] of rows) {
+    it(`is ${why}`, async (t) => assert.equal((await target(t, situation)).tlsFingerprint, expected));
+  }
 });

@@ -19,7 +19,14 @@ type Handler = RouteSpec["handler"];
 async function serve(
   t: TestContext,
   handler: Handler,
-  { bodyTimeoutMs, maxBodyBytes = 1_024 }: { bodyTimeoutMs?: number; maxBodyBytes?: number } = {},
+  {
+    bodyTimeoutMs,
+    maxBodyBytes = 1_024,
+    isStopping = false,
+    ...at
+  }: { bodyTimeoutMs?: number; maxBodyBytes?: number; isStopping?: boolean } & Partial<
+    Pick<RouteSpec, "method" | "path">
+  > = {},
 ) {
   const hooks = new HookBus();
   const routes = new Table<LiveRoute>();
@@ -31,6 +38,7 @@ async function serve(
     summary: "in",
     maxBodyBytes,
     handler,
+    ...at,
   };
   const withdraw = routes.add(`${route.method} ${route.path}`, { route, owner });
   const errors: object[] = [];
@@ -40,6 +48,7 @@ async function serve(
       routes,
       hooks,
       log,
+      readiness: () => ({ isStopping, missing: [] }),
       access: new Access({ mode: "none" }, {}, 18_789, createFakeClock()),
       ...(bodyTimeoutMs === undefined ? {} : { bodyTimeoutMs }),
     }).handle,
@@ -135,4 +144,25 @@ it("a route that is withdrawn is gone at the next request", async (t) => {
   assert.equal((await exchange(port, request)).status, 200);
   withdraw();
   assert.equal((await exchange(port, request)).status, 404);
+});
+
+describe("a probe", () => {
+  const rows: [path: string, probe: string, body: RegExp][] = [
+    ["/ready", "/ready?x=1", /^mine$/],
+    ["/ready", "/readyz", /"ready"/],
+    ["/*rest", "/healthz", /"live"/],
+    ["/*rest", "/anything", /^mine$/],
+  ];
+  for (const [path, target, body] of rows) {
+    it(`at ${target} is left to a plugin that serves just that path, and not to ${path} otherwise`, async (t) => {
+      const { port } = await serve(t, () => ({ body: "mine" }), { method: "GET", path });
+      assert.match((await exchange(port, { target })).body, body);
+    });
+  }
+
+  it("of a gateway that stops is not ready", async (t) => {
+    const { port } = await serve(t, () => ({}), { isStopping: true });
+    const { status, body } = await exchange(port, { target: "/readyz" });
+    assert.deepEqual([status, body], [503, '{"ok":false,"status":"stopping"}']);
+  });
 });

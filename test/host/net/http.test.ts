@@ -321,55 +321,143 @@ describe("the hook httpRequest", () => {
 });
 
 describe("every answer", () => {
-  it("tells browsers not to guess and not to tell on", async (t) => {
-    const { port, gateway } = await serve(
-      t,
-      webPlugin(() => {
-        throw new Error("x");
-      }),
-    );
-    const authorization = `Bearer ${gateway.auth.token}`;
-    const requests: [status: number, request: Parameters<typeof exchange>[1]][] = [
-      [200, { target: "/healthz" }],
-      [405, { target: "/healthz", method: "POST" }],
-      [200, { target: "/plugins/web/closed", headers: { authorization } }],
-      [400, { target: "/a/../b" }],
-      [400, { target: "/plugins/web/typed", method: "POST", headers: { "Content-Length": "1" }, body: "{" }],
-      [401, { target: "/plugins/web/closed" }],
-      [404, { target: "/x" }],
-      [405, { target: "/plugins/web/raw" }],
-      [413, { target: "/plugins/web/raw", method: "POST", headers: { "Content-Length": "5000" } }],
-      [500, { target: "/plugins/web/answer" }],
-    ];
+  const HSTS = "max-age=31536000; includeSubDomains";
+  const config = {
+    gateway: { auth: { token: "s3cret" }, http: { securityHeaders: { strictTransportSecurity: ` ${HSTS} ` } } },
+    hooks: { enabled: true, token: "hook-s3cret" },
+  };
+  const early = definePlugin({
+    id: "early",
+    api: "^1.0.0",
+    setup: ({ hooks }) =>
+      hooks.httpRequest.tap(({ path }) => (path === "/early" ? { status: 418, body: { early: true } } : undefined)),
+  });
+  const authorization = "Bearer s3cret";
+  const upgrade = { Connection: "Upgrade", Upgrade: "websocket" };
+  const handshake = {
+    ...upgrade,
+    "Sec-WebSocket-Version": "13",
+    "Sec-WebSocket-Key": Buffer.alloc(16).toString("base64"),
+  };
+  const requests: [status: number, request: Parameters<typeof exchange>[1]][] = [
+    [200, { target: "/healthz" }],
+    [405, { target: "/healthz", method: "POST" }],
+    [200, { target: "/plugins/web/closed", headers: { authorization } }],
+    [400, { target: "/a/../b" }],
+    [400, { target: "/plugins/web/typed", method: "POST", headers: { "Content-Length": "1" }, body: "{" }],
+    [401, { target: "/plugins/web/closed" }],
+    [404, { target: "/x" }],
+    [405, { target: "/plugins/web/raw" }],
+    [413, { target: "/plugins/web/raw", method: "POST", headers: { "Content-Length": "5000" } }],
+    [417, { target: "/x", headers: { Expect: "the-impossible" } }],
+    [418, { target: "/early" }],
+    [500, { target: "/plugins/web/answer" }],
+    [101, { target: "/", headers: handshake }],
+    [400, { target: "/", headers: upgrade }],
+    [400, { target: "/", headers: { ...handshake, "Sec-WebSocket-Version": "1" } }],
+    [400, { target: "/", headers: { ...handshake, Upgrade: "h2c" } }],
+    [405, { target: "/", method: "POST", headers: handshake }],
+    [401, { target: "/hooks/wake", method: "POST" }],
+  ];
+  it("tells browsers not to guess, not to tell on, and to keep to TLS where that is configured", async (t) => {
+    const broken = webPlugin(() => {
+      throw new Error("x");
+    });
+    const { port } = await serve(t, broken, { config, more: [early] });
     for (const [status, request] of requests) {
+      const what = `${request.method ?? "GET"} ${request.target} ${status}`;
       const answer = await exchange(port, request);
-      assert.equal(answer.status, status, request.target);
-      assert.equal(answer.headers["x-content-type-options"], "nosniff", request.target);
-      assert.equal(answer.headers["referrer-policy"], "no-referrer", request.target);
+      assert.equal(answer.status, status, what);
+      assert.equal(answer.headers["x-content-type-options"], "nosniff", what);
+      assert.equal(answer.headers["referrer-policy"], "no-referrer", what);
+      assert.equal(answer.headers["strict-transport-security"], HSTS, what);
       assert.equal(answer.headers["access-control-allow-origin"], undefined);
       assert.equal(answer.headers["x-powered-by"], undefined);
     }
   });
+
+  for (const strictTransportSecurity of [undefined, false, "", "  "]) {
+    it(`says nothing of TLS where that is ${JSON.stringify(strictTransportSecurity)}`, async (t) => {
+      const gateway = { http: { securityHeaders: { strictTransportSecurity } } };
+      const { port } = await serve(t, webPlugin(), {
+        config: strictTransportSecurity === undefined ? {} : { gateway },
+      });
+      for (const target of ["/healthz", "/x"]) {
+        const { headers } = await exchange(port, { target });
+        assert.equal(headers["strict-transport-security"], undefined);
+      }
+    });
+  }
+
+  it("refuses an upgrade to anything but a WebSocket, closes, and says what it speaks", async (t) => {
+    const { port } = await serve(t);
+    const answer = await exchange(port, { target: "/", headers: { ...handshake, "Sec-WebSocket-Version": "1" } });
+    assert.deepEqual(
+      [answer.status, answer.closed, answer.headers["sec-websocket-version"], answer.body],
+      [400, true, "13, 8", "Missing or invalid Sec-WebSocket-Version header"],
+    );
+  });
 });
 
-describe("the liveness answer", () => {
-  it("says that somebody is here, and nothing else, to anybody", async (t) => {
-    const { ask } = await serve(t);
-    const response = await ask("/healthz");
-    assert.deepEqual([response.status, await response.json()], [200, { ok: true }]);
-    assert.equal(response.headers.get("cache-control"), "no-store");
-    assert.equal(response.headers.get("content-type"), "application/json; charset=utf-8");
+describe("liveness and readiness", () => {
+  const LIVE = '{"ok":true,"status":"live"}';
+  const READY = '{"ok":true,"status":"ready"}';
+  const rows: [target: string, body: string][] = [
+    ["/health", LIVE],
+    ["/healthz", LIVE],
+    ["/healthz?probe=1", LIVE],
+    ["/ready", READY],
+    ["/readyz", READY],
+    ["/readyz?verbose&x=/", READY],
+  ];
+  it("are answered to anybody, for GET and HEAD only, and are not cached", async (t) => {
+    const { port } = await serve(t);
+    for (const [target, body] of rows) {
+      const answer = await exchange(port, { target });
+      assert.deepEqual([answer.status, answer.body, answer.headers["cache-control"]], [200, body, "no-store"], target);
+      assert.equal(answer.headers["content-type"], "application/json; charset=utf-8");
+      const head = await exchange(port, { method: "HEAD", target });
+      assert.deepEqual([head.status, head.headers["content-length"], head.body], [200, String(body.length), ""]);
+      const post = await exchange(port, { method: "POST", target });
+      assert.deepEqual([post.status, post.headers["allow"]], [405, "GET, HEAD"]);
+    }
+    for (const target of ["/health/", "/healthzz", "/Health", "/ready/x"])
+      assert.equal((await exchange(port, { target })).status, 404, target);
   });
 
-  it("has no body for HEAD", async (t) => {
-    const { port } = await serve(t);
-    const { status, headers, body } = await exchange(port, { method: "HEAD", target: "/healthz" });
-    assert.deepEqual([status, headers["content-length"], body], [200, "11", ""]);
+  const broken: [why: string, setup: () => void][] = [
+    [
+      "fails",
+      () => {
+        throw new Error("broken, in /home/ada");
+      },
+    ],
+    ["waits", () => notReady("the other service", 60_000)],
+  ];
+  for (const [why, setup] of broken) {
+    it(`a plugin that ${why} makes the gateway live, not ready, and says its name and no reason`, async (t) => {
+      const plugin = definePlugin({ id: "sick", api: "^1.0.0", setup });
+      const { ask } = await serve(t, webPlugin(), { more: [plugin] });
+      const ready = await ask("/readyz");
+      assert.deepEqual(
+        [ready.status, await ready.json()],
+        [503, { ok: false, status: "not ready", plugins: ["sick"] }],
+      );
+      assert.equal(ready.headers.get("cache-control"), "no-store");
+      assert.equal((await ask("/healthz")).status, 200);
+    });
+  }
+
+  it("a plugin that is not there is named, and its path is not", async (t) => {
+    const { ask } = await serve(t, webPlugin(), { more: ["/home/ada/plugins/lost" as never] });
+    const ready = await ask("/ready");
+    assert.deepEqual([ready.status, await ready.json()], [503, { ok: false, status: "not ready", plugins: ["lost"] }]);
   });
 
-  it("is given to GET and HEAD only", async (t) => {
-    const { port } = await serve(t);
-    const { status, headers } = await exchange(port, { method: "POST", target: "/healthz" });
-    assert.deepEqual([status, headers["allow"]], [405, "GET, HEAD"]);
+  it("a plugin that is switched off is not missed", async (t) => {
+    const config = { plugins: { entries: { sick: { enabled: false } } } };
+    const plugin = definePlugin({ id: "sick", api: "^1.0.0", setup: () => undefined });
+    const { ask } = await serve(t, webPlugin(), { config, more: [plugin] });
+    assert.equal((await ask("/readyz")).status, 200);
   });
 });

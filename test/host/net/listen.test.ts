@@ -8,6 +8,7 @@ async function open(t: TestContext, options: Partial<ListenOptions> = {}) {
   const listener = await listen({
     addresses: ["127.0.0.1"],
     port: 0,
+    headers: () => ({}),
     onRequest: (_request, response) => void response.end("here"),
     onSocket: (ws) => ws.close(),
     ...options,

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { GatewayError } from "@svc/sdk";
 import type { CommandContext } from "@svc/sdk/cli";
+import { refusal } from "@svc/sdk/errors";
 import commands from "../../../plugins/health/cli.ts";
 import { duration } from "../../../plugins/health/report.ts";
 
@@ -82,6 +83,16 @@ describe("svc gateway health and status", () => {
     assert.deepEqual(status.printed, ["Model: m1", "Heartbeat: main off", "Sessions: 2", row]);
   });
 
+  it("say that a plugin does not run, and what to do", async () => {
+    const given = { health: { ...healthy, ok: false, missingPlugins: ["chat", "sessions"] } };
+    const { printed } = await run("gateway health", { given });
+    assert.deepEqual(printed.slice(0, 3), [
+      "Gateway: not ok (3 ms)",
+      "Not running: chat, sessions",
+      "Next: svc plugins list",
+    ]);
+  });
+
   it("print the payload as it is with --json", async () => {
     assert.deepEqual((await run("gateway health", { json: true })).printed, [healthy]);
   });
@@ -111,6 +122,19 @@ describe("svc gateway probe", () => {
     assert.match(String(printed[4]), /^Next: .*svc plugins list/);
   });
 
+  for (const [missingPlugins, named] of [
+    [["chat", "sessions"], "chat, sessions"],
+    [undefined, "unknown"],
+  ] as const) {
+    it(`is not content with a gateway that is not ok: ${named}`, async () => {
+      const given = { ...answers, health: { ...healthy, ok: false, missingPlugins } };
+      const { code, printed } = await run("gateway probe", { given });
+      assert.equal(code, 1);
+      assert.equal(printed[3], `Failed: health: not ok; not running: ${named}`);
+      assert.match(String(printed[4]), /^Next: .*svc plugins list/);
+    });
+  }
+
   const unreachable: [code: "UNAVAILABLE" | "INVALID_REQUEST" | "NOT_PAIRED", next: RegExp][] = [
     ["UNAVAILABLE", /svc gateway run/],
     ["INVALID_REQUEST", /SVC_GATEWAY_TOKEN/],
@@ -124,6 +148,14 @@ describe("svc gateway probe", () => {
       assert.match(String(printed[2]), next);
     });
   }
+
+  it("passes on what to do about a certificate that is not trusted", async () => {
+    const refused = refusal("TLS_UNTRUSTED", "self-signed certificate\nNext: --tls-fingerprint <sha256>");
+    const { code, printed } = await run("gateway probe", { refused });
+    assert.equal(code, 1);
+    const lines = ["Reachable: no", "Reason: self-signed certificate", "Next: --tls-fingerprint <sha256>"];
+    assert.deepEqual(printed, lines);
+  });
 
   it("prints one report with --json", async () => {
     const refused = new GatewayError("UNAVAILABLE", "no luck");

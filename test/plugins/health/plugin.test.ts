@@ -30,7 +30,7 @@ async function setUp(sessions?: object) {
     clock: { now: () => 1, elapsed: () => 1, setTimeout: () => () => undefined },
     log: { warn: () => undefined },
     services: {
-      gateway: { version: "1.2.3" },
+      gateway: { version: "1.2.3", missingPlugins: () => [] },
       sessions,
       agents: undefined,
       models: undefined,

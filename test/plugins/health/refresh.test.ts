@@ -36,7 +36,7 @@ function open() {
       scene.made++;
       await settle();
       if (scene.broken) throw new Error("storage is away");
-      return healthSummary({ sessions: undefined, agents: undefined }, clock);
+      return healthSummary({ gateway: { missingPlugins: () => [] }, sessions: undefined, agents: undefined }, clock);
     },
     publish: (health) => void scene.published.push(health),
     failed: (error) => void scene.failures.push(error),

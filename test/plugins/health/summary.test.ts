@@ -22,6 +22,7 @@ const sessions: Pick<Sessions, "recent" | "count" | "location" | "defaults" | "a
   count: async (agentId) => (agentId === "second" ? 0 : stored.length),
   recent: async ({ limit, agentId }) => (agentId === "second" ? [] : stored.slice(0, limit)),
 };
+const gateway = { missingPlugins: () => [] as string[] };
 const agents = {
   defaultId: "main",
   list: () => [
@@ -35,12 +36,13 @@ const models: Pick<Models, "resolve"> = {
 
 describe("the health summary", () => {
   it("says what clients read, for every agent", async () => {
-    const health = await healthSummary({ sessions, agents }, clock);
+    const health = await healthSummary({ gateway, sessions, agents }, clock);
     const recent = stored.map(({ key, entry }) => ({ key, updatedAt: entry.updatedAt, age: NOW - entry.updatedAt }));
     const main = { path: "/state/state.db", count: 3, recent };
     const empty = { path: "/state/state.db", count: 0, recent: [] };
     assert.deepEqual(health, {
       ok: true,
+      missingPlugins: [],
       ts: NOW,
       durationMs: 0,
       channels: {},
@@ -57,15 +59,23 @@ describe("the health summary", () => {
     assert.ok(matches(HealthSummary, health));
   });
 
+  it("is not ok while a plugin does not run, and names it", async () => {
+    const gateway = { missingPlugins: () => ["chat", "sessions"] };
+    const health = await healthSummary({ gateway, sessions, agents }, clock);
+    assert.deepEqual([health.ok, health.missingPlugins], [false, ["chat", "sessions"]]);
+  });
+
   it("names at most five sessions", async () => {
     const many = Array.from({ length: 9 }, (_, n) => ({ key: `agent:main:${n}`, entry }));
     const source = { ...sessions, recent: async ({ limit }: { limit: number }) => many.slice(0, limit) };
-    const { recent } = (await healthSummary({ sessions: source, agents }, clock)).sessions as { recent: unknown[] };
+    const { recent } = (await healthSummary({ gateway, sessions: source, agents }, clock)).sessions as {
+      recent: unknown[];
+    };
     assert.equal(recent.length, 5);
   });
 
   it("is there on a gateway without sessions and agents", async () => {
-    const health = await healthSummary({ sessions: undefined, agents: undefined }, clock);
+    const health = await healthSummary({ gateway, sessions: undefined, agents: undefined }, clock);
     assert.deepEqual(
       [health.defaultAgentId, health.agents, health.sessions],
       ["main", [], { path: "", count: 0, recent: [] }],
@@ -168,7 +178,7 @@ describe("heartbeats and events, where a plugin has them", () => {
   const heartbeats = { get: () => ({ of: (id: string) => (id === "main" ? beats : NO_HEARTBEAT) }) };
 
   it("are in the summary", async () => {
-    const health = await healthSummary({ sessions, agents, heartbeats }, clock);
+    const health = await healthSummary({ gateway, sessions, agents, heartbeats }, clock);
     assert.equal(health.heartbeatSeconds, 1_800);
     assert.deepEqual((health.agents as { heartbeat: object }[])[0]?.heartbeat, beats);
   });

@@ -27,7 +27,14 @@ it("a body that does not come within the limit is 408", async (t) => {
   for (const route of routes) mounted.add(`${route.method} ${route.path}`, { route, owner });
   const access = new Access({ mode: "none" }, {}, 18_789, createFakeClock());
   const server = createServer(
-    createHttpHandler({ routes: mounted, hooks, log: silentLog, access, bodyTimeoutMs: 50 }).handle,
+    createHttpHandler({
+      routes: mounted,
+      hooks,
+      log: silentLog,
+      access,
+      readiness: () => ({ isStopping: false, missing: [] }),
+      bodyTimeoutMs: 50,
+    }).handle,
   );
   server.listen(0, "127.0.0.1");
   await once(server, "listening");

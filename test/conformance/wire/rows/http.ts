@@ -1,5 +1,5 @@
 /** Every section of http/auth.md. */
-import { all, later, none, type Row, tested } from "./row.ts";
+import { all, later, type Row, tested } from "./row.ts";
 
 const wire = (file: string, ...names: string[]) => tested(`conformance/wire/${file}`, ...names);
 const http = (...names: string[]) => wire("http", ...names);
@@ -166,8 +166,8 @@ export const httpRows: Readonly<Record<string, Row>> = {
   "§10 404 (choice: JSON)": tested("host/net/http", "that is not there is 404, and says so"),
   "§10 500 (choice: JSON with an id)": tested("host/net/http-answer", "is 500 with an id to look for, nothing leaked"),
   "§10 Upgrade skips the pipeline": http("a websocket upgrade on the path of a route skips the pipeline"),
-  "§10 Probes (decided: a bare liveness answer)": http("the liveness answer is bare by decision"),
-  "§10 /health, /ready, /readyz": none("decided away: unauthenticated surfaces serve a bare liveness answer only"),
+  "§10 Probes": http("the liveness and readiness answer"),
+  "§10 /health, /ready, /readyz": http("the liveness and readiness answer"),
   "§10 Canvas paths": later("canvas"),
 };
 
