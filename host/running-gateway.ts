@@ -24,6 +24,7 @@ import type { HostContext } from "./context.ts";
 import type { HttpHandler } from "./net/http/handler.ts";
 import type { Readiness } from "./net/http/probes.ts";
 import { securityHeaders } from "./net/http/security-headers.ts";
+import { connectionRoom } from "./net/descriptors.ts";
 import { listen, type Listener } from "./net/listen.ts";
 import { PortCertificate } from "./net/tls/port-certificate.ts";
 import type { Admission } from "./net/ws/admission.ts";
@@ -63,6 +64,8 @@ export class RunningGateway implements Gateway {
   readonly #insideCalls = new AbortController();
   readonly #stops: (() => void | Promise<void>)[] = [];
   #listener: Listener | undefined;
+  /** No line about too many connections before. Monotonic ms. */
+  #quietUntil = Number.NEGATIVE_INFINITY;
   #certificate: PortCertificate | undefined;
   #stopped: Promise<void> | undefined;
 
@@ -139,6 +142,8 @@ export class RunningGateway implements Gateway {
       headers: () => securityHeaders(settings.config.gateway.http?.securityHeaders?.strictTransportSecurity),
       onRequest: (request, response) => http.handle(request, response),
       onSocket: (ws, socket, request) => connections.open(ws, socket, request),
+      maxConnections: connectionRoom(),
+      onTooMany: () => this.#tooMany(),
     });
     if (this.#certificate) this.#stops.push(this.#certificate.follow(() => this.#useCertificate()));
     access.configure(settings.auth(), settings.config.gateway, this.port); // the real port
@@ -154,6 +159,14 @@ export class RunningGateway implements Gateway {
   /** Other files of the certificate are named. */
   async lookAtCertificate(): Promise<void> {
     await this.#certificate?.look(() => this.#useCertificate());
+  }
+
+  #tooMany(): void {
+    const { clock, log } = this.#parts.context;
+    if (clock.elapsed() < this.#quietUntil) return;
+    this.#quietUntil = clock.elapsed() + 60_000;
+    const message = "as many connections as open files allow; raise the limit (ulimit -n, LimitNOFILE) for more";
+    log.warn({}, message);
   }
 
   #report(): void {

@@ -14,6 +14,7 @@ export type {
   PublishedEvent,
   RpcCall,
 } from "./host-hooks.ts";
+export * from "./lazy.ts";
 export * from "./plugin.ts";
 export * from "./principal.ts";
 export * from "./schema.ts";

@@ -5,12 +5,14 @@
  * Each generation has a guest of its own, which ends with it: nothing of a former version stays in memory.
  */
 import { join } from "node:path";
-import { type Live, type PluginGateway, type Requirement, type ServiceToken, Type } from "@svc/sdk";
+import { lazy, type Live, type PluginGateway, type Requirement, type ServiceToken, Type } from "@svc/sdk";
 import { tokenOf } from "../kernel/graph.ts";
 import type { Carried, KernelHooks, PluginFacts, Remote, Staging } from "../kernel/kind.ts";
 import type { GuestSide, HostSide, StaticPart } from "./contract.ts";
 import type { GuestOptions } from "./carriers.ts";
 import type { Guest } from "./guest.ts";
+
+const guestCode = lazy(() => Promise.all([import("./carriers.ts"), import("./guest.ts")]));
 
 export interface IsolationOptions {
   /** State directory of the gateway. */
@@ -62,7 +64,7 @@ interface Imported {
 /** @throws Error the plugin cannot be imported there */
 async function importIn(options: GuestOptions): Promise<Imported> {
   // Most gateways have no such plugin.
-  const [{ startCarrier }, { Guest }] = await Promise.all([import("./carriers.ts"), import("./guest.ts")]);
+  const [{ startCarrier }, { Guest }] = await guestCode();
   const caller: Imported["caller"] = { run: (work) => work() };
   const guest = new Guest(options.id, startCarrier(options), {
     hasIdentity: isPrincipal,

@@ -3,6 +3,10 @@ import type { JsonArrayNode, JsonNode, JsonObjectNode, JsonValueNode } from "@cr
 import { cutSpan } from "./cut-text.ts";
 import { parseConfig } from "./parse.ts";
 import { isObject, type PlainObject, sameData } from "./plain-data.ts";
+import { lazy } from "@svc/sdk";
+
+const writerCode = lazy(() => import("json5"));
+const editorCode = lazy(() => import("@croct/json5-parser"));
 
 /**
  * `text` changed so that it says `next`: only what differs is written anew. The result is read again and compared; where
@@ -18,7 +22,7 @@ export async function rewriteText(text: string, next: PlainObject): Promise<stri
 
 /** A CommonJS module: its names are on `default`, and nowhere else once it is bundled. */
 async function loadEditor() {
-  return (await import("@croct/json5-parser")).default;
+  return (await editorCode()).default;
 }
 
 async function tryEdit(text: string, next: PlainObject): Promise<string | undefined> {
@@ -138,6 +142,6 @@ function isPlain(text: string): boolean {
 async function plainText(value: PlainObject): Promise<string> {
   const json = `${JSON.stringify(value, null, 2)}\n`;
   if (sameData(JSON.parse(json), value)) return json;
-  const { default: JSON5 } = await import("json5");
+  const { default: JSON5 } = await writerCode();
   return `${JSON5.stringify(value, null, 2)}\n`;
 }

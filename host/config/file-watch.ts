@@ -1,6 +1,8 @@
 /** Watches files and directories that may be missing, appear, and be replaced. */
 import { stat } from "node:fs/promises";
-import { type Clock, type Stop, Turns } from "@svc/sdk";
+import { type Clock, lazy, type Stop, Turns } from "@svc/sdk";
+
+const watcherCode = lazy(() => import("chokidar"));
 
 /** What is watched at a time. */
 export interface WatchedPlaces {
@@ -72,7 +74,7 @@ export async function watchPlaces(options: WatchOptions): Promise<Stop> {
 
   /** Opens a new watcher for each set of places: chokidar, told to forget a directory, forgets what is below, too. */
   async function open({ roots, ignored, depth }: WatchedPlaces): Promise<() => Promise<void>> {
-    const { watch } = await import("chokidar");
+    const { watch } = await watcherCode();
     const watcher = watch([...roots], {
       ...(depth === undefined ? {} : { depth }),
       ignored,

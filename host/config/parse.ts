@@ -1,6 +1,9 @@
 /** Text of a configuration file to data, and its fingerprint. */
 import { createHash } from "node:crypto";
 import { isObject } from "./plain-data.ts";
+import { lazy } from "@svc/sdk";
+
+const parserCode = lazy(() => import("json5"));
 
 /** Bytes one file may have. Spec: http/config.md §2.1; choice: it holds for the main file, too. */
 export const MAX_CONFIG_BYTES = 2 * 1024 * 1024;
@@ -32,7 +35,7 @@ async function parse(text: string): Promise<{ value: unknown } | { message: stri
       // not plain JSON: let the JSON5 parser judge it
     }
   }
-  const { default: JSON5 } = await import("json5");
+  const { default: JSON5 } = await parserCode();
   try {
     return { value: JSON5.parse(text) };
   } catch (error) {

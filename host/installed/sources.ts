@@ -4,6 +4,9 @@ import type { Paths } from "../config/paths.ts";
 import { importPlugin, type MissingPlugin, type PluginSource } from "../kernel/load.ts";
 import { ManifestError, readManifest } from "../kernel/manifest.ts";
 import { extensionsOf, type InstalledPlugin, packageDirectory, readRecord, recordPath } from "./record.ts";
+import { lazy } from "@svc/sdk";
+
+const verifier = lazy(() => import("./verify.ts"));
 
 export type InstallPaths = Pick<Paths, "stateDir" | "cacheDir">;
 
@@ -32,7 +35,7 @@ function sourceOf(id: string, plugin: InstalledPlugin, paths: InstallPaths): Plu
     const manifest = readManifest(directory);
     if (!manifest) throw new ManifestError('its package.json has no "svc.entry" any more');
     if (manifest.id !== id) throw new ManifestError(`its package says id "${manifest.id}" now`);
-    const check = async () => void (await (await import("./verify.ts")).verifyInstalled(id, plugin, extensions));
+    const check = async () => void (await (await verifier()).verifyInstalled(id, plugin, extensions));
     return {
       origin: originOf(plugin),
       // Also by its record: the same directory may have become another plugin's, or have been agreed to anew.

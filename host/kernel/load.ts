@@ -3,9 +3,11 @@ import { existsSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { isPlugin, type Plugin } from "@svc/sdk";
+import { isPlugin, lazy, type Plugin, requireDescriptors } from "@svc/sdk";
 import { type Manifest, ManifestError, type Placement, readManifest } from "./manifest.ts";
 import { sdkModules } from "./sdk-modules.ts";
+
+const compilerCode = lazy(() => import("jiti"));
 
 /** A plugin that can be loaded. */
 export interface PluginSource {
@@ -51,8 +53,8 @@ export const BUNDLE_PACKAGE = "svc";
 
 /** Imports a module; TypeScript goes through jiti, whose cache is private to the state directory; `false`: it keeps none. */
 export async function importModule(file: string, cacheDir: string | false): Promise<unknown> {
-  if (!/\.[cm]?ts$/.test(file)) return import(versionedUrl(file));
-  const { createJiti } = await import("jiti");
+  if (!/\.[cm]?ts$/.test(file)) return importVersion(file);
+  const { createJiti } = await compilerCode();
   const jiti = createJiti(pathToFileURL(file).href, {
     fsCache: cacheDir,
     moduleCache: false,
@@ -68,6 +70,26 @@ const imported = new Map<string, Map<string, string>>();
 function versionOf(file: string): string {
   const { mtimeMs, size } = statSync(file);
   return `${Math.round(mtimeMs * 1_000).toString(36)}-${size.toString(36)}`;
+}
+
+/** @throws GatewayError `UNAVAILABLE`: too few files can be opened now; whatever the import throws. */
+async function importVersion(file: string): Promise<unknown> {
+  requireDescriptors();
+  const url = versionedUrl(file);
+  try {
+    return await import(url);
+  } catch (error) {
+    // A file that could not be read stays unread under its name.
+    if (hasErrno(error)) imported.get(file)?.set(versionOf(file), `${pathToFileURL(file).href}?again=${++attempts}`);
+    throw error;
+  }
+}
+
+let attempts = 0;
+
+/** Whether the system failed, and not the code. */
+function hasErrno(error: unknown): boolean {
+  return error instanceof Error && "errno" in error;
 }
 
 /**

@@ -20,6 +20,10 @@ export interface ListenOptions {
   readonly tls?: SecureContextOptions;
   onRequest(request: IncomingMessage, response: ServerResponse): void;
   onSocket(ws: WebSocket, socket: Duplex, request: IncomingMessage): void;
+  /** Connections at once; one more is cut off. Default: no limit. */
+  readonly maxConnections?: number | undefined;
+  /** One more than that came. */
+  onTooMany?(): void;
 }
 
 export interface Listener {
@@ -35,7 +39,8 @@ export interface Listener {
 }
 
 /** @throws StartupRefusal the port is taken, or the address is not of this machine */
-export async function listen({ addresses, port, headers, tls, onRequest, onSocket }: ListenOptions): Promise<Listener> {
+export async function listen(options: ListenOptions): Promise<Listener> {
+  const { addresses, port, headers, tls, onRequest, onSocket } = options;
   const sockets = new WebSocketServer({
     noServer: true,
     maxPayload: MAX_PAYLOAD_BYTES.afterConnect,
@@ -53,9 +58,11 @@ export async function listen({ addresses, port, headers, tls, onRequest, onSocke
   const servers: (Server | TlsServer)[] = [];
   const bound: string[] = [];
   let taken = port;
+  const count = countConnections(options);
   for (const address of addresses) {
-    const options = { ServerResponse: Response };
-    const server = https?.createServer({ ...options, ...tls }, onRequest) ?? createServer(options, onRequest);
+    const own = { ServerResponse: Response };
+    const server = https?.createServer({ ...own, ...tls }, onRequest) ?? createServer(own, onRequest);
+    server.on("connection", count);
     if (https) server.on("tlsClientError", refuseClearText);
     server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
       socket.on("error", cutOff);
@@ -88,6 +95,19 @@ export async function listen({ addresses, port, headers, tls, onRequest, onSocke
       for (const server of servers) server.closeAllConnections();
       await closed;
     },
+  };
+}
+
+/** Counts the connections of all addresses together. */
+function countConnections({ maxConnections = Number.POSITIVE_INFINITY, onTooMany }: ListenOptions) {
+  let open = 0;
+  return (socket: Socket) => {
+    if (open >= maxConnections) {
+      socket.destroy();
+      return onTooMany?.();
+    }
+    open++;
+    socket.once("close", () => open--);
   };
 }
 

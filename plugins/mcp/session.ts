@@ -1,6 +1,6 @@
 /** One connection to one server, from its first message to its last. The library is loaded with the first one. */
 import { withDeadline } from "@svc/kit/time";
-import { type Clock, messageOf, untilAborted } from "@svc/sdk";
+import { type Clock, lazy, messageOf, untilAborted } from "@svc/sdk";
 import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { createBoundedFetch, type Fetch } from "./bounded-fetch.ts";
@@ -177,11 +177,7 @@ function httpWay(
 }
 
 type Library = Awaited<ReturnType<typeof importLibrary>>;
-let library: Promise<Library> | undefined;
-
-function loadLibrary(): Promise<Library> {
-  return (library ??= importLibrary());
-}
+const loadLibrary = lazy(importLibrary);
 
 async function importLibrary() {
   const [client, http, sse, stdio, types] = await Promise.all([

@@ -1,5 +1,5 @@
 /** Outbound: fetching from public addresses only, for what content from outside names. */
-import { definePlugin } from "@svc/sdk";
+import { definePlugin, lazy } from "@svc/sdk";
 import { OutboundFetch } from "@svc/sdk/web";
 
 export default definePlugin({
@@ -9,10 +9,9 @@ export default definePlugin({
 
   setup(gateway) {
     const { clock, signal } = gateway;
-    let loaded: Promise<OutboundFetch> | undefined;
-    const load = async () => (await import("./fetch.ts")).createOutboundFetch({ clock, signal });
+    const loaded = lazy(async () => (await import("./fetch.ts")).createOutboundFetch({ clock, signal }));
     gateway.provide(OutboundFetch, {
-      fetch: async (request) => (await (loaded ??= load())).fetch(request),
+      fetch: async (request) => (await loaded()).fetch(request),
     });
   },
 });

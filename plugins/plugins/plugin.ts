@@ -1,5 +1,5 @@
 /** Plugins: what runs in this gateway and what it costs, installing, switching and reloading it. */
-import { definePlugin } from "@svc/sdk";
+import { definePlugin, lazy } from "@svc/sdk";
 import { ConfigStore } from "@svc/sdk/config";
 import { GatewayInfo } from "@svc/sdk/gateway";
 import { PluginControl, PluginInstaller, plugins } from "@svc/sdk/plugins";
@@ -44,7 +44,7 @@ export default definePlugin({
 
 /** Its code is imported on first use: a start reads none of it. */
 function lazyInstaller(services: InstallServices): PluginInstaller {
-  const opened = async () => (await import("./install/service.ts")).createInstallService(services);
+  const opened = lazy(async () => (await import("./install/service.ts")).createInstallService(services));
   return {
     install: async (spec, by) => (await opened()).install(spec, by),
     update: async (id, by) => (await opened()).update(id, by),

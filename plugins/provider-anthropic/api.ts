@@ -1,6 +1,6 @@
 /** The network: one client for each account, and the events of an answer. The only file here that talks to a server. */
 import { boundedErrors, providerName, type ProviderPhase, reportedError, serverEvents } from "@svc/kit/providers";
-import type { Clock } from "@svc/sdk";
+import { type Clock, lazy } from "@svc/sdk";
 import type { ProviderAccount } from "@svc/sdk/models";
 import type Anthropic from "@anthropic-ai/sdk";
 import type { MessageCreateParamsStreaming, RawMessageStreamEvent } from "@anthropic-ai/sdk/resources/messages";
@@ -32,13 +32,15 @@ export interface MessagesApi {
   ): AsyncIterable<RawMessageStreamEvent>;
 }
 
+const library = lazy(() => import("@anthropic-ai/sdk"));
+
 export function createMessagesApi(options: MessagesApiOptions): MessagesApi {
   const { clock, fetch = globalThis.fetch, env = process.env } = options;
   const clients = new Map<string, Anthropic>();
 
   async function clientOf(account: ProviderAccount): Promise<Anthropic> {
     const settings = JSON.stringify([account.baseUrl, account.apiKey, account.headers]);
-    const { default: Client } = await import("@anthropic-ai/sdk");
+    const { default: Client } = await library();
     const known = clients.get(settings);
     const client =
       known ??

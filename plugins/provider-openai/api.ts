@@ -8,7 +8,7 @@ import {
   reportedError,
   serverEvents,
 } from "@svc/kit/providers";
-import type { Clock } from "@svc/sdk";
+import { type Clock, lazy } from "@svc/sdk";
 import type { ProviderAccount } from "@svc/sdk/models";
 import type OpenAI from "openai";
 import type { ChatCompletionChunk, ChatCompletionCreateParamsStreaming } from "openai/resources/chat/completions";
@@ -36,6 +36,8 @@ export interface ChatApi {
   ): AsyncIterable<ChatCompletionChunk | typeof DONE>;
 }
 
+const library = lazy(() => import("openai"));
+
 export function createChatApi({ clock, fetch = globalThis.fetch }: ChatApiOptions): ChatApi {
   const clients = new Map<string, { readonly settings: string; readonly client: OpenAI }>();
 
@@ -43,7 +45,7 @@ export function createChatApi({ clock, fetch = globalThis.fetch }: ChatApiOption
     const settings = JSON.stringify([baseURL, account.apiKey, account.headers]);
     const known = clients.get(account.name);
     if (known?.settings === settings) return known.client;
-    const { default: Client } = await import("openai");
+    const { default: Client } = await library();
     const client = new Client({
       baseURL,
       apiKey: account.apiKey ?? NO_KEY,

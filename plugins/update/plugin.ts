@@ -1,6 +1,6 @@
 /** Update: finds and installs newer versions; the restart after an update runs the new code. */
 import { createHash } from "node:crypto";
-import { definePlugin, optional } from "@svc/sdk";
+import { definePlugin, lazy, optional } from "@svc/sdk";
 import { GatewayInfo, RestartNotes, Restarts } from "@svc/sdk/gateway";
 import { update, updateAvailable } from "@svc/sdk/update";
 import { createRun, EMBEDDED } from "./run.ts";
@@ -10,6 +10,9 @@ import type { Updater } from "./updater.ts";
 import { createWatch } from "./watch.ts";
 
 /** The code that asks and the installer are imported on first use. */
+const updaterCode = lazy(() => import("./updater.ts"));
+const newestCode = lazy(() => import("./newest.ts"));
+
 export default definePlugin({
   id: "update",
   api: "^1.0.0",
@@ -27,10 +30,10 @@ export default definePlugin({
       const { hostDirectory, stateDir, version } = info;
       const here = { hostDirectory, version, clock, env: process.env, signal };
       const active = () => info.plugins().flatMap(({ id, state }) => (state === "active" ? [id] : []));
-      const load = once(async () => {
-        const { createUpdater } = await import("./updater.ts");
-        return (updater = createUpdater({ ...here, plugins: active }));
-      });
+      const load = async () => {
+        const { createUpdater } = await updaterCode();
+        return (updater ??= createUpdater({ ...here, plugins: active }));
+      };
       const run = createRun({ version, channel, restarts, clock, log, notes: () => services.notes, updater: load });
       const watch = createWatch({
         settings: config,
@@ -38,7 +41,7 @@ export default definePlugin({
         log,
         jitter: jitterOf(stateDir),
         seen: createSeenFile(() => gateway.stateDir),
-        ask: async () => (await import("./newest.ts")).askNewest({ ...here, channel }),
+        ask: async () => (await newestCode()).askNewest({ ...here, channel }),
         changed: (available) => publish({ updateAvailable: available }),
         install: async () =>
           void (await run({ note: "Installed without being asked (update.auto.enabled)." }, { isAsked: false })),

@@ -5,11 +5,14 @@
  * blocked, since the main thread cannot; afterwards the host attributes the block to the plugin. A block counts from one second on.
  */
 import { join } from "node:path";
-import { definePlugin } from "@svc/sdk";
+import { definePlugin, lazy } from "@svc/sdk";
 import { EventLoopOwners, GatewayInfo } from "@svc/sdk/gateway";
 
 /** Milliseconds until it starts: a gateway that begins to serve has better things to do. */
 const DELAY_MS = 1_000;
+
+/** Loads the runtime's debugger. */
+const watchingCode = lazy(() => import("./watching.ts"));
 
 export default definePlugin({
   id: "watchdog",
@@ -25,7 +28,7 @@ export default definePlugin({
       let stopped = false;
       let watching: Promise<() => Promise<void>> | undefined;
       const begin = async () => {
-        const { startWatching } = await import("./watching.ts"); // loads the runtime's debugger
+        const { startWatching } = await watchingCode();
         return stopped ? async () => {} : startWatching({ log, owners, reportFile });
       };
       const delay = setTimeout(() => {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
 import { readdirSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -12,6 +12,7 @@ import { agents } from "@svc/sdk/agents";
 import { chat } from "@svc/sdk/chat";
 import { config } from "@svc/sdk/config";
 import { health } from "@svc/sdk/health";
+import { startFakeModelServer } from "@svc/sdk/testing";
 import { startGatewayProcess } from "../gateway-process.ts";
 import { pause, refusalOf } from "./workload.ts";
 
@@ -86,5 +87,42 @@ it(
     const { raw, hash: now } = await client.call(config.get, {});
     await client.call(config.set, { raw: `${raw}\n`, baseHash: now });
     assert.equal(gateway.child.exitCode, null, gateway.log());
+  },
+);
+
+it(
+  "connections never take the files a first run needs",
+  { skip: hasPrlimit ? false : "needs prlimit (util-linux) and /proc", timeout: 60_000 },
+  async (t) => {
+    await using model = await startFakeModelServer({ replies: [{ text: "one" }, { text: "two" }, { text: "three" }] });
+    const stateDir = await mkdtemp(join(tmpdir(), "svc-descriptors-"));
+    const sockets: Socket[] = [];
+    const provider = { api: "openai-completions", baseUrl: model.url, apiKey: "k", models: [{ id: "m" }] };
+    await writeFile(
+      join(stateDir, "svc.json"),
+      JSON.stringify({ models: { providers: { fake: provider } }, agents: { defaults: { model: "fake/m" } } }),
+    );
+    const gateway = await startGatewayProcess(stateDir, {}, { through: ["prlimit", "--nofile=128"] });
+    t.after(async () => {
+      for (const socket of sockets) socket.destroy();
+      await gateway.kill();
+      await rm(stateDir, { recursive: true, force: true });
+    });
+    const client = await gateway.connect();
+    t.after(() => client.close());
+    const port = Number(new URL(gateway.url).port);
+    for (let made = 0; made < 400; made++) {
+      const socket = connect({ port, host: "127.0.0.1" });
+      socket.on("error", () => undefined);
+      sockets.push(socket);
+    }
+    await pause(300);
+    const run = async (runId: string) => {
+      await client.call(chat.send, { sessionKey: "main", message: runId, idempotencyKey: runId });
+      return (await client.call(agents.wait, { runId, timeoutMs: 20_000 })).status;
+    };
+    assert.equal(await run("first"), "ok");
+    for (const socket of sockets) socket.destroy();
+    assert.equal(await run("second"), "ok");
   },
 );

@@ -1,7 +1,9 @@
 /** Request bodies: read no further than the limit and no longer than the time, then parsed by a schema. */
 import type { IncomingMessage } from "node:http";
-import { describeViolations, GatewayError, matches, type TSchema } from "@svc/sdk";
+import { describeViolations, GatewayError, lazy, matches, type TSchema } from "@svc/sdk";
 import type { Deadlines } from "../../hooks/deadline.ts";
+
+const readerCode = lazy(() => import("raw-body"));
 
 /** @throws GatewayError `PAYLOAD_TOO_LARGE`, `TIMEOUT`, `INVALID_REQUEST` */
 export type ReadBody = (request: IncomingMessage, limit: number) => Promise<Buffer>;
@@ -10,7 +12,7 @@ const EMPTY = Buffer.alloc(0);
 
 /** @param deadlines one timer for all bodies: a timer each costs more than reading a small one */
 export async function createBodyReader(deadlines: Deadlines, timeoutMs: number): Promise<ReadBody> {
-  const { default: rawBody } = await import("raw-body");
+  const { default: rawBody } = await readerCode();
 
   return (request, limit) => {
     const length = request.headers["content-length"];

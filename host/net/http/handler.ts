@@ -4,7 +4,7 @@
  */
 import { randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { GatewayError, isGatewayError, type Logger, type Principal } from "@svc/sdk";
+import { GatewayError, isGatewayError, lazy, type Logger, type Principal } from "@svc/sdk";
 import type { Context, Next } from "koa";
 import type { Access } from "../../auth/access.ts";
 import { resolvePeer } from "../../auth/client-address.ts";
@@ -50,7 +50,7 @@ const BODY_TIMEOUT_MS = 30_000;
 type Handle = HttpHandler["handle"];
 
 export function createHttpHandler(options: HttpOptions): HttpHandler {
-  let application: Promise<Handle> | undefined;
+  const application = lazy(() => createApplication(options, inFlight));
   const inFlight = new Set<RouteCall>();
   let open = 0;
   let closed: GatewayError | undefined;
@@ -68,12 +68,14 @@ export function createHttpHandler(options: HttpOptions): HttpHandler {
         if (--open === 0) idle();
       });
       if (options.ingress?.(request, response)) return;
-      application ??= createApplication(options, inFlight);
-      application.then(
+      application().then(
         (handle) => handle(request, response),
         (error: unknown) => {
           options.log.error({ err: error }, "HTTP cannot start");
-          response.writeHead(500).end();
+          turnAway(
+            response,
+            isGatewayError(error) ? error : new GatewayError("INTERNAL", "HTTP cannot start; see the log"),
+          );
         },
       );
     },

@@ -5,6 +5,9 @@ import { hostname, networkInterfaces } from "node:os";
 import { dirname } from "node:path";
 import { StartupRefusal } from "../../auth/settings.ts";
 import { type Certificate, type CertificateFiles, readCertificate } from "./certificate.ts";
+import { lazy } from "@svc/sdk";
+
+const makerCode = lazy(() => import("./self-signed.ts"));
 
 const DAY_MS = 86_400_000;
 /** Choice: the longest that every platform accepts; each renewal changes the fingerprint that clients know. */
@@ -26,7 +29,7 @@ export async function keepGenerated(
 ): Promise<Certificate> {
   const kept = usable(files, now);
   if (kept) return kept;
-  const { makeSelfSigned } = await import("./self-signed.ts");
+  const { makeSelfSigned } = await makerCode();
   const { cert, key } = makeSelfSigned({ names: namesOf(addresses), from: now - SKEW_MS, to: now + LIFETIME_MS });
   try {
     mkdirSync(dirname(files.keyPath), { recursive: true, mode: 0o700 });

@@ -1,6 +1,6 @@
 /** The run times of a schedule. Pure, except for the zone of this machine and the calendar library, which is loaded first. */
 import { createHash } from "node:crypto";
-import { messageOf, unavailable } from "@svc/sdk";
+import { lazy, messageOf, unavailable } from "@svc/sdk";
 import type { CronSchedule } from "@svc/sdk/cron";
 import type { Cron } from "croner";
 
@@ -13,12 +13,13 @@ const MAX_PARSED = 1_000;
 /** Choice: least interval of `every`. The protocol allows 1 ms, which would keep the gateway busy with one job. */
 export const SHORTEST_EVERY_MS = 1_000;
 
+const library = lazy(() => import("croner"));
 let calendar: CronClass | undefined;
 const parsed = new Map<string, Cron>();
 
 /** Await this before calling anything else here. The library is imported on first use: a gateway without jobs does not load it. */
 export async function loadCalendar(): Promise<void> {
-  calendar ??= (await import("croner")).Cron;
+  calendar ??= (await library()).Cron;
 }
 
 /** @throws GatewayError `UNAVAILABLE` for an invalid expression or zone, and for an interval that is too short */

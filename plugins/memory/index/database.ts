@@ -1,4 +1,5 @@
 /** Opens the index file. A damaged file, or one of another version, is recreated: everything in it can be rebuilt. */
+import { lazy } from "@svc/sdk";
 import { DatabaseSync, type DatabaseSyncInstance } from "@photostructure/sqlite";
 import { chmodSync, closeSync, mkdirSync, openSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
@@ -74,8 +75,10 @@ async function load(
   }
 }
 
+const extension = lazy(() => import("sqlite-vec"));
+
 async function packagedExtension(): Promise<string> {
-  const { getLoadablePath } = await import("sqlite-vec");
+  const { getLoadablePath } = await extension();
   return getLoadablePath();
 }
 

@@ -9,6 +9,9 @@ import { jitiOf, SETTINGS } from "./load.ts";
 import { ModuleProblem, moduleProblem } from "./problem.ts";
 import { ImportProblem, resolveImport } from "./resolve.ts";
 import { type Manner, rewriteImports } from "./rewrite.ts";
+import { lazy } from "@svc/sdk";
+
+const compilerCode = lazy(() => import("jiti"));
 
 /** Compiles a file and all that it imports by literal names. @throws ModuleProblem for the first fault, before any of it runs */
 export type Compile = (module: string) => Promise<void>;
@@ -18,7 +21,7 @@ const MARK = "svc-imports:";
 type Import = readonly [path: string, manner: Manner];
 
 export async function createCompiler(copy: Copy): Promise<Compile> {
-  const { createJiti } = await import("jiti");
+  const { createJiti } = await compilerCode();
   const compiler = createJiti(`${copy.place}/_`, { ...SETTINGS, fsCache: false });
   /** The first error in each file. */
   const problems = new Map<string, ModuleProblem>();

@@ -15,6 +15,9 @@ import { COMPILED, type Copy, originalPath, storedPath } from "./copy.ts";
 import { moduleProblem } from "./problem.ts";
 import { ImportProblem, resolveImport, SDK_ENTRIES } from "./resolve.ts";
 import { MODULE_CONTEXT } from "./rewrite.ts";
+import { lazy } from "@svc/sdk";
+
+const loaderCode = lazy(() => import("jiti"));
 
 /** Evaluates a file, once. @returns its `module.exports`. @throws whatever the file throws */
 export type Load = (path: string) => Promise<unknown>;
@@ -41,7 +44,7 @@ export async function jitiOf(
   transform: NonNullable<JitiOptions["transform"]>,
   virtualModules: Readonly<Record<string, unknown>> = {},
 ): Promise<Jiti> {
-  const { createJiti } = await import("jiti");
+  const { createJiti } = await loaderCode();
   const fsCache = join(copy.place, COMPILED);
   return createJiti(`${copy.place}/_`, { ...SETTINGS, fsCache, transform, virtualModules });
 }

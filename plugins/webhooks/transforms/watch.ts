@@ -2,8 +2,10 @@
 import { existsSync } from "node:fs";
 import { realpath } from "node:fs/promises";
 import { basename, dirname, resolve } from "node:path";
-import { type Clock, type Logger, type Stop, Turns } from "@svc/sdk";
+import { type Clock, lazy, type Logger, type Stop, Turns } from "@svc/sdk";
 import { isInside } from "@svc/sdk/files";
+
+const watcherCode = lazy(() => import("chokidar"));
 
 /** Milliseconds without an event. */
 const QUIET_MS = 100;
@@ -58,7 +60,7 @@ export async function watchTransforms({ root, directory, changed, clock, log }: 
 
   /** Opens a new watcher for each set of places: chokidar, told to forget a directory, forgets what is below, too. */
   async function open(roots: string[], places: readonly string[]): Promise<() => Promise<void>> {
-    const { watch } = await import("chokidar");
+    const { watch } = await watcherCode();
     const watcher = watch(roots, {
       ignored: (path) => isIgnored(path, places),
       followSymlinks: false,
