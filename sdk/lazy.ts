@@ -35,6 +35,8 @@ export function requireDescriptors(): void {
   try {
     while (open.length < DESCRIPTORS) open.push(openSync(process.execPath, "r"));
   } catch (cause) {
+    const { code } = Object(cause) as { readonly code?: unknown };
+    if (code !== "EMFILE" && code !== "ENFILE") return; // this process may not open that file
     unavailable("too few files can be opened now; close connections, or raise the limit (ulimit -n)", {
       retryAfterMs: RETRY_MS,
       cause,

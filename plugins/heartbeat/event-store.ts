@@ -66,6 +66,7 @@ interface EventRow extends Row {
   readonly at: number | bigint;
   readonly repeats: number | bigint;
   readonly folded: string | null;
+  readonly run_id: string | null;
 }
 
 export class EventStore {
@@ -84,10 +85,11 @@ export class EventStore {
     return [count(event), insert(event, now)];
   }
 
-  /** Those no run has, oldest first. */
-  async waiting(sessionKey: string, limit = MAX_WAITING): Promise<WaitingEvent[]> {
-    const sql = `SELECT * FROM heartbeat_events WHERE session_key = ? AND ${FREE} ORDER BY seq, id LIMIT ?`;
-    return (await this.#storage.all<EventRow>(sql, [sessionKey, limit])).map(toEvent);
+  /** Those no run has, oldest first. @param runId those that this run has, too: it begins again after a restart */
+  async waiting(sessionKey: string, limit = MAX_WAITING, runId: string | null = null): Promise<WaitingEvent[]> {
+    const sql = `SELECT * FROM heartbeat_events WHERE session_key = ? AND status = 'waiting' AND (run_id IS NULL OR run_id = ?)
+      ORDER BY seq, id LIMIT ?`;
+    return (await this.#storage.all<EventRow>(sql, [sessionKey, runId, limit])).map(toEvent);
   }
 
   async countWaiting(sessionKey: string): Promise<number> {
@@ -144,6 +146,7 @@ export class EventStore {
 
   /** Hands events to a run. @returns ids of those that were still to be had */
   async tie(ids: readonly string[], runId: string): Promise<ReadonlySet<string>> {
+    if (ids.length === 0) return new Set();
     const places = ids.map(() => "?").join(", ");
     const [tied] = await this.#storage.transaction([
       {
@@ -226,7 +229,7 @@ function insert(event: SystemEvent, now: number): Statement {
 }
 
 function toEvent(row: EventRow): WaitingEvent {
-  const { id, session_key: sessionKey, text, wake, reason, at, repeats, folded } = row;
+  const { id, session_key: sessionKey, text, wake, reason, at, repeats, folded, run_id: runId } = row;
   return {
     id,
     sessionKey,
@@ -234,6 +237,7 @@ function toEvent(row: EventRow): WaitingEvent {
     wake,
     reason,
     at: Number(at),
+    ...(runId === null ? {} : { runId }),
     ...(Number(repeats) === 0 ? {} : { repeats: Number(repeats) }),
     ...(folded === null ? {} : { folded: JSON.parse(folded) as Folded }), // written by `#fold`
   };

@@ -12,6 +12,8 @@ export interface Folded {
 export interface WaitingEvent extends SystemEvent {
   /** How many more said the same. Absent: none. */
   readonly repeats?: number;
+  /** The run that has it. Absent: none. */
+  readonly runId?: string;
   /** What it stands for. Absent: itself. */
   readonly folded?: Folded;
 }

@@ -106,11 +106,11 @@ export class Telling {
 
   async #take(sessionKey: string, runId: string): Promise<string | undefined> {
     const { store } = this.#sources;
-    const events = fitting(await store.waiting(sessionKey, MAX_EVENTS));
+    const events = fitting(await store.waiting(sessionKey, MAX_EVENTS, runId));
     if (events.length === 0) return undefined;
-    const ids = events.map(({ id }) => id);
+    const ids = events.flatMap(({ id, runId: had }) => (had === undefined ? [id] : []));
     const tied = await store.tie(ids, runId);
-    const mine = events.filter(({ id }) => tied.has(id)); // the others went to a run of another gateway
+    const mine = events.filter(({ id, runId: had }) => had !== undefined || tied.has(id)); // the others went to a run of another gateway
     return mine.length === 0 ? undefined : eventSection(mine, await store.countWaiting(sessionKey));
   }
 

@@ -143,7 +143,7 @@ describe("the method x credential matrix over HTTP", { timeout: 120_000 }, () =>
     for (const file of await readdir(join(root, "plugins"), { recursive: true })) {
       if (!file.endsWith(".ts") || /(^|\/)(dist|node_modules)\//.test(file)) continue;
       const text = await readFile(join(root, "plugins", file), "utf8");
-      found.push(...[...text.matchAll(/\.route\(\s*\{/g)].map(() => file));
+      found.push(...[...text.matchAll(/gateway\.route\(\s*\{/g)].map(() => file));
     }
     assert.deepEqual(
       found.sort(),

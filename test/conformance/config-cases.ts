@@ -191,6 +191,10 @@ const SESSIONS = "plugins/sessions/lifecycle";
 export const SEEN_ELSEWHERE: Readonly<Record<string, string>> = {
   "gateway.http.endpoints.chatCompletions.": "plugins/http-chat/config.test.ts",
   "gateway.http.endpoints.responses.": "plugins/http-responses/facts.test.ts",
+  "gateway.maxConnectionsPerAddress": "host/net/limits.test.ts",
+  "gateway.http.securityHeaders.": "host/net/http.test.ts",
+  "gateway.tls.": "host/net/tls/certificate.test.ts",
+  "agents.defaults.maxAnswerChars": "plugins/agents/runs/turn.test.ts",
   "gateway.tools.": "plugins/http-tools/policy.test.ts",
   "agents.list[].tools.": "plugins/http-tools/policy.test.ts",
   "tools.profile": "plugins/http-tools/policy.test.ts",

@@ -250,6 +250,7 @@ const HOT: Record<string, Row | { readonly seenIn: string }> = {
     "CONTROL_UI_DEVICE_IDENTITY_REQUIRED",
     "ok",
   ),
+  "gateway.maxConnectionsPerAddress": { seenIn: "net/limits.test.ts" },
   "gateway.controlUi.enabled": { seenIn: "auth/mode.test.ts" }, // only where a start is refused
   "gateway.aliases": row(
     auth({}),

@@ -31,7 +31,7 @@ import type { Admission } from "./admission.ts";
 import type { Receiver } from "./broadcast.ts";
 import type { Dispatcher } from "./dispatch.ts";
 import { closeReason, encodeEvent, encodeFailure, encodeResult } from "./frame-codec.ts";
-import { holdsTooMuch } from "./frame-size.ts";
+import { holdsTooMuch, MAX_VALUES } from "./frame-size.ts";
 import { type Identified, HandshakeRefusal } from "./handshake.ts";
 import { type Backlog, Outbox } from "./outbox.ts";
 
@@ -191,7 +191,7 @@ export class Connection implements Receiver {
   /** Whoever sends many messages at once is answered in turns, between which others are served. */
   #inTurn(data: Buffer, principal: Principal): void {
     if (this.#later) return void this.#later.push(data);
-    if (holdsTooMuch(data)) return this.close(CLOSE.tooLarge, "this message holds too many values");
+    if (holdsTooMuch(data)) return this.#fail(idIn(data), tooManyValues());
     const begun = performance.now();
     this.#request(data.toString(), principal);
     this.#worked += performance.now() - begun;
@@ -349,6 +349,16 @@ function tooLarge(method: string, bytes: number): GatewayError {
     "PAYLOAD_TOO_LARGE",
     `the answer of ${method} has ${bytes} bytes; ${most} can be sent: ask for less`,
   );
+}
+
+function tooManyValues(): GatewayError {
+  return new GatewayError("INVALID_REQUEST", `this message holds more than ${MAX_VALUES} values; send less at a time`);
+}
+
+/** The id of a request that is not parsed, where it stands at the beginning. */
+function idIn(data: Buffer): string {
+  const [, id] = /"id"\s*:\s*"([\w.:-]{1,200})"/.exec(data.toString("latin1", 0, 1_000)) ?? [];
+  return id ?? "invalid";
 }
 
 function frameId(frame: unknown): string {

@@ -87,8 +87,7 @@ async function begin(turn: Turn, env: Environment, ties: Ties): Promise<{ readon
   const own = isResumed ? [] : ownMessages(turn, startedAt);
   const adopts = history.length > 0 && (await services.sessions.transcript(sessionKey, 1)).length === 0;
   const messages = adopts ? [...history, ...own] : own;
-  // Choice: a heartbeat that begins again is not withdrawn.
-  const mayTakeBack = !isResumed && run.request.acknowledgement !== undefined && others(turn).length === 0;
+  const mayTakeBack = run.request.acknowledgement !== undefined && others(turn).length === 0;
   const before = mayTakeBack ? await services.sessions.get(sessionKey) : undefined;
   const reading = load(run.request, env);
   reading.catch(() => undefined); // it is awaited once the write has succeeded

@@ -47,6 +47,8 @@ export async function recoverInterrupted(record: RunRecord, env: Environment): P
 
 function mayBeginAgain({ request, resumes }: RunRecord): boolean {
   if (!request || resumes >= MAX_RESUMES) return false;
+  // Who asked for a run with an acknowledgement (a heartbeat) asks again, since it may be taken back only whole.
+  if (request.acknowledgement !== undefined) return false;
   return request.lane !== HTTP_LANE && request.history === undefined && request.clientTools === undefined;
 }
 

@@ -30,7 +30,7 @@ describe("every key of the host", () => {
   for (const [path, leaf] of all) {
     it(`${path} is described, and says how a change takes effect`, () => {
       assert.ok((leaf.description ?? "").length > 10);
-      const restarts = /^gateway\.(port|bind|customBindHost)$/.test(path);
+      const restarts = /^gateway\.(port|bind|customBindHost|tls\.enabled)$/.test(path);
       assert.equal(leaf.reload, restarts ? "restart" : "hot");
     });
   }

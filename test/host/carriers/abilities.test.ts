@@ -248,13 +248,11 @@ for (const run of ["worker", "process"] as const)
     });
 
     it("is told that its configuration is wrong as a plugin in the gateway would be", async (t) => {
-      const { report } = await isolationScene(
-        t,
-        { head: `config: Type.Object({ times: Type.Integer({ default: 3, minimum: 1 }) }),`, setup: "" },
-        { run, config: { guest: { times: 0, more: 1 } } },
+      const head = `config: Type.Object({ times: Type.Integer({ default: 3, minimum: 1 }) }),`;
+      await assert.rejects(
+        isolationScene(t, { head, setup: "" }, { run, config: { guest: { times: 0, more: 1 } } }),
+        /guest: unexpected property 'more'\n +guest\.times: must be >= 1/,
       );
-      assert.equal(report()?.state, "blocked");
-      assert.match(report()?.reason ?? "", /guest\.times: must be >= 1|unexpected property 'more'/);
     });
 
     it("is reloaded: the new code serves, what stopped has stopped", async (t) => {

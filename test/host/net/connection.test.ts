@@ -408,11 +408,23 @@ describe("after connect", () => {
     }
   });
 
-  it("a message with more values than anybody sends closes with 1009 before it is parsed", async (t) => {
+  it("a message with more values than anybody sends is refused before it is parsed", async (t) => {
     const { raw } = await start(t);
     const socket = await raw();
-    socket.send(`{"type":"req","id":"1","method":"demo.echo","params":{"text":"","deep":${"[".repeat(300_000)}`);
-    assert.deepEqual(await socket.closed, { code: 1009, reason: "this message holds too many values" });
+    const many = JSON.stringify(Array(300_000).fill(1));
+    for (const [id, text] of [
+      ["1", "[".repeat(300_000)],
+      ["2", many],
+    ]) {
+      socket.send(`{"type":"req","id":"${id}","method":"demo.echo","params":{"text":"","deep":${text}}}`);
+      const { error } = await socket.next((frame) => frame.id === id);
+      assert.deepEqual(
+        [error?.code, error?.message.slice(0, 40)],
+        ["INVALID_REQUEST", "this message holds more than 200000 valu"],
+      );
+    }
+    socket.send({ type: "req", id: "3", method: "demo.echo", params: { text: ",[{".repeat(300_000) } });
+    assert.equal((await socket.next(({ id }) => id === "3")).ok, true);
   });
 
   it("a slow reader reads why it is cut off as soon as it goes on", async (t) => {

@@ -96,7 +96,7 @@ export const frameRows: Readonly<Record<string, Row>> = {
   ),
   "§11 features.events": wire("hello", "features list methods and events by name"),
   "§11 canvasHostUrl": later("canvas"),
-  "§11 auth": wire("hello", "auth tells a device its token", "auth is absent without a device"),
+  "§11 auth": wire("hello", "auth tells a device its token", "auth tells an operator without a device"),
   "§11 policy (decided: tick 15000)": wire("hello", "policy is 25 MiB, 50 MiB and the decided tick"),
   "§11 Token issue, reuse, narrowing": tested(
     "plugins/devices/tokens",
