@@ -86,6 +86,7 @@ export class RunningGateway implements Gateway {
       await this.#listen(addresses);
     } catch (error) {
       await kernel.stop();
+      await this.#listener?.close();
       throw error;
     }
     await settings.keepAsLastGood(log);

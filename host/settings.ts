@@ -38,6 +38,8 @@ export class Settings {
   #file: ConfigFile;
   #config: HostConfig;
   #fileRefusal: string | undefined;
+  /** Of the configuration in use. */
+  #auth: AuthSettings | undefined;
 
   private constructor({ options, env, paths }: Origin, file: ConfigFile, fileRefusal?: string) {
     this.options = options;
@@ -100,11 +102,17 @@ export class Settings {
   use(file: ConfigFile): void {
     this.#file = file;
     this.#fileRefusal = undefined;
+    this.#auth = undefined;
     this.#config = hostConfig(file).config;
   }
 
   /** @throws StartupRefusal the combination is unsafe */
   auth(section: HostConfig["gateway"] = this.#config.gateway): AuthSettings {
+    if (section !== this.#config.gateway) return this.#resolveAuth(section);
+    return (this.#auth ??= this.#resolveAuth(section));
+  }
+
+  #resolveAuth(section: HostConfig["gateway"]): AuthSettings {
     return resolveAuth(section, this.env, () => keepToken(this.paths.credentialsDir), this.options.auth);
   }
 

@@ -409,3 +409,30 @@ it("nobody tells errors apart by their sentence: that is what `code`, `details.c
   const found = new Set(files.filter((file) => match.test(file.text)).map(({ path }) => path));
   assert.deepEqual([...found].sort(), [...excused.keys()].sort());
 });
+
+it("code of a gateway that is imported on first use goes through lazy(), which tries again after a failure", () => {
+  const excused = new Map([
+    ["host/kernel/load.ts", "the code of plugins, under a name of its own at each attempt"],
+    ["host/kernel/sdk-modules.ts", "modules that are loaded already"],
+    ["plugins/webhooks/transforms/load.ts", "modules that are loaded already"],
+    ["host/net/http/handler.ts", "within lazy(() => createApplication())"],
+    ["plugins/mcp/session.ts", "within lazy(importLibrary)"],
+    ["host/local.ts", "for commands"],
+    ["host/net/listen.ts", "a module of the runtime"],
+    ["plugins/storage-sqlite/doctor.ts", "for commands"],
+    ["plugins/media/worker.ts", "in the process of one document"],
+    ["plugins/media/draw.ts", "in the process of one document"],
+  ]);
+  const ofGateway = /^(?:host\/(?!cli\/)|plugins\/(?!dev\/|full\/|[^/]+\/cli[./-]|nodes\/node-host\/)|sdk\/kit\/)/;
+  const code = (text: string) => text.replace(/\/\*[\s\S]*?\*\//g, "").replace(/\/\/.*$/gm, "");
+  const found = files
+    .filter(({ path }) => ofGateway.test(path))
+    .filter(({ text }) =>
+      code(text)
+        .replace(/lazy\([^;]*;/g, "")
+        .replace(/typeof import\(/g, "")
+        .match(/[^:\w.]import\(/),
+    )
+    .map(({ path }) => path);
+  assert.deepEqual(found.sort(), [...excused.keys()].sort());
+});

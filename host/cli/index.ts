@@ -2,7 +2,8 @@
 export { loadOwners } from "./config/owners.ts";
 export { changeConfig, openStore, setConfig } from "./config/write.ts";
 export { type RunFlags, runGateway } from "./gateway-run.ts";
-export { refuse, Unreachable, WrongUsage } from "./output.ts";
+export { EXIT, refuse, Unreachable, WrongUsage } from "./output.ts";
+export { COMPANIONS } from "./package-json.ts";
 export { type PluginsHere, pluginsHere } from "./planned-plugins.ts";
 export { type Candidate, lacksOf, nextStep } from "./plugin-facts/explanation.ts";
 export { type PlannedCode, plannedStart } from "./plugin-facts/planned-code.ts";

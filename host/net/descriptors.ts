@@ -1,4 +1,4 @@
-/** How many connections may be open so that the gateway can still open files, start programs and call models. */
+/** How many connections may be open so that the gateway can still open files, start programs and reach servers. */
 import { readdirSync, readFileSync } from "node:fs";
 
 /** File descriptors kept for everything that is no connection: more than a large package opens while it is imported. Choice. */

@@ -1,7 +1,6 @@
 /** `svc plugins bisect`: which plugin makes a command fail, or keeps a gateway from being well. */
-import { plannedStart } from "@svc/cli";
+import { EXIT, plannedStart, refuse } from "@svc/cli";
 import type { CommandContext } from "@svc/sdk/cli";
-import { refuse, WRONG_USAGE } from "../refusal.ts";
 import { firstBad, inOrder, type Suspect, withDependents } from "./order.ts";
 import { type TrialOptions, tryWith, type Verdict } from "./trial.ts";
 
@@ -17,7 +16,7 @@ export async function bisectPlugins(
 ): Promise<number> {
   const timeout = Number(flags.timeout ?? 60);
   if (!(timeout > 0 && timeout <= 3_600))
-    return refuse("--timeout is a number of seconds, up to 3600\nNext: svc plugins bisect --help", output, WRONG_USAGE);
+    return refuse("--timeout is a number of seconds, up to 3600\nNext: svc plugins bisect --help", output, EXIT.usage);
   const { config, plugins } = await plannedStart();
   output.note(`Looking at ${plugins.length} plugins.`);
   const broken = plugins.find(({ problem }) => problem !== undefined);

@@ -2,9 +2,9 @@
  * All checks of one plugin, in a process of its own: what the plugin does to it costs nothing else. Started by
  * `check.ts` with the task as its one argument; tells each finding as a message.
  */
+import { COMPANIONS } from "@svc/cli";
 import { messageOf } from "@svc/sdk/errors";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Plugin } from "@svc/sdk";
@@ -43,7 +43,7 @@ export async function checkPlugin(task: CheckTask, found: (finding: Finding) => 
     return found({ check: "package", problems: [failed(why, "svc plugins new <name>")] });
   }
   const exists = (path: string) => existsSync(join(directory, path));
-  found({ check: "package", problems: packageProblems(json, manifest, exists, companions()) });
+  found({ check: "package", problems: packageProblems(json, manifest, exists, COMPANIONS) });
   found({ check: "imports", problems: await importProblems(directory, json) });
 
   const temporary = mkdtempSync(join(tmpdir(), "svc-check-"));
@@ -101,11 +101,6 @@ async function declaredProblems(manifest: Manifest): Promise<Problem[]> {
   const found = await staleDeclaration(manifest);
   if (found === "stale") return [failed("its declared.json is not what its code declares", next)];
   return found ? [warning("it has no declared.json, so its code is imported at every start", next)] : [];
-}
-
-function companions(): string[] {
-  const cli = createRequire(import.meta.url)("@svc/cli/package.json") as { peerDependencies?: object };
-  return Object.keys(cli.peerDependencies ?? {});
 }
 
 /** The verbs that help lists are those that its file has. */

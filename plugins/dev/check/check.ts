@@ -1,4 +1,5 @@
 /** `svc plugins check [path]`: is a plugin fit to be given to others? Prints a line for each check. */
+import { EXIT, refuse } from "@svc/cli";
 import { messageOf } from "@svc/sdk/errors";
 import { fork } from "node:child_process";
 import { once } from "node:events";
@@ -7,7 +8,6 @@ import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import json5 from "json5";
 import type { CommandContext } from "@svc/sdk/cli";
-import { REFUSED, refuse } from "../refusal.ts";
 import type { CheckTask } from "./check-task.ts";
 import { DONE, failed, type Finding } from "./findings.ts";
 
@@ -46,7 +46,7 @@ export async function checkPluginAt(
   if (output.json) output.print({ ok: failures === 0, directory: task.directory, checks: findings });
   else
     output.print(failures === 0 ? `fit to be used (${warnings} warnings)` : `${failures} failed, ${warnings} warnings`);
-  return failures === 0 ? 0 : REFUSED;
+  return failures === 0 ? 0 : EXIT.refused;
 }
 
 /** @throws Error naming the file */

@@ -2,6 +2,7 @@
  * `svc plugins declare [path]`: writes what the code of a plugin declares. The lists of package.json are known without any code; of a built
  * plugin, `declared.json` lets it sleep until somebody uses it.
  */
+import { refuse } from "@svc/cli";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -17,7 +18,6 @@ import {
 } from "@svc/host/local";
 import type { Command, CommandContext } from "@svc/sdk/cli";
 import { messageOf } from "@svc/sdk/errors";
-import { refuse } from "../refusal.ts";
 import { readJson5 } from "./check.ts";
 import { listsOf } from "./declarations.ts";
 import { startTrial } from "./trial.ts";

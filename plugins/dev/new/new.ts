@@ -1,10 +1,10 @@
 /** `svc plugins new <name>`: a package with a plugin of the asked kind, its types, its test and its README. */
+import { EXIT, refuse } from "@svc/cli";
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { idProblem } from "@svc/host/local";
 import type { CommandContext } from "@svc/sdk/cli";
-import { refuse, WRONG_USAGE } from "../refusal.ts";
 import { FACTS, type Kind, KINDS, named } from "./kinds.ts";
 import { packageFiles, releaseOf } from "./package-files.ts";
 
@@ -22,10 +22,10 @@ export function newPlugin(name: string, flags: NewFlags, output: CommandContext)
     return refuse(
       `--${kind} and --${second}: it can be one of them\nNext: svc plugins new ${name} --${kind}`,
       output,
-      WRONG_USAGE,
+      EXIT.usage,
     );
   const wrong = idProblem(name);
-  if (wrong !== undefined) return refuse(`${wrong}\nNext: svc plugins new my-${kind}`, output, WRONG_USAGE);
+  if (wrong !== undefined) return refuse(`${wrong}\nNext: svc plugins new my-${kind}`, output, EXIT.usage);
   const parent = resolve(flags.dir ?? ".");
   if (!existsSync(parent)) return refuse(`there is no directory ${parent}\nNext: mkdir -p ${parent}`, output);
   const directory = join(parent, name);

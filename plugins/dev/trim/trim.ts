@@ -1,8 +1,7 @@
 /** `svc trim`: writes a directory that runs by itself, with the host, the plugin API, chosen plugins and what they need. */
 import { join, resolve } from "node:path";
-import { selectHere, type Wanted } from "@svc/cli";
+import { refuse, selectHere, type Wanted } from "@svc/cli";
 import type { CommandContext } from "@svc/sdk/cli";
-import { refuse } from "../refusal.ts";
 import { OccupiedDirectory, refuseOccupied } from "./directory.ts";
 import { type Contents, sizeText } from "./own-files.ts";
 import { PackageProblem } from "./package-tree.ts";
