@@ -37,6 +37,8 @@ interface OutboxSources {
 interface Lane {
   readonly texts: OutboxText[];
   isBusy: boolean;
+  /** The account can be talked to again since the attempt that runs now began. */
+  isAwaited?: boolean;
   cancelTimer?: () => void;
 }
 
@@ -122,7 +124,9 @@ export class Outbox {
   connected({ channel, id }: AccountRun): void {
     for (const [key, lane] of this.#lanes) {
       const [first] = lane.texts;
-      if (!first || first.channel !== channel || first.accountId !== id || lane.isBusy) continue;
+      if (!first || first.channel !== channel || first.accountId !== id) continue;
+      lane.isAwaited = lane.isBusy; // an attempt that fails now began before
+      if (lane.isBusy) continue;
       lane.cancelTimer?.();
       void this.#advance(key, lane);
     }
@@ -160,8 +164,11 @@ export class Outbox {
     this.#sending.delete(sending);
     lane.isBusy = false;
     if (signal.aborted) return;
+    const isAwaited = lane.isAwaited === true;
+    lane.isAwaited = false;
     if (next) {
       lane.texts[0] = next;
+      if (isAwaited) return void this.#advance(key, lane);
       lane.cancelTimer = clock.setTimeout(() => void this.#advance(key, lane), Math.max(1, next.nextAt - clock.now()));
     } else {
       lane.texts.shift();

@@ -169,6 +169,29 @@ describe("a channel", { timeout: 60_000 }, () => {
     );
   });
 
+  it("tries a text again at once when the account comes back while an attempt is failing", async (t) => {
+    let fail = (): void => {};
+    let attempts = 0;
+    const bird = pigeon({
+      async send() {
+        attempts++;
+        if (attempts === 1) await new Promise<never>((_, reject) => (fail = () => reject(new Error("not connected"))));
+        return {};
+      },
+    });
+    const clock = createFakeClock();
+    await startScene(t, [bird.plugin], { gateway: { clock } });
+    const run = await until(() => bird.running.get("default"), "the account");
+    await bird.says("echo one");
+    await until(async () => {
+      await clock.advance(10);
+      return attempts === 1;
+    }, "the first attempt");
+    run.report({ state: "connected" });
+    fail();
+    await until(() => bird.sent.length === 1, "the second attempt");
+  });
+
   it("gives a text up after an hour, and says so", async (t) => {
     const bird = pigeon({
       send: () => Promise.reject(new Error("no carrier at pw-secret")),
