@@ -187,6 +187,7 @@ describe("a channel", { timeout: 60_000 }, () => {
       await clock.advance(10);
       return attempts === 1;
     }, "the first attempt");
+    run.report({ state: "disconnected" });
     run.report({ state: "connected" });
     fail();
     await until(() => bird.sent.length === 1, "the second attempt");
