@@ -1,4 +1,4 @@
-/** What an action is handed of an accepted webhook. */
+/** The job that an action receives for an accepted webhook. */
 import { GatewayError, isGatewayError, type Principal } from "@svc/sdk";
 import { suspiciousPatterns, wrapExternalContent } from "@svc/sdk/external-content";
 import type {

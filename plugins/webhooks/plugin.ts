@@ -40,7 +40,7 @@ export default definePlugin({
     hooks.webhookRun.tap(async ({ runId }) => ({ run: (await store.find(runId))?.run }));
     gateway.busy(() => queue.isBusy);
 
-    /** Transforms are compiled and runs carried on once all plugins have started, while webhooks are on. */
+    /** While webhooks are on, transforms are compiled and queued runs continue once all plugins have started. */
     const carryOn = () => {
       if (services.host.url === undefined) return;
       void files?.follow();

@@ -213,13 +213,13 @@ export interface WebhookKey {
 export interface AcceptedWebhook extends Omit<WebhookWork, "attempt" | "params"> {
   readonly action: string;
   readonly prepared: PreparedWebhook;
-  /** The first one that is taken decides: the request was accepted before, or is refused with `CONFLICT`. */
+  /** The first key that was used before decides: the request was accepted then, or is refused with `CONFLICT`. */
   readonly keys: readonly WebhookKey[];
   /** The whole effect of an action that has `commit`, for the transaction that records it: it is done then. Absent: it is to be run. */
   readonly effect?: readonly Statement[];
 }
 
-/** What its sender is told. */
+/** The answer to the sender. */
 export interface WebhookReceipt {
   readonly runId: string;
   readonly reply: WebhookFields;

@@ -1,7 +1,6 @@
 /** The gateway of this state directory, when one runs: it follows what commands change on disk. */
 import { lastStarted, Unreachable } from "@svc/cli";
 import { resolvePaths } from "@svc/host/state";
-
 import type { CommandContext } from "@svc/sdk/cli";
 import type { GatewayClient } from "@svc/sdk/client";
 import { detailsCode, GatewayError, isGatewayError, messageOf } from "@svc/sdk/errors";

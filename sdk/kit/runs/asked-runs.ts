@@ -30,7 +30,7 @@ export interface AskedRuns {
     signal: AbortSignal,
     options?: { readonly session?: "fresh" | "goesOn" },
   ): Promise<AsyncGenerator<AnswerStep, void, undefined>>;
-  /** Stops what is under way, since nobody is told its steps any more: `gateway.onStop(asked.stop)`. */
+  /** Stops the runs in flight, since nobody hears their events any more: `gateway.onStop(asked.stop)`. */
   stop(): void;
 }
 
