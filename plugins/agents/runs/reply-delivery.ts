@@ -21,6 +21,10 @@ export class ReplyDeliveries {
     this.#sources = sources;
   }
 
+  get isWorking(): boolean {
+    return this.#underWay.size > 0;
+  }
+
   /**
    * Choice: a reply that says nothing (`NO_REPLY`) is not sent. A channel that cannot be used for the moment is asked again.
    * @param signal ends the attempts
