@@ -40,6 +40,8 @@ export interface AgentDirectory {
   heartbeat(id: string): HeartbeatSettings | undefined;
   /** How its memory is searched: `agents.list[].memorySearch` over `agents.defaults.memorySearch`; empty where nothing is said. */
   memorySearch(id: string): MemorySearch;
+  /** `agents.defaults.userTimezone`, else the zone of this machine (IANA name): whose days and hours count. */
+  readonly timeZone: string;
   /** `agents.defaults.subagents.maxSpawnDepth`: how deep sub-runs may start others. */
   readonly maxSpawnDepth: number;
 }
