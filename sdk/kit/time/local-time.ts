@@ -56,7 +56,7 @@ export function machineZone(): string {
 
 export function isTimeZone(name: string): boolean {
   try {
-    return new Intl.DateTimeFormat("en-US", { timeZone: name }) !== undefined;
+    return new Intl.DateTimeFormat("en-US", { timeZone: name }).resolvedOptions().timeZone !== "";
   } catch {
     return false; // the only thing it throws for is the zone
   }
