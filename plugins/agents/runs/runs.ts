@@ -1,7 +1,8 @@
 /** The `AgentRuns` service: accepts runs, queues them by session, stops them, and picks them up after a restart. */
 import { type Lease, LEASE_MS, leaseLeft, Renewal } from "@svc/kit/lease";
-import { GatewayError, type HookEmitter, HOOKS, pause, unavailable, untilAborted } from "@svc/sdk";
+import { type GatewayError, type HookEmitter, HOOKS, pause, unavailable, untilAborted } from "@svc/sdk";
 import type { AgentRuns, QueueMode, RunOutcome, RunRequest, RunState } from "@svc/sdk/agents";
+import { refusal } from "@svc/sdk/errors";
 import type { Statement } from "@svc/sdk/storage";
 import type { Trail } from "../subagents/sending.ts";
 import { STOPPED_WITH_PARENT, SUBAGENT } from "../subagents/settings.ts";
@@ -439,9 +440,6 @@ export class Runs implements AgentRuns {
 }
 
 function gatewayStopping(what: string, payload?: object): GatewayError {
-  return new GatewayError("UNAVAILABLE", `the gateway is stopping: ${what}`, {
-    retryAfterMs: RESTART_RETRY_MS,
-    details: { code: "GATEWAY_STOPPING" },
-    ...(payload ? { payload } : {}),
-  });
+  const options = { retryAfterMs: RESTART_RETRY_MS, ...(payload ? { payload } : {}) };
+  return refusal("GATEWAY_STOPPING", `the gateway is stopping: ${what}`, {}, options);
 }

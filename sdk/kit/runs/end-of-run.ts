@@ -1,6 +1,7 @@
 /** Following a run to its end, whoever began it, and in whatever process. */
-import { type Clock, isGatewayError, pause, untilAborted } from "@svc/sdk";
+import { type Clock, pause, untilAborted } from "@svc/sdk";
 import type { AgentRuns, RunOutcome, RunState } from "@svc/sdk/agents";
+import { detailsCode } from "@svc/sdk/errors";
 
 /** Milliseconds one look for the end of a run lasts, and between two that came to nothing at once. */
 const WAIT_MS = 60_000;
@@ -43,7 +44,7 @@ export async function endOfRun(
 
 /** Whether work was refused because the gateway stops. It is to be left as it is on disk, for the next start. */
 export function isGatewayStopping(error: unknown): boolean {
-  return isGatewayError(error) && (error.details as { code?: unknown } | undefined)?.code === "GATEWAY_STOPPING";
+  return detailsCode(error) === "GATEWAY_STOPPING";
 }
 
 function forgotten(runId: string, endedAt: number): RunOutcome {
