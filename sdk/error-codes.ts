@@ -156,6 +156,10 @@ export const DETAIL_CODES = {
     "The method, or what is to be approved, needs a scope the caller does not have: `details.scope`.",
     "connect with a credential that has the scope",
   ),
+  GATEWAY_STOPPING: from("UNAVAILABLE", "agents")(
+    "The gateway is stopping and begins no new run; a run that was accepted begins after the restart.",
+    "connect again after `retryAfterMs` and send the same request",
+  ),
   FILE_LOCKED: from("UNAVAILABLE", "sdk")(
     "Another process held the lock of a file all the time.",
     "try again, or end the process that the message names",

@@ -102,7 +102,6 @@ export const WITHOUT_EFFECT: readonly (readonly [why: string, ...keys: readonly 
     "agents.defaults.models.*.params",
     "agents.defaults.models.*.streaming",
     "agents.defaults.repoRoot",
-    "agents.defaults.userTimezone",
     "agents.defaults.timeFormat",
     "agents.defaults.envelopeTimezone",
     "agents.defaults.envelopeTimestamp",

@@ -1,5 +1,6 @@
 /** The configuration sections `agents` and `messages`. Spec: http/config-keys.md, as far as this plugin goes. */
 import { MAX_ANSWER_CHARS } from "@svc/kit/providers";
+import { isTimeZone } from "@svc/kit/time";
 import { NonEmpty, type Static, Strict, Type } from "@svc/sdk";
 import { HeartbeatConfig } from "@svc/sdk/heartbeat";
 import { MemorySearch } from "@svc/sdk/memory";
@@ -97,6 +98,16 @@ const Defaults = Strict(
       Type.Enum(["off", "on", "full"], {
         description: "full: clients get the results of tools; off, on: only that there was one; default off",
       }),
+    ),
+    userTimezone: Type.Optional(
+      Type.Refine(
+        Type.String({
+          description:
+            "IANA name, e.g. Europe/Berlin; of the times agents are told, daily resets, active hours and days of usage; default: the zone of this machine",
+        }),
+        isTimeZone,
+        () => "must be the IANA name of a time zone, e.g. Europe/Berlin",
+      ),
     ),
     timeoutSeconds: Type.Integer({
       default: 600,

@@ -139,6 +139,7 @@ export default definePlugin({
 
     // Runs left over from before a restart wait until the plugins whose tools they need have started.
     gateway.hooks.hostReady.tap(() => runs.open());
+    gateway.hooks.hostStopping.tap(() => runs.gatewayStops());
     gateway.start(async () => {
       await runs.recover();
       if (services.host.url !== undefined) runs.open();

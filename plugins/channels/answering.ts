@@ -5,7 +5,7 @@
  * outbox in the same step that settles the message.
  */
 import { persist } from "@svc/kit/persist";
-import { type EndedRun, endOfRun } from "@svc/kit/runs";
+import { type EndedRun, endOfRun, isGatewayStopping } from "@svc/kit/runs";
 import {
   type Clock,
   ERRORS,
@@ -91,7 +91,8 @@ export class Answering {
         verdict ??= await this.#verdict(message);
         return await this.#settle(message, verdict);
       } catch (error) {
-        if (signal.aborted || (isGatewayError(error) && error.code === "CONFLICT")) return; // settled before
+        if (signal.aborted || isGatewayStopping(error)) return; // the next start goes on
+        if (isGatewayError(error) && error.code === "CONFLICT") return; // settled before
         const fields = { err: error, channel, account, sessionKey };
         if (failures >= MAX_FAILURES) return this.#giveUp(message, error);
         if (failures === 1)
@@ -126,7 +127,7 @@ export class Answering {
       try {
         await this.#beginnings.take(message.sessionKey, () => this.#beginPatiently(message, runId, obeyed.run));
       } catch (error) {
-        if (this.#sources.signal.aborted) throw error;
+        if (this.#sources.signal.aborted || isGatewayStopping(error)) throw error;
         return { kind: "failed", reason: messageOf(error), text: FAILED_TEXT };
       }
       const { outcome, status } = await this.#ended(runId);
@@ -152,7 +153,7 @@ export class Answering {
         return await this.#begin(message, runId, more);
       } catch (error) {
         this.#throwIfStopped();
-        const mayPass = isGatewayError(error) && ERRORS[error.code].retry;
+        const mayPass = isGatewayError(error) && !isGatewayStopping(error) && ERRORS[error.code].retry;
         if (!mayPass || refusals >= MAX_REFUSALS) throw error;
         const inMs = Math.max(error.retryAfterMs ?? 0, pauseMs(refusals, random()));
         log.info({ channel: message.channel, reason: error.message, inMs }, "a message of a channel has to wait");

@@ -120,6 +120,7 @@ export default definePlugin({
         throw error;
       }));
     gateway.hooks.hostReady.tap(open);
+    gateway.hooks.hostStopping.tap(() => runner.pause());
     gateway.start(async () => {
       await store.open();
       if (services.host.url !== undefined) await open();

@@ -1,4 +1,4 @@
-/** The hours in which a heart beats. Pure but for the zone of this machine. Spec: http/sessions-routing.md §7.1. */
+/** The hours in which a heart beats. Pure but for the zone `local`. Spec: http/sessions-routing.md §7.1. */
 import type { HeartbeatConfig } from "@svc/sdk/heartbeat";
 
 type ActiveHours = NonNullable<HeartbeatConfig["activeHours"]>;
@@ -11,11 +11,12 @@ const formats = new Map<string, Intl.DateTimeFormat | undefined>();
 /**
  * Whether `now` (epoch ms) is within them: `start` is, `end` is not; they may go past midnight; equal ones are never.
  * Hours or a zone that cannot be read are always. Choice: without `start` from 00:00, without `end` until 24:00.
+ * @param userZone IANA name: of hours without a zone, and of the zone `user`
  */
-export function isWithin(hours: ActiveHours | undefined, now: number): boolean {
+export function isWithin(hours: ActiveHours | undefined, now: number, userZone: string): boolean {
   if (!hours) return true;
   const [start, end] = [minuteOf(hours.start ?? "00:00", DAY - 1), minuteOf(hours.end ?? "24:00", DAY)];
-  const minute = minuteOfDay(now, hours.timezone);
+  const minute = minuteOfDay(now, hours.timezone ?? "user", userZone);
   if (start === undefined || end === undefined || minute === undefined) return true;
   if (start === end) return false;
   return start < end ? start <= minute && minute < end : start <= minute || minute < end;
@@ -30,8 +31,9 @@ function minuteOf(text: string, last: number): number | undefined {
 }
 
 /** What a clock on the wall there shows. `undefined`: there is no such zone. */
-function minuteOfDay(now: number, timezone = "local"): number | undefined {
-  const zone = ["local", "user"].includes(timezone.trim().toLowerCase()) ? "" : timezone.trim();
+function minuteOfDay(now: number, timezone: string, userZone: string): number | undefined {
+  const word = timezone.trim().toLowerCase();
+  const zone = word === "user" ? userZone : word === "local" ? "" : timezone.trim();
   if (!formats.has(zone)) formats.set(zone, formatOf(zone));
   const parts = formats.get(zone)?.formatToParts(now);
   const numberOf = (wanted: string) => Number(parts?.find(({ type }) => type === wanted)?.value);

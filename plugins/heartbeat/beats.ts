@@ -35,7 +35,7 @@ interface BeatSources {
   readonly beats: Pick<BeatStore, "began" | "settled" | "unsettled">;
   readonly events: Pick<EventStore, "waiting">;
   readonly runs: Pick<AgentRuns, "start" | "active" | "isBusy" | "state" | "wait">;
-  readonly agents: Pick<AgentDirectory, "heartbeat" | "list">;
+  readonly agents: Pick<AgentDirectory, "heartbeat" | "list" | "timeZone">;
   readonly sessions: Pick<Sessions, "get" | "update">;
   readonly delivery: Live<Delivery>;
   /** HEARTBEAT.md of a workspace; `undefined`: there is none. */
@@ -113,11 +113,11 @@ export class Beats {
   }
 
   #gate({ sessionKey, busySince }: Wake, settings: HeartbeatSettings | undefined) {
-    const { runs, isOn, clock } = this.#sources;
+    const { agents, runs, isOn, clock } = this.#sources;
     return gateOf({
       isOn: isOn(),
       everyMs: settings ? everyMsOf(settings.every) : null,
-      isWithinHours: isWithin(settings?.activeHours, clock.now()),
+      isWithinHours: isWithin(settings?.activeHours, clock.now(), agents.timeZone),
       isSessionBusy: runs.active(sessionKey).length > 0,
       isLaneBusy: runs.isBusy("main"),
       waitedMs: busySince === undefined ? 0 : clock.elapsed() - busySince,
@@ -160,13 +160,13 @@ export class Beats {
     waiting: readonly SystemEvent[],
     file: string | undefined,
   ): Promise<RunRequest> {
-    const { sessions, clock } = this.#sources;
+    const { agents, sessions, clock } = this.#sources;
     const now = clock.now();
     const repeats = recentAlert(await sessions.get(sessionKey), now);
     return {
       runId,
       sessionKey,
-      message: messageOf(settings, waiting, now),
+      message: messageOf(settings, waiting, now, agents.timeZone),
       origin: "heartbeat",
       principal: PRINCIPAL,
       acknowledgement: { maxChars: settings.ackMaxChars, ...(repeats === undefined ? {} : { repeats }) },

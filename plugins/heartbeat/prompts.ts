@@ -1,4 +1,4 @@
-/** What an agent is told when its heart beats. Pure but for the zone of the time. Spec: http/sessions-routing.md §7.1, §7.4. */
+/** What an agent is told when its heart beats. Pure. Spec: http/sessions-routing.md §7.1, §7.4. */
 import { currentTimeLine } from "@svc/kit/time";
 import type { HeartbeatSettings, SystemEvent } from "@svc/sdk/heartbeat";
 
@@ -20,15 +20,16 @@ const FINISHED_PROMPT =
 /** Here or on a node. */
 const FINISHED = /^(?:exec-event|node:exec\.finished$)/;
 
-/** The message of the turn. @param now epoch ms */
+/** The message of the turn. @param now epoch ms @param timeZone IANA name */
 export function messageOf(
   { prompt = DEFAULT_PROMPT }: Pick<HeartbeatSettings, "prompt">,
   events: readonly Pick<SystemEvent, "reason">[],
   now: number,
+  timeZone: string,
 ): string {
   const has = (pattern: RegExp) => events.some(({ reason }) => pattern.test(reason));
   const words = has(FINISHED) ? FINISHED_PROMPT : has(/^cron:/) ? REMINDER_PROMPT : prompt;
-  return `${words}\n\n${currentTimeLine(now)}`;
+  return `${words}\n\n${currentTimeLine(now, timeZone)}`;
 }
 
 /** HEARTBEAT.md, for the system prompt. */

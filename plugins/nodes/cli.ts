@@ -135,11 +135,8 @@ async function approve(context: CommandContext): Promise<number> {
     }
     if (requestId.trim() === "") invalidRequest("the request id is blank\nNext: svc nodes approve");
     const approved = await client.call(nodes.pairApprove, { requestId });
-    const { nodeId, displayName = nodeId, token } = approved.node;
-    show(context, approved, () => [
-      visible(`${displayName} is let in`),
-      ...(token === undefined ? [] : [`its token, shown this once: ${visible(token)}`]),
-    ]);
+    const { nodeId, displayName = nodeId } = approved.node;
+    show(context, approved, () => [visible(`${displayName} is let in`)]);
     return 0;
   });
 }

@@ -1,8 +1,7 @@
 /**
- * The older node store: requests, and nodes with a token of their own. It gates no connection; whoever paired through it
- * can still be verified. Spec: protocol/methods-node.md §5, protocol/stores.md §6.
- *
- * Choice: tokens are kept as SHA-256 only, and shown once, by the approval.
+ * The older node store: requests, and nodes that were approved. It opens no connection: a node gets in with its device
+ * key. Approvals of former versions issued tokens, which are kept as SHA-256 and can still be verified. Spec:
+ * protocol/methods-node.md §5, protocol/stores.md §6, README.md "connect written from the contract alone".
  */
 import { createHash, timingSafeEqual } from "node:crypto";
 import { isGatewayError, unavailable } from "@svc/sdk";
@@ -26,6 +25,7 @@ interface PendingRow extends Row {
 
 interface PairedRow extends Row {
   readonly node_id: string;
+  /** Empty: no token was issued. */
   readonly token_hash: string;
   readonly facts: string;
   readonly created_at: number | bigint;
@@ -37,8 +37,6 @@ interface StoreSources {
   /** epoch ms */
   readonly now: () => number;
   readonly newId: () => string;
-  /** 43 characters. */
-  readonly newToken: () => string;
 }
 
 export class OlderStore {
@@ -77,18 +75,18 @@ export class OlderStore {
     return rows.map((row) => toPending(row, row["known"] !== null));
   }
 
-  /** Newest approval first; without tokens. */
+  /** Newest approval first. */
   async paired(): Promise<PairedNode[]> {
     const sql = "SELECT * FROM nodes_paired ORDER BY approved_at DESC, node_id";
     return (await this.#sources.storage.all<PairedRow>(sql)).map(toPaired);
   }
 
-  /** @returns the node with its new token, the only time it is shown; `undefined`: there is no such request now */
+  /** A token of a former approval stays valid. @returns the node; `undefined`: there is no such request now */
   async approve(requestId: string): Promise<PairedNode | undefined> {
-    const { storage, now, newToken } = this.#sources;
+    const { storage, now } = this.#sources;
     const row = await this.#waiting(requestId);
     if (!row) return undefined;
-    const [token, at] = [newToken(), now()];
+    const at = now();
     try {
       await storage.transaction([
         {
@@ -97,10 +95,9 @@ export class OlderStore {
           expectChanges: 1,
         },
         {
-          sql: `INSERT INTO nodes_paired (node_id, token_hash, facts, created_at, approved_at) VALUES (?, ?, ?, ?, ?)
-            ON CONFLICT (node_id) DO UPDATE SET token_hash = excluded.token_hash, facts = excluded.facts,
-              approved_at = excluded.approved_at`,
-          params: [row.node_id, hashOf(token).toString("hex"), row.facts, at, at],
+          sql: `INSERT INTO nodes_paired (node_id, token_hash, facts, created_at, approved_at) VALUES (?, '', ?, ?, ?)
+            ON CONFLICT (node_id) DO UPDATE SET facts = excluded.facts, approved_at = excluded.approved_at`,
+          params: [row.node_id, row.facts, at, at],
         },
       ]);
     } catch (error) {
@@ -108,7 +105,7 @@ export class OlderStore {
       throw error;
     }
     const paired = await this.#find(row.node_id);
-    return paired && { ...toPaired(paired), token };
+    return paired && toPaired(paired);
   }
 
   /** @returns the node's id; `undefined`: there is no such request now */
@@ -124,10 +121,10 @@ export class OlderStore {
     return nodeId === undefined ? undefined : String(nodeId);
   }
 
-  /** @returns the node when the token is its own */
+  /** @returns the node when a former approval gave it this token */
   async verify(nodeId: string, token: string): Promise<PairedNode | undefined> {
     const row = await this.#find(nodeId);
-    const expected = row ? Buffer.from(row.token_hash, "hex") : Buffer.alloc(32);
+    const expected = row?.token_hash ? Buffer.from(row.token_hash, "hex") : Buffer.alloc(32);
     const isRight = timingSafeEqual(hashOf(token), expected);
     return row && isRight ? toPaired(row) : undefined;
   }

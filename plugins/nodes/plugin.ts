@@ -1,5 +1,5 @@
 /** Nodes: devices that are connected and lend what they can do; who may ask them for what, and what they report. */
-import { randomBytes, randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import { definePlugin, live, type Principal } from "@svc/sdk";
 import { agentEvent, AgentRuns } from "@svc/sdk/agents";
 import { ExecApprovals } from "@svc/sdk/approvals";
@@ -69,7 +69,6 @@ export default definePlugin({
       storage,
       now: () => clock.now(),
       newId: randomUUID,
-      newToken: () => randomBytes(32).toString("base64url"),
     });
     const asking = new Asking({ registry, invocations, devices, approvals, rules: () => rules, log });
     const runs = new NodeRuns({ runs: services.runs, sessions, log });
@@ -131,7 +130,7 @@ export default definePlugin({
     });
     hooks.runFinished.tap(({ runId }) => runs.ended(runId));
     copySubscribed(gateway, subscriptions, [chatEvent, agentEvent], [healthEvent, tick]);
-    copyTools(gateway, subscriptions, async (key) => (await sessions.get()?.get(key))?.verboseLevel);
+    copyTools(gateway, subscriptions, async (key) => (await sessions.get()?.get(key))?.verboseLevel, clock);
     gateway.extend(Retention, "nodes", NODE_RETENTION);
     gateway.extend(Retention, "node-requests", PENDING_RETENTION);
     gateway.extend(Retention, "node-push", {

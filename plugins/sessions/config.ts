@@ -15,7 +15,9 @@ export const ResetSetting = Strict({
       description: "daily: afresh after `atHour`; idle: after `idleMinutes`; default daily, by type that of `reset`",
     }),
   ),
-  atHour: Type.Optional(Type.Integer({ minimum: 0, maximum: 23, description: "hour of this machine's local time" })),
+  atHour: Type.Optional(
+    Type.Integer({ minimum: 0, maximum: 23, description: "hour in the zone agents.defaults.userTimezone; default 4" }),
+  ),
   idleMinutes: Type.Optional(Type.Integer({ minimum: 1, description: "minutes without a message" })),
 });
 export type ResetSetting = Static<typeof ResetSetting>;

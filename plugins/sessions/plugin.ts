@@ -1,4 +1,5 @@
 /** Sessions: conversations and their transcripts, the services `Sessions` and `UsageRecords`, `sessions.*`, and the session tools. */
+import { machineZone } from "@svc/kit/time";
 import { definePlugin, HOOKS, isGatewayError, live, misconfigured } from "@svc/sdk";
 import { AgentDirectory, AgentRuns } from "@svc/sdk/agents";
 import { ModelPolicy, Models } from "@svc/sdk/models";
@@ -73,6 +74,7 @@ export default definePlugin({
       modelDefaults,
       mainSessionKey: mainSession,
       config: () => settings.session,
+      timeZone: () => services.agents.get()?.timeZone ?? machineZone(),
     });
     const reaching = createReaching({ store, rules, reach: () => settings.reach });
     const models = () => ({ models: services.models.get(), policy: services.policy.get() });

@@ -1,5 +1,5 @@
 /** `svc usage`: tokens and cost. */
-import { invalidRequest, localDay } from "@svc/sdk";
+import { invalidRequest } from "@svc/sdk";
 import { type CommandContext, defineCommands, withGateway } from "@svc/sdk/cli";
 import { sessionsUsage } from "@svc/sdk/usage";
 import { type Grouping, GROUPINGS, totalRow, usageLines, usageRows } from "./cli-text.ts";
@@ -22,7 +22,7 @@ export default defineCommands([
       const days = daysOf(context.options["days"]);
       const by = groupingOf(context.options["by"]);
       await withGateway(context, ["operator.read"], async (client) => {
-        const report = await client.call(sessionsUsage.report, { ...lastDays(days, new Date()), limit: MAX_SESSIONS });
+        const report = await client.call(sessionsUsage.report, { days, mode: "gateway", limit: MAX_SESSIONS });
         const rows = usageRows(report, by);
         const total = totalRow(report);
         if (report.sessions.length === MAX_SESSIONS)
@@ -36,16 +36,6 @@ export default defineCommands([
 function print(context: CommandContext, value: object, lines: readonly string[]): void {
   if (context.json) context.print(value);
   else for (const line of lines) context.print(line);
-}
-
-/** The last days in local time. */
-function lastDays(days: number, now: Date) {
-  const first = new Date(now.getFullYear(), now.getMonth(), now.getDate() + 1 - days);
-  return {
-    startDate: localDay(first.getTime()),
-    endDate: localDay(now.getTime()),
-    mode: "gateway",
-  } as const;
 }
 
 function daysOf(text: unknown): number {

@@ -9,7 +9,7 @@ const DAY_MS = 86_400_000;
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
 
 /** An unusable value counts as absent; never throws. */
-export function costRange(params: ParamsOf<typeof usage.cost>, now: number): UsageRange {
+export function costRange(params: ParamsOf<typeof usage.cost>, now: number, timeZone: string): UsageRange {
   const { mode, utcOffset } = params;
   const days = daysOf(params.days);
   const zone: UsageDates = {
@@ -18,11 +18,11 @@ export function costRange(params: ParamsOf<typeof usage.cost>, now: number): Usa
     ...(days === undefined ? {} : { days }),
   };
   const [startDate, endDate] = [dateOf(params.startDate), dateOf(params.endDate)];
-  if (startDate === undefined || endDate === undefined) return usageRange(zone, now);
+  if (startDate === undefined || endDate === undefined) return usageRange(zone, now, timeZone);
   try {
-    return usageRange({ ...zone, startDate, endDate }, now);
+    return usageRange({ ...zone, startDate, endDate }, now, timeZone);
   } catch (error) {
-    if (isGatewayError(error)) return usageRange(zone, now); // not a calendar day, or the end precedes the start
+    if (isGatewayError(error)) return usageRange(zone, now, timeZone); // not a calendar day, or the end precedes the start
     throw error;
   }
 }

@@ -27,7 +27,7 @@ export class Costs {
   }
 
   async of(records: Pick<UsageRecords, "ofAgent">, agentId: string, range: UsageRange): Promise<Cost> {
-    const key = JSON.stringify([agentId, range.from, range.to]);
+    const key = JSON.stringify([agentId, range.from, range.to, range.zone]);
     const known = this.#kept.get(key);
     if (known && this.#clock.elapsed() - known.at < MAX_AGE_MS) return known.cost;
     const cost = this.#read(records, agentId, range);
@@ -44,7 +44,7 @@ export class Costs {
   }
 
   async #read(records: Pick<UsageRecords, "ofAgent">, agentId: string, range: UsageRange): Promise<Cost> {
-    const sums = answered(await records.ofAgent(agentId, { ...range, zone: "local" }));
+    const sums = answered(await records.ofAgent(agentId, range));
     const daily = byDay(sums).map(([date, some]) => ({ date, ...totalsOf(some) }));
     return {
       updatedAt: this.#clock.now(),

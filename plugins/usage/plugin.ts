@@ -1,4 +1,5 @@
 /** Usage: reports on conversations, cost of the default agent, quotas of model providers, and `svc usage`. */
+import { machineZone } from "@svc/kit/time";
 import { definePlugin, live, unavailable } from "@svc/sdk";
 import { AgentDirectory } from "@svc/sdk/agents";
 import { Sessions } from "@svc/sdk/sessions";
@@ -26,17 +27,21 @@ export default definePlugin({
     const costs = new Costs(clock);
     const defaultAgent = () =>
       services.agents.get()?.defaultId ?? services.sessions.get()?.defaults().defaultAgentId ?? FALLBACK_AGENT_ID;
+    const timeZone = () => services.agents.get()?.timeZone ?? machineZone();
     const records = () =>
       services.records.get() ?? unavailable("no running plugin keeps what was used: enable the plugin sessions");
 
     gateway.serve(sessionsUsage, {
-      report: ({ params }) => reportUsage(records(), params, clock.now()),
+      report: ({ params }) => reportUsage(records(), params, { now: clock.now(), timeZone: timeZone() }),
       timeseries: ({ params }) => usageTimeseries(records(), params),
       logs: ({ params }) => usageLogs(records(), params),
     });
     gateway.serve(usage, {
       status: ({ signal }) => quotaStatus(services.quotas.get(), { clock, log }, signal),
-      cost: ({ params }) => costs.of(records(), defaultAgent(), costRange(params, clock.now())),
+      cost({ params }) {
+        const zone = timeZone();
+        return costs.of(records(), defaultAgent(), { ...costRange(params, clock.now(), zone), zone });
+      },
     });
   },
 });

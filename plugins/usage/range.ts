@@ -1,5 +1,6 @@
 /** The days of a usage report, and their time zone. Pure. Spec: protocol/methods-usage.md §2. */
-import { invalidRequest, localDay } from "@svc/sdk";
+import { type CalendarDay, calendarDay, hourOfDay } from "@svc/kit/time";
+import { invalidRequest } from "@svc/sdk";
 import type { UsagePeriod } from "@svc/sdk/usage";
 
 type Zone = UsagePeriod["zone"];
@@ -21,14 +22,17 @@ export interface UsageDates {
   readonly endDate?: string;
   /** Days up to and with today. Default 30. */
   readonly days?: number;
-  /** Whose days. Default `utc`; `gateway`: those of this machine; `specific`: at `utcOffset`, e.g. `UTC+5:30`. */
+  /** Whose days. Default `utc`; `gateway`: those of agents.defaults.userTimezone; `specific`: at `utcOffset`, e.g. `UTC+5:30`. */
   readonly mode?: "utc" | "gateway" | "specific";
   readonly utcOffset?: string;
 }
 
-/** @throws GatewayError `INVALID_REQUEST` for a date that is not in the calendar, or a range that ends before it starts */
-export function usageRange(dates: UsageDates, now: number): UsageRange {
-  const zone = zoneOf(dates.mode, dates.utcOffset);
+/**
+ * @param timeZone IANA name, for mode `gateway`
+ * @throws GatewayError `INVALID_REQUEST` for a date that is not in the calendar, or a range that ends before it starts
+ */
+export function usageRange(dates: UsageDates, now: number, timeZone: string): UsageRange {
+  const zone = zoneOf(dates, timeZone);
   const { startDate, endDate, days = DEFAULT_DAYS } = dates;
   // One date alone is ignored. Spec: §2.
   if (startDate !== undefined && endDate !== undefined) {
@@ -37,16 +41,16 @@ export function usageRange(dates: UsageDates, now: number): UsageRange {
     if (to < from) invalidRequest(`startDate ${startDate} is after endDate ${endDate}; exchange them`);
     return range(from, to, zone);
   }
-  const today = zone === "local" ? localDay(now) : utcDate(now + zone.offsetMs);
-  return range(dayStart(today, 1 - days, zone), dayStart(today, 1, zone) - 1, zone);
+  const today = typeof zone === "string" ? calendarDay(now, zone) : calendarDay(now + zone.offsetMs, "UTC");
+  return range(startOf(today, 1 - days, zone), startOf(today, 1, zone) - 1, zone);
 }
 
 function range(from: number, to: number, zone: Zone): UsageRange {
   return { from, to, zone, startDate: utcDate(from), endDate: utcDate(to) };
 }
 
-function zoneOf(mode: string | undefined, utcOffset = ""): Zone {
-  if (mode === "gateway") return "local";
+function zoneOf({ mode, utcOffset = "" }: UsageDates, timeZone: string): Zone {
+  if (mode === "gateway") return timeZone;
   const [, sign, hours, minutes = "0"] = /^UTC([+-])(\d{1,2})(?::([0-5]\d))?$/.exec(utcOffset) ?? [];
   if (mode !== "specific" || sign === undefined) return { offsetMs: 0 };
   const offset = (sign === "-" ? -1 : 1) * (Number(hours) * 60 + Number(minutes));
@@ -59,7 +63,11 @@ function dayStart(date: string, plus: number, zone: Zone): number {
   const [year = 0, month = 0, day = 0] = date.split("-").map(Number);
   const midnight = Date.UTC(year, month - 1, day);
   if (utcDate(midnight) !== date) invalidRequest(`${date} is not a day of the calendar; use YYYY-MM-DD`);
-  if (zone === "local") return new Date(year, month - 1, day + plus).getTime();
+  return startOf({ year, month, day }, plus, zone);
+}
+
+function startOf({ year, month, day }: CalendarDay, plus: number, zone: Zone): number {
+  if (typeof zone === "string") return hourOfDay({ year, month, day: day + plus }, 0, zone);
   return Date.UTC(year, month - 1, day + plus) - zone.offsetMs;
 }
 

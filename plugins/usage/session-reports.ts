@@ -14,10 +14,10 @@ const LOG_CHARS = 2000;
 export async function reportUsage(
   records: UsageRecords,
   params: ParamsOf<typeof sessionsUsage.report>,
-  now: number,
+  { now, timeZone }: { readonly now: number; readonly timeZone: string },
 ): Promise<ResultOf<typeof sessionsUsage.report>> {
   const { key, limit = DEFAULT_ROWS, includeContextWeight = false } = params;
-  const range = usageRange(params, now);
+  const range = usageRange(params, now, timeZone);
   const used = await records.transcripts(range, { key, limit, includeContextWeight });
   return {
     updatedAt: now,

@@ -1,7 +1,7 @@
 /** The agent runs a webhook has had: found again after a crash, begun anew, followed to their end. */
 import { endOfRun } from "@svc/kit/runs";
 import { type Clock, untilAborted } from "@svc/sdk";
-import type { AgentRuns, RunOutcome } from "@svc/sdk/agents";
+import type { AgentDirectory, AgentRuns, RunOutcome } from "@svc/sdk/agents";
 import type { Sessions } from "@svc/sdk/sessions";
 import type { WebhookJob } from "@svc/sdk/webhooks";
 import type { AgentParams } from "./fields.ts";
@@ -15,6 +15,7 @@ const LOOKED_THROUGH = 1_000;
 interface AttemptSources {
   readonly runs: Pick<AgentRuns, "start" | "state" | "wait" | "active">;
   readonly sessions: Pick<Sessions, "get" | "reset" | "transcript">;
+  readonly agents: Pick<AgentDirectory, "timeZone">;
   readonly clock: Clock;
 }
 
@@ -67,7 +68,7 @@ export class Attempts {
   }
 
   async #begin(runId: string, job: WebhookJob, params: AgentParams, signal: AbortSignal): Promise<void> {
-    const { runs, sessions, clock } = this.#sources;
+    const { runs, sessions, agents, clock } = this.#sources;
     const { sessionKey, thinking, model, timeoutSeconds, deliver } = params;
     // Spec: §5.5: a new session id for every run; a key that was never used gets one anyway.
     if (await sessions.get(sessionKey)) await sessions.reset(sessionKey, "new");
@@ -75,7 +76,7 @@ export class Attempts {
     await runs.start({
       runId,
       sessionKey,
-      message: runMessage(job, params, clock.now()),
+      message: runMessage(job, params, clock.now(), agents.timeZone),
       origin: "hook",
       lane: "hook",
       principal: job.principal,

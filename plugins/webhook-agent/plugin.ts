@@ -32,7 +32,7 @@ export default definePlugin({
     const { clock, log, services } = gateway;
     const { agents, runs, models, sessions, events } = services;
     const delivery = () => services.delivery.get();
-    const attempts = new Attempts({ runs, sessions, clock });
+    const attempts = new Attempts({ runs, sessions, agents, clock });
     const hookRuns = new HookRuns(attempts, new Report({ sessions, events, delivery, clock, log }));
     gateway.start(() => () => attempts.stop());
 

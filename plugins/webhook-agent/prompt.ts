@@ -3,11 +3,11 @@ import { currentTimeLine, localTime } from "@svc/kit/time";
 import type { WebhookJob } from "@svc/sdk/webhooks";
 import type { AgentParams } from "./fields.ts";
 
-/** The message of the run. @param now epoch ms */
-export function runMessage(job: WebhookJob, { name, message }: AgentParams, now: number): string {
-  const time = currentTimeLine(now);
+/** The message of the run. @param now epoch ms @param timeZone IANA name */
+export function runMessage(job: WebhookJob, { name, message }: AgentParams, now: number, timeZone: string): string {
+  const time = currentTimeLine(now, timeZone);
   if (!job.wrapped) return `[cron:${job.runId} ${name}] ${message}\n${time}`;
-  const context = `Task: ${name} | Job ID: ${job.runId} | Received: ${localTime(job.acceptedAt)}`;
+  const context = `Task: ${name} | Job ID: ${job.runId} | Received: ${localTime(job.acceptedAt, timeZone)}`;
   return `${context}\n\n${message}\n\n${time}`;
 }
 

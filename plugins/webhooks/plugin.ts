@@ -47,6 +47,7 @@ export default definePlugin({
       if (services.engine.enabled) queue.start();
     };
     hooks.hostReady.tap(carryOn);
+    hooks.hostStopping.tap(() => queue.pause());
     hooks.configChanged.tap(carryOn);
     gateway.start(() => {
       const transforms = createTransforms({ stateDir: services.host.stateDir, clock, log });

@@ -40,6 +40,8 @@ export interface AgentDirectory {
   heartbeat(id: string): HeartbeatSettings | undefined;
   /** How its memory is searched: `agents.list[].memorySearch` over `agents.defaults.memorySearch`; empty where nothing is said. */
   memorySearch(id: string): MemorySearch;
+  /** `agents.defaults.userTimezone`, else the zone of this machine (IANA name): whose days and hours count. */
+  readonly timeZone: string;
   /** `agents.defaults.subagents.maxSpawnDepth`: how deep sub-runs may start others. */
   readonly maxSpawnDepth: number;
 }
@@ -204,7 +206,7 @@ export interface AgentRuns {
   /**
    * Accepts a run. Resolves when the request is on disk; runs of one session go one after the other.
    * @returns `fresh: false` when `runId` was accepted before (nothing new is started).
-   * @throws GatewayError `UNAVAILABLE` when a gate denies or the gateway stops.
+   * @throws GatewayError `UNAVAILABLE` when a gate denies; with `details.code` `GATEWAY_STOPPING` when the gateway stops.
    */
   start(
     request: RunRequest,
@@ -218,7 +220,10 @@ export interface AgentRuns {
   /** Whether runs of this global lane wait or run. */
   isBusy(lane: string): boolean;
   state(runId: string): Promise<RunState | undefined>;
-  /** The outcome, or `undefined` after `timeoutMs` milliseconds. Unknown runs are waited for too. */
+  /**
+   * The outcome, or `undefined` after `timeoutMs` milliseconds. Unknown runs are waited for too.
+   * @throws GatewayError `UNAVAILABLE` with `details.code` `GATEWAY_STOPPING` for a run that begins after the restart
+   */
   wait(runId: string, timeoutMs: number): Promise<RunOutcome | undefined>;
 }
 

@@ -29,7 +29,7 @@ export const HeartbeatConfig = Strict({
     Strict({
       start: text("`HH:MM`, first minute; default 00:00"),
       end: text("`HH:MM`, the first minute that is not in it any more, up to `24:00`, which is the default"),
-      timezone: text("IANA name; `local`, `user` or absent: the zone of this machine"),
+      timezone: text("IANA name; `local`: the zone of this machine; `user` or absent: agents.defaults.userTimezone"),
     }),
   ),
   lightContext: flag("of the workspace files only HEARTBEAT.md stands in the prompt; default false"),

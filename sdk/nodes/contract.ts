@@ -58,7 +58,6 @@ export type PendingNode = Static<typeof PendingNode>;
 /** A node of the older store. */
 export const PairedNode = Type.Object({
   nodeId: NonEmpty,
-  token: Type.Optional(Type.String({ description: "only where it was just issued" })),
   ...olderFacts,
   createdAtMs: Time,
   approvedAtMs: Time,
@@ -108,7 +107,7 @@ export const nodes = defineContract("node", {
   },
   pairRequest: {
     name: "node.pair.request",
-    summary: "Asks for a token of the older node store",
+    summary: "Asks for an approval in the older node store, which opens no connection",
     scope: "operator.pairing",
     params: Strict({
       nodeId: NonEmpty,
@@ -149,7 +148,7 @@ export const nodes = defineContract("node", {
   },
   pairVerify: {
     name: "node.pair.verify",
-    summary: "Whether a token of the older node store is right",
+    summary: "Whether a former approval of the older node store gave a node this token",
     scope: "operator.pairing",
     params: Strict({ nodeId: NonEmpty, token: NonEmpty }),
     result: Type.Object({ ok: Type.Boolean(), node: Type.Optional(PairedNode) }),
@@ -193,7 +192,7 @@ export const nodes = defineContract("node", {
   },
 });
 
-/** A node asks for a token of the older store. */
+/** A node asks for an approval, in the older store or as a device. */
 export const nodePairRequested = defineEvent({
   name: "node.pair.requested",
   summary: "A node asks to be paired",

@@ -103,6 +103,7 @@ export const sessionsUsage = defineContract("sessions.usage", {
       key: Type.Optional(NonEmpty),
       startDate: Type.Optional(Day),
       endDate: Type.Optional(Day),
+      days: Type.Optional(Type.Integer({ minimum: 1, description: "up to and with today, without dates; default 30" })),
       mode: Type.Optional(Type.Enum(["utc", "gateway", "specific"])),
       utcOffset: Type.Optional(Type.String({ pattern: "^UTC[+-]\\d{1,2}(?::[0-5]\\d)?$" })),
       limit: Type.Optional(Type.Integer({ minimum: 1, description: "sessions; default 50" })),

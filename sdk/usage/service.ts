@@ -8,8 +8,8 @@ export interface UsagePeriod {
   /** epoch ms, both included */
   readonly from: number;
   readonly to: number;
-  /** Offset from UTC, or the local time of this machine. */
-  readonly zone: { readonly offsetMs: number } | "local";
+  /** Offset from UTC, or the IANA name of a zone. */
+  readonly zone: { readonly offsetMs: number } | string;
 }
 
 /** Sums over the messages of one transcript, day, role and model. */

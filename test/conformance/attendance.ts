@@ -27,8 +27,8 @@ export interface Attendance {
   /** Requests of the older node store. */
   readonly approveNode: string;
   readonly rejectNode: string;
-  /** A node of the older store, and its token. */
-  readonly olderNode: { readonly nodeId: string; readonly token: string };
+  /** A node of the older store. */
+  readonly olderNode: string;
   /** A question that waits, and one that was decided. */
   readonly questionId: string;
   readonly decidedId: string;
@@ -92,7 +92,8 @@ export async function attend(place: Place): Promise<Attendance> {
   });
   const invoked = client.call(nodes.invoke, { nodeId: identity.id, command: "system.which", timeoutMs: 600_000 });
   invoked.catch(() => undefined); // whoever cares awaits it
-  const olderNode = await pairOlder(client, "older-node");
+  const olderNode = "older-node";
+  await client.call(nodes.pairApprove, { requestId: await waitingNode(client, olderNode) });
   return {
     nodeId: identity.id,
     node,
@@ -137,12 +138,6 @@ async function pairedDevice({ url, token, client }: Place): Promise<string> {
 
 async function waitingNode(client: GatewayClient, nodeId: string): Promise<string> {
   return (await client.call(nodes.pairRequest, { nodeId })).request.requestId;
-}
-
-async function pairOlder(client: GatewayClient, nodeId: string) {
-  const { node } = await client.call(nodes.pairApprove, { requestId: await waitingNode(client, nodeId) });
-  if (node.token === undefined) throw new Error("the older node got no token");
-  return { nodeId, token: node.token };
 }
 
 /** One that waits, one that was allowed for good. */

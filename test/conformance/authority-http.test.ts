@@ -9,7 +9,6 @@ import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { connect } from "@svc/sdk/client";
 import { createDevice } from "@svc/sdk/device";
-import { nodes } from "@svc/sdk/nodes";
 import { testGateway, type TestGateway } from "@svc/sdk/testing";
 import { root } from "../checkout.ts";
 import { connectNode } from "./attendance.ts";
@@ -48,7 +47,7 @@ const start = (t: TestContext) =>
 
 /** One of each kind, all of them good for something. */
 async function everyCredential(t: TestContext, running: TestGateway): Promise<Carried[]> {
-  const { gateway, client, stateDir } = running;
+  const { gateway, stateDir } = running;
   const place = { url: gateway.url, token: String(gateway.auth.token) };
   const operator = createDevice();
   const first = await connect({ ...place, device: operator });
@@ -61,8 +60,6 @@ async function everyCredential(t: TestContext, running: TestGateway): Promise<Ca
   const back = await connect({ url: gateway.url, device: operator, deviceToken: () => operatorToken });
   t.after(() => back.close());
   assert.ok(back.hello.features.methods.length > 0);
-  const { request } = await client.call(nodes.pairRequest, { nodeId: "older" });
-  const { node: older } = await client.call(nodes.pairApprove, { requestId: request.requestId });
   const localKey = (await readFile(join(stateDir, "credentials/local-key"), "utf8")).trim();
 
   const bearer = (name: string, secret: string, opens: Carried["opens"] = "nothing"): Carried => {
@@ -75,7 +72,6 @@ async function everyCredential(t: TestContext, running: TestGateway): Promise<Ca
     bearer("the gateway's token", place.token, "routes"),
     bearer("the device token of an operator", operatorToken),
     bearer("the device token of a node", nodeToken),
-    bearer("the token of an older node", older.token ?? assert.fail("no token for the older node")),
     bearer("the key of the state directory", localKey),
     bearer("the token of the webhooks", HOOK_TOKEN, "webhooks"),
     bearer("the id of a device", operator.id),

@@ -225,6 +225,7 @@ export const SEEN_ELSEWHERE: Readonly<Record<string, string>> = {
   "agents.defaults.skipBootstrap": `${AGENTS}/directory/workspace-files.test.ts`,
   "agents.defaults.bootstrapMaxChars": `${AGENTS}/directory/workspace-prompt.test.ts`,
   "agents.defaults.bootstrapTotalMaxChars": `${AGENTS}/directory/workspace-prompt.test.ts`,
+  "agents.defaults.userTimezone": `${AGENTS}/directory/directory.test.ts`,
   "agents.defaults.subagents.maxConcurrent": `${AGENTS}/runs/lanes.test.ts`,
   "agents.defaults.subagents.maxSpawnDepth": `${AGENTS}/subagents/subagents.test.ts`,
   "agents.defaults.subagents.maxChildrenPerAgent": `${AGENTS}/subagents/subagents.test.ts`,

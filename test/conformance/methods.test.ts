@@ -43,7 +43,7 @@ const NOBODY: Omit<Attendance, "node" | "invoked"> = {
   deviceId: "none",
   approveNode: "none",
   rejectNode: "none",
-  olderNode: { nodeId: "none", token: "none" },
+  olderNode: "none",
   questionId: "none",
   decidedId: "none",
   digest: "none",

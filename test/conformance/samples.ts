@@ -256,7 +256,7 @@ export const good: Readonly<Record<string, readonly Sample[]>> = {
   "node.pair.list": [() => ({})],
   "node.pair.approve": [({ approveNode: requestId }) => ({ requestId })],
   "node.pair.reject": [({ rejectNode: requestId }) => ({ requestId })],
-  "node.pair.verify": [({ olderNode }) => olderNode, ({ olderNode: { nodeId } }) => ({ nodeId, token: "wrong" })],
+  "node.pair.verify": [({ olderNode: nodeId }) => ({ nodeId, token: "wrong" })],
   "plugins.inspect": [() => ({ id: "health" })],
   "plugins.list": [() => undefined],
   "plugins.reload": [() => ({ id: "health" })],

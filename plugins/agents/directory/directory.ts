@@ -1,5 +1,6 @@
 /** The agents and their settings, decided from the configuration alone. */
 import { normalizeId } from "@svc/kit/agent-address";
+import { machineZone } from "@svc/kit/time";
 import { type GatewayError, misconfigured } from "@svc/sdk";
 import type { AgentDirectory, AgentInfo } from "@svc/sdk/agents";
 import { refusal } from "@svc/sdk/errors";
@@ -111,6 +112,7 @@ export function createDirectory(config: AgentsConfig, places: () => Places): Con
       return beats ? { ...NORMAL_HEARTBEAT, ...defaults.heartbeat, ...entries[ids.indexOf(id)]?.heartbeat } : undefined;
     },
     memorySearch: (id) => mergeMemorySearch(defaults.memorySearch, entries[ids.indexOf(id)]?.memorySearch),
+    timeZone: defaults.userTimezone ?? machineZone(),
     maxSpawnDepth: defaults.subagents.maxSpawnDepth,
     settings: (id) => all().find((agent) => agent.id === id) ?? configured(id),
   };

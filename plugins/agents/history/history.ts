@@ -19,8 +19,8 @@ export interface HistoryLimits {
   readonly budgetChars: number;
   /** Whether the model accepts images; otherwise a line of text replaces each. */
   readonly images: boolean;
-  /** IANA name; default: the zone of this machine. */
-  readonly timeZone?: string;
+  /** IANA name: of the times messages are stamped with. */
+  readonly timeZone: string;
 }
 
 /** Tokens of the window that are used: what is configured, else the model's own. */
@@ -31,13 +31,15 @@ export function windowOf(model: Pick<ResolvedModel, "contextWindow">, contextTok
 /** Room for the conversation in the window of `model`, less the answer; at least 8,000 characters. */
 export function limitsOf(
   model: Pick<ResolvedModel, "contextWindow" | "maxTokens" | "input">,
-  contextTokens?: number,
+  contextTokens: number | undefined,
+  timeZone: string,
 ): HistoryLimits {
   const answer = model.maxTokens ?? DEFAULT_ANSWER_TOKENS;
   const tokens = windowOf(model, contextTokens) - answer;
   return {
     budgetChars: Math.max(8_000, tokens * CHARS_PER_TOKEN),
     images: model.input === undefined || model.input.includes("image"),
+    timeZone,
   };
 }
 
@@ -150,10 +152,10 @@ const stamps = new Map<string, string>();
 
 /**
  * `[Dow YYYY-MM-DD HH:MM TZ]`, the stamp a model sees before a user's words. Spec: protocol/methods-agent.md §1.
- * @param timeZone IANA name; default: the zone of this machine
+ * @param timeZone IANA name
  */
-export function timeStamp(epochMs: number, timeZone?: string): string {
-  const minute = `${timeZone ?? ""} ${Math.floor(epochMs / 60_000)}`;
+export function timeStamp(epochMs: number, timeZone: string): string {
+  const minute = `${timeZone} ${Math.floor(epochMs / 60_000)}`;
   const known = stamps.get(minute);
   if (known !== undefined) return known;
   if (stamps.size >= MOST_KEPT) stamps.clear();

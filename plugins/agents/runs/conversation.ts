@@ -32,7 +32,8 @@ export class Conversation {
   }
 
   get limits(): HistoryLimits {
-    return limitsOf(this.#model(), this.#env.config().defaults.contextTokens);
+    const { config, agents } = this.#env;
+    return limitsOf(this.#model(), config().defaults.contextTokens, agents.timeZone);
   }
 
   /** The messages of the first question. Older ones are summed up before they fill the window. */

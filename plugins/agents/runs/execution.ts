@@ -293,7 +293,7 @@ async function end(run: LiveRun, env: Environment, conducted: Conducted): Promis
     } else if (result.closing.length > 0) await services.sessions.append(sessionKey, result.closing, [update]);
     else await services.storage.transaction([update]);
   };
-  const kept = await stored(write, outcome, run, env);
+  const kept = await stored(write, { outcome, from: "running" }, run, env);
   if (kept && takenBack === undefined) await noteOnSession(run, env, conducted);
   return kept;
 }
@@ -304,7 +304,7 @@ export async function endUnstarted(run: LiveRun, env: Environment, error?: unkno
   const outcome = unstartedOutcome(run, env.clock.now(), error);
   if (error !== undefined) env.log.error({ err: error, runId: run.id }, "a run could not start");
   const write = () => env.services.storage.transaction([env.store.ended(outcome, "accepted")]);
-  return stored(write, outcome, run, env);
+  return stored(write, { outcome, from: "accepted" }, run, env);
 }
 
 /** Why the messages of the run are withdrawn; `undefined`: they stay. */
@@ -314,12 +314,12 @@ function nothingSaid({ request, traces }: LiveRun, { status, text }: TurnResult)
   return "nothing" in verdict ? verdict.nothing : undefined;
 }
 
-/** Stores the end of a run. An end that storage refuses for good is announced as an error. */
+/** Stores the end of a run. An end that storage refuses for good is announced as an error, and stored without messages. */
 async function stored(
   write: () => Promise<unknown>,
-  outcome: RunOutcome,
+  { outcome, from }: { readonly outcome: RunOutcome; readonly from: "accepted" | "running" },
   run: LiveRun,
-  { clock, log, store }: Environment,
+  { clock, log, services, store }: Environment,
 ): Promise<RunOutcome | undefined> {
   const isDone = async () => (await store.find(outcome.runId))?.state.status === outcome.status;
   try {
@@ -327,9 +327,17 @@ async function stored(
     return outcome;
   } catch (error) {
     if (run.abandoned.aborted || (await isTaken(error, outcome.runId, store))) return undefined;
-    // The record stays open, and the next start closes it as interrupted.
     log.error({ err: error, runId: outcome.runId }, "the end of a run could not be stored");
-    return { ...outcome, status: "error", errorMessage: "the reply could not be stored" };
+    const refused: RunOutcome = { ...outcome, status: "error", errorMessage: "the reply could not be stored" };
+    // A record that stays open would begin again after a restart, though its end was announced.
+    const close = () => services.storage.transaction([store.ended(refused, from)]);
+    await persist(close, { clock, signal: run.abandoned, isDone: async () => true }).catch((thrown: unknown) =>
+      log.error(
+        { err: thrown, runId: outcome.runId },
+        "the record of a run stays open; the next start may begin it again",
+      ),
+    );
+    return refused;
   }
 }
 

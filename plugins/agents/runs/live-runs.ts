@@ -174,6 +174,11 @@ export class LiveRuns {
     });
   }
 
+  /** Ends the waiting for a run, which goes on. */
+  giveUp(id: string): void {
+    for (const { runId, settle } of this.#waiters) if (runId === id) settle(undefined);
+  }
+
   /** Leaves the live runs to the next start of the gateway, and ends all waiting. */
   close(): void {
     this.#isClosed = true;

@@ -27,9 +27,9 @@ export function createRunHandlers(sources: MethodSources): Pick<Handlers<typeof 
       const accepted = { runId, status: "accepted", acceptedAt };
       const isOver = state.status !== "accepted" && state.status !== "running";
       // A duplicate gets one response: how far the first one is.
-      if (!fresh) return isOver ? finalResponse(await runs.wait(runId, 0), runId, acceptedAt) : accepted;
-      call.accept(accepted);
-      const outcome = await runs.wait(runId);
+      if (!fresh && !isOver) return accepted;
+      if (fresh) call.accept(accepted);
+      const outcome = fresh ? await runs.wait(runId) : await runs.wait(runId, 0);
       const failure = await runs.deliveries.failure(runId);
       if (failure !== undefined) {
         const summary = `the reply was not delivered: ${failure}`;

@@ -111,6 +111,10 @@ export class RunQueues {
     return true;
   }
 
+  isWaiting(run: LiveRun): boolean {
+    return this.#queues.get(run.request.sessionKey)?.waiting.includes(run) ?? false;
+  }
+
   /** Waiting messages to put into the turn of `active`: those to steer by, of the same caller. Oldest first. */
   steering(active: LiveRun): readonly LiveRun[] {
     const { waiting = [] } = this.#queues.get(active.request.sessionKey) ?? {};
@@ -283,6 +287,11 @@ export class Lanes {
       this.#forgetIfEmpty(name, lane);
       return index >= 0;
     };
+  }
+
+  /** Whether a job runs. */
+  get isWorking(): boolean {
+    return this.#running > 0;
   }
 
   open(): void {

@@ -1,9 +1,14 @@
 /** Sends the replies of runs through channels, where their requests say so. */
 import { persist } from "@svc/kit/persist";
 import { deliverableReply } from "@svc/kit/runs";
-import { type Clock, type Logger, messageOf } from "@svc/sdk";
+import { type Clock, type Logger, messageOf, untilAborted } from "@svc/sdk";
 import type { RunOutcome, RunRequest } from "@svc/sdk/agents";
 import type { Delivery } from "@svc/sdk/channels";
+
+/** Choice: milliseconds a channel that cannot be used for the moment is asked again, before the caller is told. */
+export const DELIVERY_MS = 60_000;
+/** Choice: failures kept for callers that ask again. */
+const MOST_FAILURES = 1_000;
 
 export interface ReplyDeliverySources {
   /** Of now; `undefined`: no plugin delivers to channels. */
@@ -16,13 +21,20 @@ export class ReplyDeliveries {
   readonly #sources: ReplyDeliverySources;
   /** By run: why its reply was not sent; of deliveries under way. */
   readonly #underWay = new Map<string, Promise<string | undefined>>();
+  /** By run, oldest first: why its reply was not sent. */
+  readonly #failures = new Map<string, string>();
 
   constructor(sources: ReplyDeliverySources) {
     this.#sources = sources;
   }
 
+  get isWorking(): boolean {
+    return this.#underWay.size > 0;
+  }
+
   /**
-   * Choice: a reply that says nothing (`NO_REPLY`) is not sent. A channel that cannot be used for the moment is asked again.
+   * Choice: a reply that says nothing (`NO_REPLY`) is not sent. A channel that cannot be used for the moment is asked
+   * again for a minute.
    * @param signal ends the attempts
    */
   begin({ runId, sessionKey, delivery }: RunRequest, { status, text }: RunOutcome, signal: AbortSignal): void {
@@ -33,28 +45,46 @@ export class ReplyDeliveries {
     const failure = sent.then((reason) => {
       this.#underWay.delete(runId);
       if (reason !== undefined) this.#sources.log.warn({ runId, reason }, "the reply of a run could not be delivered");
-      return isBestEffort ? undefined : reason;
+      if (isBestEffort || reason === undefined) return undefined;
+      this.#keep(runId, reason);
+      return reason;
     });
     this.#underWay.set(runId, failure);
   }
 
   /** Why the reply of this run was not sent; `undefined`: it was, need not be, or nobody asked for it. Waits for a delivery under way. */
   async failure(runId: string): Promise<string | undefined> {
-    return this.#underWay.get(runId);
+    return this.#underWay.get(runId) ?? this.#failures.get(runId);
+  }
+
+  #keep(runId: string, reason: string): void {
+    this.#failures.set(runId, reason);
+    const [oldest] = this.#failures.keys();
+    if (this.#failures.size > MOST_FAILURES && oldest !== undefined) this.#failures.delete(oldest);
   }
 
   async #send(request: Parameters<Delivery["deliver"]>[0], signal: AbortSignal): Promise<string | undefined> {
     const { delivery, clock } = this.#sources;
-    let reason: string | undefined;
+    let reason: string | undefined = "the channel has not answered";
     const send = async () => {
-      const outcome = await delivery()?.deliver(request);
-      reason = outcome?.delivered ? undefined : (outcome?.reason ?? "no plugin delivers to channels");
+      try {
+        const outcome = await delivery()?.deliver(request);
+        reason = outcome?.delivered ? undefined : (outcome?.reason ?? "no plugin delivers to channels");
+      } catch (error) {
+        reason = messageOf(error);
+        throw error;
+      }
     };
+    const over = new AbortController();
+    const cancelTimer = clock.setTimeout(() => over.abort(), DELIVERY_MS);
+    const either = AbortSignal.any([signal, over.signal]);
     try {
-      await persist(send, { clock, signal });
+      await untilAborted(persist(send, { clock, signal: either }), either);
       return reason;
     } catch (error) {
-      return messageOf(error);
+      return over.signal.aborted ? `not within ${DELIVERY_MS / 1_000} s: ${reason}` : messageOf(error);
+    } finally {
+      cancelTimer();
     }
   }
 }

@@ -1,7 +1,8 @@
 /** The `AgentRuns` service: accepts runs, queues them by session, stops them, and picks them up after a restart. */
 import { type Lease, LEASE_MS, leaseLeft, Renewal } from "@svc/kit/lease";
-import { type HookEmitter, HOOKS, pause, unavailable, untilAborted } from "@svc/sdk";
+import { type GatewayError, type HookEmitter, HOOKS, pause, unavailable, untilAborted } from "@svc/sdk";
 import type { AgentRuns, QueueMode, RunOutcome, RunRequest, RunState } from "@svc/sdk/agents";
+import { refusal } from "@svc/sdk/errors";
 import type { Statement } from "@svc/sdk/storage";
 import type { Trail } from "../subagents/sending.ts";
 import { STOPPED_WITH_PARENT, SUBAGENT } from "../subagents/settings.ts";
@@ -55,6 +56,8 @@ export class Runs implements AgentRuns {
   readonly #closing = new AbortController();
   #cancelLook: (() => void) | undefined;
   #lastAcceptedAt = 0;
+  /** The gateway is going to stop: runs under way go on, nothing new begins. */
+  #isGatewayStopping = false;
   #isStopping = false;
   #stopped: Promise<void> | undefined;
 
@@ -91,10 +94,12 @@ export class Runs implements AgentRuns {
     connectionId: string | undefined,
     prepare: () => Promise<RunRequest>,
   ): Promise<Started> {
-    return this.#once(
-      runId,
-      async () => (await this.#known(runId, connectionId)) ?? (await this.#accept(await prepare())),
-    );
+    return this.#once(runId, async () => {
+      const known = await this.#known(runId, connectionId);
+      if (known) return known;
+      this.#refuseIfStopping();
+      return this.#accept(await prepare());
+    });
   }
 
   async #once(runId: string, accept: () => Promise<Started>): Promise<Started> {
@@ -110,12 +115,13 @@ export class Runs implements AgentRuns {
   }
 
   async #accept(request: RunRequest, alongside: readonly Statement[] = []): Promise<Started> {
-    if (this.#isStopping) unavailable("the gateway is stopping; try again", { retryAfterMs: RESTART_RETRY_MS });
     const { runId, sessionKey, connectionId } = request;
     // The gate is not asked about a run that was accepted before; without a gate, the insert below finds such a run.
-    const mayBeKnown = this.#live.get(runId) !== undefined || this.#hooks.before.isUsed();
+    const isClosed = this.#isStopping || this.#isGatewayStopping;
+    const mayBeKnown = isClosed || this.#live.get(runId) !== undefined || this.#hooks.before.isUsed();
     const started = mayBeKnown ? await this.#known(runId, connectionId) : undefined;
     if (started) return started;
+    this.#refuseIfStopping();
     await this.#passGate(request);
     const settings = await this.#queues.settings(request);
     if (settings) this.#queues.refuseIfFull(sessionKey, settings);
@@ -134,6 +140,12 @@ export class Runs implements AgentRuns {
     }
     this.#enqueue(run, settings);
     return { fresh: true, state: run.state(), acceptedAt };
+  }
+
+  /** @throws GatewayError `UNAVAILABLE` */
+  #refuseIfStopping(): void {
+    if (this.#isGatewayStopping) throw gatewayStopping("try again when it is back");
+    if (this.#isStopping) unavailable("the plugin agents is stopping; try again", { retryAfterMs: RESTART_RETRY_MS });
   }
 
   /** A run that was accepted before. Choice: a client that asks again, after it reconnected, takes part again. */
@@ -165,7 +177,7 @@ export class Runs implements AgentRuns {
 
   /** Queues a run that is on disk and nowhere else: before a restart, or when storage failed after it had written. */
   async #adopt({ state, request, acceptedAt, lease }: RunRecord): Promise<void> {
-    const isOpen = () => !this.#isStopping && !this.#live.get(state.runId);
+    const isOpen = () => !this.#isStopping && !this.#isGatewayStopping && !this.#live.get(state.runId);
     if (state.status !== "accepted" || !request || !isOpen()) return;
     if (!(await this.#owns(state.runId, lease)) || !isOpen()) return;
     const run = this.#enlist(request, acceptedAt);
@@ -254,7 +266,8 @@ export class Runs implements AgentRuns {
 
   /**
    * The outcome, from memory, its record, or when the run ends.
-   * @returns `undefined` after `timeoutMs` milliseconds (absent: no limit), or when the gateway stops first
+   * @returns `undefined` after `timeoutMs` milliseconds (absent: no limit), or when the plugin stops first
+   * @throws GatewayError `UNAVAILABLE`, `details.code` `GATEWAY_STOPPING`: the run begins after the restart
    */
   async wait(runId: string, timeoutMs?: number): Promise<RunOutcome | undefined> {
     if (!this.#live.get(runId) && !this.#live.outcome(runId)) {
@@ -262,7 +275,18 @@ export class Runs implements AgentRuns {
       if (record?.outcome) return record.outcome;
       if (record && timeoutMs !== 0) void this.#follow(runId);
     }
-    return this.#live.next(runId, timeoutMs);
+    if (timeoutMs !== 0) this.#refuseIfLeft(runId);
+    const outcome = await this.#live.next(runId, timeoutMs);
+    if (!outcome && timeoutMs !== 0) this.#refuseIfLeft(runId);
+    return outcome;
+  }
+
+  /** @throws GatewayError `UNAVAILABLE` for a run that begins after the restart */
+  #refuseIfLeft(runId: string): void {
+    const run = this.#live.get(runId);
+    if (!this.#isGatewayStopping || !run || !this.#isLeft(run)) return;
+    const summary = "the run begins after the restart, and agent.wait tells how it ends";
+    throw gatewayStopping(summary, { runId, status: "error", summary: `the gateway is stopping: ${summary}` });
   }
 
   abort(runId: string, reason: string): boolean {
@@ -298,9 +322,9 @@ export class Runs implements AgentRuns {
     return this.#live.all().some((run) => laneOf(run) === lane);
   }
 
-  /** Whether a planned restart would interrupt a run; runs that wait are picked up after it. */
+  /** Whether a planned restart would interrupt a run or the delivery of a reply; runs that wait are picked up after it. */
   get isWorking(): boolean {
-    return this.#live.all().some(({ phase }) => phase === "running" || phase === "ending");
+    return this.#queues.lanes.isWorking || this.#ending.size > 0 || this.deliveries.isWorking;
   }
 
   async state(runId: string): Promise<RunState | undefined> {
@@ -356,7 +380,22 @@ export class Runs implements AgentRuns {
 
   /** Lets runs start. */
   open(): void {
-    if (!this.#isStopping) this.#queues.lanes.open();
+    if (!this.#isStopping && !this.#isGatewayStopping) this.#queues.lanes.open();
+  }
+
+  /**
+   * To be called when the gateway is going to stop. Refuses new runs; runs under way go on; runs that wait stay on disk
+   * and begin after the restart, and whoever waits for them is told so.
+   */
+  gatewayStops(): void {
+    this.#isGatewayStopping = true;
+    void this.#queues.lanes.close();
+    for (const run of this.#live.all()) if (this.#isLeft(run)) this.#live.giveUp(run.id);
+  }
+
+  /** Whether the run is in no turn, neither its own nor that of another run. */
+  #isLeft(run: LiveRun): boolean {
+    return run.phase === "accepting" || (this.#queues.isWaiting(run) && !run.isSteered);
   }
 
   /** To be called when the configuration changed: a raised limit counts at once. */
@@ -366,7 +405,7 @@ export class Runs implements AgentRuns {
 
   /** Announces and archives what is due. To be called every minute or so. */
   async sweep(): Promise<void> {
-    if (this.#isStopping) return;
+    if (this.#isStopping || this.#isGatewayStopping) return;
     await this.#takeLeft();
     await this.subagents.announceOwed();
     await this.subagents.archiveOld();
@@ -398,4 +437,9 @@ export class Runs implements AgentRuns {
     this.#renewal.stop();
     await this.#env.store.lease(0).catch(() => undefined); // the leases expire anyway
   }
+}
+
+function gatewayStopping(what: string, payload?: object): GatewayError {
+  const options = { retryAfterMs: RESTART_RETRY_MS, ...(payload ? { payload } : {}) };
+  return refusal("GATEWAY_STOPPING", `the gateway is stopping: ${what}`, {}, options);
 }

@@ -31,13 +31,13 @@ type AgentPayload = Extract<Definition["payload"], { kind: "agentTurn" }>;
 export interface AgentRunSources {
   readonly runs: Pick<AgentRuns, "start" | "state" | "wait" | "abort" | "active">;
   readonly sessions: Pick<Sessions, "canonicalKey" | "get" | "reset" | "ensure">;
-  readonly agents: Pick<AgentDirectory, "has" | "defaultId">;
+  readonly agents: Pick<AgentDirectory, "has" | "defaultId" | "timeZone">;
   readonly clock: Clock;
 }
 
 interface KeySources {
   readonly sessions: Pick<Sessions, "canonicalKey">;
-  readonly agents: AgentRunSources["agents"];
+  readonly agents: Pick<AgentDirectory, "has" | "defaultId">;
 }
 
 /** A finished run. */
@@ -64,7 +64,7 @@ export function homeKey(job: Pick<Definition, "agentId" | "sessionKey">, sources
 }
 
 /** Choice: the default agent does the work of a removed agent. */
-export function agentOf(agentId: string | undefined, agents: AgentRunSources["agents"]): string {
+export function agentOf(agentId: string | undefined, agents: KeySources["agents"]): string {
   return agentId !== undefined && agents.has(agentId) ? agentId : agents.defaultId;
 }
 
@@ -101,7 +101,7 @@ async function begin(
   sessionKey: string,
   { id, name, delivery }: Definition,
   { message, model, thinking, timeoutSeconds, lightContext }: AttemptPayload,
-  { runs, sessions, clock }: AgentRunSources,
+  { runs, sessions, agents, clock }: AgentRunSources,
   signal: AbortSignal,
 ): Promise<void> {
   // Waits for any other run in this session: a new conversation would abort it.
@@ -113,7 +113,7 @@ async function begin(
   await runs.start({
     runId,
     sessionKey,
-    message: `[cron:${id} ${name}] ${message}\n${currentTimeLine(clock.now())}`,
+    message: `[cron:${id} ${name}] ${message}\n${currentTimeLine(clock.now(), agents.timeZone)}`,
     origin: "cron",
     lane: "cron",
     principal: PRINCIPAL,

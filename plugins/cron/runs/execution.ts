@@ -1,5 +1,5 @@
 /** Does what a job is to do, and delivers the result. May be repeated after a crash at any point. */
-import { deliverableReply, replySummary } from "@svc/kit/runs";
+import { deliverableReply, isGatewayStopping, replySummary } from "@svc/kit/runs";
 import { isGatewayError, type Logger } from "@svc/sdk";
 import type { RunOutcome } from "@svc/sdk/agents";
 import type { CronEventPayload, CronRunEntry } from "@svc/sdk/cron";
@@ -32,7 +32,10 @@ export interface Done {
   readonly event?: SystemEvent;
 }
 
-/** @param signal aborted when the next generation takes the run over. @throws the signal's reason */
+/**
+ * @param signal aborted when the next generation takes the run over
+ * @throws the signal's reason; GatewayError `UNAVAILABLE` (`isGatewayStopping`): the run begins after the restart
+ */
 export async function perform(
   job: Definition,
   fire: Fire,
@@ -45,6 +48,7 @@ export async function perform(
       : await askAgent(job, job.payload, fire, sources, signal);
   } catch (error) {
     signal.throwIfAborted();
+    if (isGatewayStopping(error)) throw error;
     return { ended: refused(error, job.id, sources.log), delivered: NOT_REQUESTED, facts: {} };
   }
 }

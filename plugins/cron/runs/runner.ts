@@ -5,6 +5,7 @@
  * ended are taken over when their lease expires.
  */
 import { LEASE_MS, leaseLeft, Renewal } from "@svc/kit/lease";
+import { isGatewayStopping } from "@svc/kit/runs";
 import { isGatewayError, unavailable } from "@svc/sdk";
 import { type Done, type ExecutionSources, perform } from "./execution.ts";
 import { type Definition, type Fire, notRun, type Settled } from "../store/records.ts";
@@ -40,12 +41,16 @@ export class Runner {
   readonly #again = new Set<string>();
   /** Jobs that wait because `maxConcurrentRuns` is reached. */
   readonly #queued = new Set<string>();
-  /** Resolve the promises of `settled`, by run id. */
-  readonly #waiters = new Map<string, () => void>();
+  /** Resolve the promises of `settled`, by run id: whether the run is settled. */
+  readonly #waiters = new Map<string, (isSettled: boolean) => void>();
   /** Cancel the pending retries. */
   readonly #timers = new Set<() => void>();
   readonly #renewal: Renewal;
   #isOpen = false;
+  /** Set when the gateway is going to stop: what runs goes on, and nothing begins. */
+  #isPaused = false;
+  /** A run of this owner was left to the next start. */
+  #hasLeft = false;
   #isStopped = false;
 
   constructor(sources: RunnerSources) {
@@ -77,7 +82,7 @@ export class Runner {
 
   /** Call this whenever a run of the job may be waiting. Never throws. */
   pump(jobId: string): void {
-    if (!this.#isOpen || this.#running.has(jobId)) return;
+    if (!this.#isOpen || this.#isPaused || this.#running.has(jobId)) return;
     if (this.#claiming.has(jobId)) return void this.#again.add(jobId);
     if (this.#running.size + this.#claiming.size >= (this.#sources.config.maxConcurrentRuns ?? Infinity))
       return void this.#queued.add(jobId);
@@ -89,10 +94,17 @@ export class Runner {
     this.#claiming.set(jobId, claimed);
   }
 
-  /** Resolves when the run is settled; rejects when the plugin stops first. */
+  /** Resolves when the run is settled; rejects when the plugin stops first, or the run is left to the next start. */
   async settled(runId: string): Promise<void> {
-    await new Promise<void>((resolve) => this.#waiters.set(runId, resolve));
-    if (!this.#isOpen) unavailable("the gateway stopped before the job ended; see cron.runs");
+    const isSettled = await new Promise<boolean>((resolve) => {
+      this.#waiters.set(runId, resolve);
+      if (this.#isPaused && !this.#hasBegun(runId)) resolve(false);
+    });
+    if (!isSettled) unavailable("the gateway is stopping before the job has ended; see cron.runs after the restart");
+  }
+
+  #hasBegun(runId: string): boolean {
+    return [...this.#running.values()].some(({ fire }) => fire.runId === runId);
   }
 
   /** Aborts the current run of a job. @returns how many runs that were: 0 or 1 */
@@ -100,6 +112,12 @@ export class Runner {
     const running = this.#running.get(jobId);
     if (running) this.#sources.abortRun(running.fire.runId);
     return running ? 1 : 0;
+  }
+
+  /** To be called when the gateway is going to stop. What is due waits on disk for the next start. */
+  pause(): void {
+    this.#isPaused = true;
+    for (const [runId, settle] of this.#waiters) if (!this.#hasBegun(runId)) settle(false);
   }
 
   /** Detaches from all runs and releases them, so that the next generation takes them over at once. */
@@ -111,16 +129,16 @@ export class Runner {
     await Promise.all(this.#claiming.values()); // what they start is detached below
     const all = [...this.#running.values()];
     for (const { detach } of all) detach.abort(new Error("the plugin stops"));
-    for (const wake of this.#waiters.values()) wake();
+    for (const settle of this.#waiters.values()) settle(false);
     await Promise.all(all.map(({ done }) => done));
-    if (all.length > 0) await this.#sources.store.lease(this.#sources.owner, 0).catch(() => undefined); // the lease expires anyway
+    if (all.length > 0 || this.#hasLeft) await this.#sources.store.lease(this.#sources.owner, 0).catch(() => undefined); // the lease expires anyway
   }
 
   async #claim(jobId: string): Promise<void> {
     const { store, clock, log, owner } = this.#sources;
     try {
       const [first] = await store.unsettled(jobId);
-      if (!first || !this.#isOpen) return;
+      if (!first || !this.#isOpen || this.#isPaused) return;
       const now = clock.now();
       const leftMs = first.status === "running" ? leaseLeft({ until: first.leaseUntil }, now) : 0;
       if (leftMs > 0) return this.#retryIn(jobId, leftMs);
@@ -155,11 +173,14 @@ export class Runner {
       ? this.#run(definition, fire, detach.signal)
       : this.#drop(fire, definition?.name ?? "", isTakenOver, reason);
     const done = work
+      .then(() => true)
       .catch((error: unknown) => {
-        if (!detach.signal.aborted)
+        this.#hasLeft = true;
+        if (!detach.signal.aborted && !isGatewayStopping(error))
           this.#sources.log.error({ err: error, jobId: fire.jobId }, "a cron job stays unsettled until the next start");
+        return false;
       })
-      .then(() => this.#ended(fire));
+      .then((isSettled) => this.#ended(fire, isSettled));
     this.#running.set(fire.jobId, { fire, detach, done });
     this.#renewal.start();
   }
@@ -181,9 +202,9 @@ export class Runner {
     await store.write([store.settle(fire, name, settled)]);
   }
 
-  #ended(fire: Fire): void {
+  #ended(fire: Fire, isSettled: boolean): void {
     this.#running.delete(fire.jobId);
-    this.#waiters.get(fire.runId)?.();
+    this.#waiters.get(fire.runId)?.(isSettled);
     this.#waiters.delete(fire.runId);
     this.pump(fire.jobId);
     this.#startQueued();

@@ -21,6 +21,8 @@ export interface LifecycleOptions {
   readonly mainSessionKey: () => string;
   /** Read at each use: reset policies may change. */
   readonly config: () => SessionConfig;
+  /** IANA name: whose days count. */
+  readonly timeZone: () => string;
 }
 
 export interface DeleteOptions {
@@ -59,7 +61,7 @@ export interface Lifecycle {
 }
 
 export function createLifecycle(options: LifecycleOptions): Lifecycle {
-  const { store, clock, hooks, modelDefaults, mainSessionKey, config } = options;
+  const { store, clock, hooks, modelDefaults, mainSessionKey, config, timeZone } = options;
 
   function announceStart(key: string, entry: SessionEntry): void {
     if (hooks.started.isUsed()) void hooks.started.emit({ key, entry });
@@ -81,7 +83,7 @@ export function createLifecycle(options: LifecycleOptions): Lifecycle {
   function isExpired(key: string, entry: SessionEntry, context: ResetContext): boolean {
     const channel = context.channel ?? text(entry["channel"]) ?? text(entry["lastChannel"]) ?? channelOf(key);
     const policy = resetPolicyOf(config(), resetTypeOf(key, context), channel);
-    return isStale(policy, entry.updatedAt, clock.now());
+    return isStale(policy, entry.updatedAt, clock.now(), timeZone());
   }
 
   return {

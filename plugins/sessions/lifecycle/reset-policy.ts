@@ -1,4 +1,5 @@
-/** When a conversation expires. Pure; days are those of this machine's time zone. Spec: http/sessions-routing.md §5. */
+/** When a conversation expires. Pure. Spec: http/sessions-routing.md §5. */
+import { calendarDay, hourOfDay } from "@svc/kit/time";
 import type { ResetSetting, SessionConfig } from "../config.ts";
 import { chatTypeOf, isThread } from "../keys-routing/keys.ts";
 
@@ -52,19 +53,20 @@ function completed(setting: ResetSetting, defaultMode: ResetPolicy["mode"]): Res
   return { mode, atHour, idleMinutes: setting.idleMinutes ?? (mode === "idle" ? DEFAULT_IDLE_MINUTES : undefined) };
 }
 
-/** @param updatedAt epoch ms of its last use */
-export function isStale({ mode, atHour, idleMinutes }: ResetPolicy, updatedAt: number, now: number): boolean {
+/** @param updatedAt epoch ms of its last use @param timeZone IANA name: whose days count */
+export function isStale(
+  { mode, atHour, idleMinutes }: ResetPolicy,
+  updatedAt: number,
+  now: number,
+  timeZone: string,
+): boolean {
   if (idleMinutes !== undefined && now > updatedAt + idleMinutes * 60_000) return true;
-  return mode === "daily" && updatedAt < lastBoundary(atHour, now);
+  return mode === "daily" && updatedAt < lastBoundary(atHour, now, timeZone);
 }
 
-/**
- * The last time the local clock showed `atHour`:00. If the clocks go forward over that hour, it is the first
- * moment after the gap; if they go back, the first of the two.
- */
-export function lastBoundary(atHour: number, now: number): number {
-  const today = new Date(now);
-  const at = (day: number) => new Date(today.getFullYear(), today.getMonth(), day, atHour).getTime();
-  const boundary = at(today.getDate());
-  return boundary <= now ? boundary : at(today.getDate() - 1);
+/** The last time the wall clock of the zone showed `atHour`:00, as `hourOfDay` says when the clock changes. */
+export function lastBoundary(atHour: number, now: number, timeZone: string): number {
+  const today = calendarDay(now, timeZone);
+  const boundary = hourOfDay(today, atHour, timeZone);
+  return boundary <= now ? boundary : hourOfDay({ ...today, day: today.day - 1 }, atHour, timeZone);
 }

@@ -1,4 +1,5 @@
 /** SQL that reads usage from `message_facts`, as values. Pure. */
+import { offsetsIn } from "@svc/kit/time";
 import type { UsagePeriod } from "@svc/sdk/usage";
 import { LISTED_COLUMNS } from "../store/statements.ts";
 
@@ -27,10 +28,12 @@ const COUNTED = "(f.has_usage = 1 and f.total_tokens > 0)";
 const BY_MODEL = "coalesce(f.provider, '') not in ('', 'svc')";
 
 /** Sums over the transcripts in a JSON array. Parameters: `params`, ids, from, to. */
-export function usageSums(zone: UsagePeriod["zone"]): { readonly sql: string; readonly params: readonly number[] } {
-  const day = zone === "local" ? "date(f.at / 1000, 'unixepoch', 'localtime')" : "date((f.at + ?) / 1000, 'unixepoch')";
+export function usageSums({ from, to, zone }: UsagePeriod): { readonly sql: string; readonly params: number[] } {
+  const offsets = typeof zone === "string" ? offsetsIn(from, to, zone) : [{ ...zone, until: Infinity }];
+  const until = offsets.slice(0, -1);
+  const offset = until.length === 0 ? "?" : `case ${until.map(() => "when f.at < ? then ?").join(" ")} else ? end`;
   return {
-    sql: `select f.session_id as sessionId, ${day} as day, f.role, f.provider, f.model, count(*) as messages,
+    sql: `select f.session_id as sessionId, date((f.at + ${offset}) / 1000, 'unixepoch') as day, f.role, f.provider, f.model, count(*) as messages,
         sum(${COUNTED}) as answers, sum(f.role = 'assistant' and not ${COUNTED} and ${BY_MODEL}) as uncounted, sum(f.input) as input, sum(f.output) as output,
         sum(f.cache_read) as cacheRead, sum(f.cache_write) as cacheWrite, sum(f.total_tokens) as totalTokens,
         coalesce(sum(f.cost), 0) as totalCost, sum(f.cost_input) as inputCost, sum(f.cost_output) as outputCost,
@@ -41,7 +44,7 @@ export function usageSums(zone: UsagePeriod["zone"]): { readonly sql: string; re
         json_group_array(f.latency_ms) filter (where f.latency_ms between 0 and ${MAX_LATENCY_MS}) as latencies
       from json_each(?) j cross join message_facts f on f.session_id = j.value
       where f.at between ? and ? group by 1, 2, 3, 4, 5`,
-    params: zone === "local" ? [] : [zone.offsetMs],
+    params: offsets.flatMap((one) => (one.until === Infinity ? [one.offsetMs] : [one.until, one.offsetMs])),
   };
 }
 

@@ -86,9 +86,9 @@ export function createUsageRecords({ storage, damage, transcripts, rules }: Usag
     ]);
   }
 
-  function sums(sessionIds: readonly string[], { from, to, zone }: UsagePeriod): Promise<UsageSum[]> {
-    const { sql, params } = statements.usageSums(zone);
-    return storage().all<UsageSum>(sql, [...params, JSON.stringify(sessionIds), from, to]);
+  function sums(sessionIds: readonly string[], period: UsagePeriod): Promise<UsageSum[]> {
+    const { sql, params } = statements.usageSums(period);
+    return storage().all<UsageSum>(sql, [...params, JSON.stringify(sessionIds), period.from, period.to]);
   }
 
   return {

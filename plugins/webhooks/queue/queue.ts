@@ -3,6 +3,7 @@
  * done or has failed for good. The records are the truth; the queue only knows what is in flight.
  */
 import { persist } from "@svc/kit/persist";
+import { isGatewayStopping } from "@svc/kit/runs";
 import { type Clock, ERRORS, GatewayError, isGatewayError, type Logger, untilAborted } from "@svc/sdk";
 import type { ServedWebhookAction, WebhookRun } from "@svc/sdk/webhooks";
 import type { RunRecord } from "./run-records.ts";
@@ -41,6 +42,8 @@ export class WebhookQueue {
   /** Actions that are being polled, and whether they are to be polled again afterwards. */
   readonly #polling = new Map<string, boolean>();
   #isStarted = false;
+  /** Set when the gateway is going to stop: what is in flight goes on, and nothing begins. */
+  #isPaused = false;
   readonly #stopping = new AbortController();
   readonly #timers = new Set<() => void>();
 
@@ -63,6 +66,11 @@ export class WebhookQueue {
   /** Call it when a run of this action was recorded. */
   accepted(action: string): void {
     void this.#poll(action);
+  }
+
+  /** To be called when the gateway is going to stop. Webhooks that come now wait on disk for the next start. */
+  pause(): void {
+    this.#isPaused = true;
   }
 
   /** Begins nothing more; the next start carries on what is left. Resolves when no run is in flight. Safe to call twice. */
@@ -118,7 +126,7 @@ export class WebhookQueue {
 
   /** Begins what is due, as far as there is room. Never rejects. */
   async #poll(action: string): Promise<void> {
-    if (this.#stopping.signal.aborted) return;
+    if (this.#stopping.signal.aborted || this.#isPaused) return;
     if (this.#polling.has(action)) return void this.#polling.set(action, true);
     this.#polling.set(action, false);
     try {
@@ -140,7 +148,7 @@ export class WebhookQueue {
     if (!served.isServing) return this.#pollIn(action, STARTING_MS);
     const now = clock.now();
     for (const record of await store.due(action, now, room)) {
-      if (this.#idsOf(action).has(record.run.runId) || this.#stopping.signal.aborted) continue;
+      if (this.#idsOf(action).has(record.run.runId) || this.#stopping.signal.aborted || this.#isPaused) continue;
       const ended = this.#execute(record, served);
       this.#running.add(ended);
       void ended.then(() => this.#running.delete(ended));
@@ -186,7 +194,7 @@ export class WebhookQueue {
       const result = await untilAborted(action.run(work, signal), signal);
       return { write: () => store.done(runId, attempt, clock.now(), result), isOver: true };
     } catch (error) {
-      if (signal.aborted) {
+      if (signal.aborted || isGatewayStopping(error)) {
         const reason = "its plugin or the gateway stopped";
         return { write: () => store.again(runId, attempt, clock.now(), reason, false), isOver: false };
       }

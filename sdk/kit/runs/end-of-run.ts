@@ -1,6 +1,7 @@
 /** Following a run to its end, whoever began it, and in whatever process. */
 import { type Clock, pause, untilAborted } from "@svc/sdk";
 import type { AgentRuns, RunOutcome, RunState } from "@svc/sdk/agents";
+import { detailsCode } from "@svc/sdk/errors";
 
 /** Milliseconds one look for the end of a run lasts, and between two that came to nothing at once. */
 const WAIT_MS = 60_000;
@@ -22,7 +23,8 @@ export interface EndedRun {
 
 /**
  * The end of an accepted run, waited for however long it takes. One whose record went meanwhile has failed.
- * @param signal aborts when it is not to be waited for any longer; the run goes on. @throws its reason
+ * @param signal aborts when it is not to be waited for any longer; the run goes on
+ * @throws the signal's reason; GatewayError `UNAVAILABLE` (`isGatewayStopping`) for a run that begins after the restart
  */
 export async function endOfRun(
   runId: string,
@@ -38,6 +40,11 @@ export async function endOfRun(
     await pause(PAUSE_MS, clock, signal);
     signal.throwIfAborted();
   }
+}
+
+/** Whether work was refused because the gateway stops. It is to be left as it is on disk, for the next start. */
+export function isGatewayStopping(error: unknown): boolean {
+  return detailsCode(error) === "GATEWAY_STOPPING";
 }
 
 function forgotten(runId: string, endedAt: number): RunOutcome {

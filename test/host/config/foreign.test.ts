@@ -93,7 +93,7 @@ describe("keys of existing configurations", () => {
         responsePrefix: "p",
         queue: { mode: "collect" },
       },
-      agents: { defaults: { userTimezone: "Europe/Berlin" }, list: [{ id: "main" }, { id: "b", skills: ["x"] }] },
+      agents: { defaults: { timeFormat: "24" }, list: [{ id: "main" }, { id: "b", skills: ["x"] }] },
       plugins: { entries: { memory: { config: { a: 1 } } } },
     });
     assert.deepEqual([configIssues(file, owners), unownedKeys(file, owners)], [[], []]);
@@ -110,7 +110,7 @@ describe("keys of existing configurations", () => {
         "messages.tts",
         "messages.inbound",
         "messages.responsePrefix",
-        "agents.defaults.userTimezone",
+        "agents.defaults.timeFormat",
         "agents.list[1].skills",
         "plugins.entries.memory.config",
       ],

@@ -84,6 +84,7 @@ async function setUp(t: TestContext, { url, append }: Options = {}) {
     serve: (contract: unknown) => void declared.served.push(contract),
     hooks: {
       hostReady: { tap: (handler: () => void) => (ready = handler) },
+      hostStopping: { tap: () => undefined },
       sessionReplacing: { tap: (handler: Replacing) => (replacing = handler) },
     },
     start: (work: () => Promise<Stop>) => (begin = work),

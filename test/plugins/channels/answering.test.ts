@@ -30,8 +30,13 @@ const MESSAGE: AcceptedMessage = {
 
 type Settle = (ending: InboundEnding, call: number) => void;
 
-/** One message whose run ends as `outcome`; `settle` throws what storage says about each end. */
-function scene({ settle, ...ended }: Partial<RunOutcome> & { settle: Settle }) {
+interface SceneOptions extends Partial<RunOutcome> {
+  readonly settle: Settle;
+  readonly start?: () => Promise<void>;
+}
+
+/** One message whose run ends as `outcome`; `settle` throws what storage says about each end, `start` refuses the run. */
+function scene({ settle, start = async () => undefined, ...ended }: SceneOptions) {
   const clock = createFakeClock();
   const outcome: RunOutcome = {
     runId: "r",
@@ -49,7 +54,7 @@ function scene({ settle, ...ended }: Partial<RunOutcome> & { settle: Settle }) {
     state: async () => undefined,
     active: () => [],
     queueMode: async () => "followup",
-    start: async () => undefined,
+    start,
     wait: async () => outcome,
   } as unknown as AgentRuns;
   const sessions = { freshen: async () => undefined, ensure: async () => undefined } as unknown as Sessions;
@@ -115,6 +120,25 @@ describe("an answer", () => {
     assert.deepEqual(settled, [{ status: "failed", reason: "it could not be settled: the database is damaged" }]);
     assert.deepEqual(sent, [FAILED_TEXT]);
     assert.deepEqual(lines.slice(1), ["a message of a channel was not answered"]);
+  });
+
+  it("is left to the next start when the gateway is stopping, however often it is looked at", async () => {
+    let refusals = 0;
+    const { answering, clock, settled, sent, lines } = scene({
+      settle: () => undefined,
+      start: async () => {
+        refusals += 1;
+        throw new GatewayError("UNAVAILABLE", "the gateway is stopping", { details: { code: "GATEWAY_STOPPING" } });
+      },
+    });
+    answering.begin(MESSAGE);
+    for (let sweep = 0; sweep < 20; sweep++) {
+      await clock.advance(60_000);
+      await answering.recover();
+    }
+    await clock.advance(0);
+    assert.deepEqual([settled, sent, lines], [[], [], []]);
+    assert.equal(refusals, 21);
   });
 
   it("is left to the next start when even its end cannot be recorded", async () => {

@@ -67,6 +67,7 @@ function open(settings: Partial<HeartbeatSettings> = {}) {
       },
     },
     agents: {
+      timeZone: "UTC",
       heartbeat: () => scene.settings,
       list: () => [{ id: "main", isDefault: true, workspace: "/w" }],
     },

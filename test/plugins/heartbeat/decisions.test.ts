@@ -68,15 +68,21 @@ describe("active hours", () => {
     ["no start", { end: "08:00", timezone: "UTC" }, "2026-01-01T08:00:00Z", false],
     ["another zone", { start: "08:00", end: "09:00", timezone: "Asia/Tokyo" }, "2025-12-31T23:30:00Z", true],
   ];
-  for (const [what, hours, iso, active] of cases) it(what, () => assert.equal(isWithin(hours, at(iso)), active));
+  for (const [what, hours, iso, active] of cases) it(what, () => assert.equal(isWithin(hours, at(iso), "UTC"), active));
 
-  it("are those of this machine for local, user and nothing", () => {
-    const now = new Date(2026, 0, 5, 12, 30).getTime();
-    for (const zone of [{}, { timezone: "local" }, { timezone: "user" }]) {
-      assert.equal(isWithin({ start: "12:30", end: "12:31", ...zone }, now), true);
-      assert.equal(isWithin({ start: "12:31", end: "12:32", ...zone }, now), false);
-    }
-  });
+  const noon = { here: new Date(2026, 0, 5, 12, 30).getTime(), inTokyo: at("2026-01-05T12:30:00+09:00") };
+  const zones: [timezone: string | undefined, now: number][] = [
+    [undefined, noon.inTokyo],
+    ["user", noon.inTokyo],
+    [" User ", noon.inTokyo],
+    ["local", noon.here],
+  ];
+  for (const [timezone, now] of zones)
+    it(`in the zone ${timezone}`, () => {
+      const zone = timezone === undefined ? {} : { timezone };
+      assert.equal(isWithin({ start: "12:30", end: "12:31", ...zone }, now, "Asia/Tokyo"), true);
+      assert.equal(isWithin({ start: "12:31", end: "12:32", ...zone }, now, "Asia/Tokyo"), false);
+    });
 });
 
 describe("whether a heart beats", () => {
@@ -183,8 +189,10 @@ describe("the words", () => {
     ["one on a node too", ["node:exec.finished"], /command/],
   ];
   for (const [what, reasons, says] of cases)
-    it(what, () => assert.match(messageOf({ prompt: "Look." }, events(...reasons), 0), says));
-  it("built in", () => assert.match(messageOf({}, [], 0), /HEARTBEAT\.md[^]*HEARTBEAT_OK/));
+    it(what, () => assert.match(messageOf({ prompt: "Look." }, events(...reasons), 0, "UTC"), says));
+  it("with the time of the person", () =>
+    assert.match(messageOf({}, [], 0, "Asia/Tokyo"), /Thursday, 1970-01-01, 09:00 \(Asia\/Tokyo\)$/));
+  it("built in", () => assert.match(messageOf({}, [], 0, "UTC"), /HEARTBEAT\.md[^]*HEARTBEAT_OK/));
 });
 
 describe("an acknowledgement", () => {

@@ -103,6 +103,7 @@ function shedPlugin(shed: Shed) {
         toolPolicy: (id) => shed.agents.get(id),
         heartbeat: () => undefined,
         memorySearch: () => ({}),
+        timeZone: "UTC",
         maxSpawnDepth: 1,
       });
       gateway.provide(GroupToolPolicy, {

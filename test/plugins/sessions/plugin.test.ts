@@ -18,6 +18,7 @@ const agents: AgentDirectory = {
   toolPolicy: () => undefined,
   heartbeat: () => undefined,
   memorySearch: () => ({}),
+  timeZone: "UTC",
   maxSpawnDepth: 1,
   has: () => true,
 };

@@ -22,7 +22,7 @@ const of = (what: string, statements: readonly { sql: string; params?: readonly 
   statements.map(({ sql, params = [] }, at) => [`${what} ${at + 1}`, sql, params]);
 const session = { key: KEY, entry: { sessionId: "s", updatedAt: 1 }, json: "{}" };
 const ids = JSON.stringify(["s"]);
-const sums = usage.usageSums({ offsetMs: 0 });
+const sums = usage.usageSums({ from: 0, to: Date.UTC(2026, 6), zone: "Europe/Berlin" });
 
 const asked: readonly Asked[] = [
   ["a page", ...pageOf({})],

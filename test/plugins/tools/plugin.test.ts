@@ -29,6 +29,7 @@ function shed() {
         toolPolicy: () => ({ deny: ["read"] }),
         heartbeat: () => undefined,
         memorySearch: () => ({}),
+        timeZone: "UTC",
         maxSpawnDepth: 1,
       });
       gateway.start(() => void (found.tools = gateway.services.tools));

@@ -54,7 +54,7 @@ async function start(t: TestContext, options: Partial<FakeOptions> = {}) {
   const clock = new FakeClock();
   const fake = await startFake(plugin, { storage, clock, ...options });
   const report = async (params: object = {}) => {
-    const answer = await reportUsage(fake.records, params, clock.now());
+    const answer = await reportUsage(fake.records, params, { now: clock.now(), timeZone: "Asia/Tokyo" });
     assert.ok(matches(sessionsUsage.report.result, answer), "the result is what the contract says");
     return answer;
   };
@@ -248,10 +248,32 @@ describe("sessions.usage", () => {
     ]);
   });
 
+  it("groups by days of a zone, across changes of its clock", async (t) => {
+    const { service, records } = await start(t);
+    const at = (iso: string) => Date.parse(iso);
+    const times = [
+      "2025-10-26T23:00:00+01:00", // 25 hours long
+      "2025-10-26T00:00:00+02:00",
+      "2025-10-27T00:00:00+01:00",
+      "2026-03-28T23:59:59+01:00",
+      "2026-03-29T00:00:00+01:00", // 23 hours long
+      "2026-03-29T23:59:59+02:00",
+      "2026-03-30T00:00:00+02:00",
+    ];
+    await service.append(
+      KEY,
+      times.map((time) => answers(at(time), used(1))),
+    );
+    const period = { from: at("2025-10-01T00:00:00Z"), to: at("2026-04-02T00:00:00Z"), zone: "Europe/Berlin" };
+    const sums = await records.ofAgent("main", period);
+    const counts = byDay(sums).map(([day, some]) => `${day} ${some.reduce((all, { messages }) => all + messages, 0)}`);
+    assert.deepEqual(counts, ["2025-10-26 2", "2025-10-27 1", "2026-03-28 1", "2026-03-29 2", "2026-03-30 1"]);
+  });
+
   it("gives the sums of an agent's days, what was reset, cut off and belongs to nobody included", async (t) => {
     const { records, service, handlers } = await seeded(t);
     const days = async (agentId: string, from = 0) =>
-      byDay(answered(await records.ofAgent(agentId, { from, to: NOON + DAY, zone: "local" }))).map(([, sums]) => {
+      byDay(answered(await records.ofAgent(agentId, { from, to: NOON + DAY, zone: "UTC" }))).map(([, sums]) => {
         const { totalTokens, totalCost } = totalsOf(sums);
         return [totalTokens, totalCost];
       });
@@ -340,22 +362,30 @@ describe("the range of a report", () => {
   ];
   for (const [params, from, to] of rows) {
     it(`of ${JSON.stringify(params)} is ${from} to ${to}`, () => {
-      const range = usageRange(params, NOON);
+      const range = usageRange(params, NOON, "UTC");
       assert.deepEqual([new Date(range.from).toISOString(), new Date(range.to).toISOString()], [from, to]);
     });
   }
 
-  it("of the gateway's own days is in local time", () => {
-    const { from, to } = usageRange({ mode: "gateway", startDate: "2026-01-05", endDate: "2026-01-05" }, NOON);
-    assert.deepEqual([from, to], [new Date(2026, 0, 5).getTime(), new Date(2026, 0, 6).getTime() - 1]);
-  });
+  const days: [what: string, startDate: string | undefined, from: string, to: string][] = [
+    ["today", undefined, "2026-03-01T23:00:00.000Z", "2026-03-02T22:59:59.999Z"],
+    ["23 hours long", "2026-03-29", "2026-03-28T23:00:00.000Z", "2026-03-29T21:59:59.999Z"],
+    ["25 hours long", "2026-10-25", "2026-10-24T22:00:00.000Z", "2026-10-25T22:59:59.999Z"],
+  ];
+  for (const [what, startDate, from, to] of days) {
+    it(`of the gateway's days is in the zone of the person: a day ${what}`, () => {
+      const dates = startDate === undefined ? { days: 1 } : { startDate, endDate: startDate };
+      const range = usageRange({ mode: "gateway", ...dates }, NOON, "Europe/Berlin");
+      assert.deepEqual([new Date(range.from).toISOString(), new Date(range.to).toISOString()], [from, to]);
+    });
+  }
 
   for (const [startDate, endDate] of [
     ["2026-02-30", "2026-03-01"],
     ["2026-03-02", "2026-03-01"],
   ] as const) {
     it(`refuses ${startDate} to ${endDate}`, () =>
-      assert.throws(() => usageRange({ startDate, endDate }, NOON), { code: "INVALID_REQUEST" }));
+      assert.throws(() => usageRange({ startDate, endDate }, NOON, "UTC"), { code: "INVALID_REQUEST" }));
   }
 });
 

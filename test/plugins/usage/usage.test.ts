@@ -38,7 +38,7 @@ describe("the range of usage.cost", () => {
   ];
   for (const [params, from, to, days] of rows) {
     it(`of ${JSON.stringify(params)} is ${from} to ${to}`, () => {
-      const range = costRange(params, NOON);
+      const range = costRange(params, NOON, "UTC");
       assert.deepEqual(
         [range.from, range.to].map((at) => new Date(at).toISOString()),
         [from, to],
@@ -47,7 +47,7 @@ describe("the range of usage.cost", () => {
     });
   }
 
-  it("has a longest one", () => assert.equal(answerDays(costRange({ days: 1e12 }, NOON)), 36_501));
+  it("has a longest one", () => assert.equal(answerDays(costRange({ days: 1e12 }, NOON, "UTC")), 36_501));
 });
 
 const sum = (day: string, more: Partial<UsageSum>): UsageSum => ({
@@ -85,7 +85,7 @@ describe("costs", () => {
         ]);
       },
     };
-    const range = costRange({}, NOON);
+    const range = costRange({}, NOON, "UTC");
     const [cost] = await Promise.all([costs.of(records, "main", range), costs.of(records, "main", range)]);
     assert.deepEqual(
       [cost.daily.map(({ date }) => date), cost.totals.totalTokens, cost.totals.missingCostEntries],

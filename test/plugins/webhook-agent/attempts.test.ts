@@ -34,6 +34,7 @@ function open() {
   const started: string[] = [];
   let resetNow: () => void = () => assert.fail("nothing is being begun");
   const attempts = new Attempts({
+    agents: { timeZone: "UTC" },
     runs: {
       start: async ({ runId, sessionKey, origin }: RunRequest) => {
         started.push(runId);

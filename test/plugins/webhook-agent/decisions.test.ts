@@ -75,17 +75,17 @@ describe("what an agent is asked", () => {
     deliver: false,
     channel: "last",
   } as const;
-  const time = /Current time: \w+day, 2026-01-0\d, \d\d:\d\d \([^)]+\)$/;
+  const time = /Current time: \w+day, 2026-01-0\d, \d\d:\d\d \(Asia\/Tokyo\)$/;
 
   it("has the context before the marked text and the time after it", () => {
-    const [context, message, line, ...more] = runMessage(job, params, job.acceptedAt).split("\n\n");
+    const [context, message, line, ...more] = runMessage(job, params, job.acceptedAt, "Asia/Tokyo").split("\n\n");
     assert.match(context ?? "", /^Task: Build \| Job ID: r1 \| Received: \w{3} 2026-01-0\d \d\d:\d\d .+$/);
     assert.equal(message, params.message);
     assert.match(line ?? "", time);
     assert.deepEqual(more, []);
   });
   it("begins otherwise where the text is not marked", () => {
-    const [message, line] = runMessage({ ...job, wrapped: false }, params, job.acceptedAt).split("\n");
+    const [message, line] = runMessage({ ...job, wrapped: false }, params, job.acceptedAt, "Asia/Tokyo").split("\n");
     assert.equal(message, "[cron:r1 Build] <<<marked>>>");
     assert.match(line ?? "", time);
   });

@@ -14,6 +14,7 @@ const agents: AgentDirectory = {
   toolPolicy: () => undefined,
   heartbeat: () => undefined,
   memorySearch: () => ({}),
+  timeZone: "UTC",
   maxSpawnDepth: 1,
   has: (id) => id === "main" || id === "ops",
 };

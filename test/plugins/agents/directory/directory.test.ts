@@ -144,6 +144,22 @@ describe("model policy", () => {
   });
 });
 
+describe("the zone of the person", () => {
+  const config = (userTimezone?: string) =>
+    withDefaults(AgentsConfig, { defaults: userTimezone === undefined ? {} : { userTimezone } });
+
+  it("is the configured one, else that of the machine, and follows the configuration", () => {
+    const agents = createLiveAgents(config("Asia/Tokyo"), () => places);
+    assert.equal(agents.timeZone, "Asia/Tokyo");
+    agents.replace(config());
+    assert.equal(agents.timeZone, Intl.DateTimeFormat().resolvedOptions().timeZone);
+  });
+
+  for (const zone of ["Mars/Base", "", "local", "Europe/Berlin "])
+    it(`cannot be "${zone}"`, () =>
+      assert.match(describeViolations(AgentsConfig, config(zone)), /userTimezone.*IANA name of a time zone/));
+});
+
 describe("heartbeats of agents", () => {
   const every = (config: object) => {
     const agents = directory(config);

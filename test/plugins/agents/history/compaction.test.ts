@@ -296,7 +296,10 @@ describe("planning a compaction", () => {
       isError: false,
       timestamp: 0,
     };
-    const history = contextHistory({ summary: "notes", items: items(result, user("hi")) }, limitsOf({}));
+    const history = contextHistory(
+      { summary: "notes", items: items(result, user("hi")) },
+      limitsOf({}, undefined, "UTC"),
+    );
     assert.deepEqual(
       history.map(({ role }) => role),
       ["user", "user"],

@@ -121,10 +121,12 @@ describe("model history", () => {
   });
 
   it("takes the limits from the model", () => {
-    assert.deepEqual(limitsOf({ contextWindow: 20_000, maxTokens: 4_000, input: ["text"] }), {
+    assert.deepEqual(limitsOf({ contextWindow: 20_000, maxTokens: 4_000, input: ["text"] }, undefined, "UTC"), {
       budgetChars: 48_000,
       images: false,
+      timeZone: "UTC",
     });
-    assert.deepEqual(limitsOf({ contextWindow: 1_000 }), { budgetChars: 8_000, images: true });
+    assert.equal(limitsOf({ contextWindow: 1_000 }, undefined, "UTC").budgetChars, 8_000);
+    assert.equal(limitsOf({ contextWindow: 1_000 }, undefined, "UTC").images, true);
   });
 });

@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { setImmediate as tick } from "node:timers/promises";
-import { type Call, type ConnectionInfo, matches, notFound, type ParamsOf } from "@svc/sdk";
+import { type Call, type ConnectionInfo, matches, notFound, type ParamsOf, unavailable } from "@svc/sdk";
 import { type agents, agents as contract } from "@svc/sdk/agents";
 import { textOf } from "@svc/sdk/models";
 import type { Delivery, DeliveryOutcome, DeliveryRequest } from "@svc/sdk/channels";
 import type { Sessions } from "@svc/sdk/sessions";
 import { createRunHandlers } from "../../../../plugins/agents/runs/methods.ts";
+import { DELIVERY_MS } from "../../../../plugins/agents/runs/reply-delivery.ts";
 import { type FixtureOptions, type Gateway, openFixture, until } from "../fixture.ts";
 import { failsWith, hangsAfter, inTurn, MAIN, principal, request, says, usage } from "../script.ts";
 import { silentLog } from "../silent-log.ts";
@@ -203,6 +204,31 @@ describe("agent", () => {
         message: "the reply was not delivered: nobody is there",
       });
       assert.equal((await gateway.run({ ...asked, idempotencyKey: "r2" })).status, "ok");
+    });
+
+    it("says after a minute that the channel could not be used, to whoever asks again, too", async (t) => {
+      const { delivery } = channels(lost);
+      let attempts = 0;
+      const refuses = async () => {
+        attempts += 1;
+        return unavailable("channel irc has not taken the text yet");
+      };
+      const gateway = await open(t, { delivery: { ...delivery, deliver: refuses } });
+      const asked = { deliver: true, channel: "irc", to: "#a", bestEffortDeliver: false };
+      const answered = gateway.run(asked).catch((error: unknown) => error);
+      await until(() => attempts === 1);
+      assert.equal(gateway.runs.isWorking, true);
+      let isOver = false;
+      void answered.then(() => (isOver = true));
+      for (let passed = 0; passed < DELIVERY_MS; passed += 1_000) {
+        assert.equal(isOver, false);
+        gateway.clock.advance(1_000);
+        await tick();
+      }
+      const expected = "the reply was not delivered: not within 60 s: channel irc has not taken the text yet";
+      assert.equal(((await answered) as Error).message, expected);
+      await assert.rejects(gateway.run(asked), { code: "UNAVAILABLE", message: expected });
+      assert.deepEqual([attempts > 3, gateway.runs.isWorking, gateway.clock.pending()], [true, false, 0]);
     });
 
     it("sends nothing where the agent keeps silent", async (t) => {

@@ -122,6 +122,28 @@ describe("recovery", () => {
     assert.deepEqual(gateways[0] && (await outline(gateways[0])), ["user: hello from r1", "assistant: fine"]);
   });
 
+  it("begins no run again whose end storage refused for good", async (t) => {
+    const fixture = await openFixture(t);
+    const refusing: FixtureOptions = {
+      storage: (real) => ({
+        ...real,
+        transaction: async (statements) => {
+          const isClosing = statements.some(({ sql }) => sql.startsWith("UPDATE agent_runs SET status = ?"));
+          if (isClosing && statements.length > 1) throw new Error("the message is refused");
+          return real.transaction(statements);
+        },
+      }),
+    };
+    const crashed = await fixture.start(refusing);
+    await crashed.runs.start(request("r1"));
+    const { status, errorMessage } = await ended(crashed, "r1");
+    assert.deepEqual([status, errorMessage], ["error", "the reply could not be stored"]);
+    const { runs, finished } = await fixture.start();
+    const state = await runs.state("r1");
+    assert.deepEqual([state?.status, state?.error], ["error", "the reply could not be stored"]);
+    assert.deepEqual([runs.active(MAIN), finished], [[], []]);
+  });
+
   it("closes an interrupted run once, however often the gateway starts", async (t) => {
     const fixture = await openFixture(t);
     const crashed = await fixture.start(usesTool());

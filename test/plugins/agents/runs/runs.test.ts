@@ -16,6 +16,23 @@ const run = async (gateway: Gateway, runId: string, changes: Parameters<typeof r
 const hangsFirst = () => inTurn(hangsAfter("Half"), says("fine"));
 
 describe("runs", () => {
+  it("stamp messages with the time of the person, as configured now", async (t) => {
+    const asked: string[] = [];
+    const gateway = await start(t, {
+      config: { defaults: { userTimezone: "Asia/Tokyo" } },
+      answer: (question, signal) => {
+        asked.push(question.messages.map((message) => textOf(message)).at(-1) ?? "");
+        return says("fine")(question, signal);
+      },
+    });
+    const hour = (offset: number) => new Date(gateway.clock.now() + offset * 3_600_000).toISOString().slice(11, 16);
+    await run(gateway, "r1");
+    gateway.configure({ defaults: { userTimezone: "America/Lima" } });
+    await run(gateway, "r2");
+    assert.match(asked[0] ?? "", new RegExp(`^\\[\\w{3} \\S+ ${hour(9)} GMT\\+9\\] hello from r1`));
+    assert.match(asked[1] ?? "", new RegExp(`^\\[\\w{3} \\S+ ${hour(-5)} GMT-5\\] hello from r2`));
+  });
+
   it("answer, and leave the conversation, the record and the session behind", async (t) => {
     const gateway = await start(t, { models: { resolve: () => ({ ...model, contextWindow: 1_000 }) } });
     const { state, fresh, acceptedAt } = await gateway.runs.start(request("r1"));

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
-import { describe, it } from "node:test";
-import { ended, type FixtureOptions, outline, start, until } from "../fixture.ts";
-import { hangsAfter, inTurn, MAIN, request, says } from "../script.ts";
+import { describe, it, type TestContext } from "node:test";
+import { isGatewayStopping } from "@svc/kit/runs";
+import { ended, type FixtureOptions, openFixture, outline, start, until } from "../fixture.ts";
+import { hangsAfter, inTurn, MAIN, request, says, usage } from "../script.ts";
 
 /** A model that hangs in the first run and answers afterwards. */
 const hangsFirst = () => inTurn(hangsAfter("Half"), says("fine"));
@@ -115,5 +116,67 @@ describe("runs that are stopped", () => {
       ["r1 aborted reset", "r2 aborted reset"],
     );
     assert.deepEqual(await outline(gateway), []);
+  });
+});
+
+describe("a gateway that is going to stop", () => {
+  /** r1 runs, r2 waits. */
+  async function stopping(t: TestContext) {
+    const fixture = await openFixture(t);
+    let finish: () => void = () => undefined;
+    const released = new Promise<void>((resolve) => (finish = resolve));
+    const gateway = await fixture.start({
+      async *answer() {
+        yield { type: "text", delta: "fine" };
+        await released;
+        yield { type: "finish", reason: "stop", usage: usage(1, 1) };
+      },
+    });
+    for (const runId of ["r1", "r2"]) await gateway.runs.start(request(runId));
+    await until(() => gateway.events.some(({ stream }) => stream === "assistant"));
+    return { fixture, gateway, finish };
+  }
+
+  it("refuses new runs, before their session is touched, and knows those it accepted", async (t) => {
+    const { gateway, finish } = await stopping(t);
+    gateway.runs.gatewayStops();
+    let isPrepared = false;
+    const prepare = async () => {
+      isPrepared = true;
+      return request("r4");
+    };
+    for (const starting of [
+      gateway.runs.start(request("r3")),
+      gateway.runs.prepareAndStart("r4", undefined, prepare),
+    ]) {
+      await assert.rejects(starting, (error) => {
+        assert.ok(isGatewayStopping(error) && error instanceof Error);
+        assert.match(error.message, /^the gateway is stopping: try again when it is back$/);
+        return "retryAfterMs" in error && error.retryAfterMs === 2_000;
+      });
+    }
+    assert.equal(isPrepared, false);
+    assert.equal((await gateway.runs.start(request("r2"))).fresh, false);
+    finish();
+    await ended(gateway, "r1");
+  });
+
+  it("lets runs under way end, tells who waits for others, and begins those after the restart", async (t) => {
+    const { fixture, gateway, finish } = await stopping(t);
+    const before = gateway.runs.wait("r2").catch((error: unknown) => error);
+    gateway.runs.gatewayStops();
+    for (const error of [await before, await gateway.runs.wait("r2", 1_000).catch((thrown: unknown) => thrown)])
+      assert.ok(isGatewayStopping(error));
+    assert.equal(await gateway.runs.wait("r2", 0), undefined);
+    assert.equal(gateway.runs.isWorking, true);
+    finish();
+    assert.equal((await ended(gateway, "r1")).status, "ok");
+    await until(() => !gateway.runs.isWorking);
+    gateway.runs.open();
+    await gateway.runs.sweep();
+    assert.equal((await gateway.runs.state("r2"))?.status, "accepted");
+    await gateway.runs.stop();
+    const next = await fixture.start({ answer: says("late") });
+    assert.equal((await ended(next, "r2")).text, "late");
   });
 });

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { machineZone } from "@svc/kit/time";
 import { parseDuration, parseSize } from "@svc/kit/time";
 import { matches, withDefaults } from "@svc/sdk";
 import { SessionConfig } from "../../../../plugins/sessions/config.ts";
@@ -92,29 +93,39 @@ describe("a session grows stale", () => {
       ],
     ];
   for (const [what, policy, updatedAt, now, stale] of rows) {
-    it(`${stale ? "yes" : "no"}: ${what}`, () => assert.equal(isStale(policy, at(updatedAt), at(now)), stale));
+    it(`${stale ? "yes" : "no"}: ${what}`, () =>
+      assert.equal(isStale(policy, at(updatedAt), at(now), machineZone()), stale));
   }
 
-  it("by the clock on the wall when that goes forward and back", () => {
-    const zone = process.env["TZ"];
-    process.env["TZ"] = "Europe/Berlin";
-    try {
-      const utc = (text: string) => Date.parse(`${text}Z`);
-      assert.equal(new Date(utc("2026-07-01T00:00:00")).getHours(), 2, "this test needs time zone data");
-      // 2026-03-29: 02:00 becomes 03:00. Four o'clock is 02:00 UTC, the day before it was 03:00 UTC.
-      assert.equal(lastBoundary(4, utc("2026-03-29T01:59:59")), utc("2026-03-28T03:00:00"));
-      assert.equal(lastBoundary(4, utc("2026-03-29T02:00:00")), utc("2026-03-29T02:00:00"));
-      // There is no half past two that day: the hour begins where the gap ends.
-      assert.equal(lastBoundary(2, utc("2026-03-29T03:00:00")), utc("2026-03-29T01:00:00"));
-      // 2026-10-25: 03:00 becomes 02:00. The first of the two counts, once.
-      assert.equal(lastBoundary(2, utc("2026-10-25T00:30:00")), utc("2026-10-25T00:00:00"));
-      assert.equal(lastBoundary(2, utc("2026-10-25T01:30:00")), utc("2026-10-25T00:00:00"));
-      assert.equal(lastBoundary(4, utc("2026-10-25T03:00:00")), utc("2026-10-25T03:00:00"));
-    } finally {
-      if (zone === undefined) delete process.env["TZ"];
-      else process.env["TZ"] = zone;
-    }
-  });
+  const utc = (text: string) => Date.parse(`${text}Z`);
+  const boundaries: [what: string, zone: string, atHour: number, now: string, boundary: string][] = [
+    ["before four o'clock", "Europe/Berlin", 4, "2026-03-29T01:59:59", "2026-03-28T03:00:00"],
+    ["the clock went forward: an hour earlier", "Europe/Berlin", 4, "2026-03-29T02:00:00", "2026-03-29T02:00:00"],
+    ["there is no two o'clock: where the gap ends", "Europe/Berlin", 2, "2026-03-29T03:00:00", "2026-03-29T01:00:00"],
+    [
+      "two o'clock twice: the first, before the second",
+      "Europe/Berlin",
+      2,
+      "2026-10-25T00:30:00",
+      "2026-10-25T00:00:00",
+    ],
+    [
+      "two o'clock twice: the first, after the second",
+      "Europe/Berlin",
+      2,
+      "2026-10-25T01:30:00",
+      "2026-10-25T00:00:00",
+    ],
+    ["the clock went back", "Europe/Berlin", 4, "2026-10-25T03:00:00", "2026-10-25T03:00:00"],
+    ["the first of a month", "Asia/Tokyo", 4, "2026-02-28T18:59:59", "2026-02-27T19:00:00"],
+    ["another day than in UTC", "Asia/Tokyo", 4, "2026-02-28T19:00:00", "2026-02-28T19:00:00"],
+    ["forward, west of Greenwich", "America/New_York", 2, "2026-03-08T12:00:00", "2026-03-08T07:00:00"],
+    ["back, west of Greenwich", "America/New_York", 1, "2026-11-01T12:00:00", "2026-11-01T05:00:00"],
+    ["a clock that changes at midnight", "America/Santiago", 0, "2026-09-06T12:00:00", "2026-09-06T04:00:00"],
+  ];
+  for (const [what, zone, atHour, now, boundary] of boundaries)
+    it(`by the wall clock of ${zone}: ${what}`, () =>
+      assert.equal(lastBoundary(atHour, utc(now), zone), utc(boundary)));
 });
 
 describe("durations and sizes", () => {
