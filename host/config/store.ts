@@ -102,7 +102,7 @@ export function createConfigStore(options: ConfigStoreOptions): ConfigStore {
   let problem: ConfigProblem | undefined;
   const secret = new Map<string, object>();
   /** What was refused or failed last: looked at again only when it is another text or another environment. */
-  let refused: ConfigFile | undefined;
+  let refused: { readonly file: ConfigFile; readonly reason: string } | undefined;
 
   const composed = perOwners((now) => {
     const whole = composeSchema(now);
@@ -149,9 +149,9 @@ export function createConfigStore(options: ConfigStoreOptions): ConfigStore {
       running = change.next;
       await options.applied?.();
     } catch (err) {
-      refused = change.next;
       const message = `the configuration could not be applied: ${messageOf(err)}; the next change tries again`;
       problem = { message, issues: [] };
+      refused = { file: change.next, reason: message };
       log.error({ err, changed: change.changed }, message);
     }
   }
@@ -202,14 +202,15 @@ export function createConfigStore(options: ConfigStoreOptions): ConfigStore {
   async function look(): Promise<void> {
     const next = await read();
     if (sameFile(next, running)) return void (problem = refused = undefined);
-    if (refused && sameFile(next, refused)) return;
+    if (refused && sameFile(next, refused.file)) return;
     const issues = next.exists ? await issuesOf(next) : [GONE];
     const change = issues.length > 0 ? undefined : transition(next);
     const denial = change && (await options.validate?.(change));
     if (change && !denial) return bringInForce(change);
-    refused = next;
     const why = denial ? [denial.reason] : issues.map(({ path, message }) => (path ? `${path}: ${message}` : message));
-    const message = `${next.path} is not used, the configuration that runs stays: ${why.join("; ")}`;
+    const reason = why.join("; ");
+    refused = { file: next, reason };
+    const message = `${next.path} is not used, the configuration that runs stays: ${reason}`;
     problem = { message, issues };
     log.warn({ path: next.path, issues: issues.length }, message);
   }
@@ -218,7 +219,7 @@ export function createConfigStore(options: ConfigStoreOptions): ConfigStore {
     return {
       hash: running.hash,
       ...(restart ? { restart } : {}),
-      ...(refused && problem ? { refused: { hash: refused.hash, reason: problem.message } } : {}),
+      ...(refused ? { refused: { hash: refused.file.hash, reason: refused.reason } } : {}),
     };
   }
 
