@@ -2,8 +2,10 @@
  * For commands and plugins that work on the files of this machine, whether a gateway runs or not. No API promise: it changes
  * with the host. Imports nothing that only a running gateway needs.
  */
+import type { ConfigView } from "@svc/sdk";
 import type { ConfigFile, Issue } from "./config/file.ts";
 import type { ConfigStore, ConfigStoreOptions } from "./config/store.ts";
+import type { PluginSource } from "./kernel/load.ts";
 import type { StartCheck } from "./start-issue.ts";
 
 /** The configuration: what it says, what it may say, and how it changes. */
@@ -90,6 +92,11 @@ export { VERSION } from "./version.ts";
 /** What few commands need is imported when they call it. */
 export async function createConfigStore(options: ConfigStoreOptions): Promise<ConfigStore> {
   return (await import("./config/store.ts")).createConfigStore(options);
+}
+
+/** See `known-contributions.ts`. */
+export async function knownContributions(sources: readonly PluginSource[]): Promise<ConfigView["contributions"]> {
+  return (await import("./known-contributions.ts")).knownContributions(sources);
 }
 
 /** See `start-issue.ts`. */

@@ -11,7 +11,7 @@ import { settled } from "./clock.ts";
 import { followConfig } from "./config/follow.ts";
 import { withoutForeign } from "./config/foreign.ts";
 import type { Paths } from "./config/paths.ts";
-import { isConfigured, unownedKeys, writtenIssues } from "./config/sections.ts";
+import { isConfigured, unownedKeys } from "./config/sections.ts";
 import type { ConfigStore } from "./config/store.ts";
 import type { HostContext } from "./context.ts";
 import type { HttpHandler } from "./net/http/handler.ts";
@@ -92,11 +92,11 @@ export class RunningGateway implements Gateway {
     void hooks.emitter(HOOKS.hostReady).emit({ url: this.url });
   }
 
-  /** @throws StartupRefusal naming everything that is wrong with the sections in the file */
+  /** @throws StartupRefusal naming everything that is wrong with the file */
   async #refuseWrongSections(): Promise<void> {
     const { settings, kernel } = this.#parts.context;
     await kernel.importChecks((plugin) => isConfigured(plugin, settings.file));
-    settings.refuse(writtenIssues(settings.file, kernel.sections()));
+    settings.refuseWrong(kernel.sections());
   }
 
   /** What the plugins get of the host. */

@@ -7,8 +7,8 @@ import { keepLastGood, readLastGood } from "./config/last-good.ts";
 import type { HostConfig } from "./config/host-schema.ts";
 import { type Environment, type Paths, preparePaths, resolvePaths } from "./config/paths.ts";
 import { secretTexts } from "./config/secret-places.ts";
-import { sameData } from "./config/plain-data.ts";
-import { hostConfig, type SectionOwner } from "./config/sections.ts";
+import { type PlainObject, sameData } from "./config/plain-data.ts";
+import { hostConfig, type SectionOwner, writtenIssues } from "./config/sections.ts";
 import { levelFrom, type LogSettings, logSettings } from "./logs/settings.ts";
 import type { GatewayOptions } from "./options.ts";
 import { startIssue } from "./start-issue.ts";
@@ -40,6 +40,8 @@ export class Settings {
   #fileRefusal: string | undefined;
   /** Of the configuration in use. */
   #auth: AuthSettings | undefined;
+  /** The file as it stands and what is wrong with the host's part of it; set until the start is refused. */
+  readonly #wrong: { readonly file: ConfigFile; readonly issues: readonly Issue[] } | undefined;
 
   private constructor({ options, env, paths }: Origin, file: ConfigFile, fileRefusal?: string) {
     this.options = options;
@@ -49,8 +51,12 @@ export class Settings {
     this.#fileRefusal = fileRefusal;
     const { config, issues } = hostConfig(file);
     this.#config = config;
-    this.refuse(issues);
-    this.refuse(this.webhooks(config).issues);
+    if (issues.some(({ path }) => path === "")) this.refuse(issues);
+    if (issues.length > 0) {
+      this.#wrong = { file, issues };
+      this.#file = { ...file, resolved: withoutSections(file.resolved, issues) };
+      this.#config = hostConfig(this.#file).config;
+    } else this.refuse(this.webhooks(config).issues);
     this.port = options.port ?? portFrom(env, config);
   }
 
@@ -130,6 +136,16 @@ export class Settings {
     return [token, password, ...secretTexts(this.#file, owners)];
   }
 
+  /**
+   * Refuses a start once it is known who owns which section, so that one list names all that is wrong, the host's keys included. Until then
+   * the host's wrong sections count as absent. @throws StartupRefusal
+   */
+  refuseWrong(owners: readonly SectionOwner[]): void {
+    const { file, issues } = this.#wrong ?? { file: this.#file, issues: [] };
+    const found = writtenIssues(file, owners);
+    this.refuse(found.length > 0 ? found : issues);
+  }
+
   /** Why a gateway would not start with this file, though every key of it is right. */
   refusal(file: ConfigFile): Issue | undefined {
     return startIssue(file, { env: this.env, paths: this.paths, auth: this.options.auth });
@@ -143,6 +159,12 @@ export class Settings {
       `the configuration ${this.#file.path} is not valid:\n${lines}\nNext: correct it, then check it with: svc config validate`,
     );
   }
+}
+
+/** Without the top-level keys in which something is wrong. */
+function withoutSections(resolved: PlainObject, issues: readonly Issue[]): PlainObject {
+  const wrong = new Set(issues.map(({ path }) => path.split(/[.[]/, 1)[0]));
+  return Object.fromEntries(Object.entries(resolved).filter(([key]) => !wrong.has(key)));
 }
 
 /** `SVC_GATEWAY_PORT`, then `gateway.port`, then 18789. @throws StartupRefusal the variable is no port */

@@ -1,6 +1,7 @@
 /** Commands that plugins add to `svc`. Loaded only when one of them runs; help reads their summaries from package.json. */
 import type { GatewayClient } from "./client/index.ts";
 import { type NextStep, withNext } from "./next-step.ts";
+import { visible } from "./terminal-text.ts";
 
 export { namesNextStep, type NextStep, withNext } from "./next-step.ts";
 export { cut, table, time, visible } from "./terminal-text.ts";
@@ -123,6 +124,15 @@ export function askingWith(next: NextStep) {
 export function show<T>(context: CommandContext, value: T, lines: (value: T) => readonly string[]): void {
   if (context.json) context.print(value);
   else for (const line of lines(value)) context.print(line);
+}
+
+/** Shows what the verb `<name> doctor` found. @returns the exit code: 1 when something is broken */
+export function showFindings(context: CommandContext, findings: readonly DoctorFinding[]): number {
+  show(context, { findings }, () => [
+    ...(findings.length === 0 ? ["Nothing is wrong."] : []),
+    ...findings.map(({ about, message, next }) => `${visible(about)}: ${visible(message)}\nNext: ${visible(next)}`),
+  ]);
+  return findings.some(({ severity }) => severity === "error") ? 1 : 0;
 }
 
 /** Words that a shell takes as they are. */

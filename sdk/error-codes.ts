@@ -137,8 +137,8 @@ export const DETAIL_CODES = {
 
   // Any method call. Spec: protocol/authorization.md §1.
   UNKNOWN_METHOD: host(
-    "No plugin in use serves the method; `details.plugin` names one that is not in use and would.",
-    "svc plugins why <plugin>, or svc plugins list",
+    "No plugin in use serves the method. `details.plugin` names one that is not in use and would; `details.didYouMean` names a method with nearly this name.",
+    "svc plugins why <plugin>, or svc gateway methods",
   ),
   TOO_MANY_CALLS: from("UNAVAILABLE", "host")(
     "Too many calls of this connection (64) wait for their answers.",

@@ -187,6 +187,27 @@ export interface PluginGateway<Config = unknown, R extends Requirements = Requir
   call<M extends Method>(method: M, params: ParamsOf<M>, options?: { principal?: Principal }): Promise<ResultOf<M>>;
 }
 
+/** Something in a configuration that is valid and does not do what it says. */
+export interface ConfigWarning {
+  /** Dotted: `agents.list[0].model`. */
+  readonly path: string;
+  /** With what to do about it. */
+  readonly message: string;
+  /** What uses the key fails: `svc doctor` calls it an error. Default false. */
+  readonly breaks?: boolean;
+}
+
+/** A whole configuration, and what is known of the plugins in use without running any. */
+export interface ConfigView {
+  /** An object that matches the schemas of all plugins in use, their defaults filled in. */
+  readonly config: unknown;
+  /**
+   * What plugins in use contribute to an extension point; `value` is its data, without functions, and absent where the plugin was not built.
+   * `undefined`: a plugin in use is a single file, of which nothing is known before it runs.
+   */
+  contributions(point: Pick<ExtensionPoint<unknown>, "id">): readonly { id: string; value?: unknown }[] | undefined;
+}
+
 /** A plugin. */
 export interface Plugin<
   S extends TSchema = TSchema,
@@ -217,6 +238,11 @@ export interface Plugin<
   readonly provides?: readonly ServiceToken<unknown>[];
   /** Plugin ids that go first in order when present; not a requirement. */
   readonly after?: readonly string[];
+  /**
+   * What is wrong with a whole configuration although each of its keys is valid. Pure. `svc config validate`, `svc config set` and `svc doctor`
+   * call it; a gateway never does, so it keeps no plugin awake and refuses no start.
+   */
+  configWarnings?(view: ConfigView): readonly ConfigWarning[];
   /** Declares; must not open anything. May throw `notReady`, `authRequired`, `misconfigured`. */
   setup(gateway: PluginGateway<Static<S>, R, X>): void | Promise<void>;
 }

@@ -80,11 +80,11 @@ export async function write(plugin: Plugin, kinds: readonly AnyKind[], entryFile
 
 /** @param declared by a setup with the defaults of the plugin; `undefined`: that is not known */
 export function writtenOf(
-  plugin: PluginFacts & { readonly setup?: unknown },
+  plugin: PluginFacts & Partial<Pick<Plugin, "setup" | "configWarnings">>,
   kinds: readonly AnyKind[],
   declared: Declared | undefined,
 ): WrittenPlugin {
-  const { setup: _, ...part } = plugin;
+  const { setup: _, configWarnings: _warnings, ...part } = plugin;
   const written: WrittenPlugin = { format: FORMAT };
   try {
     if (!declared) return written;

@@ -1,4 +1,4 @@
-/** `svc gateway call <method>`: one call over one socket. Loads no plugin. */
+/** `svc gateway call <method>`: one call over one socket. `svc gateway methods`: what can be called. Loads no plugin. */
 import { detailsCode, GatewayError, isGatewayError } from "@svc/sdk/errors";
 import { withNext } from "@svc/sdk/cli";
 import { EXIT, type Output, refuse } from "./output.ts";
@@ -35,16 +35,21 @@ export async function callMethod(method: string, flags: CallFlags, output: Outpu
   return EXIT.ok;
 }
 
+/** Prints the methods the gateway advertises. @returns the exit code */
+export async function listMethods(flags: TargetFlags, output: Output): Promise<number> {
+  const methods = await atGateway(flags, ({ hello }) => Promise.resolve(hello.features.methods.toSorted()));
+  output.print(output.json ? { methods } : methods.join("\n"));
+  return EXIT.ok;
+}
+
 /** For a method that is not there: those of its namespace that clients are told of, which are a nearer answer than a plugin. */
 function withNextStep(error: unknown, method: string, advertised: readonly string[]): unknown {
-  const unknown = `unknown method: ${method}`;
   if (!isGatewayError(error) || detailsCode(error) !== "UNKNOWN_METHOD") return error;
-  const [namespace = method] = method.split(".", 1);
-  const near = advertised.filter((name) => name.startsWith(`${namespace}.`));
-  const { code, details } = error;
+  const { code, message, details } = error;
   const { plugin } = Object(details) as { readonly plugin?: unknown };
-  if (near.length > 0) return new GatewayError(code, `${unknown}\nNext: one of ${near.join(", ")}`, { details });
-  if (plugin === undefined)
-    return new GatewayError(code, `${unknown}\nNext: svc plugins list, to see what serves methods here`, { details });
-  return withNext(error, { plugin: namespace, step: () => undefined }); // it names the plugin that would serve it
+  const [namespace = method] = method.split(".", 1);
+  if (plugin !== undefined) return withNext(error, { plugin: namespace, step: () => undefined }); // it names the plugin that would serve it
+  const near = advertised.filter((name) => name.startsWith(`${namespace}.`));
+  const next = near.length > 0 ? `one of ${near.join(", ")}` : "svc gateway methods, to see what can be called here";
+  return new GatewayError(code, `${message}\nNext: ${next}`, { details });
 }

@@ -19,11 +19,6 @@ export function changedKeys(before: unknown, after: unknown, path: KeyPath = [])
   return below.length > 0 ? below : [path]; // an empty object came or went
 }
 
-/** The same, dotted. */
-export function changedPaths(before: unknown, after: unknown): string[] {
-  return changedKeys(before, after).map((path) => path.join("."));
-}
-
 /**
  * What a change of the key at `path` needs: the `reload` keyword of the schema node nearest to it, the section itself
  * included. Without one: a restart for the host's keys, a reload for those of a plugin. Keys of a section nobody has a

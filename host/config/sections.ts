@@ -182,8 +182,11 @@ function isBelowAnother(section: string, all: ReadonlyMap<string, unknown>): boo
   return path.some((_key, index) => index > 0 && all.has(path.slice(0, index).join(".")));
 }
 
+/** What a plugin says of its sections. */
+type PluginParts = Pick<Plugin, "id" | "config" | "section" | "sections">;
+
 /** A plugin's sections with defaults, frozen, or what is wrong with them. */
-export function pluginSection(plugin: Omit<Plugin, "setup">, file: ConfigFile): PluginSettings {
+export function pluginSection(plugin: PluginParts, file: ConfigFile): PluginSettings {
   const { used: resolved } = withoutForeign(file.resolved);
   const section = plugin.section ?? plugin.id;
   const further = Object.entries(plugin.sections ?? {});
@@ -215,7 +218,7 @@ export const hintsOf: (owners: readonly SectionOwner[]) => Record<string, Hint> 
 );
 
 /** Whether the file says something else of a plugin than its defaults. */
-export function isConfigured(plugin: Omit<Plugin, "setup">, file: ConfigFile): boolean {
+export function isConfigured(plugin: PluginParts, file: ConfigFile): boolean {
   const sections = [plugin.section ?? plugin.id, ...Object.keys(plugin.sections ?? {})];
   if (!sections.some((section) => lookUp(file.resolved, section).found)) return false;
   return !isDeepStrictEqual(pluginSection(plugin, file), pluginSection(plugin, { ...file, resolved: {} }));

@@ -21,7 +21,7 @@ import type {
 } from "@svc/sdk/config";
 import { systemClock } from "../clock.ts";
 import { appendAudit, auditPath, auditRecord } from "./audit.ts";
-import { changedKeys, changedPaths, reloadKinds, strongest } from "./changes.ts";
+import { changedKeys, reloadKinds, strongest } from "./changes.ts";
 import { checkBaseHash, editedText, type DraftContext, patchedText, replacedText } from "./draft.ts";
 import { type ConfigFile, interpretConfig, type Issue, readConfigFile } from "./file.ts";
 import { isWithoutEffect } from "./foreign.ts";
@@ -32,6 +32,7 @@ import { sameData } from "./plain-data.ts";
 import { type Hints, redact } from "./redact.ts";
 import { composeHints, composeSchema, configIssues, effectiveConfig, type SectionOwner } from "./sections.ts";
 import { describeConfig } from "./snapshot.ts";
+import { isStamp, stamped } from "./stamp.ts";
 import { type Files, writeConfigFile } from "./write-file.ts";
 
 export { configIssues } from "./sections.ts";
@@ -101,7 +102,7 @@ export function createConfigStore(options: ConfigStoreOptions): ConfigStore {
   let problem: ConfigProblem | undefined;
   const secret = new Map<string, object>();
   /** What was refused or failed last: looked at again only when it is another text or another environment. */
-  let refused: ConfigFile | undefined;
+  let refused: { readonly file: ConfigFile; readonly reason: string } | undefined;
 
   const composed = perOwners((now) => {
     const whole = composeSchema(now);
@@ -135,7 +136,7 @@ export function createConfigStore(options: ConfigStoreOptions): ConfigStore {
   function transition(next: ConfigFile, author?: ConfigAuthor): ConfigTransition {
     const now = owners();
     const differing = changedKeys(effectiveConfig(running, now), effectiveConfig(next, now));
-    const keys = differing.filter((key) => !isWithoutEffect(key));
+    const keys = differing.filter((key) => !isWithoutEffect(key) && !isStamp(key));
     const kinds = reloadKinds(keys, now);
     return { previous: running, next, changed: [...kinds.keys()], kinds, ...(author ? { author } : {}) };
   }
@@ -148,33 +149,35 @@ export function createConfigStore(options: ConfigStoreOptions): ConfigStore {
       running = change.next;
       await options.applied?.();
     } catch (err) {
-      refused = change.next;
       const message = `the configuration could not be applied: ${messageOf(err)}; the next change tries again`;
       problem = { message, issues: [] };
+      refused = { file: change.next, reason: message };
       log.error({ err, changed: change.changed }, message);
     }
   }
 
   async function commit(
     current: ConfigFile,
-    text: string,
+    draft: string,
     author: ConfigAuthor,
     restartsItself = false,
   ): Promise<ConfigWritten> {
+    const isSame = current.exists && draft === current.text;
+    const text = isSame ? draft : await stamped(draft, version, clock.now());
     const next = await interpretConfig(paths.configPath, text, env);
     const issues = await issuesOf(next);
     if (issues.length > 0) throw new GatewayError("INVALID_REQUEST", "invalid config", { details: { issues } });
     const change = { ...transition(next, author), restartsItself };
     const denial = await options.validate?.(change);
     if (denial) throw refusal(denial);
-    if (!current.exists || current.text !== text) await write(current, next, author);
+    if (!isSame) await write(current, next, author);
     await bringInForce(change);
     return written(next, change);
   }
 
   async function write(before: ConfigFile, after: ConfigFile, { actor, action }: ConfigAuthor): Promise<void> {
-    const changedPathCount = changedPaths(before.resolved, after.resolved).length;
-    const line = { actor, action, at: clock.now(), version, before, after, changedPathCount };
+    const changed = changedKeys(before.resolved, after.resolved).filter((key) => !isStamp(key));
+    const line = { actor, action, at: clock.now(), version, before, after, changedPathCount: changed.length };
     try {
       await writeConfigFile(after.path, after.text, { expectedHash: before.hash, ...(files ? { files } : {}) });
     } catch (error) {
@@ -199,14 +202,15 @@ export function createConfigStore(options: ConfigStoreOptions): ConfigStore {
   async function look(): Promise<void> {
     const next = await read();
     if (sameFile(next, running)) return void (problem = refused = undefined);
-    if (refused && sameFile(next, refused)) return;
+    if (refused && sameFile(next, refused.file)) return;
     const issues = next.exists ? await issuesOf(next) : [GONE];
     const change = issues.length > 0 ? undefined : transition(next);
     const denial = change && (await options.validate?.(change));
     if (change && !denial) return bringInForce(change);
-    refused = next;
     const why = denial ? [denial.reason] : issues.map(({ path, message }) => (path ? `${path}: ${message}` : message));
-    const message = `${next.path} is not used, the configuration that runs stays: ${why.join("; ")}`;
+    const reason = why.join("; ");
+    refused = { file: next, reason };
+    const message = `${next.path} is not used, the configuration that runs stays: ${reason}`;
     problem = { message, issues };
     log.warn({ path: next.path, issues: issues.length }, message);
   }
@@ -215,7 +219,7 @@ export function createConfigStore(options: ConfigStoreOptions): ConfigStore {
     return {
       hash: running.hash,
       ...(restart ? { restart } : {}),
-      ...(refused && problem ? { refused: { hash: refused.hash, reason: problem.message } } : {}),
+      ...(refused ? { refused: { hash: refused.file.hash, reason: refused.reason } } : {}),
     };
   }
 

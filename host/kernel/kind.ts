@@ -39,8 +39,8 @@ export interface Owned {
   readonly owner: Owner;
 }
 
-/** A plugin without its `setup`: what is known of its code wherever it runs. */
-export type PluginFacts = Omit<Plugin, "setup">;
+/** A plugin without its code: what is known of it wherever it runs. */
+export type PluginFacts = Omit<Plugin, "setup" | "configWarnings">;
 
 /** A plugin's own section and its further ones. */
 export interface PluginConfig {

@@ -4,7 +4,7 @@ import type { ChannelAccount, InboundMessage, Receipt } from "@svc/sdk/channels"
 type Refusal = Extract<Receipt, { accepted: false }>["reason"];
 type Rules = Pick<ChannelAccount, "allowFrom" | "groups" | "requireMention">;
 
-const EVERYBODY = "*";
+export const EVERYBODY = "*";
 
 /**
  * Why a message is not taken, or `undefined`. Nobody is let in who is not named, and only ids count that nobody else can

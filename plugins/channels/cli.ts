@@ -1,7 +1,7 @@
 /** `svc channels ...`: how the channels are, and saying something in one. */
 import { randomUUID } from "node:crypto";
 import { channels, outbound } from "@svc/sdk/channels";
-import { askingWith, type CommandContext, defineCommands, show, visible } from "@svc/sdk/cli";
+import { askingWith, type CommandContext, defineCommands, show, showFindings, visible } from "@svc/sdk/cli";
 import { findingsOf, statusLines } from "./cli-text.ts";
 
 const ask = askingWith({ plugin: "channels", step: "svc channels status" });
@@ -34,13 +34,7 @@ export default defineCommands([
         return 0;
       }
       return ask(context, ["operator.read"], async (client) => {
-        const findings = findingsOf(await client.call(channels.status, {}));
-        show(context, { findings }, () => [
-          ...(findings.length === 0 ? ["Nothing is wrong."] : []),
-          ...findings.map(
-            ({ about, message, next }) => `${visible(about)}: ${visible(message)}\nNext: ${visible(next)}`,
-          ),
-        ]);
+        showFindings(context, findingsOf(await client.call(channels.status, {})));
       });
     },
   },

@@ -8,6 +8,7 @@ import { Retention, Storage } from "@svc/sdk/storage";
 import { Tool } from "@svc/sdk/tools";
 import type { AccountRun } from "./account.ts";
 import { Answering } from "./answering.ts";
+import { strangersInMain } from "./config-warnings.ts";
 import { createDelivery } from "./delivery.ts";
 import { InboundStore } from "./inbound-store.ts";
 import { createLogout } from "./logout.ts";
@@ -56,6 +57,7 @@ export default definePlugin({
     runs: live(AgentRuns),
     agents: live(AgentDirectory),
   },
+  configWarnings: strangersInMain,
   provides: [Delivery],
   after: ["agents", "sessions"],
 

@@ -68,7 +68,7 @@ async function snapshot(
   };
 }
 
-const STRANGERS_IN_MAIN = {
+export const STRANGERS_IN_MAIN = {
   message:
     'everybody may write (allowFrom "*"), and the direct messages of all people share one session, with its history',
   next: "svc config set session.dmScope per-channel-peer",

@@ -1,8 +1,9 @@
 /** Which models there are and which one a reference means. Decides only; asking a model is `models.ts`. */
 import { invalidRequest, notFound } from "@svc/sdk";
+import { nearestName } from "@svc/sdk/errors";
 import type { ModelChoice, ModelProvider, ResolvedModel } from "@svc/sdk/models";
 import type { ModelsConfig, ProviderEntry } from "./config.ts";
-import { aliasTarget, type Policy, refuseOutside } from "./policy.ts";
+import { aliasesOf, aliasTarget, type Policy, refuseOutside } from "./policy.ts";
 
 /** A kind of model server that a plugin contributes. */
 export interface Kind {
@@ -141,7 +142,10 @@ function byBareId(catalogue: Catalogue, id: string, policy: Policy | undefined):
   }
   const blocked = catalogue.unservable.find((model) => model.id === id);
   if (blocked) return refuseUnservable(catalogue, blocked);
-  return notFound(`no model "${id}"${configuredBy(catalogue, id)}; ${available(catalogue, policy)}`);
+  const names = usable(catalogue).flatMap((model) => [refOf(model), model.id]);
+  const meant = nearestName(id, [...names, ...aliasesOf(policy).map(({ alias }) => alias)]);
+  const hint = meant === undefined ? "" : `. Did you mean ${meant}?`;
+  return notFound(`no model "${id}"${configuredBy(catalogue, id)}; ${available(catalogue, policy)}${hint}`);
 }
 
 function usable({ configured, builtin }: Catalogue): ResolvedModel[] {

@@ -1,10 +1,10 @@
 /** `svc models ...`: which models there are, whether they can be asked, and which one is used. */
 import { invalidRequest, isGatewayError } from "@svc/sdk";
-import { type CommandContext, defineCommands, show, withGateway } from "@svc/sdk/cli";
+import { type CommandContext, defineCommands, show, showFindings, withGateway } from "@svc/sdk/cli";
 import { config } from "@svc/sdk/config";
 import { models } from "@svc/sdk/models";
 import { defaultModelOf, patchOf } from "./default-model.ts";
-import { aliasLines, listLines, statusLines, testLines } from "./report.ts";
+import { aliasLines, findingsOf, listLines, statusLines, testLines } from "./report.ts";
 
 type Client = Awaited<ReturnType<CommandContext["connect"]>>;
 
@@ -48,6 +48,20 @@ export default defineCommands([
     args: "<ref>",
     examples: ["svc models set anthropic/claude-sonnet-5", "svc models set fast"],
     run: (context) => withGateway(context, ["operator.admin"], (client) => setDefault(context, client)),
+  },
+  {
+    name: "models doctor",
+    summary: "Are the keys of the providers taken, and can they be asked now?",
+    options: [{ flags: "--running", description: "a gateway uses the state directory: ask it" }],
+    examples: ["svc models doctor --running", "svc models doctor --running --json"],
+    async run(context) {
+      if (context.options["running"] !== true) {
+        show(context, { findings: [] }, () => ["Providers are checked in a running gateway."]);
+        return 0;
+      }
+      const status = await withGateway(context, ["operator.read"], (client) => client.call(models.status, {}));
+      return showFindings(context, findingsOf(status, Date.now()));
+    },
   },
   {
     name: "models test",

@@ -3,6 +3,7 @@ import { definePlugin, HOOKS, live } from "@svc/sdk";
 import { ModelPolicy, ModelProvider, models, Models } from "@svc/sdk/models";
 import { Secrets } from "@svc/sdk/secrets";
 import { ModelQuotas } from "@svc/sdk/usage";
+import { unusableModels } from "./config-warnings.ts";
 import { ModelsConfig } from "./config.ts";
 import { createHandlers } from "./methods.ts";
 import { createModels } from "./models.ts";
@@ -13,6 +14,7 @@ export default definePlugin({
   config: ModelsConfig,
   requires: { policy: live(ModelPolicy), secrets: live(Secrets) },
   provides: [Models, ModelQuotas],
+  configWarnings: unusableModels,
   setup(gateway) {
     const { clock, log, services } = gateway;
     const desk = createModels({

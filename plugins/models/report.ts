@@ -1,5 +1,6 @@
 /** What the verbs print. Pure. */
 import type { ResultOf } from "@svc/sdk";
+import type { DoctorFinding } from "@svc/sdk/cli";
 import type { models } from "@svc/sdk/models";
 
 type Listed = ResultOf<typeof models.list>;
@@ -50,6 +51,29 @@ function accountText({ hasKey, coolingUntil, lastFailure }: Account, now: number
   const why = `${kind}${status === undefined ? "" : ` (${status})`}, ${count} in a row`;
   if (coolingUntil === undefined) return `ready again after ${why}${key}`;
   return `cools down for ${Math.ceil((coolingUntil - now) / 1000)} s after ${why}${key}`;
+}
+
+/** For `svc doctor`: accounts whose key is refused or that have no credit, until one answers, and accounts that cool down. @param now epoch ms */
+export function findingsOf({ providers }: Status, now: number): DoctorFinding[] {
+  return providers.flatMap(({ name, accounts }) =>
+    accounts.flatMap((account): DoctorFinding[] => {
+      const { coolingUntil, lastFailure } = account;
+      const isRefused = lastFailure?.kind === "auth" || lastFailure?.kind === "billing";
+      if (!lastFailure || (!isRefused && coolingUntil === undefined)) return [];
+      const why = lastFailure.kind === "auth" ? "its key is refused" : "it has no credit";
+      return [
+        {
+          severity: isRefused ? "error" : "warning",
+          check: "models",
+          about: `provider ${name}, account ${account.name}`,
+          message: `${isRefused ? `${why}; ` : ""}${accountText(account, now)}`,
+          next: isRefused
+            ? `set another key below models.providers.${name}, then: svc models test`
+            : "svc models status",
+        },
+      ];
+    }),
+  );
 }
 
 export function aliasLines({ aliases }: Pick<Status, "aliases">): string[] {

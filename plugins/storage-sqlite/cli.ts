@@ -1,5 +1,5 @@
 /** `svc storage`: what takes room, cleaning, and the check that `svc doctor` runs, which is imported on use: nothing else loads SQLite. */
-import { askingWith, type CommandContext, defineCommands, show, visible } from "@svc/sdk/cli";
+import { askingWith, type CommandContext, defineCommands, show, showFindings } from "@svc/sdk/cli";
 import { storage } from "@svc/sdk/storage";
 import { cleanedLines, usageLines } from "./cli-text.ts";
 
@@ -51,11 +51,7 @@ export default defineCommands([
       const { askGateway, stateFindings } = await import("./doctor.ts");
       const isRunning = context.options["running"] === true;
       const findings = isRunning ? await askGateway(context) : await stateFindings(context.stateDir);
-      show(context, { findings }, () => [
-        ...(findings.length === 0 ? ["Nothing is wrong."] : []),
-        ...findings.map(({ about, message, next }) => `${visible(about)}: ${visible(message)}\nNext: ${visible(next)}`),
-      ]);
-      return findings.some(({ severity }) => severity === "error") ? 1 : 0;
+      return showFindings(context, findings);
     },
   },
 ]);

@@ -1,7 +1,7 @@
 /** `svc update` and `svc update check`: through the gateway that runs, else here and now. */
 import { realpathSync } from "node:fs";
 import { detailsCode, GatewayError } from "@svc/sdk/errors";
-import { askingWith, type Command, type CommandContext, show, visible } from "@svc/sdk/cli";
+import { askingWith, type Command, type CommandContext, show, showFindings } from "@svc/sdk/cli";
 import { update } from "@svc/sdk/update";
 import { hostDirectoryOf, versionIn } from "./install/facts.ts";
 import { interruptedUpdates } from "./interrupted.ts";
@@ -71,12 +71,7 @@ export const updateVerbs: readonly Command[] = [
     options: [{ flags: "--running", description: "accepted from svc doctor; has no effect" }],
     examples: ["svc update doctor"],
     async run(context) {
-      const findings = await interruptedUpdates(hostDirectoryOf(realpathSync(process.argv[1] ?? "")));
-      show(context, { findings }, () =>
-        findings.length === 0
-          ? ["Nothing is wrong."]
-          : findings.map(({ about, message, next }) => `${visible(about)}: ${message}\nNext: ${visible(next)}`),
-      );
+      showFindings(context, await interruptedUpdates(hostDirectoryOf(realpathSync(process.argv[1] ?? ""))));
     },
   },
 ];

@@ -59,6 +59,23 @@ describe("a wrong section of a plugin at the start", limited, () => {
     assert.deepEqual(setups, []);
   });
 
+  it("is in one list with wrong keys of the host, which count as absent until then", async (t) => {
+    const { write, start, setups } = await scene(t);
+    for (const [host, told] of [
+      [{ gateway: { port: "x" } }, "gateway.port: must be integer"],
+      [{ plugins: { use: 5, entries: 7 } }, "plugins.use: must be array"],
+      [{ logging: { level: "loud" }, gateway: { auth: { token: "${NOBODY}" } } }, "logging.level: must be one of"],
+    ] as const) {
+      write({ shop: { name: 5 }, ...host });
+      await assert.rejects(start(), ({ name, message }: Error) => {
+        assert.equal(name, "StartupRefusal");
+        assert.ok(message.includes(`\n  ${told}`) && message.includes("\n  shop.name: must be string\n"), message);
+        return true;
+      });
+    }
+    assert.deepEqual(setups, []);
+  });
+
   it("that the file leaves out stops nobody but the plugin that needs it", async (t) => {
     const needy = definePlugin({ id: "needy", api: "^1.0.0", config: Type.Object({ key: Type.String() }), setup() {} });
     const { gateway } = await testGateway(t, { plugins: [needy], config: {} });

@@ -47,7 +47,8 @@ export async function acknowledged(file: WrittenFile, note: (line: string) => vo
     if (running?.refused?.hash === file.hash)
       return {
         state: "refused",
-        text: `The gateway does not use it: ${running.refused.reason}\nNext: svc config validate`,
+        // The file was valid when it was written: only the gateway knows what is wrong.
+        text: `The gateway does not use it: ${running.refused.reason}\nNext: set another value; svc logs says more`,
       };
     if (running?.hash !== file.hash) continue;
     const { restart } = running;

@@ -40,12 +40,12 @@ export function isUnreadable({ path, issues }: ConfigFile, output: Output): bool
 export async function validateConfig(given: string | undefined, output: Output): Promise<number> {
   const paths = resolvePaths();
   const file = await readConfigFile(given === undefined ? paths.configPath : resolve(given), process.env);
-  const { owners, missing } = await loadOwners(file, paths);
+  const { owners, missing, warnings: warningsOf } = await loadOwners(file, paths);
   const issues = [...configIssues(file, owners)];
+  const warnings = [...missing, ...unownedKeys(file, owners), ...warningsOf(file)];
   const refusal = issues.length === 0 ? await startIssue(file, { env: process.env, paths }) : undefined;
   if (refusal !== undefined) issues.push(refusal);
   if (given !== undefined && !file.exists) issues.push({ path: "", message: "there is no such file" });
-  const warnings = [...missing, ...unownedKeys(file, owners)];
   const { withoutEffect } = withoutForeign(file.resolved);
   const { path, exists } = file;
   if (output.json) {

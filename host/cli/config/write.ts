@@ -1,10 +1,10 @@
 /** `svc config set|unset`: changes the configuration file, whether a gateway runs or not, and waits until a running one has read it. */
-import { isGatewayError } from "@svc/sdk";
+import { type ConfigWarning, isGatewayError } from "@svc/sdk";
 import type { ConfigEdit, ConfigStore, ConfigWritten } from "@svc/sdk/config";
 import { createConfigStore, startIssue, type SectionOwner, unownedKeys, VERSION } from "@svc/host/local";
 import { type ConfigFile, type Paths, readConfigFile, resolvePaths } from "@svc/host/state";
 import { EXIT, type Output, refuse } from "../output.ts";
-import { loadOwners } from "./owners.ts";
+import { loadOwners, type Owners } from "./owners.ts";
 import { formatPath, type Path, parsePath, placeIn, valueAt } from "./path.ts";
 import { parseValue } from "./value.ts";
 
@@ -60,7 +60,7 @@ export interface ChangeOptions {
 export async function changeConfig(options: ChangeOptions, output: Output, decide: Decide): Promise<number> {
   const { action, hint = "", more, next } = options;
   const paths = resolvePaths();
-  const { owners, store } = await openStore(paths, next);
+  const { owners, warnings, before, store } = await openStore(paths, next);
   let edits: readonly ConfigEdit[] = [];
   let written: ConfigWritten;
   try {
@@ -76,7 +76,9 @@ export async function changeConfig(options: ChangeOptions, output: Output, decid
     return EXIT.refused;
   }
   const set = edits.filter((edit) => "value" in edit);
-  return edits.length > 0 ? tell(written, { paths, owners, set, ...(more ? { more } : {}) }, output) : EXIT.ok;
+  return edits.length > 0
+    ? tell(written, { paths, owners, warnings, before, set, ...(more ? { more } : {}) }, output)
+    : EXIT.ok;
 }
 
 /** A variable that is missing is set in the shell, not in the file. */
@@ -89,19 +91,24 @@ function nextStep([first]: readonly { path: string; message: string }[]): string
 interface Change {
   readonly paths: Paths;
   readonly owners: readonly SectionOwner[];
+  readonly warnings: Owners["warnings"];
+  /** The file that was changed. */
+  readonly before: ConfigFile;
   /** Without those that took something out. */
   readonly set: readonly ConfigEdit[];
   readonly more?: ChangeOptions["more"];
 }
 
 /** @returns the exit code: a change that the gateway here refuses is one that failed */
-async function tell(written: ConfigWritten, { paths, owners, set, more }: Change, output: Output): Promise<number> {
+async function tell(written: ConfigWritten, change: Change, output: Output): Promise<number> {
+  const { paths, owners, set, more } = change;
   const { path, hash, changed, reload } = written;
   const file = await readConfigFile(paths.configPath, process.env);
   // A slip in the name of a section is valid: it could be that of a plugin to come.
   const unused = unownedKeys(file, owners).filter(({ path }) => set.some((edit) => isAbout(edit.path, path)));
   for (const { path: section, message } of unused)
     output.note(`warning: ${section}: ${message}\nNext: svc config unset ${quoted(section)}, or svc plugins list`);
+  for (const { path: key, message } of newWarnings(file, change)) output.note(`warning: ${key}: ${message}`);
   const isUsed = changed.length > 0 && unused.length === 0;
   if (changed.length === 0 && !output.json) output.print(`${path} says that already.`);
   else if (!output.json)
@@ -112,6 +119,14 @@ async function tell(written: ConfigWritten, { paths, owners, set, more }: Change
     output.print({ path, hash, changed, reload: reload ?? null, ...(gateway ? { gateway } : {}), ...more?.facts });
   else if (gateway) output.print(gateway.text);
   return gateway?.state === "refused" ? EXIT.refused : EXIT.ok;
+}
+
+/** What plugins find about the edits, and elsewhere what they did not find before. */
+function newWarnings(file: ConfigFile, { warnings, before, set }: Change): readonly ConfigWarning[] {
+  const known = new Set(warnings(before).map(({ path, message }) => `${path}: ${message}`));
+  return warnings(file).filter(
+    ({ path, message }) => !known.has(`${path}: ${message}`) || set.some((edit) => isAbout(edit.path, path)),
+  );
 }
 
 /** The changed paths without defaults that only came with the others; all of them where a value was taken out. */
@@ -137,9 +152,9 @@ function issuesOf(error: unknown): readonly { path: string; message: string }[] 
 export async function openStore(
   paths: Paths,
   next: (file: ConfigFile) => ConfigFile = (file) => file,
-): Promise<{ store: ConfigStore; owners: readonly SectionOwner[] }> {
+): Promise<{ store: ConfigStore; before: ConfigFile } & Pick<Owners, "owners" | "warnings">> {
   const file = await readConfigFile(paths.configPath, process.env);
-  const { owners } = await loadOwners(next(file), paths);
+  const { owners, warnings } = await loadOwners(next(file), paths);
   const store = await createConfigStore({
     paths,
     env: process.env,
@@ -157,5 +172,5 @@ export async function openStore(
       return { allow: false, reason: `a gateway would not start: ${why}\nNext: svc config schema ${section}` };
     },
   });
-  return { store, owners };
+  return { store, before: file, owners, warnings };
 }

@@ -39,15 +39,16 @@ interface ConfigAnswer {
 interface Issue {
   readonly path?: string;
   readonly message?: string;
+  readonly breaks?: boolean;
 }
 
-/** The answer of `svc config validate`, with unknown keys as warnings. */
+/** The answer of `svc config validate`. A warning about what fails when it is used is an error here. */
 export function configFindings(answer: unknown): Finding[] {
   const { path = "the configuration", issues = [], warnings = [] } = Object(answer) as ConfigAnswer; // another version may answer otherwise
   const found =
     (severity: Finding["severity"]) =>
     (issue: Issue): Finding => ({
-      severity,
+      severity: issue.breaks === true ? "error" : severity,
       check: "config",
       about: issue.path ? `${path}: ${issue.path}` : path,
       message: visible(issue.message ?? "it does not say what"),
@@ -60,12 +61,16 @@ export function configFindings(answer: unknown): Finding[] {
 
 interface VerbAnswer {
   readonly findings?: readonly { severity?: string; check?: string; about?: string; message?: string; next?: string }[];
-  readonly error?: { readonly message?: unknown };
+  readonly error?: { readonly message?: unknown; readonly details?: { readonly code?: unknown } };
 }
 
-/** The answer of `svc <name> doctor`: `{ findings: [{ severity, check, about, message, next }] }`. */
+/**
+ * The answer of `svc <name> doctor`: `{ findings: [{ severity, check, about, message, next }] }`.
+ * Choice: a plugin that the running gateway does not use has nothing to check; `svc plugins list` says why it is not in use.
+ */
 export function verbFindings(name: string, answer: unknown): Finding[] {
   const { findings = [], error } = Object(answer) as VerbAnswer; // another version may answer otherwise
+  if (error?.details?.code === "UNKNOWN_METHOD") return [];
   if (error) return [failed(name, String(error.message), `svc ${name} doctor`)];
   return findings.map(({ severity, check, about, message, next }) => ({
     severity: severity === "error" ? "error" : "warning",

@@ -50,5 +50,10 @@ export function addGatewayVerbs({ program, output, act }: Wiring): void {
     .action((method: string, flags: object) =>
       act(async () => (await import("../gateway-call.ts")).callMethod(method, flags, output)),
     );
+  withTarget(gateway.command("methods"))
+    .description("List the methods of a running gateway")
+    .option(...JSON_OPTION)
+    .addHelpText("after", examples("svc gateway methods", "svc gateway methods --json"))
+    .action((flags: object) => act(async () => (await import("../gateway-call.ts")).listMethods(flags, output)));
   addServiceVerbs(gateway, { output, act });
 }

@@ -16,7 +16,7 @@ import {
   type Method,
   type Principal,
 } from "@svc/sdk";
-import { refusal } from "@svc/sdk/errors";
+import { nearestName, refusal } from "@svc/sdk/errors";
 import { type HookBus, refusalOf } from "../../hooks/hook-bus.ts";
 import type { Hold, Owner } from "../../hooks/owner.ts";
 import type { AbsentPlugin } from "../../kernel/kernel.ts";
@@ -120,9 +120,10 @@ export class Dispatcher {
     if (!this.#options.isLive(principal)) throw deadCredential();
     const entry = this.#options.methods.get(name);
     const hold = entry ? entry.owner.hold : this.#options.holdFor(name);
-    if (!entry && !hold) throw this.#unknownMethod(name);
+    if (!entry && !hold) throw this.#unknownMethod(call);
     if (entry) {
-      authorize(entry.method, principal);
+      const denied = authorizationRefusal(entry.method, principal);
+      if (denied) throw denied;
       if (!limited) this.#limit(entry.method, call);
     }
     if (hold && !hold.passes() && !endsWaiting(entry))
@@ -130,7 +131,7 @@ export class Dispatcher {
         running.since = performance.now();
         return this.#run(running, entry !== undefined); // it may be another one then
       });
-    if (!entry) throw this.#unknownMethod(name);
+    if (!entry) throw this.#unknownMethod(call);
     if (!entry.owner.ready)
       throw new GatewayError("UNAVAILABLE", `plugin ${entry.owner.id} is still starting`, { retryAfterMs: 500 });
     running.owner = entry.owner;
@@ -201,16 +202,28 @@ export class Dispatcher {
     throw new Error(`result of ${name}: ${describeViolations(schema, result)}`);
   }
 
-  #unknownMethod(name: string): GatewayError {
+  #unknownMethod({ method: name, principal }: IncomingCall): GatewayError {
     const absent = this.#options.absentProvider(name);
     if (absent?.retryAfterMs !== undefined) {
       const { id, state, retryAfterMs } = absent;
       return new GatewayError("UNAVAILABLE", `${name} is not there now: plugin ${id} is ${state}`, { retryAfterMs });
     }
-    const hint = absent
-      ? `: provided by plugin ${absent.id}, which is not enabled (${absent.state}${absent.reason ? `: ${absent.reason}` : ""})`
-      : "";
-    return refusal("UNKNOWN_METHOD", `unknown method: ${name}${hint}`, absent ? { plugin: absent.id } : {});
+    if (absent) {
+      const { id, state, reason } = absent;
+      const why = `provided by plugin ${id}, which is not enabled (${state}${reason ? `: ${reason}` : ""})`;
+      return refusal("UNKNOWN_METHOD", `unknown method: ${name}: ${why}`, { plugin: id });
+    }
+    const didYouMean = nearestName(name, this.#offeredTo(principal));
+    if (didYouMean === undefined) return refusal("UNKNOWN_METHOD", `unknown method: ${name}`);
+    return refusal("UNKNOWN_METHOD", `unknown method: ${name}; did you mean ${didYouMean}?`, { didYouMean });
+  }
+
+  /** Advertised methods that the principal may call: a suggestion names no other. */
+  #offeredTo(principal: Principal): string[] {
+    const offered = this.#options.methods
+      .list()
+      .filter(({ method }) => method.advertised !== false && !authorizationRefusal(method, principal));
+    return offered.map(({ method }) => method.name);
   }
 
   /** Counts the call out and tells observers. @returns the error as clients may see it */
@@ -240,13 +253,12 @@ function endsWaiting(entry: LiveMethod | undefined): boolean {
   return entry?.method.answers === true && entry.owner.ready;
 }
 
-/** Role, then scope: the one authorisation point. Spec: protocol/authorization.md §1. @throws GatewayError `INVALID_REQUEST` */
-function authorize({ role = "operator", scope }: Method, principal: Principal): void {
-  if (role !== "any" && role !== principal.role) {
-    throw refusal("UNAUTHORIZED_ROLE", `unauthorized role: ${principal.role}`);
-  }
-  if (role === "node" || scope === "none" || coversScope(principal.scopes, scope)) return;
-  throw refusal("MISSING_SCOPE", `missing scope: ${scope}`, { scope });
+/** Role, then scope: the one authorisation point; `undefined`: the call is allowed. Spec: protocol/authorization.md §1 */
+function authorizationRefusal({ role = "operator", scope }: Method, principal: Principal): GatewayError | undefined {
+  if (role !== "any" && role !== principal.role)
+    return refusal("UNAUTHORIZED_ROLE", `unauthorized role: ${principal.role}`);
+  if (role === "node" || scope === "none" || coversScope(principal.scopes, scope)) return undefined;
+  return refusal("MISSING_SCOPE", `missing scope: ${scope}`, { scope });
 }
 
 /** Sent to whoever goes on with a credential that was revoked or replaced; its connection is closed as well. */

@@ -1,4 +1,5 @@
 /** The indexed words that match a query word: equal, by prefix, or misspelled. Pure. */
+import { editDistance } from "@svc/sdk/errors";
 import type { KnownWord } from "../index/text-rows.ts";
 import type { Form } from "./keyword-score.ts";
 
@@ -30,32 +31,11 @@ export function slipsOf(word: string, near: readonly KnownWord[]): Form[] {
   if (word.length < MIN_SLIP_CHARS) return [];
   const limit = Math.min(2, Math.floor(word.length / 5));
   const forms = near.flatMap(({ word: found, chunks }) => {
-    const slips = distance(word, found, limit);
+    const slips = editDistance(word, found, limit);
     if (slips === 0 || slips > limit) return [];
     return [{ word: found, weight: (SLIP_WEIGHT * word.length) / (word.length + slips), chunks }];
   });
   return forms.toSorted((one, other) => other.weight - one.weight).slice(0, MAX_FORMS);
-}
-
-/** Damerau-Levenshtein distance; any number above `limit` when it exceeds `limit`. */
-export function distance(one: string, other: string, limit: number): number {
-  if (Math.abs(one.length - other.length) > limit) return limit + 1;
-  let before: number[] = [];
-  let above = Array.from({ length: other.length + 1 }, (_, at) => at);
-  for (let row = 1; row <= one.length; row += 1) {
-    const here = [row];
-    for (let at = 1; at <= other.length; at += 1) {
-      const same = one[row - 1] === other[at - 1];
-      let least = Math.min((above[at] ?? 0) + 1, (here[at - 1] ?? 0) + 1, (above[at - 1] ?? 0) + (same ? 0 : 1));
-      const swapped = row > 1 && at > 1 && one[row - 1] === other[at - 2] && one[row - 2] === other[at - 1];
-      if (swapped) least = Math.min(least, (before[at - 2] ?? 0) + 1);
-      here.push(least);
-    }
-    if (Math.min(...here) > limit) return limit + 1;
-    before = above;
-    above = here;
-  }
-  return above[other.length] ?? limit + 1;
 }
 
 /** FTS5 query for chunks with any of the words, quoted so that no word is an operator. */

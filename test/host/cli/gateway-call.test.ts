@@ -71,9 +71,13 @@ describe("svc gateway call", () => {
     await here.run();
     const near = await here.svc(["gateway", "call", "config.gte"]);
     assert.equal(near.code, 1);
-    assert.match(near.stderr, /unknown method: config\.gte\nNext: one of config\.get, /);
+    assert.match(near.stderr, /unknown method: config\.gte; did you mean config\.get\?\nNext: one of config\.get, /);
     const far = await here.svc(["gateway", "call", "nope.x"]);
-    assert.match(far.stderr, /unknown method: nope\.x\nNext: svc plugins list/);
+    assert.match(far.stderr, /unknown method: nope\.x\nNext: svc gateway methods, /);
+    const { stdout } = await here.svc(["gateway", "methods"]);
+    assert.match(stdout, /^config\.apply\nconfig\.get\n/);
+    const listed = JSON.parse((await here.svc(["gateway", "methods", "--json"])).stdout);
+    assert.deepEqual(listed, { methods: stdout.trimEnd().split("\n") });
     const absent = await here.svc(["gateway", "call", "sessions.list"]);
     assert.match(
       absent.stderr,
@@ -104,7 +108,7 @@ describe("svc gateway call", () => {
   });
 
   const refused: [why: string, args: string[], says: RegExp][] = [
-    ["an unknown method", ["no.such"], /^INVALID_REQUEST: unknown method: no\.such\nNext: svc plugins list, /],
+    ["an unknown method", ["no.such"], /^INVALID_REQUEST: unknown method: no\.such\nNext: svc gateway methods, /],
     ["a method of a plugin that is not in use", ["sessions.list"], /sessions\.list.*sessions/],
     [
       "wrong params",

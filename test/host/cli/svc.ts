@@ -14,8 +14,8 @@ export interface Home {
   readonly stateDir: string;
   readonly configPath: string;
   svc(args: readonly string[], env?: Readonly<Record<string, string>>): Promise<Finished>;
-  /** `svc gateway run --port 0 --json`, up and running; killed with the test. */
-  run(args?: readonly string[]): Promise<Running>;
+  /** `svc gateway run --port 0 --json`, up and running; killed with the test. @param port instead of `--port 0` */
+  run(args?: readonly string[], port?: readonly string[]): Promise<Running>;
 }
 
 export interface Finished {
@@ -67,8 +67,8 @@ export function home(t: Context, config?: unknown): Home {
     stateDir,
     configPath,
     svc: (args, env = {}) => start(args, { env, timeout: COMMAND_TIMEOUT_MS }).finished,
-    async run(args = []) {
-      const { child, finished, firstLine, says } = start(["gateway", "run", "--port", "0", "--json", ...args], {});
+    async run(args = [], port = ["--port", "0"]) {
+      const { child, finished, firstLine, says } = start(["gateway", "run", ...port, "--json", ...args], {});
       t.after(async () => {
         child.kill("SIGKILL");
         await finished;

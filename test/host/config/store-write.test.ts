@@ -26,6 +26,9 @@ const notes: SectionOwner = {
 };
 const AUTHOR = { actor: "ada", action: "config.test" };
 const START = Date.UTC(2026, 0, 1);
+const meta = { lastTouchedVersion: "1.2.3", lastTouchedAt: "2026-01-01T00:00:00.000Z" };
+/** The same in the text of a JSON5 file. */
+const META = `meta: {lastTouchedVersion: '1.2.3', lastTouchedAt: '2026-01-01T00:00:00.000Z'},`;
 
 /** A store on a file with this text, its transitions, and the shortest ways to write. */
 async function scene(t: TestContext, text?: string, more: Partial<ConfigStoreOptions> = {}) {
@@ -68,27 +71,29 @@ async function scene(t: TestContext, text?: string, more: Partial<ConfigStoreOpt
 const refused = (message: RegExp) => ({ name: "GatewayError", code: "INVALID_REQUEST", message });
 
 describe("a write that replaces", () => {
-  it("puts the caller's text there, word for word, and the gateway follows", async (t) => {
+  it("puts the caller's text there, word for word, with who wrote it and when, and the gateway follows", async (t) => {
     const { write, current, store, applied, configPath } = await scene(t, "{}");
     const text = "// mine\n{ notes: { max: 5, name: 'x' }, }";
     const result = await write("replace", text);
-    assert.equal(current(), text);
+    const expected = `// mine\n{ notes: { max: 5, name: 'x' }, ${META}}`;
+    assert.equal(current(), expected);
     assert.deepEqual(result, {
       path: configPath,
-      hash: sha256(text),
-      config: { notes: { max: 5, name: "x" } },
+      hash: sha256(expected),
+      config: { meta, notes: { max: 5, name: "x" } },
       changed: ["notes.max", "notes.name"],
       reload: "plugin",
     });
-    assert.equal(store.running.text, text);
-    assert.deepEqual([applied.length, applied[0]?.previous.text, applied[0]?.next.text], [1, "{}", text]);
+    assert.equal(store.running.text, expected);
+    assert.deepEqual([applied.length, applied[0]?.previous.text, applied[0]?.next.text], [1, "{}", expected]);
     assert.deepEqual(Object.fromEntries(applied[0]?.kinds ?? []), { "notes.max": "hot", "notes.name": "plugin" });
   });
 
   it("needs no hash where there is no file, and makes it private", async (t) => {
     const { write, current, configPath } = await scene(t);
     await write("replace", "{}");
-    assert.deepEqual([current(), (statSync(configPath).mode & 0o777).toString(8)], ["{}", "600"]);
+    assert.deepEqual(JSON.parse(current()), { meta });
+    assert.equal((statSync(configPath).mode & 0o777).toString(8), "600");
   });
 
   it("puts secrets back where the sentinel stands, and leaves comments alone", async (t) => {
@@ -96,7 +101,8 @@ describe("a write that replaces", () => {
     const { write, current } = await scene(t, before, { env: { TOKEN: "t" } });
     const raw = `{\n  // kept\n  notes: { pin: '${REDACTED}', max: 3 },\n  gateway: { auth: { token: '${REDACTED}' } }, // too\n}\n`;
     const { config } = await write("replace", raw);
-    assert.equal(current(), raw.replace(REDACTED, "CANARY").replace(REDACTED, "${TOKEN}"));
+    const restored = raw.replace(REDACTED, "CANARY").replace(REDACTED, "${TOKEN}");
+    assert.equal(current(), restored.replace("// too\n", `// too\n  ${META}\n`));
     assert.ok(!JSON.stringify(config).includes("CANARY"));
   });
 
@@ -119,14 +125,15 @@ describe("a write that patches", () => {
   it("changes what it names in the text, and writes out no default", async (t) => {
     const { write, current } = await scene(t, "{\n  // why\n  notes: { name: 'a', max: 7 }, // end\n}\n");
     const { config, changed } = await write("patch", { notes: { name: "b", max: null } });
-    assert.equal(current(), "{\n  // why\n  notes: { name: 'b' }, // end\n}\n");
-    assert.deepEqual([config, changed], [{ notes: { name: "b", max: 100 } }, ["notes.max", "notes.name"].reverse()]);
+    assert.equal(current(), `{\n  // why\n  notes: { name: 'b' }, // end\n  ${META}\n}\n`);
+    const expected = { meta, notes: { name: "b", max: 100 } };
+    assert.deepEqual([config, changed], [expected, ["notes.max", "notes.name"].reverse()]);
   });
 
   it("makes the file, as plain JSON", async (t) => {
     const { write, current } = await scene(t);
     await write("patch", "{notes: {name: 'a'}}");
-    assert.equal(current(), '{\n  "notes": {\n    "name": "a"\n  }\n}\n');
+    assert.equal(current(), `${JSON.stringify({ notes: { name: "a" }, meta }, null, 2)}\n`);
   });
 
   it("keeps a placeholder whose value is only repeated", async (t) => {
@@ -155,8 +162,60 @@ describe("a write that patches", () => {
       '{"__proto__":{"p":1},"constructor":{"prototype":{"p":1}},"notes":{"extra":{"__proto__":{"p":1},"k":1}}}',
     );
     assert.equal(({} as Record<string, unknown>)["p"], undefined);
-    assert.deepEqual(store.running.parsed, { notes: { extra: { k: 1 } } });
+    assert.deepEqual(store.running.parsed, { meta, notes: { extra: { k: 1 } } });
   });
+});
+
+describe("who wrote the file last, and when,", () => {
+  it("is no change, starts nothing anew, and is no line of the audit count", async (t) => {
+    let now = START;
+    const clock = { now: () => now, elapsed: () => 0, setTimeout: () => () => {}, setInterval: () => () => {} };
+    const { write, store, applied, audit, current } = await scene(t, '{"meta":{"lastTouchedAt":"2025","mine":1}}', {
+      clock,
+    });
+    await write("patch", { notes: { max: 2 } });
+    now += 1_000;
+    const { changed, hash } = await write("patch", { notes: { max: 3 }, meta: { lastTouchedAt: "2030" } });
+    assert.deepEqual([changed, hash], [["notes.max"], sha256(current())]);
+    assert.deepEqual(
+      applied.map((change) => change.changed),
+      [["notes.max"], ["notes.max"]],
+    );
+    assert.deepEqual(
+      audit().map(({ changedPathCount }) => changedPathCount),
+      [1, 1],
+    );
+    const stamp = { ...meta, lastTouchedAt: "2026-01-01T00:00:01.000Z", mine: 1 };
+    assert.deepEqual(store.running.parsed["meta"], stamp);
+    await write("patch", { notes: { max: 3 } });
+    assert.deepEqual([store.running.parsed["meta"], audit().length], [stamp, 2], "nothing was written");
+  });
+
+  it("gives the hash that the next write starts from, and that the watcher knows", async (t) => {
+    const { store, applied, configPath } = await scene(t);
+    const first = await store.write({ ...AUTHOR, mode: "replace", raw: '{"notes":{"max":1}}' });
+    assert.equal((await store.snapshot()).hash, first.hash);
+    await store.refresh();
+    const next = { ...AUTHOR, mode: "patch", raw: '{"notes":{"max":2}}', baseHash: first.hash } as const;
+    await store.write(next);
+    await assert.rejects(store.write(next), refused(/config changed/));
+    await store.refresh();
+    assert.equal(applied.length, 2);
+    assert.deepEqual(JSON.parse(readFileSync(configPath, "utf8")), { notes: { max: 2 }, meta });
+  });
+
+  const left: [why: string, text: object][] = [
+    ["is no object", { meta: "mine" }],
+    ["is in another file", { meta: { $include: "meta.json" } }],
+  ];
+  for (const [why, text] of left) {
+    it(`is left alone where meta ${why}`, async (t) => {
+      const { write, current, stateDir } = await scene(t, "{}");
+      writeFileSync(join(stateDir, "meta.json"), "{}");
+      await write("replace", text);
+      assert.deepEqual(JSON.parse(current()), text);
+    });
+  }
 });
 
 describe("a refused write changes nothing:", () => {
@@ -205,7 +264,7 @@ describe("a refused write changes nothing:", () => {
     const { write, current, store } = await scene(t, '{"notes": {"max": "x"}}');
     await assert.rejects(write("patch", { notes: { max: 1 } }), refused(/current config is invalid/));
     await write("replace", { notes: { max: 1 } });
-    assert.equal(current(), '{"notes":{"max":1}}');
+    assert.equal(current(), JSON.stringify({ notes: { max: 1 }, meta }));
     assert.equal(store.running.text, current());
   });
 
@@ -319,7 +378,7 @@ describe("an edit", () => {
       return [{ path: ["notes", "max"], value: 2 }];
     });
     assert.deepEqual(seen, { notes: { name: "${NAME}", max: 1 } });
-    assert.equal(current(), text.replace("max: 1", "max: 2"));
+    assert.equal(current(), text.replace("max: 1 },\n", `max: 2 },\n  ${META}\n`));
     assert.deepEqual([changed, reload], [["notes.max"], "hot"]);
   });
 
@@ -332,7 +391,7 @@ describe("an edit", () => {
   it("may repair a file that breaks a schema, not one that cannot be read", async (t) => {
     const { store, current, configPath } = await scene(t, '{"notes": {"max": "x"}}');
     await store.edit(AUTHOR, () => [{ path: ["notes", "max"] }]);
-    assert.equal(current(), '{"notes": {}}');
+    assert.deepEqual(JSON.parse(current()), { notes: {}, meta });
     writeFileSync(configPath, "{");
     await assert.rejects(
       store.edit(AUTHOR, () => [{ path: ["a"], value: 1 }]),
@@ -373,9 +432,9 @@ describe("a file with includes", () => {
     const { write, current, store } = await included(t);
     await write("patch", { notes: { max: 2, name: "theirs", pin: REDACTED } });
     assert.match(current(), /\/\/ theirs/);
-    assert.deepEqual(store.running.parsed, { notes: { $include: "./notes.json", max: 2 } });
+    assert.deepEqual(store.running.parsed, { meta, notes: { $include: "./notes.json", max: 2 } });
     await store.edit(AUTHOR, () => [{ path: ["notes", "name"], value: "mine" }]);
-    assert.deepEqual(store.running.parsed, { notes: { $include: "./notes.json", max: 2, name: "mine" } });
+    assert.deepEqual(store.running.parsed, { meta, notes: { $include: "./notes.json", max: 2, name: "mine" } });
     assert.equal((store.running.resolved["notes"] as { pin: string }).pin, "CANARY");
     await write("patch", { notes: { list: [{ id: "b" }] } });
     assert.deepEqual((store.running.resolved["notes"] as { list: unknown }).list, [{ id: "a" }, { id: "b" }]);
@@ -466,7 +525,7 @@ describe("a look at the file", () => {
       applied.map(({ changed }) => changed),
       [["notes.max"], ["notes.max"]],
     );
-    assert.deepEqual(store.running.resolved, { notes: { max: 2 } });
+    assert.deepEqual(store.running.resolved, { meta, notes: { max: 2 } });
   });
 
   const bad: [why: string, text: string, message: RegExp][] = [

@@ -257,6 +257,22 @@ describe("after connect", () => {
       { code: "UNKNOWN_METHOD" },
     ],
     [
+      "a slip in the name of a method the caller may call",
+      "demo.ecoh",
+      {},
+      "unknown method: demo.ecoh; did you mean demo.echo?",
+      "INVALID_REQUEST",
+      { code: "UNKNOWN_METHOD", didYouMean: "demo.echo" },
+    ],
+    [
+      "a slip in the name of a method the caller may not call, without naming that",
+      "demo.twcie",
+      {},
+      "unknown method: demo.twcie",
+      "INVALID_REQUEST",
+      { code: "UNKNOWN_METHOD" },
+    ],
+    [
       "a method of a plugin that is not enabled, naming it",
       "chat.send",
       {},

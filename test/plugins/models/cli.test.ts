@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { GatewayError } from "@svc/sdk";
 import type { CommandContext } from "@svc/sdk/cli";
 import commands from "../../../plugins/models/cli.ts";
-import { statusLines } from "../../../plugins/models/report.ts";
+import { findingsOf, statusLines } from "../../../plugins/models/report.ts";
 
 type Client = Awaited<ReturnType<CommandContext["connect"]>>;
 
@@ -95,6 +95,33 @@ describe("svc models", () => {
     const parsed = { agents: { defaults: { model: { primary: "fast", fallbacks: ["b"] } } } };
     const { printed } = await run("models status", [], { "config.get": { ...snapshot, parsed } });
     assert.equal(printed[0], "Default: fast");
+  });
+
+  it("doctor names accounts whose key is refused, and those that cool down", () => {
+    const account = (name: string, more: object) => ({ name, hasKey: true, ...more });
+    const failed = (kind: string) => ({ lastFailure: { kind, status: 401, at: 0, count: 2 } });
+    const accounts = [
+      account("fine", {}),
+      account("acme:old", failed("auth")),
+      account("acme:poor", { ...failed("billing"), coolingUntil: 60_000 }),
+      account("slow", { ...failed("rate_limit"), coolingUntil: 60_000 }),
+      account("back", failed("timeout")),
+    ];
+    const providers = [{ name: "acme", api: "x", usable: true, models: 1, accounts }];
+    const found = findingsOf({ ...status, providers }, 0).map(({ severity, about, message }) => [
+      severity,
+      about,
+      message,
+    ]);
+    assert.deepEqual(found, [
+      ["error", "provider acme, account acme:old", "its key is refused; ready again after auth (401), 2 in a row"],
+      [
+        "error",
+        "provider acme, account acme:poor",
+        "it has no credit; cools down for 60 s after billing (401), 2 in a row",
+      ],
+      ["warning", "provider acme, account slow", "cools down for 60 s after rate_limit (401), 2 in a row"],
+    ]);
   });
 
   it("status does without the file where nobody serves it", async () => {

@@ -4,6 +4,16 @@ import { dirname, join } from "node:path";
 import { describe, it } from "node:test";
 import { home } from "../svc.ts";
 
+const talking = [
+  "models",
+  "agents",
+  "sessions",
+  "storage-sqlite",
+  "provider-openai",
+  "provider-offline",
+  "tools",
+  "channels",
+];
 const few = { plugins: { use: ["config"] } };
 
 /** A plugin whose schema says what is secret where its name does not. */
@@ -107,6 +117,40 @@ describe("svc config validate", () => {
       warnings: [],
       withoutEffect: [],
     });
+  });
+
+  it("warns of what plugins find in the whole, tells keys without effect, and calls the file valid", async (t) => {
+    const { svc, configPath } = home(t, {
+      wizard: { lastRunAt: "2026-01-01" },
+      agents: { defaults: { model: "foo/bar" } },
+      channels: { box: { allowFrom: ["*"] } },
+      plugins: { use: talking },
+    });
+    const { code, stdout } = await svc(["config", "validate"]);
+    const lines = stdout.trimEnd().split("\n");
+    assert.deepEqual([code, lines.pop()], [0, `${configPath} is valid`]);
+    assert.deepEqual(
+      lines.map((line) => line.split(": ")[0]),
+      ["warning  channels.box", "warning  agents.defaults.model", "warning  channels.box.allowFrom", "ignored  wizard"],
+    );
+    assert.match(stdout, /^warning {2}agents\.defaults\.model: no model "foo\/bar"; available: offline\/offline\./m);
+    assert.match(stdout, /^ignored {2}wizard: what a setup assistant wrote down about itself$/m);
+    const answer = JSON.parse((await svc(["config", "validate", "--json"])).stdout);
+    assert.deepEqual(answer.withoutEffect, [
+      { path: "wizard", message: "what a setup assistant wrote down about itself" },
+    ]);
+    const doctor = JSON.parse((await svc(["doctor", "--json"])).stdout) as {
+      findings: { check: string; severity: string; about: string }[];
+    };
+    const found = doctor.findings.filter(({ check }) => check === "config");
+    assert.deepEqual(
+      found.map(({ severity, about }) => [severity, about.slice(configPath.length + 2)]),
+      [
+        ["error", "agents.defaults.model"],
+        ["warning", "channels.box"],
+        ["warning", "channels.box.allowFrom"],
+      ],
+    );
   });
 
   it("names every wrong key by its path, and exits 1", async (t) => {

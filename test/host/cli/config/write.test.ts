@@ -89,6 +89,28 @@ describe("svc config set", { timeout: 60_000 }, () => {
     assert.doesNotMatch(plain.stdout, /gateway runs here/);
   });
 
+  const asked = {
+    plugins: {
+      use: ["models", "agents", "sessions", "storage-sqlite", "provider-openai", "provider-offline", "tools"],
+    },
+  };
+  const acme = { models: { providers: { acme: { baseUrl: "http://127.0.0.1:9", models: [{ id: "m1" }] } } } };
+
+  it("takes a model that does not exist, and warns of it, also where another key makes it so", async (t) => {
+    const { svc } = home(t, { ...asked, ...acme });
+    const wrong = await svc(["config", "set", "agents.defaults.model", "acme/m2"]);
+    assert.equal(wrong.code, 0, wrong.stderr);
+    assert.match(
+      wrong.stderr,
+      /^warning: agents\.defaults\.model: no model "acme\/m2"; available: acme\/m1, offline\/offline\..* Did you mean acme\/m1\?$/m,
+    );
+    assert.match((await svc(["config", "set", "agents.defaults.model", "acme/m2"])).stderr, /^warning: agents/);
+    assert.equal((await svc(["config", "set", "logging.level", "debug"])).stderr, "", "it is nothing new");
+    assert.equal((await svc(["config", "set", "agents.defaults.model", "acme/m1"])).stderr, "");
+    const gone = await svc(["config", "unset", "models.providers.acme"]);
+    assert.match(gone.stderr, /^warning: agents\.defaults\.model: no model "acme\/m1"; available: offline\/offline/);
+  });
+
   it("refuses what would not be valid, names path and expectation, and changes nothing", async (t) => {
     const { svc, configPath } = home(t, few);
     const before = readFileSync(configPath, "utf8");

@@ -97,16 +97,22 @@ describe("the checks", () => {
     const answer = {
       path: "/c",
       issues: [{ path: "a.b", message: "must be integer" }],
-      warnings: [{ path: "c", message: "unknown" }],
+      warnings: [
+        { path: "c", message: "unknown" },
+        { path: "d", message: "no model", breaks: true },
+      ],
     };
     assert.deepEqual(about(configFindings(answer)), [
       ["error", "/c: a.b"],
       ["warning", "/c: c"],
+      ["error", "/c: d"],
     ]);
     assert.deepEqual(
       about(verbFindings("plugins", { findings: [{ severity: "error", about: "irc", message: "m", next: "n" }] })),
       [["error", "irc"]],
     );
+    const unknown = { error: { message: "unknown method: models.status", details: { code: "UNKNOWN_METHOD" } } };
+    assert.deepEqual(verbFindings("models", unknown), [], "the gateway does not use the plugin");
     assert.match(
       verbFindings("plugins", { error: { message: "torn" } })[0]?.message ?? "",
       /could not be checked: torn/,

@@ -5,7 +5,7 @@ import { wordsOf } from "../../../../plugins/memory/index/tokeniser.ts";
 import { aged, dayOf, varied, weighed } from "../../../../plugins/memory/search/hybrid.ts";
 import { keywordScore, type Wanted } from "../../../../plugins/memory/search/keyword-score.ts";
 import { MAX_SNIPPET_CHARS, snippetOf } from "../../../../plugins/memory/search/snippet.ts";
-import { afterPrefix, anyOf, distance, formsOf, slipsOf } from "../../../../plugins/memory/search/spelling.ts";
+import { afterPrefix, anyOf, formsOf, slipsOf } from "../../../../plugins/memory/search/spelling.ts";
 
 describe("the score of words", () => {
   const corpus = { chunks: 10, meanWords: 4 };
@@ -61,17 +61,6 @@ describe("forms of a word", () => {
     );
     assert.deepEqual(slipsOf("tomto", known("tomato")), []);
   });
-
-  const slips: [one: string, other: string, distance: number][] = [
-    ["same", "same", 0],
-    ["form", "from", 1],
-    ["tomatos", "tomatoes", 1],
-    ["kitten", "sitting", 3],
-    ["", "ab", 2],
-  ];
-  for (const [one, other, count] of slips)
-    it(`are ${count} apart: "${one}", "${other}"`, () => assert.equal(distance(one, other, 3), count));
-  it("are not counted beyond the limit", () => assert.ok(distance("abcdefgh", "hgfedcba", 2) > 2));
 
   it("become a query in which nothing is an operator", () =>
     assert.equal(anyOf(["a", 'b"c', "NEAR"]), '"a" OR "b""c" OR "NEAR"'));

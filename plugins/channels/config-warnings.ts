@@ -1,0 +1,34 @@
+/** Settings of channels that are valid and let strangers in where they should not be. Pure. */
+import type { ConfigView, ConfigWarning } from "@svc/sdk";
+import { EVERYBODY } from "./admission.ts";
+import { STRANGERS_IN_MAIN } from "./status.ts";
+
+type Section = Readonly<Record<string, unknown>>;
+
+/** `channels.<id>` and its accounts, as `allowFrom` stands there by convention; a channel that keeps it elsewhere is judged by `channels.status`. */
+export function strangersInMain({ config }: ConfigView): ConfigWarning[] {
+  const { session, channels } = object(config);
+  const { dmScope = "main" } = object(session);
+  if (dmScope !== "main") return [];
+  return Object.entries(object(channels)).flatMap(([id, channel]) => {
+    const { accounts } = object(channel);
+    const below = Object.entries(object(accounts)).map(
+      ([name, account]) =>
+        [`channels.${id}.accounts${Array.isArray(accounts) ? `[${name}]` : `.${name}`}`, account] as const,
+    );
+    return [[`channels.${id}`, channel] as const, ...below]
+      .filter(([, section]) => isOpen(object(section)["allowFrom"]))
+      .map(([path]) => ({
+        path: `${path}.allowFrom`,
+        message: `${STRANGERS_IN_MAIN.message}; next: ${STRANGERS_IN_MAIN.next}`,
+      }));
+  });
+}
+
+function isOpen(allowFrom: unknown): boolean {
+  return Array.isArray(allowFrom) && allowFrom.some((id) => typeof id === "string" && id.trim() === EVERYBODY);
+}
+
+function object(value: unknown): Section {
+  return Object(value) as Section; // each key is looked at before it is used
+}

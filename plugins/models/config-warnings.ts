@@ -1,0 +1,57 @@
+/** Models that a configuration names and that cannot be used. Pure. */
+import { type ConfigView, type ConfigWarning, isGatewayError } from "@svc/sdk";
+import { ModelProvider } from "@svc/sdk/models";
+import { buildCatalogue, type Kind, pickModel } from "./catalogue.ts";
+import type { ModelsConfig } from "./config.ts";
+import { valuesAt } from "./places.ts";
+
+/** Keys that name a model, or one with fallbacks. `[]` stands for each item of a list. */
+const PLACES = [
+  "models.default",
+  "agents.defaults.model",
+  "agents.defaults.heartbeat.model",
+  "agents.defaults.subagents.model",
+  "agents.list[].model",
+  "agents.list[].heartbeat.model",
+  "agents.list[].subagents.model",
+  "hooks.gmail.model",
+  "hooks.mappings[].model",
+  "tools.media.model",
+];
+
+/** Choice: where a provider may bring models that are not known before it runs, a reference that could be one of them is not doubted. */
+export function unusableModels({ config, contributions }: ConfigView): ConfigWarning[] {
+  const known = contributions(ModelProvider);
+  if (!known) return [];
+  const kinds = known.map(({ id, value }): Kind => ({ id, ...(value as Omit<Kind, "id"> | undefined) })); // data of a ModelProvider
+  const [[, models] = []] = valuesAt(config, "models");
+  const catalogue = buildCatalogue(models as ModelsConfig, kinds); // the plugin's own section, which is valid
+  const [[, allowed] = []] = valuesAt(config, "agents.defaults.models");
+  const entries = Object.entries(Object(allowed) as Readonly<Record<string, { alias?: string }>>); // section of the plugin agents
+  const policy = entries.length > 0 ? new Map(entries) : undefined;
+  const unsure = known.flatMap(({ id, value }) => (value === undefined ? [id] : []));
+  const mayBeBuiltin = (ref: string) =>
+    unsure.length > 0 && (!ref.includes("/") || unsure.some((kind) => ref.startsWith(`${kind}/`)));
+  return PLACES.flatMap((place) => valuesAt(config, place))
+    .flatMap(([path, value]) => refsIn(path, value))
+    .filter(([, ref]) => !mayBeBuiltin(ref))
+    .flatMap(([path, ref]): ConfigWarning[] => {
+      try {
+        pickModel(catalogue, policy, ref);
+        return [];
+      } catch (error) {
+        if (!isGatewayError(error)) throw error;
+        return [{ path, message: error.message, breaks: true }];
+      }
+    });
+}
+
+/** The references of a setting, each with its path. */
+function refsIn(path: string, value: unknown): [path: string, ref: string][] {
+  if (typeof value === "string") return value.trim() === "" ? [] : [[path, value]];
+  const { primary, fallbacks = [] } = Object(value) as { primary?: unknown; fallbacks?: readonly unknown[] }; // as in the section of agents
+  return [
+    ...(typeof primary === "string" ? [[`${path}.primary`, primary] as [string, string]] : []),
+    ...fallbacks.map((ref, index): [string, string] => [`${path}.fallbacks[${index}]`, String(ref)]),
+  ];
+}
