@@ -210,6 +210,9 @@ export class RunningGateway implements Gateway {
   readiness(): Readiness {
     return { isStopping: this.#stopped !== undefined, missing: this.#parts.context.kernel.missing() };
   }
+  busy(): readonly string[] {
+    return this.#parts.context.kernel.busy();
+  }
   connections(): readonly ConnectionInfo[] {
     return this.#parts.connections.list();
   }
@@ -255,9 +258,11 @@ export class RunningGateway implements Gateway {
   async #runsEnded(patienceMs: number): Promise<void> {
     const { kernel, clock, log } = this.#parts.context;
     const givenUpAt = clock.elapsed() + patienceMs;
-    if (!kernel.isBusy()) return;
-    log.info({ patienceMs }, "the stop waits for work in flight");
-    while (kernel.isBusy() && clock.elapsed() < givenUpAt) await pause(BUSY_POLL_MS, clock, this.#insideCalls.signal);
+    const plugins = kernel.busy();
+    if (plugins.length === 0) return;
+    log.info({ plugins, patienceMs }, "the stop waits for work in flight");
+    while (kernel.busy().length > 0 && clock.elapsed() < givenUpAt)
+      await pause(BUSY_POLL_MS, clock, this.#insideCalls.signal);
   }
 
   [Symbol.asyncDispose](): Promise<void> {
