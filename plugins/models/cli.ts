@@ -3,6 +3,7 @@ import { invalidRequest, isGatewayError } from "@svc/sdk";
 import { type CommandContext, defineCommands, show, withGateway } from "@svc/sdk/cli";
 import { config } from "@svc/sdk/config";
 import { models } from "@svc/sdk/models";
+import { addModels } from "./cli-add.ts";
 import { defaultModelOf, patchOf } from "./default-model.ts";
 import { aliasLines, listLines, statusLines, testLines } from "./report.ts";
 
@@ -48,6 +49,31 @@ export default defineCommands([
     args: "<ref>",
     examples: ["svc models set anthropic/claude-sonnet-5", "svc models set fast"],
     run: (context) => withGateway(context, ["operator.admin"], (client) => setDefault(context, client)),
+  },
+  {
+    name: "models add",
+    summary: "Connect a model server: ask it what it has and write that to the configuration",
+    args: "<url>",
+    options: [
+      {
+        flags: "--name <provider>",
+        description: "what stands before the slash of its models (default: from the address)",
+      },
+      {
+        flags: "--key-env <variable>",
+        description: "environment variable with the key; absent: the server asks for none",
+      },
+      { flags: "--model <id>", description: "only this one; may be repeated (default: all of them)", repeatable: true },
+      { flags: "--yes", description: "write without asking" },
+    ],
+    help: [
+      "Any server that speaks the chat-completions API, also one on this machine. The key itself is never written.",
+    ],
+    examples: [
+      "svc models add http://127.0.0.1:11434",
+      "svc models add https://api.acme.example/v1 --key-env ACME_API_KEY --model large-2",
+    ],
+    run: (context) => addModels(context),
   },
   {
     name: "models test",
