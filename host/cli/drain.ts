@@ -1,6 +1,6 @@
 /** How long a stop waits for work in flight: `svc gateway run --drain`. Pure. */
 
-/** Choice: the longest that runs of agents usually take; a second signal ends the wait. */
+/** Choice: the longest that work in flight usually takes; a second signal ends the wait. */
 export const DEFAULT_DRAIN = "10m";
 
 const UNIT_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000 };

@@ -1,6 +1,8 @@
 /** All verbs of `svc` in one tree: the built-in ones, and those of plugins where they are needed. */
 import { Command } from "commander";
-import { EXIT, type Output } from "./output.ts";
+import { type Command as Verb, type CommandContext, withNext } from "@svc/sdk/cli";
+import { isGatewayError } from "@svc/sdk/errors";
+import { EXIT, Misuse, type Output } from "./output.ts";
 import { VERSION } from "./package-json.ts";
 import type { InstalledCommand } from "./plugin-verbs.ts";
 import { examples, JSON_OPTION, type Wiring, withTarget } from "./verb.ts";
@@ -79,7 +81,23 @@ async function addInstalledVerb(
   }
   if (verb.help) command.addHelpText("after", `\n${verb.help.join("\n")}`);
   if (verb.examples) command.addHelpText("after", examples(...verb.examples));
-  command.action(() => act(async () => (await verb.run(verbContext(command.args, command.opts(), output))) ?? EXIT.ok));
+  command.action(() => act(() => runVerb(verb, installed.plugin, verbContext(command.args, command.opts(), output))));
+}
+
+/** Choice: what a verb refuses before it asks a gateway is wrong usage. A plugin that is not there is named as the next step. */
+async function runVerb(verb: Verb, plugin: string, context: CommandContext): Promise<number> {
+  let hasAsked = verb.isLocal === true;
+  const connect: CommandContext["connect"] = (options) => {
+    hasAsked = true;
+    return context.connect(options);
+  };
+  try {
+    return (await verb.run({ ...context, connect })) ?? EXIT.ok;
+  } catch (error) {
+    if (isGatewayError(error) && error.code === "INVALID_REQUEST" && !hasAsked)
+      throw new Misuse(error.code, error.message, { details: error.details });
+    throw withNext(error, { plugin, step: () => undefined });
+  }
 }
 
 /** Choice: of verbs that no group describes, what their package says of itself. */

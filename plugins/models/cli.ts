@@ -1,6 +1,6 @@
 /** `svc models ...`: which models there are, whether they can be asked, and which one is used. */
 import { invalidRequest, isGatewayError } from "@svc/sdk";
-import { type CommandContext, defineCommands, show, withGateway } from "@svc/sdk/cli";
+import { askingWith, type CommandContext, defineCommands, show, withGateway } from "@svc/sdk/cli";
 import { config } from "@svc/sdk/config";
 import { models } from "@svc/sdk/models";
 import { addModels } from "./cli-add.ts";
@@ -8,6 +8,15 @@ import { defaultModelOf, patchOf } from "./default-model.ts";
 import { aliasLines, listLines, statusLines, testLines } from "./report.ts";
 
 type Client = Awaited<ReturnType<CommandContext["connect"]>>;
+
+/** A server that does not answer is the usual reason of a refusal. */
+const ask = askingWith({
+  plugin: "models",
+  step: ({ code }) =>
+    code === "UNAVAILABLE"
+      ? "start that server, or correct its address: svc config get models.providers; svc models status has the accounts"
+      : undefined,
+});
 
 /** Milliseconds a try may take: a model that was never loaded may need minutes. Choice. */
 const TEST_TIMEOUT_MS = 120_000;
@@ -81,7 +90,7 @@ export default defineCommands([
     args: "[ref]",
     examples: ["svc models test", "svc models test anthropic/claude-sonnet-5"],
     run: (context) =>
-      withGateway(context, ["operator.read", "operator.write"], async (client) => {
+      ask(context, ["operator.read", "operator.write"], async (client) => {
         const [model] = context.args;
         context.note("Asking one short question; this costs a few tokens.");
         const params = model === undefined ? {} : { model };

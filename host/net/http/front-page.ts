@@ -8,11 +8,7 @@ const PAGE = `<!doctype html>
 <meta name="color-scheme" content="light dark">
 <title>svc gateway</title>
 <h1>svc gateway is running</h1>
-<p>There is no page to use it here. On the machine it runs on, type in a terminal:
-<dl>
-<dt><code>svc chat</code><dd>talk to an agent
-<dt><code>svc --help</code><dd>all commands
-</dl>
+<p>There is no page to use it here. In a terminal of its machine, type <code>svc --help</code>.
 <p>The documentation is README.md of svc.
 `;
 
