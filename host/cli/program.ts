@@ -6,6 +6,7 @@ import { EXIT, Misuse, type Output } from "./output.ts";
 import { VERSION } from "./package-json.ts";
 import type { InstalledCommand } from "./plugin-verbs.ts";
 import { examples, JSON_OPTION, type Wiring, withTarget } from "./verb.ts";
+import { wrap } from "./wrap.ts";
 import { addCompletionVerb } from "./verbs/completion.ts";
 import { addConfigVerbs } from "./verbs/config.ts";
 import { addDoctorVerb } from "./verbs/doctor.ts";
@@ -21,7 +22,9 @@ export function createProgram(output: Output, act: Wiring["act"]): Command {
     .showHelpAfterError("(add --help for what is possible)")
     .addHelpText(
       "after",
-      "\nExit codes: 0 done, 1 refused or failed, 2 wrong usage, 3 no gateway answered, 4 another gateway has the state directory, 75 start it again.",
+      wrap(
+        "\nExit codes: 0 done, 1 refused or failed, 2 wrong usage, 3 no gateway answered, 4 another gateway has the state directory, 75 start it again.",
+      ),
     );
   const wiring = { program, output, act };
   addGatewayVerbs(wiring);
@@ -79,7 +82,7 @@ async function addInstalledVerb(
     else if (repeatable) command.option(flags, description, collect);
     else command.option(flags, description, value);
   }
-  if (verb.help) command.addHelpText("after", `\n${verb.help.join("\n")}`);
+  if (verb.help) command.addHelpText("after", wrap(`\n${verb.help.join("\n")}`));
   if (verb.examples) command.addHelpText("after", examples(...verb.examples));
   command.action(() => act(() => runVerb(verb, installed.plugin, verbContext(command.args, command.opts(), output))));
 }
