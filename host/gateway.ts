@@ -108,7 +108,7 @@ function assemble(context: HostContext): { gateway: RunningGateway; config: Conf
   const restarts = createRestarts({
     clock,
     log,
-    isIdle: () => !kernel.isBusy(),
+    isIdle: () => kernel.busy().length === 0,
     idleWaitMs: options.drainMs,
     ...options.restart,
   });

@@ -71,6 +71,8 @@ export interface Gateway {
   readonly aliases: readonly string[];
   readonly paths: Paths;
   plugins(): readonly PluginReport[];
+  /** Ids of the plugins with work in flight, which a stop waits for. */
+  busy(): readonly string[];
   connections(): readonly ConnectionInfo[];
   /**
    * Loads a plugin's code anew and puts it in the place of the running version; the report says what became of it.

@@ -217,6 +217,9 @@ export class RunningGateway implements Gateway {
   readiness(): Readiness {
     return { isStopping: this.#stopped !== undefined, missing: this.#parts.context.kernel.missing() };
   }
+  busy(): readonly string[] {
+    return this.#parts.context.kernel.busy();
+  }
   connections(): readonly ConnectionInfo[] {
     return this.#parts.connections.list();
   }
@@ -262,9 +265,10 @@ export class RunningGateway implements Gateway {
   async #runsEnded(patienceMs: number): Promise<void> {
     const { kernel, log } = this.#parts.context;
     const givenUpAt = performance.now() + patienceMs; // of this process: a clock that is held in a test holds up no stop
-    if (!kernel.isBusy()) return;
-    log.info({ patienceMs }, "the stop waits for work in flight");
-    while (kernel.isBusy() && performance.now() < givenUpAt) await wait(BUSY_POLL_MS);
+    const plugins = kernel.busy();
+    if (plugins.length === 0) return;
+    log.info({ plugins, patienceMs }, "the stop waits for work in flight");
+    while (kernel.busy().length > 0 && performance.now() < givenUpAt) await wait(BUSY_POLL_MS);
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -84,7 +84,7 @@ export const DETAIL_CODES = {
   ),
   DEVICE_IDENTITY_REQUIRED: from("NOT_PAIRED", "host")(
     "The client proves no device and has no secret of the gateway.",
-    `pass --token, or set SVC_GATEWAY_TOKEN (svc gateway token prints it on the gateway's machine); a device gets one of its own with: ${BECOME_KNOWN}`,
+    "on the gateway's machine: svc gateway token; connect with what it prints (--token, or SVC_GATEWAY_TOKEN), or give this machine a token of its own: svc pairing join --url <url of the gateway> --token <token>",
   ),
   CONTROL_UI_DEVICE_IDENTITY_REQUIRED: host(
     "The control panel runs in a page that cannot keep a device key.",

@@ -11,11 +11,15 @@ import {
   systemClock,
 } from "@svc/host/local";
 import { preparePaths, resolvePaths } from "@svc/host/state";
+import { DEFAULT_DRAIN, drainOf, waitingLine } from "./drain.ts";
 import { EXIT, type Output, refuse } from "./output.ts";
 import { keepRenewing, takeRenewal, tellUp, toldToStop } from "./renewal.ts";
 import { runWithRestarts } from "./restart-loop.ts";
 import { announce, pluginLine } from "./start-text.ts";
 import { lockStateDir, StateDirHeld } from "./state-lock.ts";
+
+/** Milliseconds that work in flight has after an error which ends the process. Choice. */
+const FATAL_DRAIN = 5_000;
 
 export interface RunFlags {
   readonly port?: string;
@@ -24,6 +28,8 @@ export interface RunFlags {
   readonly auth?: string;
   readonly token?: string;
   readonly password?: string;
+  /** How long a stop and a restart wait for work in flight. Default `10m`. */
+  readonly drain?: string;
   /** Start with the last configuration that worked where the file is refused. */
   readonly lastGood?: boolean;
 }
@@ -39,7 +45,7 @@ export interface RunExtras extends Pick<GatewayOptions, "developed" | "checkResu
  * left to whoever supervises this one, or done here. @returns the exit code
  */
 export async function runGateway(flags: RunFlags, output: Output, { up, ...more }: RunExtras = {}): Promise<number> {
-  const { port, logLevel } = flags;
+  const { port, logLevel, drain = DEFAULT_DRAIN } = flags;
   if (port !== undefined && !(/^\d{1,5}$/.test(port) && Number(port) <= 65_535)) {
     const why = `--port ${port}: it must be a number, 0 to 65535`;
     return refuse(`${why}\nNext: svc gateway run --port 18789`, output, EXIT.usage);
@@ -52,6 +58,11 @@ export async function runGateway(flags: RunFlags, output: Output, { up, ...more 
   if (mode !== undefined && !isAuthMode(mode)) {
     const why = `--auth ${mode}: it must be one of ${AUTH_MODES.join(", ")}`;
     return refuse(`${why}\nNext: svc gateway run --auth token`, output, EXIT.usage);
+  }
+  const drainMs = drainOf(drain);
+  if (drainMs === undefined) {
+    const why = `--drain ${drain}: it must be a number of seconds, minutes or hours, or 0`;
+    return refuse(`${why}\nNext: svc gateway run --drain 10m`, output, EXIT.usage);
   }
   const auth: AuthOverrides = { mode, token, password };
   const paths = resolvePaths();
@@ -71,11 +82,18 @@ export async function runGateway(flags: RunFlags, output: Output, { up, ...more 
     fatal ??= { reason: current?.crashed(reason) ?? stackOf(reason) };
     die();
   });
+  const ended = Promise.race([died, nextSignal(), toldToStop(process), lock.toldToStop]);
+  void ended.then((how) => {
+    void nextSignal().then(() => process.exit(130));
+    const busy = fatal ? [] : (current?.busy() ?? []);
+    const atOnce = how === "SIGINT" ? "press Ctrl-C again to stop at once" : "a second signal stops it at once";
+    if (busy.length > 0 && drainMs > 0) output.note(waitingLine(busy, drainMs, atOnce));
+  });
   const renewed = takeRenewal(process.env);
   const renewal = await runWithRestarts<Gateway>({
     clock: systemClock,
     ...(renewed ? { lastPerformedAt: renewed.at } : {}),
-    ended: Promise.race([died, firstSignal(), toldToStop(process), lock.toldToStop.then(() => undefined)]),
+    ended: ended.then(() => (fatal ? { drainMs: FATAL_DRAIN } : {})),
     onRequest: (ask) => void process.on("SIGUSR1", () => ask("SIGUSR1")),
     start(restart, former) {
       // A free port that was picked once is the one clients know.
@@ -83,6 +101,7 @@ export async function runGateway(flags: RunFlags, output: Output, { up, ...more 
       const options: GatewayOptions = {
         auth,
         lastGood: flags.lastGood ?? false,
+        drainMs,
         ...(logLevel === undefined ? {} : { logLevel }),
         ...(wanted === undefined ? {} : { port: wanted }),
         ...more,
@@ -90,7 +109,7 @@ export async function runGateway(flags: RunFlags, output: Output, { up, ...more 
       return createGateway({ ...options, restart });
     },
     async up(gateway, reason) {
-      lock.reachableAt(gateway.url);
+      lock.describe(() => ({ url: gateway.url, drainMs, busy: gateway.busy() }));
       current = gateway;
       tellUp(process);
       const why = reason ?? renewed?.reason;
@@ -125,13 +144,8 @@ function isAuthMode(text: string): text is AuthMode {
   return AUTH_MODES.some((mode) => mode === text);
 }
 
-function firstSignal(): Promise<undefined> {
+function nextSignal(): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
-    for (const signal of ["SIGINT", "SIGTERM"] as const) {
-      process.once(signal, () => {
-        resolve(undefined);
-        process.once(signal, () => process.exit(130));
-      });
-    }
+    for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, resolve);
   });
 }

@@ -35,6 +35,9 @@ export class WrongUsage extends Error {
   override readonly name = "WrongUsage";
 }
 
+/** A refusal of the command line, in the words of whoever read it. */
+export class Misuse extends GatewayError {}
+
 /** Nobody who could have refused anything answered. */
 export class Unreachable extends GatewayError {}
 
@@ -51,6 +54,7 @@ export function reportFailure(error: unknown, { json }: Output, help: string): n
       process.stderr.write(
         `${code}: ${message}\n${retryAfterMs === undefined ? nextStep(message, help) : `Try again in ${Math.ceil(retryAfterMs / 1_000)} s.\n`}`,
       );
+    if (error instanceof Misuse) return EXIT.usage;
     return error instanceof Unreachable ? EXIT.unreachable : EXIT.refused;
   }
   const message = messageOf(error);

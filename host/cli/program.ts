@@ -1,9 +1,12 @@
 /** All verbs of `svc` in one tree: the built-in ones, and those of plugins where they are needed. */
 import { Command } from "commander";
-import { EXIT, type Output } from "./output.ts";
+import { type Command as Verb, type CommandContext, withNext } from "@svc/sdk/cli";
+import { isGatewayError } from "@svc/sdk/errors";
+import { EXIT, Misuse, type Output } from "./output.ts";
 import { VERSION } from "./package-json.ts";
 import type { InstalledCommand } from "./plugin-verbs.ts";
 import { examples, JSON_OPTION, type Wiring, withTarget } from "./verb.ts";
+import { wrap } from "./wrap.ts";
 import { addCompletionVerb } from "./verbs/completion.ts";
 import { addConfigVerbs } from "./verbs/config.ts";
 import { addDoctorVerb } from "./verbs/doctor.ts";
@@ -19,7 +22,9 @@ export function createProgram(output: Output, act: Wiring["act"]): Command {
     .showHelpAfterError("(add --help for what is possible)")
     .addHelpText(
       "after",
-      "\nExit codes: 0 done, 1 refused or failed, 2 wrong usage, 3 no gateway answered, 4 another gateway has the state directory, 75 start it again.",
+      wrap(
+        "\nExit codes: 0 done, 1 refused or failed, 2 wrong usage, 3 no gateway answered, 4 another gateway has the state directory, 75 start it again.",
+      ),
     );
   const wiring = { program, output, act };
   addGatewayVerbs(wiring);
@@ -77,9 +82,25 @@ async function addInstalledVerb(
     else if (repeatable) command.option(flags, description, collect);
     else command.option(flags, description, value);
   }
-  if (verb.help) command.addHelpText("after", `\n${verb.help.join("\n")}`);
+  if (verb.help) command.addHelpText("after", wrap(`\n${verb.help.join("\n")}`));
   if (verb.examples) command.addHelpText("after", examples(...verb.examples));
-  command.action(() => act(async () => (await verb.run(verbContext(command.args, command.opts(), output))) ?? EXIT.ok));
+  command.action(() => act(() => runVerb(verb, installed.plugin, verbContext(command.args, command.opts(), output))));
+}
+
+/** Choice: what a verb refuses before it asks a gateway is wrong usage. A plugin that is not there is named as the next step. */
+async function runVerb(verb: Verb, plugin: string, context: CommandContext): Promise<number> {
+  let hasAsked = verb.isLocal === true;
+  const connect: CommandContext["connect"] = (options) => {
+    hasAsked = true;
+    return context.connect(options);
+  };
+  try {
+    return (await verb.run({ ...context, connect })) ?? EXIT.ok;
+  } catch (error) {
+    if (isGatewayError(error) && error.code === "INVALID_REQUEST" && !hasAsked)
+      throw new Misuse(error.code, error.message, { details: error.details });
+    throw withNext(error, { plugin, step: () => undefined });
+  }
 }
 
 /** Choice: of verbs that no group describes, what their package says of itself. */

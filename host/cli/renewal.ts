@@ -105,6 +105,7 @@ function runOnce(handed: HandedOver): Promise<End> {
 function passedOn(child: ChildProcess) {
   let isSent = false;
   const end = () => {
+    if (isSent) return void child.kill(); // a second one does not wait
     isSent = true;
     if (child.connected) child.send("stop");
   };

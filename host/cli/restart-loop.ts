@@ -10,7 +10,7 @@ const RETRY = 5_000;
 /** Milliseconds clients are told that a restart takes. */
 const RESTART_EXPECTED: Readonly<Record<RestartKind, number>> = { gateway: 1_500, process: 5_000 };
 
-/** Milliseconds that work has which is in flight at a restart; most of it was waited for before. */
+/** Milliseconds a restart that a plugin or the configuration asks for waits for work in flight: the gateway waited before it asked. */
 const RESTART_DRAIN = 5_000;
 
 export interface Restartable {
@@ -24,8 +24,8 @@ export interface RestartLoop<G extends Restartable> {
   up(gateway: G, reason: string | undefined): Promise<void>;
   /** The next start failed; it is tried again. */
   failed(error: unknown, retryMs: number): void;
-  /** Resolves when it is over. */
-  readonly ended: Promise<unknown>;
+  /** Resolves when it is over, with how the last gateway is stopped. */
+  readonly ended: Promise<{ readonly drainMs?: number }>;
   /** Calls `ask` whenever somebody outside wants a restart. */
   onRequest(ask: (reason: string) => void): void;
   readonly clock: Clock;
@@ -65,7 +65,11 @@ export async function runWithRestarts<G extends Restartable>(loop: RestartLoop<G
       kinds.add(how); // also while it stops for a weaker one
       begin(why);
     };
-    ask = perform;
+    let hasWaited = true;
+    ask = (why) => {
+      hasWaited = false; // nobody waited before this one
+      perform(why);
+    };
     const restart = { perform, renews: true, ...(lastPerformedAt === undefined ? {} : { lastPerformedAt }) };
     let gateway: G;
     try {
@@ -82,12 +86,15 @@ export async function runWithRestarts<G extends Restartable>(loop: RestartLoop<G
     reason = await Promise.race([asked, ended.then(() => undefined)]);
     ask = () => {};
     if (reason === undefined) {
-      await gateway.stop();
+      await gateway.stop(undefined, await ended);
       return undefined;
     }
     lastPerformedAt = clock.now();
     const expected = RESTART_EXPECTED[kinds.has("process") ? "process" : "gateway"];
-    await gateway.stop("gateway restarting", { restartExpectedMs: expected, drainMs: RESTART_DRAIN });
+    await gateway.stop("gateway restarting", {
+      restartExpectedMs: expected,
+      ...(hasWaited ? { drainMs: RESTART_DRAIN } : {}),
+    });
     if (kinds.has("process") && !over) return { reason, former: gateway, at: lastPerformedAt };
     former = gateway;
   }

@@ -8,6 +8,7 @@ import { commandText } from "@svc/sdk/cli";
 import type { PluginReport } from "@svc/sdk/plugins";
 import type { Output } from "./output.ts";
 import { CLI_DIRECTORY } from "./package-json.ts";
+import { wrap } from "./wrap.ts";
 import { installedCommands } from "./plugin-verbs.ts";
 
 export async function announce(gateway: Gateway, output: Output): Promise<void> {
@@ -36,8 +37,8 @@ export async function announce(gateway: Gateway, output: Output): Promise<void> 
     `  plugins    ${pluginLine(plugins)}`,
     ...plugins
       .filter(({ state }) => state !== "active")
-      .map(({ id, state, reason }) => `    ${id}: ${state}${reason ? `, ${reason}` : ""}`),
-    ...gateway.warnings.map((warning) => `  warning    ${warning}`),
+      .map(({ id, state, reason }) => wrap(`    ${id}: ${state}${reason ? `, ${reason}` : ""}`)),
+    ...gateway.warnings.map((warning) => wrap(`  warning    ${warning}`)),
     "",
     "In another terminal:",
     ...pathLines(process.env),
@@ -85,5 +86,5 @@ async function tryLines(plugins: readonly PluginReport[]): Promise<string[]> {
     { name: "doctor", summary: "What is wrong with this gateway, and how to repair it" },
     { name: "--help", summary: "All commands" },
   ];
-  return rows.map(({ name, summary }) => `  svc ${name.padEnd(8)} ${summary}`);
+  return rows.map(({ name, summary }) => wrap(`  svc ${name.padEnd(8)}  ${summary}`));
 }

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { setTimeout as pause } from "node:timers/promises";
 import { withWriteLock } from "@svc/sdk/files";
+import { stopWithinMs } from "./drain.ts";
 
 /** Bytes a path of a socket may have on every system. */
 const LONGEST_PATH = 100;
@@ -23,8 +24,8 @@ export interface StateLock {
   readonly warning?: string;
   /** Somebody who may write to the state directory asked the gateway to stop: `svc gateway stop`. */
   readonly toldToStop: Promise<void>;
-  /** What those who come next are told: where this one can be reached. */
-  reachableAt(url: string): void;
+  /** What those who come next are told of the gateway that holds the directory. Called again for each gateway. */
+  describe(facts: () => HeldBy): void;
   /** Safe to call twice. */
   release(): void;
 }
@@ -34,11 +35,19 @@ export class StateDirHeld extends Error {
   override readonly name = "StateDirHeld";
 }
 
-/** What a holder says of itself: all of it unless it is suspended. */
-export interface Holder {
+/** The gateway of a holder. */
+export interface HeldBy {
+  readonly url: string;
+  /** Milliseconds its stop waits for work in flight. */
+  readonly drainMs: number;
+  /** Ids of plugins with work in flight now. */
+  readonly busy: readonly string[];
+}
+
+/** What a holder says of itself: all of it unless it is suspended, still starts, or is of an older version. */
+export interface Holder extends Partial<HeldBy> {
   readonly pid?: number;
   readonly startedAt?: string;
-  readonly url?: string;
 }
 
 /**
@@ -50,15 +59,13 @@ export interface Holder {
 export async function lockStateDir(stateDir: string): Promise<StateLock> {
   const place = placeIn(stateDir);
   if (!place) return unlocked("its path is too long for a socket");
-  const self: { pid: number; startedAt: string; url?: string } = {
-    pid: process.pid,
-    startedAt: new Date().toISOString(),
-  };
+  const self = { pid: process.pid, startedAt: new Date().toISOString() };
+  let facts = (): Partial<HeldBy> => ({});
   let stop = () => {};
   const toldToStop = new Promise<void>((resolve) => (stop = resolve));
   const answer = (socket: Socket) => {
     socket.on("error", () => {}).on("data", (said) => said.toString() === STOP && stop());
-    socket.end(JSON.stringify(self));
+    socket.end(JSON.stringify({ ...self, ...facts() }));
   };
   let server: Server | undefined;
   try {
@@ -75,7 +82,7 @@ export async function lockStateDir(stateDir: string): Promise<StateLock> {
   const held = server.on("close", place.close);
   return {
     toldToStop,
-    reachableAt: (url) => void (self.url = url),
+    describe: (said) => void (facts = said),
     release: () => void held.close(),
   };
 }
@@ -94,13 +101,16 @@ export async function stateHolder(stateDir: string): Promise<Holder | undefined>
 /**
  * Has the gateway on this state directory stop, however it was started, and waits until it is gone.
  * Choice: by the socket and not by a signal to its process id, which means another process in another container.
- * @returns who it was; `undefined`: there is none. @throws Error it still runs after `withinMs`
+ * @param waits told once, when it waits for work in flight
+ * @returns who it was; `undefined`: there is none. @throws Error it still runs after its drain and what a stop takes besides
  */
-export async function stopHolder(stateDir: string, withinMs: number): Promise<Holder | undefined> {
+export async function stopHolder(stateDir: string, waits: (holder: Holder) => void): Promise<Holder | undefined> {
   const place = placeIn(stateDir);
   try {
     const holder = place && (await holderOf(place.path, STOP));
     if (!place || !holder) return undefined;
+    if (holder.busy?.length) waits(holder);
+    const withinMs = stopWithinMs(holder.drainMs);
     for (const until = performance.now() + withinMs; performance.now() < until; await pause(LOOK_EVERY_MS))
       if (!(await holderOf(place.path))) return holder;
     throw new Error(
@@ -137,7 +147,7 @@ async function takeOver(path: string, stateDir: string, answer: (socket: Socket)
 
 function unlocked(why: string): StateLock {
   const warning = `a second gateway on this state directory would not be noticed: ${why}`;
-  return { warning, toldToStop: new Promise(() => {}), reachableAt() {}, release() {} };
+  return { warning, toldToStop: new Promise(() => {}), describe() {}, release() {} };
 }
 
 function taken(stateDir: string, { pid, startedAt, url }: Holder): StateDirHeld {

@@ -184,13 +184,14 @@ export class Kernel {
     return instances.find((one) => one.state !== "active" && one.declares(kind, name))?.report([]);
   }
 
-  /** Whether some plugin has work under way that a planned restart should wait for. */
-  isBusy(): boolean {
+  /** Ids of the plugins with work in flight that a planned stop or restart waits for. */
+  busy(): readonly string[] {
     return this.#set
       .inOrder()
-      .some(({ current }) =>
+      .filter(({ current }) =>
         current?.staged?.declared.of(busy).some(({ check }) => current.ready && isBusy(current.owner, check)),
-      );
+      )
+      .map(({ id }) => id);
   }
 
   /**

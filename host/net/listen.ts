@@ -162,7 +162,7 @@ function bind(server: Server, host: string, port: number): Promise<number> {
 function refusal(error: NodeJS.ErrnoException, address: string, port: number): StartupRefusal {
   if (error.code === "EADDRINUSE") {
     return new StartupRefusal(
-      `port ${port} on ${address} is taken, perhaps by another gateway; stop it, or choose one with --port`,
+      `port ${port} on ${address} is taken, perhaps by another gateway\nNext: svc gateway stop, or choose another port: svc gateway run --port <port>`,
     );
   }
   const next =

@@ -19,6 +19,7 @@ export async function tryOut(
   const passed: Passed = [];
   const trace = newTrace();
   const payload = (typeof trial.payload === "object" && trial.payload !== null ? trial.payload : {}) as object;
+  let mapping: string | undefined;
   const seen = () => ({ passed, warnings: trace.warnings, ...traced(trace) });
   try {
     const named = catalogue.mappings.find(({ id }) => id === trial.mapping);
@@ -28,7 +29,7 @@ export async function tryOut(
       const other = target.kind === "mapping" ? { mapping: target.mapping.id } : {};
       return { matched: false, ...other, ...seen(), response: { status: 404, body } };
     }
-    const mapping = target.kind === "direct" ? target.id : target.mapping.id;
+    mapping = target.kind === "direct" ? target.id : target.mapping.id;
     const accepted = await engine.evaluate(target, request, payload, catalogue, trace);
     if (!accepted) return { matched: true, mapping, ...seen(), response: { status: 204 } };
     const { prepared, action, wrapped, idempotencyKey } = accepted;
@@ -50,7 +51,7 @@ export async function tryOut(
       response: { status: 200, body: { ok: true, runId: "(made when it is accepted)", ...reply } },
     };
   } catch (error) {
-    return { matched: true, ...seen(), ...failure(error, trace) };
+    return { matched: true, ...(mapping === undefined ? {} : { mapping }), ...seen(), ...failure(error, trace) };
   }
 }
 

@@ -21,8 +21,8 @@ export async function openingLines(
 const EXAMPLES = [
   "Examples:",
   "  What can you do?",
-  "  status                     uses a tool, also without a model",
-  "  /new Let us start over.    a new session, with its first message",
+  "  status             uses a tool, also without a model",
+  "  /new Let us begin  a new session with its first message",
 ];
 
 async function agentOf(client: ChatClient, sessionKey: string): Promise<string | undefined> {

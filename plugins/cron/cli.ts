@@ -80,14 +80,14 @@ export default defineCommands([
     summary: "Remove a job; the records of its runs stay",
     args: "<job>",
     examples: ['svc cron rm "Morning report"'],
-    run: (context) =>
-      ask(context, ADMIN, async (client) => {
-        const { id, name } = await namedJob(context, client);
-        const answer = await client.call(cron.remove, { id });
-        show(context, answer, ({ removed }) => [
-          visible(removed ? `removed ${name} (${id})` : `${name} was gone already`),
-        ]);
-      }),
+    run: remove,
+  },
+  {
+    name: "cron remove",
+    summary: "The same as cron rm",
+    args: "<job>",
+    examples: ['svc cron remove "Morning report"'],
+    run: remove,
   },
   {
     name: "cron enable",
@@ -205,6 +205,14 @@ async function change(
     },
     step,
   );
+}
+
+function remove(context: CommandContext): Promise<void> {
+  return ask(context, ADMIN, async (client) => {
+    const { id, name } = await namedJob(context, client);
+    const answer = await client.call(cron.remove, { id });
+    show(context, answer, ({ removed }) => [visible(removed ? `removed ${name} (${id})` : `${name} was gone already`)]);
+  });
 }
 
 /** Shows a job, and warns when the scheduler is off. */

@@ -1,12 +1,22 @@
 /** `svc models ...`: which models there are, whether they can be asked, and which one is used. */
 import { invalidRequest, isGatewayError } from "@svc/sdk";
-import { type CommandContext, defineCommands, show, showFindings, withGateway } from "@svc/sdk/cli";
+import { askingWith, type CommandContext, defineCommands, show, showFindings, withGateway } from "@svc/sdk/cli";
 import { config } from "@svc/sdk/config";
 import { models } from "@svc/sdk/models";
+import { addModels } from "./cli-add.ts";
 import { defaultModelOf, patchOf } from "./default-model.ts";
 import { aliasLines, findingsOf, listLines, statusLines, testLines } from "./report.ts";
 
 type Client = Awaited<ReturnType<CommandContext["connect"]>>;
+
+/** A server that does not answer is the usual reason of a refusal. */
+const ask = askingWith({
+  plugin: "models",
+  step: ({ code }) =>
+    code === "UNAVAILABLE"
+      ? "start that server, or correct its address: svc config get models.providers; svc models status has the accounts"
+      : undefined,
+});
 
 /** Milliseconds a try may take: a model that was never loaded may need minutes. Choice. */
 const TEST_TIMEOUT_MS = 120_000;
@@ -64,12 +74,37 @@ export default defineCommands([
     },
   },
   {
+    name: "models add",
+    summary: "Connect a model server: ask it what it has and write that to the configuration",
+    args: "<url>",
+    options: [
+      {
+        flags: "--name <provider>",
+        description: "what stands before the slash of its models (default: from the address)",
+      },
+      {
+        flags: "--key-env <variable>",
+        description: "environment variable with the key; absent: the server asks for none",
+      },
+      { flags: "--model <id>", description: "only this one; may be repeated (default: all of them)", repeatable: true },
+      { flags: "--yes", description: "write without asking" },
+    ],
+    help: [
+      "Any server that speaks the chat-completions API, also one on this machine. The key itself is never written.",
+    ],
+    examples: [
+      "svc models add http://127.0.0.1:11434",
+      "svc models add https://api.acme.example/v1 --key-env ACME_API_KEY --model large-2",
+    ],
+    run: (context) => addModels(context),
+  },
+  {
     name: "models test",
     summary: "Ask a model one short question; this costs a few tokens",
     args: "[ref]",
     examples: ["svc models test", "svc models test anthropic/claude-sonnet-5"],
     run: (context) =>
-      withGateway(context, ["operator.read", "operator.write"], async (client) => {
+      ask(context, ["operator.read", "operator.write"], async (client) => {
         const [model] = context.args;
         context.note("Asking one short question; this costs a few tokens.");
         const params = model === undefined ? {} : { model };

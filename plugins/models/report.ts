@@ -10,7 +10,9 @@ type Tested = ResultOf<typeof models.test>;
 
 export function listLines({ models: all }: Listed): string[] {
   if (all.length === 0)
-    return ["There is no model. Add one under `models.providers.<name>` in the configuration file."];
+    return [
+      "There is no model. Connect a server: svc models add <url>; by hand: models.providers.<name> in the configuration file.",
+    ];
   const width = Math.max(...all.map((model) => refOf(model).length));
   return all.map((model) => [refOf(model).padEnd(width), model.name, ...factsOf(model)].join("  "));
 }

@@ -61,7 +61,10 @@ export default defineCommands([
     name: "plugins remove",
     summary: "Remove an installed plugin; what it stored and its configuration stay",
     args: "<id>",
-    options: [{ flags: "--purge", description: "remove these, too" }],
+    options: [
+      { flags: "--purge", description: "remove these, too" },
+      { flags: "--yes", description: "for scripts that always say so; nothing is asked" },
+    ],
     examples: ["svc plugins remove some-plugin", "svc plugins remove some-plugin --purge"],
     run: async (context) => (await import("./cli/remove.ts")).removePlugin(first(context), context),
   },

@@ -8,18 +8,12 @@ export interface Plan {
   readonly toolCall?: { readonly name: string; readonly arguments: Readonly<Record<string, unknown>> };
 }
 
-/** How to connect a language model, in the words of the configuration file. */
-export const HOW_TO_CONNECT = `To connect a language model, add one entry to the configuration file:
+/** How to connect a language model, by a command, so that nobody pastes a key into a chat. */
+export const HOW_TO_CONNECT = `To connect a language model, type in a terminal:
 
-models: { providers: { acme: {
-  baseUrl: "https://api.acme.example/v1",
-  apiKey: "\${ACME_API_KEY}",
-  api: "openai-completions",
-  models: [{ id: "large-2" }],
-} } },
-agents: { defaults: { model: "acme/large-2" } }
+    svc models add https://api.acme.example/v1 --key-env ACME_API_KEY
 
-Any server that speaks the chat-completions API will do, also one on this machine; leave apiKey out if it asks for none.`;
+It asks the server what it has and writes that to the configuration file. Any server that speaks the chat-completions API will do, also one on this machine; leave --key-env out if it asks for no key, and never paste a key here.`;
 
 const WHO = "I am the offline responder of this gateway, not a language model.";
 

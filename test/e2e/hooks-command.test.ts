@@ -176,6 +176,13 @@ describe("svc hooks, with a gateway", () => {
     const tried = await out(at, ["try", "build", "--payload", payload, "--header", "X-Event: build"]);
     assert.match(tried, /transformed\n {2}who +ADA/);
 
+    await at.file("hooks/transforms/build.ts", "export default () => {\n  throw new Error('no luck');\n};");
+    assert.equal(await out(at, ["check"]), "no problems\n");
+    const failed = await out(at, ["try", "build", "--payload", payload, "--header", "X-Event: build"], 1);
+    assert.match(failed, /^taken by build$[^]*no luck \(build\.ts:2\)[^]*would get 500/m);
+    await at.file("hooks/transforms/build.ts", "export default ({ payload }) => ({ who: payload.who.toUpperCase() });");
+    assert.equal(await out(at, ["check"]), "no problems\n");
+
     await at.file("hooks/transforms/build.ts", "export default (");
     assert.match(await out(at, ["check"], 1), /^error: build\.ts: .*1:\d+/m);
     const info = await out(at, ["info", "build"]);
@@ -190,19 +197,22 @@ describe("svc hooks, when something is not so", () => {
     const broken = await at.file("broken.json", '{\n  "who": Ada\n}');
     const good = await at.file("good.json", "{}");
     const absent = join(at.directory, "absent.json");
-    const rows: readonly (readonly [args: readonly string[], says: RegExp])[] = [
+    const wrongUsage: readonly (readonly [args: readonly string[], says: RegExp])[] = [
       [["try", "build", "--payload", absent], /absent\.json cannot be read: it is not there\nNext: name another file/],
       [
         ["try", "build", "--payload", broken],
         /broken\.json is not JSON: line 2, column 10: .*\nNext: correct it there/,
       ],
       [["try", "build"], /needs a request body to try\nNext: /],
+      [["runs", "--status", "lost"], /--status takes queued, running, done, failed, not "lost"/],
+    ];
+    for (const [args, says] of wrongUsage) assert.match(await out(at, args, 2), says, args.join(" "));
+    const rows: typeof wrongUsage = [
       [["try", "bild", "--payload", good], /no mapping "bild"; there are: build, .*\nNext: svc hooks list/],
       [["info", "bild"], /no mapping "bild"; there are .*build.*\nNext: svc hooks list/],
       [["enable", "bild"], /no mapping "bild"; there are .*build.*\nNext: svc hooks list/],
       [["runs", "no-such-run"], /no webhook with the run id "no-such-run"\nNext: svc hooks runs/],
       [["replay", "no-such-run"], /no webhook run no-such-run; see: svc hooks runs/],
-      [["runs", "--status", "lost"], /--status takes queued, running, done, failed, not "lost"/],
     ];
     for (const [args, says] of rows) assert.match(await out(at, args, 1), says, args.join(" "));
   });

@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { invalidRequest } from "@svc/sdk";
+import { stopWithinMs } from "../drain.ts";
 
 /** What the service runs, and where. */
 export interface ServiceFacts {
@@ -22,8 +23,8 @@ const KEPT = ["SVC_STATE_DIR", "SVC_CONFIG_PATH", "SVC_HOME", "SVC_GATEWAY_PORT"
 /** Variables that are never written: other users may be able to read the file. */
 const SECRET = /^SVC_\w*(?:TOKEN|PASSWORD|SECRET|KEY)\w*$/;
 
-/** Seconds a stop may take: the gateway drains for a few seconds. */
-const STOP_SECONDS = 30;
+/** Seconds a stop may take: longer than the gateway of a service waits for work in flight. */
+const STOP_SECONDS = stopWithinMs() / 1_000;
 const RESTART_SECONDS = 5;
 
 /** Exit code with which the gateway asks for a restart in a new process. */

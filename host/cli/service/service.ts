@@ -15,12 +15,10 @@ import {
   serviceName,
   servicePath,
 } from "./definition.ts";
-import { stopHolder } from "../state-lock.ts";
+import { waitingLine } from "../drain.ts";
+import { type Holder, stateHolder, stopHolder } from "../state-lock.ts";
 import { difference } from "./difference.ts";
 import { findSupervisor, ownMachine, type Supervisor } from "./supervisor.ts";
-
-/** Longer than a gateway waits for the calls and runs it drains. */
-const STOP_WITHIN_MS = 30_000;
 
 /** The service of this gateway, and the file that is there now. */
 interface Scene {
@@ -145,6 +143,8 @@ export async function act(action: "start" | "stop" | "restart", context: Command
       "NOT_FOUND",
       `there is no service at ${path}\nNext: svc gateway install, or svc gateway run in this terminal`,
     );
+  const holder = action === "start" ? undefined : await stateHolder(context.stateDir);
+  if (holder?.busy?.length) tellWait(context, holder);
   await supervisor[action](name, path);
   const past = { start: "started", stop: "stopped", restart: "restarted" }[action];
   tell(context, { ok: true, name, action }, [`${name} was ${past}.`]);
@@ -153,7 +153,7 @@ export async function act(action: "start" | "stop" | "restart", context: Command
 
 /** Choice: no service, so the gateway of this state directory is meant, in whatever terminal or container it runs; nothing is asked. */
 async function stopHere(context: CommandContext): Promise<number> {
-  const holder = await stopHolder(context.stateDir, STOP_WITHIN_MS);
+  const holder = await stopHolder(context.stateDir, (one) => tellWait(context, one));
   if (!holder)
     throw new GatewayError(
       "NOT_FOUND",
@@ -163,6 +163,10 @@ async function stopHere(context: CommandContext): Promise<number> {
   const about = [...(pid === undefined ? [] : [`process ${pid}`]), ...(url === undefined ? [] : [url])].join(", ");
   tell(context, { ok: true, action: "stop", ...holder }, [`The gateway (${about}) was stopped.`]);
   return 0;
+}
+
+function tellWait({ note }: CommandContext, { pid, busy = [], drainMs = 0 }: Holder): void {
+  note(waitingLine(busy, drainMs, `to stop it at once: kill ${pid}`));
 }
 
 function diffLines(changes: readonly string[]): string[] {

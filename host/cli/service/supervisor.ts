@@ -2,6 +2,7 @@
 import { access, constants } from "node:fs/promises";
 import { delimiter, isAbsolute, join } from "node:path";
 import { GatewayError } from "@svc/sdk";
+import { stopWithinMs } from "../drain.ts";
 import { type ProgramEnd, runProgram } from "../run-program.ts";
 import type { ServiceKind } from "./definition.ts";
 
@@ -18,8 +19,8 @@ export interface Supervisor {
   forget(): Promise<void>;
 }
 
-/** Milliseconds; a stop waits until the gateway has drained. */
-const TIMEOUT = 60_000;
+/** Milliseconds; a stop, a restart waits until the gateway has drained, and then for the supervisor. */
+const TIMEOUT = stopWithinMs() + 30_000;
 
 /** Runs a program of the machine. */
 export type Run = (args: readonly string[]) => Promise<ProgramEnd>;

@@ -1,4 +1,5 @@
 /** Wiring of `svc gateway ...`. */
+import { DEFAULT_DRAIN } from "../drain.ts";
 import type { RunFlags } from "../gateway-run.ts";
 import { examples, JSON_OPTION, type Wiring, withTarget } from "../verb.ts";
 import { addServiceVerbs } from "./service.ts";
@@ -26,9 +27,16 @@ export function addGatewayVerbs({ program, output, act }: Wiring): void {
   const run = gateway.command("run").description("Run the gateway in this terminal");
   for (const { flags, description } of RUN_OPTIONS) run.option(flags, description);
   run
+    .option(
+      "--drain <duration>",
+      `how long a stop or restart waits for work in flight, e.g. 90s, 10m, 1h; 0 does not wait (default: ${DEFAULT_DRAIN})`,
+    )
     .option("--last-good", "start with the last configuration that worked where the file is refused; for services")
     .option(...JSON_OPTION)
-    .addHelpText("after", "\nSIGUSR1 restarts it within the process; SIGINT and SIGTERM stop it.")
+    .addHelpText(
+      "after",
+      "\nSIGUSR1 restarts it within the process; SIGINT and SIGTERM stop it, and a second one does so at once.",
+    )
     .addHelpText("after", examples("svc gateway run", "svc gateway run --port 19001"))
     .action((flags: RunFlags) => act(async () => (await import("../gateway-run.ts")).runGateway(flags, output)));
   gateway

@@ -14,6 +14,7 @@ import type { LiveRoute } from "../../kernel/kinds/routes.ts";
 import type { Table } from "../../kernel/table.ts";
 import { createEarlyReply } from "./early-reply.ts";
 import { authorizeRoute } from "./auth.ts";
+import { answerFrontPage } from "./front-page.ts";
 import { createBodyReader, parseBody } from "./body.ts";
 import { canonicalPath, withPlainSlashes } from "./path.ts";
 import { answerProbe, probePath, type Readiness } from "./probes.ts";
@@ -200,8 +201,10 @@ function whenSent({ res }: Context, done: () => void): void {
 function nothingServed(context: Context): void {
   const { matched = [] } = context as unknown as { matched?: readonly { methods: readonly string[] }[] }; // set by the router
   const allowed = [...new Set(matched.flatMap(({ methods }) => methods))].sort();
-  if (allowed.length === 0)
+  if (allowed.length === 0) {
+    if (answerFrontPage(context)) return;
     throw new GatewayError("NOT_FOUND", `nothing is served at ${context.method} ${context.path}`);
+  }
   context.status = 405;
   context.set("Allow", allowed.join(", "));
   if (!context.req.complete) context.set("Connection", "close");

@@ -29,7 +29,7 @@ export async function runDev(place: string, flags: RunFlags, output: CommandCont
     failed: (error) => output.note(`not reloaded: ${messageOf(error)}`),
   });
   try {
-    return await runGateway({ ...flags, ...(port === undefined ? {} : { port }) }, output, {
+    return await runGateway({ ...flags, drain: "5s", ...(port === undefined ? {} : { port }) }, output, {
       developed: plugin.source,
       checkResults: true,
       up(running) {

@@ -59,6 +59,12 @@ function pathSpec(text: string, look: Look, home: string): InstallSpec {
   const path = pathOf(text, home);
   const found = look(path);
   if (found === "directory") return { source: "directory", path };
+  if (found === "file" && /\.[cm]?[jt]s$/.test(path))
+    throw new InstallFailure(
+      "fetch",
+      `${path} is a single file, and only packages are installed`,
+      `svc config set plugins.load.paths '["${path}"]' has the gateway load it; svc dev ${path} while you write it`,
+    );
   if (found === "file") return { source: "archive", path };
   const hash = path.lastIndexOf("#");
   if (hash > 0 && look(path.slice(0, hash)) === "directory")

@@ -36,7 +36,10 @@ function textOf(thrown: unknown): string {
   }
 }
 
-/** `build.ts:3:9`, from the first line of the stack that lies below the copy in `directory`. */
+/**
+ * `build.mjs:3:9`, from the first line of the stack that lies below the copy in `directory`. TypeScript has no column: that of the
+ * compiled file means nothing to its author, and the lines are the same.
+ */
 export function placeOf(thrown: unknown, directory: string): string | undefined {
   try {
     const stack = thrown instanceof Error ? String(thrown.stack) : "";
@@ -44,7 +47,7 @@ export function placeOf(thrown: unknown, directory: string): string | undefined 
     for (const line of stack.split("\n")) {
       const at = line.indexOf(prefix);
       const place = at < 0 ? undefined : /^.+?:\d+(?::\d+)?/.exec(line.slice(at + prefix.length))?.[0];
-      if (place !== undefined) return place.replace(`${SUFFIX}:`, ":");
+      if (place !== undefined) return place.replace(`${SUFFIX}:`, ":").replace(/(\.[cm]?tsx?:\d+):\d+$/, "$1");
     }
   } catch {
     // a stack that cannot be read has no place

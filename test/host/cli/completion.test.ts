@@ -22,7 +22,10 @@ describe("svc completion --complete", { timeout: 60_000 }, () => {
     [["config", "get", "--json", "--"], ["--help"]],
     [["gateway", "run", "--po"], ["--port"]],
     [["gateway", "run", "--port", ""], []],
-    [["gateway", "run", "--port", "1", "--lo"], ["--log-level"]],
+    [
+      ["gateway", "run", "--port", "1", "--l"],
+      ["--last-good", "--log-level"],
+    ],
     [
       ["completion", ""],
       ["bash", "zsh", "fish"],

@@ -56,7 +56,10 @@ describe("svc gateway call", () => {
     assert.equal((await elsewhere.svc(at, { SVC_GATEWAY_TOKEN: "s3cret" })).code, 0);
     const none = await elsewhere.svc(at);
     assert.equal(none.code, 1);
-    assert.match(none.stderr, /^NOT_PAIRED: device identity required\nNext: pass --token/);
+    assert.match(
+      none.stderr,
+      /^NOT_PAIRED: device identity required\nNext: on the gateway's machine: svc gateway token; connect with/,
+    );
     await stop();
   });
 

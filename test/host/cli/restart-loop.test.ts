@@ -32,7 +32,7 @@ function scene(refusals: readonly number[] = []): Scene {
   let starts = 0;
   const done = runWithRestarts<Restartable & { readonly number: number }>({
     clock,
-    ended: new Promise<void>((resolve) => (end = resolve)),
+    ended: new Promise((resolve) => (end = () => resolve({}))),
     onRequest: (ask) => (request = ask),
     async start(restart, former) {
       starts += 1;
@@ -43,7 +43,8 @@ function scene(refusals: readonly number[] = []): Scene {
       return {
         number,
         async stop(reason, options) {
-          say(`stop ${number} ${reason ?? "for good"} ${options?.restartExpectedMs ?? ""}`.trim());
+          const { restartExpectedMs = "", drainMs = "" } = options ?? {};
+          say(`stop ${number} ${reason ?? "for good"} ${restartExpectedMs} ${drainMs}`.trim());
         },
       };
     },
@@ -93,7 +94,7 @@ describe("a gateway that may restart", { timeout: 20_000 }, () => {
     assert.deepEqual(made.log, [
       "start 1 after none",
       "up 1 first",
-      "stop 1 gateway restarting 1500",
+      "stop 1 gateway restarting 1500 5000",
       "start 2 after 1",
       "up 2 config.patch",
     ]);
@@ -103,13 +104,14 @@ describe("a gateway that may restart", { timeout: 20_000 }, () => {
     assert.equal(made.log.at(-1), "stop 2 for good");
   });
 
-  it("is restarted when somebody outside asks for it, as often as they do", async () => {
+  it("is restarted when somebody outside asks for it, as often as they do; nobody waited for work in flight, so the stop does", async () => {
     const made = scene();
     for (const number of [1, 2, 3]) {
       await made.until(`up ${number} ${number === 1 ? "first" : "SIGUSR1"}`);
       made.request("SIGUSR1");
     }
     await made.until("up 4 SIGUSR1");
+    assert.equal(made.log[2], "stop 1 gateway restarting 1500");
     made.end();
     await made.done;
   });
@@ -134,7 +136,7 @@ describe("a gateway that may restart", { timeout: 20_000 }, () => {
     made.restart.perform("update.run", "process");
     const renewal = await made.done;
     assert.deepEqual([renewal?.reason, renewal?.at], ["config.patch", made.clock.now()]);
-    assert.deepEqual(made.log.slice(2), ["stop 1 gateway restarting 5000"]);
+    assert.deepEqual(made.log.slice(2), ["stop 1 gateway restarting 5000 5000"]);
   });
 
   it("tries every 5 s to start again, and says why it does not", async () => {
@@ -148,6 +150,7 @@ describe("a gateway that may restart", { timeout: 20_000 }, () => {
     await made.until("no 3, again in 5000");
     await made.clock.advance(5_000);
     await made.until("up 4 SIGUSR1");
+    assert.equal(made.log[2], "stop 1 gateway restarting 1500");
     made.end();
     await made.done;
     assert.equal(made.clock.pending, 0);

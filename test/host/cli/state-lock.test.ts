@@ -65,7 +65,7 @@ describe("the lock of a state directory", { timeout: 30_000 }, () => {
       mkdirSync(stateDir);
       const first = await lockStateDir(stateDir);
       assert.equal(first.warning, undefined);
-      first.reachableAt("ws://127.0.0.1:18789");
+      first.describe(() => ({ url: "ws://127.0.0.1:18789", drainMs: 0, busy: [] }));
       const told = new RegExp(`process ${process.pid}, since 20.*, at ws://127\\.0\\.0\\.1:18789\nNext: `);
       await assert.rejects(lockStateDir(stateDir), { name: "StateDirHeld", message: told });
       first.release();

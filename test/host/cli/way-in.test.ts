@@ -44,7 +44,10 @@ describe("a command on the gateway's machine", { timeout: 60_000 }, () => {
     rmSync(join(here.stateDir, "credentials"), { recursive: true });
     const { code, stderr } = await here.svc([...call, "--url", ready.url]);
     assert.equal(code, 1);
-    assert.match(stderr, /^NOT_PAIRED: device identity required\nNext: pass --token/);
+    assert.match(
+      stderr,
+      /^NOT_PAIRED: device identity required\nNext: on the gateway's machine: svc gateway token; connect with/,
+    );
   });
 });
 

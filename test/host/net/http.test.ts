@@ -111,6 +111,25 @@ describe("finding a route", () => {
     }
   });
 
+  it("at / shows a browser a page that tells strangers nothing, and programs get the 404", async (t) => {
+    const config = { gateway: { http: { securityHeaders: { strictTransportSecurity: "max-age=60" } } } };
+    const { ask } = await serve(t, webPlugin(), { config });
+    const accept = { accept: "text/html,application/xhtml+xml,*/*;q=0.8" };
+    const page = await ask("/", { headers: accept });
+    const text = await page.text();
+    assert.deepEqual([page.status, page.headers.get("content-type")], [200, "text/html; charset=utf-8"]);
+    assert.match(text, /svc gateway is running[^]*svc --help[^]*README/);
+    assert.doesNotMatch(text, /\d+\.\d+|\/home|\/tmp|web/);
+    const expected = { "strict-transport-security": "max-age=60", "x-content-type-options": "nosniff", vary: "Accept" };
+    for (const [name, value] of Object.entries(expected)) assert.equal(page.headers.get(name), value);
+    const head = await ask("/", { method: "HEAD", headers: accept });
+    assert.deepEqual([head.status, await head.text()], [200, ""]);
+    assert.equal(head.headers.get("content-length"), page.headers.get("content-length"));
+    assert.equal((await ask("/", { headers: { accept: "application/json" } })).status, 404);
+    assert.equal((await ask("/", { method: "POST", headers: accept })).status, 404);
+    assert.equal((await ask("/other", { headers: accept })).status, 404);
+  });
+
   const methods: [method: string, path: string, allow: string][] = [
     ["DELETE", "answer", "GET, HEAD"],
     ["POST", "answer", "GET, HEAD"],

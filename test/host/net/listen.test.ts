@@ -35,7 +35,7 @@ describe("the port", () => {
     const { port } = await open(t);
     await assert.rejects(open(t, { port }), {
       name: "StartupRefusal",
-      message: `port ${port} on 127.0.0.1 is taken, perhaps by another gateway; stop it, or choose one with --port`,
+      message: `port ${port} on 127.0.0.1 is taken, perhaps by another gateway\nNext: svc gateway stop, or choose another port: svc gateway run --port <port>`,
     });
   });
 

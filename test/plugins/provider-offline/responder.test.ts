@@ -18,9 +18,9 @@ const say = (text: string, tools: ToolSpec[] = [status]) => respond({ messages: 
 
 describe("offline responder", () => {
   const texts: [said: string, tools: ToolSpec[], answer: RegExp][] = [
-    ["hello", [], /not a language model[^]*models: \{ providers/u],
+    ["hello", [], /not a language model[^]*svc models add/u],
     ["", [], /not a language model/u],
-    ["help", [status], /`echo <text>`[^]*`session_status`[^]*agents: \{ defaults: \{ model/u],
+    ["help", [status], /`echo <text>`[^]*`session_status`[^]*svc models add/u],
     ["Help!", [], /No tools are offered/u],
     ["echo  two  words ", [], /^two {2}words$/u],
     ["echo", [], /Nothing to repeat/u],
@@ -80,7 +80,7 @@ describe("offline responder", () => {
     assert.match(plan.text, /cannot look at images/u);
   });
 
-  it("shows a key as an environment variable, so that nobody pastes one into a chat", () => {
-    assert.match(HOW_TO_CONNECT, /apiKey: "\$\{ACME_API_KEY\}"/u);
+  it("names the command that connects a model, with the key as an environment variable: nobody shall paste one into a chat", () => {
+    assert.match(HOW_TO_CONNECT, /svc models add https:\S+ --key-env ACME_API_KEY\n/u);
   });
 });

@@ -47,7 +47,7 @@ RestartForceExitStatus=75
 SuccessExitStatus=75
 KillMode=mixed
 KillSignal=SIGTERM
-TimeoutStopSec=30
+TimeoutStopSec=630
 UMask=0077
 
 [Install]
@@ -78,7 +78,7 @@ const PLIST = `<?xml version="1.0" encoding="UTF-8"?>
   <key>RunAtLoad</key><true/>
   <key>KeepAlive</key><true/>
   <key>ThrottleInterval</key><integer>5</integer>
-  <key>ExitTimeOut</key><integer>30</integer>
+  <key>ExitTimeOut</key><integer>630</integer>
   <key>ProcessType</key><string>Interactive</string>
   <key>Umask</key><integer>63</integer>
   <key>StandardOutPath</key><string>/home/ann/.svc/logs/service.log</string>

@@ -4,7 +4,7 @@ import { describe, it } from "node:test";
 import { absoluteSpec, type InstallSpec, parseSpec } from "../../../../plugins/plugins/install/spec.ts";
 
 const look = (path: string) =>
-  path.endsWith(".tgz") ? "file" : path.includes("none") || path.includes("#") ? undefined : "directory";
+  /\.(?:tgz|ts)$/.test(path) ? "file" : path.includes("none") || path.includes("#") ? undefined : "directory";
 const read = (text: string) => parseSpec(text, look, "/home/me");
 
 describe("what is to be installed", () => {
@@ -39,6 +39,12 @@ describe("what is to be installed", () => {
   ];
   for (const text of refused)
     it(`is refused: "${text}"`, () => assert.throws(() => read(text), { name: "InstallFailure", step: "fetch" }));
+
+  it("is no single file: that is loaded by its path", () =>
+    assert.throws(
+      () => read("/a/notes.ts"),
+      /notes\.ts is a single file, and only packages are installed[^]*plugins\.load\.paths/,
+    ));
 
   it("is a path only when it is written as one: a directory of the name beside does not count", () => {
     assert.equal(absoluteSpec("notes", "/work"), "notes");

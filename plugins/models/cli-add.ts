@@ -1,0 +1,119 @@
+/** `svc models add <url>`: asks a server what it has, and writes its entry to the configuration. */
+import { createInterface } from "node:readline/promises";
+import { invalidRequest } from "@svc/sdk";
+import { type CommandContext, commandText, show, visible, withGateway } from "@svc/sdk/cli";
+import { config } from "@svc/sdk/config";
+import { askForModels } from "./server-models.ts";
+
+/** Choice: above this somebody has to say which ones, since a list this long hides what is used. */
+const MOST_MODELS = 50;
+
+interface AddFlags {
+  readonly name?: string;
+  readonly keyEnv?: string;
+  readonly model?: readonly string[];
+  readonly yes?: boolean;
+}
+
+/** @returns the exit code */
+export async function addModels(context: CommandContext, env: NodeJS.ProcessEnv = process.env): Promise<number> {
+  const [address = ""] = context.args;
+  const { name: asked, keyEnv, model: chosen, yes } = context.options as AddFlags;
+  const { baseUrl, ids } = await askForModels(address, keyEnv === undefined ? undefined : keyOf(keyEnv, env));
+  const name = asked ?? nameOf(baseUrl);
+  if (!/^[^/:\s]+$/.test(name))
+    invalidRequest(
+      `--name ${visible(name)}: a name has no slash, colon or blank\nNext: svc models add ${address} --name acme`,
+    );
+  const wanted = choose(ids, chosen, address);
+  const provider = {
+    baseUrl,
+    ...(keyEnv === undefined ? {} : { apiKey: `\${${keyEnv}}` }),
+    models: wanted.map((id) => ({ id })),
+  };
+  const entry = { models: { providers: { [name]: provider } } };
+  return withGateway(context, ["operator.admin"], async (client) => {
+    const { parsed, hash, exists, path } = await client.call(config.get, {});
+    if (providersOf(parsed)[name] !== undefined)
+      invalidRequest(
+        `models.providers.${name} is there already; nothing was changed\nNext: add --name with another name, or first: svc config unset models.providers.${name}`,
+      );
+    if (yes !== true && !(await agrees(context, `${JSON.stringify(entry, null, 2)}\nWrite this to ${path}?`))) {
+      context.note(`Nothing was written.${canAsk(context) ? "" : "\nNext: the same command with --yes"}`);
+      return 1;
+    }
+    const written = await client.call(config.patch, {
+      raw: JSON.stringify(entry),
+      ...(exists ? { baseHash: hash } : {}),
+    });
+    const refs = wanted.map((id) => `${name}/${id}`);
+    const first = commandText([refs[0] ?? ""]);
+    show(context, { provider: name, baseUrl, models: refs, path: written.path }, () => [
+      `Added ${name} with ${refs.length === 1 ? "1 model" : `${refs.length} models`} (written to ${written.path}):`,
+      ...refs.map((ref) => `  ${visible(ref)}`),
+      ...(keyEnv === undefined
+        ? []
+        : [`The gateway reads the key from ${keyEnv} of its own environment: it has to be set there, too.`]),
+      `Try it:              svc models test ${first}`,
+      `Make it the default: svc models set ${first}`,
+    ]);
+    return 0;
+  });
+}
+
+function keyOf(name: string, env: NodeJS.ProcessEnv): string {
+  if (!/^[A-Z_][A-Z0-9_]*$/.test(name))
+    invalidRequest(
+      `--key-env takes the name of an environment variable, in capitals, and not the key\nNext: export ACME_API_KEY=..., then --key-env ACME_API_KEY`,
+    );
+  return env[name] || invalidRequest(`${name} is not set in this terminal\nNext: export ${name}=...`);
+}
+
+/** `acme` of `https://api.acme.example/v1`, `local` of an address of this machine. */
+function nameOf(baseUrl: string): string {
+  const { hostname } = new URL(baseUrl);
+  if (hostname === "localhost" || hostname.startsWith("127.") || hostname === "[::1]") return "local";
+  if (/^[\d.]+$|^\[/.test(hostname)) return hostname.replace(/[^\w]+/g, "-").replace(/^-|-$/g, "");
+  return hostname.split(".").at(-2) ?? hostname;
+}
+
+function choose(ids: readonly string[], chosen: readonly string[] | undefined, address: string): readonly string[] {
+  const next = `Next: ${commandText(["svc", "models", "add", address])} --model <id>, once for each one`;
+  const shown = ids.slice(0, MOST_MODELS).map((id) => `  ${visible(id)}`);
+  const absent = chosen?.find((id) => !ids.includes(id));
+  if (absent !== undefined)
+    invalidRequest([`the server has no model ${visible(absent)}; it has:`, ...shown, next].join("\n"));
+  if (chosen) return chosen;
+  if (ids.length === 0)
+    invalidRequest("the server answers, and has no model\nNext: load one there, then the same command");
+  if (ids.length > MOST_MODELS)
+    invalidRequest(
+      [`the server has ${ids.length} models; say which ones you want. The first ones:`, ...shown, next].join("\n"),
+    );
+  return ids;
+}
+
+function providersOf(parsed: unknown): Readonly<Record<string, unknown>> {
+  const { models } = Object(parsed) as { models?: { providers?: unknown } };
+  return Object(models?.providers) as Readonly<Record<string, unknown>>;
+}
+
+/** Somebody reads and types here. */
+function canAsk({ json, input, output }: CommandContext): boolean {
+  return !json && [input, output].every((stream) => "isTTY" in stream && stream.isTTY === true);
+}
+
+/** Anything but yes is no. Where nobody can be asked, the text is shown. */
+async function agrees(context: CommandContext, text: string): Promise<boolean> {
+  if (!canAsk(context)) {
+    context.note(text);
+    return false;
+  }
+  const { input, output } = context;
+  const reader = createInterface({ input, output });
+  try {
+    return /^y(?:es)?$/i.test((await reader.question(`${text} [y/N] `)).trim());
+  } finally {
+    reader.close();
+  }
+}

@@ -1,0 +1,75 @@
+/** What a server that speaks the chat-completions API says it has: `GET <base>/models`. */
+import { GatewayError, invalidRequest, unavailable } from "@svc/sdk";
+import { visible } from "@svc/sdk/cli";
+import { messageOf } from "@svc/sdk/errors";
+
+/** Milliseconds a server has for its list. Choice. */
+const LIST_TIMEOUT_MS = 15_000;
+
+export interface ServerModels {
+  /** What stands before `/chat/completions`. */
+  readonly baseUrl: string;
+  /** In the server's order, each once. */
+  readonly ids: readonly string[];
+}
+
+/**
+ * Choice: an address without a path is also tried with `/v1`, since that is what people leave out.
+ * @throws GatewayError `UNAVAILABLE` nobody answers there; `INVALID_REQUEST` the address or the key; `NOT_FOUND` no list of models
+ */
+export async function askForModels(address: string, key: string | undefined): Promise<ServerModels> {
+  if (!URL.canParse(address) || !/^https?:\/\//i.test(address))
+    invalidRequest(`"${visible(address)}" is no address of a server\nNext: svc models add http://127.0.0.1:8080/v1`);
+  const { username, password, search, hash } = new URL(address);
+  if (username || password || search || hash)
+    invalidRequest(
+      "the address has a user name, a query or a fragment; give only its beginning, and the key by --key-env",
+    );
+  const plain = address.replace(/\/+$/, "");
+  const bases = new URL(address).pathname === "/" ? [`${plain}/v1`, plain] : [plain, `${plain}/v1`];
+  let refusal: GatewayError | undefined;
+  for (const baseUrl of bases) {
+    const found = await listAt(baseUrl, key);
+    if (!(found instanceof GatewayError)) return { baseUrl, ids: found };
+    refusal ??= found;
+  }
+  throw refusal;
+}
+
+/** @returns `NOT_FOUND` where another address may be right */
+async function listAt(baseUrl: string, key: string | undefined): Promise<readonly string[] | GatewayError> {
+  const url = `${baseUrl}/models`;
+  const headers = { accept: "application/json", ...(key === undefined ? {} : { authorization: `Bearer ${key}` }) };
+  let status: number;
+  let text: string;
+  try {
+    const response = await fetch(url, { headers, signal: AbortSignal.timeout(LIST_TIMEOUT_MS) });
+    [status, text] = [response.status, await response.text()];
+  } catch (error) {
+    const { cause } = error as { cause?: unknown };
+    unavailable(`${url} does not answer: ${messageOf(cause ?? error)}\nNext: start the server, or correct the address`);
+  }
+  if (status === 401 || status === 403) {
+    const why = key === undefined ? "asks for a key" : "refuses the key";
+    const next = "export NAME_OF_YOUR_KEY=..., then svc models add <url> --key-env NAME_OF_YOUR_KEY";
+    invalidRequest(`${url} ${why} (${status})\nNext: ${next}`);
+  }
+  const ids = status === 200 ? idsIn(text) : undefined;
+  if (ids) return ids;
+  const why = status === 200 ? "is no list of models" : `answers ${status}`;
+  return new GatewayError(
+    "NOT_FOUND",
+    `${url} ${why}\nNext: give the address that stands before /chat/completions; it usually ends in /v1`,
+  );
+}
+
+function idsIn(text: string): readonly string[] | undefined {
+  try {
+    const { data } = JSON.parse(text) as { data?: unknown };
+    if (!Array.isArray(data)) return undefined;
+    const ids = data.map((entry: unknown) => Object(entry).id as unknown);
+    return [...new Set(ids.filter((id): id is string => typeof id === "string" && id !== ""))];
+  } catch {
+    return undefined;
+  }
+}
