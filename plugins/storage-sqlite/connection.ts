@@ -56,6 +56,7 @@ export function connect(worker: Worker, onDeath: (reason: string) => void): Conn
   const answers: Answer[] = [];
   let delivering = false;
   let turnEnds: number | undefined;
+  let stopped = 0;
 
   function settle(answer: Answer): void {
     const call = waiting.get(answer.id);
@@ -68,24 +69,26 @@ export function connect(worker: Worker, onDeath: (reason: string) => void): Conn
   /** One answer at a time, what its caller does with it included, and no more than fit into a turn of the event loop. */
   function deliver(): void {
     delivering = true;
-    if (turnEnds === undefined) {
-      turnEnds = performance.now() + TURN_MS;
-      setImmediate(nextTurn);
-    } else if (performance.now() > turnEnds) return; // the next turn goes on
+    if (turnEnds === undefined) beginTurn(TURN_MS);
+    else if (performance.now() > turnEnds) return void (stopped = performance.now()); // the next turn goes on
     const answer = answers.shift();
-    if (!answer) {
-      delivering = false;
-      return;
-    }
+    if (!answer) return void (delivering = false);
     settle(answer);
     if (later.length > 0) flush();
     queueMicrotask(() => process.nextTick(deliver)); // after the promises that this answer settles
   }
 
+  function beginTurn(ms: number): void {
+    turnEnds = performance.now() + ms;
+    setImmediate(nextTurn);
+  }
+
+  /** As long as what else the event loop did meanwhile: if others got more, their calls would pile up. */
   function nextTurn(): void {
     turnEnds = undefined;
-    if (answers.length > 0) deliver();
-    else delivering = false;
+    if (!delivering) return;
+    beginTurn(Math.max(TURN_MS, performance.now() - stopped));
+    deliver();
   }
 
   worker.on("message", (report: Report) => {
