@@ -2,10 +2,14 @@
 import { GatewayError, messageOf } from "@svc/sdk";
 import type { Worker } from "node:worker_threads";
 import { RETRY_AFTER_MS } from "./failures.ts";
-import type { Failure, Instruction, Report, Request, Value, Work } from "./messages.ts";
+import type { Answer, Failure, Instruction, Report, Request, Value, Work } from "./messages.ts";
 
 /** Calls that may wait for one thread; more are refused. Choice: bounds memory when the disk hangs. */
 const MAX_WAITING = 10_000;
+/** Choice: reads the thread has at a time; the others wait here. Their rows reach the main thread together, and hold it up together. */
+const MAX_READS = 16;
+/** Milliseconds of work with answers after which the event loop serves others. */
+const TURN_MS = 5;
 
 export interface Connection {
   /** Settles when the file is open; rejects with a plain `Error` that names the file and what to do. */
@@ -28,6 +32,9 @@ interface Waiting {
 export function connect(worker: Worker, onDeath: (reason: string) => void): Connection {
   const waiting = new Map<number, Waiting>();
   let outbox: Request[] = [];
+  /** Reads that the thread does not have yet. A write overtakes them. */
+  let later: Request[] = [];
+  let reads = 0;
   let lastId = 0;
   let commits = 0;
   let opened = false;
@@ -45,16 +52,51 @@ export function connect(worker: Worker, onDeath: (reason: string) => void): Conn
   });
   ready.catch(() => {}); // a later start has nobody who waits for it; its calls hear the reason
 
+  /** Answers whose callers have not heard them yet. */
+  const answers: Answer[] = [];
+  let delivering = false;
+  let turnEnds: number | undefined;
+  let stopped = 0;
+
+  function settle(answer: Answer): void {
+    const call = waiting.get(answer.id);
+    waiting.delete(answer.id);
+    if (call && isRead(call.kind)) reads -= 1;
+    if ("failure" in answer) call?.reject(errorOf(answer.failure));
+    else call?.resolve(answer.value);
+  }
+
+  /** One answer at a time, what its caller does with it included, and no more than fit into a turn of the event loop. */
+  function deliver(): void {
+    delivering = true;
+    if (turnEnds === undefined) beginTurn(TURN_MS);
+    else if (performance.now() > turnEnds) return void (stopped = performance.now()); // the next turn goes on
+    const answer = answers.shift();
+    if (!answer) return void (delivering = false);
+    settle(answer);
+    if (later.length > 0) flush();
+    queueMicrotask(() => process.nextTick(deliver)); // after the promises that this answer settles
+  }
+
+  function beginTurn(ms: number): void {
+    turnEnds = performance.now() + ms;
+    setImmediate(nextTurn);
+  }
+
+  /** As long as what else the event loop did meanwhile: if others got more, their calls would pile up. */
+  function nextTurn(): void {
+    turnEnds = undefined;
+    if (!delivering) return;
+    beginTurn(Math.max(TURN_MS, performance.now() - stopped));
+    deliver();
+  }
+
   worker.on("message", (report: Report) => {
     if (report.kind === "failed") death = report.message;
     if (report.kind !== "answers") return;
     commits = report.commits;
-    for (const answer of report.answers) {
-      const call = waiting.get(answer.id);
-      waiting.delete(answer.id);
-      if ("failure" in answer) call?.reject(errorOf(answer.failure));
-      else call?.resolve(answer.value);
-    }
+    answers.push(...report.answers);
+    if (!delivering) deliver();
   });
   worker.on("error", (error) => (death ??= messageOf(error)));
   worker.on("messageerror", (error) => {
@@ -62,6 +104,7 @@ export function connect(worker: Worker, onDeath: (reason: string) => void): Conn
     void worker.terminate(); // an answer is lost for good: its caller must hear something
   });
   worker.once("exit", (code) => {
+    for (const answer of answers.splice(0)) settle(answer);
     const asked = closing !== undefined && waiting.size === 0 && death === undefined;
     const reason = death ?? `the database thread ended with code ${code}`;
     if (!asked) onDeath(reason);
@@ -72,14 +115,19 @@ export function connect(worker: Worker, onDeath: (reason: string) => void): Conn
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window: there is no origin
   const post = (instruction: Instruction) => worker.postMessage(instruction);
 
-  function flush(): void {
-    const requests = outbox;
+  function flush(most = MAX_READS): void {
+    const requests = outbox.filter(({ kind }) => !isRead(kind));
+    const waitingReads = [...later, ...outbox.filter(({ kind }) => isRead(kind))];
+    const now = waitingReads.splice(0, Math.max(0, most - reads));
     outbox = [];
+    later = waitingReads;
+    reads += now.length;
+    requests.push(...now);
     if (requests.length > 0) post({ kind: "work", requests });
   }
 
   function close(): Promise<void> {
-    flush();
+    flush(Number.POSITIVE_INFINITY);
     post({ kind: "close" });
     return exit;
   }
@@ -92,11 +140,15 @@ export function connect(worker: Worker, onDeath: (reason: string) => void): Conn
       return new Promise((resolve, reject) => {
         lastId += 1;
         waiting.set(lastId, { kind: work.kind, resolve, reject });
-        if (outbox.push({ ...work, id: lastId }) === 1) queueMicrotask(flush); // calls of one tick travel together
+        if (outbox.push({ ...work, id: lastId }) === 1) queueMicrotask(() => flush()); // calls of one tick travel together
       });
     },
     close: () => (closing ??= close()),
   };
+}
+
+function isRead(kind: Work["kind"]): boolean {
+  return kind === "all" || kind === "get";
 }
 
 function errorOf({ code, message, retryAfterMs, cause }: Failure): Error {
@@ -108,7 +160,7 @@ function errorOf({ code, message, retryAfterMs, cause }: Failure): Error {
 /** A write that was under way may have happened or not, so the caller is not told to simply repeat it. */
 function deathError(kind: Work["kind"], opened: boolean, reason: string): GatewayError {
   const cause = new Error(reason);
-  if (!opened || kind === "all" || kind === "get") {
+  if (!opened || isRead(kind)) {
     return new GatewayError("UNAVAILABLE", "the database stopped; try again", { retryAfterMs: RETRY_AFTER_MS, cause });
   }
   const message = "the database stopped; read again whether the change was made";

@@ -127,6 +127,41 @@ describe("reads", () => {
     const { storage } = await notesStorage(t);
     for (let n = 0; n < 600; n += 1) assert.deepEqual(await storage.get(`SELECT ${n} AS n`), { n });
   });
+
+  it("that many callers wait for leave the event loop its turns, whatever each caller does with its rows", async (t) => {
+    const { storage } = await notesStorage(t);
+    let turns = 0;
+    let counting = setImmediate(function count() {
+      turns += 1;
+      counting = setImmediate(count);
+    });
+    t.after(() => clearImmediate(counting));
+    const dear = async () => {
+      await storage.all(texts);
+      await Promise.resolve();
+      for (const end = performance.now() + 6; performance.now() < end;);
+      return turns;
+    };
+    const seen = await Promise.all(Array.from({ length: 60 }, dear));
+    assert.ok(new Set(seen).size >= 20, `${new Set(seen).size} turns for ${seen.length} callers`);
+  });
+
+  it("that wait are overtaken by a write", async (t) => {
+    const { storage } = await notesStorage(t);
+    const order: string[] = [];
+    const reads = Array.from({ length: 200 }, () => storage.all(texts).then(() => order.push("read")));
+    const write = storage.transaction([add("a")]).then(() => order.push("write"));
+    await Promise.all([...reads, write]);
+    assert.ok(order.indexOf("write") < 100, `place ${order.indexOf("write")} of ${order.length}`);
+  });
+
+  it("that wait are answered before the file closes", async (t) => {
+    const { storage, close } = await notesStorage(t);
+    const reads = Array.from({ length: 200 }, (_, n) => storage.get(`SELECT ${n} AS n`));
+    await Promise.resolve();
+    await close();
+    assert.equal((await Promise.all(reads)).length, 200);
+  });
 });
 
 describe("opening and closing", () => {

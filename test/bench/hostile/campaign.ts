@@ -1,0 +1,155 @@
+/** Phases of hostile behaviour against one gateway, each beside a well-behaved client that is watched. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { connect } from "@svc/sdk/client";
+import { percentile } from "../figures.ts";
+import { startGateway, TOKEN } from "../gateways.ts";
+import { modelConfig, startModel } from "../load/model.ts";
+import { residentMiB } from "../machine.ts";
+import { bench } from "../servers/contract.ts";
+import type { Order } from "./attacker.ts";
+import { randomFrom, type Target } from "./target.ts";
+import type { Watched } from "./watcher.ts";
+
+export interface CampaignOptions {
+  readonly seed: number;
+  /** Names of behaviours, `idle` and `mixed`; run in this order. */
+  readonly phases: readonly { readonly name: string; readonly ms: number }[];
+  /** Milliseconds of quiet after each phase. */
+  readonly restMs: number;
+  onPhase(figures: PhaseFigures): void;
+}
+
+export interface PhaseFigures {
+  readonly name: string;
+  readonly calls: number;
+  /** Milliseconds of `health`. */
+  readonly p50: number;
+  readonly p99: number;
+  readonly max: number;
+  /** Milliseconds until `hello-ok`, worst. */
+  readonly connectMax: number;
+  /** Delay of the gateway's event loop, worst, in milliseconds. */
+  readonly loopMax: number;
+  /** Resident memory in MiB: most during the phase, and after its rest. */
+  readonly rssMost: number;
+  readonly rssAfter: number;
+  readonly failures: readonly string[];
+}
+
+const LANES = 8;
+const ATTACKERS = 2;
+const SAMPLE_MS = 100;
+/** Milliseconds between two times the attackers are stopped, and how long they stand still. */
+const STOP_EVERY_MS = 5_000;
+const STOPPED_MS = 1_500;
+const HOOK_TOKEN = "hook-token-0123456789abcdef";
+const SEED = { sessions: 1_000, messages: 1_000, sessionKey: "agent:main:long" };
+
+function start(script: string, argument: object): ChildProcess {
+  const path = fileURLToPath(new URL(`./${script}.js`, import.meta.url));
+  return spawn(process.execPath, [path, JSON.stringify(argument)], { stdio: ["ignore", "ignore", "inherit", "ipc"] });
+}
+
+/** @throws Error when it ended by itself before */
+async function end(child: ChildProcess): Promise<void> {
+  const { exitCode, signalCode } = child;
+  if (exitCode !== null || signalCode !== null)
+    throw new Error(`a process of the campaign ended early with ${exitCode ?? signalCode}`);
+  child.kill("SIGKILL");
+  await once(child, "exit");
+}
+
+/** @returns warnings and errors the gateway wrote, each with its count */
+export async function runCampaign({ seed, phases, restMs, onPhase }: CampaignOptions): Promise<Map<string, number>> {
+  const random = randomFrom(seed);
+  await using model = await startModel();
+  await using gateway = await startGateway({
+    ...modelConfig(model.url, 4),
+    hooks: { enabled: true, token: HOOK_TOKEN },
+    gateway: { http: { endpoints: { chatCompletions: { enabled: true } } } },
+  });
+  const { sessionKey } = SEED;
+  const target: Target = { url: gateway.url, token: TOKEN, hookToken: HOOK_TOKEN, sessionKey };
+  await using client = await connect({ url: gateway.url, token: TOKEN });
+  await client.call(bench.seed, SEED);
+  const watcher = start("watcher", target);
+  const children = new Set([watcher]);
+  const watched = async (): Promise<Watched> => {
+    const answer = once(watcher, "message");
+    watcher.send("next");
+    const [figures] = (await answer) as [Watched];
+    return figures;
+  };
+  try {
+    await once(watcher, "message");
+    for (const { name, ms } of phases) {
+      await watched();
+      await client.call(bench.watchLoop, {});
+      const attackers = name === "idle" ? [] : Array.from({ length: ATTACKERS }, (_, index) => index * LANES);
+      const hostile = attackers.map((offset) => {
+        const order: Order = { target, behaviour: name, seed: seed + offset, lanes: LANES };
+        return start("attacker", order);
+      });
+      for (const child of hostile) children.add(child);
+      const rssMost = await watchMemory(ms, () => {
+        const [victim] = hostile;
+        if (name === "mixed" && victim && random() < SAMPLE_MS / STOP_EVERY_MS) standStill(victim);
+      });
+      for (const child of hostile) children.delete(child);
+      await Promise.all(hostile.map(end));
+      const { calls, connects, failures } = await watched();
+      const { max: loopMax } = await client.call(bench.loopDelay, {}, { timeoutMs: 60_000 });
+      await sleep(restMs);
+      onPhase({
+        name,
+        calls: calls.length,
+        p50: percentile(calls, 0.5),
+        p99: percentile(calls, 0.99),
+        max: Math.max(...calls),
+        connectMax: Math.max(...connects),
+        loopMax,
+        rssMost,
+        rssAfter: residentMiB(gateway.pid),
+        failures,
+      });
+    }
+    return await complaints();
+  } finally {
+    await Promise.all([...children].map(end));
+  }
+
+  async function watchMemory(ms: number, between: () => void): Promise<number> {
+    let most = 0;
+    for (const end = performance.now() + ms; performance.now() < end; await sleep(SAMPLE_MS)) {
+      most = Math.max(most, residentMiB(gateway.pid));
+      between();
+    }
+    return most;
+  }
+
+  async function complaints(): Promise<Map<string, number>> {
+    const counts = new Map<string, number>();
+    const { lines } = (await client.request("logs.tail", { limit: 5_000 })) as { lines: string[] };
+    for (const line of lines) {
+      const { level, msg = line } = parsed(line);
+      if (Number(level) >= 40) counts.set(msg, (counts.get(msg) ?? 0) + 1);
+    }
+    return counts;
+  }
+}
+
+function standStill(child: ChildProcess): void {
+  child.kill("SIGSTOP");
+  setTimeout(() => child.kill("SIGCONT"), STOPPED_MS).unref();
+}
+
+function parsed(line: string): { level?: unknown; msg?: string } {
+  try {
+    return JSON.parse(line) as { level?: unknown; msg?: string };
+  } catch {
+    return {};
+  }
+}
