@@ -2,6 +2,7 @@
 import type { IncomingMessage } from "node:http";
 import { describeViolations, GatewayError, lazy, matches, type TSchema } from "@svc/sdk";
 import type { Deadlines } from "../../hooks/deadline.ts";
+import { holdsTooMuch } from "../ws/frame-size.ts";
 
 const readerCode = lazy(() => import("raw-body"));
 
@@ -34,8 +35,9 @@ function toRefusal(error: Error & { type?: unknown }): GatewayError {
   return new GatewayError("INVALID_REQUEST", "the request body could not be read", { cause: error });
 }
 
-/** An empty body is `{}`. @throws GatewayError `INVALID_REQUEST` naming the path */
+/** An empty body is `{}`. @throws GatewayError `PAYLOAD_TOO_LARGE`; `INVALID_REQUEST` naming the path */
 export function parseBody(schema: TSchema, raw: Buffer): unknown {
+  if (holdsTooMuch(raw)) throw new GatewayError("PAYLOAD_TOO_LARGE", "the request body holds too many values");
   let value: unknown;
   try {
     value = raw.length === 0 ? {} : JSON.parse(raw.toString());

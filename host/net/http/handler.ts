@@ -4,6 +4,7 @@
  */
 import { randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import { GatewayError, isGatewayError, lazy, type Logger, type Principal } from "@svc/sdk";
 import type { Context, Next } from "koa";
 import type { Access } from "../../auth/access.ts";
@@ -47,12 +48,19 @@ export interface HttpHandler {
 
 const DEFAULT_MAX_BODY_BYTES = 1_048_576;
 const BODY_TIMEOUT_MS = 30_000;
+/** Choice: requests of one connection that wait for their answers, as many as calls of a WebSocket. More are refused with 503. */
+const MAX_PIPELINED = 64;
+/** A connection with that many is cut off: it sends on without reading what it is told. */
+const CUT_OFF_PIPELINED = 512;
+/** Milliseconds after which it is worth sending again. */
+const PIPELINED_RETRY_MS = 250;
 
 type Handle = HttpHandler["handle"];
 
 export function createHttpHandler(options: HttpOptions): HttpHandler {
   const application = lazy(() => createApplication(options, inFlight));
   const inFlight = new Set<RouteCall>();
+  const pipelined = new WeakMap<Socket, number>();
   let open = 0;
   let closed: GatewayError | undefined;
   let idle = () => {};
@@ -64,10 +72,16 @@ export function createHttpHandler(options: HttpOptions): HttpHandler {
       if (probe !== undefined && (closed || !isServed(probe)))
         return answerProbe(probe, request, response, options.readiness);
       if (closed) return turnAway(response, closed);
+      const { socket } = request;
+      const waiting = (pipelined.get(socket) ?? 0) + 1;
+      if (waiting > CUT_OFF_PIPELINED) return void socket.destroy();
+      pipelined.set(socket, waiting);
       open++;
       response.once("close", () => {
+        pipelined.set(socket, (pipelined.get(socket) ?? 1) - 1);
         if (--open === 0) idle();
       });
+      if (waiting > MAX_PIPELINED) return turnAway(response, tooManyRequests());
       if (options.ingress?.(request, response)) return;
       application().then(
         (handle) => handle(request, response),
@@ -89,6 +103,11 @@ export function createHttpHandler(options: HttpOptions): HttpHandler {
     },
     idle: () => (open === 0 ? Promise.resolve() : new Promise((resolve) => (idle = resolve))),
   };
+}
+
+function tooManyRequests(): GatewayError {
+  const message = `${MAX_PIPELINED} requests of this connection wait for their answers; send again later`;
+  return new GatewayError("UNAVAILABLE", message, { retryAfterMs: PIPELINED_RETRY_MS });
 }
 
 function turnAway(response: ServerResponse, refusal: GatewayError): void {

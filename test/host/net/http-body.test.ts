@@ -4,10 +4,18 @@ import { once } from "node:events";
 import { type IncomingMessage, request as httpRequest } from "node:http";
 import { describe, it } from "node:test";
 import { definePlugin, Type } from "@svc/sdk";
+import { parseBody } from "../../../host/net/http/body.ts";
 import { exchange } from "./http-exchange.ts";
 import { errorOf, LIMIT, serve, webPlugin } from "./web-scene.ts";
 
 describe("the body of a request", () => {
+  it("holds no more values than a message of a WebSocket, and may hold a long text", () => {
+    const schema = Type.Unknown();
+    const refusal = { code: "PAYLOAD_TOO_LARGE", message: "the request body holds too many values" };
+    assert.throws(() => parseBody(schema, Buffer.from(`[${"1,".repeat(200_001)}1]`)), refusal);
+    assert.equal(parseBody(schema, Buffer.from(`"${",".repeat(400_000)}"`)), ",".repeat(400_000));
+  });
+
   it("is parsed and checked where the route says what it is", async (t) => {
     const { post } = await serve(t);
     const response = await post("/plugins/web/typed", '{"name": "ä", "tags": []}');

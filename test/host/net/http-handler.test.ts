@@ -84,6 +84,40 @@ describe("a body that does not come in time", () => {
   });
 });
 
+describe("requests that one connection sends without waiting", () => {
+  const one = `POST ${target} HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n`;
+
+  async function pipelined(t: TestContext, count: number) {
+    let begun = 0;
+    let release = () => {};
+    const released = new Promise<void>((resolve) => (release = resolve));
+    const served = await serve(t, async () => {
+      if (++begun === 64) setImmediate(release);
+      await released;
+      return { body: "done" };
+    });
+    const client = connect(served.port, "127.0.0.1");
+    client.on("error", () => undefined);
+    let text = "";
+    client.on("data", (chunk: Buffer) => (text += chunk.toString()));
+    client.write(one.repeat(count));
+    await once(client, "close");
+    return { statuses: [...text.matchAll(/HTTP\/1\.1 (\d+)/gu)].map(([, status]) => Number(status)), text, begun };
+  }
+
+  it("are served up to 64; the next one is told to come later, and the connection closed", async (t) => {
+    const { statuses, text, begun } = await pipelined(t, 70);
+    assert.equal(begun, 64);
+    assert.deepEqual(statuses, [...Array.from({ length: 64 }, () => 200), 503]);
+    assert.match(text, /64 requests of this connection wait for their answers; send again later/u);
+  });
+
+  it("cut their connection off when they are 512", async (t) => {
+    const { statuses } = await pipelined(t, 600);
+    assert.deepEqual(statuses, []);
+  });
+});
+
 describe("a body that is too large", () => {
   for (const form of ["Content-Length: 4000000", "Transfer-Encoding: chunked"]) {
     it(`is read no further than about its limit: ${form}`, async (t) => {
