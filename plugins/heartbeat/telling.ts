@@ -106,6 +106,8 @@ export class Telling {
 
   async #take(sessionKey: string, runId: string): Promise<string | undefined> {
     const { store } = this.#sources;
+    // The run was interrupted and begins again: its new prompt has to have them, too.
+    if (await store.isTied(runId)) await store.giveBack(runId);
     const events = fitting(await store.waiting(sessionKey, MAX_EVENTS));
     if (events.length === 0) return undefined;
     const ids = events.map(({ id }) => id);
