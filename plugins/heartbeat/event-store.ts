@@ -168,12 +168,6 @@ export class EventStore {
     return rows.some(({ wake }) => wake === "now");
   }
 
-  /** Whether a run has waiting events in its prompt. */
-  async isTied(runId: string): Promise<boolean> {
-    const sql = "SELECT 1 AS one FROM heartbeat_events WHERE run_id = ? AND status = 'waiting' LIMIT 1";
-    return (await this.#storage.get(sql, [runId])) !== undefined;
-  }
-
   /** Runs that have events which are not settled. */
   async tiedRuns(): Promise<string[]> {
     const sql = "SELECT DISTINCT run_id FROM heartbeat_events WHERE run_id IS NOT NULL AND status = 'waiting'";
