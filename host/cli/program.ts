@@ -94,8 +94,12 @@ async function runVerb(verb: Verb, plugin: string, context: CommandContext): Pro
     hasAsked = true;
     return context.connect(options);
   };
+  const target: CommandContext["target"] = () => {
+    hasAsked = true; // it connects on its own
+    return context.target();
+  };
   try {
-    return (await verb.run({ ...context, connect })) ?? EXIT.ok;
+    return (await verb.run({ ...context, connect, target })) ?? EXIT.ok;
   } catch (error) {
     if (isGatewayError(error) && error.code === "INVALID_REQUEST" && !hasAsked)
       throw new Misuse(error.code, error.message, { details: error.details });

@@ -214,7 +214,7 @@ describe("svc nodes run with an approval", () => {
     assert.ok(!(await done(at, ["approvals", "list", "--json"])).includes("secret-value"));
   });
 
-  const refusals: [why: string, args: readonly string[], message: RegExp][] = [
+  const refusals: [why: string, args: readonly string[], message: RegExp, exitCode?: number][] = [
     ["a node that is not there", ["garage", "--", "ls"], /no node "garage"/],
     ["a program that is not there", ["workshop", "--", "no-such-program"], /there is no program/],
     ["a directory that is not there", ["workshop", "--cwd", "/no/such", "--", "tool"], /no directory/],
@@ -222,13 +222,14 @@ describe("svc nodes run with an approval", () => {
       "a variable that steers programs",
       ["workshop", "--env", "LD_PRELOAD=/x", "--", "tool"],
       /LD_PRELOAD may not be set/,
+      2,
     ],
   ];
   it("says what is wrong, and what to do next", async (t) => {
     const { at } = await asking(t);
-    for (const [why, args, message] of refusals) {
+    for (const [why, args, message, exitCode = 1] of refusals) {
       const { code, stderr } = await at.svc(["nodes", "run", ...args]);
-      assert.equal(code, 1, why);
+      assert.equal(code, exitCode, why);
       assert.match(stderr, message, why);
       assert.match(stderr, /^Next: /m, why);
     }

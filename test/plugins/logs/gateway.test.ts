@@ -121,7 +121,7 @@ describe("svc logs", { timeout: 120_000 }, () => {
 
   it("refuses a level that is none", async (t) => {
     const { noted, ended } = svcLogs(t, temporary(t), "--level", "loud");
-    assert.equal(await ended, 1);
+    assert.equal(await ended, 2);
     assert.match(noted.join("\n"), /--level loud: it must be one of trace, debug/);
   });
 });
