@@ -34,6 +34,7 @@ async function setUp(entry?: Partial<SessionEntry>, summarized?: { summary: stri
     serve: (_contract: unknown, handlers: NonNullable<typeof declared.handlers>) => (declared.handlers = handlers),
     hooks: { runEvent: { tap: (tap: (event: RunEvent) => void) => (declared.runEvent = tap) } },
     start: (begin: () => unknown) => starts.push(begin),
+    extend: () => undefined,
   };
   await chatPlugin.setup(gateway as unknown as PluginGateway<never, never>); // the parts chat uses
   return { ...declared, events, starts, migrated, limits };

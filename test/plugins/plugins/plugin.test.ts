@@ -71,6 +71,7 @@ async function handlers(reload: PluginControl["reload"]): Promise<Handlers<typeo
   const gateway = {
     services: { control: { reports: () => reports, inspect, reload } },
     provide: () => undefined,
+    extend: () => undefined,
     serve: (_contract: unknown, given: Handlers<typeof plugins>) => (served = given),
   };
   await pluginsPlugin.setup(gateway as unknown as PluginGateway<never, never>); // the parts it uses
