@@ -129,6 +129,7 @@ export const GIVEN: Readonly<Record<string, Given>> = {
   // These tests name their plugins themselves, so that nothing of this is theirs.
   "plugins.entries.*.enabled": { entry: "nobody", values: [false] },
 
+  "agents.defaults.userTimezone": { values: ["Asia/Tokyo"] },
   "agents.defaults.workspace": { values: (stateDir) => [join(stateDir, "workspace-elsewhere")] },
   "agents.defaults.models.*.alias": { entry: "acme/sample" },
   "agents.list[].default": {
