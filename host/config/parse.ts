@@ -1,7 +1,7 @@
 /** Text of a configuration file to data, and its fingerprint. */
 import { createHash } from "node:crypto";
 import { isObject } from "./plain-data.ts";
-import { lazy } from "@svc/sdk";
+import { lazy } from "@svc/sdk/files";
 
 const parserCode = lazy(() => import("json5"));
 

@@ -1,4 +1,5 @@
-/** `@svc/sdk/files`: files that several processes write, whole or not at all, and which paths may be used. Not for browsers. */
+/** `@svc/sdk/files`: files that several processes write, whole or not at all, which paths may be used, and code that is imported on first use. Not for browsers. */
+export { lazy } from "../lazy.ts";
 export * from "./inside.ts";
 export * from "./lock.ts";
 export * from "./transform-path.ts";

@@ -48,7 +48,9 @@ describe("a start is refused", limited, () => {
     await once(other, "listening");
     t.after(() => other.close());
     const { port } = other.address() as { port: number };
-    await assert.rejects(start(t, {}, { port }), { message: /is taken.*\nNext: svc gateway stop, or choose another port/ });
+    await assert.rejects(start(t, {}, { port }), {
+      message: /is taken.*\nNext: svc gateway stop, or choose another port/,
+    });
   });
 });
 

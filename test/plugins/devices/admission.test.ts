@@ -17,7 +17,7 @@ describe("who reaches pairing", limited, () => {
   it("connections without a device do not, and get no token", async (t) => {
     const scene = await openScene(t, { config: ask });
     const outcome = await scene.knock({ scopes: [READ], auth: { token: SECRET } });
-    assert.deepEqual([outcome.ok, outcome.auth], [true, undefined]);
+    assert.deepEqual([outcome.ok, outcome.auth], [true, { role: "operator", scopes: [READ] }]);
     assert.deepEqual(await scene.list(), { pending: [], paired: [] });
   });
 
