@@ -81,6 +81,9 @@ export interface CloseInfo {
 }
 
 interface Pending {
+  readonly id: string;
+  /** The frame as it was sent. */
+  readonly text: string;
   readonly resolve: (payload: never) => void;
   readonly reject: (error: Error) => void;
   readonly options: CallOptions;
@@ -273,10 +276,19 @@ class Connection implements GatewayClient {
       pending.options.onAccepted?.(frame.payload);
       return;
     }
+    if (isOneTooMany(frame)) return this.#sendLater(pending, frame.error?.retryAfterMs);
     this.#pending.delete(frame.id);
     clearTimeout(pending.timer);
     if (frame.ok) pending.resolve(frame.payload as never);
     else pending.reject(toError(frame));
+  }
+
+  /** Too many calls of this connection wait: it was not carried out, and is sent again until its time is over. */
+  #sendLater(pending: Pending, afterMs = 250): void {
+    setTimeout(() => {
+      const socket = this.#socket;
+      if (socket && this.#pending.get(pending.id) === pending && !this.#closed) socket.send(pending.text);
+    }, afterMs);
   }
 
   call<M extends Method>(method: M, params: ParamsOf<M>, options?: CallOptions): Promise<ResultOf<M>> {
@@ -294,9 +306,10 @@ class Connection implements GatewayClient {
         reject(new GatewayError("UNAVAILABLE", `${method} did not answer within ${timeoutMs} ms`));
       };
       const timer = timeoutMs > 0 ? setTimeout(expire, timeoutMs) : undefined;
-      this.#pending.set(id, { resolve, reject, options, timer });
+      const text = JSON.stringify({ type: "req", id, method, ...(params === undefined ? {} : { params }) });
+      this.#pending.set(id, { id, text, resolve, reject, options, timer });
       try {
-        socket.send(JSON.stringify({ type: "req", id, method, ...(params === undefined ? {} : { params }) }));
+        socket.send(text);
       } catch (cause) {
         clearTimeout(timer);
         this.#pending.delete(id);
@@ -397,6 +410,10 @@ function unreachable(url: string, message: string | undefined, error: NodeJS.Err
   const why = message || error?.message || "connection failed";
   const code = UNTRUSTED.test(error?.code ?? "") ? "TLS_UNTRUSTED" : "UNREACHABLE";
   return refusal(code, `cannot reach ${url}: ${why}`, {}, { cause: error });
+}
+
+function isOneTooMany({ ok, error }: ResponseFrame): boolean {
+  return !ok && (error?.details as { readonly code?: unknown } | undefined)?.code === "TOO_MANY_CALLS";
 }
 
 function toError({ error, payload }: ResponseFrame): GatewayError {

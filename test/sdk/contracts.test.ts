@@ -285,7 +285,7 @@ describe("the contract of a channel", { timeout: 60_000 }, () => {
     failuresOf(async (t) => {
       const network = await startLineServer();
       t.after(() => network.close());
-      const config = { "sample-name": { port: network.port } };
+      const config = { channels: { "sample-name": { port: network.port } } };
       const channel = await contributionOf(t, Channel, "sample-name", { plugin: channelPlugin, config });
       const changed = { ...channel, ...change(channel, network) };
       await channelContract(t, { channel: changed, network, targets: ["ada"], patienceMs: 400 });

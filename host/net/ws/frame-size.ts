@@ -5,7 +5,7 @@ const LOOK_ABOVE_BYTES = 262_144;
 /** Choice: values in one message. More of them hold everybody up for longer than 50 ms; texts cost next to nothing, however long. */
 export const MAX_VALUES = 200_000;
 
-const [QUOTE, BACKSLASH, COMMA, ARRAY, OBJECT] = [...'"\\,[{'].map((char) => char.charCodeAt(0));
+const [QUOTE, BACKSLASH, COMMA, ARRAY, OBJECT] = Buffer.from('"\\,[{');
 
 /** Whether JSON text holds more values than a message may. Texts are not looked into. */
 export function holdsTooMuch(json: Buffer): boolean {
