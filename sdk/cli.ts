@@ -135,6 +135,25 @@ export function showFindings(context: CommandContext, findings: readonly DoctorF
   return findings.some(({ severity }) => severity === "error") ? 1 : 0;
 }
 
+/** Whether somebody reads or types there. */
+export function isTerminal(stream: NodeJS.ReadableStream | NodeJS.WritableStream): boolean {
+  return (stream as { isTTY?: boolean }).isTTY === true; // only the streams of a terminal have it
+}
+
+/** Asks a person; to be called on a terminal. @returns whether the answer is yes; anything else is no */
+export async function askYes(
+  question: string,
+  { input, output }: { readonly input: NodeJS.ReadableStream; readonly output: NodeJS.WritableStream },
+): Promise<boolean> {
+  const { createInterface } = await import("node:readline/promises");
+  const reader = createInterface({ input, output });
+  try {
+    return /^y(?:es)?$/i.test((await reader.question(`${question} [y/N] `)).trim());
+  } finally {
+    reader.close();
+  }
+}
+
 /** Words that a shell takes as they are. */
 const PLAIN = /^[A-Za-z0-9_@%+=:,./-]+$/;
 

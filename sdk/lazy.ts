@@ -4,6 +4,8 @@ import { unavailable } from "./gateway-error.ts";
 
 /** Files that a large package opens at once while it is imported. */
 const DESCRIPTORS = 64;
+/** Milliseconds for which enough descriptors count as enough. */
+const LOOK_EVERY_MS = 100;
 /** Milliseconds after which it is worth trying again. */
 const RETRY_MS = 1_000;
 
@@ -29,11 +31,15 @@ async function imported<M>(load: () => Promise<M>): Promise<M> {
   return load();
 }
 
-/** @throws GatewayError `UNAVAILABLE` */
+let foundAt = Number.NEGATIVE_INFINITY;
+
+/** Looks at most once in 100 ms: a start imports many plugins. @throws GatewayError `UNAVAILABLE` */
 export function requireDescriptors(): void {
+  if (performance.now() - foundAt < LOOK_EVERY_MS) return;
   const open: number[] = [];
   try {
     while (open.length < DESCRIPTORS) open.push(openSync(process.execPath, "r"));
+    foundAt = performance.now();
   } catch (cause) {
     const { code } = Object(cause) as { readonly code?: unknown };
     if (code !== "EMFILE" && code !== "ENFILE") return; // this process may not open that file

@@ -1,5 +1,6 @@
 /** In which order plugins are set up and started. Pure. */
 import type { Plugin, Requirement, ServiceToken } from "@svc/sdk";
+import satisfies from "semver/functions/satisfies.js";
 
 /** What decides the order. */
 type Ordered = Pick<Plugin, "requires" | "provides" | "after">;
@@ -35,16 +36,7 @@ export function holdsService(plugin: Ordered, serviceIds: ReadonlySet<string>): 
 
 /** Same major version, and not older: `1.4.0` serves `1.0.0`, `1.0.0` does not serve `1.4.0`. */
 export function serves(provided: ServiceToken<unknown>, wanted: ServiceToken<unknown>): boolean {
-  const [[major, minor = 0, patch = 0], [wantedMajor, wantedMinor = 0, wantedPatch = 0]] = [
-    numbersOf(provided),
-    numbersOf(wanted),
-  ];
-  if (provided.id !== wanted.id || major !== wantedMajor) return false;
-  return minor > wantedMinor || (minor === wantedMinor && patch >= wantedPatch);
-}
-
-function numbersOf({ version }: ServiceToken<unknown>): number[] {
-  return version.split(".").map((part) => Number.parseInt(part, 10) || 0);
+  return provided.id === wanted.id && satisfies(provided.version, `^${wanted.version}`);
 }
 
 /**

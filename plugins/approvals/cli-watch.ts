@@ -3,12 +3,11 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { ANSWER_PROMPT, endLine, OpenQuestions, questionLines, type QuestionNews } from "@svc/kit/exec";
 import { isGatewayError, messageOf } from "@svc/sdk";
-import { type CommandContext, visible, withNext } from "@svc/sdk/cli";
+import { type CommandContext, isTerminal, visible, withNext } from "@svc/sdk/cli";
 
 /** @returns the exit code, once the terminal's input ends or the process is told to; @throws GatewayError the refusal of the connection */
 export async function watchQuestions(context: CommandContext): Promise<number> {
   const { json, print, note, input } = context;
-  const isTerminal = (input as { isTTY?: boolean }).isTTY === true; // only the streams of a terminal have it
   const client = await context.connect({ scopes: ["operator.approvals"], reconnect: true });
   const tell = (news: QuestionNews) => {
     if (json) print(news);
@@ -32,7 +31,7 @@ export async function watchQuestions(context: CommandContext): Promise<number> {
     if (json) return await gone;
     const lines = createInterface({ input });
     lines.on("line", (line) => void answer(questions, line, note));
-    const left = once(lines, "close").then(() => (isTerminal ? 0 : gone)); // a pipe that ends has no more answers; questions still come
+    const left = once(lines, "close").then(() => (isTerminal(input) ? 0 : gone)); // a pipe that ends has no more answers; questions still come
     return await Promise.race([left, gone]);
   } catch (error) {
     throw withNext(error, { plugin: "approvals", step: "svc approvals list" });

@@ -1,6 +1,7 @@
 /** Who was refused, why and how often, for the operator: a log line, and what `channels.status` shows. In memory only. */
 import type { Clock, Logger } from "@svc/sdk";
 import type { ChannelAccount, ChannelAccountSnapshot } from "@svc/sdk/channels";
+import { commandText } from "@svc/sdk/cli";
 import type { Inbound } from "./inbound-message.ts";
 
 /** Choice: milliseconds between two log lines, or two answers, for the same sender. */
@@ -64,13 +65,8 @@ function nextStep(
 ): string {
   const section = `channels.${channel}`;
   if (type === "group" || id !== "default")
-    return `list ${quoted(who)} in the configuration: svc config get ${section}`;
-  return `svc config set ${section}.allowFrom ${quoted(JSON.stringify([...allowFrom, who]))}`;
-}
-
-/** For a shell: an id is what a stranger chose. */
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", String.raw`'\''`)}'`;
+    return `list ${commandText([who])} in the configuration: svc config get ${section}`;
+  return commandText(["svc", "config", "set", `${section}.allowFrom`, JSON.stringify([...allowFrom, who])]); // an id is what a stranger chose
 }
 
 function keyOf(channel: string, accountId: string): string {

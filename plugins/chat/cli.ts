@@ -1,7 +1,7 @@
 /** `svc chat`: a conversation in this terminal. */
 import { OpenQuestions, type QuestionNews } from "@svc/kit/exec";
 import { invalidRequest, isGatewayError } from "@svc/sdk";
-import { type CommandContext, defineCommands } from "@svc/sdk/cli";
+import { type CommandContext, defineCommands, isTerminal } from "@svc/sdk/cli";
 import type { GatewayClient } from "@svc/sdk/client";
 import { type Conversation, createConversation } from "./conversation.ts";
 import { openingLines } from "./opening.ts";
@@ -129,10 +129,6 @@ function terminalOf(context: CommandContext): Terminal {
   const { input, output } = context;
   const coloured = isTerminal(output) && !process.env["NO_COLOR"];
   return { input, output, note: (line) => context.note(line), style: coloured ? ANSI : PLAIN };
-}
-
-function isTerminal(stream: NodeJS.ReadableStream | NodeJS.WritableStream): boolean {
-  return (stream as { isTTY?: boolean }).isTTY === true; // only the streams of a terminal have it
 }
 
 /** @throws GatewayError `INVALID_REQUEST` for a number that is none, and for `--json` in a conversation */

@@ -1,7 +1,6 @@
 /** `svc models add <url>`: asks a server what it has, and writes its entry to the configuration. */
-import { createInterface } from "node:readline/promises";
 import { invalidRequest } from "@svc/sdk";
-import { type CommandContext, commandText, show, visible, withGateway } from "@svc/sdk/cli";
+import { askYes, type CommandContext, commandText, isTerminal, show, visible, withGateway } from "@svc/sdk/cli";
 import { config } from "@svc/sdk/config";
 import { askForModels } from "./server-models.ts";
 
@@ -100,20 +99,12 @@ function providersOf(parsed: unknown): Readonly<Record<string, unknown>> {
 
 /** Somebody reads and types here. */
 function canAsk({ json, input, output }: CommandContext): boolean {
-  return !json && [input, output].every((stream) => "isTTY" in stream && stream.isTTY === true);
+  return !json && isTerminal(input) && isTerminal(output);
 }
 
 /** Anything but yes is no. Where nobody can be asked, the text is shown. */
 async function agrees(context: CommandContext, text: string): Promise<boolean> {
-  if (!canAsk(context)) {
-    context.note(text);
-    return false;
-  }
-  const { input, output } = context;
-  const reader = createInterface({ input, output });
-  try {
-    return /^y(?:es)?$/i.test((await reader.question(`${text} [y/N] `)).trim());
-  } finally {
-    reader.close();
-  }
+  if (canAsk(context)) return askYes(text, context);
+  context.note(text);
+  return false;
 }

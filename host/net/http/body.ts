@@ -2,7 +2,7 @@
 import type { IncomingMessage } from "node:http";
 import { describeViolations, GatewayError, lazy, matches, type TSchema } from "@svc/sdk";
 import type { Deadlines } from "../../hooks/deadline.ts";
-import { holdsTooMuch } from "../ws/frame-size.ts";
+import { holdsTooMuch } from "../json-size.ts";
 
 const readerCode = lazy(() => import("raw-body"));
 

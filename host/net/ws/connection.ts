@@ -31,7 +31,7 @@ import type { Admission } from "./admission.ts";
 import type { Receiver } from "./broadcast.ts";
 import type { Dispatcher } from "./dispatch.ts";
 import { closeReason, encodeEvent, encodeFailure, encodeResult } from "./frame-codec.ts";
-import { holdsTooMuch, MAX_VALUES } from "./frame-size.ts";
+import { holdsTooMuch, MAX_VALUES } from "../json-size.ts";
 import { type Identified, HandshakeRefusal } from "./handshake.ts";
 import { type Backlog, Outbox } from "./outbox.ts";
 

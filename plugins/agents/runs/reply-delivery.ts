@@ -20,7 +20,7 @@ export interface ReplyDeliverySources {
 export class ReplyDeliveries {
   readonly #sources: ReplyDeliverySources;
   /** By run: why its reply was not sent; of deliveries under way. */
-  readonly #underWay = new Map<string, Promise<string | undefined>>();
+  readonly #inFlight = new Map<string, Promise<string | undefined>>();
   /** By run, oldest first: why its reply was not sent. */
   readonly #failures = new Map<string, string>();
 
@@ -29,7 +29,7 @@ export class ReplyDeliveries {
   }
 
   get isWorking(): boolean {
-    return this.#underWay.size > 0;
+    return this.#inFlight.size > 0;
   }
 
   /**
@@ -43,18 +43,18 @@ export class ReplyDeliveries {
     const { isBestEffort, ...to } = delivery;
     const sent = this.#send({ id: `${runId}:reply`, ...to, sessionKey, text: reply }, signal);
     const failure = sent.then((reason) => {
-      this.#underWay.delete(runId);
+      this.#inFlight.delete(runId);
       if (reason !== undefined) this.#sources.log.warn({ runId, reason }, "the reply of a run could not be delivered");
       if (isBestEffort || reason === undefined) return undefined;
       this.#keep(runId, reason);
       return reason;
     });
-    this.#underWay.set(runId, failure);
+    this.#inFlight.set(runId, failure);
   }
 
   /** Why the reply of this run was not sent; `undefined`: it was, need not be, or nobody asked for it. Waits for a delivery under way. */
   async failure(runId: string): Promise<string | undefined> {
-    return this.#underWay.get(runId) ?? this.#failures.get(runId);
+    return this.#inFlight.get(runId) ?? this.#failures.get(runId);
   }
 
   #keep(runId: string, reason: string): void {

@@ -6,7 +6,7 @@
 import { once } from "node:events";
 import { GatewayError } from "@svc/sdk";
 import { execApproval } from "@svc/sdk/approvals";
-import { askingWith, type CommandContext, visible } from "@svc/sdk/cli";
+import { askingWith, type CommandContext, isTerminal, visible } from "@svc/sdk/cli";
 import type { GatewayClient } from "@svc/sdk/client";
 import { nodes } from "@svc/sdk/nodes";
 import { findConnected } from "../cli-input.ts";
@@ -76,8 +76,7 @@ function show({ options, print, output, note }: CommandContext, ended: ProgramEn
   const { exitCode, stdout = "", stderr = "", error, timedOut } = ended;
   if (options["json"] === true) print(ended);
   else {
-    const isTerminal = "isTTY" in output && output.isTTY === true;
-    output.write(isTerminal ? visibleLines(stdout) : stdout);
+    output.write(isTerminal(output) ? visibleLines(stdout) : stdout);
     if (stderr !== "") note(visibleLines(stderr).replace(/\n$/, ""));
     if (error) note(visibleLines(error));
     if (timedOut === true) note("Next: allow it more time with --timeout <ms>");

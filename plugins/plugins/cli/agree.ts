@@ -1,6 +1,5 @@
 /** Asks a person whether a plugin may have what it asks for. */
-import { createInterface } from "node:readline/promises";
-import { type CommandContext, visible } from "@svc/sdk/cli";
+import { askYes, type CommandContext, visible } from "@svc/sdk/cli";
 import type { Agree, AgreementRequest } from "../install/installer.ts";
 
 export interface AgreeFlags {
@@ -27,15 +26,9 @@ export function canAsk({ json }: Pick<CommandContext, "json">): boolean {
   return !json && process.stdin.isTTY && process.stderr.isTTY;
 }
 
-/** @returns whether the answer is yes; anything else is no */
-export async function askPerson(text: string): Promise<boolean> {
-  const reader = createInterface({ input: process.stdin, output: process.stderr });
-  try {
-    const answer = await reader.question(`${text}\nAgree? [y/N] `);
-    return /^y(?:es)?$/i.test(answer.trim());
-  } finally {
-    reader.close();
-  }
+/** On standard error: what is printed stays clean. */
+export function askPerson(text: string): Promise<boolean> {
+  return askYes(`${text}\nAgree?`, { input: process.stdin, output: process.stderr });
 }
 
 /** Pure. */

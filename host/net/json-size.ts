@@ -1,4 +1,4 @@
-/** What a message costs to parse, before it is parsed. */
+/** What JSON from outside costs to parse, before it is parsed. */
 
 /** Smaller messages are parsed without a look. */
 const LOOK_ABOVE_BYTES = 262_144;
