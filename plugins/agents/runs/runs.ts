@@ -1,6 +1,6 @@
 /** The `AgentRuns` service: accepts runs, queues them by session, stops them, and picks them up after a restart. */
 import { type Lease, LEASE_MS, leaseLeft, Renewal } from "@svc/kit/lease";
-import { type GatewayError, type HookEmitter, HOOKS, pause, unavailable, untilAborted } from "@svc/sdk";
+import { type GatewayError, type HookEmitter, HOOKS, unavailable, untilAborted } from "@svc/sdk";
 import type { AgentRuns, QueueMode, RunOutcome, RunRequest, RunState } from "@svc/sdk/agents";
 import { refusal } from "@svc/sdk/errors";
 import type { Statement } from "@svc/sdk/storage";
@@ -10,6 +10,7 @@ import { Subagents, type SubagentSources } from "../subagents/subagents.ts";
 import type { Environment } from "./environment.ts";
 import { type EventSinks, RunEvents } from "./events.ts";
 import { endUnstarted, execute } from "./execution.ts";
+import { ForeignRuns } from "./foreign-runs.ts";
 import { recoverInterrupted } from "./interrupted.ts";
 import { LiveRun, LiveRuns } from "./live-runs.ts";
 import { type QueueConfig, queueModeOf, type QueueSettings } from "./queue-settings.ts";
@@ -20,8 +21,6 @@ import type { RunRecord } from "./store.ts";
 /** Choice: how long a stop waits for running runs; a plugin has 5 s for all of its stop. */
 export const DRAIN_MS = 4_000;
 const RESTART_RETRY_MS = 2_000;
-/** Choice: milliseconds between two reads of a run that another gateway on the same storage has. */
-const FOLLOW_MS = 1_000;
 /** Waits longer than this are logged. Spec: http/sessions-routing.md §6. */
 const LONG_WAIT_MS = 2_000;
 
@@ -51,8 +50,7 @@ export class Runs implements AgentRuns {
   /** Ends of runs that never started, while they are being stored. */
   readonly #ending = new Set<Promise<void>>();
   readonly #renewal: Renewal;
-  /** Runs of other gateways whose ends callers wait for here. */
-  readonly #followed = new Set<string>();
+  readonly #foreign: ForeignRuns;
   readonly #closing = new AbortController();
   #cancelLook: (() => void) | undefined;
   #lastAcceptedAt = 0;
@@ -78,6 +76,7 @@ export class Runs implements AgentRuns {
       () => env.store.lease(),
       () => this.#live.all().length > 0,
     );
+    this.#foreign = new ForeignRuns(env, this.#live, this.#closing.signal);
     this.deliveries = new ReplyDeliveries(env);
     this.subagents = new Subagents(env, {
       accept: (request, alongside) => this.#once(request.runId, () => this.#accept(request, alongside)),
@@ -228,33 +227,10 @@ export class Runs implements AgentRuns {
   /** @param outcome as it is on disk; `undefined`: the run is left to the next start, or to another gateway */
   #finish(run: LiveRun, outcome: RunOutcome | undefined): void {
     this.#live.remove(run);
-    if (!outcome) return void this.#follow(run.id, run.events);
+    if (!outcome) return void this.#foreign.follow(run.id, run.events);
     this.deliveries.begin(run.request, outcome, this.#closing.signal);
     this.#announce(run.events, outcome);
     if (run.request.origin === SUBAGENT) void this.subagents.ended(run.id);
-  }
-
-  /** Hands the end of a run that another gateway has to those that wait for it here. Never rejects. */
-  async #follow(runId: string, events?: RunEvents): Promise<void> {
-    const { store, clock } = this.#env;
-    const { signal } = this.#closing;
-    if (this.#followed.has(runId)) return;
-    this.#followed.add(runId);
-    try {
-      while (!signal.aborted && !this.#live.get(runId)) {
-        const record = await store.find(runId);
-        if (!record) return;
-        if (record.outcome) {
-          this.#live.end(record.outcome);
-          return events?.end(record.outcome);
-        }
-        await pause(FOLLOW_MS, clock, signal);
-      }
-    } catch (error) {
-      this.#env.log.warn({ err: error, runId }, "the end of a run of another gateway could not be read");
-    } finally {
-      this.#followed.delete(runId);
-    }
   }
 
   /** To callers that wait, to clients and to hooks. */
@@ -273,7 +249,7 @@ export class Runs implements AgentRuns {
     if (!this.#live.get(runId) && !this.#live.outcome(runId)) {
       const record = await this.#env.store.find(runId);
       if (record?.outcome) return record.outcome;
-      if (record && timeoutMs !== 0) void this.#follow(runId);
+      if (record && timeoutMs !== 0) void this.#foreign.follow(runId);
     }
     if (timeoutMs !== 0) this.#refuseIfLeft(runId);
     const outcome = await this.#live.next(runId, timeoutMs);

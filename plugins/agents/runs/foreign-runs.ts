@@ -1,0 +1,44 @@
+/** Runs that another gateway on the same storage has, and whose ends callers wait for here. */
+import { pause } from "@svc/sdk";
+import type { Environment } from "./environment.ts";
+import type { RunEvents } from "./events.ts";
+import type { LiveRuns } from "./live-runs.ts";
+
+/** Choice: milliseconds between two reads of such a run. */
+const FOLLOW_MS = 1_000;
+
+export class ForeignRuns {
+  readonly #env: Pick<Environment, "store" | "clock" | "log">;
+  readonly #live: LiveRuns;
+  /** Aborts when nobody waits any more. */
+  readonly #signal: AbortSignal;
+  readonly #followed = new Set<string>();
+
+  constructor(env: Pick<Environment, "store" | "clock" | "log">, live: LiveRuns, signal: AbortSignal) {
+    this.#env = env;
+    this.#live = live;
+    this.#signal = signal;
+  }
+
+  /** Hands the end of the run to those that wait for it here. Never rejects. @param events of the run, where it began here */
+  async follow(runId: string, events?: RunEvents): Promise<void> {
+    const { store, clock, log } = this.#env;
+    if (this.#followed.has(runId)) return;
+    this.#followed.add(runId);
+    try {
+      while (!this.#signal.aborted && !this.#live.get(runId)) {
+        const record = await store.find(runId);
+        if (!record) return;
+        if (record.outcome) {
+          this.#live.end(record.outcome);
+          return events?.end(record.outcome);
+        }
+        await pause(FOLLOW_MS, clock, this.#signal);
+      }
+    } catch (error) {
+      log.warn({ err: error, runId }, "the end of a run of another gateway could not be read");
+    } finally {
+      this.#followed.delete(runId);
+    }
+  }
+}
