@@ -8,6 +8,13 @@ import { MAX_PAYLOAD_BYTES } from "@svc/sdk/protocol";
 import { type WebSocket, WebSocketServer } from "ws";
 import { StartupRefusal } from "../auth/mode.ts";
 import { responsesWith } from "./http/security-headers.ts";
+import { shareOf } from "./turns.ts";
+
+/** Choice: pieces of one message. A client that sends pieces of 4 KiB can send the largest message; pieces of a byte cost 1 µs each. */
+const PIECES = { maxFragments: 8_192 }; // the types of ws do not know it
+
+/** Choice: sockets that wait to be accepted. With node's 511, a burst of one client makes others wait until they try again, for seconds. */
+const BACKLOG = 2_048;
 
 export interface ListenOptions {
   /** The first must be free; further ones are taken when the machine has them. */
@@ -44,6 +51,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   const sockets = new WebSocketServer({
     noServer: true,
     maxPayload: MAX_PAYLOAD_BYTES.afterConnect,
+    ...PIECES,
     perMessageDeflate: false,
     clientTracking: false,
   });
@@ -63,6 +71,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     const own = { ServerResponse: Response };
     const server = https?.createServer({ ...own, ...tls }, onRequest) ?? createServer(own, onRequest);
     server.on("connection", count);
+    server.on(https ? "secureConnection" : "connection", watch);
     if (https) server.on("tlsClientError", refuseClearText);
     server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
       socket.on("error", cutOff);
@@ -96,6 +105,10 @@ export async function listen(options: ListenOptions): Promise<Listener> {
       await closed;
     },
   };
+}
+
+function watch(socket: Socket): void {
+  shareOf(socket).watch(socket);
 }
 
 /** Counts the connections of all addresses together. */
@@ -152,7 +165,7 @@ function uncork(socket: Duplex): void {
 function bind(server: Server, host: string, port: number): Promise<number> {
   return new Promise((resolve, reject) => {
     server.once("error", reject);
-    server.listen({ host, port, exclusive: true }, () => {
+    server.listen({ host, port, exclusive: true, backlog: BACKLOG }, () => {
       server.off("error", reject);
       resolve((server.address() as AddressInfo).port);
     });

@@ -8,8 +8,9 @@ import type { Answer, Failure, Instruction, Report, Request, Value, Work } from 
 const MAX_WAITING = 10_000;
 /** Choice: reads the thread has at a time; the others wait here. Their rows reach the main thread together, and hold it up together. */
 const MAX_READS = 16;
-/** Milliseconds of work with answers after which the event loop serves others. */
+/** Milliseconds of work with answers after which the event loop serves others, and most that it becomes when others take longer. */
 const TURN_MS = 5;
+const MOST_TURN_MS = 20;
 
 export interface Connection {
   /** Settles when the file is open; rejects with a plain `Error` that names the file and what to do. */
@@ -83,11 +84,11 @@ export function connect(worker: Worker, onDeath: (reason: string) => void): Conn
     setImmediate(nextTurn);
   }
 
-  /** As long as what else the event loop did meanwhile: if others got more, their calls would pile up. */
+  /** About as long as what else the event loop did meanwhile: if others got more, their calls would pile up. */
   function nextTurn(): void {
     turnEnds = undefined;
     if (!delivering) return;
-    beginTurn(Math.max(TURN_MS, performance.now() - stopped));
+    beginTurn(Math.min(MOST_TURN_MS, Math.max(TURN_MS, performance.now() - stopped)));
     deliver();
   }
 

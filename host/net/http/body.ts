@@ -2,11 +2,12 @@
 import type { IncomingMessage } from "node:http";
 import { describeViolations, GatewayError, lazy, matches, type TSchema } from "@svc/sdk";
 import type { Deadlines } from "../../hooks/deadline.ts";
-import { holdsTooMuch } from "../json-size.ts";
+import { HoldsTooMuch, isLarge, parseLarge } from "../json.ts";
+import { shareOf } from "../turns.ts";
 
 const readerCode = lazy(() => import("raw-body"));
 
-/** @throws GatewayError `PAYLOAD_TOO_LARGE`, `TIMEOUT`, `INVALID_REQUEST` */
+/** Resolves when it is the turn of the request's connection. @throws GatewayError `PAYLOAD_TOO_LARGE`, `TIMEOUT`, `INVALID_REQUEST` */
 export type ReadBody = (request: IncomingMessage, limit: number) => Promise<Buffer>;
 
 const EMPTY = Buffer.alloc(0);
@@ -15,7 +16,7 @@ const EMPTY = Buffer.alloc(0);
 export async function createBodyReader(deadlines: Deadlines, timeoutMs: number): Promise<ReadBody> {
   const { default: rawBody } = await readerCode();
 
-  return (request, limit) => {
+  function read(request: IncomingMessage, limit: number): Promise<Buffer> {
     const length = request.headers["content-length"];
     const isEmpty = length === "0" || (length === undefined && request.headers["transfer-encoding"] === undefined);
     if (isEmpty) return Promise.resolve(EMPTY);
@@ -27,6 +28,12 @@ export async function createBodyReader(deadlines: Deadlines, timeoutMs: number):
         else resolve(body);
       });
     });
+  }
+
+  return async (request, limit) => {
+    const body = await read(request, limit);
+    await shareOf(request.socket).pass();
+    return body;
   };
 }
 
@@ -35,13 +42,19 @@ function toRefusal(error: Error & { type?: unknown }): GatewayError {
   return new GatewayError("INVALID_REQUEST", "the request body could not be read", { cause: error });
 }
 
-/** An empty body is `{}`. @throws GatewayError `PAYLOAD_TOO_LARGE`; `INVALID_REQUEST` naming the path */
-export function parseBody(schema: TSchema, raw: Buffer): unknown {
-  if (holdsTooMuch(raw)) throw new GatewayError("PAYLOAD_TOO_LARGE", "the request body holds too many values");
-  let value: unknown;
+/**
+ * An empty body is `{}`.
+ * @param turn lets others have their turn, between parts of a large body
+ * @throws GatewayError `PAYLOAD_TOO_LARGE`; `INVALID_REQUEST` naming the path
+ */
+export async function parseBody(schema: TSchema, raw: Buffer, turn: () => Promise<void>): Promise<unknown> {
+  let value: unknown = {};
   try {
-    value = raw.length === 0 ? {} : JSON.parse(raw.toString());
-  } catch {
+    if (isLarge(raw)) value = await parseLarge(raw, turn);
+    else if (raw.length > 0) value = JSON.parse(raw.toString());
+  } catch (error) {
+    if (error instanceof HoldsTooMuch)
+      throw new GatewayError("PAYLOAD_TOO_LARGE", "the request body holds too many values");
     throw new GatewayError("INVALID_REQUEST", "the request body is not JSON");
   }
   if (matches(schema, value)) return value;

@@ -17,6 +17,7 @@ import { createEarlyReply } from "./early-reply.ts";
 import { authorizeRoute } from "./auth.ts";
 import { answerFrontPage } from "./front-page.ts";
 import { createBodyReader, parseBody } from "./body.ts";
+import { shareOf } from "../turns.ts";
 import { canonicalPath, withPlainSlashes } from "./path.ts";
 import { answerProbe, probePath, type Readiness } from "./probes.ts";
 import { sendReply, toHttpRefusal } from "./reply.ts";
@@ -48,51 +49,86 @@ export interface HttpHandler {
 
 const DEFAULT_MAX_BODY_BYTES = 1_048_576;
 const BODY_TIMEOUT_MS = 30_000;
-/** Choice: requests of one connection that wait for their answers, as many as calls of a WebSocket. More are refused with 503. */
+/** Choice: requests of one connection under way, as many as calls of a WebSocket. Further ones wait, and their connection is read no further. */
 const MAX_PIPELINED = 64;
-/** A connection with that many is cut off: it sends on without reading what it is told. */
-const CUT_OFF_PIPELINED = 512;
-/** Milliseconds after which it is worth sending again. */
-const PIPELINED_RETRY_MS = 250;
+
+/** The requests of one connection. */
+interface Pipeline {
+  /** They are not answered yet. */
+  open: number;
+  underWay: number;
+  /** Called when there is one less. */
+  isBelow(): void;
+}
 
 type Handle = HttpHandler["handle"];
 
 export function createHttpHandler(options: HttpOptions): HttpHandler {
   const application = lazy(() => createApplication(options, inFlight));
   const inFlight = new Set<RouteCall>();
-  const pipelined = new WeakMap<Socket, number>();
+  const pipelines = new Map<Socket, Pipeline>();
   let open = 0;
   let closed: GatewayError | undefined;
   let idle = () => {};
   /** Choice: a route of a plugin for just this path goes first; one that takes the rest of a path, like `/*file`, does not. */
   const isServed = (path: string) => options.routes.list().some(({ route }) => route.path === path);
+
+  function serve(request: IncomingMessage, response: ServerResponse): void {
+    const probe = probePath(request.url ?? "");
+    if (probe !== undefined && (closed || !isServed(probe)))
+      return answerProbe(probe, request, response, options.readiness);
+    if (closed) return turnAway(response, closed);
+    if (options.ingress?.(request, response)) return;
+    application().then(
+      (handle) => handle(request, response),
+      (error: unknown) => {
+        options.log.error({ err: error }, "HTTP cannot start");
+        turnAway(
+          response,
+          isGatewayError(error) ? error : new GatewayError("INTERNAL", "HTTP cannot start; see the log"),
+        );
+      },
+    );
+  }
+
+  /** A response that waits behind another one says nothing when its socket closes. */
+  function pipelineOf(socket: Socket): Pipeline {
+    const known = pipelines.get(socket);
+    if (known) return known;
+    const pipeline: Pipeline = { open: 0, underWay: 0, isBelow: () => {} };
+    pipelines.set(socket, pipeline);
+    socket.once("close", () => {
+      pipelines.delete(socket);
+      shareOf(socket).leave();
+      ended(pipeline.open);
+    });
+    return pipeline;
+  }
+
+  function ended(count: number): void {
+    open -= count;
+    if (open === 0) idle();
+  }
+
   return {
     handle(request, response) {
-      const probe = probePath(request.url ?? "");
-      if (probe !== undefined && (closed || !isServed(probe)))
-        return answerProbe(probe, request, response, options.readiness);
-      if (closed) return turnAway(response, closed);
       const { socket } = request;
-      const waiting = (pipelined.get(socket) ?? 0) + 1;
-      if (waiting > CUT_OFF_PIPELINED) return void socket.destroy();
-      pipelined.set(socket, waiting);
+      const share = shareOf(socket);
+      const pipeline = pipelineOf(socket);
+      pipeline.open++;
       open++;
       response.once("close", () => {
-        pipelined.set(socket, (pipelined.get(socket) ?? 1) - 1);
-        if (--open === 0) idle();
+        if (!pipelines.has(socket)) return; // it closed, and all its requests ended
+        pipeline.open--;
+        pipeline.underWay--;
+        pipeline.isBelow();
+        ended(1);
       });
-      if (waiting > MAX_PIPELINED) return turnAway(response, tooManyRequests());
-      if (options.ingress?.(request, response)) return;
-      application().then(
-        (handle) => handle(request, response),
-        (error: unknown) => {
-          options.log.error({ err: error }, "HTTP cannot start");
-          turnAway(
-            response,
-            isGatewayError(error) ? error : new GatewayError("INTERNAL", "HTTP cannot start; see the log"),
-          );
-        },
-      );
+      share.run(() => {
+        if (++pipeline.underWay === MAX_PIPELINED)
+          void share.hold(new Promise((resolve) => (pipeline.isBelow = resolve)));
+        serve(request, response);
+      });
     },
     closeDead() {
       const { authority } = options.access;
@@ -103,11 +139,6 @@ export function createHttpHandler(options: HttpOptions): HttpHandler {
     },
     idle: () => (open === 0 ? Promise.resolve() : new Promise((resolve) => (idle = resolve))),
   };
-}
-
-function tooManyRequests(): GatewayError {
-  const message = `${MAX_PIPELINED} requests of this connection wait for their answers; send again later`;
-  return new GatewayError("UNAVAILABLE", message, { retryAfterMs: PIPELINED_RETRY_MS });
 }
 
 function turnAway(response: ServerResponse, refusal: GatewayError): void {
@@ -160,7 +191,9 @@ async function createApplication(options: HttpOptions, inFlight: Set<RouteCall>)
         route.auth === "gateway" ? authorizeRoute(context.get("authorization"), peer, route, access) : undefined;
       const rawBody = await readBody(context.req, route.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES);
       if (principal && !access.authority.isLive(principal)) throw new GatewayError("UNAUTHORIZED", "Unauthorized"); // replaced while the body came
-      const body = route.body ? parseBody(route.body, rawBody) : undefined;
+      const body = route.body
+        ? await parseBody(route.body, rawBody, () => shareOf(context.req.socket).turn())
+        : undefined;
       const request = (call = new RouteCall({ context, peer, principal, rawBody, body, aliases: access.aliases }));
       inFlight.add(call);
       begun = performance.now();
@@ -234,7 +267,8 @@ async function refuse(context: Context, error: unknown, log: Logger): Promise<vo
   const known = isGatewayError(error) ? error : internal(context, error, log);
   const { status, headers, body } = toHttpRefusal(known);
   for (const name of context.res.getHeaderNames()) if (!isSecurityHeader(name)) context.remove(name); // left by a reply that could not be sent
-  if (!context.req.complete) context.set("Connection", "close"); // what is left of the body is not read
+  const isTooLarge = known.code === "PAYLOAD_TOO_LARGE";
+  if (isTooLarge || !context.req.complete) context.set("Connection", "close"); // what is left of the body is not read
   await sendReply(context, { status, headers, body }, () => undefined);
 }
 

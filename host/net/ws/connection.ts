@@ -31,7 +31,8 @@ import type { Admission } from "./admission.ts";
 import type { Receiver } from "./broadcast.ts";
 import type { Dispatcher } from "./dispatch.ts";
 import { closeReason, encodeEvent, encodeFailure, encodeResult } from "./frame-codec.ts";
-import { holdsTooMuch, MAX_VALUES } from "../json-size.ts";
+import { HoldsTooMuch, isLarge, parseLarge } from "../json.ts";
+import { type Share, shareOf } from "../turns.ts";
 import { type Identified, HandshakeRefusal } from "./handshake.ts";
 import { type Backlog, Outbox } from "./outbox.ts";
 
@@ -67,8 +68,19 @@ const SLOW_GRACE_BYTES = 1_048_576;
 const MAX_CALLS = 64;
 /** Milliseconds after which it is worth calling again. */
 const CALLS_RETRY_MS = 250;
-/** Milliseconds of work after which a connection lets others have their turn. */
-const TURN_MS = 5;
+/** Made once: whoever floods is told it often. */
+const TOO_MANY_CALLS = refusal(
+  "TOO_MANY_CALLS",
+  `${MAX_CALLS} calls of this connection wait for their answers; call again later`,
+  {},
+  { retryAfterMs: CALLS_RETRY_MS },
+);
+/** Choice: characters of the id and of the method of a request. Both come back in answers. */
+const MAX_NAME = 1_000;
+const NAME_TOO_LONG = new GatewayError(
+  "INVALID_REQUEST",
+  `invalid request frame: id and method have at most ${MAX_NAME} characters`,
+);
 /** So many refused roles in a row are taken, one more closes. Spec: protocol/authorization.md §4. */
 const MOST_UNAUTHORIZED = 10;
 
@@ -77,6 +89,7 @@ export class Connection implements Receiver {
   readonly #options: ConnectionOptions;
   readonly #ws: WebSocket;
   readonly #outbox: Outbox;
+  readonly #share: Share;
   /** Made at the first call; most of what a short connection would cost otherwise. */
   #gone: AbortController | undefined;
   #pending: Pending | undefined;
@@ -84,10 +97,6 @@ export class Connection implements Receiver {
   #info: ConnectionInfo;
   #unauthorized = 0;
   #inFlight = 0;
-  /** Milliseconds of work since it last let others have their turn. */
-  #worked = 0;
-  /** Messages that wait for the next turn. */
-  #later: Buffer[] | undefined;
   #closing = false;
   #isGone = false;
 
@@ -97,6 +106,7 @@ export class Connection implements Receiver {
     this.#options = options;
     this.#ws = ws;
     this.#outbox = new Outbox(socket, maxBufferedBytes, options.backlog, () => this.#cutOff());
+    this.#share = shareOf(socket);
     this.#info = {
       id: this.id,
       remoteAddress: peer.clientAddress ?? peer.remoteAddress,
@@ -110,6 +120,7 @@ export class Connection implements Receiver {
     const deadline = setTimeout(() => this.close(CLOSE.normal, ""), handshakeTimeoutMs);
     this.#pending = { peer, nonce, deadline, handshaking: false };
     this.#limitUntilAccepted(socket);
+    this.#share.watch(ws);
     ws.on("message", (data: Buffer) => this.#receive(data));
     ws.on("error", (error) => options.log.debug({ connection: this.id, err: error }, "socket error"));
     ws.on("close", (code) => this.#closed(code));
@@ -148,7 +159,8 @@ export class Connection implements Receiver {
 
   #receive(data: Buffer): void {
     if (this.#closing) return;
-    if (this.#principal) return this.#inTurn(data, this.#principal);
+    const principal = this.#principal;
+    if (principal) return this.#share.run(() => this.#read(data, principal));
     const pending = this.#pending;
     if (!pending || pending.handshaking)
       return this.close(CLOSE.policy, "invalid handshake: wait for the answer to connect");
@@ -188,44 +200,43 @@ export class Connection implements Receiver {
     this.close(CLOSE.policy, shape.message);
   }
 
-  /** Whoever sends many messages at once is answered in turns, between which others are served. */
-  #inTurn(data: Buffer, principal: Principal): void {
-    if (this.#later) return void this.#later.push(data);
-    if (holdsTooMuch(data)) return this.#fail(idIn(data), tooManyValues());
-    const begun = performance.now();
-    this.#request(data.toString(), principal);
-    this.#worked += performance.now() - begun;
-    if (this.#worked < TURN_MS) return;
-    this.#worked = 0;
-    this.#later = [];
-    this.#ws.pause();
-    setImmediate(() => this.#nextTurn());
-  }
-
-  #nextTurn(): void {
-    const messages = this.#later ?? [];
-    this.#later = undefined;
-    for (const [index, message] of messages.entries()) {
-      this.#receive(message);
-      if (this.#closing) return;
-      if (this.#later) return void (this.#later = messages.slice(index + 1));
-    }
-    this.#ws.resume();
-  }
-
   /** A frame of an accepted connection. Text that is not JSON is only logged. Spec: protocol/frames-and-connect.md §2. */
-  #request(text: string, principal: Principal): void {
+  #read(data: Buffer, principal: Principal): void {
+    if (this.#closing) return;
+    if (isLarge(data)) return void this.#share.hold(this.#readLarge(data, principal));
     let frame: unknown;
     try {
-      frame = JSON.parse(text);
+      frame = JSON.parse(data.toString());
     } catch {
-      return this.#options.log.info({ connection: this.id }, "ignored a message that is not JSON");
+      return this.#noJson();
     }
+    this.#request(frame, principal);
+  }
+
+  async #readLarge(data: Buffer, principal: Principal): Promise<void> {
+    let frame: unknown;
+    try {
+      frame = await parseLarge(data, () => this.#share.turn());
+    } catch (error) {
+      if (error instanceof HoldsTooMuch)
+        return this.#fail(idIn(data), new GatewayError("INVALID_REQUEST", error.message));
+      return this.#noJson();
+    }
+    if (!this.#closing) this.#request(frame, principal);
+  }
+
+  #noJson(): void {
+    this.#options.log.info({ connection: this.id }, "ignored a message that is not JSON");
+  }
+
+  #request(frame: unknown, principal: Principal): void {
     if (!matches(RequestFrame, frame)) {
       const message = `invalid request frame: ${describeViolations(RequestFrame, frame)}`;
       return this.deliver(encodeFailure(frameId(frame), { code: "INVALID_REQUEST", message }), false);
     }
     const { id, method, params } = frame;
+    if (id.length > MAX_NAME || method.length > MAX_NAME)
+      return this.#fail(id.length > MAX_NAME ? "invalid" : id, NAME_TOO_LONG);
     if (method === "connect") {
       const message = "connect is only valid as the first request";
       return this.deliver(encodeFailure(id, { code: "INVALID_REQUEST", message }), false);
@@ -234,7 +245,7 @@ export class Connection implements Receiver {
   }
 
   #call(id: string, method: string, params: unknown, principal: Principal): void {
-    if (this.#inFlight >= MAX_CALLS) return this.#fail(id, tooManyCalls());
+    if (this.#inFlight >= MAX_CALLS) return this.#fail(id, TOO_MANY_CALLS);
     this.#inFlight++;
     let waits = true;
     const settled = () => {
@@ -266,7 +277,7 @@ export class Connection implements Receiver {
     answer.then(
       (result: unknown) => {
         settled();
-        this.#answer(id, method, result);
+        this.#share.measure(() => this.#answer(id, method, result));
       },
       (error: GatewayError) => {
         settled();
@@ -333,14 +344,10 @@ export class Connection implements Receiver {
   #left(code: number): void {
     if (this.#isGone) return;
     this.#isGone = true;
+    this.#share.leave();
     this.#gone?.abort();
     this.#options.onClosed(this, code);
   }
-}
-
-function tooManyCalls(): GatewayError {
-  const message = `${MAX_CALLS} calls of this connection wait for their answers; call again later`;
-  return refusal("TOO_MANY_CALLS", message, {}, { retryAfterMs: CALLS_RETRY_MS });
 }
 
 function tooLarge(method: string, bytes: number): GatewayError {
@@ -349,10 +356,6 @@ function tooLarge(method: string, bytes: number): GatewayError {
     "PAYLOAD_TOO_LARGE",
     `the answer of ${method} has ${bytes} bytes; ${most} can be sent: ask for less`,
   );
-}
-
-function tooManyValues(): GatewayError {
-  return new GatewayError("INVALID_REQUEST", `this message holds more than ${MAX_VALUES} values; send less at a time`);
 }
 
 /** The id of a request that is not parsed, where it stands at the beginning. */

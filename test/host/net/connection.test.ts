@@ -424,6 +424,23 @@ describe("after connect", () => {
     }
   });
 
+  it("a request with a long id or method is refused without repeating them", async (t) => {
+    const { raw } = await start(t);
+    const socket = await raw();
+    const long = "x".repeat(1_001);
+    for (const [id, method, answered] of [
+      [long, "demo.echo", "invalid"],
+      ["1", long, "1"],
+    ] as const) {
+      socket.send({ type: "req", id, method, params: {} });
+      const { error } = await socket.next((frame) => frame.id === answered);
+      assert.deepEqual(
+        [error?.code, error?.message],
+        ["INVALID_REQUEST", "invalid request frame: id and method have at most 1000 characters"],
+      );
+    }
+  });
+
   it("a message with more values than anybody sends is refused before it is parsed", async (t) => {
     const { raw } = await start(t);
     const socket = await raw();
@@ -436,7 +453,7 @@ describe("after connect", () => {
       const { error } = await socket.next((frame) => frame.id === id);
       assert.deepEqual(
         [error?.code, error?.message.slice(0, 40)],
-        ["INVALID_REQUEST", "this message holds more than 200000 valu"],
+        ["INVALID_REQUEST", "this message holds too many values; send"],
       );
     }
     socket.send({ type: "req", id: "3", method: "demo.echo", params: { text: ",[{".repeat(300_000) } });

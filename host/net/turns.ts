@@ -1,0 +1,270 @@
+/**
+ * Turns at the event loop. A connection that makes little work is served at once. One that keeps the loop busy is read and served in
+ * short turns behind those who do not, so that the calls of others wait for one turn and not for all who flood.
+ */
+import { AsyncLocalStorage } from "node:async_hooks";
+import type { Duplex } from "node:stream";
+
+/** Choice: milliseconds of work after which the event loop looks who else waits. A connection below that is served at once. */
+const TURN_MS = 5;
+/** Milliseconds that one connection works before the next is chosen. */
+const QUANTUM_MS = 1;
+/** Milliseconds of work that a new connection is counted with: whoever comes anew for each flood gains little. */
+const NEW_MS = 3;
+/** Part of the time that a connection may work without ever waiting. */
+const FREE = 1 / 20;
+/** Milliseconds of work that are remembered of a connection: a flood is forgiven after 2 s. */
+const MOST_MS = 100;
+/** Work below that is not worth an entry in the event loop's queue. */
+const NOTICED_MS = 1;
+
+/** Where a connection's bytes come from. */
+export interface Source {
+  pause(): void;
+  resume(): void;
+}
+
+class Turns {
+  /** Those who wait, the longest first: with little recent work, and with more. */
+  readonly #modest = new Set<Share>();
+  readonly #greedy = new Set<Share>();
+  /** Who queues something must not be blamed for the work of the others. */
+  readonly #outside = AsyncLocalStorage.snapshot();
+  /** Milliseconds of work since others had their turn. */
+  #spent = 0;
+  /** Milliseconds of work ever. */
+  #charged = 0;
+  #scheduled = false;
+  #working = false;
+  /** Until then, connections that keep the loop busy wait: what took too long is followed by as long a rest. monotonic ms */
+  #restsUntil = 0;
+  #rest: NodeJS.Timeout | undefined;
+
+  get isOver(): boolean {
+    return this.#spent >= TURN_MS;
+  }
+
+  /** Milliseconds of work ever, of all shares. */
+  get charged(): number {
+    return this.#charged;
+  }
+
+  count(ms: number): void {
+    this.#spent += ms;
+    this.#charged += ms;
+    if (ms > 2 * TURN_MS) this.#restsUntil = Math.max(this.#restsUntil, performance.now() + ms);
+    if (this.#spent >= NOTICED_MS) this.#schedule();
+  }
+
+  add(share: Share): void {
+    if (!this.#modest.has(share) && !this.#greedy.has(share)) this.#queue(share);
+    this.#schedule();
+  }
+
+  #queue(share: Share): void {
+    const isModest = share.recent(performance.now()) < TURN_MS;
+    (isModest ? this.#modest : this.#greedy).add(share);
+  }
+
+  #schedule(): void {
+    if (this.#scheduled || this.#working) return;
+    this.#scheduled = true;
+    setImmediate(() => this.#outside(() => this.#begin()));
+  }
+
+  #begin(): void {
+    this.#scheduled = false;
+    this.#working = true;
+    this.#spent = 0;
+    this.#serve(performance.now());
+  }
+
+  /** @param begun when this turn began. monotonic ms */
+  #serve(begun: number): void {
+    const now = performance.now();
+    if (now - begun >= TURN_MS) return this.#end(true);
+    const share = this.#next(now);
+    if (!share) return this.#end(false);
+    const charged = this.#charged;
+    // What a promise of this share does next belongs to it too; behind that, even when its work throws, come the others.
+    queueMicrotask(() =>
+      process.nextTick(() => {
+        const worked = performance.now() - now - (this.#charged - charged);
+        share.charge(Math.max(0, worked));
+        if (share.waits) this.add(share);
+        this.#serve(begun);
+      }),
+    );
+    share.work(now + QUANTUM_MS);
+  }
+
+  #end(isLeft: boolean): void {
+    this.#working = false;
+    this.#spent = 0;
+    if (isLeft) return this.#schedule();
+    if (this.#greedy.size === 0 || this.#rest) return;
+    const wait = () => {
+      this.#rest = undefined;
+      this.#schedule();
+    };
+    this.#rest = setTimeout(wait, Math.max(1, this.#restsUntil - performance.now()));
+  }
+
+  /** Takes the next one out of its queue. */
+  #next(now: number): Share | undefined {
+    const queue = this.#modest.size > 0 || now < this.#restsUntil ? this.#modest : this.#greedy;
+    const [first] = queue;
+    if (first) queue.delete(first);
+    return first;
+  }
+}
+
+/** A process has one event loop, so all gateways in it share one. */
+const turns = new Turns();
+const shares = new WeakMap<Duplex, Share>();
+
+/** The share of a socket, the same one each time. */
+export function shareOf(socket: Duplex): Share {
+  const known = shares.get(socket);
+  if (known) return known;
+  const share = new Share(socket);
+  shares.set(socket, share);
+  return share;
+}
+
+/** One connection's part in the turns. */
+export class Share {
+  readonly #socket: Duplex;
+  #source: Source;
+  /** Milliseconds of work, less what is free; as of `#asOf`. */
+  #recent = NEW_MS;
+  #asOf = performance.now();
+  /** When what is under way began. monotonic ms */
+  #begun: number | undefined;
+  #works: (() => void)[] = [];
+  /** They go before what else waits: parts of a work that was begun. */
+  #parts: (() => void)[] = [];
+  #held = false;
+  #paused = false;
+
+  constructor(socket: Duplex) {
+    this.#socket = socket;
+    this.#source = socket;
+  }
+
+  /** Counts what the listeners do that read the socket; again when others read it now. @param source as they pause it */
+  watch(source: Source): void {
+    this.#source = source;
+    this.#socket.off("data", this.#beginRead).off("data", this.#endRead);
+    this.#socket.prependListener("data", this.#beginRead).on("data", this.#endRead);
+    if (!this.#isLight(0)) this.#pause();
+  }
+
+  /** Milliseconds of recent work. */
+  recent(now: number): number {
+    this.#recent = Math.max(0, this.#recent - (now - this.#asOf) * FREE);
+    this.#asOf = now;
+    return this.#recent;
+  }
+
+  get waits(): boolean {
+    return this.#parts.length > 0 || (!this.#held && (this.#works.length > 0 || this.#paused));
+  }
+
+  charge(ms: number): void {
+    this.#recent = Math.min(MOST_MS, this.recent(performance.now()) + ms);
+    turns.count(ms);
+  }
+
+  readonly #beginRead = (): void => {
+    this.#begun = performance.now();
+  };
+
+  /** It reads no more for now when others should have their turn. */
+  readonly #endRead = (): void => {
+    if (this.#begun === undefined) return;
+    this.charge(performance.now() - this.#begun);
+    this.#begun = undefined;
+    if (this.#works.length > 0 || this.#held || !this.#isLight(0)) this.#pause();
+  };
+
+  /** Does `work` now or, in order, as soon as it is this connection's turn. */
+  run(work: () => void): void {
+    const now = performance.now();
+    const free = this.#works.length === 0 && !this.#held;
+    if (!free || !this.#isLight(this.#begun === undefined ? 0 : now - this.#begun)) {
+      this.#works.push(work);
+      turns.add(this);
+      if (this.#begun === undefined) this.#pause();
+      return;
+    }
+    if (this.#begun === undefined) this.measure(work);
+    else work(); // `#endRead` counts it
+  }
+
+  /** Does `work` now, whosever turn it is, and counts it. */
+  measure(work: () => void): void {
+    const begun = performance.now();
+    try {
+      work();
+    } finally {
+      this.charge(performance.now() - begun);
+    }
+  }
+
+  /** Waits for this connection's turn, ahead of what it is to `run`. @returns undefined when it has it already */
+  pass(): Promise<void> | undefined {
+    if (!this.#isLight(0)) return this.turn();
+    const begun = performance.now();
+    const { charged } = turns;
+    const after = () => this.charge(Math.max(0, performance.now() - begun - (turns.charged - charged)));
+    queueMicrotask(() => process.nextTick(after));
+    return undefined;
+  }
+
+  /** The same, and lets others have their turn in any case. */
+  turn(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#parts.push(resolve);
+      turns.add(this);
+    });
+  }
+
+  /** Nothing else of this connection runs until `work` is over. */
+  async hold(work: Promise<void>): Promise<void> {
+    this.#held = true;
+    try {
+      await work;
+    } finally {
+      this.#held = false;
+      if (this.waits) turns.add(this);
+    }
+  }
+
+  /** Works until the time given, or until nothing waits; then it reads on. Meant for `Turns`. */
+  work(until: number): void {
+    do {
+      const next = this.#parts.shift() ?? (this.#held ? undefined : this.#works.shift());
+      if (!next) break;
+      next();
+    } while (performance.now() < until);
+    if (!this.#paused || this.#held || this.#works.length > 0) return;
+    this.#paused = false;
+    this.#source.resume();
+  }
+
+  /** Forgets what it was to `run`. */
+  leave(): void {
+    this.#works = [];
+  }
+
+  #isLight(worked: number): boolean {
+    return !turns.isOver && this.recent(performance.now()) + worked < TURN_MS;
+  }
+
+  #pause(): void {
+    turns.add(this);
+    this.#paused = true;
+    this.#source.pause(); // again: whoever reads a body resumes its socket
+  }
+}

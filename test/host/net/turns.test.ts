@@ -1,0 +1,128 @@
+/** Who is served when connections keep the event loop busy. Work is counted in real milliseconds, so the tests ask for order only. */
+import assert from "node:assert/strict";
+import { PassThrough } from "node:stream";
+import { describe, it } from "node:test";
+import { type Share, shareOf } from "../../../host/net/turns.ts";
+
+/** Longer than a turn. */
+const LONG_MS = 7;
+
+function busy(ms: number): void {
+  const until = performance.now() + ms;
+  while (performance.now() < until);
+}
+
+function newShare(): Share {
+  return shareOf(new PassThrough());
+}
+
+/** One that has kept the loop busy. Others have had their turn since. */
+async function greedyShare(): Promise<Share> {
+  const share = newShare();
+  share.run(() => busy(LONG_MS));
+  await new Promise(setImmediate);
+  await new Promise(setImmediate);
+  return share;
+}
+
+describe("turns at the event loop", () => {
+  it("are not needed by a connection that makes little work", () => {
+    let done = 0;
+    const share = newShare();
+    for (let index = 0; index < 10; index++) share.run(() => done++);
+    assert.equal(done, 10);
+  });
+
+  it("keep the order of a connection's work", async () => {
+    const share = newShare();
+    const order: number[] = [];
+    for (let index = 0; index < 4; index++)
+      share.run(() => {
+        busy(2);
+        order.push(index);
+      });
+    assert.notEqual(order.length, 4);
+    await new Promise<void>((resolve) => share.run(resolve));
+    assert.deepEqual(order, [0, 1, 2, 3]);
+  });
+
+  it("go first to the connection with the least recent work", async () => {
+    const [greedy, modest] = [await greedyShare(), newShare()];
+    const order: string[] = [];
+    const both = new Promise<void>((resolve) => {
+      for (let index = 0; index < 3; index++)
+        greedy.run(() => {
+          busy(2);
+          order.push("greedy");
+        });
+      greedy.run(resolve);
+      greedy.measure(() => busy(LONG_MS)); // the loop is taken, so the next one waits too
+      modest.run(() => order.push("modest"));
+    });
+    await both;
+    assert.deepEqual(order, ["modest", "greedy", "greedy", "greedy"]);
+  });
+
+  it("stop the reading of whoever waits, and let it go on", async () => {
+    const socket = new PassThrough();
+    const share = shareOf(socket);
+    const seen: string[] = [];
+    socket.on("data", (chunk: Buffer) => {
+      seen.push(String(chunk));
+      busy(LONG_MS);
+    });
+    share.watch(socket);
+    socket.write("first");
+    await new Promise(process.nextTick);
+    assert.deepEqual([seen, socket.isPaused()], [["first"], true]);
+    socket.write("second");
+    while (seen.length < 2) await new Promise(setImmediate);
+    assert.deepEqual(seen, ["first", "second"]);
+  });
+
+  it("go on after a work that throws", async (t) => {
+    const thrown: unknown[] = [];
+    const listeners = process.listeners("uncaughtException");
+    process.removeAllListeners("uncaughtException");
+    process.on("uncaughtException", (error) => thrown.push(error));
+    t.after(() => {
+      process.removeAllListeners("uncaughtException");
+      for (const listener of listeners) process.on("uncaughtException", listener);
+    });
+    const share = await greedyShare();
+    const failure = new Error("broken");
+    share.run(() => {
+      throw failure;
+    });
+    await new Promise<void>((resolve) => share.run(resolve));
+    assert.deepEqual(thrown, [failure]);
+  });
+
+  it("hold back what a connection sent behind a work that takes several of them", async () => {
+    const share = newShare();
+    const order: string[] = [];
+    const held = share.hold(
+      (async () => {
+        await share.turn();
+        order.push("part");
+        await share.turn();
+        order.push("part");
+      })(),
+    );
+    await new Promise<void>((resolve) =>
+      share.run(() => {
+        order.push("next");
+        resolve();
+      }),
+    );
+    await held;
+    assert.deepEqual(order, ["part", "part", "next"]);
+  });
+
+  it("forget what a connection sent when it leaves", async () => {
+    const share = await greedyShare();
+    share.run(() => assert.fail("it has left"));
+    share.leave();
+    await share.turn();
+  });
+});
