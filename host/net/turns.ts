@@ -180,12 +180,12 @@ export class Share {
     this.#begun = performance.now();
   };
 
-  /** It reads no more for now when others should have their turn. */
+  /** It reads no more for now when it has work that waits, or has made much. */
   readonly #endRead = (): void => {
     if (this.#begun === undefined) return;
     this.charge(performance.now() - this.#begun);
     this.#begun = undefined;
-    if (this.#works.length > 0 || this.#held || !this.#isLight(0)) this.#pause();
+    if (this.#works.length > 0 || this.#held || this.recent(performance.now()) >= TURN_MS) this.#pause();
   };
 
   /** Does `work` now or, in order, as soon as it is this connection's turn. */
