@@ -43,7 +43,7 @@ export default definePlugin({
     const store = new EventStore(storage);
     const beatStore = new BeatStore(storage);
     const folding = new Folding({ store, clock, log });
-    const telling = new Telling({ store, runs, clock, log });
+    const telling = new Telling({ store, runs, agents, clock, log });
     const publish = gateway.event(heartbeatEvent);
     let isOn = true;
     let last: HeartbeatReport | undefined;

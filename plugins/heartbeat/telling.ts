@@ -4,13 +4,14 @@
  * The record ties them to the run before its model sees them, so a crash at any point leaves something to go by.
  */
 import type { Clock, Logger } from "@svc/sdk";
-import type { AgentRuns, RunOutcome } from "@svc/sdk/agents";
+import type { AgentDirectory, AgentRuns, RunOutcome } from "@svc/sdk/agents";
 import type { EventStore } from "./event-store.ts";
 import { eventSection, fitting, MAX_EVENTS } from "./prompt-section.ts";
 
 interface TellingSources {
   readonly store: EventStore;
   readonly runs: Pick<AgentRuns, "state">;
+  readonly agents: Pick<AgentDirectory, "timeZone">;
   readonly clock: Pick<Clock, "now">;
   readonly log: Pick<Logger, "warn">;
 }
@@ -105,13 +106,13 @@ export class Telling {
   }
 
   async #take(sessionKey: string, runId: string): Promise<string | undefined> {
-    const { store } = this.#sources;
+    const { store, agents } = this.#sources;
     const events = fitting(await store.waiting(sessionKey, MAX_EVENTS, runId));
     if (events.length === 0) return undefined;
     const ids = events.flatMap(({ id, runId: had }) => (had === undefined ? [id] : []));
     const tied = await store.tie(ids, runId);
     const mine = events.filter(({ id, runId: had }) => had !== undefined || tied.has(id)); // the others went to a run of another gateway
-    return mine.length === 0 ? undefined : eventSection(mine, await store.countWaiting(sessionKey));
+    return mine.length === 0 ? undefined : eventSection(mine, await store.countWaiting(sessionKey), agents.timeZone);
   }
 
   async #settle(runId: string, isTold: boolean): Promise<Settled> {

@@ -19,6 +19,7 @@ async function open(t: TestContext) {
           return status && { runId, sessionKey: KEY, origin: "test", status };
         },
       },
+      agents: { timeZone: "Asia/Kolkata" },
       clock: { now: () => 9_000 },
       log: { warn: () => undefined },
     });
@@ -34,7 +35,8 @@ describe("telling", () => {
     await add(event("a"), event("b"));
     assert.match(
       (await prompt("r1")) ?? "",
-      /^You are\.\n\n# Runtime events[^]*- \[.*\] text of a\n- \[.*\] text of b$/,
+      /^You are\.\n\n# Runtime events[^]*- \[Thu 1970-01-01 05:30 GMT\+5:30\] text of a\n- \[.*\] text of b$/,
+      "events have their time by the clock of the person",
     );
     assert.equal(await prompt("r2"), undefined, "the first run has them");
     assert.equal(await telling.finished({ runId: "r1", status: "ok" }), "told");
