@@ -48,7 +48,7 @@ export default definePlugin({
     const publish = gateway.event(cronEvent);
     const store = new CronStore(storage);
     const changes = new JobChanges(store);
-    const base = { store, changes, clock, log, publish };
+    const base = { store, changes, clock, log, publish, timeZone: () => agents.timeZone };
     const runner = new Runner({
       ...base,
       sessions: services.sessions,
@@ -120,6 +120,7 @@ export default definePlugin({
         throw error;
       }));
     gateway.hooks.hostReady.tap(open);
+    gateway.hooks.configChanged.tap(() => scheduler.checkZone());
     gateway.hooks.hostStopping.tap(() => runner.pause());
     gateway.start(async () => {
       await store.open();
