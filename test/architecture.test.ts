@@ -410,6 +410,11 @@ it("nobody tells errors apart by their sentence: that is what `code`, `details.c
   assert.deepEqual([...found].sort(), [...excused.keys()].sort());
 });
 
+it("signals are joined with AnySignal: AbortSignal.any leaves an entry on each source for as long as that lives", () => {
+  const wrong = files.filter(({ text }) => /AbortSignal\.any\(/.test(text)).map(({ path }) => path);
+  assert.deepEqual(wrong, []);
+});
+
 it("code of a gateway that is imported on first use goes through lazy(), which tries again after a failure", () => {
   const excused = new Map([
     ["host/kernel/load.ts", "the code of plugins, under a name of its own at each attempt"],
