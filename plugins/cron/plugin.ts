@@ -1,5 +1,6 @@
 /** Cron: scheduled jobs; every scheduled run is recorded exactly once. */
 import { randomUUID } from "node:crypto";
+import { newOwner } from "@svc/kit/lease";
 import { definePlugin, live } from "@svc/sdk";
 import { AgentDirectory, AgentRuns } from "@svc/sdk/agents";
 import { Delivery } from "@svc/sdk/channels";
@@ -56,7 +57,7 @@ export default definePlugin({
       runs,
       events,
       config,
-      owner: randomUUID(),
+      owner: newOwner(),
       notifications: {
         delivery,
         outbound,

@@ -213,7 +213,7 @@ export class CronStore {
     return this.#own(
       `owner = ?, lease_until = ?, fence = fence + 1
        WHERE job_id = ? AND due_at = ? AND fence = ? AND status = 'running' AND lease_until = ?`,
-      [owner, leaseUntil, fire.jobId, fire.dueAt, fire.fence, fire.leaseUntil],
+      [owner, leaseUntil, fire.jobId, fire.dueAt, fire.fence, fire.lease.until],
     );
   }
 
