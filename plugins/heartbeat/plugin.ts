@@ -131,9 +131,10 @@ export default definePlugin({
     });
 
     gateway.hooks.runPrompt.tap((prompt, call) => telling.prompt(prompt, call.signal), { phase: "late" });
-    gateway.hooks.runFinished.tap(async (outcome) => {
+    // Nobody waits for what is written then, which may take long where the storage is busy.
+    gateway.hooks.runFinished.tap((outcome) => {
       beats.finished(outcome);
-      wakes.finished(outcome, await telling.finished(outcome));
+      void telling.finished(outcome).then((settled) => wakes.finished(outcome, settled));
     });
     gateway.hooks.configChanged.tap(() => schedule.look());
     gateway.every(SWEEP_EVERY_MS, async () => {
