@@ -127,6 +127,7 @@ const plugins = [];
 /** Files that run in a thread or process of their own, beside the ones every plugin may have. */
 const STARTED = {
   dev: { "module-hooks": "run/module-hooks.ts", "check-process": "check/check-process.ts" },
+  "storage-sqlite": { "usage-worker": "usage-worker.ts" },
   plugins: { "install-probe": "install/install-probe.ts" },
   webhooks: { "transform-worker": "transforms/transform-worker.ts" },
 };

@@ -4,6 +4,7 @@ import { Approver } from "@svc/sdk/gateway";
 import { Access } from "./auth/access.ts";
 import { pluginPrincipal } from "./auth/principal.ts";
 import { carryAsleep } from "./carriers/asleep.ts";
+import { type HostOnly, watchHostOnly } from "./carriers/host-only.ts";
 import { carryElsewhere } from "./carriers/isolated-plugin.ts";
 import { systemClock } from "./clock.ts";
 import { isConfigured, pluginSection } from "./config/sections.ts";
@@ -27,6 +28,7 @@ export interface HostContext {
   readonly log: RootLogger;
   readonly hooks: HookBus;
   readonly kinds: Kinds;
+  readonly hostOnly: HostOnly;
   readonly access: Access;
   readonly finder: PluginFinder;
   readonly planner: Planner;
@@ -52,6 +54,7 @@ export async function createContext(settings: Settings): Promise<HostContext> {
     log,
     hooks,
     kinds,
+    hostOnly: watchHostOnly(kinds.hooks, kinds.all),
     access: new Access(settings.auth(), config.gateway, port, clock),
     finder,
     planner: createPlanner({ ...options, finder, paths }),

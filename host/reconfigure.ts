@@ -6,6 +6,7 @@ import { type Denial, HOOKS, type Logger } from "@svc/sdk";
 import type { Restarts } from "@svc/sdk/gateway";
 import type { Access } from "./auth/access.ts";
 import { resolveBind, StartupRefusal } from "./auth/mode.ts";
+import type { HostOnly } from "./carriers/host-only.ts";
 import type { ConfigFile, Issue } from "./config/file.ts";
 import type { HostConfig } from "./config/host-schema.ts";
 import { redact } from "./config/redact.ts";
@@ -23,6 +24,7 @@ export interface ReconfigureOptions {
   readonly settings: Pick<Settings, "auth" | "keepAsLastGood" | "log" | "paths" | "secrets" | "use">;
   readonly planner: Pick<Planner, "plan">;
   readonly access: Access;
+  readonly hostOnly: HostOnly;
   readonly kernel: Kernel;
   readonly hooks: HookBus;
   readonly log: Logger & Pick<RootLogger, "secrets" | "use">;
@@ -102,6 +104,9 @@ export function createReconfigure(options: ReconfigureOptions): Reconfigure {
       }
       const tls = touches(changed, "gateway.tls") && tlsRefusal(gateway.tls ?? {}, settings.paths, Date.now());
       if (tls) return { allow: false, reason: tls };
+      const entriesOf = (file: ConfigFile) => hostConfig(file).config.plugins.entries ?? {};
+      const misplaced = options.hostOnly.refusal(entriesOf(next), entriesOf(previous));
+      if (misplaced !== undefined) return { allow: false, reason: misplaced };
       const [issue] = webhookIssues(hostConfig(next).config, changed);
       if (issue) return { allow: false, reason: `${issue.path} ${issue.message}` };
       if (!validateHook.isUsed()) return undefined;

@@ -94,9 +94,11 @@ function isPrincipal(value: object): boolean {
 function refuseUnreachable(plugin: PluginFacts): void {
   const wrong = unreachableService(plugin);
   if (!wrong) return;
-  throw new Error(
-    `the service ${wrong.id} cannot be used from another thread or process: some of its methods answer without waiting; next: svc config set plugins.entries.${plugin.id}.run host`,
-  );
+  throw new Error(`${unreachableText(wrong)}; next: svc config set plugins.entries.${plugin.id}.run host`);
+}
+
+export function unreachableText({ id }: ServiceToken<unknown>): string {
+  return `the service ${id} cannot be used from another thread or process: some of its methods answer without waiting`;
 }
 
 /** A service the plugin uses or gives that another thread or process cannot call. */

@@ -103,7 +103,7 @@ const Defaults = Strict(
       Type.Refine(
         Type.String({
           description:
-            "IANA name, e.g. Europe/Berlin; of the times agents are told, daily resets, active hours and days of usage; default: the zone of this machine",
+            "IANA name, e.g. Europe/Berlin; of the times agents are told, cron jobs without `tz`, daily resets, active hours and days of usage; default: the zone of this machine",
         }),
         isTimeZone,
         () => "must be the IANA name of a time zone, e.g. Europe/Berlin",

@@ -3,6 +3,7 @@
  *
  * Nothing of it reaches another account. The next generation of an account starts when the one before has let go.
  */
+import { AnySignal } from "@svc/kit/time";
 import { type Clock, type Contribution, type Logger, pause, unavailable } from "@svc/sdk";
 import type { Channel, ChannelAccount, ChannelReport, InboundMessage, Receipt } from "@svc/sdk/channels";
 import { secretsOf, toldError } from "./hidden.ts";
@@ -127,8 +128,8 @@ export class AccountRun {
   /** One run to its end. Never rejects. @returns what it failed with */
   async #runOnce(): Promise<string | undefined> {
     const { clock, call } = this.#options;
-    const ended = new AbortController();
-    const signal = AbortSignal.any([this.#stopping.signal, ended.signal]);
+    const ending = new AnySignal(this.#stopping.signal);
+    const { signal } = ending;
     this.#set({ phase: "running", report: undefined, nextAttemptAt: undefined, lastStartAt: clock.now() });
     const run = {
       accountId: this.id,
@@ -153,7 +154,7 @@ export class AccountRun {
         return this.told(thrown);
       }
     });
-    ended.abort();
+    ending.abort();
     this.#disconnected(error);
     this.#set({ lastStopAt: clock.now(), ...(error === undefined ? {} : { lastError: error }) });
     return error;

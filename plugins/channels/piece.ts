@@ -1,4 +1,5 @@
 /** Sends one piece of a text through its channel. */
+import { AnySignal } from "@svc/kit/time";
 import { type Clock, ERRORS, isGatewayError, untilAborted } from "@svc/sdk";
 import type { SendReceipt } from "@svc/sdk/channels";
 import type { ChannelAccounts } from "./channel-accounts.ts";
@@ -35,9 +36,9 @@ export async function sendPiece(text: OutboxText, piece: string, sources: PieceS
   if (!listed) throw new SendFailure(`channel ${text.channel} has no account "${text.accountId}"`, false);
   const { id: accountId, settings } = listed.account;
   const thread = text.threadId === undefined ? {} : { threadId: text.threadId };
-  const deadline = new AbortController();
-  const cancel = clock.setTimeout(() => deadline.abort(), SEND_MS);
-  const signal = AbortSignal.any([sources.signal, deadline.signal]);
+  const inTime = new AnySignal(sources.signal);
+  const cancel = clock.setTimeout(() => inTime.abort(), SEND_MS);
+  const { signal } = inTime;
   try {
     const receipt = await accounts.call(contribution, (channel) =>
       untilAborted(channel.send({ accountId, settings, to: text.to, text: piece, signal, ...thread }), signal),
@@ -49,5 +50,6 @@ export async function sendPiece(text: OutboxText, piece: string, sources: PieceS
     throw new SendFailure(told, isGatewayError(error) && !ERRORS[error.code].retry && error.code !== "INTERNAL");
   } finally {
     cancel();
+    inTime.release();
   }
 }

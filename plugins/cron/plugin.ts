@@ -1,5 +1,6 @@
 /** Cron: scheduled jobs; every scheduled run is recorded exactly once. */
 import { randomUUID } from "node:crypto";
+import { newOwner } from "@svc/kit/lease";
 import { definePlugin, live } from "@svc/sdk";
 import { AgentDirectory, AgentRuns } from "@svc/sdk/agents";
 import { Delivery } from "@svc/sdk/channels";
@@ -48,7 +49,7 @@ export default definePlugin({
     const publish = gateway.event(cronEvent);
     const store = new CronStore(storage);
     const changes = new JobChanges(store);
-    const base = { store, changes, clock, log, publish };
+    const base = { store, changes, clock, log, publish, timeZone: () => agents.timeZone };
     const runner = new Runner({
       ...base,
       sessions: services.sessions,
@@ -56,7 +57,7 @@ export default definePlugin({
       runs,
       events,
       config,
-      owner: randomUUID(),
+      owner: newOwner(),
       notifications: {
         delivery,
         outbound,
@@ -120,6 +121,7 @@ export default definePlugin({
         throw error;
       }));
     gateway.hooks.hostReady.tap(open);
+    gateway.hooks.configChanged.tap(() => scheduler.checkZone());
     gateway.hooks.hostStopping.tap(() => runner.pause());
     gateway.start(async () => {
       await store.open();

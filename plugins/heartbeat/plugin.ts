@@ -43,7 +43,7 @@ export default definePlugin({
     const store = new EventStore(storage);
     const beatStore = new BeatStore(storage);
     const folding = new Folding({ store, clock, log });
-    const telling = new Telling({ store, runs, clock, log });
+    const telling = new Telling({ store, runs, agents, clock, log });
     const publish = gateway.event(heartbeatEvent);
     let isOn = true;
     let last: HeartbeatReport | undefined;
@@ -131,9 +131,10 @@ export default definePlugin({
     });
 
     gateway.hooks.runPrompt.tap((prompt, call) => telling.prompt(prompt, call.signal), { phase: "late" });
-    gateway.hooks.runFinished.tap(async (outcome) => {
+    // Nobody waits for what is written then, which may take long where the storage is busy.
+    gateway.hooks.runFinished.tap((outcome) => {
       beats.finished(outcome);
-      wakes.finished(outcome, await telling.finished(outcome));
+      void telling.finished(outcome).then((settled) => wakes.finished(outcome, settled));
     });
     gateway.hooks.configChanged.tap(() => schedule.look());
     gateway.every(SWEEP_EVERY_MS, async () => {

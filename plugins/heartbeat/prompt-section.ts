@@ -14,16 +14,16 @@ export function fitting(events: readonly WaitingEvent[]): readonly WaitingEvent[
   return events.slice(0, end < 0 ? MAX_EVENTS : end);
 }
 
-/** The section of the system prompt. @param more events that wait for another turn */
-export function eventSection(events: readonly WaitingEvent[], more: number): string {
+/** The section of the system prompt. @param more events that wait for another turn @param timeZone IANA name: of the events' times */
+export function eventSection(events: readonly WaitingEvent[], more: number, timeZone: string): string {
   const rest = more === 0 ? [] : [`(${more} more wait for your next turn.)`];
-  return [HEADING, "", ...events.map(bullet), ...rest].join("\n");
+  return [HEADING, "", ...events.map((event) => bullet(event, timeZone)), ...rest].join("\n");
 }
 
 /** Further lines are indented, so that no text can pass for another event or for a part of the prompt. */
-function bullet({ at, text, repeats }: WaitingEvent): string {
+function bullet({ at, text, repeats }: WaitingEvent, timeZone: string): string {
   const times = repeats === undefined ? "" : `, ${repeats + 1} times`;
-  return `- [${localTime(at)}${times}] ${text.replace(/\r\n?|[\n\u2028\u2029]/g, "\n  ")}`;
+  return `- [${localTime(at, timeZone)}${times}] ${text.replace(/\r\n?|[\n\u2028\u2029]/g, "\n  ")}`;
 }
 
 const HEADING = `# Runtime events

@@ -3,15 +3,20 @@
  *
  * The record ties them to the run before its model sees them, so a crash at any point leaves something to go by.
  */
-import type { Clock, Logger } from "@svc/sdk";
-import type { AgentRuns, RunOutcome } from "@svc/sdk/agents";
+import { AnySignal } from "@svc/kit/time";
+import { type Clock, type Logger, untilAborted } from "@svc/sdk";
+import type { AgentDirectory, AgentRuns, RunOutcome } from "@svc/sdk/agents";
 import type { EventStore } from "./event-store.ts";
 import { eventSection, fitting, MAX_EVENTS } from "./prompt-section.ts";
+
+/** Choice: milliseconds a prompt waits for the storage; below the 5 s that the hook `runPrompt` gives. */
+export const PATIENCE_MS = 3_000;
 
 interface TellingSources {
   readonly store: EventStore;
   readonly runs: Pick<AgentRuns, "state">;
-  readonly clock: Pick<Clock, "now">;
+  readonly agents: Pick<AgentDirectory, "timeZone">;
+  readonly clock: Pick<Clock, "now" | "setTimeout">;
   readonly log: Pick<Logger, "warn">;
 }
 
@@ -39,7 +44,7 @@ interface Prompt {
 export class Telling {
   readonly #sources: TellingSources;
   readonly #claims = new Map<string, Claim>();
-  /** Prompts that are being completed. */
+  /** Prompts that are being completed, and runs whose events are being settled. Never reject. */
   readonly #inFlight = new Set<Promise<unknown>>();
   #isStopped = false;
 
@@ -47,21 +52,42 @@ export class Telling {
     this.#sources = sources;
   }
 
-  /** The prompt with the events of the session. @param signal aborts when the answer comes too late to be used */
+  /**
+   * The prompt with the events of the session; `undefined`: as it is. Never rejects.
+   * Choice: where the storage fails or takes longer than `PATIENCE_MS`, the run goes on and the events wait for the next turn.
+   * @param signal aborts when the answer comes too late to be used
+   */
   async prompt(prompt: Prompt, signal: AbortSignal): Promise<Prompt | undefined> {
     if (this.#isStopped) return undefined;
-    const completed = this.#completed(prompt, signal);
-    this.#inFlight.add(completed);
-    return completed.finally(() => this.#inFlight.delete(completed));
+    const { clock, log } = this.#sources;
+    const inTime = new AnySignal(signal);
+    const cancel = clock.setTimeout(() => inTime.abort(new Error("the storage takes too long")), PATIENCE_MS);
+    const completed = this.#track(this.#completed(prompt, inTime.signal));
+    try {
+      return await untilAborted(completed, inTime.signal);
+    } catch (error) {
+      const { runId, sessionKey } = prompt;
+      log.warn({ err: error, runId, sessionKey }, "events could not be read for a run; they wait for the next turn");
+      return undefined;
+    } finally {
+      cancel();
+      inTime.release();
+    }
+  }
+
+  #track<T>(work: Promise<T>): Promise<T> {
+    const done: Promise<unknown> = work.catch(() => undefined).finally(() => this.#inFlight.delete(done));
+    this.#inFlight.add(done);
+    return work;
   }
 
   /**
-   * Takes no more events. Resolves when those that were taken are in a prompt: the runs go on without this plugin, and
-   * what its next generation finds tied to one that ended well it takes for told.
+   * Takes no more events. Resolves when those that were taken are in a prompt, and those of runs that ended are settled: the
+   * runs go on without this plugin, and what its next generation finds tied to one that ended well it takes for told.
    */
   async stop(): Promise<void> {
     this.#isStopped = true;
-    await Promise.allSettled(this.#inFlight);
+    await Promise.all(this.#inFlight);
   }
 
   async #completed(prompt: Prompt, signal: AbortSignal): Promise<Prompt | undefined> {
@@ -76,8 +102,12 @@ export class Telling {
     return { ...prompt, system: system === "" ? section : `${system}\n\n${section}` };
   }
 
-  /** To be called at the end of every run. */
-  async finished({ runId, status }: Pick<RunOutcome, "runId" | "status">): Promise<Settled> {
+  /** To be called at the end of every run. Never rejects. */
+  finished(outcome: Pick<RunOutcome, "runId" | "status">): Promise<Settled> {
+    return this.#track(this.#finished(outcome));
+  }
+
+  async #finished({ runId, status }: Pick<RunOutcome, "runId" | "status">): Promise<Settled> {
     const claim = this.#claims.get(runId);
     if (!claim) return "none";
     await claim.done;
@@ -105,13 +135,13 @@ export class Telling {
   }
 
   async #take(sessionKey: string, runId: string): Promise<string | undefined> {
-    const { store } = this.#sources;
+    const { store, agents } = this.#sources;
     const events = fitting(await store.waiting(sessionKey, MAX_EVENTS, runId));
     if (events.length === 0) return undefined;
     const ids = events.flatMap(({ id, runId: had }) => (had === undefined ? [id] : []));
     const tied = await store.tie(ids, runId);
     const mine = events.filter(({ id, runId: had }) => had !== undefined || tied.has(id)); // the others went to a run of another gateway
-    return mine.length === 0 ? undefined : eventSection(mine, await store.countWaiting(sessionKey));
+    return mine.length === 0 ? undefined : eventSection(mine, await store.countWaiting(sessionKey), agents.timeZone);
   }
 
   async #settle(runId: string, isTold: boolean): Promise<Settled> {

@@ -1,5 +1,6 @@
 /** Loads the pictures and files of a request, all of them before its run. Spec: http/responses.md §4. */
 import { loadMedia, type MediaLimits } from "@svc/kit/media";
+import { AnySignal } from "@svc/kit/time";
 import { invalidRequest, isGatewayError } from "@svc/sdk";
 import { detailsCode } from "@svc/sdk/errors";
 import type { Documents } from "@svc/sdk/media";
@@ -47,18 +48,19 @@ export async function loadItems(
   const media = items.flatMap((item) => ("parts" in item ? item.parts.filter(({ kind }) => kind !== "text") : []));
   const urls = media.filter(isUrl).length;
   if (urls > maxUrlParts) refuse(["input"], `${urls} URLs are too many: at most ${maxUrlParts} are fetched`);
-  const failed = new AbortController();
-  const either = media.length > 1 ? AbortSignal.any([signal, failed.signal]) : signal;
+  const ending = new AnySignal(signal);
   try {
     return await Promise.all(
       items.map(async (item): Promise<LoadedItem> => {
         if (!("parts" in item)) return item;
-        return { ...item, parts: await Promise.all(item.parts.map((part) => loadPart(part, sources, either))) };
+        return { ...item, parts: await Promise.all(item.parts.map((part) => loadPart(part, sources, ending.signal))) };
       }),
     );
   } catch (error) {
-    failed.abort(); // the others are not wanted any more
+    ending.abort(); // the others are not wanted any more
     throw error;
+  } finally {
+    ending.release();
   }
 }
 

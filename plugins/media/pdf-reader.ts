@@ -1,4 +1,5 @@
 /** The gateway's side of reading PDFs: each in a process of its own, within limits of time and memory, ended afterwards. */
+import { AnySignal } from "@svc/kit/time";
 import { type Clock, GatewayError } from "@svc/sdk";
 import { type ChildProcess, fork } from "node:child_process";
 import type { PdfContent, PdfJob, PdfReport } from "./pdf-job.ts";
@@ -33,15 +34,19 @@ export function createPdfReader(options: PdfReaderOptions): PdfReader {
 
   return {
     async read(job, signal) {
-      const ending = signal ? AbortSignal.any([signal, closing.signal]) : closing.signal;
-      const release = await slots.take(ending);
-      const { content, gone } = startReading(job, options, ending);
-      const over = gone.then(() => {
-        readings.delete(over);
-        release();
-      });
-      readings.add(over);
-      return content;
+      const ending = new AnySignal(signal, closing.signal);
+      try {
+        const release = await slots.take(ending.signal);
+        const { content, gone } = startReading(job, options, ending.signal);
+        const over = gone.then(() => {
+          readings.delete(over);
+          release();
+        });
+        readings.add(over);
+        return await content;
+      } finally {
+        ending.release();
+      }
     },
     async close() {
       closing.abort(new GatewayError("UNAVAILABLE", "the plugin media is stopping; send the document again later"));

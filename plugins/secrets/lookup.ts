@@ -1,4 +1,5 @@
 /** Asks sources for references. One that fails costs what it was asked for and nothing else. */
+import { AnySignal } from "@svc/kit/time";
 import type { Clock, Contribution, ExtensionView } from "@svc/sdk";
 import type { SecretProvider, SecretSource } from "@svc/sdk/secrets";
 import { batches, byProvider, idBytes } from "./batches.ts";
@@ -57,19 +58,19 @@ export function createLookup({ sources, config, clock, signal }: LookupOptions):
     provider: SecretProvider,
     batch: readonly Named[],
   ): Promise<ReadonlyMap<string, string> | Lost> {
-    const deadline = new AbortController();
+    const inTime = new AnySignal(signal);
     const ids = batch.map(({ id }) => id);
     let cancel = () => {};
     const late = new Promise<Lost>((resolve) => {
       cancel = clock.setTimeout(() => {
-        deadline.abort();
+        inTime.abort();
         resolve(failed(`the source "${contribution.id}" did not answer within ${DEADLINE_MS} ms`));
       }, DEADLINE_MS);
     });
     // A failure is its answer and no fault of its plugin: a vault that is closed says nothing about the code.
     const answer = sources.call(contribution, async (source) => {
       try {
-        return await source.resolve(provider, ids, AbortSignal.any([signal, deadline.signal]));
+        return await source.resolve(provider, ids, inTime.signal);
       } catch (error) {
         return failed(error instanceof Error ? error.message : "the source failed");
       }
@@ -80,6 +81,7 @@ export function createLookup({ sources, config, clock, signal }: LookupOptions):
       return failed(`the source "${contribution.id}" answered with something else than a map`);
     } finally {
       cancel();
+      inTime.release();
     }
   }
 

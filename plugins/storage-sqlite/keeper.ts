@@ -4,6 +4,7 @@ import type { Retention, storage as contract, Storage, StorageItem } from "@svc/
 import { fileSpace, type Space, sum } from "./file-space.ts";
 import { BATCH, counting, deletions, expiredOf } from "./retention-sql.ts";
 import type { StorageOwner } from "./storage.ts";
+import { measureTables } from "./usage-thread.ts";
 
 /** Choice: milliseconds between two batches, which bounds the share of the database that deleting takes. */
 const PAUSE_MS = 20;
@@ -24,6 +25,7 @@ type Usage = ResultOf<typeof contract.usage>;
 type Cleaned = ResultOf<typeof contract.clean>["items"];
 
 export interface Keeper {
+  /** Callers that ask at the same time share one answer. */
   usage(): Promise<Usage>;
   /** One at a time. A rule that fails is logged and does not hold up the others. */
   clean(dryRun: boolean): Promise<Cleaned>;
@@ -81,37 +83,33 @@ export function createKeeper({ storage, space, view, clock, log, stateDir, signa
     }
   }
 
-  async function itemOf({ id, plugin, value }: Contribution<Retention>, present: ReadonlySet<string>) {
+  async function itemOf({ id, plugin, value }: Contribution<Retention>, spaces: ReadonlyMap<string, Space>) {
     const { tables = [], files = [], holds, rule } = value;
     const item = { id, plugin, tables: [...tables], files: [...files], holds, rule };
     const amounts = [
-      ...(await Promise.all(tables.filter((table) => present.has(table)).map((table) => tableSpace(storage, table)))),
+      ...tables.flatMap((table) => spaces.get(table) ?? []),
       ...(await Promise.all(files.map((file) => fileSpace(stateDir(), file)))),
     ];
     return { ...item, ...sum(amounts) };
   }
 
+  async function measure(): Promise<Usage> {
+    const { bytes, freeBytes, givesBack } = await space("read");
+    const { location } = storage;
+    const spaces = await measureTables(location, signal);
+    const items: StorageItem[] = [];
+    for (const one of view.list()) items.push(await itemOf(one, spaces));
+    const named = new Set(items.flatMap(({ tables }) => tables));
+    for (const [table, amount] of spaces)
+      if (!named.has(table))
+        items.push({ id: table, tables: [table], files: [], holds: NOBODYS, rule: "never", ...amount });
+    return { location, bytes, freeBytes, givesBack, items: items.toSorted((one, other) => other.bytes - one.bytes) };
+  }
+  let measuring: Promise<Usage> | undefined;
+
   return {
     clean: (dryRun) => turns.take("clean", () => cleanAll(dryRun)),
-    async usage() {
-      const present = new Set(await tablesOf(storage));
-      const items: StorageItem[] = [];
-      for (const one of view.list()) items.push(await itemOf(one, present));
-      const named = new Set(items.flatMap(({ tables }) => tables));
-      for (const table of present) {
-        if (named.has(table)) continue;
-        const amount = await tableSpace(storage, table);
-        items.push({ id: table, tables: [table], files: [], holds: NOBODYS, rule: "never", ...amount });
-      }
-      const { bytes, freeBytes, givesBack } = await space("read");
-      return {
-        location: storage.location,
-        bytes,
-        freeBytes,
-        givesBack,
-        items: items.toSorted((one, other) => other.bytes - one.bytes),
-      };
-    },
+    usage: () => (measuring ??= measure().finally(() => (measuring = undefined))),
   };
 }
 
@@ -121,11 +119,4 @@ const NOBODYS = "a table that no enabled plugin names";
 async function tablesOf(storage: Storage): Promise<string[]> {
   const sql = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite~_%' ESCAPE '~'";
   return (await storage.all<{ name: string }>(sql)).map(({ name }) => name);
-}
-
-/** A table with its indexes. The name is one of `sqlite_schema`. Reads all pages of the table: only for people who ask. */
-async function tableSpace(storage: Storage, table: string): Promise<Space> {
-  const sql = `SELECT (SELECT count(*) FROM "${table}") AS rows, (SELECT coalesce(sum(pgsize), 0) FROM dbstat
-    WHERE name IN (SELECT name FROM sqlite_schema WHERE tbl_name = ?)) AS bytes`;
-  return (await storage.get<Space & Record<string, number>>(sql, [table])) ?? { rows: 0, bytes: 0 };
 }

@@ -20,7 +20,9 @@ export const CronSchedule = Type.Union([
   Strict({
     kind: Type.Literal("cron"),
     expr: Type.String({ minLength: 1, description: "5 or 6 fields" }),
-    tz: Type.Optional(Type.String({ description: "IANA name; default: the zone of the gateway" })),
+    tz: Type.Optional(
+      Type.String({ description: "IANA name; default: agents.defaults.userTimezone, else the zone of the gateway" }),
+    ),
     staggerMs: Type.Optional(
       Type.Integer({ minimum: 0, description: "each time is put off by a part of it that is the job's own" }),
     ),

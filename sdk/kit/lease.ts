@@ -2,7 +2,9 @@
  * Leases on rows of the storage: a row belongs to its owner until `lease_until`, which the owner renews. Each write of
  * an owner names it (`WHERE owner = ?`), so that an owner that was held up changes nothing once another has taken the row.
  *
- * Choice: times are those of the gateway. The SQL that all storages share has no clock.
+ * Choice: a clock that jumps neither loses nor doubles a lease. The SQL that all storages share has no clock, and the clocks of
+ * two gateways may differ, so nobody compares `lease_until` with the time: another owner's lease has expired once it
+ * has not been renewed for `LEASE_MS` of monotonic time, counted from the first time it is read here.
  */
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
@@ -16,7 +18,7 @@ export const RENEW_MS = 3_000;
 export interface Lease {
   /** Absent: nobody, or the row does not say. */
   readonly owner?: string | undefined;
-  /** epoch ms; 0: released */
+  /** epoch ms by the clock of its owner at its start; raised by each renewal. 0: released */
   readonly until: number;
 }
 
@@ -28,12 +30,36 @@ export function newOwner(): string {
   return [hostname(), process.pid, PROCESS_START, randomUUID()].join("/");
 }
 
-/** Milliseconds until another owner may take the row; 0: now. @param now epoch ms */
-export function leaseLeft({ owner, until }: Lease, now: number): number {
-  const leftMs = until - now;
-  // A lease longer than LEASE_MS dates from before the clock was set back.
-  if (leftMs <= 0 || leftMs > LEASE_MS) return 0;
-  return owner !== undefined && hasEnded(owner) ? 0 : leftMs;
+/** The leases of one owner, and those of others as this one sees them. */
+export class Leases {
+  readonly #clock: Pick<Clock, "elapsed">;
+  /** Epoch ms of monotonic 0. */
+  readonly #origin: number;
+  /** Of each other owner: its newest lease, and when that was first read (monotonic). */
+  readonly #seen = new Map<string | undefined, { readonly until: number; readonly at: number }>();
+
+  constructor(clock: Pick<Clock, "now" | "elapsed">) {
+    this.#clock = clock;
+    this.#origin = clock.now() - clock.elapsed();
+  }
+
+  /** `lease_until` of a lease that is taken or renewed now. It only ever rises. */
+  until(): number {
+    return Math.round(this.#origin + this.#clock.elapsed()) + LEASE_MS;
+  }
+
+  /** Milliseconds until this owner may take the row of another one; 0: now. */
+  left({ owner, until }: Lease): number {
+    if (until === 0 || (owner !== undefined && hasEnded(owner))) {
+      this.#seen.delete(owner);
+      return 0;
+    }
+    const now = this.#clock.elapsed();
+    const known = this.#seen.get(owner);
+    const seen = known && known.until >= until ? known : { until, at: now };
+    this.#seen.set(owner, seen);
+    return Math.max(0, seen.at + LEASE_MS - now);
+  }
 }
 
 /** Whether the process of an owner is known to have ended. Of another machine nothing is known. */

@@ -35,6 +35,7 @@ function scene(possible = true) {
       keepAsLastGood: async () => undefined,
     },
     access,
+    hostOnly: { refusal: () => undefined },
     kernel,
     hooks: new HookBus(),
     log: {

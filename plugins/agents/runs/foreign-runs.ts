@@ -12,7 +12,8 @@ export class ForeignRuns {
   readonly #live: LiveRuns;
   /** Aborts when nobody waits any more. */
   readonly #signal: AbortSignal;
-  readonly #followed = new Set<string>();
+  /** What is to hear of the end, where the run began here. */
+  readonly #followed = new Map<string, RunEvents | undefined>();
 
   constructor(env: Pick<Environment, "store" | "clock" | "log">, live: LiveRuns, signal: AbortSignal) {
     this.#env = env;
@@ -20,18 +21,22 @@ export class ForeignRuns {
     this.#signal = signal;
   }
 
-  /** Hands the end of the run to those that wait for it here. Never rejects. @param events of the run, where it began here */
+  /**
+   * Hands the end of the run to those that wait for it here. Never rejects.
+   * @param events of the run, where it began here; the latest ones hear of its end, also if it is followed already
+   */
   async follow(runId: string, events?: RunEvents): Promise<void> {
     const { store, clock, log } = this.#env;
-    if (this.#followed.has(runId)) return;
-    this.#followed.add(runId);
+    const isFollowed = this.#followed.has(runId);
+    if (events || !isFollowed) this.#followed.set(runId, events);
+    if (isFollowed) return;
     try {
       while (!this.#signal.aborted && !this.#live.get(runId)) {
         const record = await store.find(runId);
         if (!record) return;
         if (record.outcome) {
           this.#live.end(record.outcome);
-          return events?.end(record.outcome);
+          return this.#followed.get(runId)?.end(record.outcome);
         }
         await pause(FOLLOW_MS, clock, this.#signal);
       }

@@ -1,6 +1,7 @@
 /** Sends the replies of runs through channels, where their requests say so. */
 import { persist } from "@svc/kit/persist";
 import { deliverableReply } from "@svc/kit/runs";
+import { AnySignal } from "@svc/kit/time";
 import { type Clock, type Logger, messageOf, untilAborted } from "@svc/sdk";
 import type { RunOutcome, RunRequest } from "@svc/sdk/agents";
 import type { Delivery } from "@svc/sdk/channels";
@@ -75,16 +76,17 @@ export class ReplyDeliveries {
         throw error;
       }
     };
-    const over = new AbortController();
-    const cancelTimer = clock.setTimeout(() => over.abort(), DELIVERY_MS);
-    const either = AbortSignal.any([signal, over.signal]);
+    const inTime = new AnySignal(signal);
+    const cancelTimer = clock.setTimeout(() => inTime.abort(), DELIVERY_MS);
     try {
-      await untilAborted(persist(send, { clock, signal: either }), either);
+      await untilAborted(persist(send, { clock, signal: inTime.signal }), inTime.signal);
       return reason;
     } catch (error) {
-      return over.signal.aborted ? `not within ${DELIVERY_MS / 1_000} s: ${reason}` : messageOf(error);
+      const isLate = inTime.signal.aborted && !signal.aborted;
+      return isLate ? `not within ${DELIVERY_MS / 1_000} s: ${reason}` : messageOf(error);
     } finally {
       cancelTimer();
+      inTime.release();
     }
   }
 }

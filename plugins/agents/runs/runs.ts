@@ -1,5 +1,5 @@
 /** The `AgentRuns` service: accepts runs, queues them by session, stops them, and picks them up after a restart. */
-import { type Lease, LEASE_MS, leaseLeft, Renewal } from "@svc/kit/lease";
+import { type Lease, LEASE_MS, Renewal } from "@svc/kit/lease";
 import { type GatewayError, type HookEmitter, HOOKS, unavailable, untilAborted } from "@svc/sdk";
 import type { AgentRuns, QueueMode, RunOutcome, RunRequest, RunState } from "@svc/sdk/agents";
 import { refusal } from "@svc/sdk/errors";
@@ -53,6 +53,7 @@ export class Runs implements AgentRuns {
   readonly #foreign: ForeignRuns;
   readonly #closing = new AbortController();
   #cancelLook: (() => void) | undefined;
+  #taking: Promise<void> | undefined;
   #lastAcceptedAt = 0;
   /** The gateway is going to stop: runs under way go on, nothing new begins. */
   #isGatewayStopping = false;
@@ -73,7 +74,7 @@ export class Runs implements AgentRuns {
     });
     this.#renewal = new Renewal(
       env,
-      () => env.store.lease(),
+      () => env.store.renew(),
       () => this.#live.all().length > 0,
     );
     this.#foreign = new ForeignRuns(env, this.#live, this.#closing.signal);
@@ -187,8 +188,8 @@ export class Runs implements AgentRuns {
 
   /** Whether the run belongs to this gateway, if need be by taking it from one that has ended. */
   async #owns(runId: string, lease: Lease): Promise<boolean> {
-    const { store, clock } = this.#env;
-    return lease.owner === store.owner || (leaseLeft(lease, clock.now()) === 0 && (await store.take(runId, lease)));
+    const { store } = this.#env;
+    return lease.owner === store.owner || (store.leaseLeft(lease) === 0 && (await store.take(runId, lease)));
   }
 
   #enqueue(run: LiveRun, settings: QueueSettings | undefined): void {
@@ -323,15 +324,19 @@ export class Runs implements AgentRuns {
     await this.subagents.announceOwed();
   }
 
-  /** Takes the runs of gateways that have ended, and looks again when the lease of another one expires. */
-  async #takeLeft(): Promise<void> {
+  /** Takes the runs of gateways that have ended, in their order, and looks again when the lease of another one expires. */
+  #takeLeft(): Promise<void> {
+    return (this.#taking ??= this.#takeAll().finally(() => (this.#taking = undefined)));
+  }
+
+  async #takeAll(): Promise<void> {
     const { store, clock, log } = this.#env;
     this.#cancelLook?.();
     let lookInMs = Infinity;
     for (const record of await store.unfinished()) {
       const { runId, status } = record.state;
       if (this.#live.get(runId) || this.#accepting.has(runId) || this.#isStopping) continue;
-      const leftMs = record.lease.owner === store.owner ? 0 : leaseLeft(record.lease, clock.now());
+      const leftMs = store.leaseLeft(record.lease);
       if (leftMs > 0) lookInMs = Math.min(lookInMs, leftMs);
       else if (status === "accepted") await this.#adopt(record);
       else if (record.lease.owner !== store.owner && (await this.#owns(runId, record.lease)))
@@ -411,7 +416,7 @@ export class Runs implements AgentRuns {
     this.#queues.clear();
     this.#live.close();
     this.#renewal.stop();
-    await this.#env.store.lease(0).catch(() => undefined); // the leases expire anyway
+    await this.#env.store.release().catch(() => undefined); // the leases expire anyway
   }
 }
 

@@ -3,7 +3,7 @@
  * by a lease (`owner`, `lease_until`), and each change of it demands that owner. `resumes`: how often it began again after
  * an interruption.
  */
-import { LEASE_MS, type Lease } from "@svc/kit/lease";
+import { type Lease, Leases } from "@svc/kit/lease";
 import type { Clock } from "@svc/sdk";
 import type { RunOutcome, RunRequest, RunState } from "@svc/sdk/agents";
 import type { Retention, Statement, Storage } from "@svc/sdk/storage";
@@ -88,14 +88,14 @@ export interface RunRecord {
 
 export class RunStore {
   readonly #services: { readonly storage: Storage };
-  readonly #clock: Pick<Clock, "now">;
+  readonly #leases: Leases;
   /** Of the runs that are accepted or taken here. */
   readonly owner: string;
 
   /** @param services asked at each use, so that this can be made before storage has started. @param owner of `newOwner` */
-  constructor(services: { readonly storage: Storage }, clock: Pick<Clock, "now">, owner: string) {
+  constructor(services: { readonly storage: Storage }, clock: Pick<Clock, "now" | "elapsed">, owner: string) {
     this.#services = services;
-    this.#clock = clock;
+    this.#leases = new Leases(clock);
     this.owner = owner;
   }
 
@@ -121,7 +121,7 @@ export class RunStore {
           acceptedAt,
           JSON.stringify(kept),
           this.owner,
-          this.#clock.now() + LEASE_MS,
+          this.#leases.until(),
         ],
       },
       ...alongside,
@@ -149,21 +149,33 @@ export class RunStore {
     };
   }
 
+  /** Milliseconds until the run may be taken here; 0: it may now, or it is here. */
+  leaseLeft(lease: Lease): number {
+    return lease.owner === this.owner ? 0 : this.#leases.left(lease);
+  }
+
   /** Takes a run over whose lease is as it was read. @returns false when another gateway was first */
   async take(runId: string, { owner, until }: Lease): Promise<boolean> {
     const [result] = await this.#services.storage.transaction([
       {
         sql: `UPDATE agent_runs SET owner = ?, lease_until = ? WHERE run_id = ? AND status IN ('accepted', 'running')
               AND COALESCE(owner, '') = ? AND COALESCE(lease_until, 0) = ?`,
-        params: [this.owner, this.#clock.now() + LEASE_MS, runId, owner ?? "", until],
+        params: [this.owner, this.#leases.until(), runId, owner ?? "", until],
       },
     ]);
     return result?.changes === 1;
   }
 
-  /** Renews the leases of this gateway. @param forMs 0 releases them */
-  async lease(forMs = LEASE_MS): Promise<void> {
-    const until = forMs === 0 ? 0 : this.#clock.now() + forMs;
+  /** Renews the leases of this gateway, or releases them. */
+  renew(): Promise<void> {
+    return this.#lease(this.#leases.until());
+  }
+
+  release(): Promise<void> {
+    return this.#lease(0);
+  }
+
+  async #lease(until: number): Promise<void> {
     const sql = "UPDATE agent_runs SET lease_until = ? WHERE owner = ? AND status IN ('accepted', 'running')";
     await this.#services.storage.transaction([{ sql, params: [until, this.owner] }]);
   }

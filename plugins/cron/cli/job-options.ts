@@ -23,7 +23,10 @@ export const JOB_OPTIONS: NonNullable<Command["options"]> = [
   { flags: "--at <time>", description: "run once: ISO 8601 (UTC without a zone), or a time from now like +20m" },
   { flags: "--every <span>", description: "run repeatedly: 30s, 5m, 2h, 1d" },
   { flags: "--cron <expr>", description: 'run by a cron expression, 5 or 6 fields, e.g. "0 9 * * 1-5"' },
-  { flags: "--tz <zone>", description: "zone of --cron, e.g. Europe/Berlin; default: that of the gateway" },
+  {
+    flags: "--tz <zone>",
+    description: "zone of --cron, e.g. Europe/Berlin; default: agents.defaults.userTimezone, else that of the gateway",
+  },
   {
     flags: "--stagger <span>",
     description: "delay runs of --cron by a fixed offset below this, different per job; 0: no delay",

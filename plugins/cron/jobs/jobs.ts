@@ -8,7 +8,7 @@ import { patched } from "./patch.ts";
 import { type Definition, type Facts, notRun, shownJob, type StoredJob, wakeAtOf } from "../store/records.ts";
 import type { Runner } from "../runs/runner.ts";
 import { PAST_MS } from "../schedule/moment.ts";
-import { atOf, checkSchedule, loadCalendar, nextSlot } from "../schedule/calendar.ts";
+import { atOf, checkSchedule, loadCalendar, nextSlot, zoned } from "../schedule/calendar.ts";
 import { isCovered } from "../schedule/slots.ts";
 import { runIdOf, type Scheduler } from "../runs/scheduler.ts";
 import type { CronStore } from "../store/store.ts";
@@ -24,6 +24,8 @@ export interface JobSources {
   readonly runner: Pick<Runner, "pump" | "settled" | "cancel">;
   readonly clock: Clock;
   readonly defaultAgentId: () => string;
+  /** The zone of schedules without `tz`, IANA name. */
+  readonly timeZone: () => string;
   newId(): string;
   publish(payload: CronEventPayload): void;
 }
@@ -37,7 +39,7 @@ export class Jobs {
 
   /** @throws GatewayError `UNAVAILABLE` for settings that cannot be combined, and at the limit of jobs */
   async add(draft: CronJobDraft): Promise<CronJob> {
-    const { store, clock, newId, publish, scheduler } = this.#sources;
+    const { store, clock, newId, publish, scheduler, timeZone } = this.#sources;
     await loadCalendar();
     if ((await store.count()) >= MAX_JOBS)
       unavailable(`there are ${MAX_JOBS} cron jobs, which is the most; remove one first`);
@@ -57,7 +59,7 @@ export class Jobs {
     const job: StoredJob = {
       definition,
       facts: {},
-      nextAt: firstSlot(definition.schedule, id, now),
+      nextAt: firstSlot(zoned(definition.schedule, timeZone()), id, now),
       heldUntil: 0,
       runningAt: undefined,
       revision: 0,
@@ -70,7 +72,7 @@ export class Jobs {
 
   /** @throws GatewayError `NOT_FOUND`; `UNAVAILABLE` for settings that cannot be combined */
   async update(id: string, patch: CronJobPatch): Promise<CronJob> {
-    const { changes, clock, publish, scheduler, runner } = this.#sources;
+    const { changes, clock, publish, scheduler, runner, timeZone } = this.#sources;
     await loadCalendar();
     const job = await changes.change(id, (stored) => {
       if (!stored) return unknown(id);
@@ -78,7 +80,8 @@ export class Jobs {
       const { state: shown, ...definition } = patched(shownJob(stored), patch, now);
       this.#check(definition);
       const { nextRunAtMs, runningAtMs: _running, ...facts } = shown;
-      const times = timesAfter(stored, definition, patch, nextRunAtMs, now);
+      const schedule = zoned(definition.schedule, timeZone());
+      const times = timesAfter(stored, { ...definition, schedule }, patch, nextRunAtMs, now);
       const next = { ...stored, definition, facts: facts satisfies Facts, ...times };
       const passed = skippedByMove(stored, next, patch);
       const beside =

@@ -1,4 +1,5 @@
 /** The tool `cron`: schedules jobs for the owner of the gateway. */
+import { AnySignal } from "@svc/kit/time";
 import { type Clock, invalidRequest, type ParamsOf, pause, type ResultOf, type Static, Strict, Type } from "@svc/sdk";
 import type { cron } from "@svc/sdk/cron";
 import { defineTool, type Tool, type ToolCall, type ToolResult } from "@svc/sdk/tools";
@@ -119,8 +120,8 @@ async function started(
 ): Promise<object> {
   const id = idOf(params);
   const running = service.run({ id, ...(params.runMode && { mode: params.runMode }) });
-  const over = new AbortController();
-  const late = pause(RUN_WAIT_MS, clock, AbortSignal.any([signal, over.signal])).then(() => undefined);
+  const over = new AnySignal(signal);
+  const late = pause(RUN_WAIT_MS, clock, over.signal).then(() => undefined);
   try {
     const ended = await Promise.race([running, late]);
     return ended ?? { ok: true, started: true, next: "it goes on by itself; the action runs shows how it ended" };

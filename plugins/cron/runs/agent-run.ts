@@ -1,6 +1,6 @@
 /** Runs an isolated job as a run of its agent: starts it once, finds it again after a crash, and follows it to its end. */
 import { endOfRun } from "@svc/kit/runs";
-import { currentTimeLine } from "@svc/kit/time";
+import { AnySignal, currentTimeLine } from "@svc/kit/time";
 import { type Clock, pause, type Principal } from "@svc/sdk";
 import type { AgentDirectory, AgentRuns, RunOutcome } from "@svc/sdk/agents";
 import { parseThinkingLevel } from "@svc/sdk/models";
@@ -144,11 +144,13 @@ async function ended(
   { runs, clock }: AgentRunSources,
   signal: AbortSignal,
 ): Promise<RunOutcome> {
-  const over = new AbortController();
-  const both = AbortSignal.any([signal, over.signal]);
+  const over = new AnySignal(signal);
   try {
-    const ending = endOfRun(runId, { runs: () => runs, clock }, both).then(({ outcome }) => outcome);
-    return await Promise.race([ending, ...(timeoutMs === 0 ? [] : [givenUp(runId, timeoutMs, { runs, clock }, both)])]);
+    const ending = endOfRun(runId, { runs: () => runs, clock }, over.signal).then(({ outcome }) => outcome);
+    return await Promise.race([
+      ending,
+      ...(timeoutMs === 0 ? [] : [givenUp(runId, timeoutMs, { runs, clock }, over.signal)]),
+    ]);
   } finally {
     over.abort();
   }

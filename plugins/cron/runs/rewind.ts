@@ -5,10 +5,11 @@
  * alone; what was decided of it stands.
  */
 import type { Clock, Logger } from "@svc/sdk";
+import type { CronSchedule } from "@svc/sdk/cron";
 import type { JobChanges } from "../store/job-changes.ts";
 import type { StoredJob } from "../store/records.ts";
 import type { CronStore, JobChange } from "../store/store.ts";
-import { nextSlot, slotsBetween } from "../schedule/calendar.ts";
+import { nextSlot, slotsBetween, zoned } from "../schedule/calendar.ts";
 import { isCovered, type Span } from "../schedule/slots.ts";
 
 export interface RewindSources {
@@ -16,13 +17,16 @@ export interface RewindSources {
   readonly changes: JobChanges;
   readonly clock: Pick<Clock, "now">;
   readonly log: Pick<Logger, "warn">;
+  /** The zone of schedules without `tz`, IANA name. */
+  readonly timeZone: () => string;
 }
 
 /** Call this after the clock was set back. */
-export async function rewind({ store, changes, clock, log }: RewindSources): Promise<void> {
+export async function rewind({ store, changes, clock, log, timeZone }: RewindSources): Promise<void> {
   const jobs = await store.dueAfter(clock.now());
   for (const { definition } of jobs) {
-    const { id, schedule } = definition;
+    const { id } = definition;
+    const schedule = zoned(definition.schedule, timeZone());
     await changes.change(id, async (job) => {
       const now = clock.now();
       if (!job || job.definition.schedule.kind === "at") return { result: undefined };
@@ -32,7 +36,7 @@ export async function rewind({ store, changes, clock, log }: RewindSources): Pro
         ...(premature.length > 0 ? [store.retract(id, now)] : []),
         ...(shared ? [store.shorten(shared, now, slotsBetween(schedule, shared.dueAt, now + 1))] : []),
       ];
-      const change = timesAt(job, kept, now);
+      const change = timesAt(job, schedule, kept, now);
       return { ...(change ? { job: change } : {}), beside, result: undefined };
     });
   }
@@ -41,11 +45,11 @@ export async function rewind({ store, changes, clock, log }: RewindSources): Pro
 
 /** The times of a job where they change. @param recorded what has a record after `now` */
 function timesAt(
-  { definition, facts, nextAt, heldUntil }: StoredJob,
+  { definition: { id }, facts, nextAt, heldUntil }: StoredJob,
+  schedule: CronSchedule,
   recorded: readonly Span[],
   now: number,
 ): JobChange | undefined {
-  const { id, schedule } = definition;
   let slot = nextSlot(schedule, id, now);
   while (slot !== undefined && isCovered(recorded, slot)) slot = nextSlot(schedule, id, slot);
   const isLate = nextAt !== undefined && slot !== undefined && slot < nextAt;

@@ -4,7 +4,7 @@
  * A run belongs to its owner by a lease on disk, which the owner renews. Runs of a process or plugin generation that has
  * ended are taken over when their lease expires.
  */
-import { LEASE_MS, leaseLeft, Renewal } from "@svc/kit/lease";
+import { Leases, Renewal } from "@svc/kit/lease";
 import { isGatewayStopping } from "@svc/kit/runs";
 import { isGatewayError, unavailable } from "@svc/sdk";
 import { type Done, type ExecutionSources, perform } from "./execution.ts";
@@ -17,7 +17,7 @@ const REMOVED = "the job was removed";
 const DISABLED = "the job was disabled";
 
 export interface RunnerSources extends ExecutionSources, SettlingSources {
-  /** Distinguishes this generation of the plugin from all others. */
+  /** Distinguishes this generation of the plugin from all others: of `newOwner`. */
   readonly owner: string;
   /** Aborts an agent run and its sub-agents. */
   abortRun(runId: string): void;
@@ -45,6 +45,7 @@ export class Runner {
   readonly #waiters = new Map<string, (isSettled: boolean) => void>();
   /** Cancel the pending retries. */
   readonly #timers = new Set<() => void>();
+  readonly #leases: Leases;
   readonly #renewal: Renewal;
   #isOpen = false;
   /** Set when the gateway is going to stop: what runs goes on, and nothing begins. */
@@ -56,9 +57,10 @@ export class Runner {
   constructor(sources: RunnerSources) {
     this.#sources = sources;
     const { store, clock, owner } = sources;
+    this.#leases = new Leases(clock);
     this.#renewal = new Renewal(
       sources,
-      () => store.lease(owner, clock.now() + LEASE_MS),
+      () => store.lease(owner, this.#leases.until()),
       () => this.#running.size > 0,
     );
   }
@@ -140,10 +142,10 @@ export class Runner {
       const [first] = await store.unsettled(jobId);
       if (!first || !this.#isOpen || this.#isPaused) return;
       const now = clock.now();
-      const leftMs = first.status === "running" ? leaseLeft({ until: first.leaseUntil }, now) : 0;
+      const leftMs = first.status === "running" ? this.#leases.left(first.lease) : 0;
       if (leftMs > 0) return this.#retryIn(jobId, leftMs);
       const isTakenOver = first.status === "running";
-      const until = now + LEASE_MS;
+      const until = this.#leases.until();
       const fire = isTakenOver
         ? await store.takeOver(first, owner, until)
         : await store.claim(first, owner, now, until);

@@ -10,6 +10,8 @@ import type { JobChanges } from "../store/job-changes.ts";
 import { type StoredJob, wakeAtOf } from "../store/records.ts";
 import type { Runner } from "./runner.ts";
 import { rewind } from "./rewind.ts";
+import { rezone } from "./rezone.ts";
+import { zoned } from "../schedule/calendar.ts";
 import { settleSlots, type SlotFate } from "../schedule/slots.ts";
 import type { CronStore } from "../store/store.ts";
 
@@ -34,6 +36,8 @@ export interface SchedulerSources {
   readonly runner: Pick<Runner, "pump" | "cancel">;
   readonly clock: Clock;
   readonly log: Logger;
+  /** The zone of schedules without `tz`, IANA name. */
+  readonly timeZone: () => string;
   /** Adds an event to the main session, once for each id. */
   notifyMain(id: string, text: string): Promise<void>;
   publish(payload: CronEventPayload): void;
@@ -66,6 +70,13 @@ export class Scheduler {
     this.#drift = clock.now() - clock.elapsed();
     // A record in the future: the clock was ahead when it was written.
     if ((await store.latest()) > clock.now() + SET_BACK_MS) await rewind(this.#sources);
+    await this.checkZone();
+  }
+
+  /** Call this when the user's zone may have changed. */
+  async checkZone(): Promise<void> {
+    if (!this.#isOpen) return;
+    await rezone(this.#sources);
     await this.#arm();
   }
 
@@ -176,9 +187,10 @@ export class Scheduler {
     job: StoredJob,
     now: number,
   ): Promise<{ readonly fates: readonly SlotFate[]; readonly nextAt: number | undefined }> {
-    const { store, runner } = this.#sources;
+    const { store, runner, timeZone } = this.#sources;
     const { definition, nextAt: due = now, heldUntil } = job;
-    const { id, schedule, catchUp, overlap = "skip" } = definition;
+    const { id, catchUp, overlap = "skip" } = definition;
+    const schedule = zoned(definition.schedule, timeZone());
     const recorded = await store.recorded(id, due);
     const { fates, nextAt } = settleSlots({ id, schedule, catchUp, nextAt: due, heldUntil, recorded }, now);
     const open = await store.unsettled(id);

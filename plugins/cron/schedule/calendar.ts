@@ -1,4 +1,4 @@
-/** The run times of a schedule. Pure, except for the zone of this machine and the calendar library, which is loaded first. */
+/** The run times of a schedule. Pure, except for the calendar library, which is loaded first. */
 import { createHash } from "node:crypto";
 import { lazy, messageOf, unavailable } from "@svc/sdk";
 import type { CronSchedule } from "@svc/sdk/cron";
@@ -37,6 +37,11 @@ export function checkSchedule(schedule: CronSchedule): void {
 
 function zoneText({ tz }: { readonly tz?: string }): string {
   return tz === undefined ? "" : ` in zone "${tz}"`;
+}
+
+/** The schedule with its zone: an expression without `tz` goes by `timeZone` (IANA name). What a job stores keeps no `tz`. */
+export function zoned(schedule: CronSchedule, timeZone: string): CronSchedule {
+  return schedule.kind === "cron" && !schedule.tz ? { ...schedule, tz: timeZone } : schedule;
 }
 
 /**

@@ -1,4 +1,5 @@
 /** The rows of the tables as objects. Pure. */
+import type { Lease } from "@svc/kit/lease";
 import type { CronDeliveryStatus, CronJob, CronJobState, CronRunEntry, CronStatus } from "@svc/sdk/cron";
 import type { Row } from "@svc/sdk/storage";
 import { defined } from "../fields.ts";
@@ -34,7 +35,7 @@ export interface Fire {
   readonly runId: string;
   readonly fence: number;
   readonly startedAt: number | undefined;
-  readonly leaseUntil: number;
+  readonly lease: Lease;
   readonly settledAt: number | undefined;
   /** What is recorded; empty before the end. */
   readonly entry: Partial<CronRunEntry>;
@@ -73,6 +74,7 @@ export interface FireRow extends Row {
   readonly is_manual: number | bigint;
   readonly run_id: string;
   readonly fence: number | bigint;
+  readonly owner: string | null;
   readonly lease_until: number | bigint | null;
   readonly started_at: number | bigint | null;
   readonly settled_at: number | bigint | null;
@@ -100,7 +102,7 @@ export function toFire(row: FireRow): Fire {
     runId: row.run_id,
     fence: Number(row.fence),
     startedAt: maybe(row.started_at),
-    leaseUntil: Number(row.lease_until ?? 0),
+    lease: { owner: row.owner ?? undefined, until: Number(row.lease_until ?? 0) },
     settledAt: maybe(row.settled_at),
     entry: JSON.parse(row.entry ?? "{}") as Fire["entry"], // written by this plugin
   };

@@ -9,6 +9,8 @@ import type { ExpiringRows, Retention } from "@svc/sdk/storage";
  * `cron_fires`: one row for each job and scheduled run. `status`: `waiting`: to be run; `running`: by the `owner`, who renews the
  * lease before `lease_until`; `ran`, `skipped`, `missed`: settled. `fence`: raised by each new owner. `through_at`: the row
  * stands for all scheduled runs up to this time. `search`: lower-case text that `cron.runs` searches.
+ *
+ * `cron_zone`: one row, the zone by which the next runs of jobs without `tz` were computed.
  */
 export const STEPS = [
   `CREATE TABLE cron_jobs (
@@ -48,6 +50,7 @@ export const STEPS = [
   "CREATE INDEX cron_fires_settled ON cron_fires (settled_at, job_id) WHERE settled_at IS NOT NULL",
   "CREATE INDEX cron_fires_of_job ON cron_fires (job_id, settled_at) WHERE settled_at IS NOT NULL",
   "CREATE INDEX cron_fires_sessions ON cron_fires (settled_at) WHERE run_key IS NOT NULL",
+  "CREATE TABLE cron_zone (id INTEGER PRIMARY KEY, zone TEXT NOT NULL)",
 ];
 
 const DAY_MS = 86_400_000;
@@ -56,7 +59,7 @@ const OF_NO_JOB = "job_id NOT IN (SELECT id FROM cron_jobs)";
 
 /** Choice: the times. A run of a removed job that nobody finished goes by the time it was due. */
 export const CRON_RETENTION: Retention = {
-  tables: ["cron_jobs", "cron_fires"],
+  tables: ["cron_jobs", "cron_fires", "cron_zone"],
   holds: "scheduled jobs and their runs",
   rule: "jobs: until removed; runs: the newest 2,000 of a job (cron.runLog.keepLines), for a year; of a job that is gone: 30 days",
   rows: [

@@ -82,6 +82,16 @@ export class CronStore {
     return (await this.#storage.all<JobRow>(`${JOB} WHERE j.wake_at > ?`, [at])).map(toJob);
   }
 
+  /** The zone by which the next runs of jobs without `tz` were computed. */
+  async zone(): Promise<string | undefined> {
+    return (await this.#storage.get<{ zone: string }>("SELECT zone FROM cron_zone WHERE id = 1"))?.zone;
+  }
+
+  setZone(zone: string): Statement {
+    const sql = "INSERT INTO cron_zone (id, zone) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET zone = excluded.zone";
+    return { sql, params: [zone] };
+  }
+
   insert(job: StoredJob): Statement {
     const { definition, facts, nextAt, heldUntil, revision } = job;
     return {
@@ -203,7 +213,7 @@ export class CronStore {
     return this.#own(
       `owner = ?, lease_until = ?, fence = fence + 1
        WHERE job_id = ? AND due_at = ? AND fence = ? AND status = 'running' AND lease_until = ?`,
-      [owner, leaseUntil, fire.jobId, fire.dueAt, fire.fence, fire.leaseUntil],
+      [owner, leaseUntil, fire.jobId, fire.dueAt, fire.fence, fire.lease.until],
     );
   }
 

@@ -1,4 +1,5 @@
 /** Client of an embeddings server: sends texts, returns vectors. No other file here uses the network. */
+import { AnySignal } from "@svc/kit/time";
 import type { Endpoint } from "./endpoint.ts";
 import { unit } from "./vectors.ts";
 
@@ -57,13 +58,14 @@ export interface EmbeddingsParts {
 export function createEmbed({ fetch = globalThis.fetch, pause = realPause }: EmbeddingsParts = {}): Embed {
   async function once(endpoint: Endpoint, texts: readonly string[], { signal, timeoutMs }: AskOptions) {
     const late = AbortSignal.timeout(timeoutMs);
+    const either = new AnySignal(signal, late);
     try {
       const answer = await fetch(endpoint.url, {
         method: "POST",
         headers: { "content-type": "application/json", accept: "application/json", ...endpoint.headers },
         body: JSON.stringify({ model: endpoint.model, input: texts }),
         redirect: "manual", // the key is sent to the configured address only
-        signal: AbortSignal.any([signal, late]),
+        signal: either.signal,
       });
       const body = await bounded(answer);
       if (answer.status !== 200) throw refusalOf(answer, body, endpoint);
@@ -73,6 +75,8 @@ export function createEmbed({ fetch = globalThis.fetch, pause = realPause }: Emb
       if (thrown instanceof EndpointFailure) throw thrown;
       if (late.aborted) throw new EndpointFailure(`the embeddings server did not answer within ${timeoutMs / 1_000} s`);
       throw new EndpointFailure(`the embeddings server cannot be reached (${codeOf(thrown)})`);
+    } finally {
+      either.release();
     }
   }
 

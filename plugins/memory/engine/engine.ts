@@ -1,5 +1,6 @@
 /** The indexes of all agents in one file: updates and searches them. Runs in the index thread. */
 import { existsSync, statSync } from "node:fs";
+import { AnySignal } from "@svc/kit/time";
 import type { Endpoint } from "../embedding/endpoint.ts";
 import type { AgentMemory } from "../index/agent-memory.ts";
 import { Damaged, isDamage, openIndex, type OpenOptions } from "../index/database.ts";
@@ -97,13 +98,14 @@ export function createEngine(options: EngineOptions): Engine {
     agent: number,
     { memory, signal, isForced = false }: { memory: AgentMemory; signal: AbortSignal; isForced?: boolean },
   ): Promise<Refreshed> {
-    const either = AbortSignal.any([signal, ending.signal]);
-    const work = () => refresh(text, agent, memory, { ...options, now, isForced, signal: either });
+    const either = new AnySignal(signal, ending.signal);
+    const work = () => refresh(text, agent, memory, { ...options, now, isForced, signal: either.signal });
     const turn = (refreshing.get(memory.agentId) ?? Promise.resolve()).then(work, work);
     refreshing.set(memory.agentId, turn);
     try {
       return await turn;
     } finally {
+      either.release();
       if (refreshing.get(memory.agentId) === turn) refreshing.delete(memory.agentId);
     }
   }
@@ -204,7 +206,14 @@ export function createEngine(options: EngineOptions): Engine {
         };
       });
     },
-    probe: (endpoint, signal) => embedder.probe(endpoint, AbortSignal.any([signal, ending.signal])),
+    async probe(endpoint, signal) {
+      const either = new AnySignal(signal, ending.signal);
+      try {
+        return await embedder.probe(endpoint, either.signal);
+      } finally {
+        either.release();
+      }
+    },
     keep: (agentIds) =>
       withIndex(({ text, vectors }) => {
         text.keepAgents(agentIds);

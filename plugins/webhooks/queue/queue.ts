@@ -4,6 +4,7 @@
  */
 import { persist } from "@svc/kit/persist";
 import { isGatewayStopping } from "@svc/kit/runs";
+import { AnySignal } from "@svc/kit/time";
 import { type Clock, ERRORS, GatewayError, isGatewayError, type Logger, untilAborted } from "@svc/sdk";
 import type { ServedWebhookAction, WebhookRun } from "@svc/sdk/webhooks";
 import type { RunRecord } from "./run-records.ts";
@@ -186,7 +187,8 @@ export class WebhookQueue {
   async #attempt(record: RunRecord, action: ServedWebhookAction, attempt: number): Promise<Ending> {
     const { store, clock } = this.#options;
     const { runId, mapping, acceptedAt } = record.run;
-    const signal = AbortSignal.any([this.#stopping.signal, action.signal]);
+    const ending = new AnySignal(this.#stopping.signal, action.signal);
+    const { signal } = ending;
     try {
       signal.throwIfAborted();
       if (!record.job) throw new GatewayError("INTERNAL", "there is nothing left to carry out");
@@ -199,6 +201,8 @@ export class WebhookQueue {
         return { write: () => store.again(runId, attempt, clock.now(), reason, false), isOver: false };
       }
       return this.#afterFailure(record, attempt, error);
+    } finally {
+      ending.release();
     }
   }
 

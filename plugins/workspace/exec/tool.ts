@@ -1,5 +1,6 @@
 /** The tool `exec`. */
 import { rulesFor } from "@svc/kit/exec";
+import { AnySignal } from "@svc/kit/time";
 import { type Clock, Strict, Type, unavailable } from "@svc/sdk";
 import { defineTool, type ToolResult } from "@svc/sdk/tools";
 import { type ExecConfig, MAX_TIMEOUT_SECONDS } from "../config.ts";
@@ -75,14 +76,18 @@ async function prepared(
 ): Promise<Ready> {
   const { agentId, sessionKey } = request;
   const added = addedVariables(given);
-  const signal = AbortSignal.any([runSignal, sources.programs.signal]);
   const env = commandEnvironment({ own: sources.env, pathPrepend: sources.config().pathPrepend }, added);
   const rules = rulesFor(await sources.policy(), agentId);
   const how = { isListed: hasAllowlist(rules, sources.limits()), path: env["PATH"] ?? "" };
   const find = async () => commandOf(request, await writablePlace(agentId, sources), how);
   const command = await find();
-  await permit({ command, env: added, agentId, sessionKey }, sources, signal);
-  signal.throwIfAborted();
+  const ending = new AnySignal(runSignal, sources.programs.signal);
+  try {
+    await permit({ command, env: added, agentId, sessionKey }, sources, ending.signal);
+    ending.signal.throwIfAborted();
+  } finally {
+    ending.release();
+  }
   const again = await find();
   if (again.file !== command.file || again.plan.cwd !== command.plan.cwd) {
     unavailable("the program or its directory changed while it was being allowed; try again");

@@ -1,6 +1,6 @@
 /** All programs of this plugin that run: so many and no more, and none that outlives it. */
-import { setMaxListeners } from "node:events";
 import { type ProgramStart, type RunningProgram, startProgram } from "@svc/kit/exec";
+import { AnySignal } from "@svc/kit/time";
 import { unavailable } from "@svc/sdk";
 
 /** Choice: programs that run at a time, of all agents. */
@@ -10,10 +10,6 @@ const STOP_REASON = "the gateway stops, or reloads its plugin workspace";
 export class Programs {
   readonly #running = new Set<RunningProgram>();
   readonly #stopping = new AbortController();
-
-  constructor() {
-    setMaxListeners(0, this.#stopping.signal); // every program waits on it
-  }
 
   /** Aborts when the plugin stops. */
   get signal(): AbortSignal {
@@ -26,14 +22,18 @@ export class Programs {
     if (this.#running.size >= MAX_RUNNING) {
       unavailable(`${MAX_RUNNING} commands run already; wait until some have ended`, { retryAfterMs: 5_000 });
     }
+    const ending = new AnySignal(start.signal, this.#stopping.signal);
     const program = startProgram({
       ...start,
-      signal: start.signal ? AbortSignal.any([start.signal, this.#stopping.signal]) : this.#stopping.signal,
+      signal: ending.signal,
       stopReason: start.signal ? "the run was stopped" : STOP_REASON,
       endsWhole: true,
     });
     this.#running.add(program);
-    void program.ended.then(() => this.#running.delete(program));
+    void program.ended.then(() => {
+      this.#running.delete(program);
+      ending.release();
+    });
     return program;
   }
 

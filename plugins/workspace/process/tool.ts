@@ -1,5 +1,6 @@
 /** The tool `process`: looks after commands that `exec` started in the background. */
 import { BoundedText } from "@svc/kit/exec";
+import { AnySignal } from "@svc/kit/time";
 import { type Clock, invalidRequest, pause, Strict, Type } from "@svc/sdk";
 import { defineTool, type ToolResult } from "@svc/sdk/tools";
 import { MAX_LINES, pageOf } from "../files/page.ts";
@@ -101,13 +102,14 @@ async function news(
   signal: AbortSignal,
 ): Promise<void> {
   if (ms === 0 || outcome || fresh.peek().text !== "") return;
-  const told = new AbortController();
+  const told = new AnySignal(signal);
   const tell = () => told.abort();
   listeners.add(tell);
   try {
-    await pause(ms, clock, AbortSignal.any([told.signal, signal]));
+    await pause(ms, clock, told.signal);
   } finally {
     listeners.delete(tell);
+    told.release();
   }
 }
 

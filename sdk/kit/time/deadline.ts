@@ -1,5 +1,6 @@
 /** Work that has to end in time. */
 import { type Clock, GatewayError } from "@svc/sdk";
+import { AnySignal } from "./any-signal.ts";
 
 /** When work ends at the latest. */
 export interface Deadline {
@@ -20,11 +21,8 @@ export async function withDeadline<T>(
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   for (const signal of signals) signal.throwIfAborted();
-  const ending = new AbortController();
+  const ending = new AnySignal(...signals);
   const cancel = clock.setTimeout(() => ending.abort(new GatewayError("UNAVAILABLE", late())), ms);
-  // Not `AbortSignal.any`: it leaves something on a source for each call.
-  const onAbort = () => ending.abort(signals.find(({ aborted }) => aborted)?.reason);
-  for (const signal of signals) signal.addEventListener("abort", onAbort, { once: true });
   try {
     return await work(ending.signal);
   } catch (error) {
@@ -32,6 +30,6 @@ export async function withDeadline<T>(
     throw error;
   } finally {
     cancel();
-    for (const signal of signals) signal.removeEventListener("abort", onAbort);
+    ending.release();
   }
 }

@@ -3,12 +3,14 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
+import { definePlugin } from "@svc/sdk";
+import { ConfigStore } from "@svc/sdk/config";
 import { testGateway } from "@svc/sdk/testing";
 import { directoryOf } from "../kernel/reload-scene.ts";
 import type { PluginSource } from "../../../host/kernel/load.ts";
 import type { Manifest, Placement } from "../../../host/kernel/manifest.ts";
 import { placementOf } from "../../../host/kernel/placement.ts";
-import { isolationScene } from "./scene.ts";
+import { isolationScene, packageAt } from "./scene.ts";
 
 function source(isolation: Manifest["isolation"], isBundled = false): PluginSource {
   const manifest: Manifest = {
@@ -61,6 +63,47 @@ describe("a plugin that is one file", () => {
     assert.equal(report?.state, "blocked");
     assert.match(report.reason ?? "", /^plugins\.entries\.spin\.run is worker, and .* \(svc plugins new spin\)/);
   });
+});
+
+it("a configuration that places a plugin where it cannot run is refused, and says why", async (t) => {
+  const directory = await directoryOf(t);
+  const guest = await packageAt(join(directory, "guest"), { setup: `serve("ask", () => 1)` });
+  const emitter = await packageAt(join(directory, "emitter"), {
+    id: "emitter",
+    setup: `gateway.emits(defineHook()("series", { name: "x", owner: "emitter", summary: "-" }))`,
+  });
+  let config: ConfigStore | undefined;
+  const editor = definePlugin({
+    id: "editor",
+    api: "^1.0.0",
+    requires: { config: ConfigStore },
+    setup: (gateway) => void (config = gateway.services.config),
+  });
+  const plugins = ["storage-sqlite", guest, emitter, editor];
+  const { gateway } = await testGateway(t, { plugins, gateway: { config: undefined } }); // the one of the state directory
+  const state = (id: string) => gateway.plugins().find((plugin) => plugin.id === id);
+  for (const id of ["storage-sqlite", "guest", "emitter"]) assert.equal(state(id)?.state, "active", state(id)?.reason);
+  const place = (id: string, run: Placement) =>
+    config?.edit({ actor: "test", action: "test" }, () => [{ path: ["plugins", "entries", id, "run"], value: run }]);
+  const refused: [id: string, run: Placement, why: RegExp][] = [
+    [
+      "storage-sqlite",
+      "worker",
+      /storage-sqlite cannot run in a worker: the service gateway\.info cannot be used .*; leave it host/,
+    ],
+    [
+      "emitter",
+      "process",
+      /emitter cannot run in a process: the .*hook .*x: a hook is emitted without waiting; leave it host/,
+    ],
+  ];
+  for (const [id, run, message] of refused) {
+    await assert.rejects(async () => place(id, run), { code: "INVALID_REQUEST", message });
+    assert.deepEqual([state(id)?.state, state(id)?.placement], ["active", undefined]);
+  }
+  await place("guest", "worker");
+  assert.deepEqual([state("guest")?.state, state("guest")?.placement], ["active", "worker"]);
+  await place("storage-sqlite", "host");
 });
 
 describe("plugins.entries.<id>.run and memoryMb", { concurrency: 2 }, () => {

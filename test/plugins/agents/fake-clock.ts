@@ -13,6 +13,8 @@ const LATE_TICKS = 100;
 export interface FakeClock extends Clock {
   /** Moves on by `ms`, running what falls due, in order. */
   advance(ms: number): void;
+  /** Somebody sets the wall clock; no time goes by. */
+  jump(ms: number): void;
   /** Timeouts that are set. */
   pending(): number;
   /** Intervals that are set. */
@@ -21,6 +23,7 @@ export interface FakeClock extends Clock {
 
 export function createFakeClock(start = Date.UTC(2026, 0, 28, 20, 30)): FakeClock {
   let now = start;
+  let setBy = 0;
   const timers = new Set<Timer>();
   const set = (timer: Timer) => {
     timers.add(timer);
@@ -29,12 +32,13 @@ export function createFakeClock(start = Date.UTC(2026, 0, 28, 20, 30)): FakeCloc
   const nextUntil = (end: number) =>
     [...timers].filter(({ at }) => at <= end).toSorted((one, other) => one.at - other.at)[0];
   return {
-    now: () => now,
+    now: () => now + setBy,
     elapsed: () => now - start,
     setTimeout: (callback, ms) => set({ at: now + ms, callback }),
     setInterval: (callback, ms) => set({ at: now + ms, every: ms, callback }),
     pending: () => [...timers].filter(({ every }) => every === undefined).length,
     repeating: () => [...timers].filter(({ every }) => every !== undefined).length,
+    jump: (ms) => void (setBy += ms),
     advance(ms) {
       const end = now + ms;
       for (let timer = nextUntil(end); timer; timer = nextUntil(end)) {

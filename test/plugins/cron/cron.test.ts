@@ -36,6 +36,16 @@ describe("a job for the main session", limited, () => {
     );
   });
 
+  it("without a zone goes by that of the user", async (t) => {
+    const gateway = await (await openScene(t, { defaults: { userTimezone: "Asia/Tokyo" } })).start();
+    const schedule = { kind: "cron", expr: "15 9 * * *" };
+    const job = await gateway.add({ text: "good morning", schedule });
+    assert.equal(job.state.nextRunAtMs, Date.UTC(2026, 0, 2, 0, 15));
+    assert.deepEqual(job.schedule, schedule);
+    const { jobs } = await gateway.client.call(cron.list, {});
+    assert.deepEqual(jobs[0]?.schedule, schedule);
+  });
+
   it("adds its event however many wait", async (t) => {
     const gateway = await (await openScene(t)).start();
     const store = new EventStore(gateway.storage);

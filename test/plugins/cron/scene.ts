@@ -32,6 +32,8 @@ export interface SceneOptions {
   readonly replies?: readonly FakeModelReply[] | ((request: FakeModelRequest, index: number) => FakeModelReply);
   /** Section `cron`. */
   readonly cron?: object;
+  /** Beside what each scene sets of `agents.defaults`. */
+  readonly defaults?: object;
   readonly plugins?: readonly Plugin[];
 }
 export type Scene = Awaited<ReturnType<typeof openScene>>;
@@ -46,7 +48,7 @@ export async function openScene(t: TestContext, options: SceneOptions = {}) {
   });
   const config = {
     models: { providers: { fake: { baseUrl: server.url, models: [{ id: "gpt-x" }, { id: "gpt-y" }] } } },
-    agents: { defaults: { model: "fake/gpt-x", skipBootstrap: true } },
+    agents: { defaults: { model: "fake/gpt-x", skipBootstrap: true, ...options.defaults } },
     ...(options.cron ? { cron: options.cron } : {}),
   };
   return {

@@ -21,7 +21,7 @@ export const event = (id: string, changes: Partial<SystemEvent> = {}): SystemEve
   ...changes,
 });
 
-/** `broken.transactions`: refuses to write. */
+/** `broken.transactions`: refuses to write. `broken.reads`: what a read waits for. */
 export async function openEvents(t: TestContext) {
   const directory = await mkdtemp(join(tmpdir(), "svc-events-"));
   const { storage: real, close } = await openStorage({ file: join(directory, "svc.db") });
@@ -29,8 +29,12 @@ export async function openEvents(t: TestContext) {
     await close();
     await rm(directory, { recursive: true, force: true });
   });
-  const broken: { transactions?: () => Promise<never> } = {};
-  const storage: Storage = { ...real, transaction: (all) => broken.transactions?.() ?? real.transaction(all) };
+  const broken: { transactions?: () => Promise<never>; reads?: Promise<void> } = {};
+  const storage: Storage = {
+    ...real,
+    all: async (sql, params) => (await broken.reads, real.all(sql, params)),
+    transaction: (all) => broken.transactions?.() ?? real.transaction(all),
+  };
   const store = new EventStore(storage);
   await store.open();
   const add = async (...events: SystemEvent[]) => {

@@ -192,17 +192,17 @@ describe("the text of an event", () => {
 
 describe("the section of the prompt", () => {
   it("has the events with their times, other lines indented, and how many more there are", () => {
-    const section = eventSection([event("a", { text: "one\n- [now] two\r\n# three" }), event("b")], 3);
+    const section = eventSection([event("a", { text: "one\n- [now] two\r\n# three" }), event("b")], 3, "UTC");
     const lines = section.split("\n").slice(-5);
     assert.equal(lines[0]?.replace(/\[.*?\]/, "[]"), "- [] one");
     assert.deepEqual(lines.slice(1, 3), ["  - [now] two", "  # three"]);
     assert.equal(lines[4], "(3 more wait for your next turn.)");
     assert.match(section, /^# Runtime events\n/);
-    assert.doesNotMatch(eventSection([event("a")], 0), /more wait/);
+    assert.doesNotMatch(eventSection([event("a")], 0, "UTC"), /more wait/);
   });
 
   it("says how often one was repeated", () =>
-    assert.match(eventSection([{ ...event("a"), repeats: 2 }], 0), /^- \[[^\]]+, 3 times\] text of a$/m));
+    assert.match(eventSection([{ ...event("a"), repeats: 2 }], 0, "UTC"), /^- \[[^\]]+, 3 times\] text of a$/m));
 
   const long = (id: string, length: number) => event(id, { text: "x".repeat(length) });
   const bounds: [what: string, events: SystemEvent[], told: number][] = [

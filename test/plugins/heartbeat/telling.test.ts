@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { GatewayError } from "@svc/sdk";
 import type { RunState } from "@svc/sdk/agents";
-import { Telling } from "../../../plugins/heartbeat/telling.ts";
+import { createFakeClock } from "@svc/sdk/testing";
+import { PATIENCE_MS, Telling } from "../../../plugins/heartbeat/telling.ts";
 import { event, KEY, openEvents } from "./events.ts";
 
 const alive = new AbortController().signal;
@@ -10,6 +11,8 @@ const alive = new AbortController().signal;
 async function open(t: TestContext) {
   const events = await openEvents(t);
   const states = new Map<string, RunState["status"]>();
+  const clock = createFakeClock(9_000);
+  const warned: string[] = [];
   const make = () =>
     new Telling({
       store: events.store,
@@ -19,13 +22,14 @@ async function open(t: TestContext) {
           return status && { runId, sessionKey: KEY, origin: "test", status };
         },
       },
-      clock: { now: () => 9_000 },
-      log: { warn: () => undefined },
+      agents: { timeZone: "Asia/Kolkata" },
+      clock,
+      log: { warn: (_, message) => void warned.push(message) },
     });
   const telling = make();
   const prompt = async (runId: string, signal = alive, by = telling) =>
     (await by.prompt({ runId, sessionKey: KEY, system: "You are." }, signal))?.system;
-  return { ...events, telling, make, states, prompt };
+  return { ...events, telling, make, states, prompt, clock, warned };
 }
 
 describe("telling", () => {
@@ -34,7 +38,8 @@ describe("telling", () => {
     await add(event("a"), event("b"));
     assert.match(
       (await prompt("r1")) ?? "",
-      /^You are\.\n\n# Runtime events[^]*- \[.*\] text of a\n- \[.*\] text of b$/,
+      /^You are\.\n\n# Runtime events[^]*- \[Thu 1970-01-01 05:30 GMT\+5:30\] text of a\n- \[.*\] text of b$/,
+      "events have their time by the clock of the person",
     );
     assert.equal(await prompt("r2"), undefined, "the first run has them");
     assert.equal(await telling.finished({ runId: "r1", status: "ok" }), "told");
@@ -54,6 +59,26 @@ describe("telling", () => {
     assert.match(first, /text of e19\n\(3 more wait for your next turn\.\)$/);
     assert.equal(first.match(/^- /gm)?.length, 20);
     assert.equal((await prompt("r2"))?.match(/^- /gm)?.length, 3);
+  });
+
+  it("keeps no run waiting for a storage that is busy: the events wait for the next turn", async (t) => {
+    const { add, prompt, telling, ids, broken, clock, warned, store } = await open(t);
+    await add(event("a"));
+    let serve = () => {};
+    broken.reads = new Promise((resolve) => (serve = resolve));
+    const begun = prompt("r1");
+    await clock.advance(PATIENCE_MS);
+    assert.equal(await begun, undefined);
+    assert.equal(clock.pending, 0);
+    const finished = telling.finished({ runId: "r1", status: "ok" });
+    serve();
+    assert.equal(await finished, "given-back", "its model did not see them");
+    assert.deepEqual([await ids(), await store.tiedRuns()], [["a"], []]);
+    broken.transactions = () => Promise.reject(new GatewayError("UNAVAILABLE", "too many calls wait"));
+    assert.equal(await prompt("r2"), undefined);
+    delete broken.transactions;
+    assert.match((await prompt("r3")) ?? "", /text of a/);
+    assert.equal(warned.length, 2);
   });
 
   it("finishes the prompts it has begun when it stops, and leaves events to the next generation", async (t) => {

@@ -4,7 +4,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import type { Clock, Contribution, ExtensionView } from "@svc/sdk";
-import type { Retention } from "@svc/sdk/storage";
+import type { Retention, Storage } from "@svc/sdk/storage";
 import { createFakeClock } from "@svc/sdk/testing";
 import { DatabaseSync } from "@photostructure/sqlite";
 import { createKeeper } from "../../../plugins/storage-sqlite/keeper.ts";
@@ -17,7 +17,14 @@ const NOTES = { table: "notes", key: ["id", "at"], at: "at" };
 
 async function scene(t: TestContext, retentions: Readonly<Record<string, Retention>>, file?: string) {
   const directory = tempDirectory(t);
-  const { storage, space, close } = await openStorage({ file: file ?? join(directory, "svc.db") });
+  const { storage: real, space, close } = await openStorage({ file: file ?? join(directory, "svc.db") });
+  /** What the database thread read. */
+  const reads: string[] = [];
+  const storage: Storage = {
+    ...real,
+    get: (sql, params) => (reads.push(sql), real.get(sql, params)),
+    all: (sql, params) => (reads.push(sql), real.all(sql, params)),
+  };
   t.after(close);
   await storage.migrate("notes", [
     "CREATE TABLE IF NOT EXISTS notes (id BIGINT, at BIGINT, kind TEXT, text TEXT, PRIMARY KEY (id, at))",
@@ -55,7 +62,7 @@ async function scene(t: TestContext, retentions: Readonly<Record<string, Retenti
     (await storage.all("SELECT at, kind, count(*) AS n FROM notes GROUP BY at, kind ORDER BY at, kind")).map((row) =>
       Object.values(row).join(" "),
     );
-  return { directory, storage, space, keeper, write, left, logged, clock };
+  return { directory, storage, space, keeper, write, left, logged, clock, reads };
 }
 
 describe("cleaning", () => {
@@ -127,15 +134,22 @@ describe("a vacuum", () => {
 });
 
 it("usage counts tables with their indexes, files below a directory or with a beginning, and tables of nobody", async (t) => {
-  const { keeper, storage, write, directory } = await scene(t, {
+  const { keeper, storage, write, directory, reads } = await scene(t, {
     notes: { ...NOTE, files: ["trash", "logs/a.jsonl*", "none"] },
   });
   await write(100, 1, "x", "x".repeat(1_000));
-  await storage.migrate("other", ["CREATE TABLE other (x)"]);
+  await storage.migrate("other", [
+    "CREATE TABLE other (x)",
+    "CREATE TABLE keyed (x TEXT PRIMARY KEY) WITHOUT ROWID",
+    "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000) INSERT INTO keyed SELECT 'key ' || i FROM n",
+  ]);
   for (const name of ["trash/ada", "logs"]) mkdirSync(join(directory, name), { recursive: true });
   for (const name of ["trash/ada/x", "logs/a.jsonl", "logs/a.jsonl.1", "logs/b"])
     writeFileSync(join(directory, name), "12345");
-  const { items, bytes, location } = await keeper.usage();
+  reads.length = 0;
+  const [{ items, bytes, location }, same] = await Promise.all([keeper.usage(), keeper.usage()]);
+  assert.deepEqual(reads, [], "the database thread serves others meanwhile");
+  assert.deepEqual(same.items, items);
   assert.equal(location, storage.location);
   const [notes, ...others] = items;
   assert.deepEqual([notes?.id, notes?.plugin, notes?.rows], ["notes", "p", 103]);
@@ -143,7 +157,8 @@ it("usage counts tables with their indexes, files below a directory or with a be
   assert.deepEqual(
     others.map(({ id, plugin, rows }) => [id, plugin, rows]),
     [
-      ["svc_migrations", undefined, 2],
+      ["keyed", undefined, 3_000],
+      ["svc_migrations", undefined, 4],
       ["other", undefined, 0],
     ],
   );

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { setImmediate as tick } from "node:timers/promises";
 import type { AssistantMessage, Message } from "@svc/sdk/models";
-import { RENEW_MS } from "@svc/kit/lease";
+import { LEASE_MS, RENEW_MS } from "@svc/kit/lease";
 import type { Storage } from "@svc/sdk/storage";
 import { DRAIN_MS } from "../../../../plugins/agents/runs/runs.ts";
 import { ended, type FixtureOptions, type Gateway, openFixture, outline, until } from "../fixture.ts";
@@ -282,13 +282,24 @@ describe("stop", () => {
 });
 
 describe("two gateways on one storage", () => {
-  it("leave each other's runs alone, and take them once the lease expires", async (t) => {
+  it("leave each other's runs alone, whatever the wall clock shows, and take them once the lease expires", async (t) => {
     const fixture = await openFixture(t);
-    const first = await fixture.start({ answer: hangsAfter("Half"), isAlive: true });
+    let isHeldUp = false;
+    const first = await fixture.start({
+      answer: hangsAfter("Half"),
+      isAlive: true,
+      storage: (real) => ({
+        ...real,
+        transaction: async (statements) =>
+          isHeldUp && statements[0]?.sql.includes("SET lease_until") ? [] : real.transaction(statements),
+      }),
+    });
     for (const runId of ["r1", "r2"]) await first.runs.start(request(runId));
     await spoke(first);
     const second = await fixture.start({ isAlive: true });
     for (let renewals = 0; renewals < 10; renewals += 1) {
+      fixture.clock.jump([0, 7_200_000, -14_400_000, 7_200_000][renewals % 4] ?? 0);
+      await second.runs.sweep();
       fixture.clock.advance(RENEW_MS);
       await settled(fixture.storage);
     }
@@ -299,7 +310,9 @@ describe("two gateways on one storage", () => {
     assert.deepEqual([second.events, second.finished], [[], []]);
 
     const answered = first.runs.wait("r1", 600_000);
-    await fixture.storage.transaction([{ sql: "UPDATE agent_runs SET lease_until = 1" }]); // it is held up
+    isHeldUp = true;
+    await second.runs.sweep();
+    fixture.clock.advance(LEASE_MS);
     await second.runs.sweep();
     for (const runId of ["r1", "r2"]) assert.equal((await ended(second, runId)).status, "ok");
     assert.equal(first.runs.abort("r1", "rpc"), true);

@@ -7,7 +7,7 @@ import { before, describe, it, type TestContext } from "node:test";
 import type { CronSchedule } from "@svc/sdk/cron";
 import type { Storage } from "@svc/sdk/storage";
 import { createFakeClock } from "@svc/sdk/testing";
-import { loadCalendar, nextSlot } from "../../../../plugins/cron/schedule/calendar.ts";
+import { loadCalendar, nextSlot, zoned } from "../../../../plugins/cron/schedule/calendar.ts";
 import { runIdOf, Scheduler } from "../../../../plugins/cron/runs/scheduler.ts";
 import { JobChanges } from "../../../../plugins/cron/store/job-changes.ts";
 import type { StoredJob } from "../../../../plugins/cron/store/records.ts";
@@ -67,18 +67,25 @@ async function openScheduler(t: TestContext, schedules: Readonly<{ [name: string
     for (let quiet = 0; quiet < 3; quiet = calls === 0 ? quiet + 1 : 0)
       await new Promise<void>((resolve) => setImmediate(resolve));
   };
+  let timeZone = "UTC";
   let scheduler: Scheduler;
   const open = async () => {
     const runner = { pump: (jobId: string) => void finish(jobId), cancel: () => 0 };
     const rest = { notifyMain: async () => assert.fail(), publish: () => undefined };
-    scheduler = new Scheduler({ store, changes, runner, clock, log, ...rest } as ConstructorParameters<
-      typeof Scheduler
-    >[0]);
+    scheduler = new Scheduler({
+      store,
+      changes,
+      runner,
+      clock,
+      log,
+      timeZone: () => timeZone,
+      ...rest,
+    } as ConstructorParameters<typeof Scheduler>[0]);
     await scheduler.open();
     await idle();
   };
   for (const [name, schedule] of Object.entries(schedules)) {
-    const nextAt = nextSlot(schedule, name, NOON);
+    const nextAt = nextSlot(zoned(schedule, timeZone), name, NOON);
     const definition = { id: name, name, enabled: true, schedule, createdAtMs: NOON, updatedAtMs: NOON };
     const job = { definition, facts: {}, nextAt, heldUntil: 0, runningAt: undefined, revision: 0 };
     await store.write([store.insert(job as unknown as StoredJob)]); // the scheduler reads no more of it
@@ -97,11 +104,18 @@ async function openScheduler(t: TestContext, schedules: Readonly<{ [name: string
       }
     },
     jump: (ms: number) => (aheadMs += ms),
+    /** The user's zone is another one. */
+    async move(zone: string) {
+      timeZone = zone;
+      await scheduler.checkZone();
+      await idle();
+    },
     /** Time goes on while nobody is there. */
-    async outage(ms: number) {
+    async outage(ms: number, zone = timeZone) {
       await scheduler.stop();
       await idle();
       aheadMs += ms;
+      timeZone = zone;
       await open();
     },
     next: async (name: string) => (await store.job(name))?.nextAt ?? assert.fail(name),
@@ -208,6 +222,41 @@ describe("a clock that was ahead", () => {
       (await scene.records("schedule")).map(({ due_at: at, status }) => `${(at - NOON) / HOUR} ${status}`),
       ["1 skipped", "2 ran"],
     );
+  });
+});
+
+describe("jobs without a zone", () => {
+  const schedules: { [name: string]: CronSchedule } = {
+    theirs: { kind: "cron", expr: "0 18 * * *" },
+    named: { kind: "cron", expr: "0 18 * * *", tz: "UTC" },
+    every: { kind: "every", everyMs: 5 * HOUR, anchorMs: NOON },
+  };
+  const after = async (scene: Scene) =>
+    Promise.all(Object.keys(schedules).map(async (name) => ((await scene.next(name)) - NOON) / HOUR));
+
+  it("follow the user's zone from their next run on", async (t) => {
+    const scene = await openScheduler(t, schedules);
+    assert.deepEqual(await after(scene), [6, 6, 5]);
+    await scene.move("Europe/Berlin");
+    assert.deepEqual(await after(scene), [5, 6, 5], "18:00 in Berlin");
+    await scene.outage(0, "America/New_York");
+    assert.deepEqual(await after(scene), [11, 6, 5], "18:00 in New York, changed while nobody was there");
+    await scene.pass(11 * HOUR, MINUTE);
+    assert.deepEqual(await after(scene), [35, 30, 15]);
+    assert.deepEqual(
+      scene.ran.filter((run) => !run.startsWith("every")),
+      [`named ${NOON + 6 * HOUR}`, `theirs ${NOON + 11 * HOUR}`],
+    );
+    assert.deepEqual((await scene.store.job("theirs"))?.definition.schedule, schedules["theirs"], "no tz is stored");
+  });
+
+  it("that are due already when the zone changes run", async (t) => {
+    const { theirs = assert.fail() } = schedules;
+    const scene = await openScheduler(t, { theirs });
+    await scene.outage(6 * HOUR, "America/New_York");
+    await scene.pass(MINUTE);
+    assert.deepEqual(scene.ran, [`theirs ${NOON + 6 * HOUR}`]);
+    assert.equal(await scene.next("theirs"), NOON + 11 * HOUR);
   });
 });
 

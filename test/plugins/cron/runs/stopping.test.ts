@@ -9,8 +9,12 @@ const soon = async <T>(value: T) => value;
 
 it("a stopped scheduler sets no timer", async () => {
   const clock = createFakeClock();
-  const store = { latest: () => soon(0), nextWake: () => soon(clock.now() + 5_000) };
-  const scheduler = new Scheduler({ store, clock } as unknown as SchedulerSources); // no more of it is used
+  const store = {
+    latest: () => soon(0),
+    zone: () => soon("UTC"),
+    nextWake: () => soon(clock.now() + 5_000),
+  };
+  const scheduler = new Scheduler({ store, clock, timeZone: () => "UTC" } as unknown as SchedulerSources); // no more of it is used
   const opened = scheduler.open();
   await scheduler.stop();
   await opened;

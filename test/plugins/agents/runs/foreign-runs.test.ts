@@ -1,0 +1,51 @@
+/** The end of a run that another gateway has reaches those that wait for it here. */
+import assert from "node:assert/strict";
+import { it } from "node:test";
+import { setImmediate as tick } from "node:timers/promises";
+import type { RunOutcome } from "@svc/sdk/agents";
+import { createFakeClock } from "@svc/sdk/testing";
+import { RunEvents } from "../../../../plugins/agents/runs/events.ts";
+import { ForeignRuns } from "../../../../plugins/agents/runs/foreign-runs.ts";
+import { LiveRuns } from "../../../../plugins/agents/runs/live-runs.ts";
+import type { RunRecord } from "../../../../plugins/agents/runs/store.ts";
+
+const outcome: RunOutcome = { runId: "r1", sessionKey: "main", status: "ok", endedAt: 1, text: "fine" };
+
+/** Each `follow`, in order: with events of the run, or for a caller that only waits. */
+const rows: [name: string, followers: readonly ("events" | "caller")[], told: number][] = [
+  ["a caller alone", ["caller"], 0],
+  ["the events of the run", ["events"], 1],
+  ["events while a caller follows", ["caller", "events"], 1],
+  ["events while a caller joins", ["events", "caller"], 1],
+  ["the latest events, once", ["events", "events"], 1],
+];
+for (const [name, followers, told] of rows) {
+  it(`tells ${name}`, async () => {
+    const clock = createFakeClock();
+    const live = new LiveRuns(clock);
+    const found: { outcome?: RunOutcome } = {};
+    const store = { find: async () => ({ state: { runId: "r1" }, ...found }) as RunRecord };
+    const ended: unknown[] = [];
+    const sinks = {
+      trace: ({ data }: { data: unknown }) => ended.push(data),
+      broadcast: () => undefined,
+      now: () => 1,
+    };
+    const env = { store, clock, log: { warn: () => assert.fail() } };
+    const foreign = new ForeignRuns(
+      env as unknown as ConstructorParameters<typeof ForeignRuns>[0],
+      live,
+      new AbortController().signal,
+    );
+    const waited = live.next("r1");
+    const all = followers.map((one) =>
+      foreign.follow("r1", one === "events" ? new RunEvents({ runId: "r1", sessionKey: "main" }, sinks) : undefined),
+    );
+    await tick();
+    found.outcome = outcome;
+    await clock.advance(1_000);
+    await Promise.all(all);
+    assert.equal(await waited, outcome);
+    assert.equal(ended.length, told);
+  });
+}
