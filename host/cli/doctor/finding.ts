@@ -24,3 +24,11 @@ export function sorted(findings: readonly Finding[]): Finding[] {
     ...findings.filter(({ severity }) => severity !== "error"),
   ];
 }
+
+/** What two checks found in the same words stands once, as the first of them says it. */
+export function withoutRepeats(findings: readonly Finding[]): Finding[] {
+  return findings.filter(
+    ({ check, message, next }, index) =>
+      !findings.slice(0, index).some((one) => one.check !== check && one.message === message && one.next === next),
+  );
+}
