@@ -30,7 +30,7 @@ export async function installPlugin(spec: string, context: CommandContext): Prom
     );
   }
   return here(context, (installer) =>
-    installer.install(absoluteSpec(spec, process.cwd()), { agree: agreeBy(flags, context), link: flags.link ?? false }),
+    installer.install(absoluteSpec(spec, process.cwd()), { ...agreeBy(flags, context), link: flags.link ?? false }),
   );
 }
 
@@ -41,7 +41,7 @@ export async function updatePlugin(id: string, context: CommandContext): Promise
     return byGateway(context, (client, agree) =>
       client.call(plugins.update, { id, ...(agree === undefined ? {} : { agree }) }, { timeoutMs: TIMEOUT }),
     );
-  return here(context, (installer) => installer.update(id, { agree: agreeBy(flags, context) }));
+  return here(context, (installer) => installer.update(id, agreeBy(flags, context)));
 }
 
 async function here(context: CommandContext, work: (installer: Installer) => Promise<Change>): Promise<number> {
