@@ -153,6 +153,11 @@ describe("plugins of other people", { timeout: 300_000 }, () => {
       /Failed at manifest: the id "e2e-notes" of other-notes is that of e2e-notes 1\.1\.0, which is installed/,
     ],
     [
+      "a dependency by a path",
+      () => packed({ name: "rooted", package: { dependencies: { "e2e-library": "file:../library" } } }),
+      /Failed at manifest: rooted depends on e2e-library by a path \(file:\.\.\/library\)/,
+    ],
+    [
       "a dependency nobody published",
       () => packed({ name: "needy", package: { dependencies: { "e2e-nobody": "1" } } }),
       /Failed at dependencies: npm says:/,

@@ -22,7 +22,7 @@ import type { InstallEffects } from "./effects.ts";
 import { InstallFailure, type InstallStep, step } from "./failure.ts";
 import { fetchArchive } from "./fetch.ts";
 import { createNpm, createRun } from "./npm.ts";
-import { factsOf } from "./package-facts.ts";
+import { factsOf, refusePaths } from "./package-facts.ts";
 import { absoluteSpec, type InstallSpec, parseSpec } from "./spec.ts";
 import { type Fetched, noteFetched } from "./waiting.ts";
 
@@ -116,6 +116,7 @@ async function fetchGeneration(
   const { name, manifest: told } = factsOf(packageJson, text);
   if (spec.source === "npm" && name !== spec.name)
     throw new InstallFailure("manifest", `asked for ${spec.name}, got ${name}`, "look at what the registry has");
+  refusePaths(packageJson, name);
   options.admit(name, told);
   if (await options.isThere(name, told, archive.integrity)) return { there: told };
 
