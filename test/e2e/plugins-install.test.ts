@@ -211,7 +211,7 @@ describe("plugins of other people", { timeout: 300_000 }, () => {
     const linked = await written(typescript("1.0.0"));
     assert.match(
       await done("install", linked, "--link", "--yes"),
-      /Linked from-link 1\.0\.0 to .*: used where it lies/,
+      /Linked from-link 1\.0\.0 to .*: used where it lies.*\nSaving a file does not reload it: svc plugins reload from-link\. .*svc dev /,
     );
     for (const name of ["from-archive", "from-directory", "from-git", "from-link"])
       assert.equal(await versionOf(name), "1.0.0");

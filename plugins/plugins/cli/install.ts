@@ -1,7 +1,7 @@
 /** `svc plugins install|update`: on this machine's files, or with `--url` by that gateway. */
 import { type PluginsHere, pluginsHere, WrongUsage } from "@svc/cli";
 import { isGatewayError } from "@svc/sdk";
-import type { CommandContext } from "@svc/sdk/cli";
+import { type CommandContext, commandText } from "@svc/sdk/cli";
 import type { GatewayClient } from "@svc/sdk/client";
 import { type PluginInstallation, plugins } from "@svc/sdk/plugins";
 import { type Change, createInstaller, type Installer } from "../install/installer.ts";
@@ -127,7 +127,7 @@ export function describeInstallation(done: PluginInstallation, wasTold: boolean)
   const before = previousVersion === undefined ? "" : `; before: ${previousVersion}, which is kept`;
   const how =
     source === "link"
-      ? `Linked ${id} ${version} to ${spec}: used where it lies, not copied and not sealed${before}.`
+      ? `Linked ${id} ${version} to ${spec}: used where it lies, not copied and not sealed${before}.\nSaving a file does not reload it: svc plugins reload ${id}. In a gateway of its own, ${commandText(["svc", "dev", spec])} reloads at each save.`
       : `Installed ${id} ${version} (${name}, from ${spec})${before}.`;
   if (!wasTold) return `${how}\nNo gateway runs here; the next one loads it: svc gateway run`;
   if (state === undefined) return `${how}\nNothing changes in the running gateway: svc plugins why ${id}`;
