@@ -1,4 +1,4 @@
-/** What `event-loop-report.json` of the plugin watchdog says: who held up the event loop last, and when. Pure. */
+/** What `event-loop-report.json` in the state directory says: who held up the event loop last, and when. Pure. */
 import { matches, type Static, Type } from "@svc/sdk";
 import { time } from "@svc/sdk/cli";
 import type { Finding } from "./finding.ts";

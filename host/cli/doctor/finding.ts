@@ -27,8 +27,9 @@ export function sorted(findings: readonly Finding[]): Finding[] {
 
 /** What two checks found in the same words stands once, as the first of them says it. */
 export function withoutRepeats(findings: readonly Finding[]): Finding[] {
+  const said = ({ message, next }: Finding) => JSON.stringify([message, next]);
   return findings.filter(
-    ({ check, message, next }, index) =>
-      !findings.slice(0, index).some((one) => one.check !== check && one.message === message && one.next === next),
+    (finding, index) =>
+      !findings.slice(0, index).some((one) => one.check !== finding.check && said(one) === said(finding)),
   );
 }

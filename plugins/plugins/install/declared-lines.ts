@@ -15,7 +15,7 @@ const SHOWN = 8;
 const Entries = Type.Optional(Type.Array(Type.Object({ name: Type.String() })));
 /** The part of `declared.json` that is looked at; `svc plugins declare` writes it. */
 const Declared = Type.Object({
-  entry: Type.String({ description: "sha256 of the code it was made from" }),
+  entry: Type.String({ description: "sha256 of the code" }),
   entries: Type.Object({ methods: Entries, routes: Entries, hooks: Entries }),
 });
 type Declared = Static<typeof Declared>;
