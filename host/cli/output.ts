@@ -52,7 +52,7 @@ export function reportFailure(error: unknown, { json }: Output, help: string): n
       process.stdout.write(`${JSON.stringify({ ok: false, error: { code, message, details, retryAfterMs } })}\n`);
     else
       process.stderr.write(
-        `${code}: ${message}\n${retryAfterMs === undefined ? nextStep(message, help) : `Try again in ${Math.ceil(retryAfterMs / 1_000)} s.\n`}`,
+        `${code}: ${message}\n${retryAfterMs === undefined ? nextStep(message, code === "INTERNAL" ? "svc logs --level error" : help) : `Try again in ${Math.ceil(retryAfterMs / 1_000)} s.\n`}`,
       );
     if (error instanceof Misuse) return EXIT.usage;
     return error instanceof Unreachable ? EXIT.unreachable : EXIT.refused;

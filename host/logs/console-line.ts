@@ -12,8 +12,11 @@ const NAMES: Readonly<Record<number, string>> = {
 };
 
 /**
- * @param line JSON, secrets hidden. `json`: as it is. `compact`: time of day, level, plugin, sentence, and of an error its
- * message and the place in the plugin's own files. `pretty`: the date, the other fields and the stack of an error as well. Times are UTC. What steers a terminal is spelled out.
+ * Times are UTC. What steers a terminal is spelled out.
+ * @param line JSON, secrets hidden
+ * @param style `json`: the line as it is. `compact`: time of day, level, plugin and sentence; then the reason (the message of an
+ *   error, or the field `reason`) and the place in the plugin's own files, as far as the sentence lacks them. `pretty`: the date,
+ *   the other fields and the stack of an error as well.
  */
 export function consoleLine(line: string, style: LogSettings["console"]["style"]): string {
   if (style === "json") return line;
@@ -27,8 +30,14 @@ export function consoleLine(line: string, style: LogSettings["console"]["style"]
     shown(msg),
   ];
   if (style === "compact") {
-    const [reason = ""] = typeof message === "string" ? message.split("\n", 1) : [];
-    const why = [reason, placeIn(typeof stack === "string" ? stack : "")].filter((part) => part !== "").join(", at ");
+    const told = message ?? fields["reason"];
+    const [reason = ""] = typeof told === "string" ? told.split("\n", 1) : [];
+    const place = placeIn(typeof stack === "string" ? stack : "");
+    const sentence = typeof msg === "string" ? msg : "";
+    const why = [
+      ...(sentence.endsWith(reason) ? [] : [reason]),
+      ...(`${sentence} ${reason}`.includes(place) ? [] : [`at ${place}`]),
+    ].join(", ");
     return `${[...head, ...(why === "" ? [] : [`(${shown(why)})`])].join(" ")}\n`;
   }
   const rest = Object.entries(fields).map(([key, value]) => `${visible(key)}=${shown(value)}`);

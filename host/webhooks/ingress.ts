@@ -163,7 +163,8 @@ export class Ingress {
   #failed(error: unknown): HttpAnswer {
     if (error instanceof Absent) return { status: 501, body: { ok: false, error: error.message } };
     if (error instanceof MappingFailed) {
-      this.#options.log.error({ err: error.cause ?? error }, `a webhook was not accepted: ${error.message}`);
+      const { cause, message } = error;
+      this.#options.log.error(cause === undefined ? {} : { err: cause }, `a webhook was not accepted: ${message}`);
       return { status: 500, body: { ok: false, error: "hook mapping failed" } };
     }
     if (isGatewayError(error) && error.code !== "INTERNAL") return refusalAnswer(error);

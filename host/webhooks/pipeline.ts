@@ -10,7 +10,6 @@ import {
   type HOOKS,
   type InputOf,
   isGatewayError,
-  messageOf,
   type Principal,
   unavailable,
 } from "@svc/sdk";
@@ -79,7 +78,7 @@ interface Draft {
   readonly wrapped: boolean;
 }
 
-/** The mapping engine failed at a request; what the sender hears says no more. Spec: http/webhooks.md §6.2 rule 5. */
+/** The mapping engine failed at a request; its cause is the error of a plugin, if any. What the sender hears says no more. Spec: http/webhooks.md §6.2 rule 5. */
 export class MappingFailed extends Error {
   override readonly name = "MappingFailed";
 }
@@ -260,7 +259,7 @@ export class Pipeline {
 }
 
 function transformFailed(cause: unknown): never {
-  throw new MappingFailed(`the transform failed: ${messageOf(cause)}`, { cause });
+  throw new MappingFailed("the transform failed", { cause });
 }
 
 /** What a look at one request shares. */

@@ -1,5 +1,5 @@
 /** What a request would become: the way of the engine with its steps shown, without the record at its end. */
-import { GatewayError, isGatewayError, notFound, type Principal } from "@svc/sdk";
+import { GatewayError, isGatewayError, messageOf, notFound, type Principal } from "@svc/sdk";
 import type { WebhookTrial, WebhookTrialReport } from "@svc/sdk/webhooks";
 import type { Catalogue } from "./catalogue.ts";
 import type { Passed, WebhookEngine } from "./engine.ts";
@@ -70,7 +70,8 @@ function failure(error: unknown, { warnings }: Trace): Pick<WebhookTrialReport, 
   if (error instanceof Held) throw new GatewayError("UNAVAILABLE", error.message, { retryAfterMs: 1_000 });
   if (error instanceof MappingFailed) {
     const body = { ok: false, error: "hook mapping failed" };
-    return { response: { status: 500, body }, warnings: [...warnings, error.message] };
+    const why = error.cause === undefined ? error.message : `${error.message}: ${messageOf(error.cause)}`;
+    return { response: { status: 500, body }, warnings: [...warnings, why] };
   }
   if (!isGatewayError(error)) throw error;
   const { status, body } = refusalAnswer(error);

@@ -2,7 +2,8 @@
 import { bounded } from "@svc/kit/exec";
 import { invalidRequest } from "@svc/sdk";
 import { execApproval, execApprovals } from "@svc/sdk/approvals";
-import { askingWith, type CommandContext, defineCommands, show, visible } from "@svc/sdk/cli";
+import { askingWith, type CommandContext, defineCommands, show, showFindings, visible } from "@svc/sdk/cli";
+import { approvalFindings } from "./cli-doctor.ts";
 import {
   added,
   allowlistNote,
@@ -136,6 +137,19 @@ export default defineCommands([
     options: [AGENT, NODE],
     examples: ["svc approvals allowlist remove /usr/bin/rg"],
     run: (context) => changeAllowlist(context, "remove"),
+  },
+  {
+    name: "approvals doctor",
+    summary: "Can somebody answer where commands are asked for?",
+    options: [{ flags: "--running", description: "a gateway uses the state directory: ask it" }],
+    examples: ["svc approvals doctor --running", "svc approvals doctor --running --json"],
+    async run(context) {
+      if (context.options["running"] !== true) {
+        show(context, { findings: [] }, () => ["Approvals are checked in a running gateway."]);
+        return 0;
+      }
+      return showFindings(context, await ask(context, ADMIN, approvalFindings));
+    },
   },
 ]);
 

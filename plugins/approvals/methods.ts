@@ -1,10 +1,20 @@
 /** `exec.approval.*`: asking, waiting, deciding, listing. Spec: protocol/methods-exec-approvals.md §2-4. */
-import { type Call, type Handlers, invalidRequest, matches, notFound, type ResultOf, untilAborted } from "@svc/sdk";
+import {
+  type Call,
+  type ConnectionInfo,
+  coversScope,
+  type Handlers,
+  invalidRequest,
+  matches,
+  notFound,
+  type ResultOf,
+  untilAborted,
+} from "@svc/sdk";
 import { ApprovalDecision, type execApproval } from "@svc/sdk/approvals";
 import { refusal } from "@svc/sdk/errors";
 import { type ApprovalRecord, type Requester, toListed } from "./approval-rows.ts";
 import type { ApprovalStore } from "./approval-store.ts";
-import { type ApproverList, mayDecide } from "./approvers.ts";
+import { type ApproverList, approversAmong, mayDecide } from "./approvers.ts";
 import { askedCommand } from "./asking.ts";
 import type { ApprovalQueue } from "./approval-queue.ts";
 
@@ -20,10 +30,12 @@ export interface MethodParts {
   readonly queue: ApprovalQueue;
   readonly store: ApprovalStore;
   approvers(): ApproverList;
+  /** Of now. */
+  connections(): readonly ConnectionInfo[];
 }
 
 /** Handlers of the contract. */
-export function approvalMethods({ queue, store, approvers }: MethodParts): Handlers<typeof execApproval> {
+export function approvalMethods({ queue, store, approvers, connections }: MethodParts): Handlers<typeof execApproval> {
   return {
     async request(call) {
       const { params, signal } = call;
@@ -69,9 +81,13 @@ export function approvalMethods({ queue, store, approvers }: MethodParts): Handl
     },
 
     async list(call) {
-      const mayReadAll = mayDecide(approvers(), call.principal, call.connection?.device);
-      const of = mayReadAll ? undefined : requesterOf(call);
-      return { approvals: (await store.list(call.params.limit ?? LISTED, of)).map(toListed) };
+      const listed = approvers();
+      const mayReadAll = mayDecide(listed, call.principal, call.connection?.device);
+      const rows = await store.list(call.params.limit ?? LISTED, mayReadAll ? undefined : requesterOf(call));
+      const approvals = rows.map(toListed);
+      if (!coversScope(call.principal.scopes, "operator.admin")) return { approvals };
+      const connected = approversAmong(listed, connections()).filter((id) => id !== call.connection?.id).length;
+      return { approvals, approvers: { connected, ...(listed === undefined ? {} : { listed: [...listed] }) } };
     },
   };
 }

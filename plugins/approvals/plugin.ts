@@ -57,7 +57,10 @@ export default definePlugin({
       },
     });
 
-    gateway.serve(execApproval, approvalMethods({ queue, store, approvers: () => approvers }));
+    gateway.serve(
+      execApproval,
+      approvalMethods({ queue, store, approvers: () => approvers, connections: () => services.host.connections() }),
+    );
     const policy = () => openExecPolicy(services.host.stateDir);
     gateway.serve(execApprovals, policyMethods({ store, policy, nodes: services.nodes }));
     gateway.provide(Approver, createApprover(queue));

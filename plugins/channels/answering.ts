@@ -20,7 +20,7 @@ import {
 import type { AgentRuns, RunRequest } from "@svc/sdk/agents";
 import type { SessionEntry, Sessions } from "@svc/sdk/sessions";
 import type { ToolOrigin } from "@svc/sdk/tools";
-import { isStop, obeyCommand, type Obeyed } from "./commands.ts";
+import { type Beginning, isStop, obeyCommand, type Obeyed } from "./commands.ts";
 import type { AcceptedMessage, InboundEnding, InboundStore } from "./inbound-store.ts";
 import type { Outbox } from "./outbox.ts";
 import type { NewText } from "./outbox-store.ts";
@@ -125,7 +125,7 @@ export class Answering {
     for (let attempt = message.attempt; ; attempt++) {
       const runId = attempt === 1 ? message.runId : `${message.runId}:${attempt}`;
       try {
-        await this.#beginnings.take(message.sessionKey, () => this.#beginPatiently(message, runId, obeyed.run));
+        await this.#beginnings.take(message.sessionKey, () => this.#beginPatiently(message, runId, obeyed));
       } catch (error) {
         if (this.#sources.signal.aborted || isGatewayStopping(error)) throw error;
         return { kind: "failed", reason: messageOf(error), text: FAILED_TEXT };
@@ -146,11 +146,11 @@ export class Answering {
   }
 
   /** @throws whatever it is refused with for good, or too often */
-  async #beginPatiently(message: AcceptedMessage, runId: string, more: Pick<RunRequest, "compact">): Promise<void> {
+  async #beginPatiently(message: AcceptedMessage, runId: string, beginning: Beginning): Promise<void> {
     const { log, random } = this.#sources;
     for (let refusals = 1; ; refusals++) {
       try {
-        return await this.#begin(message, runId, more);
+        return await this.#begin(message, runId, beginning);
       } catch (error) {
         this.#throwIfStopped();
         const mayPass = isGatewayError(error) && !isGatewayStopping(error) && ERRORS[error.code].retry;
@@ -169,15 +169,18 @@ export class Answering {
     return { runs, sessions };
   }
 
-  async #begin(message: AcceptedMessage, runId: string, more: Pick<RunRequest, "compact">): Promise<void> {
+  async #begin(message: AcceptedMessage, runId: string, { run, restart }: Beginning): Promise<void> {
     const { runs, sessions } = this.#services();
     if (await runs.state(runId)) return; // before a restart
     const { sessionKey, channel, accountId, job } = message;
     const isGroup = job.chatType === "group";
-    if (runs.active(sessionKey).length === 0)
-      await sessions.freshen(sessionKey, { channel, isGroup, isThread: job.threadId !== undefined });
-    await sessions.ensure(sessionKey, lastRoute(message));
-    await runs.start({
+    const prepare = async () => {
+      if (restart) await restart();
+      else if (runs.active(sessionKey).length === 0)
+        await sessions.freshen(sessionKey, { channel, isGroup, isThread: job.threadId !== undefined });
+      await sessions.ensure(sessionKey, lastRoute(message));
+    };
+    const request: RunRequest = {
       runId,
       sessionKey,
       message: job.message,
@@ -186,8 +189,9 @@ export class Answering {
       extraSystemPrompt: job.prompt,
       toolOrigin: originOf(message),
       principal: job.principal,
-      ...more,
-    });
+      ...run,
+    };
+    await runs.start(request, prepare);
     this.#sources.log.info(
       { channel, account: accountId, runId, sessionKey },
       "a message of a channel goes to an agent",

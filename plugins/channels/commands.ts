@@ -6,7 +6,14 @@ import type { Sessions } from "@svc/sdk/sessions";
 import type { AcceptedMessage } from "./inbound-store.ts";
 
 /** What is left to do: tell the person `reply`, or start a run. */
-export type Obeyed = { readonly reply: string } | { readonly run: Pick<RunRequest, "compact"> };
+export type Obeyed = { readonly reply: string } | Beginning;
+
+/** A run that is to be started. */
+export interface Beginning {
+  readonly run: Pick<RunRequest, "compact">;
+  /** Resets the session first. May be called again: does it once. */
+  readonly restart?: () => Promise<void>;
+}
 
 /** @throws GatewayError `UNAVAILABLE` it may work later */
 export async function obeyCommand(
@@ -25,8 +32,14 @@ export async function obeyCommand(
       .filter((run) => run.origin === "channel" && runs.abort(run.runId, "stop")).length;
     return { reply: stopped === 0 ? "Nothing to stop." : `Stopped ${stopped} run${stopped === 1 ? "" : "s"}.` };
   }
-  const reply = await obey(command, sessionKey, sessions);
-  return command.kind === "restart" && command.text !== "" ? { run: {} } : { reply };
+  const act = () => obey(command, sessionKey, sessions);
+  if (command.kind !== "restart" || command.text === "") return { reply: await act() };
+  let isDone = false;
+  const restart = async () => {
+    if (!isDone) await act();
+    isDone = true;
+  };
+  return { run: {}, restart };
 }
 
 function readCommand(text: string): ReturnType<typeof commandIn> | { readonly reply: string } {

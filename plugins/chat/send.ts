@@ -117,14 +117,19 @@ async function accept(options: SendOptions, checked: Checked): Promise<SendResul
   const isChosen = entry?.["queueMode"] !== undefined || mode !== "followup";
   const accepted: Accepted = { ...checked, queue: isChosen ? mode : undefined };
   if (!command || command.kind === "compact") return startRun(options, accepted);
-  const reply = await obey(command, key, sessions);
+  const act = () => obey(command, key, sessions);
   if (command.kind === "restart" && (command.text !== "" || checked.images.length > 0)) {
-    return startRun(options, { ...accepted, queue: undefined, message: command.text });
+    return startRun(options, { ...accepted, queue: undefined, message: command.text }, act);
   }
-  return answer(options, accepted, reply);
+  return answer(options, accepted, await act());
 }
 
-async function startRun(options: SendOptions, accepted: Accepted): Promise<SendResult> {
+/** @param prepare as for `AgentRuns.start` */
+async function startRun(
+  options: SendOptions,
+  accepted: Accepted,
+  prepare?: () => Promise<unknown>,
+): Promise<SendResult> {
   const { runs, sent } = options;
   const { call, key, message, images, thinking, queue, command } = accepted;
   const { sessionKey, idempotencyKey: runId, timeoutMs } = call.params;
@@ -143,7 +148,7 @@ async function startRun(options: SendOptions, accepted: Accepted): Promise<SendR
     ...(command?.kind === "compact" ? { compact: command.instructions } : {}),
     ...(connection?.caps.includes("tool-events") ? { connectionId: connection.id } : {}),
   };
-  const starting = runs.start(request);
+  const starting = runs.start(request, prepare);
   const isOurs = sent.add(runId, sessionKey, starting); // before it resolves: the first events may come earlier
   try {
     const { fresh, state } = await starting;

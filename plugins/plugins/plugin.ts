@@ -27,6 +27,11 @@ export default definePlugin({
       holds: "installed plugins",
       rule: "until removed; 2 generations",
     });
+    gateway.extend(Retention, "fetched-plugins", {
+      files: ["cache/install"],
+      holds: "a package that an install fetched and nobody agreed to yet",
+      rule: "one, until the next install or update",
+    });
     gateway.serve(plugins, {
       list: () => ({ plugins: control.reports() }),
       inspect: ({ params }) => control.inspect(params.id),

@@ -1,5 +1,6 @@
 /** Evidence of a block, written while it lasts: a line of the log, and a file that outlives a process that had to be killed. */
 import { readFileSync, renameSync, writeFileSync, writeSync } from "node:fs";
+import { isatty } from "node:tty";
 
 /** One block of the event loop, as the file has it. */
 export interface BlockRecord {
@@ -27,15 +28,25 @@ export function describeBlock({ plugin, blockedMs }: BlockRecord): string {
   return `${who} blocks the event loop: nothing else was served for ${(blockedMs / 1_000).toFixed(1)} s`;
 }
 
-/** As the log itself writes, which cannot now. */
+/** As the log itself writes, which cannot now. Choice: on a terminal always a line for people, whatever `logging.consoleStyle` says. */
 export function logBlock(record: BlockRecord, message = describeBlock(record)): void {
-  const { plugin, blockedMs, stack } = record;
-  const line = { level: ERROR, time: Date.now(), plugin, blockedMs, stack, msg: message };
   try {
-    writeSync(STDERR, `${JSON.stringify(line)}\n`);
+    writeSync(STDERR, `${blockLine(record, message, Date.now(), isatty(STDERR))}\n`);
   } catch {
     // nobody reads it
   }
+}
+
+/** Pure. @param now epoch ms */
+export function blockLine(
+  { plugin, blockedMs, stack }: BlockRecord,
+  msg: string,
+  now: number,
+  isTerminal: boolean,
+): string {
+  if (!isTerminal) return JSON.stringify({ level: ERROR, time: now, plugin, blockedMs, stack, msg });
+  const text = stack[0] === undefined ? msg : `${msg} (in ${stack[0]})`;
+  return `${new Date(now).toISOString().slice(11, 19)} ERROR ${JSON.stringify(text).slice(1, -1)}`; // nothing steers the terminal
 }
 
 /** Puts `record` in the place of the one of the same time and process, or behind the others. @throws Error it cannot be written */

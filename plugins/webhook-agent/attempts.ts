@@ -1,7 +1,7 @@
 /** The agent runs a webhook has had: found again after a crash, begun anew, followed to their end. */
 import { endOfRun } from "@svc/kit/runs";
 import { type Clock, untilAborted } from "@svc/sdk";
-import type { AgentDirectory, AgentRuns, RunOutcome } from "@svc/sdk/agents";
+import type { AgentDirectory, AgentRuns, RunOutcome, RunRequest } from "@svc/sdk/agents";
 import type { Sessions } from "@svc/sdk/sessions";
 import type { WebhookJob } from "@svc/sdk/webhooks";
 import type { AgentParams } from "./fields.ts";
@@ -71,9 +71,11 @@ export class Attempts {
     const { runs, sessions, agents, clock } = this.#sources;
     const { sessionKey, thinking, model, timeoutSeconds, deliver } = params;
     // Spec: §5.5: a new session id for every run; a key that was never used gets one anyway.
-    if (await sessions.get(sessionKey)) await sessions.reset(sessionKey, "new");
-    if (signal.aborted) stopping();
-    await runs.start({
+    const restart = async () => {
+      if (await sessions.get(sessionKey)) await sessions.reset(sessionKey, "new");
+      if (signal.aborted) stopping();
+    };
+    const request: RunRequest = {
       runId,
       sessionKey,
       message: runMessage(job, params, clock.now(), agents.timeZone),
@@ -84,7 +86,8 @@ export class Attempts {
       ...(model === undefined ? {} : { model }),
       ...(timeoutSeconds === undefined ? {} : { timeoutMs: timeoutSeconds * 1_000 }),
       ...(deliver ? { extraSystemPrompt: DELIVERY_PROMPT } : {}),
-    });
+    };
+    await runs.start(request, restart);
   }
 
   /**

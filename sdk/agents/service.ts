@@ -205,11 +205,15 @@ export interface RunState {
 export interface AgentRuns {
   /**
    * Accepts a run. Resolves when the request is on disk; runs of one session go one after the other.
+   * @param prepare changes the session before the run, e.g. resets it. Called once, and not for a `runId` that was accepted
+   *   before, nor while the gateway stops: a session stays as it is when nothing runs in it.
    * @returns `fresh: false` when `runId` was accepted before (nothing new is started).
-   * @throws GatewayError `UNAVAILABLE` when a gate denies; with `details.code` `GATEWAY_STOPPING` when the gateway stops.
+   * @throws GatewayError `UNAVAILABLE` when a gate denies; with `details.code` `GATEWAY_STOPPING` when the gateway stops;
+   *   what `prepare` throws
    */
   start(
     request: RunRequest,
+    prepare?: () => Promise<unknown>,
   ): Promise<{ readonly fresh: boolean; readonly state: RunState; readonly acceptedAt: number }>;
   /** How messages for this session are queued: its entry, then `messages.queue` by channel, then overall. */
   queueMode(sessionKey: string, channel?: string): Promise<QueueMode>;

@@ -158,7 +158,18 @@ export const execApproval = defineContract("exec.approval", {
     summary: "Questions that wait, and what became of the latest others",
     scope: "operator.approvals",
     params: Strict({ limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 500, description: "default 50" })) }),
-    result: Type.Object({ approvals: Type.Array(ApprovalRow) }),
+    result: Type.Object({
+      approvals: Type.Array(ApprovalRow),
+      approvers: Type.Optional(
+        Type.Object(
+          {
+            connected: Type.Integer({ description: "connections that could decide now, beside the caller's" }),
+            listed: Type.Optional(Type.Array(Type.String(), { description: "approvals.approvers, where it is set" })),
+          },
+          { description: "for admins" },
+        ),
+      ),
+    }),
   },
 });
 

@@ -72,16 +72,24 @@ describe("plugins of other people", { timeout: 300_000 }, () => {
     return stdout + stderr;
   }
 
-  it("installs by name, with what it depends on, into the running gateway", async () => {
-    const asked = await fails(
-      ["install", NOTES],
+  it("installs by name, with what it depends on, into the running gateway; who agrees by the word fetches nothing again", async () => {
+    const refusal = [
       /Failed at agree: nobody agreed to e2e-notes 1\.0\.0/,
       /- it runs with all rights of the gateway/,
-    );
-    assert.match(
-      await done("install", NOTES, "--agree", wordIn(asked)),
-      /Installed e2e-notes 1\.0\.0.*\n.*it is active/,
-    );
+      /- it serves methods below e2e-notes\./,
+    ];
+    const word = wordIn(await fails(["install", NOTES], ...refusal));
+    const waiting = join(at.stateDir, "cache/install", word, "generation/package.json");
+    await appendFile(waiting, " ");
+    await fails(["install", NOTES, "--agree", word], /Failed at fetch: what was fetched has been changed since/);
+    assert.equal(wordIn(await fails(["install", NOTES], ...refusal)), word);
+    const nowhere = { ...registry.env, npm_config_registry: "http://127.0.0.1:1/" };
+    const { code, stdout, stderr } = await at.svc(["plugins", "install", NOTES, "--agree", word], nowhere);
+    assert.equal(code, 0, stderr);
+    assert.match(stdout, /Installed e2e-notes 1\.0\.0.*\n.*it is active/);
+    assert.deepEqual(treeLines(dirname(dirname(dirname(waiting)))), [
+      `${dirname(dirname(dirname(waiting)))} is not there`,
+    ]);
     assert.equal(await versionOf(NOTES), "1.0.0");
     assert.match(await done("list"), /^e2e-notes +1\.0\.0 +installed +active/m);
     assert.match(await done("install", NOTES), /installed already/);
@@ -145,6 +153,11 @@ describe("plugins of other people", { timeout: 300_000 }, () => {
       /Failed at manifest: the id "e2e-notes" of other-notes is that of e2e-notes 1\.1\.0, which is installed/,
     ],
     [
+      "a dependency by a path",
+      () => packed({ name: "rooted", package: { dependencies: { "e2e-library": "file:../library" } } }),
+      /Failed at manifest: rooted depends on e2e-library by a path \(file:\.\.\/library\)/,
+    ],
+    [
       "a dependency nobody published",
       () => packed({ name: "needy", package: { dependencies: { "e2e-nobody": "1" } } }),
       /Failed at dependencies: npm says:/,
@@ -198,7 +211,7 @@ describe("plugins of other people", { timeout: 300_000 }, () => {
     const linked = await written(typescript("1.0.0"));
     assert.match(
       await done("install", linked, "--link", "--yes"),
-      /Linked from-link 1\.0\.0 to .*: used where it lies/,
+      /Linked from-link 1\.0\.0 to .*: used where it lies.*\nSaving a file does not reload it: svc plugins reload from-link\. .*svc dev /,
     );
     for (const name of ["from-archive", "from-directory", "from-git", "from-link"])
       assert.equal(await versionOf(name), "1.0.0");

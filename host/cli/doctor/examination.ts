@@ -4,11 +4,13 @@ import { readFile, statfs } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { isGatewayError } from "@svc/sdk";
 import type { CommandContext } from "@svc/sdk/cli";
+import { isAlive } from "@svc/sdk/files";
 import { NODE_RANGE } from "../package-json.ts";
 import { isOurs, renderService } from "../service/definition.ts";
 import { difference } from "../service/difference.ts";
 import { serviceScene } from "../service/service.ts";
-import { type Finding, sorted } from "./finding.ts";
+import { eventLoopFindings } from "./event-loop.ts";
+import { type Finding, sorted, withoutRepeats } from "./finding.ts";
 import { diskFindings, nodeFindings } from "./machine-checks.ts";
 import { type AskVerb, configFindings, failed, verbFindings } from "./other-verbs.ts";
 import { isOwnJson, leftoverFindings, permissionFindings, socketFindings, tornFindings } from "./state-checks.ts";
@@ -56,13 +58,14 @@ export async function examine({ context, ask, pluginVerbs }: ExamineOptions): Pr
       const [name = verb, ...words] = verb.split(" ");
       return [name, `svc ${verb}`, async () => verbFindings(name, await ask([name, ...words, ...flags]))];
     }),
+    ["event-loop", "svc logs --level error", async () => eventLoop(stateDir)],
     ["disk", "df", async () => disk(stateDir)],
     ["service", "svc gateway install --dry-run", () => service(stateDir)],
   ];
   const found = await Promise.all(
     checks.map(([name, next, check]) => check().catch((error: unknown) => [failed(name, error, next)])),
   );
-  return { findings: sorted(found.flat()), isRunning };
+  return { findings: sorted(withoutRepeats(found.flat())), isRunning };
 }
 
 /** The flags that tell a plugin's verb how to reach the running gateway. */
@@ -116,6 +119,11 @@ async function answers(
   } catch (error) {
     return isGatewayError(error) && error.code !== "UNAVAILABLE";
   }
+}
+
+async function eventLoop(stateDir: string): Promise<Finding[]> {
+  const text = await readFile(join(stateDir, "event-loop-report.json"), "utf8").catch(() => ""); // there was no block
+  return eventLoopFindings(text, Date.now(), isAlive);
 }
 
 async function deadSockets(files: readonly StateFile[]): Promise<string[]> {

@@ -24,3 +24,12 @@ export function sorted(findings: readonly Finding[]): Finding[] {
     ...findings.filter(({ severity }) => severity !== "error"),
   ];
 }
+
+/** What two checks found in the same words stands once, as the first of them says it. */
+export function withoutRepeats(findings: readonly Finding[]): Finding[] {
+  const said = ({ message, next }: Finding) => JSON.stringify([message, next]);
+  return findings.filter(
+    (finding, index) =>
+      !findings.slice(0, index).some((one) => one.check !== finding.check && said(one) === said(finding)),
+  );
+}

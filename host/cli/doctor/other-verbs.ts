@@ -47,15 +47,19 @@ export function configFindings(answer: unknown): Finding[] {
   const { path = "the configuration", issues = [], warnings = [] } = Object(answer) as ConfigAnswer; // another version may answer otherwise
   const found =
     (severity: Finding["severity"]) =>
-    (issue: Issue): Finding => ({
-      severity: issue.breaks === true ? "error" : severity,
-      check: "config",
-      about: issue.path ? `${path}: ${issue.path}` : path,
-      message: visible(issue.message ?? "it does not say what"),
-      next: issue.path
+    (issue: Issue): Finding => {
+      const [message = "", ...own] = (issue.message ?? "it does not say what").split("; next: ");
+      const usual = issue.path
         ? `svc config schema ${issue.path}, then svc config set or unset it`
-        : "correct the file, then: svc config validate",
-    });
+        : "correct the file, then: svc config validate";
+      return {
+        severity: issue.breaks === true ? "error" : severity,
+        check: "config",
+        about: issue.path ? `${path}: ${issue.path}` : path,
+        message: visible(message),
+        next: own.length > 0 ? visible(own.join("; next: ")) : usual,
+      };
+    };
   return [...issues.map(found("error")), ...warnings.map(found("warning"))];
 }
 

@@ -84,11 +84,19 @@ export class Runs implements AgentRuns {
     });
   }
 
-  start(request: RunRequest): Promise<Started> {
-    return this.#once(request.runId, () => this.#accept(request));
+  start(request: RunRequest, prepare?: () => Promise<unknown>): Promise<Started> {
+    if (!prepare) return this.#once(request.runId, () => this.#accept(request));
+    return this.prepareAndStart(request.runId, request.connectionId, async () => {
+      await prepare();
+      return request;
+    });
   }
 
-  /** As `start`, for a request that is only made when its id is new: making it may reset the session. */
+  /**
+   * As `start`, for a request that is only made when its id is new: making it may reset the session.
+   * Choice: a run whose session was reset for it is accepted even when the gateway began to stop meanwhile. It begins after
+   * the restart.
+   */
   prepareAndStart(
     runId: string,
     connectionId: string | undefined,
@@ -98,7 +106,7 @@ export class Runs implements AgentRuns {
       const known = await this.#known(runId, connectionId);
       if (known) return known;
       this.#refuseIfStopping();
-      return this.#accept(await prepare());
+      return this.#admit(await prepare());
     });
   }
 
@@ -115,13 +123,19 @@ export class Runs implements AgentRuns {
   }
 
   async #accept(request: RunRequest, alongside: readonly Statement[] = []): Promise<Started> {
-    const { runId, sessionKey, connectionId } = request;
+    const { runId, connectionId } = request;
     // The gate is not asked about a run that was accepted before; without a gate, the insert below finds such a run.
     const isClosed = this.#isStopping || this.#isGatewayStopping;
     const mayBeKnown = isClosed || this.#live.get(runId) !== undefined || this.#hooks.before.isUsed();
     const started = mayBeKnown ? await this.#known(runId, connectionId) : undefined;
     if (started) return started;
     this.#refuseIfStopping();
+    return this.#admit(request, alongside);
+  }
+
+  /** The rest of `#accept`: nothing is known of the run, and no stop refuses it. */
+  async #admit(request: RunRequest, alongside: readonly Statement[] = []): Promise<Started> {
+    const { runId, sessionKey, connectionId } = request;
     await this.#passGate(request);
     const settings = await this.#queues.settings(request);
     if (settings) this.#queues.refuseIfFull(sessionKey, settings);

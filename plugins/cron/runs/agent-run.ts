@@ -2,7 +2,7 @@
 import { endOfRun } from "@svc/kit/runs";
 import { AnySignal, currentTimeLine } from "@svc/kit/time";
 import { type Clock, pause, type Principal } from "@svc/sdk";
-import type { AgentDirectory, AgentRuns, RunOutcome } from "@svc/sdk/agents";
+import type { AgentDirectory, AgentRuns, RunOutcome, RunRequest } from "@svc/sdk/agents";
 import { parseThinkingLevel } from "@svc/sdk/models";
 import type { Sessions } from "@svc/sdk/sessions";
 import type { Definition, Fire } from "../store/records.ts";
@@ -107,10 +107,12 @@ async function begin(
   // Waits for any other run in this session: a new conversation would abort it.
   for (let [active] = runs.active(sessionKey); active; [active] = runs.active(sessionKey))
     await endOfRun(active.runId, { runs: () => runs, clock }, signal);
-  if (await sessions.get(sessionKey)) await sessions.reset(sessionKey, "new");
-  signal.throwIfAborted();
+  const restart = async () => {
+    if (await sessions.get(sessionKey)) await sessions.reset(sessionKey, "new");
+    signal.throwIfAborted();
+  };
   const level = thinking === undefined ? undefined : parseThinkingLevel(thinking);
-  await runs.start({
+  const request: RunRequest = {
     runId,
     sessionKey,
     message: `[cron:${id} ${name}] ${message}\n${currentTimeLine(clock.now(), agents.timeZone)}`,
@@ -122,7 +124,8 @@ async function begin(
     ...(level === undefined ? {} : { thinking: level }),
     ...(lightContext === true ? { lightContext } : {}),
     ...(delivery?.mode === "announce" ? { extraSystemPrompt: DELIVERY_PROMPT } : {}),
-  });
+  };
+  await runs.start(request, restart);
 }
 
 /** 0: no limit. */

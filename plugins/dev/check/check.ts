@@ -43,9 +43,9 @@ export async function checkPluginAt(
   const count = (level: string) =>
     findings.flatMap(({ problems }) => problems).filter((one) => one.level === level).length;
   const [failures, warnings] = [count("failed"), count("warning")];
+  const warned = `${warnings} warning${warnings === 1 ? "" : "s"}`;
   if (output.json) output.print({ ok: failures === 0, directory: task.directory, checks: findings });
-  else
-    output.print(failures === 0 ? `fit to be used (${warnings} warnings)` : `${failures} failed, ${warnings} warnings`);
+  else output.print(failures === 0 ? `fit to be used (${warned})` : `${failures} failed, ${warned}`);
   return failures === 0 ? 0 : EXIT.refused;
 }
 

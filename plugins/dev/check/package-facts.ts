@@ -15,6 +15,7 @@ export interface PackageJson {
   readonly dependencies?: Readonly<Record<string, string>>;
   readonly peerDependencies?: Readonly<Record<string, string>>;
   readonly optionalDependencies?: Readonly<Record<string, string>>;
+  readonly devDependencies?: Readonly<Record<string, string>>;
 }
 
 /**
@@ -66,12 +67,37 @@ export function packageProblems(
       companions.includes(name) || host === undefined,
       failed("it depends on the host", `take ${host} out of dependencies; what a plugin may use is in @svc/sdk`),
     ),
+    ...pathProblems(json),
     ...shipped.flatMap((path) =>
       unless(exists(path), failed(`${path} is not there`, "build it, or correct its path in package.json under svc")),
     ),
     ...unless(Array.isArray(files), failed("it does not say which files it consists of", 'add "files", e.g. ["*.ts"]')),
     ...(Array.isArray(files) ? shipped : []).flatMap((path) =>
       unless(covers(files as readonly unknown[], path), failed(`${path} would not be published`, 'name it in "files"')),
+    ),
+  ];
+}
+
+/** Packages that are named by a path: `svc plugins new` does so in a checkout of the gateway. */
+function pathProblems(json: PackageJson): Problem[] {
+  const { dependencies, peerDependencies, optionalDependencies, devDependencies } = json;
+  const [needed, developed] = [
+    { ...dependencies, ...peerDependencies, ...optionalDependencies },
+    { ...devDependencies },
+  ].map((listed) => Object.keys(listed).filter((name) => /^(?:file|link|portal|workspace):/.test(listed[name] ?? "")));
+  return [
+    ...(needed ?? []).map((name) =>
+      failed(
+        `it depends on ${name} by a path, which is nowhere but on this machine`,
+        `write a published version of ${name}, or copy what you use of it; until then: svc plugins install <directory> --link`,
+      ),
+    ),
+    ...unless(
+      (developed ?? []).length === 0,
+      warning(
+        `devDependencies name ${(developed ?? []).join(", ")} by a path of this machine, and it would be published`,
+        "before you publish, write versions there, or take them out: npm pkg delete devDependencies",
+      ),
     ),
   ];
 }

@@ -1,6 +1,6 @@
 /** Asks a person whether a plugin may have what it asks for. */
 import { askYes, type CommandContext, visible } from "@svc/sdk/cli";
-import type { Agree, AgreementRequest } from "../install/installer.ts";
+import type { Agreeing, AgreementRequest } from "../install/installer.ts";
 
 export interface AgreeFlags {
   /** To all of it. */
@@ -10,15 +10,16 @@ export interface AgreeFlags {
 }
 
 /** Where nobody can be asked and no flag says yes, it is no. */
-export function agreeBy({ yes, agree }: AgreeFlags, output: Pick<CommandContext, "json" | "note">): Agree {
-  return async (request) => {
+export function agreeBy({ yes, agree: word }: AgreeFlags, output: Pick<CommandContext, "json" | "note">): Agreeing {
+  const agree: Agreeing["agree"] = async (request) => {
     if (yes) {
       if (!output.json) output.note(describeRequest(request));
       return true;
     }
-    if (agree !== undefined) return agree === request.agree;
+    if (word !== undefined) return word === request.agree;
     return canAsk(output) && askPerson(describeRequest(request));
   };
+  return { agree, word };
 }
 
 /** Somebody reads and types here. */

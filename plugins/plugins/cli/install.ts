@@ -1,7 +1,7 @@
 /** `svc plugins install|update`: on this machine's files, or with `--url` by that gateway. */
 import { type PluginsHere, pluginsHere, WrongUsage } from "@svc/cli";
 import { isGatewayError } from "@svc/sdk";
-import type { CommandContext } from "@svc/sdk/cli";
+import { type CommandContext, commandText } from "@svc/sdk/cli";
 import type { GatewayClient } from "@svc/sdk/client";
 import { type PluginInstallation, plugins } from "@svc/sdk/plugins";
 import { type Change, createInstaller, type Installer } from "../install/installer.ts";
@@ -30,7 +30,7 @@ export async function installPlugin(spec: string, context: CommandContext): Prom
     );
   }
   return here(context, (installer) =>
-    installer.install(absoluteSpec(spec, process.cwd()), { agree: agreeBy(flags, context), link: flags.link ?? false }),
+    installer.install(absoluteSpec(spec, process.cwd()), { ...agreeBy(flags, context), link: flags.link ?? false }),
   );
 }
 
@@ -41,7 +41,7 @@ export async function updatePlugin(id: string, context: CommandContext): Promise
     return byGateway(context, (client, agree) =>
       client.call(plugins.update, { id, ...(agree === undefined ? {} : { agree }) }, { timeoutMs: TIMEOUT }),
     );
-  return here(context, (installer) => installer.update(id, { agree: agreeBy(flags, context) }));
+  return here(context, (installer) => installer.update(id, agreeBy(flags, context)));
 }
 
 async function here(context: CommandContext, work: (installer: Installer) => Promise<Change>): Promise<number> {
@@ -127,7 +127,7 @@ export function describeInstallation(done: PluginInstallation, wasTold: boolean)
   const before = previousVersion === undefined ? "" : `; before: ${previousVersion}, which is kept`;
   const how =
     source === "link"
-      ? `Linked ${id} ${version} to ${spec}: used where it lies, not copied and not sealed${before}.`
+      ? `Linked ${id} ${version} to ${spec}: used where it lies, not copied and not sealed${before}.\nSaving a file does not reload it: svc plugins reload ${id}. In a gateway of its own, ${commandText(["svc", "dev", spec])} reloads at each save.`
       : `Installed ${id} ${version} (${name}, from ${spec})${before}.`;
   if (!wasTold) return `${how}\nNo gateway runs here; the next one loads it: svc gateway run`;
   if (state === undefined) return `${how}\nNothing changes in the running gateway: svc plugins why ${id}`;

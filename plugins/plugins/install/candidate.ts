@@ -22,8 +22,9 @@ import type { InstallEffects } from "./effects.ts";
 import { InstallFailure, type InstallStep, step } from "./failure.ts";
 import { fetchArchive } from "./fetch.ts";
 import { createNpm, createRun } from "./npm.ts";
-import { factsOf } from "./package-facts.ts";
+import { factsOf, refusePaths } from "./package-facts.ts";
 import { absoluteSpec, type InstallSpec, parseSpec } from "./spec.ts";
+import { type Fetched, noteFetched } from "./waiting.ts";
 
 /** What a version is made with. */
 export interface CandidateOptions {
@@ -49,7 +50,8 @@ export interface Candidate {
 }
 
 /**
- * @param staging an empty directory, private
+ * @param staging an empty directory, private; with `waited` the one that waited
+ * @param waited was fetched by an earlier install, and is not fetched again
  * @returns the name of the package and its manifest where that very archive is there already
  * @throws InstallFailure at the step that failed
  */
@@ -57,7 +59,45 @@ export async function makeCandidate(
   text: string,
   staging: string,
   options: CandidateOptions,
+  waited?: Fetched,
 ): Promise<Candidate | { readonly there: Manifest }> {
+  const fetched = waited ?? (await fetchGeneration(text, staging, options));
+  if ("there" in fetched) return fetched;
+  const { source, name, integrity } = fetched;
+  const directory = join(staging, "generation");
+  const entries = await generationTree(directory);
+  const inside = join(directory, "node_modules", name);
+  const manifest = await step("manifest", "tell whoever made the plugin", async () => {
+    const fault = treeFault(entries, directory);
+    if (fault) throw new Error(`${fault}; a plugin is made of files of its own`);
+    return { ...inspectPackage(inside), directory: inside };
+  });
+  const tree = await treeHash(directory, entries, true);
+  if (waited) mustBeUnchanged(waited, tree, manifest, options);
+  else await noteFetched(staging, { ...fetched, spec: text, tree });
+  const items = itemsOf(manifest, nativeFiles(entries));
+  await options.agree(name, manifest, integrity, items);
+  await tryIn(staging, inside, manifest, options);
+  if (sealOf(await generationTree(directory)) !== sealOf(entries))
+    throw new InstallFailure("trial", "it changes its own files when it is imported", "tell whoever made the plugin");
+  const { version } = manifest;
+  const facts = { source, spec: text, name, version, integrity, tree };
+  return { manifest, directory, version: { ...facts, agreed: [...items] } };
+}
+
+/** Its id may be taken by now. @throws InstallFailure at `fetch` or `manifest` */
+function mustBeUnchanged({ name, tree }: Fetched, now: string, manifest: Manifest, { admit }: CandidateOptions): void {
+  if (tree !== now)
+    throw new InstallFailure("fetch", "what was fetched has been changed since", "try again, without --agree");
+  admit(name, manifest);
+}
+
+/** Fetches the package and what it depends on into `generation` in the staging directory. @throws InstallFailure */
+async function fetchGeneration(
+  text: string,
+  staging: string,
+  options: CandidateOptions,
+): Promise<Pick<Fetched, "source" | "name" | "integrity"> | { readonly there: Manifest }> {
   const { effects, env, progress } = options;
   const run = createRun(effects.run, env);
   const npm = createNpm(run);
@@ -76,28 +116,13 @@ export async function makeCandidate(
   const { name, manifest: told } = factsOf(packageJson, text);
   if (spec.source === "npm" && name !== spec.name)
     throw new InstallFailure("manifest", `asked for ${spec.name}, got ${name}`, "look at what the registry has");
+  refusePaths(packageJson, name);
   options.admit(name, told);
   if (await options.isThere(name, told, archive.integrity)) return { there: told };
 
   progress("dependencies", `${name} ${told.version}`);
-  const directory = join(staging, "generation");
-  await makeGeneration(directory, name, archive.file, npm);
-  const entries = await generationTree(directory);
-  const inside = join(directory, "node_modules", name);
-  const manifest = await step("manifest", "tell whoever made the plugin", async () => {
-    const fault = treeFault(entries, directory);
-    if (fault) throw new Error(`${fault}; a plugin is made of files of its own`);
-    return { ...inspectPackage(inside), directory: inside };
-  });
-  const tree = await treeHash(directory, entries, true);
-  const items = itemsOf(manifest, nativeFiles(entries));
-  await options.agree(name, manifest, archive.integrity, items);
-  await tryIn(staging, inside, manifest, options);
-  if (sealOf(await generationTree(directory)) !== sealOf(entries))
-    throw new InstallFailure("trial", "it changes its own files when it is imported", "tell whoever made the plugin");
-  const { version } = manifest;
-  const facts = { source: spec.source, spec: text, name, version, integrity: archive.integrity, tree };
-  return { manifest, directory, version: { ...facts, agreed: [...items] } };
+  await makeGeneration(join(staging, "generation"), name, archive.file, npm);
+  return { source: spec.source, name, integrity: archive.integrity };
 }
 
 /** A directory under development, used where it lies: not copied, not sealed. */

@@ -19,11 +19,13 @@ import {
   verifyInstalled,
 } from "@svc/host/local";
 import { consentOf } from "./consent.ts";
+import { declaredLines } from "./declared-lines.ts";
 import { type CandidateOptions, makeCandidate, makeLink } from "./candidate.ts";
 import { type InstallEffects, realEffects } from "./effects.ts";
 import { InstallFailure, type InstallStep, step } from "./failure.ts";
 import { removeLeftovers, STAGING } from "./generations.ts";
 import { withInstallLock } from "./lock.ts";
+import { keep, take } from "./waiting.ts";
 import {
   follow,
   type SwitchContext,
@@ -50,6 +52,13 @@ export interface AgreementRequest {
 /** Answers for whoever installs. */
 export type Agree = (request: AgreementRequest) => boolean | Promise<boolean>;
 
+/** Who answers when it is asked. */
+export interface Agreeing {
+  readonly agree: Agree;
+  /** Of an earlier refusal (`agree` in its details): what was fetched then is installed, and not fetched again. */
+  readonly word?: string | undefined;
+}
+
 export interface InstallerOptions {
   readonly stateDir: string;
   readonly home: string;
@@ -75,9 +84,9 @@ export interface Change extends Switched {
 
 export interface Installer {
   /** @param spec as typed, paths absolute. @throws InstallFailure */
-  install(spec: string, options: { readonly agree: Agree; readonly link?: boolean }): Promise<Change>;
+  install(spec: string, options: Agreeing & { readonly link?: boolean }): Promise<Change>;
   /** What it was installed from, as that is now. @throws InstallFailure */
-  update(id: string, options: { readonly agree: Agree }): Promise<Change>;
+  update(id: string, options: Agreeing): Promise<Change>;
   /** Out of the record, then its files. What it keeps for itself stays. @throws InstallFailure */
   remove(id: string): Promise<Change>;
   installed(): Installed | { readonly problem: string };
@@ -88,10 +97,9 @@ export function installAuditPath(stateDir: string): string {
   return join(stateDir, "logs", "plugins-audit.jsonl");
 }
 
-interface Order {
+interface Order extends Agreeing {
   readonly spec: string;
   readonly link: boolean;
-  readonly agree: Agree;
   /** Of the plugin that is updated. */
   readonly id?: string;
 }
@@ -134,16 +142,25 @@ export function createInstaller(options: InstallerOptions): Installer {
   }
 
   async function bring(order: Order, held: Held): Promise<Change> {
+    const { spec, link, word } = order;
     const staging = join(extensions, `${STAGING}${randomBytes(6).toString("hex")}`);
     try {
-      await step("fetch", "make room on the disk, then try again", () => files.mkdir(staging, { mode: 0o700 }));
-      const make = order.link ? makeLink : makeCandidate;
-      const made = await make(order.spec, staging, candidateOptions(order, held.installed));
+      const waited = await step("fetch", "make room on the disk, then try again", async () => {
+        const found = await take(word, spec, staging, options.stateDir, effects);
+        if (!found) await files.mkdir(staging, { mode: 0o700 });
+        return found;
+      });
+      const making = candidateOptions(order, held.installed);
+      const made = await (link ? makeLink(spec, staging, making) : makeCandidate(spec, staging, making, waited));
       if ("there" in made) {
         const { id } = made.there;
         return { id, record: known(id, held.installed), changed: false, report: undefined };
       }
       return { id: made.manifest.id, changed: true, ...(await switchTo(made, held, ground)) };
+    } catch (error) {
+      const asked = error instanceof InstallFailure && !link ? error.details["agree"] : undefined;
+      if (typeof asked === "string") await keep(asked, staging, options.stateDir, effects).catch(() => undefined); // it is fetched again then
+      throw error;
     } finally {
       await files.rm(staging, { recursive: true, force: true, maxRetries: 3 }).catch(() => undefined); // the next one removes it
     }
@@ -209,24 +226,25 @@ export function createInstaller(options: InstallerOptions): Installer {
     const asked = before ? addedItems(items, before.agreed) : items;
     if (before && asked.length === 0) return;
     progress("agree", id);
-    const summary = summaryOf(asked);
+    const summary = [...summaryOf(asked), ...(before ? [] : await declaredLines(manifest))];
     const stands = consentOf(id, integrity, items);
     if (await agree({ id, name, version, summary, isUpdate: before !== undefined, agree: stands })) return;
     const who = `${name} ${version}`;
     const what = before ? `${who} asks for more than was agreed to` : `nobody agreed to ${who}, and it asks for this`;
     const lines = summary.map((line) => `  - it ${line}`).join("\n");
     const details = { code: "AGREEMENT_NEEDED", id, summary, agree: stands } as const;
-    const next = `read it, then again with --yes or with --agree ${stands}`;
+    const next = `read it, then again with --agree ${stands} (just this, not fetched again), or with --yes`;
     throw new InstallFailure("agree", `${what}:\n${lines}`, next, details);
   }
 
   return {
-    install: (spec, { agree, link = false }) => change("install", spec, (held) => bring({ spec, link, agree }, held)),
+    install: (spec, { link = false, ...agreeing }) =>
+      change("install", spec, (held) => bring({ spec, link, ...agreeing }, held)),
 
-    update: (id, { agree }) =>
+    update: (id, agreeing) =>
       change("update", id, (held) => {
         const { spec, source } = known(id, held.installed);
-        return bring({ spec, link: source === "link", agree, id }, held);
+        return bring({ spec, link: source === "link", ...agreeing, id }, held);
       }),
 
     remove: (id) =>

@@ -33,6 +33,17 @@ export function factsOf(packageJson: string, shown: string): PackageFacts {
   return { name, manifest };
 }
 
+/** @throws InstallFailure at `manifest`: it depends on something by a path, which leads nowhere once it is packed */
+export function refusePaths(packageJson: string, name: string): void {
+  const { dependencies, optionalDependencies } = packageObject(packageJson, name);
+  for (const [other, range] of Object.entries({ ...Object(dependencies), ...Object(optionalDependencies) } as object))
+    if (/^(?:file|link|portal|workspace):/.test(String(range)))
+      throw refused(
+        `${name} depends on ${other} by a path (${String(range).slice(0, 200)}), which is nowhere but where it was written`,
+        "a published version of it in package.json; or, for a directory of your own: svc plugins install <directory> --link",
+      );
+}
+
 function packageObject(text: string, shown: string): Readonly<Record<string, unknown>> {
   try {
     const content: unknown = JSON.parse(text);

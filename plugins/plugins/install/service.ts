@@ -6,7 +6,7 @@ import type { InstallAuthor, PluginControl, PluginInstaller } from "@svc/sdk/plu
 import { resolvePaths } from "@svc/host/state";
 import { findings } from "./doctor.ts";
 import { InstallFailure } from "./failure.ts";
-import { createInstaller, type Installer } from "./installer.ts";
+import { type Agreeing, createInstaller, type Installer } from "./installer.ts";
 import { removeInstalled } from "./removal.ts";
 import { installationOf } from "./summary.ts";
 
@@ -31,7 +31,7 @@ export function createInstallService({ control, config, info: { stateDir } }: In
       },
     });
 
-  const agreeing = ({ agree }: InstallAuthor) => ({ agree: (request: { agree: string }) => request.agree === agree });
+  const agreeing = ({ agree: word }: InstallAuthor): Agreeing => ({ agree: ({ agree }) => agree === word, word });
 
   return {
     install: (spec, author) =>

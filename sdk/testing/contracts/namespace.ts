@@ -83,7 +83,11 @@ async function inGateway<C extends Contract>(
   await t.test("runs, with all it needs", async () => {
     const away = gateway.plugins().filter(({ state }) => state !== "active");
     const reasons = away.map(({ id, state, reason }) => `${id} is ${state}: ${reason ?? "no reason given"}`);
-    assert.deepEqual(reasons, [], "plugins that do not run; name what is missing in `plugins` or `config`");
+    assert.deepEqual(
+      reasons,
+      [],
+      'plugins that do not run; name the plugin that provides what they wait for in `plugins` of this suite, e.g. plugins: ["storage-sqlite"], or what they lack in `config`',
+    );
   });
 
   for (const [key, method] of methods) {

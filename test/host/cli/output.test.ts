@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { EXIT, refuse, table } from "../../../host/cli/output.ts";
+import { GatewayError } from "@svc/sdk";
+import { EXIT, refuse, reportFailure, table } from "../../../host/cli/output.ts";
 
 describe("a table", () => {
   const rows: [why: string, cells: string[][], text: string][] = [
@@ -37,5 +38,18 @@ describe("a refusal", () => {
     assert.equal(refuse("no", output(false)), EXIT.refused);
     assert.equal(refuse("no", output(true), EXIT.usage), EXIT.usage);
     assert.deepEqual(told, [{ line: "no" }, { value: { ok: false, error: { code: "LOCAL", message: "no" } } }]);
+  });
+
+  it("that is a bug of the gateway leads to its log, and any other one to the help of the verb", (t) => {
+    const written: unknown[] = [];
+    t.mock.method(process.stderr, "write", (text: unknown) => written.push(text));
+    const output = { json: false, print: () => undefined, note: () => undefined };
+    reportFailure(new GatewayError("INTERNAL", "internal error (b09b)"), output, "svc x --help");
+    reportFailure(new GatewayError("NOT_FOUND", "no y"), output, "svc x --help");
+    t.mock.restoreAll();
+    assert.deepEqual(written, [
+      "INTERNAL: internal error (b09b)\nNext: svc logs --level error\n",
+      "NOT_FOUND: no y\nNext: svc x --help\n",
+    ]);
   });
 });

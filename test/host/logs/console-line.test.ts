@@ -7,14 +7,8 @@ import { consoleLine } from "../../../host/logs/console-line.ts";
 import { logSettings } from "../../../host/logs/settings.ts";
 import { root } from "../../checkout.ts";
 
-const line = (err?: object) =>
-  JSON.stringify({
-    level: 50,
-    time: 0,
-    plugin: "notes",
-    ...(err ? { err } : {}),
-    msg: "plugin notes failed in method notes.add",
-  });
+const line = (err?: object, msg = "plugin notes failed in method notes.add", more: object = {}) =>
+  JSON.stringify({ level: 50, time: 0, plugin: "notes", ...(err ? { err } : {}), ...more, msg });
 
 describe("a compact line", () => {
   const host = "    at Dispatcher.run (file:///opt/svc/host/dist/chunk-ABC.js:10:20)\n    at node:internal/timers:1:2";
@@ -49,6 +43,28 @@ describe("a compact line", () => {
         `00:00:00 ERROR notes: plugin notes failed in method notes.add${shown}\n`,
       ),
     );
+
+  it("has the reason where there is no error", () => {
+    const shown = consoleLine(
+      line(undefined, "a reply was not delivered", { runId: "r", reason: "no channel" }),
+      "compact",
+    );
+    assert.equal(shown, "00:00:00 ERROR notes: a reply was not delivered (no channel)\n");
+  });
+
+  it("says nothing twice: neither what its sentence has, nor the place that the error names", () => {
+    const stack = "Error: x\n    at go (/home/me/spin.ts:3:106)";
+    const rows: [message: string, sentence: string, shown: string][] = [
+      ['no model "a/b"', 'run failed: no model "a/b"', 'run failed: no model "a/b" (at /home/me/spin.ts:3)'],
+      [
+        "blocked for 1 s, at go (/home/me/spin.ts:3:106)",
+        "spin failed",
+        "spin failed (blocked for 1 s, at go (/home/me/spin.ts:3:106))",
+      ],
+    ];
+    for (const [message, sentence, shown] of rows)
+      assert.equal(consoleLine(line({ message, stack }, sentence), "compact"), `00:00:00 ERROR notes: ${shown}\n`);
+  });
 });
 
 it("the style is compact on a terminal and json elsewhere, unless somebody chose one", () => {

@@ -1,6 +1,6 @@
 /** Mappings with a transform, from the request to the answer. Spec: http/webhooks.md §6.2-6.3. */
 import assert from "node:assert/strict";
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
@@ -90,6 +90,23 @@ describe("a mapping with a transform", () => {
     }
     for (const kind of ["unheard", "proto"]) assert.equal((await post("m", { do: kind })).status, 501, kind);
     assert.equal(tasks.length, 0);
+  });
+
+  it("names the error of a transform once in the log, with the place in its file and no stack of the gateway", async (t) => {
+    const config = { logging: { file: "own.log", consoleLevel: "silent" } };
+    const gateway = { logLevel: undefined };
+    const files = { "shapes.js": SHAPES };
+    const { post, stateDir } = await withFiles(t, files, [MAPPING], { config, gateway });
+    for (const fault of ["throw", "list"]) assert.equal((await post("m", { do: fault })).status, 500);
+    const lines = (await readFile(join(stateDir, "own.log"), "utf8"))
+      .split("\n")
+      .filter((line) => /"level":50/.test(line));
+    const said = [/Error: a secret of the file \(shapes\.js:\d+:\d+\)/g, /returned an array/g];
+    assert.equal(lines.length, said.length);
+    for (const [index, words] of said.entries()) {
+      assert.equal(lines[index]?.match(words)?.length, 1, lines[index]);
+      assert.doesNotMatch(lines[index] ?? "", /stack/);
+    }
   });
 
   it("holds what it returns to the policies", async (t) => {

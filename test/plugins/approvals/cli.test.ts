@@ -6,9 +6,10 @@ import { PassThrough, Readable } from "node:stream";
 import { describe, it, type TestContext } from "node:test";
 import type { GatewayError } from "@svc/sdk";
 import { type ApprovalRow, execApproval, type ExecPolicySnapshot } from "@svc/sdk/approvals";
-import type { CommandContext } from "@svc/sdk/cli";
+import type { CommandContext, DoctorFinding } from "@svc/sdk/cli";
 import { testGateway } from "@svc/sdk/testing";
 import commands from "../../../plugins/approvals/cli.ts";
+import { type Asked, findingsOf } from "../../../plugins/approvals/cli-doctor.ts";
 import { nodeNamed } from "../../../plugins/approvals/cli-policy.ts";
 import { approvalLines, grantLines, policyLines } from "../../../plugins/approvals/cli-text.ts";
 import { watchQuestions } from "../../../plugins/approvals/cli-watch.ts";
@@ -57,6 +58,29 @@ it("svc approvals has the same verbs in package.json", async () => {
   );
 });
 
+describe("questions that nobody can answer", () => {
+  const asking: Asked = { policy: { version: 1, defaults: { security: "allowlist" } }, connected: 0, paired: [] };
+  const phone = (scopes: string[], revokedAtMs?: number) => ({
+    deviceId: "phone",
+    tokens: [{ role: "operator", scopes, createdAtMs: 1, ...(revokedAtMs === undefined ? {} : { revokedAtMs }) }],
+  });
+  const off: Asked = { ...asking, policy: { version: 1, defaults: { security: "full", ask: "off" } } };
+  const rows: [what: string, seen: Asked, count: number][] = [
+    ["nobody is connected or paired", asking, 1],
+    ["a device that may decide is paired", { ...asking, paired: [phone(["operator.approvals"])] }, 0],
+    ["a paired device may only read", { ...asking, paired: [phone(["operator.read"])] }, 1],
+    ["its token was revoked", { ...asking, paired: [phone(["operator.admin"], 2)] }, 1],
+    ["the list has another device", { ...asking, listed: ["tablet"], paired: [phone(["operator.approvals"])] }, 1],
+    ["the list has it", { ...asking, listed: ["phone"], paired: [phone(["operator.approvals"])] }, 0],
+    ["the file asks nobody", off, 0],
+    ["the file asks nobody, and tools.exec.ask does", { ...off, execAsk: "always" }, 1],
+    ["all is denied", { ...asking, policy: { version: 1 }, execAsk: "always" }, 0],
+  ];
+  for (const [what, seen, count] of rows)
+    it(`${count === 0 ? "are not reported" : "are reported"}: ${what}`, () =>
+      assert.equal(findingsOf(seen).length, count));
+});
+
 describe("svc approvals", () => {
   it("list shows what waits with all that matters, and the others", async (t) => {
     const scene = await start(t);
@@ -101,6 +125,24 @@ describe("svc approvals", () => {
       (await Promise.all(answers)).map(({ decision }) => decision),
       ["allow-once", "deny", "allow-always"],
     );
+  });
+
+  it("doctor says that commands are asked for and nobody is there who could answer", async (t) => {
+    const scene = await start(t);
+    const doctor = async (options: Record<string, unknown> = { running: true }) =>
+      (await scene.run("doctor", { options, json: true })).printed as [{ findings: DoctorFinding[] }];
+    await scene.client.close();
+    assert.deepEqual(await doctor({}), [{ findings: [] }]);
+    assert.deepEqual(await doctor(), [{ findings: [] }], "all commands are denied");
+    await scene.run("security", { args: ["allowlist"], options: { ask: "on-miss" } });
+    const [{ findings }] = await doctor();
+    assert.match(findings[0]?.message ?? "", /commands of agent main, and nobody can answer/);
+    assert.match(findings[0]?.next ?? "", /^svc approvals watch/);
+    const watching = await scene.connect({ scopes: ["operator.approvals"] });
+    assert.deepEqual(await doctor(), [{ findings: [] }]);
+    await watching.close();
+    await scene.run("security", { args: ["allowlist"], options: { ask: "off" } });
+    assert.deepEqual(await doctor(), [{ findings: [] }], "nobody is asked");
   });
 
   it("says why an answer does not count, and what to do", async (t) => {

@@ -33,10 +33,12 @@ type Settle = (ending: InboundEnding, call: number) => void;
 interface SceneOptions extends Partial<RunOutcome> {
   readonly settle: Settle;
   readonly start?: () => Promise<void>;
+  readonly command?: string;
 }
 
 /** One message whose run ends as `outcome`; `settle` throws what storage says about each end, `start` refuses the run. */
-function scene({ settle, start = async () => undefined, ...ended }: SceneOptions) {
+function scene({ settle, start = async () => undefined, command, ...ended }: SceneOptions) {
+  const message = command === undefined ? MESSAGE : { ...MESSAGE, job: { ...MESSAGE.job, command } };
   const clock = createFakeClock();
   const outcome: RunOutcome = {
     runId: "r",
@@ -57,11 +59,16 @@ function scene({ settle, start = async () => undefined, ...ended }: SceneOptions
     start,
     wait: async () => outcome,
   } as unknown as AgentRuns;
-  const sessions = { freshen: async () => undefined, ensure: async () => undefined } as unknown as Sessions;
+  const resets: string[] = [];
+  const sessions = {
+    freshen: async () => undefined,
+    ensure: async () => undefined,
+    reset: async (_key: string, reason: string) => void resets.push(reason),
+  } as unknown as Sessions;
   const log = (_fields: object, line: string) => void lines.push(line);
   const answering = new Answering({
     store: {
-      accepted: async () => [MESSAGE],
+      accepted: async () => [message],
       attempted: async () => undefined,
       async settle(_key, ending) {
         settle(ending, (calls += 1));
@@ -76,7 +83,7 @@ function scene({ settle, start = async () => undefined, ...ended }: SceneOptions
     random: () => 0.5,
     signal: new AbortController().signal,
   });
-  return { answering, clock, settled, sent, lines };
+  return { answering, clock, settled, sent, lines, resets };
 }
 
 describe("an answer", () => {
@@ -124,20 +131,21 @@ describe("an answer", () => {
 
   it("is left to the next start when the gateway is stopping, however often it is looked at", async () => {
     let refusals = 0;
-    const { answering, clock, settled, sent, lines } = scene({
+    const { answering, clock, settled, sent, lines, resets } = scene({
       settle: () => undefined,
+      command: "/new hello",
       start: async () => {
         refusals += 1;
         throw new GatewayError("UNAVAILABLE", "the gateway is stopping", { details: { code: "GATEWAY_STOPPING" } });
       },
     });
-    answering.begin(MESSAGE);
+    await answering.recover();
     for (let sweep = 0; sweep < 20; sweep++) {
       await clock.advance(60_000);
       await answering.recover();
     }
     await clock.advance(0);
-    assert.deepEqual([settled, sent, lines], [[], [], []]);
+    assert.deepEqual([settled, sent, lines, resets], [[], [], [], []]);
     assert.equal(refusals, 21);
   });
 

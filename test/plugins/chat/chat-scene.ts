@@ -76,10 +76,11 @@ export async function openScene(t: TestContext) {
   const runs: Pick<AgentRuns, "start" | "state" | "active" | "abort" | "queueMode" | "wait"> = {
     queueMode: async (key) => (entries.get(key)?.["queueMode"] as QueueMode | undefined) ?? modes.configured,
     wait: async (runId) => outcomes.get(runId),
-    async start(request) {
+    async start(request, prepare) {
       await gate.open();
       const known = states.get(request.runId);
       if (known) return { fresh: false, state: known, acceptedAt: 1 };
+      await prepare?.();
       started.push(request);
       const { runId, sessionKey, origin } = request;
       const state: RunState = { runId, sessionKey, origin, status: "running" };

@@ -256,6 +256,16 @@ describe("chat.send with a command", () => {
     assert.deepEqual(events, []);
   });
 
+  it("resets nothing when the run of the text behind /new is refused, and once when it is sent again", async (t) => {
+    const { send, resets, started, gate } = await openScene(t);
+    gate.open = () => Promise.reject(new Error("the gateway is stopping"));
+    await assert.rejects(send({ message: "/new tell me" }), /the gateway is stopping/);
+    assert.deepEqual([resets, started], [[], []]);
+    gate.open = async () => undefined;
+    for (const idempotencyKey of ["again", "again"]) await send({ message: "/new tell me", idempotencyKey });
+    assert.deepEqual([resets.length, started.length], [1, 1]);
+  });
+
   it("answers /help without a reset", async (t) => {
     const { send, resets, events } = await openScene(t);
     await send({ message: "/help" });

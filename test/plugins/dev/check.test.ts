@@ -126,6 +126,16 @@ describe("a plugin that is not fit", { timeout: 120_000 }, () => {
     ["has no SDK beside it", { ...PACKAGE, peerDependencies: {} }, /^@svc\/sdk is no peer of it$/],
     ["brings its own SDK", { ...PACKAGE, dependencies: { "@svc/sdk": "1.0.0" } }, /^it would bring an SDK of its own$/],
     ["depends on the host", { ...PACKAGE, dependencies: { "@svc/host": "0.1.0" } }, /^it depends on the host$/],
+    [
+      "has a path among its dependencies",
+      { ...PACKAGE, dependencies: { a: "file:../a" } },
+      /^it depends on a by a path/,
+    ],
+    [
+      "would publish a path of this machine",
+      { ...PACKAGE, devDependencies: { "@svc/cli": "file:../../svc/host/cli", b: "link:../b", typescript: "7.0.2" } },
+      /^devDependencies name @svc\/cli, b by a path of this machine, and it would be published$/,
+    ],
     ["depends on the command", { ...PACKAGE, dependencies: { "@svc/cli": "0.1.0" } }, /^it depends on the host$/],
   ];
   for (const [what, json, why] of rows)

@@ -86,9 +86,18 @@ describe("svc plugins new", { timeout: 120_000 }, () => {
       if (!svc) continue;
       const found: Finding[] = [];
       await checkPlugin({ directory, config: {}, samples: {}, reloads: 1 }, (finding) => found.push(finding));
+      // From a checkout it names the packages of the checkout by their path, which `check` says.
+      const { dependencies = {} } = JSON.parse(readFileSync(join(directory, "package.json"), "utf8")) as {
+        dependencies?: Record<string, string>;
+      };
       assert.deepEqual(
-        found.filter(({ problems }) => problems.length > 0),
-        [],
+        found.flatMap(({ check, problems }) =>
+          problems.map(({ why }) => `${check}: ${why.replace(/ by a path.*/, "")}`),
+        ),
+        [
+          ...Object.keys(dependencies).map((name) => `package: it depends on ${name}`),
+          "package: devDependencies name @svc/cli, @svc/host, @svc/plugin-dev, @svc/sdk",
+        ],
       );
       assert.ok(found.length > 8);
     }

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { blockLine, describeBlock } from "../../../plugins/watchdog/block-report.ts";
 import { AGAIN_MS, BlockDetector, type Finding, LOOK_MS } from "../../../plugins/watchdog/detector.ts";
 
 /** One stretch of looks in a row: how many, at which distance, and what they show. */
@@ -74,4 +75,26 @@ describe("the detector", () => {
       { kind: "still", ms: 1_000 + 2 * AGAIN_MS, mark: 3 },
     ]);
   });
+});
+
+it("a block is JSON in a pipe, and a line for people on a terminal", () => {
+  const record = {
+    at: 1,
+    pid: 7,
+    plugin: "notes",
+    blockedMs: 1_001,
+    over: false,
+    stack: ["render (file:///n.ts:12:58)", "f"],
+  };
+  const msg = describeBlock(record);
+  assert.deepEqual(JSON.parse(blockLine(record, msg, 2, false)), {
+    level: 50,
+    time: 2,
+    plugin: "notes",
+    blockedMs: 1_001,
+    stack: record.stack,
+    msg,
+  });
+  assert.equal(blockLine(record, msg, 0, true), `00:00:00 ERROR ${msg} (in render (file:///n.ts:12:58))`);
+  assert.equal(blockLine({ ...record, stack: [] }, "\u001b[2K", 0, true), "00:00:00 ERROR \\u001b[2K");
 });

@@ -36,7 +36,8 @@ function open() {
   const attempts = new Attempts({
     agents: { timeZone: "UTC" },
     runs: {
-      start: async ({ runId, sessionKey, origin }: RunRequest) => {
+      start: async ({ runId, sessionKey, origin }: RunRequest, prepare) => {
+        await prepare?.();
         started.push(runId);
         return { fresh: true, state: { runId, sessionKey, origin, status: "accepted" }, acceptedAt: 1 };
       },

@@ -14,7 +14,8 @@ import {
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import type { Finding } from "../../../../host/cli/doctor/finding.ts";
+import { eventLoopFindings } from "../../../../host/cli/doctor/event-loop.ts";
+import { type Finding, withoutRepeats } from "../../../../host/cli/doctor/finding.ts";
 import { diskFindings, nodeFindings } from "../../../../host/cli/doctor/machine-checks.ts";
 import { configFindings, verbFindings } from "../../../../host/cli/doctor/other-verbs.ts";
 import { repair, repairId, undo } from "../../../../host/cli/doctor/repairs.ts";
@@ -91,6 +92,56 @@ describe("the checks", () => {
       assert.equal(file && (await isAbandoned(file, Date.now() + 3_600_000)), abandoned, name);
       assert.equal(file && (await isAbandoned(file, Date.now())), false, "somebody elsewhere may write it");
     }
+  });
+
+  it("of the event loop name who held it up last, when and where", () => {
+    const NOW = 2 * 86_400_000;
+    const block = {
+      at: NOW - 1_000,
+      pid: 7,
+      plugin: "notes",
+      blockedMs: 3_210,
+      over: true,
+      stack: ["render (file:///n/plugin.ts:12:58)", "outer"],
+    };
+    const said = (blocks: unknown, isAlive = true) =>
+      eventLoopFindings(JSON.stringify({ blocks }), NOW, () => isAlive).map(
+        ({ severity, about: who, message, next }) => `${severity} ${who}: ${message} | ${next}`,
+      );
+    const at = "1970-01-02 23:59:59Z";
+    const where = "in render (file:///n/plugin.ts:12:58)";
+    const tell = "svc plugins inspect notes; tell whoever made it";
+    assert.deepEqual(said([block]), [
+      `warning plugin notes: it held up the gateway for 3.2 s, at ${at}, ${where} | ${tell}`,
+    ]);
+    assert.match(said([{ ...block, at: 1 }, block, block])[0] ?? "", /; 2 times in the last 24 hours \|/);
+    assert.match(said([block, { ...block, plugin: undefined, stack: [] }])[0] ?? "", /^warning code of no plugin: /);
+    assert.deepEqual(said([{ ...block, over: false }]), [
+      `error plugin notes: it holds up the gateway now, since ${at}: nothing else is served, ${where} | kill -9 7 ends that gateway`,
+    ]);
+    assert.match(said([{ ...block, over: false }], false)[0] ?? "", /^warning .*, until the process ended, at /);
+    assert.deepEqual(
+      [said([{ ...block, at: 1 }]), said([]), said("x"), eventLoopFindings("{", NOW, () => true)],
+      [[], [], [], []],
+    );
+  });
+
+  it("that two of them make in the same words stand once, with the next step of the warning itself", () => {
+    const everybody = "everybody may write";
+    const next = "svc config set session.dmScope per-channel-peer";
+    const path = "channels.irc.allowFrom";
+    const ofConfig = configFindings({ path: "/c", warnings: [{ path, message: `${everybody}; next: ${next}` }] });
+    assert.deepEqual([ofConfig[0]?.message, ofConfig[0]?.next], [everybody, next]);
+    const account = { severity: "warning", check: "channels", about: "channel irc", message: everybody, next };
+    const ofChannels = verbFindings("channels", {
+      findings: [account, { ...account, message: "it is not connected" }],
+    });
+    const open = (path: string): Finding => ({ ...account, severity: "error", check: "permissions", about: path });
+    assert.deepEqual(about(withoutRepeats([...ofConfig, ...ofChannels])), [
+      ["warning", `/c: ${path}`],
+      ["warning", "channel irc"],
+    ]);
+    assert.equal(withoutRepeats([open("/a"), open("/b")]).length, 2);
   });
 
   it("of other verbs take over what these say, and say so when it is nothing", () => {

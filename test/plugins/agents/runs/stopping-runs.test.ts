@@ -148,6 +148,7 @@ describe("a gateway that is going to stop", () => {
     for (const starting of [
       gateway.runs.start(request("r3")),
       gateway.runs.prepareAndStart("r4", undefined, prepare),
+      gateway.runs.start(request("r5"), prepare),
     ]) {
       await assert.rejects(starting, (error) => {
         assert.ok(isGatewayStopping(error) && error instanceof Error);
@@ -159,6 +160,17 @@ describe("a gateway that is going to stop", () => {
     assert.equal((await gateway.runs.start(request("r2"))).fresh, false);
     finish();
     await ended(gateway, "r1");
+  });
+
+  it("accepts a run whose session was reset for it when the stop began meanwhile, and begins it after the restart", async (t) => {
+    const { fixture, gateway, finish } = await stopping(t);
+    const { state } = await gateway.runs.start(request("r3"), async () => gateway.runs.gatewayStops());
+    assert.equal(state.status, "accepted");
+    finish();
+    await ended(gateway, "r1");
+    await gateway.runs.stop();
+    const next = await fixture.start({ answer: says("late") });
+    assert.equal((await ended(next, "r3")).text, "late");
   });
 
   it("lets runs under way end, tells who waits for others, and begins those after the restart", async (t) => {

@@ -1,8 +1,12 @@
 /** What a plugin asks for, in words, and what counts as more than before. */
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { join } from "node:path";
 import { describe, it } from "node:test";
 import { addedItems, itemsOf, summaryOf } from "../../../../host/installed/agreed.ts";
 import { preferredPlacement } from "../../../../host/kernel/placement.ts";
+import { declaredLines } from "../../../../plugins/plugins/install/declared-lines.ts";
+import { directory, put } from "../../../directory.ts";
 import { consentOf } from "../../../../plugins/plugins/install/consent.ts";
 
 const process = { isolation: { supports: ["process" as const] } };
@@ -64,6 +68,49 @@ describe("what a plugin asks for", () => {
   for (const [what, isolation, runs] of placements)
     it(`says where it runs when ${what}`, () =>
       assert.equal(preferredPlacement(isolation === undefined ? {} : { isolation }), runs));
+});
+
+describe("what a plugin does inside", () => {
+  const CODE = "export default 1;";
+  const entry = createHash("sha256").update(CODE).digest("hex");
+  const names = (count: number) => Array.from({ length: count }, (_, index) => ({ name: `pen.m${index}` }));
+  const declared = (entries: object) => JSON.stringify({ format: 2, entry, entries });
+  const below = [
+    "serves methods below pen.",
+    "does not say which hooks it taps; svc plugins inspect pen does, once it is installed",
+  ];
+  const rows: [what: string, text: string | undefined, lines: string[]][] = [
+    ["nothing", declared({}), []],
+    [
+      "something of each kind",
+      declared({
+        methods: names(2),
+        routes: [{ name: "GET /pen" }, { name: "POST /pen" }],
+        hooks: [{ name: "toolResult:\u001b[2K" }],
+      }),
+      ["serves the methods pen.m0, pen.m1", "answers GET /pen, POST /pen", "taps the hook toolResult:\\u001b[2K"],
+    ],
+    [
+      "much",
+      declared({ methods: names(11) }),
+      [
+        `serves the methods ${names(8)
+          .map(({ name }) => name)
+          .join(", ")} and 3 more`,
+      ],
+    ],
+    ["what its package does not say", undefined, below],
+    ["what it said of other code", declared({}).replace(entry, "0"), below],
+    ["what is not known without its code", JSON.stringify({ format: 2, entry, awake: "it acquires resources" }), below],
+  ];
+  for (const [what, text, lines] of rows)
+    it(`is told in short: ${what}`, async (t) => {
+      const place = directory(t);
+      put(join(place, "dist/plugin.js"), CODE);
+      if (text !== undefined) put(join(place, "dist/declared.json"), text);
+      const manifest = { id: "pen", directory: place, entry: "./dist/plugin.js", namespaces: ["pen", "ink"] };
+      assert.deepEqual(await declaredLines(manifest), lines);
+    });
 });
 
 describe("an agreement", () => {

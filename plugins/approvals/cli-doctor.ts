@@ -1,0 +1,80 @@
+/** `svc approvals doctor`: are commands of agents asked for while nobody could answer? */
+import { rulesFor } from "@svc/kit/exec";
+import { coversScope } from "@svc/sdk";
+import { execApproval, execApprovals, type ExecPolicyFile } from "@svc/sdk/approvals";
+import type { DoctorFinding } from "@svc/sdk/cli";
+import type { GatewayClient } from "@svc/sdk/client";
+import { config } from "@svc/sdk/config";
+import { devices, type PairedDevice } from "@svc/sdk/devices";
+import { detailsCode } from "@svc/sdk/errors";
+
+/** What the gateway says of questions and of who could answer them. */
+export interface Asked {
+  readonly policy: ExecPolicyFile;
+  /** `tools.exec.ask`. */
+  readonly execAsk?: unknown;
+  /** Connections that could decide now. */
+  readonly connected: number;
+  /** `approvals.approvers`. */
+  readonly listed?: readonly string[];
+  readonly paired: readonly Pick<PairedDevice, "deviceId" | "tokens">[];
+}
+
+/** @param client of an admin; it does not count as somebody who could answer */
+export async function approvalFindings(client: GatewayClient): Promise<readonly DoctorFinding[]> {
+  const [{ file: policy }, { approvers }, { resolved }, { paired = [] }] = await Promise.all([
+    client.call(execApprovals.get, {}),
+    client.call(execApproval.list, { limit: 1 }),
+    ifServed(client.call(config.get, {})),
+    ifServed(client.call(devices.list, {})),
+  ]);
+  return findingsOf({ policy, execAsk: execAskOf(resolved), ...(approvers ?? { connected: 0 }), paired });
+}
+
+/** Pure. Choice: the policy file of the gateway counts, and not those of nodes, which may be away. */
+export function findingsOf({ policy, execAsk, connected, listed, paired }: Asked): readonly DoctorFinding[] {
+  const isAskedAnyway = execAsk === "always" || execAsk === "on-miss";
+  const asking = ["*", ...Object.keys(policy.agents ?? {}).filter((id) => id !== "*")].filter((id) => {
+    const { security, ask } = rulesFor(policy, id);
+    return security !== "deny" && (ask !== "off" || isAskedAnyway);
+  });
+  if (asking.length === 0 || connected > 0 || paired.some((device) => mayDecide(device, listed))) return [];
+  const who = asking[0] === "*" ? "agents" : `agent ${asking.join(", ")}`;
+  const lack = listed === undefined ? "has the scope operator.approvals" : "is in approvals.approvers";
+  return [
+    {
+      severity: "warning",
+      check: "approvals",
+      about: "commands",
+      message: `people are asked about commands of ${who}, and nobody can answer: no operator that ${lack} is connected or paired`,
+      next:
+        listed === undefined
+          ? "svc approvals watch, in a terminal that stays open; or pair a device: svc devices list"
+          : "svc approvals watch, by somebody on that list; or put the id of a paired device there: svc devices list",
+    },
+  ];
+}
+
+function mayDecide({ deviceId, tokens = [] }: Asked["paired"][number], listed: Asked["listed"]): boolean {
+  if (listed !== undefined && !listed.includes(deviceId)) return false;
+  return tokens.some(
+    ({ role, scopes, revokedAtMs }) =>
+      role === "operator" && revokedAtMs === undefined && coversScope(scopes, "operator.approvals"),
+  );
+}
+
+function execAskOf(resolved: unknown): unknown {
+  const { tools } = Object(resolved) as { tools?: unknown };
+  const { exec } = Object(tools) as { exec?: unknown };
+  return (Object(exec) as { ask?: unknown }).ask;
+}
+
+/** Nothing of a plugin that this gateway does not use. */
+async function ifServed<T extends object>(answer: Promise<T>): Promise<Partial<T>> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (detailsCode(error) === "UNKNOWN_METHOD") return {};
+    throw error;
+  }
+}

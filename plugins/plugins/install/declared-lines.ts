@@ -1,0 +1,66 @@
+/**
+ * What a plugin does inside the gateway, in words for whoever is asked to agree: as its package says, and its code was not run yet.
+ * Choice: shown once, with an install. It is no part of the agreement, since an update may add a method without asking again.
+ */
+import { createHash } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import type { Manifest } from "@svc/host/local";
+import { matches, type Static, Type } from "@svc/sdk";
+import { cut, visible } from "@svc/sdk/cli";
+
+/** Names of one kind that are shown. */
+const SHOWN = 8;
+
+const Entries = Type.Optional(Type.Array(Type.Object({ name: Type.String() })));
+/** The part of `declared.json` that is looked at; `svc plugins declare` writes it. */
+const Declared = Type.Object({
+  entry: Type.String({ description: "sha256 of the code" }),
+  entries: Type.Object({ methods: Entries, routes: Entries, hooks: Entries }),
+});
+type Declared = Static<typeof Declared>;
+
+/** A line for each kind, as `summaryOf` has them: without `it`. */
+export async function declaredLines(
+  manifest: Pick<Manifest, "id" | "directory" | "entry" | "namespaces">,
+): Promise<readonly string[]> {
+  const declared = await readDeclared(manifest);
+  if (!declared)
+    return [
+      ...namespaceLines(manifest),
+      `does not say which hooks it taps; svc plugins inspect ${manifest.id} does, once it is installed`,
+    ];
+  const { methods = [], routes = [], hooks = [] } = declared.entries;
+  return [
+    ...line("serves the method", "s", methods),
+    ...line("answers", "", routes),
+    ...line("taps the hook", "s", hooks),
+  ];
+}
+
+async function readDeclared({
+  directory,
+  entry,
+}: Pick<Manifest, "directory" | "entry">): Promise<Declared | undefined> {
+  try {
+    const code = await readFile(join(directory, entry));
+    const declared: unknown = JSON.parse(await readFile(join(directory, dirname(entry), "declared.json"), "utf8"));
+    const isOfCode = matches(Declared, declared) && declared.entry === createHash("sha256").update(code).digest("hex");
+    return isOfCode ? declared : undefined;
+  } catch {
+    return undefined; // none, or it cannot be read: TypeScript has none
+  }
+}
+
+/** Further namespaces stand among what is agreed to. */
+function namespaceLines({ id, namespaces = [] }: Pick<Manifest, "id" | "namespaces">): string[] {
+  return namespaces.includes(id) ? [`serves methods below ${visible(id)}.`] : [];
+}
+
+/** @param plural what stands behind `what` for several */
+function line(what: string, plural: string, entries: readonly { readonly name: string }[]): string[] {
+  if (entries.length === 0) return [];
+  const names = entries.slice(0, SHOWN).map(({ name }) => cut(visible(name), 100));
+  const more = entries.length > SHOWN ? ` and ${entries.length - SHOWN} more` : "";
+  return [`${what}${entries.length > 1 ? plural : ""} ${names.join(", ")}${more}`];
+}

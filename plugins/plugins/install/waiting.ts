@@ -1,0 +1,69 @@
+/**
+ * What an install fetched while nobody agreed. It waits below the cache: whoever agrees by the word of the refusal installs just
+ * that, and it is not fetched again. Choice: one package waits, until the next install or update.
+ */
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { matches, type Static, Type } from "@svc/sdk";
+import type { InstallEffects } from "./effects.ts";
+
+/** What is known of a fetched generation beside its files. */
+const Fetched = Type.Object({
+  source: Type.Enum(["npm", "archive", "directory", "git"]),
+  spec: Type.String({ description: "what was asked for" }),
+  name: Type.String(),
+  integrity: Type.String({ description: "of the archive" }),
+  tree: Type.String({ description: "hash of the generation" }),
+});
+export type Fetched = Static<typeof Fetched>;
+
+const FACTS = "fetched.json";
+
+/** Where it waits. */
+export function waitingDirectory(stateDir: string): string {
+  return join(stateDir, "cache", "install");
+}
+
+/** To be called before somebody is asked. */
+export function noteFetched(staging: string, fetched: Fetched): Promise<void> {
+  return writeFile(join(staging, FACTS), JSON.stringify(fetched), { mode: 0o600 });
+}
+
+/** Moves the staging directory to where it waits under this word. */
+export async function keep(word: string, staging: string, stateDir: string, { files }: Pick<InstallEffects, "files">) {
+  const directory = waitingDirectory(stateDir);
+  await files.mkdir(directory, { recursive: true, mode: 0o700 });
+  await files.rm(join(staging, "work"), { recursive: true, force: true });
+  await files.rename(staging, join(directory, word));
+}
+
+/**
+ * Moves what waits under this word to the staging directory, and removes what else waits.
+ * @param word as somebody typed it; `undefined`: only removes @returns `undefined` where nothing of this spec waits under it
+ */
+export async function take(
+  word: string | undefined,
+  spec: string,
+  staging: string,
+  stateDir: string,
+  { files }: Pick<InstallEffects, "files">,
+): Promise<Fetched | undefined> {
+  const directory = waitingDirectory(stateDir);
+  const fetched = word !== undefined && WORD.test(word) ? await readFetched(join(directory, word)) : undefined;
+  const isTaken = fetched?.spec === spec;
+  if (isTaken) await files.rename(join(directory, word ?? ""), staging);
+  await files.rm(directory, { recursive: true, force: true, maxRetries: 3 });
+  return isTaken ? fetched : undefined;
+}
+
+/** As `consentOf` makes them. */
+const WORD = /^[\w-]{43}$/;
+
+async function readFetched(directory: string): Promise<Fetched | undefined> {
+  try {
+    const fetched: unknown = JSON.parse(await readFile(join(directory, FACTS), "utf8"));
+    return matches(Fetched, fetched) ? fetched : undefined;
+  } catch {
+    return undefined; // nothing waits there
+  }
+}
