@@ -7,6 +7,7 @@ import type { GatewayClient } from "@svc/sdk/client";
 import { floodScene } from "./flood-scene.ts";
 import { LARGE_CHARS, startFloodingModel, type Way } from "./flooding-model.ts";
 
+const limited = { timeout: 300_000 };
 const APIS = ["openai-completions", "anthropic-messages"] as const;
 
 async function scene(t: TestContext, defaults: object = {}) {
@@ -35,7 +36,7 @@ async function ask(client: GatewayClient, way: Way | "ordinary", api: string = A
 }
 
 for (const api of APIS)
-  it(`answers without end end at the limit, several at once: ${api}`, { timeout: 300_000 }, async (t) => {
+  it(`answers without end end at the limit, several at once: ${api}`, limited, async (t) => {
     const { client, during, othersServe, stops } = await scene(t);
     const errors: string[] = [];
     client.on(chatEvent, ({ state, errorMessage = "" }) => void (state === "error" && errors.push(errorMessage)));
@@ -54,7 +55,7 @@ for (const api of APIS)
     await stops();
   });
 
-it("answers of 5 MB, several at once, are kept whole where the limit allows them", { timeout: 300_000 }, async (t) => {
+it("answers of 5 MB, several at once, are kept whole where the limit allows them", limited, async (t) => {
   const { client, during, othersServe, stops } = await scene(t, { maxAnswerChars: LARGE_CHARS + 1_000 });
   assert.equal((await ask(client, "ordinary")).status, "ok");
   const ids = ["a", "b"];
@@ -64,7 +65,27 @@ it("answers of 5 MB, several at once, are kept whole where the limit allows them
   await stops();
 });
 
-it("a line without end beside streams that hang costs the run that asked", { timeout: 300_000 }, async (t) => {
+it("a stream that breaks off is an error, one that hangs a time-out, each with its reason", limited, async (t) => {
+  const { client, during, othersServe, stops } = await scene(t, { timeoutSeconds: 3 });
+  const emitted: string[] = [];
+  client.on(chatEvent, ({ state, errorMessage, stopReason = "" }) => {
+    if (state !== "delta") emitted.push(`${state}: ${errorMessage ?? stopReason}`);
+  });
+  await during(async () => {
+    for (const api of APIS) {
+      const [broken, hung] = await Promise.all([ask(client, "breaks off", api), ask(client, "hangs", api)]);
+      const error = /model provider ".+" broke off (?:in the middle|before the end) of its answer; try again/;
+      assert.match(`${broken.status}: ${broken.error}`, new RegExp(`^error: ${error.source}$`));
+      assert.deepEqual(hung, { status: "timeout", error: "it timed out after 3 s" });
+      assert.match(emitted.shift() ?? "", new RegExp(`^error: ${error.source}$`));
+      assert.equal(emitted.shift(), "aborted: timeout");
+    }
+  });
+  await othersServe();
+  await stops();
+});
+
+it("a line without end beside streams that hang costs the run that asked", limited, async (t) => {
   const { client, during, othersServe, stops } = await scene(t, { timeoutSeconds: 8 });
   for (const api of APIS) assert.equal((await ask(client, "ordinary", api)).status, "ok");
   await during(async () => {
