@@ -9,6 +9,7 @@ import { root } from "./checkout.ts";
 export interface GatewayProcess {
   readonly child: ChildProcess;
   readonly url: string;
+  readonly token: string;
   /** Milliseconds from spawn to the first `hello-ok`. */
   readonly readyMs: number;
   connect(options?: Partial<ClientOptions>): Promise<GatewayClient>;
@@ -75,6 +76,7 @@ export async function startGatewayProcess(
   return {
     child,
     url,
+    token,
     readyMs,
     connect: open,
     log: () => errors,

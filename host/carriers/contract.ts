@@ -25,7 +25,7 @@ export interface StaticPart {
   readonly after: readonly string[];
 }
 
-/** The gateway, as the guest reaches it. */
+/** The gateway, as the guest reaches it. `publish`, `forward` and `log` never throw: the guest waits for no answer. */
 export interface HostSide {
   call(method: string, params: unknown, principal: Principal | undefined): Promise<unknown>;
   /** @param event name of one it declared */

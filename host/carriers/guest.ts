@@ -25,7 +25,7 @@ export class Guest {
     this.#carrier = carrier;
     this.#link = new Link({
       post: (message) => carrier.post(message),
-      onFlood: () => this.end("it sent more messages than the gateway could receive"),
+      onFault: (reason) => this.end(reason),
       ...options,
     });
     carrier.onMessage((message) => this.#link.receive(message));

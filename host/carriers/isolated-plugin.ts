@@ -188,11 +188,19 @@ function liveServices({ requires }: StaticPart, { services }: PluginGateway) {
 function hostSide({ gateway, publish, failed }: Staging): HostSide {
   return {
     call: (name, params, principal) => gateway.call(anyMethod(name), params, principal ? { principal } : {}),
-    publish,
-    forward: (event, payload, connections) => gateway.forward(event, payload, connections),
+    publish: (event, payload, audience) => charged(event, () => publish(event, payload, audience)),
+    forward: (event, payload, connections) => charged(event.name, () => gateway.forward(event, payload, connections)),
     log: (level, fields, message) => gateway.log[level](fields, message),
     charge: failed,
   };
+
+  function charged(event: string, send: () => void): void {
+    try {
+      send();
+    } catch (error) {
+      failed(error, `event ${event}`);
+    }
+  }
 }
 
 /** Only its name is looked at. */

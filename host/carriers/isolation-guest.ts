@@ -2,6 +2,7 @@
 import { getHeapStatistics } from "node:v8";
 import { isMainThread, parentPort, workerData } from "node:worker_threads";
 import { deepFreeze, type HookEmitter, type Plugin, type Requirement, strayErrorHandler } from "@svc/sdk";
+import { messageOf } from "@svc/sdk/errors";
 import { systemClock } from "../clock.ts";
 import { Recorder } from "../kernel/declared.ts";
 import { type AnyKind, type SetupContext } from "../kernel/kind.ts";
@@ -67,14 +68,22 @@ function gatewayIn(
     isOpen: () => recording.isOpen,
     run: (work) => work(),
     failed: (error, where) => to.charge(error, where),
-    publish: ({ name }, payload, audience) => charged(to.publish(name, payload, audience), name),
-    forward: (event, payload, connections) => charged(to.forward(event, payload, connections), event.name),
+    publish: ({ name }, payload, audience) => emit(name, () => link.tell(to.publish, name, payload, audience)),
+    forward: (event, payload, connections) =>
+      emit(event.name, () => link.tell(to.forward, event, payload, connections)),
     // Their kinds refuse to be declared here.
     emitter: () => undefined as unknown as HookEmitter<never>,
     view: () => undefined as never,
   };
-  const logTo = (level: "debug" | "info" | "warn" | "error") => (fields: object, message: string) =>
-    to.log(level, fields, message);
+  const logTo = (level: "debug" | "info" | "warn" | "error") => (fields: object, message: unknown) => {
+    try {
+      if (!link.tell(to.log, level, fields, message as string)) leaveOut(LINES);
+    } catch (error) {
+      // Plugins in plain JavaScript may leave the sentence out.
+      const err = { message: `the fields of this line are left out: ${messageOf(error)}` };
+      link.tell(to.log, level, { err }, String(message).slice(0, MAX_MESSAGE_CHARS));
+    }
+  };
   for (const [name, value] of Object.entries(services)) live.set(name, value);
   const handles = Object.entries(plugin.requires ?? {}).map(([name, { kind }]) => {
     return [name, kind === "live" ? { get: () => live.get(name) } : services[name]] as const;
@@ -91,9 +100,36 @@ function gatewayIn(
   });
 }
 
-/** What is sent crosses later: where it fails nobody waits for it. @param sent a promise, whatever it was declared as */
-function charged(sent: unknown, event: string): void {
-  void Promise.resolve(sent).catch((error: unknown) => host?.charge(error, `event ${event}`));
+/** Whoever emits an event is not told that it cannot cross. @param send returns whether it was sent */
+function emit(event: string, send: () => boolean): void {
+  try {
+    if (!send()) leaveOut(`event ${event}`);
+  } catch (error) {
+    host?.charge(error, `event ${event}`);
+  }
+}
+
+const LINES = "lines of the log";
+/** Characters of a message whose fields cannot cross. */
+const MAX_MESSAGE_CHARS = 65_536;
+/** Milliseconds between two reports of what was left out. */
+const REPORT_MS = 1_000;
+/** How much was left out since the last report, since the gateway could not receive it, by what it is. */
+const leftOut = new Map<string, number>();
+
+function leaveOut(what: string): void {
+  if (leftOut.size === 0) setTimeout(reportLeftOut, REPORT_MS);
+  leftOut.set(what, (leftOut.get(what) ?? 0) + 1);
+}
+
+/** Choice: lines that are left out are a warning, events are a failure of the plugin: who follows them has missed some. */
+function reportLeftOut(): void {
+  for (const [what, count] of leftOut) {
+    const message = `left out ${count} times: it is sent faster than the gateway can receive it`;
+    if (what === LINES) host?.log("warn", { leftOut: count }, `${what} ${message}`);
+    else host?.charge(new Error(message), what);
+  }
+  leftOut.clear();
 }
 
 /** A throw counts as yes. */

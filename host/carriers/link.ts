@@ -14,6 +14,8 @@ type AnyFunction = (...args: unknown[]) => unknown;
 type Message =
   | { readonly k: "root"; readonly value: unknown }
   | { readonly k: "call"; readonly id: number; readonly ref: number; readonly args: readonly unknown[] }
+  /** A call without an answer. */
+  | { readonly k: "tell"; readonly ref: number; readonly args: readonly unknown[] }
   | { readonly k: "done"; readonly id: number; readonly value: unknown }
   | { readonly k: "failed"; readonly id: number; readonly failure: unknown }
   | { readonly k: "abort"; readonly signal: number }
@@ -35,7 +37,9 @@ interface Waiting {
 const MAX_WEIGHT = 32 * 2 ** 20;
 /** What may be on its way to the gateway before it has received it; the rest waits where it comes from. Choice. */
 const WINDOW = { messages: 256, weight: 8 * 2 ** 20 };
-/** Messages on their way that nobody sends who keeps to the window. */
+/** What may wait in a guest before `tell` refuses more, about in bytes. Choice: four times the window, for bursts. */
+const MAX_WAITING_WEIGHT = 32 * 2 ** 20;
+/** So many messages on their way are sent by no guest that keeps to the window. */
 const FLOOD = 4 * WINDOW.messages;
 /** Milliseconds of receiving after which others have their turn. */
 const TURN_MS = 5;
@@ -48,8 +52,11 @@ export interface LinkOptions {
   run?<T>(work: () => T): T;
   /** Sends no more than the other side can receive. Default: as much as it likes. */
   readonly isGuest?: boolean;
-  /** The other side sends more than it may. Its messages are received in turns, between which others are served. */
-  onFlood?(): void;
+  /**
+   * The other side sends more than it may, or what is no message. Where this is set, messages are received in turns, between which others
+   * are served.
+   */
+  onFault?(reason: string): void;
 }
 
 export class Link {
@@ -64,6 +71,7 @@ export class Link {
   #closed: Error | undefined;
   /** Messages that wait for the other side, with their weight. */
   #later: { readonly message: Message; readonly weight: number }[] = [];
+  #weightLater = 0;
   /** Weights of the messages that are on their way. */
   #onTheWay: number[] = [];
   #weightOnTheWay = 0;
@@ -103,6 +111,21 @@ export class Link {
     this.#post({ k: "root", value: pack(root, sender) }, sender.weight);
   }
 
+  /**
+   * Calls a function of the other side that nobody waits for.
+   * @returns whether it is sent; false: too much waits already
+   * @throws Error naming the argument that cannot cross
+   */
+  tell<A extends unknown[]>(told: (...args: A) => void, ...args: A): boolean {
+    const ref = this.#imports.refOf(told);
+    if (ref === undefined) throw new Error("only a function of the other side can be told something");
+    if (this.#weightLater > MAX_WAITING_WEIGHT) return false;
+    const sender = this.#sender([]);
+    const packed = args.map((arg, index) => pack(arg, sender, `argument ${index + 1}`));
+    this.#post({ k: "tell", ref, args: packed }, sender.weight);
+    return true;
+  }
+
   /** Fails all that waits and everything from now on, and aborts the signals of the other side. Safe to call twice. */
   close(error: Error): void {
     this.#closed ??= error;
@@ -118,13 +141,12 @@ export class Link {
   }
 
   receive(message: unknown): void {
-    const parsed = message as Message; // the other end of this very class sent it
+    const parsed = message as Message; // a guest may have sent something else, which `#taken` meets
     this.#heardAt = performance.now();
-    if (parsed.k === "got") return this.#confirmed(parsed.count);
-    const { onFlood } = this.#options;
-    if (!onFlood) return this.#take(parsed);
-    this.#inbox.push(parsed);
-    if (this.#inbox.length > FLOOD) return onFlood();
+    const { onFault } = this.#options;
+    if (!onFault) return parsed.k === "got" ? this.#confirmed(parsed.count) : this.#take(parsed);
+    this.#inbox.push(parsed as Counted); // this side has no window
+    if (this.#inbox.length > FLOOD) return onFault("it sent more messages than the gateway could receive");
     if (this.#worked < TURN_MS) this.#takeWaiting();
     if (this.#hasTurn) return;
     this.#hasTurn = true;
@@ -150,11 +172,19 @@ export class Link {
       if (this.#worked >= TURN_MS) break;
       taken++;
       const begun = performance.now();
-      this.#take(message);
+      this.#taken(message);
       this.#worked += performance.now() - begun;
     }
     this.#received += taken;
     if (taken < messages.length) this.#inbox = [...messages.slice(taken), ...this.#inbox];
+  }
+
+  #taken(message: Counted): void {
+    try {
+      this.#take(message);
+    } catch {
+      this.#options.onFault?.("it sent what is no message of a plugin");
+    }
   }
 
   #take(parsed: Counted): void {
@@ -163,6 +193,8 @@ export class Link {
         return this.#root?.(unpack(parsed.value, this.#receiver()));
       case "call":
         return void this.#answer(parsed.id, parsed.ref, parsed.args);
+      case "tell":
+        return this.#told(parsed.ref, parsed.args);
       case "done":
         return this.#done(parsed.id, parsed.value);
       case "failed":
@@ -182,6 +214,7 @@ export class Link {
     if (this.#closed) return;
     if (!this.#options.isGuest) return this.#options.post(message);
     this.#later.push({ message, weight });
+    this.#weightLater += weight;
     if (this.#later.length === 1) this.#sendWaiting();
   }
 
@@ -194,6 +227,7 @@ export class Link {
       sent++;
       this.#onTheWay.push(weight);
       this.#weightOnTheWay += weight;
+      this.#weightLater -= weight;
       this.#options.post(message);
     }
     this.#later = this.#later.slice(sent);
@@ -265,6 +299,13 @@ export class Link {
     } catch (error) {
       this.#post({ k: "failed", id, failure: this.#failure(error) });
     }
+  }
+
+  /** @throws Error the reference is not known */
+  #told(ref: number, args: readonly unknown[]): void {
+    const called = this.#exports.get(ref) as AnyFunction; // only functions and identities are handed out
+    const { run = (work) => work() } = this.#options;
+    run(() => called(...args.map((arg) => unpack(arg, this.#receiver()))));
   }
 
   #failure(error: unknown): unknown {

@@ -6,11 +6,9 @@ import { SecretHider } from "./hide.ts";
 import { LogFile } from "./log-file.ts";
 import { LOG_LEVELS, type LogLevel } from "../config/log-levels.ts";
 import type { LogSettings } from "./settings.ts";
+import { StandardError } from "./standard-error.ts";
 
 export { LOG_LEVELS, type LogLevel } from "../config/log-levels.ts";
-
-/** Characters that wait for a standard error that cannot be written to; further lines are dropped. Choice. */
-const MAX_WAITING = 1_048_576;
 
 /** A log whose children carry fields of their own. */
 export interface RootLogger extends Logger {
@@ -28,11 +26,16 @@ export interface RootLogger extends Logger {
   close(): void;
 }
 
-/** Both are written synchronously: a crash loses none. */
+/** Both are written synchronously: a crash loses none, but for lines that wait for a slow reader of standard error. */
 export function createLogger(settings: LogSettings, clock: { now(): number } = Date): RootLogger {
   const hider = new SecretHider();
-  const standardError = pino.destination({ dest: 2, sync: true, maxLength: MAX_WAITING });
-  standardError.on("error", () => undefined); // on a full disk, or read by nobody: no reason to end
+  const standardError = new StandardError({
+    onLeftOut: (leftOut) =>
+      root.warn(
+        { leftOut, file: file.path },
+        "standard error is read too slowly: lines are missing there; the file has them",
+      ),
+  });
   const file = new LogFile({
     settings: settings.file,
     clock,

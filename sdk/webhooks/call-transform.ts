@@ -65,35 +65,72 @@ function checkedResult(value: unknown): unknown {
  * @throws TransformFault naming the place of what is not JSON, or what is too large
  */
 export function jsonCopy(value: unknown, place: string, most: number = MAX_BYTES): unknown {
-  let left = most;
-  const spend = (bytes: number) => {
-    left -= bytes;
-    if (left < 0) throw new TransformFault(`${place} is larger than ${most} bytes; return less`);
-  };
-  return copied(value, place, 0, spend);
+  return new JsonCopy(place, most).of(value);
 }
 
-function copied(value: unknown, place: string, depth: number, spend: (bytes: number) => void): unknown {
-  if (depth > MAX_DEPTH) {
-    const where = cut(place, 100, `… (${place.length} characters)`);
-    throw new TransformFault(`${where} is nested more than ${MAX_DEPTH} deep, or in itself`);
+class JsonCopy {
+  readonly #root: string;
+  readonly #most: number;
+  #left: number;
+  /** Keys and indexes from the root to the value at hand: put into words only for a message. */
+  readonly #path: (string | number)[] = [];
+
+  constructor(root: string, most: number) {
+    this.#root = root;
+    this.#most = most;
+    this.#left = most;
   }
-  spend(typeof value === "string" ? value.length : VALUE_BYTES);
-  if (value === null || typeof value === "string" || typeof value === "boolean") return value;
-  if (typeof value === "number") {
-    if (Number.isFinite(value)) return value;
-    throw new TransformFault(`${place} is ${value}, which JSON does not have`);
+
+  of(value: unknown): unknown {
+    if (this.#path.length > MAX_DEPTH) {
+      const where = cut(this.#place, 100, `… (${this.#place.length} characters)`);
+      throw new TransformFault(`${where} is nested more than ${MAX_DEPTH} deep, or in itself`);
+    }
+    this.#spend(typeof value === "string" ? value.length : VALUE_BYTES);
+    if (value === null || typeof value === "string" || typeof value === "boolean") return value;
+    if (typeof value === "number") {
+      if (Number.isFinite(value)) return value;
+      throw new TransformFault(`${this.#place} is ${value}, which JSON does not have`);
+    }
+    if (Array.isArray(value)) return Array.from(value, (item: unknown, index) => this.#inner(index, item));
+    if (typeof value !== "object")
+      throw new TransformFault(`${this.#place} is ${value === undefined ? "" : "a "}${typeof value}; return JSON only`);
+    const prototype: unknown = Object.getPrototypeOf(value);
+    if (prototype !== null && prototype !== Object.prototype)
+      throw new TransformFault(`${this.#place} is a ${className(prototype)}; return JSON only`);
+    return this.#object(value as Readonly<Record<string, unknown>>); // by its prototype
   }
-  const inner = (item: unknown, where: string) => copied(item, `${place}${where}`, depth + 1, spend);
-  if (Array.isArray(value)) return Array.from(value, (item, index) => inner(item, `[${index}]`));
-  if (typeof value !== "object")
-    throw new TransformFault(`${place} is ${value === undefined ? "" : "a "}${typeof value}; return JSON only`);
-  const prototype: unknown = Object.getPrototypeOf(value);
-  if (prototype !== null && prototype !== Object.prototype)
-    throw new TransformFault(`${place} is a ${className(prototype)}; return JSON only`);
-  const entries = Object.entries(value).filter(([key, item]) => item !== undefined && key !== "__proto__");
-  for (const [key] of entries) spend(key.length);
-  return Object.fromEntries(entries.map(([key, item]) => [key, inner(item, `.${key}`)]));
+
+  /** Key by key, so that the limit ends it early: a list of all entries would be as dear as the largest object. */
+  #object(value: Readonly<Record<string, unknown>>): Record<string, unknown> {
+    const copy: Record<string, unknown> = {};
+    for (const key of Object.keys(value)) {
+      const item = value[key];
+      if (item === undefined || key === "__proto__") continue;
+      this.#spend(key.length);
+      copy[key] = this.#inner(key, item);
+    }
+    return copy;
+  }
+
+  #inner(key: string | number, item: unknown): unknown {
+    this.#path.push(key);
+    const copy = this.of(item);
+    this.#path.pop();
+    return copy;
+  }
+
+  #spend(bytes: number): void {
+    this.#left -= bytes;
+    if (this.#left < 0) throw new TransformFault(`${this.#root} is larger than ${this.#most} bytes; return less`);
+  }
+
+  get #place(): string {
+    return this.#path.reduce<string>(
+      (place, key) => place + (typeof key === "number" ? `[${key}]` : `.${key}`),
+      this.#root,
+    );
+  }
 }
 
 function className(prototype: unknown): string {

@@ -1,8 +1,6 @@
 /** Phases of hostile behaviour against one gateway, each beside a well-behaved client that is watched. */
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
+import type { ChildProcess } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import { connect } from "@svc/sdk/client";
 import { percentile } from "../figures.ts";
 import { startGateway, TOKEN } from "../gateways.ts";
@@ -11,7 +9,7 @@ import { residentMiB } from "../machine.ts";
 import { bench } from "../servers/contract.ts";
 import type { Order } from "./attacker.ts";
 import { randomFrom, type Target } from "./target.ts";
-import type { Watched } from "./watcher.ts";
+import { end, start, Watching } from "./watching.ts";
 
 export interface CampaignOptions {
   readonly seed: number;
@@ -48,20 +46,6 @@ const STOPPED_MS = 1_500;
 const HOOK_TOKEN = "hook-token-0123456789abcdef";
 const SEED = { sessions: 1_000, messages: 1_000, sessionKey: "agent:main:long" };
 
-function start(script: string, argument: object): ChildProcess {
-  const path = fileURLToPath(new URL(`./${script}.js`, import.meta.url));
-  return spawn(process.execPath, [path, JSON.stringify(argument)], { stdio: ["ignore", "ignore", "inherit", "ipc"] });
-}
-
-/** @throws Error when it ended by itself before */
-async function end(child: ChildProcess): Promise<void> {
-  const { exitCode, signalCode } = child;
-  if (exitCode !== null || signalCode !== null)
-    throw new Error(`a process of the campaign ended early with ${exitCode ?? signalCode}`);
-  child.kill("SIGKILL");
-  await once(child, "exit");
-}
-
 /** @returns warnings and errors the gateway wrote, each with its count */
 export async function runCampaign({ seed, phases, restMs, onPhase }: CampaignOptions): Promise<Map<string, number>> {
   const random = randomFrom(seed);
@@ -75,18 +59,11 @@ export async function runCampaign({ seed, phases, restMs, onPhase }: CampaignOpt
   const target: Target = { url: gateway.url, token: TOKEN, hookToken: HOOK_TOKEN, sessionKey };
   await using client = await connect({ url: gateway.url, token: TOKEN });
   await client.call(bench.seed, SEED);
-  const watcher = start("watcher", target);
-  const children = new Set([watcher]);
-  const watched = async (): Promise<Watched> => {
-    const answer = once(watcher, "message");
-    watcher.send("next");
-    const [figures] = (await answer) as [Watched];
-    return figures;
-  };
+  const watching = await Watching.start(target);
+  const children = new Set<ChildProcess>();
   try {
-    await once(watcher, "message");
     for (const { name, ms } of phases) {
-      await watched();
+      await watching.next();
       await client.call(bench.watchLoop, {});
       const attackers = name === "idle" ? [] : Array.from({ length: ATTACKERS }, (_, index) => index * LANES);
       const hostile = attackers.map((offset) => {
@@ -100,7 +77,7 @@ export async function runCampaign({ seed, phases, restMs, onPhase }: CampaignOpt
       });
       for (const child of hostile) children.delete(child);
       await Promise.all(hostile.map(end));
-      const { calls, connects, failures } = await watched();
+      const { calls, connects, failures } = await watching.next();
       const { max: loopMax } = await client.call(bench.loopDelay, {}, { timeoutMs: 60_000 });
       await sleep(restMs);
       onPhase({
@@ -118,7 +95,7 @@ export async function runCampaign({ seed, phases, restMs, onPhase }: CampaignOpt
     }
     return await complaints();
   } finally {
-    await Promise.all([...children].map(end));
+    await Promise.all([watching.end(), ...[...children].map(end)]);
   }
 
   async function watchMemory(ms: number, between: () => void): Promise<number> {

@@ -117,6 +117,11 @@ for (const run of OWN_PLACE)
   describe(`in placement ${run}, where it would take the gateway along otherwise`, { concurrency: 4 }, () => {
     const deadly: [what: string, code: string, reason: RegExp, memoryMb?: number][] = [
       ["spins for ever", "for (;;);", /blocked its thread for more than 5 s/],
+      [
+        "sends what is no message",
+        `const { parentPort } = await import("node:worker_threads"); parentPort ? parentPort.postMessage(null) : process.send(null); await new Promise(() => {});`,
+        /it sent what is no message of a plugin/,
+      ],
       ["exits the process", "process.exit(3);", /ended its (thread|process) \(exit code 3\)/],
       [
         "leaks to the end of its memory",
@@ -165,7 +170,7 @@ for (const run of OWN_PLACE)
       it(`${what}: it alone ends, is named, and comes back`, async (t) => {
         const { client, ask, report, othersAreFine } = await scene(
           t,
-          { setup: `${counter} serve("die", () => { ${code} });` },
+          { setup: `${counter} serve("die", async () => { ${code} });` },
           { run, ...(memoryMb === undefined ? {} : { memoryMb }) },
         );
         assert.equal(await ask("ok"), "ok");

@@ -77,7 +77,7 @@ describe("a link", () => {
     };
     const { side, onTheWay } = await ends(
       guest,
-      { onFlood: () => assert.fail("it kept to the window") },
+      { onFault: () => assert.fail("it kept to the window") },
       { isGuest: true },
     );
     const note = (count: number) => void seen.push(count);
@@ -114,7 +114,7 @@ describe("a link", () => {
 
   it("who sends more than it may is noticed", async () => {
     let floods = 0;
-    const link = new Link({ post: () => {}, onFlood: () => floods++ });
+    const link = new Link({ post: () => {}, onFault: () => floods++ });
     for (let id = 0; id < 2_000; id++) link.receive({ k: "drop", ref: 1, count: 0 });
     assert.equal(floods, 0); // such are taken at once
     const busy = { k: "call", id: 1, ref: 0, args: [] };
@@ -123,6 +123,26 @@ describe("a link", () => {
     for (let id = 0; id < 2_000; id++) link.receive(busy);
     assert.ok(floods > 0);
     link.close(new Error("over"));
+  });
+
+  it("a guest tells without an answer, in order, and is refused once too much waits", async () => {
+    const seen: string[] = [];
+    const counts: Record<string, number> = {};
+    const told = (place: number, text: string) => void seen.push(`${place} ${text.length}`);
+    const guest = {
+      async flood(note: AnyFunction) {
+        assert.throws(() => far.tell(note as never, Symbol("none")), /argument 1: a symbol cannot cross/);
+        const all = Array.from({ length: 100 }, (_, place) => far.tell(note as never, place, "x".repeat(500_000)));
+        counts["sent"] = all.filter(Boolean).length;
+        assert.throws(() => far.tell(told as never), /only a function of the other side/);
+        await note(-1, "");
+      },
+    };
+    const { side, far } = await ends(guest, { onFault: (reason) => assert.fail(reason) }, { isGuest: true });
+    await side["flood"]?.(told);
+    const sent = counts["sent"] ?? 0;
+    assert.ok(sent > 60 && sent < 100, `${sent} of 100 were sent`);
+    assert.deepEqual(seen, [...Array.from({ length: sent }, (_, place) => `${place} 500000`), "-1 0"]);
   });
 
   it("gives an object with identity back as the very object, and functions too", async () => {

@@ -1,0 +1,87 @@
+/** Calls of `send` from the very start of a gateway whose channel is slow to start: told to come again, never that there is no such channel. */
+import assert from "node:assert/strict";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { it } from "node:test";
+import { isGatewayError } from "@svc/sdk";
+import { connect } from "@svc/sdk/client";
+import { freePort } from "../free-port.ts";
+import { plugins } from "@svc/sdk/plugins";
+import { type GatewayProcess, startGatewayProcess } from "../gateway-process.ts";
+import { pause } from "./workload.ts";
+
+/** Milliseconds. */
+const SLOW_MS = 1_000;
+const DOVE = `import { definePlugin } from "@svc/sdk";
+import { Channel, defineChannel } from "@svc/sdk/channels";
+await new Promise((resolve) => setTimeout(resolve, ${SLOW_MS}));
+export default definePlugin({
+  id: "dove",
+  api: "^1.0.0",
+  setup(gateway) {
+    gateway.start(() => new Promise((resolve) => setTimeout(resolve, ${SLOW_MS}, undefined)));
+    gateway.extend(Channel, "dove", defineChannel({
+      label: "Dove",
+      capabilities: { chats: ["direct"], maxTextChars: 4_000 },
+      accounts: [{ id: "default", allowFrom: ["*"], settings: {} }],
+      target: (text) => text,
+      async run(run) {
+        run.report({ state: "connected" });
+        await new Promise((resolve) => run.signal.addEventListener("abort", resolve, { once: true }));
+      },
+      send: async () => ({}),
+    }));
+  },
+});
+`;
+
+it(
+  "callers of a channel that is loading or replaced wait, or are told to come again",
+  { timeout: 120_000 },
+  async (t) => {
+    const stateDir = await mkdtemp(join(tmpdir(), "svc-early-send-"));
+    t.after(() => rm(stateDir, { recursive: true, force: true }));
+    await writeFile(join(stateDir, "dove.ts"), DOVE);
+    await writeFile(join(stateDir, "svc.json"), JSON.stringify({ plugins: { load: { paths: ["./dove.ts"] } } }));
+    await (await startGatewayProcess(stateDir)).kill(); // the token is there, and what is compiled
+    const token = (await readFile(join(stateDir, "credentials/gateway-token"), "utf8")).trim();
+    const port = await freePort();
+    const starting = startGatewayProcess(stateDir, {}, { port: String(port) });
+    t.after(async () => (await starting).kill());
+    let asked = 0;
+    /** Connects and sends, again and again, until `over` and one more. @returns how often it was sent, and refusals */
+    const sendUntil = async (over: Promise<unknown>) => {
+      const refusals = new Set<string>();
+      let isOver = false;
+      void over.then(() => (isOver = true));
+      for (let sent = 0; ; await pause(10)) {
+        const isLast = isOver;
+        const client = await connect({ url: `ws://127.0.0.1:${port}`, token, reconnect: false }).catch(() => undefined);
+        const message = { channel: "dove", to: "ann", message: "hi", idempotencyKey: `early-${asked++}` };
+        await client
+          ?.request("send", message)
+          .then(() => (sent += 1))
+          .catch((error: unknown) => {
+            assert.ok(isGatewayError(error), String(error));
+            refusals.add(`${error.code} ${typeof error.retryAfterMs}`);
+          });
+        await client?.close();
+        if (isLast) return { sent, refusals };
+      }
+    };
+    for (const step of [starting, starting.then(reload)]) {
+      const { sent, refusals } = await sendUntil(step);
+      t.diagnostic(`${sent} sent, refused with: ${[...refusals].join(", ")}`);
+      assert.ok(sent > 0);
+      for (const refusal of refusals) assert.equal(refusal, "UNAVAILABLE number");
+    }
+  },
+);
+
+async function reload(gateway: GatewayProcess): Promise<void> {
+  const client = await gateway.connect();
+  const { ok, reason } = await client.call(plugins.reload, { id: "dove" });
+  assert.ok(ok, reason);
+  await client.close();
+}

@@ -1,0 +1,85 @@
+/** A database that is emptied, removed or damaged between two runs: the gateway says so serves what needs no database, and begins no new one; `svc doctor` says so, too. */
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { cp, mkdtemp, readFile, rm, truncate, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { it } from "node:test";
+import { chat } from "@svc/sdk/chat";
+import { agents } from "@svc/sdk/agents";
+import { root } from "../checkout.ts";
+import { cleanEnvironment, startGatewayProcess } from "../gateway-process.ts";
+
+const DATABASE = "plugins/storage-sqlite/svc.db";
+
+/** What happens to the files, what the log says of it, and what `svc doctor` does. */
+const LOSSES: Record<
+  string,
+  { readonly lose: (file: string) => Promise<unknown>; readonly told: RegExp; readonly found: RegExp }
+> = {
+  "emptied, its log gone": {
+    lose: async (file) => {
+      await truncate(file);
+      await rm(`${file}-wal`, { force: true });
+    },
+    found: /svc\.db: it held data, and is empty now/,
+    told: /svc\.db held data, and is empty now; restore a backup of it, or delete .+svc\.db\.holds-data to start without data/,
+  },
+  "removed, its log gone": {
+    lose: async (file) => {
+      await rm(file);
+      await rm(`${file}-wal`, { force: true });
+    },
+    found: /svc\.db: it held data, and is missing now/,
+    told: /svc\.db held data, and is missing now; restore a backup of it/,
+  },
+  "without its head, its log there": {
+    lose: async (file) => {
+      await writeFile(file, Buffer.alloc(100), { flag: "r+" });
+    },
+    found: /svc\.db: it does not begin as a database does: it was overwritten/,
+    told: /svc\.db is not an SQLite database; move it away or name another file/,
+  },
+};
+
+it("a gateway with a lost database says so, and so does svc doctor", { timeout: 120_000 }, async (t) => {
+  const stateDir = await mkdtemp(join(tmpdir(), "svc-lost-"));
+  t.after(() => rm(stateDir, { recursive: true, force: true }));
+  const first = await startGatewayProcess(stateDir);
+  const client = await first.connect();
+  await client.call(chat.send, { sessionKey: "main", message: "echo kept", idempotencyKey: "kept" });
+  assert.equal((await client.call(agents.wait, { runId: "kept" })).status, "ok");
+  await first.kill();
+  for (const [what, { lose, told, found }] of Object.entries(LOSSES))
+    await t.test(what, async (inner) => {
+      const copy = await mkdtemp(join(tmpdir(), "svc-lost-copy-"));
+      inner.after(() => rm(copy, { recursive: true, force: true }));
+      await cp(stateDir, copy, { recursive: true, filter: (source) => !source.endsWith(".sock") });
+      await lose(join(copy, DATABASE));
+      const lost = await stateOf(join(copy, DATABASE));
+      const doctor = spawnSync(process.execPath, [join(root, "host/cli/svc.js"), "doctor"], {
+        env: cleanEnvironment(copy),
+        encoding: "utf8",
+      });
+      assert.equal(doctor.status, 1, doctor.stderr);
+      assert.match(doctor.stdout, found);
+      const gateway = await startGatewayProcess(copy);
+      inner.after(() => gateway.kill());
+      assert.match(gateway.log(), told);
+      assert.equal((await fetch(`${gateway.url.replace("ws:", "http:")}/readyz`)).status, 503);
+      const again = await gateway.connect();
+      for (const method of ["chat.history", "sessions.list"]) {
+        const params = method === "chat.history" ? { sessionKey: "main" } : {};
+        await assert.rejects(again.request(method, params), { code: "UNAVAILABLE" }, method);
+      }
+      await again.close();
+      assert.equal(await gateway.kill("SIGTERM"), 0);
+      assert.equal(await stateOf(join(copy, DATABASE)), lost, "the database was made anew");
+    });
+});
+
+/** Bytes at its beginning that are none of a database, or their absence. */
+async function stateOf(file: string): Promise<string> {
+  const bytes = await readFile(file).catch(() => undefined);
+  return bytes === undefined ? "missing" : bytes.length === 0 ? "empty" : bytes.subarray(0, 15).toString();
+}

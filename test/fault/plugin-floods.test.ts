@@ -1,0 +1,126 @@
+/** Plugins in a thread or process of their own that send the gateway more than it can take: they are named, nobody else notices. */
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { it, type TestContext } from "node:test";
+import { defineEvent, Type } from "@svc/sdk";
+import type { GatewayClient } from "@svc/sdk/client";
+import { packageAt } from "../host/carriers/scene.ts";
+import { floodScene, until } from "./flood-scene.ts";
+import { pause, refusalOf } from "./workload.ts";
+
+const LINES = 200_000;
+const limited = { timeout: 120_000 };
+const note = defineEvent({ name: "guest.note", summary: "-", payload: Type.Unknown() });
+
+/** Methods of the plugin, each a flood. */
+const SETUP = `
+  const note = gateway.event(defineEvent({ name: "guest.note", summary: "-", payload: Any }));
+  const text = "x".repeat(500);
+  serve("ok", () => "ok");
+  serve("lines", () => { for (let n = 0; n < ${LINES}; n++) gateway.log.info({ n }, "one more line"); return "sent"; });
+  serve("events", () => { setInterval(() => { for (let n = 0; n < 2_000; n++) note({ n, text }); }, 10); return "begun"; });
+  serve("answer", () => "x".repeat(300_000_000));
+  serve("rows", () => Array.from({ length: 3_000_000 }, (_, n) => ({ n })));
+  serve("event", () => { note("x".repeat(100_000_000)); return "sent"; });
+`;
+
+async function scene(t: TestContext, run: string) {
+  const made = await floodScene(
+    t,
+    {
+      plugins: { load: { paths: ["./guest"] }, entries: { guest: { run } } },
+      agents: { defaults: { skipBootstrap: true } },
+    },
+    (stateDir) => packageAt(join(stateDir, "guest"), { setup: SETUP }),
+  );
+  return { ...made, ask: (key: string) => asked(made.client, key) };
+}
+
+const asked = (client: GatewayClient, key: string) =>
+  client.request(`guest.${key}`, {}, { timeoutMs: 60_000 }).catch(refusalOf);
+
+/** Lines that arrived, and those that were left out on the way to the gateway or to this process. */
+function countLines(log: string): number {
+  const leftOut = [...log.matchAll(/"leftOut":(\d+)/g)].map(([, count]) => Number(count));
+  return leftOut.reduce((sum, count) => sum + count, log.split("one more line").length - 1);
+}
+
+for (const run of ["worker", "process"]) {
+  it(
+    `in a ${run}: of ${LINES} lines of the log each arrives or is counted; a stop under events`,
+    limited,
+    async (t) => {
+      const { gateway, ask, during, plugin, othersServe, stops } = await scene(t, run);
+      assert.equal(await ask("ok"), "ok");
+      await during(async () => {
+        assert.equal(await ask("lines"), "sent");
+        await until(async () => (await pause(300), countLines(gateway.log()) >= LINES), "all lines");
+      });
+      assert.match(
+        gateway.log(),
+        /"plugin":"guest","leftOut":\d+,"msg":"lines of the log left out \d+ times: it is sent faster/,
+      );
+      assert.equal((await plugin("guest")).state, "active");
+      await othersServe();
+      assert.equal(await ask("events"), "begun");
+      await pause(1_000);
+      await stops();
+    },
+  );
+
+  it(`in a ${run}: events without end put the plugin into quarantine`, limited, async (t) => {
+    const { client, ask, during, plugin, othersServe, stops } = await scene(t, run);
+    let heard = 0;
+    client.on(note, () => heard++);
+    await during(async () => {
+      assert.equal(await ask("events"), "begun");
+      await until(async () => (await plugin("guest")).state === "quarantined", "the quarantine");
+    });
+    const { blame } = await plugin("guest");
+    t.diagnostic(`${heard} events; ${JSON.stringify(blame)}`);
+    assert.equal(blame?.where, "event guest.note");
+    assert.match(blame.message, /^left out \d+ times: it is sent faster than the gateway can receive it$/);
+    assert.ok(heard > 0);
+    await othersServe("guest");
+    await stops();
+  });
+
+  it(`in a ${run}: answers and events of 100 MB and more are refused`, limited, async (t) => {
+    const { ask, during, plugin, othersServe, stops } = await scene(t, run);
+    const tooLarge = /: more than 33554432 bytes cannot cross to another thread or process at once$/;
+    await during(async () => {
+      for (const [key, where] of [
+        ["answer", "method guest.answer"],
+        ["rows", "method guest.rows"],
+      ] as const) {
+        assert.equal(((await ask(key)) as { code: string }).code, "INTERNAL");
+        const { blame } = await plugin("guest");
+        assert.equal(blame?.where, where);
+        assert.match(blame.message, tooLarge);
+      }
+      assert.equal(await ask("event"), "sent");
+      await until(async () => (await plugin("guest")).blame?.where === "event guest.note", "the charge");
+      assert.match((await plugin("guest")).blame?.message ?? "", tooLarge);
+    });
+    assert.equal(await ask("ok"), "ok");
+    await othersServe();
+    await stops();
+  });
+}
+
+it("lines that nobody reads on standard error hold nobody up", limited, async (t) => {
+  const { gateway, ask, during, plugin, othersServe, stops } = await scene(t, "worker");
+  await during(async () => {
+    gateway.child.stderr?.pause();
+    assert.equal(await ask("lines"), "sent");
+    await pause(2_000);
+  });
+  gateway.child.stderr?.resume();
+  await until(
+    () => /"leftOut":\d+,.*"standard error is read too slowly/.test(gateway.log()),
+    "the count of lines left out",
+  );
+  assert.equal((await plugin("guest")).state, "active");
+  await othersServe();
+  await stops();
+});
