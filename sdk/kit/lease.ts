@@ -13,6 +13,8 @@ import type { Clock, Logger } from "@svc/sdk";
 /** Choice: milliseconds a lease lasts, and between two renewals. */
 export const LEASE_MS = 10_000;
 export const RENEW_MS = 3_000;
+/** Choice: milliseconds after which an owner that renews nothing is forgotten; one that is read again has a full lease. */
+const FORGET_MS = 3_600_000;
 
 /** A lease as a row has it. */
 export interface Lease {
@@ -58,6 +60,7 @@ export class Leases {
     const known = this.#seen.get(owner);
     const seen = known && known.until >= until ? known : { until, at: now };
     this.#seen.set(owner, seen);
+    if (!known) for (const [other, { at }] of this.#seen) if (now - at > FORGET_MS) this.#seen.delete(other);
     return Math.max(0, seen.at + LEASE_MS - now);
   }
 }

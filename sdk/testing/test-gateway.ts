@@ -2,7 +2,8 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { connect, type ClientOptions, type GatewayClient } from "../client/client.ts";
+import { connect } from "../client/client.ts";
+import type { ClientOptions, GatewayClient } from "../client/gateway-client.ts";
 import type { Plugin } from "../plugin.ts";
 import type { PluginReport, ReloadReport } from "../plugins/contract.ts";
 

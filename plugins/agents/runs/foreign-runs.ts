@@ -1,8 +1,10 @@
 /** Runs that another gateway on the same storage has, and whose ends callers wait for here. */
+import { persist } from "@svc/kit/persist";
 import { pause } from "@svc/sdk";
 import type { Environment } from "./environment.ts";
 import type { RunEvents } from "./events.ts";
 import type { LiveRuns } from "./live-runs.ts";
+import type { RunRecord } from "./store.ts";
 
 /** Choice: milliseconds between two reads of such a run. */
 const FOLLOW_MS = 1_000;
@@ -32,7 +34,8 @@ export class ForeignRuns {
     if (isFollowed) return;
     try {
       while (!this.#signal.aborted && !this.#live.get(runId)) {
-        const record = await store.find(runId);
+        let record: RunRecord | undefined;
+        await persist(async () => (record = await store.find(runId)), { clock, signal: this.#signal });
         if (!record) return;
         if (record.outcome) {
           this.#live.end(record.outcome);
@@ -41,6 +44,7 @@ export class ForeignRuns {
         await pause(FOLLOW_MS, clock, this.#signal);
       }
     } catch (error) {
+      if (this.#signal.aborted) return;
       log.warn({ err: error, runId }, "the end of a run of another gateway could not be read");
     } finally {
       this.#followed.delete(runId);

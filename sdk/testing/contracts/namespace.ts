@@ -1,6 +1,6 @@
 /** The contract of a namespace: its methods do what their specs say, for whom they say it, and outlive a reload. */
 import assert from "node:assert/strict";
-import type { GatewayClient } from "../../client/client.ts";
+import type { GatewayClient } from "../../client/gateway-client.ts";
 import type { Contract, Method, ParamsOf } from "../../contract.ts";
 import { isGatewayError, messageOf } from "../../gateway-error.ts";
 import type { Plugin } from "../../plugin.ts";

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { setImmediate as tick } from "node:timers/promises";
+import { GatewayError } from "@svc/sdk";
 import type { RunOutcome } from "@svc/sdk/agents";
 import { createFakeClock } from "@svc/sdk/testing";
 import { RunEvents } from "../../../../plugins/agents/runs/events.ts";
@@ -24,7 +25,13 @@ for (const [name, followers, told] of rows) {
     const clock = createFakeClock();
     const live = new LiveRuns(clock);
     const found: { outcome?: RunOutcome } = {};
-    const store = { find: async () => ({ state: { runId: "r1" }, ...found }) as RunRecord };
+    let isDown = true;
+    const store = {
+      async find() {
+        if (isDown) throw new GatewayError("UNAVAILABLE", "the database stopped; try again");
+        return { state: { runId: "r1" }, ...found } as RunRecord;
+      },
+    };
     const ended: unknown[] = [];
     const sinks = {
       trace: ({ data }: { data: unknown }) => ended.push(data),
@@ -42,6 +49,8 @@ for (const [name, followers, told] of rows) {
       foreign.follow("r1", one === "events" ? new RunEvents({ runId: "r1", sessionKey: "main" }, sinks) : undefined),
     );
     await tick();
+    isDown = false; // a storage that fails for a while ends no waiting
+    await clock.advance(500);
     found.outcome = outcome;
     await clock.advance(1_000);
     await Promise.all(all);
