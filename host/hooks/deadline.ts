@@ -31,8 +31,10 @@ export class Deadlines {
     const now = this.#now();
     for (const entry of this.#entries) {
       if (entry.dueAt > now) continue;
-      this.#entries.delete(entry);
-      entry.expire();
+      // Answers that have arrived while something held up the event loop go first.
+      setImmediate(() => {
+        if (this.#entries.delete(entry)) entry.expire();
+      });
     }
     if (this.#entries.size > 0) return;
     clearInterval(this.#timer);

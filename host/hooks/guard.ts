@@ -15,7 +15,7 @@ import {
   type TapOptions,
 } from "@svc/sdk";
 import type { Deadlines } from "./deadline.ts";
-import type { Owner } from "./owner.ts";
+import type { Charge, Owner } from "./owner.ts";
 import { WorkSignal } from "./work-signal.ts";
 
 /** A plugin's handler as every kind sees it. */
@@ -46,6 +46,8 @@ export function guard(spec: HookSpec, owner: Owner, options: TapOptions, handler
   const kindDeadlineMs = spec.deadlineMs ?? HOOK_DEADLINE_MS[spec.kind];
   const deadlineMs = Math.min(options.timeoutMs ?? kindDeadlineMs, kindDeadlineMs);
   const where = `hook ${spec.name}`;
+  /** When a deadline was missed last. monotonic ms */
+  let missedAt = Number.NEGATIVE_INFINITY;
 
   return (input: unknown, emission: Emission, callback: Done): void => {
     const call = new GuardedCall(emission.key, owner.signal);
@@ -56,11 +58,11 @@ export function guard(spec: HookSpec, owner: Owner, options: TapOptions, handler
       call.work.ended();
       callback(undefined, answer);
     };
-    const fail = (error: unknown) => {
+    const fail = (error: unknown, charge?: Charge) => {
       if (settled) return;
       if (spec.refuses) return refuse(error);
       owner.tally.hookFailed();
-      owner.charge(error, where);
+      owner.charge(error, where, charge);
       settle(onFailure(spec, owner, emission, error));
     };
     /** Any caller may provoke what such a handler throws. */
@@ -84,8 +86,12 @@ export function guard(spec: HookSpec, owner: Owner, options: TapOptions, handler
     }
     if (!isThenable(result)) return settle(accept(spec, owner, emission, result));
 
+    const begun = performance.now();
     const disarm = deadlines.arm(deadlineMs, () => {
-      fail(new Error(`no answer within ${deadlineMs} ms`));
+      // Choice: calls that one stall makes late together are one failure, however many there are: what they wait for may be busy for others.
+      const isSameStall = begun <= missedAt;
+      if (!isSameStall) missedAt = performance.now();
+      fail(new Error(`no answer within ${deadlineMs} ms`), isSameStall ? "caller" : "counts");
       call.work.abort();
     });
     result.then(

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { stat } from "node:fs/promises";
 import { after, describe, it } from "node:test";
 import { defineHook, defineKeyedHook, GatewayError, type HookKind } from "@svc/sdk";
 import { Deadlines } from "../../../host/hooks/deadline.ts";
@@ -73,6 +74,33 @@ describe("every asynchronous kind", () => {
       });
     }
   }
+});
+
+describe("a deadline", () => {
+  const spec = hookOf("observe", { deadlineMs: 50 });
+
+  it("is not missed by an answer that arrived while other code held up the event loop", async () => {
+    const bus = new HookBus(new Deadlines());
+    const owner = fakeOwner("a", 1);
+    bus.tap(spec, undefined, owner, {}, async () => void (await stat(".")));
+    const answered = bus.emitter(spec).emit(input);
+    const until = performance.now() + 150;
+    while (performance.now() < until);
+    await answered;
+    assert.deepEqual(owner.charges, []);
+  });
+
+  it("that one stall makes many calls miss is one failure; the next stall is another one", async () => {
+    const bus = new HookBus(new Deadlines());
+    const owner = fakeOwner("a", 1);
+    bus.tap(spec, undefined, owner, {}, late);
+    const emitter = bus.emitter(spec);
+    for (const expected of [1, 2]) {
+      await Promise.all(Array.from({ length: 5 }, () => emitter.emit(input)));
+      assert.equal(owner.charges.filter(({ counts }) => counts === "counts").length, expected);
+    }
+    assert.equal(runsOf(owner), "10 run, 10 failed");
+  });
 });
 
 describe("first", () => {
