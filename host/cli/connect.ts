@@ -1,6 +1,6 @@
 /** Connects a command to its gateway: by a secret, else by access to the state directory, else as the device this machine is. */
 import { namesNextStep } from "@svc/sdk/cli";
-import { type ClientOptions, connect, gatewayAddress, type GatewayClient } from "@svc/sdk/client";
+import { type ClientOptions, connect, gatewayAddress, type GatewayClient, isLoopbackHost } from "@svc/sdk/client";
 import { detailsCode, GatewayError, isGatewayError, withNextStep } from "@svc/sdk/errors";
 import type { Scope } from "@svc/sdk";
 import { resolvePaths } from "@svc/host/state";
@@ -16,8 +16,11 @@ export async function connectTo(target: Target, options: Partial<ClientOptions> 
     return await tryInTurn(target, options);
   } catch (error) {
     if (!isGatewayError(error)) throw error;
-    if (detailsCode(error) !== "UNREACHABLE") throw withNextLine(error);
     const { url: other } = lastStarted(resolvePaths().startupReport);
+    if (detailsCode(error) !== "UNREACHABLE") {
+      const isElsewhere = other === undefined && !target.isExplicit && isLocal(target.url) && isAboutCredentials(error);
+      throw withNextLine(error, isElsewhere ? resolvePaths().stateDir : undefined);
+    }
     const known = other !== undefined && other !== target.url ? ` (the last one started here: --url ${other})` : "";
     const next = `start it with: svc gateway run, or name another one with --url${known}`;
     const { code, message, details } = error;
@@ -97,12 +100,27 @@ function isAboutCredentials(error: GatewayError): boolean {
   return code === "CONNECT_DENIED" || code?.startsWith("AUTH_") === true;
 }
 
-/** What the gateway, or else the catalogue, says to do next, as a line of its own. */
-function withNextLine(error: GatewayError): GatewayError {
+function isLocal(url: string): boolean {
+  const address = gatewayAddress(url);
+  return address !== undefined && isLoopbackHost(address.hostname);
+}
+
+/**
+ * What the gateway, or else the catalogue, says to do next, as a line of its own.
+ * @param stateDir set where no gateway was started on it: the one that refuses is likely that of another state directory
+ */
+function withNextLine(error: GatewayError, stateDir: string | undefined): GatewayError {
   const { code, message, details, retryAfterMs } = error;
   const { nextStep } = Object(withNextStep(details)) as { nextStep?: unknown };
   if (typeof nextStep !== "string" || namesNextStep(message)) return error;
-  return new GatewayError(code, `${message}\nNext: ${nextStep}`, {
+  const [why, first] =
+    stateDir === undefined
+      ? [message, ""]
+      : [
+          `${message}; no gateway was started on ${stateDir}`,
+          "name the state directory of this gateway with SVC_STATE_DIR; or ",
+        ];
+  return new GatewayError(code, `${why}\nNext: ${first}${nextStep}`, {
     details,
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
   });

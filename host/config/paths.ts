@@ -1,6 +1,6 @@
 /** Where the gateway keeps its state and its configuration. Spec: http/config.md §1. */
 import { messageOf } from "@svc/sdk/errors";
-import { chmodSync, mkdirSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 
@@ -44,7 +44,7 @@ export function resolvePaths(env: Environment = process.env, home: string = home
 export function preparePaths({ stateDir, cacheDir, credentialsDir }: Paths): void {
   for (const directory of [stateDir, join(stateDir, "cache"), cacheDir, credentialsDir]) {
     try {
-      mkdirSync(directory, { recursive: true, mode: 0o700 });
+      makeDirectory(directory);
       chmodSync(directory, 0o700); // an older, wider directory becomes private, too
     } catch (cause) {
       const why = messageOf(cause);
@@ -52,5 +52,18 @@ export function preparePaths({ stateDir, cacheDir, credentialsDir }: Paths): voi
         cause,
       });
     }
+  }
+}
+
+/** With those above it. Level by level: the runtime's own way spins for ever where a file system makes none, e.g. below /proc. */
+function makeDirectory(directory: string): void {
+  try {
+    mkdirSync(directory, { mode: 0o700 });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "EEXIST" && statSync(directory).isDirectory()) return;
+    if (code !== "ENOENT" || existsSync(dirname(directory))) throw error;
+    makeDirectory(dirname(directory));
+    makeDirectory(directory);
   }
 }

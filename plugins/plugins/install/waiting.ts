@@ -20,7 +20,7 @@ export type Fetched = Static<typeof Fetched>;
 const FACTS = "fetched.json";
 
 /** Where it waits. */
-export function waitingDirectory(stateDir: string): string {
+function waitingDirectory(stateDir: string): string {
   return join(stateDir, "cache", "install");
 }
 

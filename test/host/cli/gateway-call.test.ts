@@ -58,7 +58,7 @@ describe("svc gateway call", () => {
     assert.equal(none.code, 1);
     assert.match(
       none.stderr,
-      /^NOT_PAIRED: device identity required\nNext: on the gateway's machine: svc gateway token; connect with/,
+      /^NOT_PAIRED: device identity required; no gateway was started on \/.*\/state\nNext: name the state directory of this gateway with SVC_STATE_DIR; or on the gateway's machine: svc gateway token; connect with/,
     );
     await stop();
   });
