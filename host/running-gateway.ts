@@ -138,6 +138,7 @@ export class RunningGateway implements Gateway {
       onSocket: (ws, socket, request) => connections.open(ws, socket, request),
       maxConnections: connectionRoom(),
       onTooMany: () => this.#tooMany(),
+      mostOf: (address) => access.mostSocketsOf(address),
     });
     if (this.#certificate) this.#stops.push(this.#certificate.follow(() => this.#useCertificate()));
     access.configure(settings.auth(), settings.config.gateway, this.port); // the real port

@@ -4,10 +4,10 @@
  */
 import type { Clock } from "@svc/sdk";
 import type { GatewaySection } from "../config/host-schema.ts";
-import { type Peer, type ProxyPolicy, proxyPolicy } from "./client-address.ts";
+import { addressLiteral, type Peer, type ProxyPolicy, proxyPolicy } from "./client-address.ts";
 import { FailureLimiter, limiterKey, type LimiterScope, type Locked, type Reservation } from "./failure-limiter.ts";
 import { createLocalKey } from "./local-key.ts";
-import type { OriginPolicy } from "./locality.ts";
+import { isLoopback, type OriginPolicy } from "./locality.ts";
 import { originPolicy } from "./origins.ts";
 import { Authority } from "./principal.ts";
 import type { AuthSettings } from "./settings.ts";
@@ -64,6 +64,15 @@ export class Access {
     if (scope === "shared-secret" && mode !== "token" && mode !== "password") return undefined;
     const limiter = fromPage ? this.pageLimiter : this.limiter;
     return limiter.reserve(scope, limiterKey(peer, fromPage));
+  }
+
+  /**
+   * Sockets of one address at once; 0: no limit. Choice: twice what WebSockets may be, so that a client which opens too many of those is
+   * still told so. This machine and trusted proxies have no limit.
+   */
+  mostSocketsOf(remoteAddress: string): number {
+    const address = addressLiteral(remoteAddress) ?? remoteAddress;
+    return isLoopback(address) || this.proxies.trusted.contains(address) ? 0 : 2 * this.maxConnectionsPerAddress;
   }
 
   /**

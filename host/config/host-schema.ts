@@ -131,7 +131,9 @@ export const GatewaySection = Strict({
   maxConnectionsPerAddress: Count(
     0,
     1_000_000,
-    hot("WebSockets of one address, or of one IPv6 /64 network; this machine has no limit. Default 256; 0: no limit."),
+    hot(
+      "WebSockets of one address, or of one IPv6 /64 network, and half of its connections in all; this machine has no limit. Default 256; 0: no limit.",
+    ),
   ),
   controlUi: Type.Optional(ControlUi),
   aliases: Entries(

@@ -6,6 +6,7 @@ import type { Duplex } from "node:stream";
 import type { SecureContextOptions, TLSSocket } from "node:tls";
 import { MAX_PAYLOAD_BYTES } from "@svc/sdk/protocol";
 import { type WebSocket, WebSocketServer } from "ws";
+import { addressLiteral, networkOf } from "../auth/client-address.ts";
 import { StartupRefusal } from "../auth/mode.ts";
 import { responsesWith } from "./http/security-headers.ts";
 import { shareOf } from "./turns.ts";
@@ -31,6 +32,8 @@ export interface ListenOptions {
   readonly maxConnections?: number | undefined;
   /** One more than that came. */
   onTooMany?(): void;
+  /** Connections of one address, or of one IPv6 /64 network, at once; one more is cut off. 0: no limit, which is the default. Called for each. */
+  mostOf?(remoteAddress: string): number;
 }
 
 export interface Listener {
@@ -111,16 +114,28 @@ function watch(socket: Socket): void {
   shareOf(socket).watch(socket);
 }
 
-/** Counts the connections of all addresses together. */
-function countConnections({ maxConnections = Number.POSITIVE_INFINITY, onTooMany }: ListenOptions) {
+/** Counts the connections of all addresses that are listened on together, and those of each address that they come from. */
+function countConnections({ maxConnections = Number.POSITIVE_INFINITY, onTooMany, mostOf }: ListenOptions) {
   let open = 0;
+  const byNetwork = new Map<string, number>();
   return (socket: Socket) => {
     if (open >= maxConnections) {
       socket.destroy();
       return onTooMany?.();
     }
+    const { remoteAddress = "" } = socket;
+    const most = mostOf?.(remoteAddress) ?? 0;
+    const network = networkOf(addressLiteral(remoteAddress) ?? remoteAddress);
+    const count = (byNetwork.get(network) ?? 0) + 1;
+    if (most > 0 && count > most) return void socket.destroy();
     open++;
-    socket.once("close", () => open--);
+    byNetwork.set(network, count);
+    socket.once("close", () => {
+      open--;
+      const left = (byNetwork.get(network) ?? 1) - 1;
+      if (left === 0) byNetwork.delete(network);
+      else byNetwork.set(network, left);
+    });
   };
 }
 

@@ -57,6 +57,26 @@ describe("the port", () => {
     await open(t, { port: listener.port });
   });
 
+  it("cuts off one connection more than an address may have, and takes another when one has gone", async (t) => {
+    const asked: string[] = [];
+    const listener = await open(t, { mostOf: (address) => (asked.push(address), 2) });
+    const isTaken = async () => {
+      const socket = connect(listener.port, "127.0.0.1");
+      t.after(() => socket.destroy());
+      socket.on("error", () => undefined);
+      socket.write("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+      const taken = await Promise.race([
+        once(socket, "data").then(() => true),
+        once(socket, "close").then(() => false),
+      ]);
+      return { socket, taken };
+    };
+    const [first, second, third] = [await isTaken(), await isTaken(), await isTaken()];
+    assert.deepEqual([first.taken, second.taken, third.taken, asked[0]], [true, true, false, "127.0.0.1"]);
+    first.socket.destroy();
+    while (!(await isTaken()).taken);
+  });
+
   it("takes nobody new once it refuses, and lets an answer in flight be finished", async (t) => {
     let finish = () => {};
     const listener = await open(t, {
