@@ -9,6 +9,7 @@ import { floodScene, until } from "./flood-scene.ts";
 import { pause, refusalOf } from "./workload.ts";
 
 const LINES = 200_000;
+const CALLS = 20_000;
 const limited = { timeout: 120_000 };
 const note = defineEvent({ name: "guest.note", summary: "-", payload: Type.Unknown() });
 
@@ -19,6 +20,10 @@ const SETUP = `
   serve("ok", () => "ok");
   serve("lines", () => { for (let n = 0; n < ${LINES}; n++) gateway.log.info({ n }, "one more line"); return "sent"; });
   serve("events", () => { setInterval(() => { for (let n = 0; n < 2_000; n++) note({ n, text }); }, 10); return "begun"; });
+  serve("calls", async () => {
+    const all = await Promise.all(Array.from({ length: ${CALLS} }, () => gateway.call(health.check, {})));
+    return all.filter(({ ok }) => ok).length;
+  });
   serve("answer", () => "x".repeat(300_000_000));
   serve("rows", () => Array.from({ length: 3_000_000 }, (_, n) => ({ n })));
   serve("event", () => { note("x".repeat(100_000_000)); return "sent"; });
@@ -31,7 +36,8 @@ async function scene(t: TestContext, run: string) {
       plugins: { load: { paths: ["./guest"] }, entries: { guest: { run } } },
       agents: { defaults: { skipBootstrap: true } },
     },
-    (stateDir) => packageAt(join(stateDir, "guest"), { setup: SETUP }),
+    (stateDir) =>
+      packageAt(join(stateDir, "guest"), { setup: SETUP, before: `import { health } from "@svc/sdk/health";` }),
   );
   return { ...made, ask: (key: string) => asked(made.client, key) };
 }
@@ -46,6 +52,14 @@ function countLines(log: string): number {
 }
 
 for (const run of ["worker", "process"]) {
+  it(`in a ${run}: ${CALLS} calls at once are all answered`, limited, async (t) => {
+    const { ask, during, plugin, othersServe, stops } = await scene(t, run);
+    await during(async () => assert.equal(await ask("calls"), CALLS));
+    assert.equal((await plugin("guest")).state, "active");
+    await othersServe();
+    await stops();
+  });
+
   it(
     `in a ${run}: of ${LINES} lines of the log each arrives or is counted; a stop under events`,
     limited,
