@@ -39,6 +39,13 @@ const MAX_WEIGHT = 32 * 2 ** 20;
 const WINDOW = { messages: 256, weight: 8 * 2 ** 20 };
 /** What may wait in a guest before `tell` refuses more, about in bytes. Choice: four times the window, for bursts. */
 const MAX_WAITING_WEIGHT = 32 * 2 ** 20;
+/**
+ * What a guest may tell: about bytes in a second, and at once. Above that it is not heard for a while. Choice: each client has to read all
+ * of its events, and is cut off at 50 MiB that it has not read.
+ */
+const TELLING = { perSecond: 8 * 2 ** 20, burst: 16 * 2 ** 20 };
+/** Milliseconds for which a guest is not heard at once: it has to show in between that it lives. */
+const MAX_PAUSE_MS = 2_000;
 /** So many messages on their way are sent by no guest that keeps to the window. */
 const FLOOD = 4 * WINDOW.messages;
 /** Milliseconds of receiving after which others have their turn. */
@@ -82,6 +89,10 @@ export class Link {
   /** Milliseconds of this turn. */
   #worked = 0;
   #hasTurn = false;
+  /** What the other side may tell now, and since when it is so. */
+  #budget = { weight: TELLING.burst, at: performance.now() };
+  /** The other side is not heard before. monotonic ms */
+  #deafUntil = 0;
   #heardAt = performance.now();
   #root: ((value: unknown) => void) | undefined;
   /** What the other side offers without being asked. */
@@ -148,9 +159,14 @@ export class Link {
     this.#inbox.push(parsed as Counted); // this side has no window
     if (this.#inbox.length > FLOOD) return onFault("it sent more messages than the gateway could receive");
     if (this.#worked < TURN_MS) this.#takeWaiting();
-    if (this.#hasTurn) return;
+    if (!this.#hasTurn) this.#plan();
+  }
+
+  #plan(): void {
     this.#hasTurn = true;
-    setImmediate(() => this.#nextTurn());
+    const pauseMs = this.#deafUntil - performance.now();
+    if (pauseMs > 0) setTimeout(() => this.#nextTurn(), pauseMs).unref();
+    else setImmediate(() => this.#nextTurn());
   }
 
   #nextTurn(): void {
@@ -158,9 +174,7 @@ export class Link {
     this.#worked = 0;
     this.#takeWaiting();
     this.#post({ k: "got", count: this.#received });
-    if (this.#inbox.length === 0 || this.#closed) return;
-    this.#hasTurn = true;
-    setImmediate(() => this.#nextTurn());
+    if (this.#inbox.length > 0 && !this.#closed) this.#plan();
   }
 
   /** Takes the messages that wait, until this turn is over. */
@@ -169,9 +183,9 @@ export class Link {
     this.#inbox = [];
     let taken = 0;
     for (const message of messages) {
-      if (this.#worked >= TURN_MS) break;
-      taken++;
       const begun = performance.now();
+      if (this.#worked >= TURN_MS || begun < this.#deafUntil) break;
+      taken++;
       this.#taken(message);
       this.#worked += performance.now() - begun;
     }
@@ -305,7 +319,20 @@ export class Link {
   #told(ref: number, args: readonly unknown[]): void {
     const called = this.#exports.get(ref) as AnyFunction; // only functions and identities are handed out
     const { run = (work) => work() } = this.#options;
-    run(() => called(...args.map((arg) => unpack(arg, this.#receiver()))));
+    let weight = 0;
+    const receiver: Receiver = { ...this.#receiver(), weigh: (more) => void (weight += more) };
+    const given = args.map((arg) => unpack(arg, receiver));
+    this.#spend(weight);
+    run(() => called(...given));
+  }
+
+  #spend(weight: number): void {
+    const now = performance.now();
+    const { weight: left, at } = this.#budget;
+    const refilled = Math.min(TELLING.burst, left + ((now - at) * TELLING.perSecond) / 1_000);
+    this.#budget = { weight: refilled - weight, at: now };
+    if (refilled >= weight) return;
+    this.#deafUntil = now + Math.min(MAX_PAUSE_MS, ((weight - refilled) * 1_000) / TELLING.perSecond);
   }
 
   #failure(error: unknown): unknown {
