@@ -7,6 +7,7 @@
  */
 import { iterablePromise, pack, type Receiver, type Sender, unpack } from "./crossing.ts";
 import { errorOf, type Failure, failureOf } from "./failures.ts";
+import { Inbox, MAX_ON_THE_WAY } from "./inbox.ts";
 import { Exports, Imports } from "./references.ts";
 
 type AnyFunction = (...args: unknown[]) => unknown;
@@ -36,21 +37,9 @@ interface Waiting {
 /** Most that one message may weigh, about in bytes: what is larger would hold up whoever receives it. Choice. */
 const MAX_WEIGHT = 32 * 2 ** 20;
 /** What may be on its way to the gateway before it has received it; the rest waits where it comes from. Choice. */
-const WINDOW = { messages: 256, weight: 8 * 2 ** 20 };
+const WINDOW = { messages: MAX_ON_THE_WAY, weight: 8 * 2 ** 20 };
 /** What may wait in a guest before `tell` refuses more, about in bytes. Choice: four times the window, for bursts. */
 const MAX_WAITING_WEIGHT = 32 * 2 ** 20;
-/**
- * What a guest may tell: about bytes in a second, and at once. Above that it is not heard for a while. Choice: each client has to read all
- * of its events, and is cut off at 50 MiB that it has not read.
- */
-const TELLING = { perSecond: 8 * 2 ** 20, burst: 16 * 2 ** 20 };
-/** Milliseconds for which a guest is not heard at once: it has to show in between that it lives. */
-const MAX_PAUSE_MS = 2_000;
-/** So many messages on their way are sent by no guest that keeps to the window. */
-const FLOOD = 4 * WINDOW.messages;
-/** Milliseconds of receiving after which others have their turn. */
-const TURN_MS = 5;
-
 export interface LinkOptions {
   post(message: unknown): void;
   /** Objects that the other side may send back and mean the very object. Default: none. */
@@ -83,16 +72,8 @@ export class Link {
   #onTheWay: number[] = [];
   #weightOnTheWay = 0;
   #sent = 0;
-  /** Messages that wait for the next turn. */
-  #inbox: Counted[] = [];
-  #received = 0;
-  /** Milliseconds of this turn. */
-  #worked = 0;
-  #hasTurn = false;
-  /** What the other side may tell now, and since when it is so. */
-  #budget = { weight: TELLING.burst, at: performance.now() };
-  /** The other side is not heard before. monotonic ms */
-  #deafUntil = 0;
+  /** For the messages of a guest; others are taken at once. */
+  readonly #inbox: Inbox<Counted> | undefined;
   #heardAt = performance.now();
   #root: ((value: unknown) => void) | undefined;
   /** What the other side offers without being asked. */
@@ -100,6 +81,13 @@ export class Link {
 
   constructor(options: LinkOptions) {
     this.#options = options;
+    const { onFault } = options;
+    if (!onFault) return;
+    this.#inbox = new Inbox({
+      take: (message) => this.#take(message),
+      onTurn: (count) => this.#post({ k: "got", count }),
+      onFault: (reason) => onFault(reason),
+    });
   }
 
   /** References the other side holds. */
@@ -146,59 +134,16 @@ export class Link {
     }
     this.#waiting.clear();
     this.#later = [];
-    this.#inbox = [];
+    this.#inbox?.clear();
     for (const controller of this.#controllers.values()) controller.abort();
     this.#controllers.clear();
   }
 
   receive(message: unknown): void {
-    const parsed = message as Message; // a guest may have sent something else, which `#taken` meets
+    const parsed = message as Message; // a guest may have sent something else
     this.#heardAt = performance.now();
-    const { onFault } = this.#options;
-    if (!onFault) return parsed.k === "got" ? this.#confirmed(parsed.count) : this.#take(parsed);
-    this.#inbox.push(parsed as Counted); // this side has no window
-    if (this.#inbox.length > FLOOD) return onFault("it sent more messages than the gateway could receive");
-    if (this.#worked < TURN_MS) this.#takeWaiting();
-    if (!this.#hasTurn) this.#plan();
-  }
-
-  #plan(): void {
-    this.#hasTurn = true;
-    const pauseMs = this.#deafUntil - performance.now();
-    if (pauseMs > 0) setTimeout(() => this.#nextTurn(), pauseMs).unref();
-    else setImmediate(() => this.#nextTurn());
-  }
-
-  #nextTurn(): void {
-    this.#hasTurn = false;
-    this.#worked = 0;
-    this.#takeWaiting();
-    this.#post({ k: "got", count: this.#received });
-    if (this.#inbox.length > 0 && !this.#closed) this.#plan();
-  }
-
-  /** Takes the messages that wait, until this turn is over. */
-  #takeWaiting(): void {
-    const messages = this.#inbox;
-    this.#inbox = [];
-    let taken = 0;
-    for (const message of messages) {
-      const begun = performance.now();
-      if (this.#worked >= TURN_MS || begun < this.#deafUntil) break;
-      taken++;
-      this.#taken(message);
-      this.#worked += performance.now() - begun;
-    }
-    this.#received += taken;
-    if (taken < messages.length) this.#inbox = [...messages.slice(taken), ...this.#inbox];
-  }
-
-  #taken(message: Counted): void {
-    try {
-      this.#take(message);
-    } catch {
-      this.#options.onFault?.("it sent what is no message of a plugin");
-    }
+    if (this.#inbox) return this.#inbox.receive(parsed as Counted); // this side has no window
+    return parsed.k === "got" ? this.#confirmed(parsed.count) : this.#take(parsed);
   }
 
   #take(parsed: Counted): void {
@@ -322,17 +267,8 @@ export class Link {
     let weight = 0;
     const receiver: Receiver = { ...this.#receiver(), weigh: (more) => void (weight += more) };
     const given = args.map((arg) => unpack(arg, receiver));
-    this.#spend(weight);
+    this.#inbox?.spend(weight);
     run(() => called(...given));
-  }
-
-  #spend(weight: number): void {
-    const now = performance.now();
-    const { weight: left, at } = this.#budget;
-    const refilled = Math.min(TELLING.burst, left + ((now - at) * TELLING.perSecond) / 1_000);
-    this.#budget = { weight: refilled - weight, at: now };
-    if (refilled >= weight) return;
-    this.#deafUntil = now + Math.min(MAX_PAUSE_MS, ((weight - refilled) * 1_000) / TELLING.perSecond);
   }
 
   #failure(error: unknown): unknown {
