@@ -27,6 +27,11 @@ type Message =
 
 type Counted = Exclude<Message, { readonly k: "got" }>;
 
+interface Later {
+  readonly message: Message;
+  readonly weight: number;
+}
+
 interface Waiting {
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: Error) => void;
@@ -66,7 +71,9 @@ export class Link {
   #signals = 0;
   #closed: Error | undefined;
   /** Messages that wait for the other side, with their weight. */
-  #later: { readonly message: Message; readonly weight: number }[] = [];
+  #later: Later[] = [];
+  /** Place of the first of them that is not sent. */
+  #next = 0;
   #weightLater = 0;
   /** Weights of the messages that are on their way. */
   #onTheWay: number[] = [];
@@ -134,6 +141,7 @@ export class Link {
     }
     this.#waiting.clear();
     this.#later = [];
+    this.#next = 0;
     this.#inbox?.clear();
     for (const controller of this.#controllers.values()) controller.abort();
     this.#controllers.clear();
@@ -174,23 +182,25 @@ export class Link {
     if (!this.#options.isGuest) return this.#options.post(message);
     this.#later.push({ message, weight });
     this.#weightLater += weight;
-    if (this.#later.length === 1) this.#sendWaiting();
+    if (this.#later.length - this.#next === 1) this.#sendWaiting();
   }
 
   /** Sends what waits, as far as the other side can receive it. */
   #sendWaiting(): void {
-    let sent = 0;
-    for (const { message, weight } of this.#later) {
+    const first = this.#next;
+    for (; this.#next < this.#later.length; this.#next += 1) {
+      const { message, weight } = this.#later[this.#next] as Later; // below the length
       const { length } = this.#onTheWay;
       if (length >= WINDOW.messages || (length > 0 && this.#weightOnTheWay + weight > WINDOW.weight)) break;
-      sent++;
       this.#onTheWay.push(weight);
       this.#weightOnTheWay += weight;
       this.#weightLater -= weight;
       this.#options.post(message);
     }
-    this.#later = this.#later.slice(sent);
-    this.#sent += sent;
+    this.#sent += this.#next - first;
+    if (this.#next * 2 < this.#later.length) return; // a copy each time would be dear for a long list
+    this.#later = this.#later.slice(this.#next);
+    this.#next = 0;
   }
 
   /** @param count messages that the other side has received in all */
