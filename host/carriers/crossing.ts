@@ -32,6 +32,9 @@ type AnyFunction = (...args: unknown[]) => unknown;
 /** What a value weighs beside its bytes: what it costs the other side to make one. */
 const VALUE_WEIGHT = 128;
 
+/** A number and the like, as JSON. */
+const PLAIN_WEIGHT = 8;
+
 /** What one side does with what cannot be copied. */
 export interface Sender {
   /** Told of everything that crosses. @param weight about its bytes. @throws Error that is too much for one message */
@@ -47,6 +50,8 @@ export interface Sender {
 }
 
 export interface Receiver {
+  /** Told of everything that is no object. @param weight about its bytes as JSON. Default: nobody asks */
+  weigh?(weight: number): void;
   standIn(ref: number): AnyFunction;
   same(ref: number, copy: object): object;
   mine(ref: number): object;
@@ -174,7 +179,10 @@ function prototypeOf(value: object): object | undefined {
 
 /** What was packed on the other side. @throws Error it names what it was never given */
 export function unpack(packed: unknown, receiver: Receiver): unknown {
-  if (typeof packed !== "object" || packed === null || isLeaf(packed)) return packed;
+  if (typeof packed !== "object" || packed === null || isLeaf(packed)) {
+    receiver.weigh?.(typeof packed === "string" ? packed.length : PLAIN_WEIGHT);
+    return packed;
+  }
   if (Array.isArray(packed)) return packed.map((item: unknown) => unpack(item, receiver));
   if (MARK in packed) return unpackTagged(packed as Tagged, receiver);
   return fromEntries(Object.entries(packed), receiver);

@@ -7,6 +7,7 @@
  */
 import { iterablePromise, pack, type Receiver, type Sender, unpack } from "./crossing.ts";
 import { errorOf, type Failure, failureOf } from "./failures.ts";
+import { Inbox, MAX_ON_THE_WAY } from "./inbox.ts";
 import { Exports, Imports } from "./references.ts";
 
 type AnyFunction = (...args: unknown[]) => unknown;
@@ -26,6 +27,11 @@ type Message =
 
 type Counted = Exclude<Message, { readonly k: "got" }>;
 
+interface Later {
+  readonly message: Message;
+  readonly weight: number;
+}
+
 interface Waiting {
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: Error) => void;
@@ -36,14 +42,9 @@ interface Waiting {
 /** Most that one message may weigh, about in bytes: what is larger would hold up whoever receives it. Choice. */
 const MAX_WEIGHT = 32 * 2 ** 20;
 /** What may be on its way to the gateway before it has received it; the rest waits where it comes from. Choice. */
-const WINDOW = { messages: 256, weight: 8 * 2 ** 20 };
+const WINDOW = { messages: MAX_ON_THE_WAY, weight: 8 * 2 ** 20 };
 /** What may wait in a guest before `tell` refuses more, about in bytes. Choice: four times the window, for bursts. */
 const MAX_WAITING_WEIGHT = 32 * 2 ** 20;
-/** So many messages on their way are sent by no guest that keeps to the window. */
-const FLOOD = 4 * WINDOW.messages;
-/** Milliseconds of receiving after which others have their turn. */
-const TURN_MS = 5;
-
 export interface LinkOptions {
   post(message: unknown): void;
   /** Objects that the other side may send back and mean the very object. Default: none. */
@@ -70,18 +71,16 @@ export class Link {
   #signals = 0;
   #closed: Error | undefined;
   /** Messages that wait for the other side, with their weight. */
-  #later: { readonly message: Message; readonly weight: number }[] = [];
+  #later: Later[] = [];
+  /** Place of the first of them that is not sent. */
+  #next = 0;
   #weightLater = 0;
   /** Weights of the messages that are on their way. */
   #onTheWay: number[] = [];
   #weightOnTheWay = 0;
   #sent = 0;
-  /** Messages that wait for the next turn. */
-  #inbox: Counted[] = [];
-  #received = 0;
-  /** Milliseconds of this turn. */
-  #worked = 0;
-  #hasTurn = false;
+  /** For the messages of a guest; others are taken at once. */
+  readonly #inbox: Inbox<Counted> | undefined;
   #heardAt = performance.now();
   #root: ((value: unknown) => void) | undefined;
   /** What the other side offers without being asked. */
@@ -89,6 +88,13 @@ export class Link {
 
   constructor(options: LinkOptions) {
     this.#options = options;
+    const { onFault } = options;
+    if (!onFault) return;
+    this.#inbox = new Inbox({
+      take: (message) => this.#take(message),
+      onTurn: (count) => this.#post({ k: "got", count }),
+      onFault: (reason) => onFault(reason),
+    });
   }
 
   /** References the other side holds. */
@@ -135,56 +141,17 @@ export class Link {
     }
     this.#waiting.clear();
     this.#later = [];
-    this.#inbox = [];
+    this.#next = 0;
+    this.#inbox?.clear();
     for (const controller of this.#controllers.values()) controller.abort();
     this.#controllers.clear();
   }
 
   receive(message: unknown): void {
-    const parsed = message as Message; // a guest may have sent something else, which `#taken` meets
+    const parsed = message as Message; // a guest may have sent something else
     this.#heardAt = performance.now();
-    const { onFault } = this.#options;
-    if (!onFault) return parsed.k === "got" ? this.#confirmed(parsed.count) : this.#take(parsed);
-    this.#inbox.push(parsed as Counted); // this side has no window
-    if (this.#inbox.length > FLOOD) return onFault("it sent more messages than the gateway could receive");
-    if (this.#worked < TURN_MS) this.#takeWaiting();
-    if (this.#hasTurn) return;
-    this.#hasTurn = true;
-    setImmediate(() => this.#nextTurn());
-  }
-
-  #nextTurn(): void {
-    this.#hasTurn = false;
-    this.#worked = 0;
-    this.#takeWaiting();
-    this.#post({ k: "got", count: this.#received });
-    if (this.#inbox.length === 0 || this.#closed) return;
-    this.#hasTurn = true;
-    setImmediate(() => this.#nextTurn());
-  }
-
-  /** Takes the messages that wait, until this turn is over. */
-  #takeWaiting(): void {
-    const messages = this.#inbox;
-    this.#inbox = [];
-    let taken = 0;
-    for (const message of messages) {
-      if (this.#worked >= TURN_MS) break;
-      taken++;
-      const begun = performance.now();
-      this.#taken(message);
-      this.#worked += performance.now() - begun;
-    }
-    this.#received += taken;
-    if (taken < messages.length) this.#inbox = [...messages.slice(taken), ...this.#inbox];
-  }
-
-  #taken(message: Counted): void {
-    try {
-      this.#take(message);
-    } catch {
-      this.#options.onFault?.("it sent what is no message of a plugin");
-    }
+    if (this.#inbox) return this.#inbox.receive(parsed as Counted); // this side has no window
+    return parsed.k === "got" ? this.#confirmed(parsed.count) : this.#take(parsed);
   }
 
   #take(parsed: Counted): void {
@@ -215,23 +182,25 @@ export class Link {
     if (!this.#options.isGuest) return this.#options.post(message);
     this.#later.push({ message, weight });
     this.#weightLater += weight;
-    if (this.#later.length === 1) this.#sendWaiting();
+    if (this.#later.length - this.#next === 1) this.#sendWaiting();
   }
 
   /** Sends what waits, as far as the other side can receive it. */
   #sendWaiting(): void {
-    let sent = 0;
-    for (const { message, weight } of this.#later) {
+    const first = this.#next;
+    for (; this.#next < this.#later.length; this.#next += 1) {
+      const { message, weight } = this.#later[this.#next] as Later; // below the length
       const { length } = this.#onTheWay;
       if (length >= WINDOW.messages || (length > 0 && this.#weightOnTheWay + weight > WINDOW.weight)) break;
-      sent++;
       this.#onTheWay.push(weight);
       this.#weightOnTheWay += weight;
       this.#weightLater -= weight;
       this.#options.post(message);
     }
-    this.#later = this.#later.slice(sent);
-    this.#sent += sent;
+    this.#sent += this.#next - first;
+    if (this.#next * 2 < this.#later.length) return; // a copy each time would be dear for a long list
+    this.#later = this.#later.slice(this.#next);
+    this.#next = 0;
   }
 
   /** @param count messages that the other side has received in all */
@@ -305,7 +274,11 @@ export class Link {
   #told(ref: number, args: readonly unknown[]): void {
     const called = this.#exports.get(ref) as AnyFunction; // only functions and identities are handed out
     const { run = (work) => work() } = this.#options;
-    run(() => called(...args.map((arg) => unpack(arg, this.#receiver()))));
+    let weight = 0;
+    const receiver: Receiver = { ...this.#receiver(), weigh: (more) => void (weight += more) };
+    const given = args.map((arg) => unpack(arg, receiver));
+    this.#inbox?.spend(weight);
+    run(() => called(...given));
   }
 
   #failure(error: unknown): unknown {

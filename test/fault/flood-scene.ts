@@ -15,6 +15,8 @@ import { pause } from "./workload.ts";
 /** Connections that only listen. */
 const LISTENERS = 3;
 const SAMPLE_MS = 50;
+/** Milliseconds in which `health` is asked for even after a flood that was short. */
+const WATCHED_MS = 300;
 /** MiB that the gateway may grow by. Choice: wide; the floods here were worth gigabytes. */
 const MOST_MIB = 400;
 
@@ -71,6 +73,7 @@ export async function floodScene(
       let most = before;
       const sampling = setInterval(() => (most = Math.max(most, resident())), SAMPLE_MS);
       const result = await work().finally(() => clearInterval(sampling));
+      await pause(WATCHED_MS);
       const { calls, failures } = await watching.next();
       const [p50, p99, max] = [0.5, 0.99, 1].map((share) => Math.round(percentile(calls, share) * 10) / 10);
       const memory = `${Math.round(before)} MiB, at most ${Math.round(most)}, then ${Math.round(resident())}`;

@@ -52,6 +52,7 @@ for (const api of APIS)
     for (const error of errors) assert.match(error, reason);
     assert.equal((await ask(client, "ordinary", api, "after")).status, "ok");
     await othersServe();
+    await client.call(chat.send, { sessionKey: "main", message: "endless", idempotencyKey: "during the stop" });
     await stops();
   });
 

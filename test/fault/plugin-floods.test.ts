@@ -9,16 +9,22 @@ import { floodScene, until } from "./flood-scene.ts";
 import { pause, refusalOf } from "./workload.ts";
 
 const LINES = 200_000;
+const CALLS = 20_000;
 const limited = { timeout: 120_000 };
 const note = defineEvent({ name: "guest.note", summary: "-", payload: Type.Unknown() });
 
 /** Methods of the plugin, each a flood. */
 const SETUP = `
   const note = gateway.event(defineEvent({ name: "guest.note", summary: "-", payload: Any }));
-  const text = "x".repeat(500);
+  const flood = (count, text) => setInterval(() => { for (let n = 0; n < count; n++) note({ n, text }); }, 10);
   serve("ok", () => "ok");
   serve("lines", () => { for (let n = 0; n < ${LINES}; n++) gateway.log.info({ n }, "one more line"); return "sent"; });
-  serve("events", () => { setInterval(() => { for (let n = 0; n < 2_000; n++) note({ n, text }); }, 10); return "begun"; });
+  serve("events", () => { flood(2_000, "x".repeat(500)); return "begun"; });
+  serve("large-events", () => { flood(20, "x".repeat(1_000_000)); return "begun"; });
+  serve("calls", async () => {
+    const all = await Promise.all(Array.from({ length: ${CALLS} }, () => gateway.call(health.check, {})));
+    return all.filter(({ ok }) => ok).length;
+  });
   serve("answer", () => "x".repeat(300_000_000));
   serve("rows", () => Array.from({ length: 3_000_000 }, (_, n) => ({ n })));
   serve("event", () => { note("x".repeat(100_000_000)); return "sent"; });
@@ -31,7 +37,8 @@ async function scene(t: TestContext, run: string) {
       plugins: { load: { paths: ["./guest"] }, entries: { guest: { run } } },
       agents: { defaults: { skipBootstrap: true } },
     },
-    (stateDir) => packageAt(join(stateDir, "guest"), { setup: SETUP }),
+    (stateDir) =>
+      packageAt(join(stateDir, "guest"), { setup: SETUP, before: `import { health } from "@svc/sdk/health";` }),
   );
   return { ...made, ask: (key: string) => asked(made.client, key) };
 }
@@ -46,6 +53,14 @@ function countLines(log: string): number {
 }
 
 for (const run of ["worker", "process"]) {
+  it(`in a ${run}: ${CALLS} calls at once are all answered`, limited, async (t) => {
+    const { ask, during, plugin, othersServe, stops } = await scene(t, run);
+    await during(async () => assert.equal(await ask("calls"), CALLS));
+    assert.equal((await plugin("guest")).state, "active");
+    await othersServe();
+    await stops();
+  });
+
   it(
     `in a ${run}: of ${LINES} lines of the log each arrives or is counted; a stop under events`,
     limited,
@@ -68,22 +83,23 @@ for (const run of ["worker", "process"]) {
     },
   );
 
-  it(`in a ${run}: events without end put the plugin into quarantine`, limited, async (t) => {
-    const { client, ask, during, plugin, othersServe, stops } = await scene(t, run);
-    let heard = 0;
-    client.on(note, () => heard++);
-    await during(async () => {
-      assert.equal(await ask("events"), "begun");
-      await until(async () => (await plugin("guest")).state === "quarantined", "the quarantine");
+  for (const flood of ["events", "large-events"])
+    it(`in a ${run}: ${flood} without end put the plugin into quarantine`, limited, async (t) => {
+      const { client, ask, during, plugin, othersServe, stops } = await scene(t, run);
+      let heard = 0;
+      client.on(note, () => heard++);
+      await during(async () => {
+        assert.equal(await ask(flood), "begun");
+        await until(async () => (await plugin("guest")).state === "quarantined", "the quarantine");
+      });
+      const { blame } = await plugin("guest");
+      t.diagnostic(`${heard} events; ${JSON.stringify(blame)}`);
+      assert.equal(blame?.where, "event guest.note");
+      assert.match(blame.message, /^left out \d+ times: it is sent faster than the gateway can receive it$/);
+      assert.ok(heard > 0);
+      await othersServe("guest");
+      await stops();
     });
-    const { blame } = await plugin("guest");
-    t.diagnostic(`${heard} events; ${JSON.stringify(blame)}`);
-    assert.equal(blame?.where, "event guest.note");
-    assert.match(blame.message, /^left out \d+ times: it is sent faster than the gateway can receive it$/);
-    assert.ok(heard > 0);
-    await othersServe("guest");
-    await stops();
-  });
 
   it(`in a ${run}: answers and events of 100 MB and more are refused`, limited, async (t) => {
     const { ask, during, plugin, othersServe, stops } = await scene(t, run);

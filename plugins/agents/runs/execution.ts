@@ -4,6 +4,7 @@
  * Storage sees three kinds of transaction: the user's message together with `running` and the ends of the runs whose
  * messages go along; each message of the turn; the last message together with the end.
  */
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { persist } from "@svc/kit/persist";
 import { isGatewayError, untilAborted } from "@svc/sdk";
 import type { RunOutcome } from "@svc/sdk/agents";
@@ -46,6 +47,7 @@ export async function execute(turn: Turn, env: Environment, ties: Ties): Promise
   const conducted = await conduct(run, env, loading, ties);
   if (run.abandoned.aborted) return { outcome: undefined, returned: [] };
   run.phase = "ending";
+  await nextTurn(); // the whole text was emitted in this one; storing and announcing it are as dear
   return { outcome: await end(run, env, conducted), returned: [] };
 }
 

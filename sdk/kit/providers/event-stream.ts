@@ -7,8 +7,8 @@ import { refuseAnswer } from "./failures.ts";
 
 /** Choice: characters one event may have; servers send a few hundred. */
 export const MAX_EVENT_CHARS = 1_000_000;
-/** Choice: characters that are handled before other work of the process gets its turn. */
-const TURN_CHARS = 16_384;
+/** Choice: characters that are handled before other work of the process gets its turn; about 1 ms. */
+const TURN_CHARS = 4_096;
 /** Choice: bytes of an error answer that are read; a few hundred characters are quoted. */
 const MAX_ERROR_BYTES = 65_536;
 
