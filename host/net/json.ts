@@ -26,12 +26,21 @@ export function isLarge(json: Uint8Array): boolean {
   return json.length > LARGE_BYTES;
 }
 
+/** Ends when no large message is being parsed. */
+let others: Promise<unknown> = Promise.resolve();
+
 /**
- * Parses a large message. Texts cost next to nothing, however long.
+ * Parses a large message. Texts cost next to nothing, however long. One is parsed at a time: each takes several times its size.
  * @param turn lets others have their turn
  * @throws SyntaxError; HoldsTooMuch
  */
-export async function parseLarge(json: Buffer, turn: () => Promise<void>): Promise<unknown> {
+export function parseLarge(json: Buffer, turn: () => Promise<void>): Promise<unknown> {
+  const parsed = others.then(() => parseInTurns(json, turn));
+  others = parsed.catch(() => undefined);
+  return parsed;
+}
+
+async function parseInTurns(json: Buffer, turn: () => Promise<void>): Promise<unknown> {
   const count = valueCounter();
   let text = "";
   for (let from = 0; from < json.length;) {

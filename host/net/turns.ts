@@ -11,6 +11,8 @@ const TURN_MS = 5;
 const QUANTUM_MS = 1;
 /** Milliseconds of work that a new connection is counted with: whoever comes anew for each flood gains little. */
 const NEW_MS = 3;
+/** Milliseconds that a byte of a large message takes in the end: it is counted as it comes, so that large messages end in turns, too. */
+const BYTE_MS = 3 / 1_048_576;
 /** Part of the time that a connection may work without ever waiting. */
 const FREE = 1 / 20;
 /** Milliseconds of work that are remembered of a connection: a flood is forgiven after 2 s. */
@@ -141,6 +143,8 @@ export class Share {
   #asOf = performance.now();
   /** When what is under way began. monotonic ms */
   #begun: number | undefined;
+  /** Milliseconds that the bytes being read will take. */
+  #comingMs = 0;
   #works: (() => void)[] = [];
   /** They go before what else waits: parts of a work that was begun. */
   #parts: (() => void)[] = [];
@@ -176,14 +180,15 @@ export class Share {
     turns.count(ms);
   }
 
-  readonly #beginRead = (): void => {
+  readonly #beginRead = (bytes: Buffer): void => {
     this.#begun = performance.now();
+    this.#comingMs = bytes.length * BYTE_MS;
   };
 
   /** It reads no more for now when it has work that waits, or has made much. */
   readonly #endRead = (): void => {
     if (this.#begun === undefined) return;
-    this.charge(performance.now() - this.#begun);
+    this.charge(Math.max(this.#comingMs, performance.now() - this.#begun));
     this.#begun = undefined;
     if (this.#works.length > 0 || this.#held || this.recent(performance.now()) >= TURN_MS) this.#pause();
   };

@@ -14,7 +14,7 @@ export interface Order {
 const { target, behaviour: name, seed, lanes } = JSON.parse(process.argv[2] ?? "") as Order;
 const behaviour = name === "mixed" ? mixed : behaviourOf(name);
 if (!behaviour) throw new Error(`no behaviour is called ${name}`);
-setPriority(10); // the watcher shares its core and must not wait for it
+setPriority(19); // the watcher shares its core and must not wait for it
 process.once("disconnect", () => process.exit(0));
 setMaxListeners(0); // one for each socket of a lane
 const { signal } = new AbortController();

@@ -1,5 +1,6 @@
 /** Phases of hostile behaviour against one gateway, each beside a well-behaved client that is watched. */
 import type { ChildProcess } from "node:child_process";
+import { networkInterfaces } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { connect } from "@svc/sdk/client";
 import { percentile } from "../figures.ts";
@@ -53,10 +54,11 @@ export async function runCampaign({ seed, phases, restMs, onPhase }: CampaignOpt
   await using gateway = await startGateway({
     ...modelConfig(model.url, 4),
     hooks: { enabled: true, token: HOOK_TOKEN },
-    gateway: { http: { endpoints: { chatCompletions: { enabled: true } } } },
+    gateway: { bind: "lan", http: { endpoints: { chatCompletions: { enabled: true } } } },
   });
   const { sessionKey } = SEED;
   const target: Target = { url: gateway.url, token: TOKEN, hookToken: HOOK_TOKEN, sessionKey };
+  const hostileTarget: Target = { ...target, url: gateway.url.replace("127.0.0.1", ownAddress()) };
   await using client = await connect({ url: gateway.url, token: TOKEN });
   await client.call(bench.seed, SEED);
   const watching = await Watching.start(target);
@@ -67,7 +69,7 @@ export async function runCampaign({ seed, phases, restMs, onPhase }: CampaignOpt
       await client.call(bench.watchLoop, {});
       const attackers = name === "idle" ? [] : Array.from({ length: ATTACKERS }, (_, index) => index * LANES);
       const hostile = attackers.map((offset) => {
-        const order: Order = { target, behaviour: name, seed: seed + offset, lanes: LANES };
+        const order: Order = { target: hostileTarget, behaviour: name, seed: seed + offset, lanes: LANES };
         return start("attacker", order);
       });
       for (const child of hostile) children.add(child);
@@ -116,6 +118,14 @@ export async function runCampaign({ seed, phases, restMs, onPhase }: CampaignOpt
     }
     return counts;
   }
+}
+
+/** Hostile clients come from another address than the watched one, as elsewhere: what one address may do has limits. */
+function ownAddress(): string {
+  const all = Object.values(networkInterfaces()).flatMap((some) => some ?? []);
+  const [own] = all.filter(({ family, internal }) => family === "IPv4" && !internal);
+  if (!own) throw new Error("this machine has no IPv4 address but 127.0.0.1; the campaign needs one");
+  return own.address;
 }
 
 function standStill(child: ChildProcess): void {
