@@ -5,8 +5,10 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Duplex } from "node:stream";
 
-/** Choice: milliseconds of work after which the event loop looks who else waits. A connection below that is served at once. */
-const TURN_MS = 5;
+/** Choice: milliseconds of work after which the event loop looks who else waits. */
+const TURN_MS = 2;
+/** Choice: milliseconds of recent work above which a connection keeps the loop busy. */
+const GREEDY_MS = 5;
 /** Milliseconds that one connection works before the next is chosen. */
 const QUANTUM_MS = 1;
 /** Milliseconds of work that a new connection is counted with: whoever comes anew for each flood gains little. */
@@ -43,7 +45,7 @@ class Turns {
   #rest: NodeJS.Timeout | undefined;
 
   get isOver(): boolean {
-    return this.#spent >= TURN_MS;
+    return this.#spent >= GREEDY_MS;
   }
 
   /** Milliseconds of work ever, of all shares. */
@@ -54,7 +56,7 @@ class Turns {
   count(ms: number): void {
     this.#spent += ms;
     this.#charged += ms;
-    if (ms > 2 * TURN_MS) this.#restsUntil = Math.max(this.#restsUntil, performance.now() + ms);
+    if (ms > 2 * GREEDY_MS) this.#restsUntil = Math.max(this.#restsUntil, performance.now() + ms);
     if (this.#spent >= NOTICED_MS) this.#schedule();
   }
 
@@ -64,7 +66,7 @@ class Turns {
   }
 
   #queue(share: Share): void {
-    const isModest = share.recent(performance.now()) < TURN_MS;
+    const isModest = share.recent(performance.now()) < GREEDY_MS;
     (isModest ? this.#modest : this.#greedy).add(share);
   }
 
@@ -88,16 +90,18 @@ class Turns {
     const share = this.#next(now);
     if (!share) return this.#end(false);
     const charged = this.#charged;
-    // What a promise of this share does next belongs to it too; behind that, even when its work throws, come the others.
+    let ended: number | undefined;
+    // Behind what promises do next, even when its work throws.
     queueMicrotask(() =>
       process.nextTick(() => {
-        const worked = performance.now() - now - (this.#charged - charged);
+        const worked = (ended ?? performance.now()) - now - (this.#charged - charged);
         share.charge(Math.max(0, worked));
         if (share.waits) this.add(share);
         this.#serve(begun);
       }),
     );
-    share.work(now + QUANTUM_MS);
+    const goesOn = share.work(now + QUANTUM_MS);
+    if (!goesOn) ended = performance.now(); // what else promises do is the work of others
   }
 
   #end(isLeft: boolean): void {
@@ -190,7 +194,7 @@ export class Share {
     if (this.#begun === undefined) return;
     this.charge(Math.max(this.#comingMs, performance.now() - this.#begun));
     this.#begun = undefined;
-    if (this.#works.length > 0 || this.#held || this.recent(performance.now()) >= TURN_MS) this.#pause();
+    if (this.#works.length > 0 || this.#held || this.recent(performance.now()) >= GREEDY_MS) this.#pause();
   };
 
   /** Does `work` now or, in order, as soon as it is this connection's turn. */
@@ -246,16 +250,23 @@ export class Share {
     }
   }
 
-  /** Works until the time given, or until nothing waits; then it reads on. Meant for `Turns`. */
-  work(until: number): void {
-    do {
-      const next = this.#parts.shift() ?? (this.#held ? undefined : this.#works.shift());
+  /** Works until the time given, or until nothing waits; then it reads on. Meant for `Turns`. @returns whether a promise of it goes on next */
+  work(until: number): boolean {
+    const part = this.#parts.shift();
+    if (part) {
+      part();
+      return true;
+    }
+    while (!this.#held && performance.now() < until) {
+      const next = this.#works.shift();
       if (!next) break;
       next();
-    } while (performance.now() < until);
-    if (!this.#paused || this.#held || this.#works.length > 0) return;
-    this.#paused = false;
-    this.#source.resume();
+    }
+    if (this.#paused && !this.#held && this.#works.length === 0) {
+      this.#paused = false;
+      this.#source.resume();
+    }
+    return false;
   }
 
   /** Forgets what it was to `run`. */
@@ -264,7 +275,7 @@ export class Share {
   }
 
   #isLight(worked: number): boolean {
-    return !turns.isOver && this.recent(performance.now()) + worked < TURN_MS;
+    return !turns.isOver && this.recent(performance.now()) + worked < GREEDY_MS;
   }
 
   #pause(): void {

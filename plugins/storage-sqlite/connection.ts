@@ -9,8 +9,8 @@ const MAX_WAITING = 10_000;
 /** Choice: reads the thread has at a time; the others wait here. Their rows reach the main thread together, and hold it up together. */
 const MAX_READS = 16;
 /** Milliseconds of work with answers after which the event loop serves others, and most that it becomes when others take longer. */
-const TURN_MS = 5;
-const MOST_TURN_MS = 20;
+const TURN_MS = 3;
+const MOST_TURN_MS = 10;
 
 export interface Connection {
   /** Settles when the file is open; rejects with a plain `Error` that names the file and what to do. */
