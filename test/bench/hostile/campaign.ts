@@ -123,7 +123,7 @@ export async function runCampaign({ seed, phases, restMs, onPhase }: CampaignOpt
 /** Hostile clients come from another address than the watched one, as elsewhere: what one address may do has limits. */
 function ownAddress(): string {
   const all = Object.values(networkInterfaces()).flatMap((some) => some ?? []);
-  const [own] = all.filter(({ family, internal }) => family === "IPv4" && !internal);
+  const own = all.find(({ family, internal }) => family === "IPv4" && !internal);
   if (!own) throw new Error("this machine has no IPv4 address but 127.0.0.1; the campaign needs one");
   return own.address;
 }
