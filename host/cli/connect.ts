@@ -18,7 +18,9 @@ export async function connectTo(target: Target, options: Partial<ClientOptions> 
     if (!isGatewayError(error)) throw error;
     const { url: other } = lastStarted(resolvePaths().startupReport);
     if (detailsCode(error) !== "UNREACHABLE") {
-      const isElsewhere = other === undefined && !target.isExplicit && isLocal(target.url) && isAboutCredentials(error);
+      const wasPaired = detailsCode(error) === "AUTH_DEVICE_TOKEN_MISMATCH"; // with this gateway, from this state directory
+      const isElsewhere =
+        other === undefined && !target.isExplicit && !wasPaired && isLocal(target.url) && isAboutCredentials(error);
       throw withNextLine(error, isElsewhere ? resolvePaths().stateDir : undefined);
     }
     const known = other !== undefined && other !== target.url ? ` (the last one started here: --url ${other})` : "";

@@ -4,6 +4,7 @@ import { defineCommands } from "@svc/sdk/cli";
 import { type BisectFlags, bisectPlugins } from "./bisect/bisect.ts";
 import { type CheckFlags, checkPluginAt } from "./check/check.ts";
 import { declareAt, type DeclareFlags } from "./check/declare.ts";
+import { showDocs } from "./docs/docs.ts";
 import { newPlugin, type NewFlags } from "./new/new.ts";
 import { runDev } from "./run/run.ts";
 import { trim, type TrimFlags } from "./trim/trim.ts";
@@ -21,6 +22,15 @@ export default defineCommands([
     ],
     examples: ["svc dev ./greet.ts --port 0", "svc plugins new notes && svc dev notes"],
     run: (context) => runDev(context.args[0] ?? "", context.options as RunFlags, context),
+  },
+  {
+    name: "docs",
+    summary: "Look up methods, events, services, hooks and error codes",
+    isLocal: true,
+    args: "[topic] [name]",
+    help: ["It knows what the SDK declares. What other plugins add is shown by: svc plugins inspect <id>"],
+    examples: ["svc docs methods", "svc docs methods sessions.list", "svc docs hooks toolBefore"],
+    run: showDocs,
   },
   {
     name: "plugins new",
