@@ -76,7 +76,7 @@ const TOO_MANY_CALLS = refusal(
   { retryAfterMs: CALLS_RETRY_MS },
 );
 /** Choice: characters of the id and of the method of a request. Both come back in answers. */
-const MAX_NAME = 1_000;
+const MAX_NAME = 65_536;
 const NAME_TOO_LONG = new GatewayError(
   "INVALID_REQUEST",
   `invalid request frame: id and method have at most ${MAX_NAME} characters`,
