@@ -22,6 +22,9 @@ const MOST_MS = 100;
 /** Work below that is not worth an entry in the event loop's queue. */
 const NOTICED_MS = 1;
 
+/** Milliseconds without the work of another connection after which one is alone. */
+const LATELY_MS = 100;
+
 /** Where a connection's bytes come from. */
 export interface Source {
   pause(): void;
@@ -39,6 +42,9 @@ class Turns {
   /** Milliseconds of work ever. */
   #charged = 0;
   #scheduled = false;
+  /** Whose work was counted last, and since when (monotonic ms) nobody else's was. */
+  #last: Share | undefined;
+  #changedAt = 0;
   #working = false;
   /** Until then, connections that keep the loop busy wait: what took too long is followed by as long a rest. monotonic ms */
   #restsUntil = 0;
@@ -53,7 +59,16 @@ class Turns {
     return this.#charged;
   }
 
-  count(ms: number): void {
+  /** Whether nobody else had work lately: then taking turns would only cost time. */
+  isAlone(share: Share, now: number): boolean {
+    return this.#last === share && now - this.#changedAt > LATELY_MS;
+  }
+
+  count(share: Share, ms: number): void {
+    if (this.#last !== share) {
+      this.#last = share;
+      this.#changedAt = performance.now();
+    }
     this.#spent += ms;
     this.#charged += ms;
     if (ms > 2 * GREEDY_MS) this.#restsUntil = Math.max(this.#restsUntil, performance.now() + ms);
@@ -181,7 +196,7 @@ export class Share {
 
   charge(ms: number): void {
     this.#recent = Math.min(MOST_MS, this.recent(performance.now()) + ms);
-    turns.count(ms);
+    turns.count(this, ms);
   }
 
   readonly #beginRead = (bytes: Buffer): void => {
@@ -194,7 +209,7 @@ export class Share {
     if (this.#begun === undefined) return;
     this.charge(Math.max(this.#comingMs, performance.now() - this.#begun));
     this.#begun = undefined;
-    if (this.#works.length > 0 || this.#held || this.recent(performance.now()) >= GREEDY_MS) this.#pause();
+    if (this.#works.length > 0 || this.#held || this.#isGreedy(0)) this.#pause();
   };
 
   /** Does `work` now or, in order, as soon as it is this connection's turn. */
@@ -275,7 +290,12 @@ export class Share {
   }
 
   #isLight(worked: number): boolean {
-    return !turns.isOver && this.recent(performance.now()) + worked < GREEDY_MS;
+    return !turns.isOver && !this.#isGreedy(worked);
+  }
+
+  #isGreedy(worked: number): boolean {
+    const now = performance.now();
+    return worked >= GREEDY_MS || (this.recent(now) + worked >= GREEDY_MS && !turns.isAlone(this, now));
   }
 
   #pause(): void {
