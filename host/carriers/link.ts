@@ -45,6 +45,7 @@ const MAX_WEIGHT = 32 * 2 ** 20;
 const WINDOW = { messages: MAX_ON_THE_WAY, weight: 8 * 2 ** 20 };
 /** What may wait in a guest before `tell` refuses more, about in bytes. Choice: four times the window, for bursts. */
 const MAX_WAITING_WEIGHT = 32 * 2 ** 20;
+
 export interface LinkOptions {
   post(message: unknown): void;
   /** Objects that the other side may send back and mean the very object. Default: none. */

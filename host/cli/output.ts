@@ -50,10 +50,12 @@ export function reportFailure(error: unknown, { json }: Output, help: string): n
     const { code, message, details, retryAfterMs } = error;
     if (json)
       process.stdout.write(`${JSON.stringify({ ok: false, error: { code, message, details, retryAfterMs } })}\n`);
-    else
-      process.stderr.write(
-        `${code}: ${message}\n${retryAfterMs === undefined ? nextStep(message, code === "INTERNAL" ? "svc logs --level error" : help) : `Try again in ${Math.ceil(retryAfterMs / 1_000)} s.\n`}`,
-      );
+    else {
+      const usual = code === "INTERNAL" ? "svc logs --level error" : help;
+      const next =
+        retryAfterMs === undefined ? nextStep(message, usual) : `Try again in ${Math.ceil(retryAfterMs / 1_000)} s.\n`;
+      process.stderr.write(`${code}: ${message}\n${next}`);
+    }
     if (error instanceof Misuse) return EXIT.usage;
     return error instanceof Unreachable ? EXIT.unreachable : EXIT.refused;
   }

@@ -132,7 +132,7 @@ export const GatewaySection = Strict({
     0,
     1_000_000,
     hot(
-      "WebSockets of one address, or of one IPv6 /64 network, and half of its connections in all; this machine has no limit. Default 256; 0: no limit.",
+      "WebSockets of one address, or of one IPv6 /64 network; of connections of all kinds, twice as many. This machine has no limit. Default 256; 0: no limit.",
     ),
   ),
   controlUi: Type.Optional(ControlUi),

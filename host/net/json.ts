@@ -1,4 +1,5 @@
 /** JSON from outside: how much of it a message may hold, and large messages read in turns. */
+import { Turns } from "@svc/sdk";
 
 /** Smaller messages are parsed at once, without a look. */
 const LARGE_BYTES = 262_144;
@@ -26,8 +27,7 @@ export function isLarge(json: Uint8Array): boolean {
   return json.length > LARGE_BYTES;
 }
 
-/** Ends when no large message is being parsed. */
-let others: Promise<unknown> = Promise.resolve();
+const parsing = new Turns();
 
 /**
  * Parses a large message. Texts cost next to nothing, however long. One is parsed at a time: each takes several times its size.
@@ -35,9 +35,7 @@ let others: Promise<unknown> = Promise.resolve();
  * @throws SyntaxError; HoldsTooMuch
  */
 export function parseLarge(json: Buffer, turn: () => Promise<void>): Promise<unknown> {
-  const parsed = others.then(() => parseInTurns(json, turn));
-  others = parsed.catch(() => undefined);
-  return parsed;
+  return parsing.take("large", () => parseInTurns(json, turn));
 }
 
 async function parseInTurns(json: Buffer, turn: () => Promise<void>): Promise<unknown> {

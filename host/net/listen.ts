@@ -6,10 +6,10 @@ import type { Duplex } from "node:stream";
 import type { SecureContextOptions, TLSSocket } from "node:tls";
 import { MAX_PAYLOAD_BYTES } from "@svc/sdk/protocol";
 import { type WebSocket, WebSocketServer } from "ws";
-import { addressLiteral, networkOf } from "../auth/client-address.ts";
 import { StartupRefusal } from "../auth/mode.ts";
+import { AddressCount } from "./address-count.ts";
 import { responsesWith } from "./http/security-headers.ts";
-import { shareOf } from "./turns.ts";
+import { shareOf } from "./scheduler.ts";
 
 /** Choice: pieces of one message. A client that sends pieces of 4 KiB can send the largest message; pieces of a byte cost 1 µs each. */
 const PIECES = { maxFragments: 8_192 }; // the types of ws do not know it
@@ -117,7 +117,7 @@ function watch(socket: Socket): void {
 /** Counts the connections of all addresses that are listened on together, and those of each address that they come from. */
 function countConnections({ maxConnections = Number.POSITIVE_INFINITY, onTooMany, mostOf }: ListenOptions) {
   let open = 0;
-  const byNetwork = new Map<string, number>();
+  const counts = new AddressCount();
   return (socket: Socket) => {
     if (open >= maxConnections) {
       socket.destroy();
@@ -125,17 +125,12 @@ function countConnections({ maxConnections = Number.POSITIVE_INFINITY, onTooMany
     }
     const { remoteAddress = "" } = socket;
     const most = mostOf?.(remoteAddress) ?? 0;
-    const network = networkOf(addressLiteral(remoteAddress) ?? remoteAddress);
-    const count = (byNetwork.get(network) ?? 0) + 1;
-    if (most > 0 && count > most) return void socket.destroy();
     open++;
-    byNetwork.set(network, count);
     socket.once("close", () => {
       open--;
-      const left = (byNetwork.get(network) ?? 1) - 1;
-      if (left === 0) byNetwork.delete(network);
-      else byNetwork.set(network, left);
+      counts.remove(remoteAddress);
     });
+    if (counts.add(remoteAddress) > most && most > 0) socket.destroy();
   };
 }
 

@@ -1,6 +1,6 @@
 /** Services about the gateway as a whole: restarts, credentials, facts. */
 import type { ConnectionInfo } from "../host-hooks.ts";
-import type { PluginReport } from "../plugins/contract.ts";
+import type { PluginReport } from "../plugin-report.ts";
 import { defineService } from "../service.ts";
 
 /** A restart that was asked for. Spec: protocol/methods-config.md §3. */

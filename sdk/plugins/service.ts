@@ -1,14 +1,7 @@
 /** Services that control and install plugins. */
 import { defineService } from "../service.ts";
-import type {
-  PluginFinding,
-  PluginInspection,
-  PluginInstallation,
-  PluginRemoval,
-  PluginReport,
-  PluginStats,
-  ReloadReport,
-} from "./contract.ts";
+import type { PluginReport, ReloadReport } from "../plugin-report.ts";
+import type { PluginFinding, PluginInspection, PluginInstallation, PluginRemoval, PluginStats } from "./contract.ts";
 
 /** `PluginStats`, with what only a monitoring system wants. */
 export interface PluginMeasures extends PluginStats {

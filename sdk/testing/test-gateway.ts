@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { connect } from "../client/client.ts";
 import type { ClientOptions, GatewayClient } from "../client/gateway-client.ts";
 import type { Plugin } from "../plugin.ts";
-import type { PluginReport, ReloadReport } from "../plugins/contract.ts";
+import type { PluginReport, ReloadReport } from "../plugin-report.ts";
 
 /** The part of `node:test`'s context that is used. */
 interface TestContext {

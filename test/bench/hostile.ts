@@ -1,7 +1,8 @@
 /**
  * `npm run hostile [-- --minutes <n>] [--seed <n>] [--only <behaviour>]`: hostile clients against one gateway, run by hand. One behaviour at a
  * time, then all mixed for the second half. Prints for each phase how long `health` took another client, and the gateway's memory. The exit
- * code is 1 when `health` failed, or its 99th percentile was above 100 ms and above twice the idle one of this run.
+ * code is 1 when `health` or a connect of that client failed, or when the 99th percentile of `health` was above 100 ms and above twice the idle
+ * one of this run.
  */
 import { parseArgs } from "node:util";
 import { BEHAVIOURS, behaviourOf, CALL_NAMES, LARGE_NAMES } from "./hostile/behaviours.ts";

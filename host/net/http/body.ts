@@ -3,7 +3,7 @@ import type { IncomingMessage } from "node:http";
 import { describeViolations, GatewayError, lazy, matches, type TSchema } from "@svc/sdk";
 import type { Deadlines } from "../../hooks/deadline.ts";
 import { HoldsTooMuch, isLarge, parseLarge } from "../json.ts";
-import { shareOf } from "../turns.ts";
+import { shareOf } from "../scheduler.ts";
 
 const readerCode = lazy(() => import("raw-body"));
 

@@ -17,7 +17,7 @@ import { createEarlyReply } from "./early-reply.ts";
 import { authorizeRoute } from "./auth.ts";
 import { answerFrontPage } from "./front-page.ts";
 import { createBodyReader, parseBody } from "./body.ts";
-import { shareOf } from "../turns.ts";
+import { shareOf } from "../scheduler.ts";
 import { canonicalPath, withPlainSlashes } from "./path.ts";
 import { answerProbe, probePath, type Readiness } from "./probes.ts";
 import { sendReply, toHttpRefusal } from "./reply.ts";
@@ -49,14 +49,14 @@ export interface HttpHandler {
 
 const DEFAULT_MAX_BODY_BYTES = 1_048_576;
 const BODY_TIMEOUT_MS = 30_000;
-/** Choice: requests of one connection under way, as many as calls of a WebSocket. Further ones wait, and their connection is read no further. */
+/** Choice: requests of one connection in flight, as many as calls of a WebSocket. Further ones wait, and their connection is read no further. */
 const MAX_PIPELINED = 64;
 
 /** The requests of one connection. */
 interface Pipeline {
   /** They are not answered yet. */
   open: number;
-  underWay: number;
+  inFlight: number;
   /** Called when there is one less. */
   isBelow(): void;
 }
@@ -95,7 +95,7 @@ export function createHttpHandler(options: HttpOptions): HttpHandler {
   function pipelineOf(socket: Socket): Pipeline {
     const known = pipelines.get(socket);
     if (known) return known;
-    const pipeline: Pipeline = { open: 0, underWay: 0, isBelow: () => {} };
+    const pipeline: Pipeline = { open: 0, inFlight: 0, isBelow: () => {} };
     pipelines.set(socket, pipeline);
     socket.once("close", () => {
       pipelines.delete(socket);
@@ -120,12 +120,12 @@ export function createHttpHandler(options: HttpOptions): HttpHandler {
       response.once("close", () => {
         if (!pipelines.has(socket)) return; // it closed, and all its requests ended
         pipeline.open--;
-        pipeline.underWay--;
+        pipeline.inFlight--;
         pipeline.isBelow();
         ended(1);
       });
       share.run(() => {
-        if (++pipeline.underWay === MAX_PIPELINED)
+        if (++pipeline.inFlight === MAX_PIPELINED)
           void share.hold(new Promise((resolve) => (pipeline.isBelow = resolve)));
         serve(request, response);
       });

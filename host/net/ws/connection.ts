@@ -32,7 +32,7 @@ import type { Receiver } from "./broadcast.ts";
 import type { Dispatcher } from "./dispatch.ts";
 import { closeReason, encodeEvent, encodeFailure, encodeResult } from "./frame-codec.ts";
 import { HoldsTooMuch, isLarge, parseLarge } from "../json.ts";
-import { type Share, shareOf } from "../turns.ts";
+import { type Share, shareOf } from "../scheduler.ts";
 import { type Identified, HandshakeRefusal } from "./handshake.ts";
 import { type Backlog, Outbox } from "./outbox.ts";
 

@@ -5,12 +5,13 @@ import { type ConnectionInfo, HOOKS } from "@svc/sdk";
 import { CLOSE, type HelloOk } from "@svc/sdk/protocol";
 import type { WebSocket } from "ws";
 import type { Access } from "../../auth/access.ts";
-import { networkOf, type Peer, resolvePeer } from "../../auth/client-address.ts";
+import { type Peer, resolvePeer } from "../../auth/client-address.ts";
 import { isLoopback } from "../../auth/locality.ts";
 import type { HookBus } from "../../hooks/hook-bus.ts";
 import { type Admission, REPLACED } from "./admission.ts";
 import type { Broadcaster } from "./broadcast.ts";
 import { Connection, type ConnectionOptions } from "./connection.ts";
+import { AddressCount } from "../address-count.ts";
 import type { Dispatcher } from "./dispatch.ts";
 import type { Identified } from "./handshake.ts";
 import { Backlog } from "./outbox.ts";
@@ -32,8 +33,7 @@ export class Connections {
   /** Not admitted yet, oldest first. */
   readonly #pending = new Set<Connection>();
   readonly #admitted = new Set<Connection>();
-  /** Connections by the address or network they come from. */
-  readonly #byNetwork = new Map<string, number>();
+  readonly #counts = new AddressCount();
   readonly #hooks;
 
   constructor(options: ConnectionsOptions) {
@@ -70,14 +70,8 @@ export class Connections {
   #isOneTooMany({ clientAddress, remoteAddress }: Peer, ws: WebSocket): boolean {
     const address = clientAddress ?? remoteAddress;
     if (isLoopback(address)) return false;
-    const network = networkOf(address);
-    const count = (this.#byNetwork.get(network) ?? 0) + 1;
-    this.#byNetwork.set(network, count);
-    ws.once("close", () => {
-      const left = (this.#byNetwork.get(network) ?? 1) - 1;
-      if (left === 0) this.#byNetwork.delete(network);
-      else this.#byNetwork.set(network, left);
-    });
+    const count = this.#counts.add(address);
+    ws.once("close", () => this.#counts.remove(address));
     const { maxConnectionsPerAddress: most } = this.#options.access;
     return most > 0 && count > most;
   }

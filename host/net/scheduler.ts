@@ -1,5 +1,5 @@
 /**
- * Turns at the event loop. A connection that makes little work is served at once. One that keeps the loop busy is read and served in
+ * Shares the event loop among connections. A connection that makes little work is served at once. One that keeps the loop busy is read and served in
  * short turns behind those who do not, so that the calls of others wait for one turn and not for all who flood.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
@@ -21,7 +21,6 @@ const FREE = 1 / 20;
 const MOST_MS = 100;
 /** Work below that is not worth an entry in the event loop's queue. */
 const NOTICED_MS = 1;
-
 /** Milliseconds without the work of another connection after which one is alone. */
 const LATELY_MS = 100;
 
@@ -31,7 +30,7 @@ export interface Source {
   resume(): void;
 }
 
-class Turns {
+class Scheduler {
   /** Those who wait, the longest first: with little recent work, and with more. */
   readonly #modest = new Set<Share>();
   readonly #greedy = new Set<Share>();
@@ -141,7 +140,7 @@ class Turns {
 }
 
 /** A process has one event loop, so all gateways in it share one. */
-const turns = new Turns();
+const scheduler = new Scheduler();
 const shares = new WeakMap<Duplex, Share>();
 
 /** The share of a socket, the same one each time. */
@@ -153,7 +152,7 @@ export function shareOf(socket: Duplex): Share {
   return share;
 }
 
-/** One connection's part in the turns. */
+/** One connection's part in the scheduler. */
 export class Share {
   readonly #socket: Duplex;
   #source: Source;
@@ -196,7 +195,7 @@ export class Share {
 
   charge(ms: number): void {
     this.#recent = Math.min(MOST_MS, this.recent(performance.now()) + ms);
-    turns.count(this, ms);
+    scheduler.count(this, ms);
   }
 
   readonly #beginRead = (bytes: Buffer): void => {
@@ -218,7 +217,7 @@ export class Share {
     const free = this.#works.length === 0 && !this.#held;
     if (!free || !this.#isLight(this.#begun === undefined ? 0 : now - this.#begun)) {
       this.#works.push(work);
-      turns.add(this);
+      scheduler.add(this);
       if (this.#begun === undefined) this.#pause();
       return;
     }
@@ -240,8 +239,8 @@ export class Share {
   pass(): Promise<void> | undefined {
     if (!this.#isLight(0)) return this.turn();
     const begun = performance.now();
-    const { charged } = turns;
-    const after = () => this.charge(Math.max(0, performance.now() - begun - (turns.charged - charged)));
+    const { charged } = scheduler;
+    const after = () => this.charge(Math.max(0, performance.now() - begun - (scheduler.charged - charged)));
     queueMicrotask(() => process.nextTick(after));
     return undefined;
   }
@@ -250,7 +249,7 @@ export class Share {
   turn(): Promise<void> {
     return new Promise((resolve) => {
       this.#parts.push(resolve);
-      turns.add(this);
+      scheduler.add(this);
     });
   }
 
@@ -261,11 +260,11 @@ export class Share {
       await work;
     } finally {
       this.#held = false;
-      if (this.waits) turns.add(this);
+      if (this.waits) scheduler.add(this);
     }
   }
 
-  /** Works until the time given, or until nothing waits; then it reads on. Meant for `Turns`. @returns whether a promise of it goes on next */
+  /** Works until the time given, or until nothing waits; then it reads on. Meant for the scheduler. @returns whether a promise of it goes on next */
   work(until: number): boolean {
     const part = this.#parts.shift();
     if (part) {
@@ -290,16 +289,16 @@ export class Share {
   }
 
   #isLight(worked: number): boolean {
-    return !turns.isOver && !this.#isGreedy(worked);
+    return !scheduler.isOver && !this.#isGreedy(worked);
   }
 
   #isGreedy(worked: number): boolean {
     const now = performance.now();
-    return worked >= GREEDY_MS || (this.recent(now) + worked >= GREEDY_MS && !turns.isAlone(this, now));
+    return worked >= GREEDY_MS || (this.recent(now) + worked >= GREEDY_MS && !scheduler.isAlone(this, now));
   }
 
   #pause(): void {
-    turns.add(this);
+    scheduler.add(this);
     this.#paused = true;
     this.#source.pause(); // again: whoever reads a body resumes its socket
   }

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { PassThrough } from "node:stream";
 import { describe, it } from "node:test";
-import { type Share, shareOf } from "../../../host/net/turns.ts";
+import { type Share, shareOf } from "../../../host/net/scheduler.ts";
 
 /** Longer than a turn. */
 const LONG_MS = 7;

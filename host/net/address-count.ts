@@ -1,0 +1,23 @@
+/** How many connections come from each address; those of one IPv6 /64 network count together. */
+import { addressLiteral, networkOf } from "../auth/client-address.ts";
+
+export class AddressCount {
+  readonly #counts = new Map<string, number>();
+
+  /** @returns how many there are with this one */
+  add(address: string): number {
+    return this.#change(address, 1);
+  }
+
+  remove(address: string): void {
+    this.#change(address, -1);
+  }
+
+  #change(address: string, by: number): number {
+    const network = networkOf(addressLiteral(address) ?? address);
+    const count = (this.#counts.get(network) ?? 0) + by;
+    if (count === 0) this.#counts.delete(network);
+    else this.#counts.set(network, count);
+    return count;
+  }
+}
