@@ -10,6 +10,7 @@ import {
 } from "@svc/sdk";
 import type { Channel, ChannelAccount, InboundMessage, Receipt } from "@svc/sdk/channels";
 import type { GatewayInfo } from "@svc/sdk/gateway";
+import type { PluginReport } from "@svc/sdk/plugins";
 import { AccountRun } from "./account.ts";
 
 /** Account of a channel that has only one. */
@@ -128,9 +129,18 @@ export class ChannelAccounts {
     return unavailable(why, { retryAfterMs: Math.max(RETRY_MS, plugin.retryAt - clock.now()) });
   }
 
+  /** Whether a channel that is not there may be there in a moment. */
+  isLoading(): boolean {
+    return this.#loading().length > 0;
+  }
+
   /** Choice: any plugin that loads or is replaced may bring a channel; nobody knows before it has. */
+  #loading(): readonly PluginReport[] {
+    return this.#options.host.plugins().filter(({ state }) => LOADING.has(state));
+  }
+
   #refuseWhileLoading(): void {
-    const loading = this.#options.host.plugins().filter(({ state }) => LOADING.has(state));
+    const loading = this.#loading();
     if (loading.length === 0) return;
     unavailable(`plugins are loading: ${loading.map(({ id }) => id).join(", ")}`, { retryAfterMs: RETRY_MS });
   }

@@ -212,8 +212,9 @@ export class Outbox {
       return undefined;
     }
     const attempts = text.attempts + 1;
-    const isFinal = error instanceof SendFailure && error.isFinal;
-    const isOver = isFinal || text.once === true || clock.now() - text.createdAt >= GIVE_UP_MS;
+    const kind = error instanceof SendFailure ? error.kind : "failed";
+    const isTriedOnce = text.once === true && kind !== "loading"; // a channel that loads has not been asked
+    const isOver = kind === "refused" || isTriedOnce || clock.now() - text.createdAt >= GIVE_UP_MS;
     const part = text.sent > 0 ? ` (${text.sent} of ${pieces} parts were sent)` : "";
     const why = error instanceof SendFailure ? error.message : `storage does not record it: ${messageOf(error)}`;
     const reason = `${why}${part}`;

@@ -10,20 +10,22 @@ import type { OutboxText } from "./outbox-store.ts";
 export const SEND_MS = 60_000;
 
 export interface PieceSources {
-  readonly accounts: Pick<ChannelAccounts, "channel" | "account" | "call">;
+  readonly accounts: Pick<ChannelAccounts, "channel" | "account" | "call" | "isLoading">;
   readonly clock: Pick<Clock, "setTimeout">;
   /** Aborts when the plugin has to be gone. */
   readonly signal: AbortSignal;
 }
 
-/** The network did not take a piece, or did not say that it has. */
+/**
+ * Why a piece was not sent. `failed`: the network did not take it, or did not say that it has. `refused`: the network never
+ * will take it. `loading`: the channel may come back in a moment, and has not seen the piece.
+ */
 export class SendFailure extends Error {
-  /** It never will. */
-  readonly isFinal: boolean;
+  readonly kind: "failed" | "refused" | "loading";
 
-  constructor(message: string, isFinal: boolean) {
+  constructor(message: string, kind: SendFailure["kind"]) {
     super(message);
-    this.isFinal = isFinal;
+    this.kind = kind;
   }
 }
 
@@ -31,9 +33,12 @@ export class SendFailure extends Error {
 export async function sendPiece(text: OutboxText, piece: string, sources: PieceSources): Promise<SendReceipt> {
   const { accounts, clock } = sources;
   const contribution = accounts.channel(text.channel);
-  if (!contribution) throw new SendFailure(`channel ${text.channel} is not loaded; see: svc plugins list`, false);
+  if (!contribution) {
+    const kind = accounts.isLoading() ? "loading" : "failed";
+    throw new SendFailure(`channel ${text.channel} is not loaded; see: svc plugins list`, kind);
+  }
   const listed = accounts.account(contribution, text.accountId);
-  if (!listed) throw new SendFailure(`channel ${text.channel} has no account "${text.accountId}"`, false);
+  if (!listed) throw new SendFailure(`channel ${text.channel} has no account "${text.accountId}"`, "failed");
   const { id: accountId, settings } = listed.account;
   const thread = text.threadId === undefined ? {} : { threadId: text.threadId };
   const inTime = new AnySignal(sources.signal);
@@ -47,7 +52,8 @@ export async function sendPiece(text: OutboxText, piece: string, sources: PieceS
     return receipt ?? {};
   } catch (error) {
     const told = signal.aborted ? "the network did not answer in time" : toldError(error, secretsOf(settings));
-    throw new SendFailure(told, isGatewayError(error) && !ERRORS[error.code].retry && error.code !== "INTERNAL");
+    const isRefused = isGatewayError(error) && !ERRORS[error.code].retry && error.code !== "INTERNAL";
+    throw new SendFailure(told, isRefused ? "refused" : "failed");
   } finally {
     cancel();
     inTime.release();

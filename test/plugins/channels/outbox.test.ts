@@ -28,6 +28,9 @@ function scene({ memory = memoryStorage(), clock = createFakeClock() } = {}) {
     /** Called before a piece is taken; throws where it is not. */
     decide: (_piece: string): void | Promise<void> => undefined,
     refuseMirror: undefined as (() => Error) | undefined,
+    /** Its plugin is being replaced. */
+    isAbsent: false,
+    isLoading: false,
   };
   const channel = {
     accounts: [{ id: "a", settings: {} }],
@@ -43,7 +46,8 @@ function scene({ memory = memoryStorage(), clock = createFakeClock() } = {}) {
   const outbox = new Outbox({
     store,
     accounts: {
-      channel: () => contribution,
+      channel: () => (network.isAbsent ? undefined : contribution),
+      isLoading: () => network.isLoading,
       account: () => ({ contribution, account: { id: "a", settings: {} }, run: undefined }),
       call: (one, work) => work(one.value),
     },
@@ -208,6 +212,25 @@ describe("a text ends", () => {
       assert.equal((await ended)?.reason, reason);
       assert.equal(one.outbox.waiting("pigeon", "a"), 0);
     }
+  });
+
+  it("for who asks, at the first attempt, unless the channel is loading and was not asked", async () => {
+    const one = scene();
+    one.network.isAbsent = true;
+    one.network.isLoading = true;
+    await one.outbox.add({ ...TEXT, once: true } as typeof TEXT);
+    await one.clock.advance(500);
+    assert.equal((await one.row())?.status, "waiting");
+    one.network.isAbsent = false;
+    await one.pass(5_000);
+    assert.deepEqual(one.taken, PIECES);
+    assert.equal((await one.row())?.status, "sent");
+
+    one.network.isAbsent = true;
+    one.network.isLoading = false;
+    await one.outbox.add({ ...TEXT, id: "2", once: true } as typeof TEXT);
+    await one.clock.advance(1);
+    assert.match((await one.outbox.ended("2", 1))?.reason ?? "", /^channel pigeon is not loaded/);
   });
 
   it("for who asks, also while storage refuses to record it", async () => {
