@@ -8,6 +8,8 @@ const SLICE_BYTES = 524_288;
 /** Choice: what one message may hold. An array, an object and each of their elements count 1, a key 3: a dictionary of many keys is dear. */
 const MAX_VALUES = 200_000;
 const KEY_VALUES = 3;
+/** Bytes of numbers and white space for each value at most, on average: a number of millions of digits is dear, too. */
+const PLAIN_BYTES = 32;
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -61,6 +63,7 @@ function wholeCharacters(utf8: Uint8Array, end: number): number {
 /** Counts the values in JSON text that comes in slices. Texts are not looked into. */
 function valueCounter(): (json: Uint8Array, from: number, to: number) => number {
   let values = 1;
+  let plain = 0;
   let inText = false;
   let isEscaped = false;
   return (json, from, to) => {
@@ -73,7 +76,8 @@ function valueCounter(): (json: Uint8Array, from: number, to: number) => number 
       } else if (byte === QUOTE) inText = true;
       else if (byte === COLON) values += KEY_VALUES;
       else if (byte === COMMA || byte === ARRAY || byte === OBJECT) values++;
+      else plain++;
     }
-    return values;
+    return Math.max(values, plain / PLAIN_BYTES);
   };
 }

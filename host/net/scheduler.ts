@@ -1,9 +1,11 @@
 /**
  * Shares the event loop among connections. A connection that makes little work is served at once. One that keeps the loop busy is read and served in
- * short turns behind those who do not, so that the calls of others wait for one turn and not for all who flood.
+ * short turns behind those who do not, so that the calls of others wait for one turn and not for all who flood. Networks take turns, so that a flood
+ * over many connections gains nothing.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Duplex } from "node:stream";
+import { networkOfRemote } from "./address-count.ts";
 
 /** Choice: milliseconds of work after which the event loop looks who else waits. */
 const TURN_MS = 2;
@@ -30,10 +32,40 @@ export interface Source {
   resume(): void;
 }
 
+/** Shares that wait. Each network has its turn, whatever the number of its connections; the longest wait of a network goes first. */
+class Line {
+  readonly #networks = new Map<string, Set<Share>>();
+
+  get isEmpty(): boolean {
+    return this.#networks.size === 0;
+  }
+
+  has(share: Share): boolean {
+    return this.#networks.get(share.network)?.has(share) === true;
+  }
+
+  add(share: Share): void {
+    const waiting = this.#networks.get(share.network);
+    if (waiting) waiting.add(share);
+    else this.#networks.set(share.network, new Set([share]));
+  }
+
+  take(): Share | undefined {
+    for (const [network, waiting] of this.#networks) {
+      const [first] = waiting as Set<Share> & readonly [Share]; // an empty one is not kept
+      waiting.delete(first);
+      this.#networks.delete(network);
+      if (waiting.size > 0) this.#networks.set(network, waiting); // behind the other networks
+      return first;
+    }
+    return undefined;
+  }
+}
+
 class Scheduler {
-  /** Those who wait, the longest first: with little recent work, and with more. */
-  readonly #modest = new Set<Share>();
-  readonly #greedy = new Set<Share>();
+  /** Those with little recent work, and those with more. */
+  readonly #modest = new Line();
+  readonly #greedy = new Line();
   /** Who queues something must not be blamed for the work of the others. */
   readonly #outside = AsyncLocalStorage.snapshot();
   /** Milliseconds of work since others had their turn. */
@@ -122,7 +154,7 @@ class Scheduler {
     this.#working = false;
     this.#spent = 0;
     if (isLeft) return this.#schedule();
-    if (this.#greedy.size === 0 || this.#rest) return;
+    if (this.#greedy.isEmpty || this.#rest) return;
     const wait = () => {
       this.#rest = undefined;
       this.#schedule();
@@ -130,12 +162,9 @@ class Scheduler {
     this.#rest = setTimeout(wait, Math.max(1, this.#restsUntil - performance.now()));
   }
 
-  /** Takes the next one out of its queue. */
+  /** Takes the next one out of its line. */
   #next(now: number): Share | undefined {
-    const queue = this.#modest.size > 0 || now < this.#restsUntil ? this.#modest : this.#greedy;
-    const [first] = queue;
-    if (first) queue.delete(first);
-    return first;
+    return this.#modest.take() ?? (now < this.#restsUntil ? undefined : this.#greedy.take());
   }
 }
 
@@ -154,6 +183,8 @@ export function shareOf(socket: Duplex): Share {
 
 /** One connection's part in the scheduler. */
 export class Share {
+  /** Where the connection comes from. */
+  readonly network: string;
   readonly #socket: Duplex;
   #source: Source;
   /** Milliseconds of work, less what is free; as of `#asOf`. */
@@ -172,6 +203,7 @@ export class Share {
   constructor(socket: Duplex) {
     this.#socket = socket;
     this.#source = socket;
+    this.network = networkOfRemote((socket as Duplex & { readonly remoteAddress?: string }).remoteAddress ?? "");
   }
 
   /** Counts what the listeners do that read the socket; again when others read it now. @param source as they pause it */

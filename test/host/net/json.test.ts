@@ -32,6 +32,9 @@ describe("large JSON", () => {
     ["49,000 keys", dictionary(49_000), false],
     ["51,000 keys", dictionary(51_000), true],
     ["lists in lists", "[".repeat(200_001), true],
+    ["a number of 6,000,000 digits", "9".repeat(6_000_000), false],
+    ["a number of 7,000,000 digits", "9".repeat(7_000_000), true],
+    ["white space", `[${" ".repeat(7_000_000)}]`, true],
     ["a text of commas and brackets", JSON.stringify(`,[{:"\\`.repeat(300_000)), false],
   ];
   for (const [what, json, refused] of rows) {

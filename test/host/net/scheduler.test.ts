@@ -12,8 +12,8 @@ function busy(ms: number): void {
   while (performance.now() < until);
 }
 
-function newShare(): Share {
-  return shareOf(new PassThrough());
+function newShare(remoteAddress?: string): Share {
+  return shareOf(Object.assign(new PassThrough(), { remoteAddress }));
 }
 
 /** One that has kept the loop busy. Others have had their turn since. */
@@ -61,6 +61,21 @@ describe("turns at the event loop", () => {
     });
     await both;
     assert.deepEqual(order, ["modest", "greedy", "greedy", "greedy"]);
+  });
+
+  it("go to each network, whatever the number of its connections", async () => {
+    const order: string[] = [];
+    const flood = Array.from({ length: 50 }, (_, index) => newShare(`2001:db8::${index}`));
+    const other = newShare("2001:db8:1::1");
+    newShare().measure(() => busy(LONG_MS)); // the loop is taken, so all wait
+    for (const share of flood) share.run(() => order.push("flood"));
+    await new Promise<void>((resolve) =>
+      other.run(() => {
+        order.push("other");
+        resolve();
+      }),
+    );
+    assert.deepEqual(order, ["flood", "other"]);
   });
 
   it("stop the reading of whoever waits, and let it go on", async () => {
