@@ -133,21 +133,25 @@ class Scheduler {
   #serve(begun: number): void {
     const now = performance.now();
     if (now - begun >= TURN_MS) return this.#end(true);
-    const share = this.#next(now);
+    const modest = this.#modest.take();
+    const share = modest ?? (now < this.#restsUntil ? undefined : this.#greedy.take());
     if (!share) return this.#end(false);
     const charged = this.#charged;
     let ended: number | undefined;
+    let next: ReturnType<Share["work"]>;
     // Behind what promises do next, even when its work throws.
     queueMicrotask(() =>
       process.nextTick(() => {
         const worked = (ended ?? performance.now()) - now - (this.#charged - charged);
         share.charge(Math.max(0, worked));
         if (share.waits) this.add(share);
-        this.#serve(begun);
+        // What it reads may be the end of a large message: the event loop reads it before another one may read.
+        if (next === "reads" && !modest) this.#end(true);
+        else this.#serve(begun);
       }),
     );
-    const goesOn = share.work(now + QUANTUM_MS);
-    if (!goesOn) ended = performance.now(); // what else promises do is the work of others
+    next = share.work(now + QUANTUM_MS);
+    if (next !== "goes on") ended = performance.now(); // what else promises do is the work of others
   }
 
   #end(isLeft: boolean): void {
@@ -160,11 +164,6 @@ class Scheduler {
       this.#schedule();
     };
     this.#rest = setTimeout(wait, Math.max(1, this.#restsUntil - performance.now()));
-  }
-
-  /** Takes the next one out of its line. */
-  #next(now: number): Share | undefined {
-    return this.#modest.take() ?? (now < this.#restsUntil ? undefined : this.#greedy.take());
   }
 }
 
@@ -296,12 +295,12 @@ export class Share {
     }
   }
 
-  /** Works until the time given, or until nothing waits; then it reads on. Meant for the scheduler. @returns whether a promise of it goes on next */
-  work(until: number): boolean {
+  /** Works until the time given, or until nothing waits; then it reads on. Meant for the scheduler. `goes on`: a promise of it does next. */
+  work(until: number): "goes on" | "reads" | undefined {
     const part = this.#parts.shift();
     if (part) {
       part();
-      return true;
+      return "goes on";
     }
     while (!this.#held && performance.now() < until) {
       const next = this.#works.shift();
@@ -311,8 +310,9 @@ export class Share {
     if (this.#paused && !this.#held && this.#works.length === 0) {
       this.#paused = false;
       this.#source.resume();
+      return "reads";
     }
-    return false;
+    return undefined;
   }
 
   /** Forgets what it was to `run`. */
