@@ -198,6 +198,7 @@ export class Share {
   #parts: (() => void)[] = [];
   #held = false;
   #paused = false;
+  #isStopped = false;
 
   constructor(socket: Duplex) {
     this.#socket = socket;
@@ -309,6 +310,7 @@ export class Share {
     }
     if (this.#paused && !this.#held && this.#works.length === 0) {
       this.#paused = false;
+      if (this.#isStopped) return undefined;
       this.#source.resume();
       return "reads";
     }
@@ -318,6 +320,12 @@ export class Share {
   /** Forgets what it was to `run`. */
   leave(): void {
     this.#works = [];
+  }
+
+  /** Reads nothing more, whosever turn it is. */
+  stop(): void {
+    this.#isStopped = true;
+    this.#source.pause();
   }
 
   #isLight(worked: number): boolean {

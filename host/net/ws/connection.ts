@@ -152,7 +152,7 @@ export class Connection implements Receiver {
       if (received <= MAX_PAYLOAD_BYTES.beforeConnect) return;
       socket.off("data", count);
       this.close(CLOSE.tooLarge, "");
-      this.#ws.pause(); // else all it sends until it is cut off is kept
+      this.#share.stop(); // else all it sends until it is cut off is kept
     };
     socket.prependListener("data", count);
   }

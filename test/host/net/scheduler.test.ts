@@ -140,4 +140,22 @@ describe("turns at the event loop", () => {
     share.leave();
     await share.turn();
   });
+
+  it("do not read on from a connection that was stopped", async () => {
+    const socket = new PassThrough();
+    const share = shareOf(socket);
+    const seen: string[] = [];
+    socket.on("data", (chunk: Buffer) => {
+      seen.push(String(chunk));
+      busy(LONG_MS);
+      share.stop();
+    });
+    share.watch(socket);
+    socket.write("first");
+    socket.write("second");
+    await share.turn();
+    await share.turn();
+    await new Promise(setImmediate);
+    assert.deepEqual([seen, socket.isPaused()], [["first"], true]);
+  });
 });
