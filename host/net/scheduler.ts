@@ -77,6 +77,8 @@ class Scheduler {
   #last: Share | undefined;
   #changedAt = 0;
   #working = false;
+  /** One of `#greedy` was served in this turn. */
+  #tookGreedy = false;
   /** Until then, connections that keep the loop busy wait: what took too long is followed by as long a rest. monotonic ms */
   #restsUntil = 0;
   #rest: NodeJS.Timeout | undefined;
@@ -125,6 +127,7 @@ class Scheduler {
   #begin(): void {
     this.#scheduled = false;
     this.#working = true;
+    this.#tookGreedy = false;
     this.#spent = 0;
     this.#serve(performance.now());
   }
@@ -132,10 +135,12 @@ class Scheduler {
   /** @param begun when this turn began. monotonic ms */
   #serve(begun: number): void {
     const now = performance.now();
-    if (now - begun >= TURN_MS) return this.#end(true);
-    const modest = this.#modest.take();
-    const share = modest ?? (now < this.#restsUntil ? undefined : this.#greedy.take());
-    if (!share) return this.#end(false);
+    const isOver = now - begun >= TURN_MS;
+    const modest = isOver ? undefined : this.#modest.take();
+    // One of those that keep the loop busy has its part of each turn: the others, however many, do not shut it out.
+    const share = modest ?? (now < this.#restsUntil || (isOver && this.#tookGreedy) ? undefined : this.#greedy.take());
+    if (!share) return this.#end(isOver);
+    this.#tookGreedy ||= share !== modest;
     const charged = this.#charged;
     let ended: number | undefined;
     let next: ReturnType<Share["work"]>;

@@ -63,6 +63,23 @@ describe("turns at the event loop", () => {
     assert.deepEqual(order, ["modest", "greedy", "greedy", "greedy"]);
   });
 
+  it("come for a connection that keeps the loop busy, however many others there are", async () => {
+    const greedy = await greedyShare();
+    newShare().measure(() => busy(LONG_MS)); // the loop is taken, so all wait
+    let others = 0;
+    let isServed = false;
+    for (let index = 0; index < 200; index++)
+      newShare(`2001:db8:${index}::1`).run(() => {
+        others += 1;
+        if (!isServed) busy(3); // longer than a turn
+      });
+    await new Promise<void>((resolve) => greedy.run(resolve));
+    isServed = true;
+    const before = others;
+    while (others < 200) await new Promise(setImmediate);
+    assert.ok(before < 100, `${before} others were served before it`);
+  });
+
   it("go to each network, whatever the number of its connections", async () => {
     const order: string[] = [];
     const flood = Array.from({ length: 50 }, (_, index) => newShare(`2001:db8::${index}`));
@@ -87,6 +104,7 @@ describe("turns at the event loop", () => {
       busy(LONG_MS);
     });
     share.watch(socket);
+    await new Promise(setImmediate); // the turn of the test before is over
     socket.write("first");
     await new Promise(process.nextTick);
     assert.deepEqual([seen, socket.isPaused()], [["first"], true]);
