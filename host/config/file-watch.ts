@@ -1,5 +1,6 @@
 /** Watches files and directories that may be missing, appear, and be replaced. */
 import { stat } from "node:fs/promises";
+import { join } from "node:path";
 import { type Clock, lazy, type Stop, Turns } from "@svc/sdk";
 
 const watcherCode = lazy(() => import("chokidar"));
@@ -73,7 +74,7 @@ export async function watchPlaces(options: WatchOptions): Promise<Stop> {
   }
 
   /** Opens a new watcher for each set of places: chokidar, told to forget a directory, forgets what is below, too. */
-  async function open({ roots, ignored, depth }: WatchedPlaces): Promise<() => Promise<void>> {
+  async function open({ roots, ignored, depth, files }: WatchedPlaces): Promise<() => Promise<void>> {
     const { watch } = await watcherCode();
     const watcher = watch([...roots], {
       ...(depth === undefined ? {} : { depth }),
@@ -83,6 +84,11 @@ export async function watchPlaces(options: WatchOptions): Promise<Stop> {
       ignorePermissionErrors: true,
     });
     watcher.on("all", schedule);
+    // chokidar tells of no change when a file takes the place of a directory between two of its looks.
+    watcher.on("raw", (_event, name, about) => {
+      const { watchedPath } = about as { readonly watchedPath?: string };
+      if (watchedPath && name && files?.has(join(watchedPath, name))) schedule();
+    });
     watcher.on("error", failed);
     await new Promise<void>((ready) => watcher.once("ready", ready));
     return () => watcher.close();

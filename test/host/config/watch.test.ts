@@ -72,6 +72,16 @@ describe("watching the configuration", () => {
     await next();
   });
 
+  it("tells of a file that takes the place of a directory", LIMIT, async (t) => {
+    const path = join(tempDirectory(t), "svc.json");
+    mkdirSync(path);
+    const { next } = await watched(t, [path]);
+    writeFileSync(`${path}.tmp`, "1");
+    rmSync(path, { recursive: true });
+    renameSync(`${path}.tmp`, path); // whoever reads the directory now sees the same names as before
+    await next();
+  });
+
   it("tells of a file that was not there at first", LIMIT, async (t) => {
     const path = join(tempDirectory(t), "svc.json");
     const { next } = await watched(t, [path]);
