@@ -66,17 +66,23 @@ describe("turns at the event loop", () => {
   it("come for a connection that keeps the loop busy, however many others there are", async () => {
     const greedy = await greedyShare();
     newShare().measure(() => busy(LONG_MS)); // the loop is taken, so all wait
-    let others = 0;
     let isServed = false;
-    for (let index = 0; index < 200; index++)
-      newShare(`2001:db8:${index}::1`).run(() => {
-        others += 1;
-        if (!isServed) busy(3); // longer than a turn
-      });
+    let before = 0;
+    const others = Array.from(
+      { length: 200 },
+      (_, index) =>
+        new Promise<void>((resolve) =>
+          newShare(`2001:db8:${index}::1`).run(() => {
+            resolve();
+            if (isServed) return;
+            before += 1;
+            busy(3); // longer than a turn
+          }),
+        ),
+    );
     await new Promise<void>((resolve) => greedy.run(resolve));
     isServed = true;
-    const before = others;
-    while (others < 200) await new Promise(setImmediate);
+    await Promise.all(others);
     assert.ok(before < 100, `${before} others were served before it`);
   });
 
