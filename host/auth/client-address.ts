@@ -62,8 +62,12 @@ export function canonicalAddress(text: string): string | undefined {
   return addressLiteral(bracketed ?? plain ?? trimmed);
 }
 
-/** What belongs to one peer for counting: an IPv4 address, or the /64 network of an IPv6 one, which a single host may use freely. */
-export function networkOf(address: string): string {
+/**
+ * What belongs to one peer for counting: an IPv4 address, or the /64 network of an IPv6 one, which a single host may use freely.
+ * @param remote as a socket tells it; what is no address stands for itself
+ */
+export function networkOf(remote: string): string {
+  const address = addressLiteral(remote) ?? remote;
   return address.includes(":") && isIP(address) === 6
     ? ipaddr.IPv6.parse(address)
         .parts.slice(0, 4)

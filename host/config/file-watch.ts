@@ -9,14 +9,12 @@ const watcherCode = lazy(() => import("chokidar"));
 export interface WatchedPlaces {
   /** Differs when other places are to be watched, or other directories have the same names. */
   readonly key: string;
-  /** Existing directories. */
+  /** Existing directories, whose entries are watched. */
   readonly roots: readonly string[];
   /** Whether changes of this path do not count. */
   readonly ignored: (path: string) => boolean;
-  /** 0: entries of the roots only. Default: everything below them. */
-  readonly depth?: number;
   /** Must keep their size and time for `stableMs` before a change counts. */
-  readonly files?: ReadonlySet<string>;
+  readonly files: ReadonlySet<string>;
 }
 
 export interface WatchOptions {
@@ -24,8 +22,7 @@ export interface WatchOptions {
   places(): Promise<WatchedPlaces>;
   /** Milliseconds of quiet after the last event; called for each event. */
   quietMs(): number;
-  /** Milliseconds. Default 0. */
-  readonly stableMs?: number;
+  readonly stableMs: number;
   /** Called once for each settled change, and once more when the places changed. The next call waits until this one is done. */
   changed(): void | Promise<void>;
   /** Called when changes may be missed from now on. */
@@ -35,7 +32,7 @@ export interface WatchOptions {
 
 /** Ready when this resolves; earlier changes are not reported. @returns stops it; safe to call twice, also within `changed` */
 export async function watchPlaces(options: WatchOptions): Promise<Stop> {
-  const { clock, stableMs = 0, failed } = options;
+  const { clock, stableMs, failed } = options;
   const turns = new Turns();
   let watched: (WatchedPlaces & { close(): Promise<void> }) | undefined;
   let following: Promise<boolean>;
@@ -67,17 +64,16 @@ export async function watchPlaces(options: WatchOptions): Promise<Stop> {
   async function follow(): Promise<boolean> {
     const places = await options.places();
     if (stopped || places.key === watched?.key) return false;
-    const former = watched;
+    await watched?.close(); // first: chokidar shares what watches a path, also where another directory has that name now
     watched = { ...places, close: await open(places) };
-    await former?.close();
     return true;
   }
 
   /** Opens a new watcher for each set of places: chokidar, told to forget a directory, forgets what is below, too. */
-  async function open({ roots, ignored, depth, files }: WatchedPlaces): Promise<() => Promise<void>> {
+  async function open({ roots, ignored, files }: WatchedPlaces): Promise<() => Promise<void>> {
     const { watch } = await watcherCode();
     const watcher = watch([...roots], {
-      ...(depth === undefined ? {} : { depth }),
+      depth: 0,
       ignored,
       ignoreInitial: true,
       atomic: false,
@@ -87,7 +83,7 @@ export async function watchPlaces(options: WatchOptions): Promise<Stop> {
     // chokidar tells of no change when a file takes the place of a directory between two of its looks.
     watcher.on("raw", (_event, name, about) => {
       const { watchedPath } = about as { readonly watchedPath?: string };
-      if (watchedPath && name && files?.has(join(watchedPath, name))) schedule();
+      if (watchedPath && name && files.has(join(watchedPath, name))) schedule();
     });
     watcher.on("error", failed);
     await new Promise<void>((ready) => watcher.once("ready", ready));

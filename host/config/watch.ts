@@ -52,7 +52,6 @@ async function placesOf(paths: readonly string[]): Promise<WatchedPlaces> {
   return {
     key: JSON.stringify([[...files], [...directories], inodes]),
     roots: [...directories],
-    depth: 0,
     ignored: (path) => !files.has(path) && !directories.has(path),
     files,
   };

@@ -1,10 +1,5 @@
 /** How many connections come from each address; those of one IPv6 /64 network count together. */
-import { addressLiteral, networkOf } from "../auth/client-address.ts";
-
-/** The IPv6 /64 network of an address; any other address itself. @param address as a socket tells it */
-export function networkOfRemote(address: string): string {
-  return networkOf(addressLiteral(address) ?? address);
-}
+import { networkOf } from "../auth/client-address.ts";
 
 export class AddressCount {
   readonly #counts = new Map<string, number>();
@@ -19,7 +14,7 @@ export class AddressCount {
   }
 
   #change(address: string, by: number): number {
-    const network = networkOfRemote(address);
+    const network = networkOf(address);
     const count = (this.#counts.get(network) ?? 0) + by;
     if (count === 0) this.#counts.delete(network);
     else this.#counts.set(network, count);

@@ -21,7 +21,9 @@ const OBJECT = 0x7b;
 /** A message holds more than can be parsed without holding everybody up. */
 export class HoldsTooMuch extends Error {
   constructor() {
-    super("this message holds too many values; send less at a time");
+    super(
+      `a message holds at most ${MAX_VALUES} values and ${MAX_VALUES * PLAIN_BYTES} bytes of numbers and white space; send less at a time`,
+    );
   }
 }
 

@@ -5,7 +5,7 @@
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Duplex } from "node:stream";
-import { networkOfRemote } from "./address-count.ts";
+import { networkOf } from "../auth/client-address.ts";
 
 /** Choice: milliseconds of work after which the event loop looks who else waits. */
 const TURN_MS = 2;
@@ -51,14 +51,14 @@ class Line {
   }
 
   take(): Share | undefined {
-    for (const [network, waiting] of this.#networks) {
-      const [first] = waiting as Set<Share> & readonly [Share]; // an empty one is not kept
-      waiting.delete(first);
-      this.#networks.delete(network);
-      if (waiting.size > 0) this.#networks.set(network, waiting); // behind the other networks
-      return first;
-    }
-    return undefined;
+    const [next] = this.#networks;
+    if (!next) return undefined;
+    const [network, waiting] = next;
+    const [first] = waiting;
+    if (first) waiting.delete(first);
+    this.#networks.delete(network);
+    if (waiting.size > 0) this.#networks.set(network, waiting); // behind the other networks
+    return first;
   }
 }
 
@@ -140,7 +140,7 @@ class Scheduler {
     // One of those that keep the loop busy has its part of each turn: the others, however many, do not shut it out.
     const share = modest ?? (now < this.#restsUntil || (isOver && this.#tookGreedy) ? undefined : this.#greedy.take());
     if (!share) return this.#end(isOver);
-    this.#tookGreedy ||= share !== modest;
+    this.#tookGreedy ||= !modest;
     const charged = this.#charged;
     let ended: number | undefined;
     let next: ReturnType<Share["work"]>;
@@ -208,7 +208,7 @@ export class Share {
   constructor(socket: Duplex) {
     this.#socket = socket;
     this.#source = socket;
-    this.network = networkOfRemote((socket as Duplex & { readonly remoteAddress?: string }).remoteAddress ?? "");
+    this.network = networkOf((socket as Duplex & { readonly remoteAddress?: string }).remoteAddress ?? "");
   }
 
   /** Counts what the listeners do that read the socket; again when others read it now. @param source as they pause it */

@@ -53,8 +53,7 @@ export async function parseBody(schema: TSchema, raw: Buffer, turn: () => Promis
     if (isLarge(raw)) value = await parseLarge(raw, turn);
     else if (raw.length > 0) value = JSON.parse(raw.toString());
   } catch (error) {
-    if (error instanceof HoldsTooMuch)
-      throw new GatewayError("PAYLOAD_TOO_LARGE", "the request body holds too many values");
+    if (error instanceof HoldsTooMuch) throw new GatewayError("PAYLOAD_TOO_LARGE", error.message);
     throw new GatewayError("INVALID_REQUEST", "the request body is not JSON");
   }
   if (matches(schema, value)) return value;

@@ -1,7 +1,7 @@
 /** Notices when the transforms directory changes, comes into being or goes away. */
 import { existsSync } from "node:fs";
-import { realpath } from "node:fs/promises";
-import { basename, dirname, resolve } from "node:path";
+import { realpath, stat } from "node:fs/promises";
+import { basename, dirname, join, resolve } from "node:path";
 import { type Clock, lazy, type Logger, type Stop, Turns } from "@svc/sdk";
 import { isInside } from "@svc/sdk/files";
 
@@ -50,11 +50,11 @@ export async function watchTransforms({ root, directory, changed, clock, log }: 
   async function follow(): Promise<boolean> {
     const real = await realpath(place).catch(() => place);
     const roots = [...new Set([anchorOf(root), ...(real === place ? [] : [real])])];
-    const key = JSON.stringify([roots, real]);
+    const inode = (await stat(real).catch(() => undefined))?.ino; // a directory that takes its place is another one
+    const key = JSON.stringify([roots, real, inode]);
     if (stopped || key === watched?.key) return false;
-    const former = watched;
+    await watched?.close(); // first: chokidar shares what watches a path, also where another directory has that name now
     watched = { key, close: await open(roots, [place, real]) };
-    await former?.close();
     return true;
   }
 
@@ -69,6 +69,11 @@ export async function watchTransforms({ root, directory, changed, clock, log }: 
       ignorePermissionErrors: true,
     });
     watcher.on("all", schedule);
+    // chokidar tells of no change when an entry takes the place of one of another kind between two of its looks.
+    watcher.on("raw", (_event, name, about) => {
+      const { watchedPath } = about as { readonly watchedPath?: string };
+      if (watchedPath && name && !isIgnored(join(watchedPath, name), places)) schedule();
+    });
     watcher.on("error", failed);
     await new Promise<void>((ready) => watcher.once("ready", ready));
     return () => watcher.close();

@@ -82,6 +82,23 @@ describe("watching the configuration", () => {
     await next();
   });
 
+  it("tells of a file in a directory that takes the place of its own", LIMIT, async (t) => {
+    const directory = join(tempDirectory(t), "conf");
+    const path = join(directory, "svc.json");
+    for (const name of [directory, `${directory}.new`]) mkdirSync(name);
+    for (const name of [directory, `${directory}.new`]) writeFileSync(join(name, "svc.json"), name);
+    const { until } = await reader(t, [path]);
+    rmSync(directory, { recursive: true });
+    renameSync(`${directory}.new`, directory);
+    await until(`${directory}.new`);
+    for (const text of ["1", "22"]) {
+      rmSync(path);
+      await until("");
+      writeFileSync(path, text);
+      await until(text);
+    }
+  });
+
   it("tells of a file that was not there at first", LIMIT, async (t) => {
     const path = join(tempDirectory(t), "svc.json");
     const { next } = await watched(t, [path]);

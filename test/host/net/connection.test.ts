@@ -453,7 +453,7 @@ describe("after connect", () => {
       const { error } = await socket.next((frame) => frame.id === id);
       assert.deepEqual(
         [error?.code, error?.message.slice(0, 40)],
-        ["INVALID_REQUEST", "this message holds too many values; send"],
+        ["INVALID_REQUEST", "a message holds at most 200000 values an"],
       );
     }
     socket.send({ type: "req", id: "3", method: "demo.echo", params: { text: ",[{".repeat(300_000) } });

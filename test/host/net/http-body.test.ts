@@ -12,7 +12,10 @@ describe("the body of a request", () => {
   it("holds no more values than a message of a WebSocket, and may hold a long text", async () => {
     const schema = Type.Unknown();
     const turn = async () => {};
-    const refusal = { code: "PAYLOAD_TOO_LARGE", message: "the request body holds too many values" };
+    const refusal = {
+      code: "PAYLOAD_TOO_LARGE",
+      message: /^a message holds at most 200000 values and 6400000 bytes of numbers and white space; /,
+    };
     await assert.rejects(parseBody(schema, Buffer.from(`[${"1,".repeat(200_001)}1]`), turn), refusal);
     assert.equal(await parseBody(schema, Buffer.from(`"${",".repeat(400_000)}"`), turn), ",".repeat(400_000));
   });

@@ -16,6 +16,19 @@ function newShare(remoteAddress?: string): Share {
   return shareOf(Object.assign(new PassThrough(), { remoteAddress }));
 }
 
+/** A socket whose reader is busy with each piece, and what was read. */
+function busyReader() {
+  const socket = new PassThrough();
+  const share = shareOf(socket);
+  const seen: string[] = [];
+  socket.on("data", (chunk: Buffer) => {
+    seen.push(String(chunk));
+    busy(LONG_MS);
+  });
+  share.watch(socket);
+  return { socket, share, seen };
+}
+
 /** One that has kept the loop busy. Others have had their turn since. */
 async function greedyShare(): Promise<Share> {
   const share = newShare();
@@ -102,14 +115,7 @@ describe("turns at the event loop", () => {
   });
 
   it("stop the reading of whoever waits, and let it go on", async () => {
-    const socket = new PassThrough();
-    const share = shareOf(socket);
-    const seen: string[] = [];
-    socket.on("data", (chunk: Buffer) => {
-      seen.push(String(chunk));
-      busy(LONG_MS);
-    });
-    share.watch(socket);
+    const { socket, seen } = busyReader();
     await new Promise(setImmediate); // the turn of the test before is over
     socket.write("first");
     await new Promise(process.nextTick);
@@ -166,15 +172,8 @@ describe("turns at the event loop", () => {
   });
 
   it("do not read on from a connection that was stopped", async () => {
-    const socket = new PassThrough();
-    const share = shareOf(socket);
-    const seen: string[] = [];
-    socket.on("data", (chunk: Buffer) => {
-      seen.push(String(chunk));
-      busy(LONG_MS);
-      share.stop();
-    });
-    share.watch(socket);
+    const { socket, share, seen } = busyReader();
+    socket.on("data", () => share.stop());
     socket.write("first");
     socket.write("second");
     await share.turn();
