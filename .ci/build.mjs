@@ -100,7 +100,7 @@ function exported(dir) {
 }
 
 await bundle("sdk/kit", exported("sdk/kit")); // before the SDK, whose declarations lie around those of the kit
-await bundle("sdk", exported("sdk"), ["typebox", "ws"]);
+await bundle("sdk", exported("sdk"), ["chokidar", "typebox", "ws"]);
 const hostEntries = {
   ...exported("host"),
   "isolation-guest": "carriers/isolation-guest.ts",
@@ -116,7 +116,6 @@ await bundle("host", hostEntries, [
   "raw-body",
   "pino",
   "@croct/json5-parser",
-  "chokidar",
   "ipaddr.js",
   "@peculiar/asn1-schema",
   "@peculiar/asn1-x509",

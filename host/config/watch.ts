@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { realpath, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import type { Clock, Logger, Stop } from "@svc/sdk";
-import { type WatchedPlaces, watchPlaces } from "./file-watch.ts";
+import { type WatchedPlaces, watchPlaces } from "@svc/sdk/files";
 
 export interface WatchOptions {
   /** The main file and what it includes; asked anew after each change. */
@@ -52,6 +52,7 @@ async function placesOf(paths: readonly string[]): Promise<WatchedPlaces> {
   return {
     key: JSON.stringify([[...files], [...directories], inodes]),
     roots: [...directories],
+    depth: 0,
     ignored: (path) => !files.has(path) && !directories.has(path),
     files,
   };

@@ -3,4 +3,5 @@ export { lazy } from "../lazy.ts";
 export * from "./inside.ts";
 export * from "./lock.ts";
 export * from "./transform-path.ts";
+export * from "./watch.ts";
 export * from "./whole.ts";

@@ -1,28 +1,38 @@
 /** Watches files and directories that may be missing, appear, and be replaced. */
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
-import { type Clock, lazy, type Stop, Turns } from "@svc/sdk";
+import { lazy } from "../lazy.ts";
+import type { Clock, Stop } from "../plugin.ts";
+import { pause } from "../time.ts";
+import { Turns } from "../turns.ts";
 
 const watcherCode = lazy(() => import("chokidar"));
+
+/** Milliseconds until a watcher that is not ready is opened again; twice as long each time. */
+const READY_MS = 5_000;
 
 /** What is watched at a time. */
 export interface WatchedPlaces {
   /** Differs when other places are to be watched, or other directories have the same names. */
   readonly key: string;
-  /** Existing directories, whose entries are watched. */
+  /** Existing directories. */
   readonly roots: readonly string[];
+  /** How many directories below `roots` are watched, too. Default: all, 0 none. */
+  readonly depth?: number;
   /** Whether changes of this path do not count. */
-  readonly ignored: (path: string) => boolean;
-  /** Must keep their size and time for `stableMs` before a change counts. */
-  readonly files: ReadonlySet<string>;
+  ignored(path: string): boolean;
+  /** Must keep their size and time for `stableMs` before a change counts. Default none. */
+  readonly files?: ReadonlySet<string>;
 }
 
-export interface WatchOptions {
+/** What to watch, and whom to call. */
+export interface WatchPlacesOptions {
   /** Called at the start and after each change. */
   places(): Promise<WatchedPlaces>;
   /** Milliseconds of quiet after the last event; called for each event. */
   quietMs(): number;
-  readonly stableMs: number;
+  /** Default 0. */
+  readonly stableMs?: number;
   /** Called once for each settled change, and once more when the places changed. The next call waits until this one is done. */
   changed(): void | Promise<void>;
   /** Called when changes may be missed from now on. */
@@ -31,11 +41,12 @@ export interface WatchOptions {
 }
 
 /** Ready when this resolves; earlier changes are not reported. @returns stops it; safe to call twice, also within `changed` */
-export async function watchPlaces(options: WatchOptions): Promise<Stop> {
-  const { clock, stableMs, failed } = options;
+export async function watchPlaces(options: WatchPlacesOptions): Promise<Stop> {
+  const { clock, stableMs = 0, failed } = options;
   const turns = new Turns();
   let watched: (WatchedPlaces & { close(): Promise<void> }) | undefined;
   let following: Promise<boolean>;
+  let opening = new AbortController();
   let cancelTimer = () => {};
   let stopped: Promise<void> | undefined;
 
@@ -70,30 +81,43 @@ export async function watchPlaces(options: WatchOptions): Promise<Stop> {
   }
 
   /** Opens a new watcher for each set of places: chokidar, told to forget a directory, forgets what is below, too. */
-  async function open({ roots, ignored, files }: WatchedPlaces): Promise<() => Promise<void>> {
+  async function open({ roots, depth, ignored }: WatchedPlaces): Promise<() => Promise<void>> {
     const { watch } = await watcherCode();
-    const watcher = watch([...roots], {
-      depth: 0,
-      ignored,
-      ignoreInitial: true,
-      atomic: false,
-      ignorePermissionErrors: true,
-    });
-    watcher.on("all", schedule);
-    // chokidar tells of no change when a file takes the place of a directory between two of its looks.
-    watcher.on("raw", (_event, name, about) => {
-      const { watchedPath } = about as { readonly watchedPath?: string };
-      if (watchedPath && name && files.has(join(watchedPath, name))) schedule();
-    });
-    watcher.on("error", failed);
-    await new Promise<void>((ready) => watcher.once("ready", ready));
-    return () => watcher.close();
+    for (let ms = READY_MS; ; ms *= 2) {
+      const watcher = watch([...roots], {
+        ...(depth !== undefined && { depth }),
+        ignored,
+        followSymlinks: depth === 0, // links further down may lead in a circle
+        ignoreInitial: true,
+        atomic: false,
+        ignorePermissionErrors: true,
+      });
+      watcher.on("all", schedule);
+      // chokidar tells of no change when an entry takes the place of one of another kind between two of its looks.
+      watcher.on("raw", (_event, name, about) => {
+        const { watchedPath } = about as { readonly watchedPath?: string };
+        if (watchedPath && name && !ignored(join(watchedPath, name))) schedule();
+      });
+      watcher.on("error", failed);
+      // chokidar is never ready when a file takes the place of a directory that it reads.
+      opening = new AbortController();
+      watcher.once("ready", () => opening.abort());
+      if (stopped) opening.abort();
+      await pause(ms, clock, opening.signal);
+      const close = () => {
+        watcher.add = () => watcher; // chokidar adds again what is removed while it looks, also when it is closed
+        return watcher.close();
+      };
+      if (opening.signal.aborted) return close;
+      await close();
+    }
   }
 
   following = follow();
   await following;
   return () => {
     cancelTimer();
+    opening.abort();
     return (stopped ??= following.then(() => watched?.close()));
   };
 }
