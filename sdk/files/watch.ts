@@ -8,7 +8,7 @@ import { Turns } from "../turns.ts";
 
 const watcherCode = lazy(() => import("chokidar"));
 
-/** Milliseconds until a watcher that is not ready is opened again; twice as long each time. */
+/** Choice: milliseconds until a watcher that is not ready is opened again; twice as long each time. */
 const READY_MS = 5_000;
 
 /** What is watched at a time. */
@@ -17,7 +17,7 @@ export interface WatchedPlaces {
   readonly key: string;
   /** Existing directories. */
   readonly roots: readonly string[];
-  /** How many directories below `roots` are watched, too. Default: all, 0 none. */
+  /** How many levels below the entries of `roots` are watched, too; 0: none. Default: all. */
   readonly depth?: number;
   /** Whether changes of this path do not count. */
   ignored(path: string): boolean;
@@ -31,7 +31,7 @@ export interface WatchPlacesOptions {
   places(): Promise<WatchedPlaces>;
   /** Milliseconds of quiet after the last event; called for each event. */
   quietMs(): number;
-  /** Default 0. */
+  /** Milliseconds. Default 0. */
   readonly stableMs?: number;
   /** Called once for each settled change, and once more when the places changed. The next call waits until this one is done. */
   changed(): void | Promise<void>;
@@ -118,7 +118,8 @@ export async function watchPlaces(options: WatchPlacesOptions): Promise<Stop> {
   return () => {
     cancelTimer();
     opening.abort();
-    return (stopped ??= following.then(() => watched?.close()));
+    const settled = following.catch(() => false); // `failed` was told
+    return (stopped ??= settled.then(() => watched?.close()));
   };
 }
 

@@ -1,5 +1,5 @@
 /** The `AgentRuns` service: accepts runs, queues them by session, stops them, and picks them up after a restart. */
-import { type Lease, LEASE_MS, Renewal } from "@svc/kit/lease";
+import { Renewal } from "@svc/kit/lease";
 import { type GatewayError, type HookEmitter, HOOKS, unavailable, untilAborted } from "@svc/sdk";
 import type { AgentRuns, QueueMode, RunOutcome, RunRequest, RunState } from "@svc/sdk/agents";
 import { refusal } from "@svc/sdk/errors";
@@ -12,7 +12,7 @@ import type { Environment } from "./environment.ts";
 import { type EventSinks, RunEvents } from "./events.ts";
 import { execute } from "./execution.ts";
 import { ForeignRuns } from "./foreign-runs.ts";
-import { recoverInterrupted } from "./interrupted.ts";
+import { belongsHere, OrphanedRuns } from "./orphaned-runs.ts";
 import { LiveRun, LiveRuns } from "./live-runs.ts";
 import { type QueueConfig, queueModeOf, type QueueSettings } from "./queue-settings.ts";
 import { laneOf, RunQueues, type Turn } from "./queue.ts";
@@ -52,9 +52,8 @@ export class Runs implements AgentRuns {
   readonly #ending = new Set<Promise<void>>();
   readonly #renewal: Renewal;
   readonly #foreign: ForeignRuns;
+  readonly #orphans: OrphanedRuns;
   readonly #closing = new AbortController();
-  #cancelLook: (() => void) | undefined;
-  #taking: Promise<void> | undefined;
   #lastAcceptedAt = 0;
   /** The gateway is going to stop: runs under way go on, nothing new begins. */
   #isGatewayStopping = false;
@@ -79,6 +78,11 @@ export class Runs implements AgentRuns {
       () => this.#live.all().length > 0,
     );
     this.#foreign = new ForeignRuns(env, this.#live, this.#closing.signal);
+    this.#orphans = new OrphanedRuns(env, {
+      has: (runId) => this.#live.get(runId) !== undefined || this.#accepting.has(runId),
+      adopt: (record) => this.#adopt(record),
+      closed: ({ state }, outcome) => this.#announce(new RunEvents(state, sinks), outcome),
+    });
     this.deliveries = new ReplyDeliveries(env);
     this.subagents = new Subagents(env, {
       accept: (request, alongside) => this.#once(request.runId, () => this.#accept(request, alongside)),
@@ -194,17 +198,11 @@ export class Runs implements AgentRuns {
   async #adopt({ state, request, acceptedAt, lease }: RunRecord): Promise<void> {
     const isOpen = () => !this.#isStopping && !this.#isGatewayStopping && !this.#live.get(state.runId);
     if (state.status !== "accepted" || !request || !isOpen()) return;
-    if (!(await this.#owns(state.runId, lease)) || !isOpen()) return;
+    if (!(await belongsHere(state.runId, lease, this.#env.store)) || !isOpen()) return;
     const run = this.#enlist(request, acceptedAt);
     run.resumedFrom = state.startedAt;
     // The message of a run that begins again is in the transcript already: it is put together with no other.
     this.#enqueue(run, state.startedAt === undefined ? await this.#queues.settings(request) : undefined);
-  }
-
-  /** Whether the run belongs to this gateway, if need be by taking it from one that has ended. */
-  async #owns(runId: string, lease: Lease): Promise<boolean> {
-    const { store } = this.#env;
-    return lease.owner === store.owner || (store.leaseLeft(lease) === 0 && (await store.take(runId, lease)));
   }
 
   #enqueue(run: LiveRun, settings: QueueSettings | undefined): void {
@@ -335,43 +333,8 @@ export class Runs implements AgentRuns {
   /** Reads what the last stop or crash left over. Runs wait in their queues until `open`. */
   async recover(): Promise<void> {
     await this.#env.store.open();
-    await this.#takeLeft();
+    await this.#orphans.take();
     await this.subagents.announceOwed();
-  }
-
-  /** Takes the runs of gateways that have ended, in their order, and looks again when the lease of another one expires. */
-  #takeLeft(): Promise<void> {
-    return (this.#taking ??= this.#takeAll().finally(() => (this.#taking = undefined)));
-  }
-
-  async #takeAll(): Promise<void> {
-    const { store, clock, log } = this.#env;
-    this.#cancelLook?.();
-    let lookInMs = Infinity;
-    for (const record of await store.unfinished()) {
-      const { runId, status } = record.state;
-      if (this.#live.get(runId) || this.#accepting.has(runId) || this.#isStopping) continue;
-      const leftMs = store.leaseLeft(record.lease);
-      if (leftMs > 0) lookInMs = Math.min(lookInMs, leftMs);
-      else if (status === "accepted") await this.#adopt(record);
-      else if (record.lease.owner !== store.owner && (await this.#owns(runId, record.lease)))
-        await this.#recover(record);
-    }
-    if (lookInMs > LEASE_MS || this.#isStopping) return;
-    this.#cancelLook = clock.setTimeout(() => {
-      this.#takeLeft().catch((error: unknown) => log.warn({ err: error }, "runs of other gateways could not be read"));
-    }, lookInMs);
-  }
-
-  /** A run that was interrupted, and that this gateway has taken. */
-  async #recover(record: RunRecord): Promise<void> {
-    const recovered = await recoverInterrupted(record, this.#env);
-    if (!recovered) return;
-    const { runId } = record.state;
-    this.#env.log.info({ runId, isResumed: recovered.isResumed }, "a run was interrupted by a restart");
-    if (!recovered.isResumed) return this.#announce(new RunEvents(record.state, this.#sinks), recovered.outcome);
-    const again = await this.#env.store.find(runId);
-    if (again) await this.#adopt(again);
   }
 
   /** Lets runs start. */
@@ -402,7 +365,7 @@ export class Runs implements AgentRuns {
   /** Announces and archives what is due. To be called every minute or so. */
   async sweep(): Promise<void> {
     if (this.#isStopping || this.#isGatewayStopping) return;
-    await this.#takeLeft();
+    await this.#orphans.take();
     await this.subagents.announceOwed();
     await this.subagents.archiveOld();
   }
@@ -413,6 +376,7 @@ export class Runs implements AgentRuns {
    */
   stop(): Promise<void> {
     this.#isStopping = true;
+    this.#orphans.stop();
     this.#stopped ??= this.#drain();
     return this.#stopped;
   }
@@ -426,7 +390,6 @@ export class Runs implements AgentRuns {
       deadline.signal,
     ).catch(() => undefined);
     cancelTimer();
-    this.#cancelLook?.();
     this.#closing.abort();
     this.#queues.clear();
     this.#live.close();

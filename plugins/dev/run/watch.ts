@@ -1,7 +1,7 @@
 /**
  * Reports when the files of a plugin were saved.
  *
- * The host's watcher does not fit: it waits too long for a saved file, and relies on the events of the operating system.
+ * `watchPlaces` of the SDK does not fit: it waits too long for a saved file, and relies on the events of the operating system.
  */
 import { stat } from "node:fs/promises";
 import { join, relative, sep } from "node:path";

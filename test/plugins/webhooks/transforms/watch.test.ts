@@ -1,18 +1,17 @@
 /** Real files, real events: what a deployment may do to the directory of the transforms. */
 import assert from "node:assert/strict";
-import { cpSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { systemClock } from "../../../../host/clock.ts";
 import { watchTransforms } from "../../../../plugins/webhooks/transforms/watch.ts";
+import { tempDirectory } from "../../../host/config/scene.ts";
 
 const log = { debug() {}, info() {}, warn() {}, error: (about: unknown) => assert.fail(String(about)) };
 
 describe("watching the transforms", () => {
   it("tells of each change, also in directories that took the place of others", { timeout: 30_000 }, async (t) => {
-    const base = mkdtempSync(join(tmpdir(), "svc-transforms-watch-"));
-    t.after(() => rmSync(base, { recursive: true, force: true }));
+    const base = tempDirectory(t);
     const root = join(base, "hooks");
     const directory = join(root, "transforms");
     mkdirSync(directory, { recursive: true });
