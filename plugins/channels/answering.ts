@@ -19,7 +19,7 @@ import {
 } from "@svc/sdk";
 import type { AgentRuns, RunRequest } from "@svc/sdk/agents";
 import type { SessionEntry, Sessions } from "@svc/sdk/sessions";
-import type { ToolOrigin } from "@svc/sdk/tools";
+import type { ToolAddress } from "@svc/sdk/tools";
 import { type Beginning, isStop, obeyCommand, type Obeyed } from "./commands.ts";
 import type { AcceptedMessage, InboundEnding, InboundStore } from "./inbound-store.ts";
 import type { Outbox } from "./outbox.ts";
@@ -184,10 +184,10 @@ export class Answering {
       runId,
       sessionKey,
       message: job.message,
-      origin: "channel",
+      source: "channel",
       queue: await runs.queueMode(sessionKey, channel),
       extraSystemPrompt: job.prompt,
-      toolOrigin: originOf(message),
+      toolAddress: originOf(message),
       principal: job.principal,
       ...run,
     };
@@ -255,7 +255,7 @@ function lastRoute({ channel, accountId, job }: AcceptedMessage): Partial<Sessio
 }
 
 /** What tools of the run go by. */
-function originOf({ channel, accountId, job: { replyTo, threadId } }: AcceptedMessage): ToolOrigin {
+function originOf({ channel, accountId, job: { replyTo, threadId } }: AcceptedMessage): ToolAddress {
   return { channel, accountId, to: replyTo, ...(threadId === undefined ? {} : { threadId }) };
 }
 

@@ -29,7 +29,7 @@ export async function obeyCommand(
     // Choice: what channels started in this session, and nothing of clients or scheduled jobs.
     const stopped = runs
       .active(sessionKey)
-      .filter((run) => run.origin === "channel" && runs.abort(run.runId, "stop")).length;
+      .filter((run) => run.source === "channel" && runs.abort(run.runId, "stop")).length;
     return { reply: stopped === 0 ? "Nothing to stop." : `Stopped ${stopped} run${stopped === 1 ? "" : "s"}.` };
   }
   const act = () => obey(command, sessionKey, sessions);

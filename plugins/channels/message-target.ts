@@ -1,9 +1,9 @@
 /** Where the tool `message` sends to: what it was told, and what is known of where its caller is. Pure. Spec: http/sessions-routing.md §8. */
-import type { ToolOrigin } from "@svc/sdk/tools";
+import type { ToolAddress } from "@svc/sdk/tools";
 import type { LastRoute } from "./addressing.ts";
 
 /** Where a text goes; what is absent nobody knows. `inheritedThread`: of the place, not asked for. */
-export interface Target extends ToolOrigin {
+export interface Target extends ToolAddress {
   readonly inheritedThread?: string;
 }
 
@@ -19,14 +19,14 @@ const LAST = "last";
  * @param idOf the channel a name means
  */
 export function targetOf(
-  asked: ToolOrigin,
-  origin: ToolOrigin | undefined,
+  asked: ToolAddress,
+  address: ToolAddress | undefined,
   last: LastRoute | undefined,
   idOf: (name: string) => string | undefined,
 ): Target {
   const wanted = said(asked.channel);
   const isLast = wanted?.toLowerCase() === LAST;
-  const places = [isLast ? undefined : origin, last].filter((place) => isPlace(place));
+  const places = [isLast ? undefined : address, last].filter((place) => isPlace(place));
   const channel = isLast ? last?.channel : (wanted ?? places.map((place) => said(place.channel)).find(Boolean));
   const id = (name: string) => idOf(name) ?? name;
   // An address without a channel is meant for whichever it becomes.
@@ -45,7 +45,7 @@ export function targetOf(
   };
 }
 
-function isPlace(place: ToolOrigin | undefined): place is ToolOrigin {
+function isPlace(place: ToolAddress | undefined): place is ToolAddress {
   return place !== undefined && said(place.channel)?.toLowerCase() !== INTERNAL;
 }
 

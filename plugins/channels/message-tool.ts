@@ -40,7 +40,7 @@ export function messageTool(sources: MessageToolSources): Tool {
       const known = sessions.get();
       const entry = await known?.get(call.sessionKey);
       if (known?.sendPolicy(call.sessionKey, entry) === "deny") refuseByPolicy();
-      const target = targetOf(asked, call.origin, lastRouteOf(entry), (name) => accounts.channelId(name));
+      const target = targetOf(asked, call.address, lastRouteOf(entry), (name) => accounts.channelId(name));
       const { inheritedThread, ...told } = target;
       const destination = await resolve({ ...told, to: recipient(target, accounts) }, accounts);
       const threadId = target.threadId ?? inheritedThread;

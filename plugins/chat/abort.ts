@@ -30,7 +30,7 @@ export function createAborts({ sessions, runs, sent }: AbortOptions): Aborts {
     await sent.settled(rawKey);
     return runs
       .active(key)
-      .filter(({ origin }) => origin === "chat")
+      .filter(({ source }) => source === "chat")
       .map(({ runId }) => ({ runId, rawKey: rawKeyOf(runId, key) }));
   }
 

@@ -15,9 +15,9 @@ export async function repeated(
   runs: Pick<AgentRuns, "wait">,
 ): Promise<ResultOf<typeof chat.send>> {
   const { runId, status } = run;
-  if (run.origin !== "chat" || run.sessionKey !== key) {
+  if (run.source !== "chat" || run.sessionKey !== key) {
     invalidRequest(
-      `idempotencyKey ${runId} was already used for ${run.origin} in "${run.sessionKey}"; choose a new one`,
+      `idempotencyKey ${runId} was already used for ${run.source} in "${run.sessionKey}"; choose a new one`,
     );
   }
   if (status === "accepted" || status === "running") return { runId, status: "in_flight" };

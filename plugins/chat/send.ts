@@ -111,7 +111,7 @@ async function accept(options: SendOptions, checked: Checked): Promise<SendResul
   }
   if (command?.kind === "stop") return aborts.all(sessionKey, "stop");
   if (run) return repeated(run, key, runs);
-  if (answered) return repeated({ ...answered, runId, origin: "chat", status: "ok" }, key, runs);
+  if (answered) return repeated({ ...answered, runId, source: "chat", status: "ok" }, key, runs);
 
   // Choice: without any setting each message keeps its own answer, since clients wait for the end of their own run.
   const isChosen = entry?.["queueMode"] !== undefined || mode !== "followup";
@@ -139,7 +139,7 @@ async function startRun(
     runId,
     sessionKey: key,
     message,
-    origin: "chat",
+    source: "chat",
     principal,
     ...(queue === undefined ? {} : { queue }),
     ...(images.length === 0 ? {} : { images }),

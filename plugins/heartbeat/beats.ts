@@ -167,7 +167,7 @@ export class Beats {
       runId,
       sessionKey,
       message: messageOf(settings, waiting, now, agents.timeZone),
-      origin: "heartbeat",
+      source: "heartbeat",
       principal: PRINCIPAL,
       acknowledgement: { maxChars: settings.ackMaxChars, ...(repeats === undefined ? {} : { repeats }) },
       ...(settings.model === undefined ? {} : { model: settings.model }),

@@ -1,5 +1,5 @@
 /** `POST /v1/chat/completions`: a request becomes a run of an agent, and the run its answer. */
-import { agentAddress, headerOf, toolOriginOf } from "@svc/kit/agent-address";
+import { agentAddress, headerOf, toolAddressOf } from "@svc/kit/agent-address";
 import { type AnswerStep, type AskedRuns, outcomeOf } from "@svc/kit/runs";
 import { type Principal, type RouteReply, type RouteRequest, unavailable } from "@svc/sdk";
 import type { AgentDirectory, RunRequest } from "@svc/sdk/agents";
@@ -79,13 +79,13 @@ async function runRequest(
     signal,
   });
   const toolResults = await namedResults(conversation.results, sessionKey, sessions, clock.now());
-  const origin = toolOriginOf(headers);
+  const toolAddress = toolAddressOf(headers);
   const run: RunRequest = {
     runId,
     sessionKey,
     message: conversation.message,
     lane: "http",
-    origin: "chat-completions",
+    source: "chat-completions",
     principal: caller(principal),
     answerOptions: options,
     clientTools: tools,
@@ -96,7 +96,7 @@ async function runRequest(
     ...(toolChoice === undefined ? {} : { toolChoice }),
     ...(thinking === undefined ? {} : { thinking }),
     ...(backend === undefined ? {} : { model: backend }),
-    ...(origin === undefined ? {} : { toolOrigin: origin }),
+    ...(toolAddress === undefined ? {} : { toolAddress }),
   };
   return { run, isFresh };
 }

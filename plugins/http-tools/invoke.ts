@@ -1,5 +1,5 @@
 /** One request to `/tools/invoke`, from its bytes to its answer. */
-import { headerOf, toolOriginOf } from "@svc/kit/agent-address";
+import { headerOf, toolAddressOf } from "@svc/kit/agent-address";
 import {
   type Clock,
   GatewayError,
@@ -38,7 +38,7 @@ export function createInvoke({ services, clock, log }: InvokeSources): (request:
     if (!mayBeJson(headerOf(request.headers, "content-type"))) return UNSUPPORTED;
     const wish = parseInvocation(request.rawBody);
     const scene = sceneOf(request, wish, services);
-    const { agentId, sessionKey, origin } = scene;
+    const { agentId, sessionKey, address } = scene;
     const toolCallId = nextId();
     const call = {
       name: wish.tool,
@@ -50,7 +50,7 @@ export function createInvoke({ services, clock, log }: InvokeSources): (request:
       ),
       sessionKey,
       agentId,
-      ...(origin === undefined ? {} : { origin }),
+      ...(address === undefined ? {} : { address }),
     };
     try {
       const attempt = await services.tools.attempt(call, scene, request.signal, { dryRun: wish.dryRun });
@@ -75,8 +75,8 @@ function sceneOf(
   const agentId = sessions.agentOf(sessionKey);
   // Choice: rules of an agent cannot be got around by the name of one that does not exist.
   if (agents.get()?.has(agentId) === false) notFound(`no agent "${agentId}"; agents.list shows the configured ones`);
-  const origin = toolOriginOf(headers, (name) => delivery.get()?.channelId(name));
-  return { surface: "http", agentId, sessionKey, principal, ...(origin === undefined ? {} : { origin }) };
+  const address = toolAddressOf(headers, (name) => delivery.get()?.channelId(name));
+  return { surface: "http", agentId, sessionKey, principal, ...(address === undefined ? {} : { address }) };
 }
 
 function parametersOf(name: string, scene: ToolScene, tools: Tools): unknown {

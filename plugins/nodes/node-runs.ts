@@ -59,7 +59,7 @@ export class NodeRuns {
     this.#active.set(nodeId, active.add(asked.runId));
     try {
       await sessions.ensure(sessionKey);
-      await runs.start({ ...asked, sessionKey, origin: "node", principal: runPrincipal({ nodeId, epoch }) });
+      await runs.start({ ...asked, sessionKey, source: "node", principal: runPrincipal({ nodeId, epoch }) });
     } catch (error) {
       this.ended(asked.runId);
       throw error;

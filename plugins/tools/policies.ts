@@ -45,14 +45,14 @@ export class Policies {
     });
   }
 
-  of({ surface, agentId, sessionKey, model, origin }: ToolScene): Policy {
+  of({ surface, agentId, sessionKey, model, address }: ToolScene): Policy {
     const agents = this.#sources.agents();
     const depth = subagentDepth(sessionKey, surface);
     const isLeaf = depth !== undefined && depth >= (agents?.maxSpawnDepth ?? 1);
     const basis: Basis = {
       rules: this.#sources.rules(),
       agent: agents?.toolPolicy(agentId),
-      groups: groupsOf(sessionKey, origin).flatMap((group) => this.#rulesOf(group) ?? []),
+      groups: groupsOf(sessionKey, address).flatMap((group) => this.#rulesOf(group) ?? []),
     };
     const subagent = depth === undefined ? "none" : isLeaf ? "leaf" : "branch";
     const key = [surface, subagent, model?.provider ?? "", model?.id ?? "", agentId].join("\n");

@@ -1,5 +1,5 @@
 /** What a session key tells the policy: which group it belongs to, and whether a sub-agent has it. Pure. Spec: http/tools-invoke.md §7.3, §7.4. */
-import type { ToolOrigin, ToolScene } from "@svc/sdk/tools";
+import type { ToolAddress, ToolScene } from "@svc/sdk/tools";
 
 /** A group of a channel. */
 export interface GroupPlace {
@@ -20,12 +20,12 @@ function restOf(sessionKey: string): string | undefined {
  * The groups whose rules count. Choice: where a request names another channel than the key, those of both: no header
  * gets anybody around the rules of the group the session is in.
  */
-export function groupsOf(sessionKey: string, origin: ToolOrigin = {}): readonly GroupPlace[] {
+export function groupsOf(sessionKey: string, address: ToolAddress = {}): readonly GroupPlace[] {
   const rest = restOf(sessionKey)?.replace(/^subagent:/, "") ?? "";
   const [, channel, groupId] = GROUP.exec(THREAD.exec(rest)?.[1] ?? rest) ?? [];
   if (channel === undefined || groupId === undefined) return [];
-  const named = origin.channel?.trim().toLowerCase() || channel;
-  const account = origin.accountId === undefined ? {} : { accountId: origin.accountId };
+  const named = address.channel?.trim().toLowerCase() || channel;
+  const account = address.accountId === undefined ? {} : { accountId: address.accountId };
   return [...new Set([channel, named])].map((one) => ({ channel: one, ...account, groupId }));
 }
 

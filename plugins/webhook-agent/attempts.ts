@@ -79,7 +79,7 @@ export class Attempts {
       runId,
       sessionKey,
       message: runMessage(job, params, clock.now(), agents.timeZone),
-      origin: "hook",
+      source: "hook",
       lane: "hook",
       principal: job.principal,
       ...(thinking === undefined ? {} : { thinking }),

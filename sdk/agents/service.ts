@@ -14,7 +14,7 @@ import type {
 } from "../models/messages.ts";
 import type { AnswerOptions, ProviderFailure, ThinkingLevel, ToolChoice, ToolSpec } from "../models/service.ts";
 import type { ToolPolicy } from "../tools/policy.ts";
-import type { ToolOrigin } from "../tools/service.ts";
+import type { ToolAddress } from "../tools/service.ts";
 
 /** One configured agent. */
 export interface AgentInfo {
@@ -130,9 +130,9 @@ export interface RunRequest {
   readonly toolChoice?: ToolChoice;
   readonly answerOptions?: AnswerOptions;
   /** What tools are told about where the caller is. */
-  readonly toolOrigin?: ToolOrigin;
-  /** Where it came from, e.g. `chat`, `agent`. */
-  readonly origin: string;
+  readonly toolAddress?: ToolAddress;
+  /** Who started it, e.g. `chat`, `agent`. */
+  readonly source: string;
   /** Connection that asked, for its tool events. */
   readonly connectionId?: string;
   readonly principal: Principal;
@@ -194,7 +194,7 @@ export interface RunEvent {
 export interface RunState {
   readonly runId: string;
   readonly sessionKey: string;
-  readonly origin: string;
+  readonly source: string;
   readonly status: "accepted" | "running" | "ok" | "error" | "aborted" | "interrupted";
   readonly startedAt?: number;
   readonly endedAt?: number;

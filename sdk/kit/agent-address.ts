@@ -3,7 +3,7 @@ import { invalidRequest } from "@svc/sdk";
 import type { AgentDirectory } from "@svc/sdk/agents";
 import { refusal } from "@svc/sdk/errors";
 import type { Sessions } from "@svc/sdk/sessions";
-import type { ToolOrigin } from "@svc/sdk/tools";
+import type { ToolAddress } from "@svc/sdk/tools";
 
 /** Headers as a route gets them: the gateway's aliases are `x-svc-*` already. */
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
@@ -56,21 +56,21 @@ export function headerOf(headers: Headers, name: string): string | undefined {
 }
 
 /** Where a caller says it is, for tools. @param channelId the id a name of a channel means; default: none has another */
-export function toolOriginOf(
+export function toolAddressOf(
   headers: Headers,
   channelId: (name: string) => string | undefined = () => undefined,
-): ToolOrigin | undefined {
+): ToolAddress | undefined {
   const channel = headerOf(headers, "x-svc-message-channel")?.toLowerCase();
   const accountId = headerOf(headers, "x-svc-account-id");
   const to = headerOf(headers, "x-svc-message-to");
   const threadId = headerOf(headers, "x-svc-thread-id");
-  const origin: ToolOrigin = {
+  const address: ToolAddress = {
     ...(channel === undefined ? {} : { channel: channelId(channel) ?? channel }),
     ...(accountId === undefined ? {} : { accountId }),
     ...(to === undefined ? {} : { to }),
     ...(threadId === undefined ? {} : { threadId }),
   };
-  return Object.keys(origin).length > 0 ? origin : undefined;
+  return Object.keys(address).length > 0 ? address : undefined;
 }
 
 /**

@@ -8,7 +8,7 @@ import type { ToolSpec } from "../models/service.ts";
 import type { ToolRules } from "./policy.ts";
 
 /** Where whoever asks is: what tools that send and the rules of groups go by. */
-export interface ToolOrigin {
+export interface ToolAddress {
   /** Channel id. */
   readonly channel?: string;
   readonly accountId?: string;
@@ -26,7 +26,7 @@ export interface ToolCall {
   readonly runId: string;
   readonly sessionKey: string;
   readonly agentId: string;
-  readonly origin?: ToolOrigin;
+  readonly address?: ToolAddress;
 }
 
 /** The arguments of a call as a model wrote them: JSON, or nothing for `{}`. `undefined`: it is no object. */
@@ -118,7 +118,7 @@ export interface ToolScene {
   readonly principal: Principal;
   /** That answers, where one is known. */
   readonly model?: { readonly provider: string; readonly id: string };
-  readonly origin?: ToolOrigin;
+  readonly address?: ToolAddress;
 }
 
 /** What became of a call. */

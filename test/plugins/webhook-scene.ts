@@ -142,7 +142,7 @@ async function startGateway(t: TestContext, stateDir: string, config: object, mo
     },
     /** A turn of a person; resolves with the prompt its model saw. */
     async turn(runId: string, sessionKey = MAIN): Promise<string> {
-      await services.runs.start({ runId, sessionKey, message: "hello", origin: "test", principal: hookPrincipal });
+      await services.runs.start({ runId, sessionKey, message: "hello", source: "test", principal: hookPrincipal });
       const outcome = await services.runs.wait(runId, 20_000);
       return outcome?.status ?? assert.fail(`run ${runId} does not end`);
     },

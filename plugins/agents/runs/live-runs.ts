@@ -80,10 +80,10 @@ export class LiveRun {
   }
 
   state(): RunState {
-    const { runId, sessionKey, origin } = this.request;
+    const { runId, sessionKey, source } = this.request;
     const { startedAt } = this;
-    if (startedAt === undefined) return { runId, sessionKey, origin, status: "accepted" };
-    return { runId, sessionKey, origin, status: "running", startedAt };
+    if (startedAt === undefined) return { runId, sessionKey, source, status: "accepted" };
+    return { runId, sessionKey, source, status: "running", startedAt };
   }
 }
 

@@ -15,13 +15,13 @@ export type ModelRefs = readonly (string | undefined)[];
  * @param configured references of the agent, in order; empty: whatever the plugin `models` has for its default
  */
 export function modelRefs(
-  request: Pick<RunRequest, "model" | "origin">,
+  request: Pick<RunRequest, "model" | "source">,
   entry: SessionEntry | undefined,
   configured: readonly string[],
   config: AgentsConfig,
   agentId: string,
 ): ModelRefs {
-  const own = request.origin === SUBAGENT ? refsOf(subagentSettings(config, agentId).model) : [];
+  const own = request.source === SUBAGENT ? refsOf(subagentSettings(config, agentId).model) : [];
   const refs = own.length > 0 ? own : configured;
   const first = request.model ?? sessionModel(entry);
   if (first !== undefined) return [first, ...refs.slice(1)];
@@ -35,13 +35,13 @@ function sessionModel({ modelOverride, providerOverride }: Partial<SessionEntry>
 
 /** Request, session, agent (for sub-runs), `agents.defaults.thinkingDefault`; `undefined`: the model's own way. */
 export function thinkingOf(
-  request: Pick<RunRequest, "thinking" | "origin">,
+  request: Pick<RunRequest, "thinking" | "source">,
   entry: SessionEntry | undefined,
   config: AgentsConfig,
   agentId: string,
 ): ThinkingLevel | undefined {
   const session = entry?.thinkingLevel === undefined ? undefined : parseThinkingLevel(entry.thinkingLevel);
-  const agent = request.origin === SUBAGENT ? subagentSettings(config, agentId).thinking : undefined;
+  const agent = request.source === SUBAGENT ? subagentSettings(config, agentId).thinking : undefined;
   return request.thinking ?? session ?? agent ?? config.defaults.thinkingDefault;
 }
 

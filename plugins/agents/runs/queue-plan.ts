@@ -41,7 +41,7 @@ export function nextTurn<W extends Waiting>(waiting: readonly W[]): NextTurn<W> 
 function goTogether(first: Waiting, other: Waiting): boolean {
   if (first === other) return true;
   if (first.queue?.mode !== "collect" || other.queue?.mode !== "collect") return false;
-  const fields = ["origin", "lane", "model", "thinking", "timeoutMs", "extraSystemPrompt", "parentRunId"] as const;
+  const fields = ["source", "lane", "model", "thinking", "timeoutMs", "extraSystemPrompt", "parentRunId"] as const;
   const [one, two] = [first.request, other.request];
   return fields.every((field) => one[field] === two[field]) && sameAuthority(one.principal, two.principal);
 }

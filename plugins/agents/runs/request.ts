@@ -67,7 +67,7 @@ export async function toRunRequest(params: AgentParams, caller: Caller, sources:
     ...(lane ? { lane } : {}),
     ...(params.timeout === undefined ? {} : { timeoutMs: params.timeout * 1_000 }),
     ...(params.extraSystemPrompt === undefined ? {} : { extraSystemPrompt: params.extraSystemPrompt }),
-    origin: "agent",
+    source: "agent",
     ...(delivery
       ? { delivery: { ...delivery, isBestEffort: params.bestEffortDeliver ?? isMain(sessionKey, sources) } }
       : {}),

@@ -244,7 +244,7 @@ export class Runs implements AgentRuns {
     if (!outcome) return void this.#foreign.follow(run.id, run.events);
     this.deliveries.begin(run.request, outcome, this.#closing.signal);
     this.#announce(run.events, outcome);
-    if (run.request.origin === SUBAGENT) void this.subagents.ended(run.id);
+    if (run.request.source === SUBAGENT) void this.subagents.ended(run.id);
   }
 
   /** To callers that wait, to clients and to hooks. */

@@ -117,7 +117,7 @@ export class RunStore {
         params: [
           request.runId,
           request.sessionKey,
-          request.origin,
+          request.source,
           acceptedAt,
           JSON.stringify(kept),
           this.owner,
@@ -229,7 +229,7 @@ function toRecord(row: RunRow): RunRecord {
   const state: RunState = {
     runId: row.run_id,
     sessionKey: row.session_key,
-    origin: row.origin,
+    source: row.origin,
     status: row.status,
     ...(row.started_at === null ? {} : { startedAt: Number(row.started_at) }),
     ...(row.ended_at === null ? {} : { endedAt: Number(row.ended_at) }),

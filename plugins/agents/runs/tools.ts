@@ -47,18 +47,18 @@ export class RunTools {
     model: ResolvedModel,
     signal: AbortSignal,
   ): Promise<ToolResult> {
-    const { runId, sessionKey, toolOrigin } = this.#request;
+    const { runId, sessionKey, toolAddress } = this.#request;
     const agentId = this.#agentId;
-    const origin = toolOrigin === undefined ? {} : { origin: toolOrigin };
-    const call = { name, toolCallId: id, arguments: args, runId, sessionKey, agentId, ...origin };
+    const address = toolAddress === undefined ? {} : { address: toolAddress };
+    const call = { name, toolCallId: id, arguments: args, runId, sessionKey, agentId, ...address };
     const attempt = await this.#tools.get()?.attempt(call, this.#scene(model), signal);
     return attempt ? inWords(attempt, name) : failure("there are no tools here: the plugin `tools` is not running");
   }
 
   #scene({ provider, id }: ResolvedModel): ToolScene {
-    const { sessionKey, principal, toolOrigin } = this.#request;
-    const origin = toolOrigin === undefined ? {} : { origin: toolOrigin };
-    return { surface: "run", agentId: this.#agentId, sessionKey, principal, model: { provider, id }, ...origin };
+    const { sessionKey, principal, toolAddress } = this.#request;
+    const address = toolAddress === undefined ? {} : { address: toolAddress };
+    return { surface: "run", agentId: this.#agentId, sessionKey, principal, model: { provider, id }, ...address };
   }
 }
 

@@ -84,7 +84,7 @@ export async function sendToSession(
     runId,
     sessionKey,
     message: `[Message from session ${from.sessionKey}]\n${message}`,
-    origin: SESSION_MESSAGE,
+    source: SESSION_MESSAGE,
     lane: LANE,
     parentRunId: from.runId,
     relayed: trail.relayed + 1,

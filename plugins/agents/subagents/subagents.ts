@@ -91,7 +91,7 @@ export class Subagents {
       runId,
       sessionKey,
       message: wish.task,
-      origin: SUBAGENT,
+      source: SUBAGENT,
       lane: SUBAGENT,
       parentRunId: parent.runId,
       principal: narrowed(parent.principal),
@@ -158,7 +158,7 @@ export class Subagents {
       runId: `${SUBAGENT_RESULT}-${subrun.runId}`,
       sessionKey: subrun.parentKey,
       message,
-      origin: SUBAGENT_RESULT,
+      source: SUBAGENT_RESULT,
       ...(isSubagentKey(subrun.parentKey) ? { lane: SUBAGENT } : {}),
       principal: subrun.principal,
     };

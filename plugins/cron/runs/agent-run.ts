@@ -116,7 +116,7 @@ async function begin(
     runId,
     sessionKey,
     message: `[cron:${id} ${name}] ${message}\n${currentTimeLine(clock.now(), agents.timeZone)}`,
-    origin: "cron",
+    source: "cron",
     lane: "cron",
     principal: PRINCIPAL,
     timeoutMs: timeoutOf({ timeoutSeconds }),

@@ -80,7 +80,7 @@ export const request = (runId: string, changes: Partial<RunRequest> = {}): RunRe
   runId,
   sessionKey: MAIN,
   message: `hello from ${runId}`,
-  origin: "test",
+  source: "test",
   principal,
   ...changes,
 });

@@ -98,8 +98,8 @@ describe("a channel", { timeout: 60_000 }, () => {
       id: "listener",
       api: "^1.0.0",
       setup: (gateway) =>
-        gateway.hooks.runBefore.tap(({ message, principal, origin, sessionKey }) => {
-          assert.deepEqual([origin, sessionKey], ["channel", "agent:main:pigeon:group:#team"]);
+        gateway.hooks.runBefore.tap(({ message, principal, source, sessionKey }) => {
+          assert.deepEqual([source, sessionKey], ["channel", "agent:main:pigeon:group:#team"]);
           asked.push({ message, scopes: principal.scopes, id: principal.id, provenance: principal.provenance });
           return undefined;
         }),

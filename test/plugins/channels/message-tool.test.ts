@@ -4,7 +4,7 @@ import { describe, it, type TestContext } from "node:test";
 import { definePlugin, GatewayError, type Principal, unavailable } from "@svc/sdk";
 import { textOf } from "@svc/sdk/models";
 import { startFakeModelServer, type TestGatewayOptions } from "@svc/sdk/testing";
-import { type ToolAttempt, type ToolOrigin, Tools } from "@svc/sdk/tools";
+import { type ToolAttempt, type ToolAddress, Tools } from "@svc/sdk/tools";
 import type { LastRoute } from "../../../plugins/channels/addressing.ts";
 import { type Target, targetOf } from "../../../plugins/channels/message-target.ts";
 import { pigeon, type Pigeon } from "./pigeon.ts";
@@ -14,11 +14,11 @@ const MAIN = "agent:main:main";
 
 describe("targetOf", () => {
   const idOf = (name: string) => (name === "pigeon-post" ? "pigeon" : undefined);
-  const here: ToolOrigin = { channel: "pigeon", accountId: "one", to: "ann", threadId: "7" };
+  const here: ToolAddress = { channel: "pigeon", accountId: "one", to: "ann", threadId: "7" };
   const last: LastRoute = { channel: "crow", to: "bob", accountId: "two", threadId: "8" };
   const toAnn = { channel: "pigeon", to: "ann", accountId: "one", inheritedThread: "7" };
   const toBob = { channel: "crow", to: "bob", accountId: "two", inheritedThread: "8" };
-  const table: [what: string, ToolOrigin, ToolOrigin | undefined, LastRoute | undefined, Target][] = [
+  const table: [what: string, ToolAddress, ToolAddress | undefined, LastRoute | undefined, Target][] = [
     ["where the caller is", {}, here, last, toAnn],
     ["where the session was spoken to last, from a client of the gateway", {}, { channel: "WebChat" }, last, toBob],
     ["where the session was spoken to last, when nobody says where the caller is", { to: " " }, undefined, last, toBob],
@@ -43,8 +43,8 @@ describe("targetOf", () => {
     ["a place without a recipient", {}, { channel: "crow" }, last, toBob],
     ["a place without a recipient, and none known", {}, { channel: "pigeon" }, last, { channel: "pigeon" }],
   ];
-  for (const [what, asked, origin, route, target] of table) {
-    it(`goes to ${what}`, () => assert.deepEqual(targetOf(asked, origin, route, idOf), target));
+  for (const [what, asked, address, route, target] of table) {
+    it(`goes to ${what}`, () => assert.deepEqual(targetOf(asked, address, route, idOf), target));
   }
 
   function to(channel: string, recipient: string): Target {
@@ -64,9 +64,9 @@ async function scene(t: TestContext, birds: readonly Pigeon[], options: TestGate
   const plugins = [...birds.map(({ plugin }) => plugin), "tools", "provider-openai", user];
   const running = await startScene(t, plugins, options);
   let serial = 0;
-  const use = (args: object, how: { origin?: ToolOrigin; id?: string; scopes?: readonly string[] } = {}) => {
-    const { origin, id = `http-${++serial}`, scopes = ["operator.write"] } = how;
-    const place = origin === undefined ? {} : { origin };
+  const use = (args: object, how: { address?: ToolAddress; id?: string; scopes?: readonly string[] } = {}) => {
+    const { address, id = `http-${++serial}`, scopes = ["operator.write"] } = how;
+    const place = address === undefined ? {} : { address };
     const principal: Principal = { id: "token", role: "operator", scopes, provenance: "token", epoch: 1 };
     const ids = { toolCallId: id, runId: id, sessionKey: MAIN, agentId: "main" };
     const call = { name: "message", arguments: { ...args }, ...ids, ...place };
@@ -96,19 +96,19 @@ describe("message", { timeout: 60_000 }, () => {
     const [item, ...more] = await inside.sessions.transcript("agent:main:direct:bob", 10);
     assert.deepEqual([item && textOf(item.message), more], ["hi", []]);
     await use({ ...args, message: "and more" }, { id: "c1" }); // of another program in the same millisecond
-    await use({ action: "send", text: "to the origin" }, { origin: { channel: "pigeon-post", to: "#team" } });
+    await use({ action: "send", text: "to the address" }, { address: { channel: "pigeon-post", to: "#team" } });
     await inside.sessions.ensure(MAIN, { lastChannel: "pigeon", lastTo: "ann" });
     await use({ action: "send", message: "to the last" });
     assert.deepEqual(
       bird.sent.slice(1).map(({ to, text }) => `${to}: ${text}`),
-      ["bob: and more", "#team: to the origin", "ann: to the last"],
+      ["bob: and more", "#team: to the address", "ann: to the last"],
     );
   });
 
   it("refuses what cannot be sent, and names what is missing", async (t) => {
     const { use } = await scene(t, [pigeon(), pigeon({ id: "crow" })]);
     const good = { action: "send", message: "hi", channel: "pigeon", to: "bob" };
-    const rows: [args: object, message: RegExp, origin?: ToolOrigin][] = [
+    const rows: [args: object, message: RegExp, address?: ToolAddress][] = [
       [{}, /^action required$/],
       [{ ...good, action: " " }, /^action required$/],
       [{ ...good, action: "react" }, /^there is no action "react" here; actions: send$/],
@@ -125,8 +125,8 @@ describe("message", { timeout: 60_000 }, () => {
       [{ ...good, threadId: "7" }, /has no threads/],
       [{ ...good, channel: "webchat" }, /for clients of this gateway/],
     ];
-    for (const [args, message, origin] of rows) {
-      const { code, message: told } = refusalOf(await use(args, origin === undefined ? {} : { origin }));
+    for (const [args, message, address] of rows) {
+      const { code, message: told } = refusalOf(await use(args, address === undefined ? {} : { address }));
       assert.match(told, message);
       assert.equal(code, /^unknown channel|no account/.test(told) ? "NOT_FOUND" : "INVALID_REQUEST", told);
     }

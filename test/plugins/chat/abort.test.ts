@@ -40,7 +40,7 @@ describe("chat.abort", () => {
   it("answers that nothing was aborted for an unknown run, a finished one and a quiet session", async (t) => {
     const { send, abort, states, sent } = await openScene(t);
     await send({ idempotencyKey: "r1" });
-    states.set("r1", { runId: "r1", sessionKey: "agent:main:main", origin: "chat", status: "ok" });
+    states.set("r1", { runId: "r1", sessionKey: "agent:main:main", source: "chat", status: "ok" });
     sent.delete("r1");
     const nothing = { ok: true, aborted: false, runIds: [] };
     assert.deepEqual(await abort({ sessionKey: "main", runId: "r0" }), nothing);
@@ -50,7 +50,7 @@ describe("chat.abort", () => {
 
   it("leaves runs alone that chat.send did not start", async (t) => {
     const { abort, states, aborted } = await openScene(t);
-    states.set("a1", { runId: "a1", sessionKey: "agent:main:main", origin: "agent", status: "running" });
+    states.set("a1", { runId: "a1", sessionKey: "agent:main:main", source: "agent", status: "running" });
     for (const params of [{ sessionKey: "agent:main:main" }, { sessionKey: "agent:main:main", runId: "a1" }]) {
       assert.deepEqual(await abort(params), { ok: true, aborted: false, runIds: [] });
     }
@@ -59,7 +59,7 @@ describe("chat.abort", () => {
 
   it("takes the canonical key for a run that was sent before the plugin was loaded", async (t) => {
     const { abort, states } = await openScene(t);
-    states.set("r1", { runId: "r1", sessionKey: "agent:main:main", origin: "chat", status: "running" });
+    states.set("r1", { runId: "r1", sessionKey: "agent:main:main", source: "chat", status: "running" });
     assert.deepEqual(await abort({ sessionKey: "agent:main:main" }), { ok: true, aborted: true, runIds: ["r1"] });
     await assert.rejects(abort({ sessionKey: "main", runId: "r1" }), { code: "INVALID_REQUEST" });
   });

@@ -82,8 +82,8 @@ export async function openScene(t: TestContext) {
       if (known) return { fresh: false, state: known, acceptedAt: 1 };
       await prepare?.();
       started.push(request);
-      const { runId, sessionKey, origin } = request;
-      const state: RunState = { runId, sessionKey, origin, status: "running" };
+      const { runId, sessionKey, source } = request;
+      const state: RunState = { runId, sessionKey, source, status: "running" };
       states.set(runId, state);
       return { fresh: true, state, acceptedAt: 1 };
     },

@@ -6,7 +6,7 @@ import { connection, openScene, principal } from "./chat-scene.ts";
 const CANONICAL = "agent:main:main";
 const png = Buffer.from("\x89PNG\r\n\x1a\n", "latin1").toString("base64");
 const text = Buffer.from("text").toString("base64");
-const running = (runId: string): RunState => ({ runId, sessionKey: CANONICAL, origin: "chat", status: "running" });
+const running = (runId: string): RunState => ({ runId, sessionKey: CANONICAL, source: "chat", status: "running" });
 
 describe("chat.send", () => {
   it("starts a run under the canonical key with the idempotency key as its id", async (t) => {

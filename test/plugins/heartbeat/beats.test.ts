@@ -56,14 +56,14 @@ function open(settings: Partial<HeartbeatSettings> = {}) {
       isBusy: () => scene.isLaneBusy,
       state: async (runId) => {
         const status = scene.states.get(runId);
-        return status && { runId, sessionKey: KEY, origin: "heartbeat", status };
+        return status && { runId, sessionKey: KEY, source: "heartbeat", status };
       },
       wait: async (runId) => scene.outcomes.get(runId),
       async start(request) {
         if (scene.refusal) throw scene.refusal;
         scene.started.push(request);
-        const { runId, sessionKey, origin } = request;
-        return { fresh: true, state: { runId, sessionKey, origin, status: "accepted" }, acceptedAt: 0 };
+        const { runId, sessionKey, source } = request;
+        return { fresh: true, state: { runId, sessionKey, source, status: "accepted" }, acceptedAt: 0 };
       },
     },
     agents: {

@@ -19,7 +19,7 @@ async function open(t: TestContext) {
       runs: {
         state: async (runId) => {
           const status = states.get(runId);
-          return status && { runId, sessionKey: KEY, origin: "test", status };
+          return status && { runId, sessionKey: KEY, source: "test", status };
         },
       },
       agents: { timeZone: "Asia/Kolkata" },

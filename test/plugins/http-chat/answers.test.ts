@@ -37,7 +37,7 @@ describe("an answer in one piece", { timeout: SUITE_MS }, () => {
     assert.ok(Math.abs(answer.created - Date.now() / 1_000) < 60);
     assert.equal(answer._request_id, answer.id);
     const state = await it.seen.state(answer.id);
-    assert.deepEqual([state?.status, state?.origin], ["ok", "chat-completions"]);
+    assert.deepEqual([state?.status, state?.source], ["ok", "chat-completions"]);
     assert.match(state?.sessionKey ?? "", /^agent:main:openai:[0-9a-f-]{36}$/);
   });
 

@@ -184,7 +184,7 @@ describe("tools of the agent", { timeout: SUITE_MS }, () => {
       assert.deepEqual([choices[0]?.finish_reason, choices[0]?.message.tool_calls], ["stop", undefined]);
     }
     assert.deepEqual(
-      calls.map(({ origin }) => origin),
+      calls.map(({ address }) => address),
       [undefined, { channel: "telegram", accountId: "work", to: "42", threadId: "7" }],
     );
   });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { toolOriginOf } from "@svc/kit/agent-address";
+import { toolAddressOf } from "@svc/kit/agent-address";
 import { argumentsOf, type Invocation, mayBeJson, parseInvocation } from "../../../plugins/http-tools/request.ts";
 
 const parse = (body: unknown) => parseInvocation(Buffer.from(typeof body === "string" ? body : JSON.stringify(body)));
@@ -92,8 +92,8 @@ describe("where the request says it comes from", () => {
   const channelId = (name: string) => (name === "the-irc" ? "irc" : undefined);
 
   it("is nowhere without headers, and blank ones are none", () => {
-    assert.equal(toolOriginOf({}, channelId), undefined);
-    assert.equal(toolOriginOf({ "x-svc-message-channel": " ", "x-svc-thread-id": "" }, channelId), undefined);
+    assert.equal(toolAddressOf({}, channelId), undefined);
+    assert.equal(toolAddressOf({ "x-svc-message-channel": " ", "x-svc-thread-id": "" }, channelId), undefined);
   });
 
   it("is what each header says", () => {
@@ -103,12 +103,12 @@ describe("where the request says it comes from", () => {
       "x-svc-message-to": "#Team",
       "x-svc-thread-id": ["5", "6"],
     };
-    assert.deepEqual(toolOriginOf(headers, channelId), {
+    assert.deepEqual(toolAddressOf(headers, channelId), {
       channel: "irc",
       accountId: "Work",
       to: "#Team",
       threadId: "5",
     });
-    assert.deepEqual(toolOriginOf({ "x-svc-message-channel": "Slack" }, channelId), { channel: "slack" });
+    assert.deepEqual(toolAddressOf({ "x-svc-message-channel": "Slack" }, channelId), { channel: "slack" });
   });
 });

@@ -75,7 +75,7 @@ describe("node.event", limited, () => {
     const [run] = runs;
     assert.match(run?.runId ?? "", /^voice-[0-9a-f-]{36}$/);
     assert.deepEqual(
-      [run?.origin, run?.principal.scopes, run?.principal.device],
+      [run?.source, run?.principal.scopes, run?.principal.device],
       ["node", ["operator.read", "operator.write"], one.id],
     );
   });

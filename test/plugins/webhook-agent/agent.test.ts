@@ -31,7 +31,7 @@ describe("the action agent", limited, () => {
     const [event] = await gateway.events.waiting(MAIN);
     assert.deepEqual([event?.id, event?.wake, event?.reason], ["r1:summary", "next-heartbeat", "hook:r1"]);
     const state = await gateway.runs.state("r1");
-    assert.deepEqual([state?.origin, state?.status, state?.sessionKey], ["hook", "ok", sessionKey]);
+    assert.deepEqual([state?.source, state?.status, state?.sessionKey], ["hook", "ok", sessionKey]);
   });
 
   it("wakes the main session for the summary unless told otherwise", async (t) => {

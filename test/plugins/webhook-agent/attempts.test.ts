@@ -36,10 +36,10 @@ function open() {
   const attempts = new Attempts({
     agents: { timeZone: "UTC" },
     runs: {
-      start: async ({ runId, sessionKey, origin }: RunRequest, prepare) => {
+      start: async ({ runId, sessionKey, source }: RunRequest, prepare) => {
         await prepare?.();
         started.push(runId);
-        return { fresh: true, state: { runId, sessionKey, origin, status: "accepted" }, acceptedAt: 1 };
+        return { fresh: true, state: { runId, sessionKey, source, status: "accepted" }, acceptedAt: 1 };
       },
       state: async () => undefined,
       wait: () => new Promise(() => undefined),

@@ -121,7 +121,7 @@ describe("after a stop or a crash", limited, () => {
       runId: "r1",
       sessionKey: sessionKey ?? assert.fail(),
       message: "x",
-      origin: "hook",
+      source: "hook",
       principal: job.principal,
     });
     await first.runs.wait("r1", 20_000);

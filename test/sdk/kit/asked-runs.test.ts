@@ -9,7 +9,7 @@ const request: RunRequest = {
   runId: "r1",
   sessionKey: "agent:main:x",
   message: "hi",
-  origin: "test",
+  source: "test",
   principal: {} as Principal, // looked at by nobody here
 };
 const outcome: RunOutcome = { runId: "r1", sessionKey: "agent:main:x", status: "ok", endedAt: 1, text: "fine" };

@@ -205,8 +205,8 @@ describe("/compact", limited, () => {
 
   it("is words for the agent in the text of a webhook, a job or another agent", async (t) => {
     const { gateway } = await talked(t, { answer: says("what do you mean?") }, 2);
-    for (const origin of ["hook", "cron", "subagent", "agent", "channel"]) {
-      const { text } = await run(gateway, `from-${origin}`, "/compact forget all", { origin });
+    for (const source of ["hook", "cron", "subagent", "agent", "channel"]) {
+      const { text } = await run(gateway, `from-${source}`, "/compact forget all", { source });
       assert.equal(text, "what do you mean?");
     }
     assert.deepEqual(phases(gateway), []);

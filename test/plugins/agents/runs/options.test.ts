@@ -15,16 +15,16 @@ const config = (defaults: object = {}, list?: object[]) =>
 describe("the thinking of a run", () => {
   const all = config({ thinkingDefault: "low", subagents: { thinking: "medium" } });
   for (const [what, request, session, expected] of [
-    ["is what was asked for", { origin: "chat", thinking: "off" }, { thinkingLevel: "high" }, "off"],
-    ["else the session's, by any of its names", { origin: "chat" }, { thinkingLevel: "MAX" }, "high"],
-    ["else the default", { origin: "chat" }, { thinkingLevel: "loud" }, "low"],
-    ["of a sub-run is that of sub-runs", { origin: "subagent" }, {}, "medium"],
+    ["is what was asked for", { source: "chat", thinking: "off" }, { thinkingLevel: "high" }, "off"],
+    ["else the session's, by any of its names", { source: "chat" }, { thinkingLevel: "MAX" }, "high"],
+    ["else the default", { source: "chat" }, { thinkingLevel: "loud" }, "low"],
+    ["of a sub-run is that of sub-runs", { source: "subagent" }, {}, "medium"],
   ] as const) {
     it(what, () => assert.equal(thinkingOf(request, entry(session), all, "main"), expected));
   }
 
   it("is the model's own without any setting", () => {
-    assert.equal(thinkingOf({ origin: "chat" }, undefined, config(), "main"), undefined);
+    assert.equal(thinkingOf({ source: "chat" }, undefined, config(), "main"), undefined);
   });
 });
 
@@ -32,10 +32,10 @@ describe("the models of a run", () => {
   const configured = ["p/one", "p/two"];
   it("are the agent's, with the first replaced by the session's or the request's", () => {
     const own = entry({ modelOverride: "own", providerOverride: "q" });
-    assert.deepEqual(modelRefs({ origin: "chat" }, undefined, configured, config(), "main"), configured);
-    assert.deepEqual(modelRefs({ origin: "chat" }, own, configured, config(), "main"), ["q/own", "p/two"]);
-    assert.deepEqual(modelRefs({ origin: "chat", model: "x" }, own, configured, config(), "main"), ["x", "p/two"]);
-    assert.deepEqual(modelRefs({ origin: "chat" }, undefined, [], config(), "main"), [undefined]);
+    assert.deepEqual(modelRefs({ source: "chat" }, undefined, configured, config(), "main"), configured);
+    assert.deepEqual(modelRefs({ source: "chat" }, own, configured, config(), "main"), ["q/own", "p/two"]);
+    assert.deepEqual(modelRefs({ source: "chat", model: "x" }, own, configured, config(), "main"), ["x", "p/two"]);
+    assert.deepEqual(modelRefs({ source: "chat" }, undefined, [], config(), "main"), [undefined]);
   });
 
   it("of a sub-run are its own, the agent's before those of all", () => {
@@ -44,8 +44,8 @@ describe("the models of a run", () => {
       { id: "main" },
       { id: "other", subagents: { model: "p/other" } },
     ]);
-    assert.deepEqual(modelRefs({ origin: "subagent" }, undefined, configured, all, "main"), ["p/small", "p/tiny"]);
-    assert.deepEqual(modelRefs({ origin: "subagent" }, undefined, configured, all, "other"), ["p/other"]);
+    assert.deepEqual(modelRefs({ source: "subagent" }, undefined, configured, all, "main"), ["p/small", "p/tiny"]);
+    assert.deepEqual(modelRefs({ source: "subagent" }, undefined, configured, all, "other"), ["p/other"]);
   });
 });
 

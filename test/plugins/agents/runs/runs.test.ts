@@ -61,7 +61,7 @@ describe("runs", () => {
     assert.deepEqual(await gateway.runs.state("r1"), {
       runId: "r1",
       sessionKey: MAIN,
-      origin: "test",
+      source: "test",
       status: "ok",
       startedAt: now,
       endedAt: now,

@@ -51,8 +51,8 @@ describe("sessions_send", limited, () => {
     const seen: object[] = [];
     const gateway = await begin(t, {
       answer,
-      runBefore: ({ origin, lane, relayed, parentRunId, principal: { scopes } }) =>
-        void seen.push({ origin, lane, relayed, parentRunId, scopes: scopes.join() }),
+      runBefore: ({ source, lane, relayed, parentRunId, principal: { scopes } }) =>
+        void seen.push({ source, lane, relayed, parentRunId, scopes: scopes.join() }),
     });
     await gateway.runs.start(request("r1", { principal: { ...principal, scopes: ["operator.admin"] } }));
     await ended(gateway, "r1");

@@ -63,8 +63,8 @@ describe("a sub-run", limited, () => {
     const seen: string[] = [];
     const { gateway } = await begin(t, {
       answer,
-      runBefore: ({ origin, principal: asked, lane }) =>
-        void seen.push(`${origin} ${lane} ${asked.id} ${asked.scopes.join()}`),
+      runBefore: ({ source, principal: asked, lane }) =>
+        void seen.push(`${source} ${lane} ${asked.id} ${asked.scopes.join()}`),
     });
     await announced(gateway);
     assert.deepEqual(seen, [

@@ -20,7 +20,7 @@ async function start(t: TestContext, config: object, options: Partial<FakeOption
 }
 
 const runsIn = (...active: string[]): Pick<AgentRuns, "active"> => ({
-  active: (key) => (active.includes(key) ? [{ runId: "r", sessionKey: key, origin: "x", status: "running" }] : []),
+  active: (key) => (active.includes(key) ? [{ runId: "r", sessionKey: key, source: "x", status: "running" }] : []),
 });
 
 describe("the limits of maintenance", () => {
