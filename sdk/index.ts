@@ -15,6 +15,7 @@ export type {
   RpcCall,
 } from "./host-hooks.ts";
 export * from "./lazy.ts";
+export * from "./origin.ts";
 export * from "./plugin.ts";
 export * from "./principal.ts";
 export * from "./schema.ts";

@@ -1,6 +1,7 @@
 /** Hooks that the owner of agents emits. */
 import { denies, kept, never, recorded } from "../hook-facts.ts";
 import { defineHook } from "../hooks.ts";
+import type { Origin } from "../origin.ts";
 import type { RunEvent, RunOutcome, RunRequest } from "./service.ts";
 
 /** Keys are the names plugins use: `gateway.hooks.<key>`. */
@@ -13,11 +14,17 @@ export const agentHooks = {
     throws: denies,
     asks: true,
   }),
-  runPrompt: defineHook<{ runId: string; sessionKey: string; system: string }>()("waterfall", {
+  runPrompt: defineHook<{
+    runId: string;
+    sessionKey: string;
+    system: string;
+    /** Whose words were added to it, beside the owner's. */
+    origins?: readonly Origin[];
+  }>()("waterfall", {
     name: "runPrompt",
     owner: "agents",
     when: "The system prompt of a run was put together.",
-    returns: "The prompt to use.",
+    returns: "The prompt to use, and in `origins` whose words it holds beside the owner's.",
     throws: kept,
   }),
   runEvent: defineHook<RunEvent>()("trace", {

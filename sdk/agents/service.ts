@@ -1,4 +1,5 @@
 /** The `AgentRuns` and `AgentDirectory` services: who the agents are, and running them. */
+import type { Origin } from "../origin.ts";
 import type { Principal } from "../principal.ts";
 import { defineService } from "../service.ts";
 import type { HeartbeatSettings } from "../heartbeat/service.ts";
@@ -79,6 +80,8 @@ export interface RunRequest {
   /** Canonical. */
   readonly sessionKey: string;
   readonly message: string;
+  /** Whose words `message` and `images` are. Default: those of the principal. */
+  readonly origin?: Origin;
   /**
    * Asks the agent nothing and replaces the older part of the conversation by a summary; the text says what to keep, and may
    * be empty. Only for people who write the command `/compact`: details of the conversation are lost.
@@ -173,6 +176,8 @@ export interface RunOutcome {
   readonly provider?: string;
   readonly model?: string;
   readonly sessionId?: string;
+  /** With the least authority among the words its model was shown; absent: all were the owner's, or it never started. */
+  readonly origin?: Origin;
 }
 
 /** One step of a run; the same as the payload of the `agent` event. */

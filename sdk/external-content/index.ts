@@ -1,5 +1,5 @@
 /** Marks text from outside before a model sees it, so that it is read as data. Spec: http/webhooks.md §8. Pure but for the random id. */
-import { endMarker, neutralizeMarkers, startMarker } from "./markers.ts";
+import { endMarker, neutralizeMarkers, startMarker, withoutMarkers } from "./markers.ts";
 
 export { neutralizeMarkers, withoutMarkers } from "./markers.ts";
 export { suspiciousPatterns } from "./suspicious-patterns.ts";
@@ -59,6 +59,11 @@ export function wrapExternalContent(text: string, about: ExternalContent, id: st
     endMarker(id),
   ];
   return lines.join("\n");
+}
+
+/** A wrapped text for people: without the warning and the markers. */
+export function unwrapped(text: string): string {
+  return withoutMarkers(text.replaceAll(`${WARNING}\n\n`, ""));
 }
 
 /** Characters of a value beside the text. Choice: a subject line has room, a second message has none. */

@@ -1,5 +1,7 @@
 /** Messages as transcripts keep them and models get them. Spec: protocol/stores.md §2. */
 
+import type { Origin } from "../origin.ts";
+
 /** Plain text. */
 export interface TextBlock {
   readonly type: "text";
@@ -56,6 +58,8 @@ export interface UserMessage {
   readonly content: readonly (TextBlock | ImageBlock)[];
   /** epoch ms */
   readonly timestamp: number;
+  /** Whose words it is; absent: the owner's. */
+  readonly origin?: Origin;
 }
 
 /** Why an answer ended. */
@@ -73,6 +77,8 @@ export interface AssistantMessage {
   readonly stopReason: StopReason;
   readonly errorMessage?: string;
   readonly timestamp: number;
+  /** With the least authority among the words the model was shown; absent: all were the owner's. */
+  readonly origin?: Origin;
   readonly idempotencyKey?: string;
   readonly svcAbort?: { readonly aborted: true; readonly origin: string; readonly runId: string };
 }
@@ -108,6 +114,8 @@ export interface ToolResultMessage {
   readonly content: readonly (TextBlock | ImageBlock)[];
   readonly isError: boolean;
   readonly timestamp: number;
+  /** Whose words it is; absent: the owner's. */
+  readonly origin?: Origin;
 }
 
 /** One entry of a transcript. */

@@ -1,6 +1,7 @@
 /** The `Sessions` service: keys, entries and transcripts of conversations. */
-import { defineService } from "../service.ts";
 import type { Message } from "../models/messages.ts";
+import type { Origin } from "../origin.ts";
+import { defineService } from "../service.ts";
 import type { Statement } from "../storage/service.ts";
 
 /** A stored session, protocol/stores.md §1; fields of later capabilities are kept as they come. */
@@ -115,14 +116,24 @@ export interface Sessions {
   context(
     canonicalKey: string,
     limit: number,
-  ): Promise<{ readonly summary: string | undefined; readonly items: readonly TranscriptItem[] }>;
+  ): Promise<{
+    readonly summary: string | undefined;
+    /** Of the summary: with the least authority among the words it sums up; absent: the owner's. */
+    readonly origin?: Origin;
+    readonly items: readonly TranscriptItem[];
+  }>;
   /**
    * Records that everything before the message `firstKeptId` is summed up by `summary`; the messages stay stored.
    * Raises `compactionCount`. Durable when it resolves. @throws GatewayError `NOT_FOUND` for a message that is not in the transcript
    */
   addCompaction(
     canonicalKey: string,
-    compaction: { readonly summary: string; readonly firstKeptId: string; readonly tokensBefore: number },
+    compaction: {
+      readonly summary: string;
+      readonly firstKeptId: string;
+      readonly tokensBefore: number;
+      readonly origin?: Origin;
+    },
   ): Promise<void>;
   /**
    * To be called for each inbound message before its run: starts the session afresh when its reset policy says so.

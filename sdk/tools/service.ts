@@ -1,5 +1,6 @@
 /** The extension points `Tool` and `ToolSource`: what agents can do beside talking; and the service `Tools`, which uses them. */
 import type { GatewayError } from "../gateway-error.ts";
+import type { Origin } from "../origin.ts";
 import type { Principal, Scope } from "../principal.ts";
 import type { Static, TSchema } from "../schema.ts";
 import { defineExtensionPoint, defineService } from "../service.ts";
@@ -40,9 +41,19 @@ export function parseToolArguments(json: string): Record<string, unknown> | unde
   }
 }
 
+/** Words of somebody who may do less than the owner. */
+export interface OutsideWords {
+  /** With the least authority among the words a model was shown. */
+  readonly origin: Origin;
+  /** The beginning of the newest of them, as the model saw them; empty: they are not known any more. */
+  readonly text: string;
+}
+
 /** What a tool tells the model. */
 export interface ToolResult {
   readonly content: readonly (TextBlock | ImageBlock)[];
+  /** Whose words `content` holds. Default: what the tool says of all its results (`Tool.brings`). */
+  readonly origin?: Origin;
   /** The same as a value, for programs that call the tool; models never see it. */
   readonly details?: unknown;
   readonly isError?: boolean;
@@ -119,6 +130,8 @@ export interface ToolScene {
   /** That answers, where one is known. */
   readonly model?: { readonly provider: string; readonly id: string };
   readonly address?: ToolAddress;
+  /** Absent: the model was shown the owner's words only. */
+  readonly outside?: OutsideWords;
 }
 
 /** What became of a call. */

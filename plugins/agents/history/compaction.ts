@@ -1,5 +1,5 @@
 /** Sums up the older part of a conversation with the model of its run, and keeps the summary. */
-import { type Logger, untilAborted } from "@svc/sdk";
+import { floorOf, type Logger, untilAborted } from "@svc/sdk";
 import type { RunEvent } from "@svc/sdk/agents";
 import type { Message, ModelEvent, ResolvedModel } from "@svc/sdk/models";
 import type { Sessions } from "@svc/sdk/sessions";
@@ -56,9 +56,11 @@ export async function compact(
   let isDone = false;
   try {
     const summary = await summaryOf(context.summary, asText(plan.older, partChars(setup)), setup, wish.instructions);
-    await sessions.addCompaction(sessionKey, { summary, firstKeptId: plan.firstKeptId, tokensBefore });
+    const origin = floorOf([context.origin, ...plan.older.map(({ message }) => message.origin)]);
+    const whose = origin === undefined ? {} : { origin };
+    await sessions.addCompaction(sessionKey, { summary, firstKeptId: plan.firstKeptId, tokensBefore, ...whose });
     isDone = true;
-    return { summary, items: plan.kept };
+    return { summary, ...whose, items: plan.kept };
   } finally {
     emit("compaction", { phase: "end", willRetry: isDone && wish.willRetry === true });
   }

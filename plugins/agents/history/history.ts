@@ -1,5 +1,6 @@
 /** What a model is shown of a transcript: which messages, stamped with their time, and tool calls paired with their results. Decides only. */
 import { localTime } from "@svc/kit/time";
+import type { Origin } from "@svc/sdk";
 import type { Message, ResolvedModel, ToolCallBlock, ToolResultMessage, UserMessage } from "@svc/sdk/models";
 import type { TranscriptItem } from "@svc/sdk/sessions";
 import { toolCallsOf, unansweredCall } from "./gateway-messages.ts";
@@ -46,6 +47,8 @@ export function limitsOf(
 /** What a session has to show: what was summed up, and the messages after it. */
 export interface Context {
   readonly summary: string | undefined;
+  /** Of the summary. */
+  readonly origin?: Origin;
   readonly items: readonly TranscriptItem[];
 }
 

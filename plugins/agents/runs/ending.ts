@@ -14,7 +14,7 @@ import type { TurnResult } from "./turn.ts";
 export async function end(run: LiveRun, env: Environment, conducted: Conducted): Promise<RunOutcome | undefined> {
   const { services, store, log } = env;
   const { runId, sessionKey } = run.request;
-  const { result } = conducted;
+  const { result, heard } = conducted;
   const takenBack = nothingSaid(run, result);
   const outcome: RunOutcome = {
     ...outcomeOf(run, conducted, env.clock.now()),
@@ -28,7 +28,7 @@ export async function end(run: LiveRun, env: Environment, conducted: Conducted):
       const { ids, unusedSince } = run.traces;
       const since = unusedSince === undefined ? {} : { unusedSince };
       await services.sessions.withdraw(sessionKey, ids, { ...since, alongside: [update] });
-    } else if (result.closing.length > 0) await services.sessions.append(sessionKey, result.closing, [update]);
+    } else if (result.closing.length > 0) await services.sessions.append(sessionKey, heard.mark(result.closing), [update]);
     else await services.storage.transaction([update]);
   };
   const kept = await stored(write, { outcome, from: "running" }, run, env);

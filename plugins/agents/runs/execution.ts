@@ -15,11 +15,12 @@ import { Conversation } from "./conversation.ts";
 import { end, endUnstarted } from "./ending.ts";
 import type { Environment, Ties } from "./environment.ts";
 import { visibilityOf } from "./events.ts";
+import { Heard } from "./heard.ts";
 import type { LiveRun } from "./live-runs.ts";
 import { ModelChain } from "./model-chain.ts";
 import { type Conducted, mergedOutcome } from "./outcome.ts";
 import { load, type Loaded, type Preparation, prepareRun } from "./preparation.ts";
-import { turnImages, turnMessage } from "./queue-plan.ts";
+import { turnImages, turnMessage, turnOrigin } from "./queue-plan.ts";
 import type { Turn } from "./queue.ts";
 import { takeSteered } from "./steering.ts";
 import type { RunRecord } from "./store.ts";
@@ -87,7 +88,8 @@ async function begin(turn: Turn, env: Environment, ties: Ties): Promise<{ readon
   const changes = [store.started(runId, startedAt), ...tookOver.map(({ outcome }) => store.ended(outcome, "accepted"))];
   const own = isResumed ? [] : ownMessages(turn, startedAt);
   const adopts = history.length > 0 && (await services.sessions.transcript(sessionKey, 1)).length === 0;
-  const messages = adopts ? [...history, ...own] : own;
+  const given = history.map((message) => ({ ...message, ...turnOrigin(turn) }));
+  const messages = adopts ? [...given, ...own] : own;
   const mayTakeBack = run.request.acknowledgement !== undefined && others(turn).length === 0;
   const before = mayTakeBack ? await services.sessions.get(sessionKey) : undefined;
   const reading = load(run.request, env);
@@ -106,7 +108,7 @@ async function begin(turn: Turn, env: Environment, ties: Ties): Promise<{ readon
   if (mayTakeBack && ids.length === messages.length) run.traces = { ids: [...ids], unusedSince: before?.updatedAt };
   const written = ids.length === messages.length ? messages.map((message, index) => itemOf(message, ids[index])) : [];
   const withOwn = withMessages(reading, written, env, run.request);
-  const loading = adopts || history.length === 0 ? withOwn : withOwn.then((loaded) => given(loaded, history, own));
+  const loading = adopts || history.length === 0 ? withOwn : withOwn.then((loaded) => instead(loaded, [...given, ...own]));
   loading.catch(() => undefined); // `conduct` awaits it
   return { loading };
 }
@@ -122,28 +124,29 @@ async function withMessages(
 ): Promise<Loaded> {
   const loaded = await reading;
   if (written.length === 0 || !loaded.entry) return load(request, env);
-  const { summary, items } = loaded.context;
+  const { items } = loaded.context;
   const earlier = items.filter(({ id }) => !written.some((item) => item.id === id));
-  return { ...loaded, context: { summary, items: [...earlier, ...written] } };
+  return { ...loaded, context: { ...loaded.context, items: [...earlier, ...written] } };
 }
 
 /** The conversation as the caller has it stands in for that of the session. */
-function given(loaded: Loaded, history: readonly Message[], own: readonly Message[]): Loaded {
-  const items = [...history, ...own].map((message) => itemOf(message));
+function instead(loaded: Loaded, messages: readonly Message[]): Loaded {
+  const items = messages.map((message) => itemOf(message));
   return { ...loaded, isGiven: true, context: { summary: undefined, items } };
 }
 
 /** What the run adds before its first question: answers to tool calls, then the user's words where there are some. */
 function ownMessages(turn: Turn, timestamp: number): readonly Message[] {
   const { toolResults = [] } = turn.leader.request;
+  const origin = turnOrigin(turn);
   const text = turnMessage(turn);
   const content: UserMessage["content"] = [
     ...(text === "" ? [] : [{ type: "text" as const, text }]),
     ...turnImages(turn),
   ];
   const said: readonly UserMessage[] =
-    content.length === 0 && toolResults.length > 0 ? [] : [{ role: "user", content, timestamp }];
-  return [...toolResults, ...said];
+    content.length === 0 && toolResults.length > 0 ? [] : [{ role: "user", content, timestamp, ...origin }];
+  return [...toolResults.map((result) => ({ ...result, ...origin })), ...said];
 }
 
 /** Prepares the run and lets the model answer, within the time of the run. Never rejects. */
@@ -153,23 +156,26 @@ async function conduct(run: LiveRun, env: Environment, loading: Promise<Loaded>,
   const timeoutMs = run.request.timeoutMs ?? defaults.timeoutSeconds * 1_000;
   const stopTimer = timeoutMs === 0 ? undefined : clock.setTimeout(() => run.abort("timeout"), timeoutMs);
   let entry: SessionEntry | undefined;
+  const heard = new Heard();
   try {
     const loaded = await untilAborted(loading, run.signal);
     entry = loaded.entry;
+    heard.add(loaded.context.origin);
+    heard.addMessages(loaded.context.items.map(({ message }) => message));
     run.events.visibility = visibilityOf(entry, defaults.verboseDefault);
-    const prepared = await untilAborted(prepareRun(run.request, loaded, env), run.signal);
+    const prepared = await untilAborted(prepareRun(run.request, loaded, heard, env), run.signal);
     const chain = chainOf(run, env, prepared);
     const conversation = new Conversation(run, env, loaded, () => chain.current);
     const { compact: instructions } = run.request;
     if (instructions !== undefined) {
       const isCompacted = (await conversation.compact(instructions)) !== undefined;
-      return { result: compactedResult(isCompacted, clock.now()), entry };
+      return { result: compactedResult(isCompacted, clock.now()), entry, heard };
     }
-    const result = await answer(run, env, { conversation, chain, ties, tools: prepared.tools });
+    const result = await answer(run, env, { conversation, chain, ties, heard, tools: prepared.tools });
     if (result.status === "ok") emitCleared(run, entry, chain);
-    return { result, entry, chain };
+    return { result, entry, heard, chain };
   } catch (error) {
-    return { result: unprepared(run, env, error), entry };
+    return { result: unprepared(run, env, error), entry, heard };
   } finally {
     stopTimer?.();
   }
@@ -183,11 +189,13 @@ async function answer(
     conversation,
     chain,
     ties,
+    heard,
     tools,
   }: {
     readonly conversation: Conversation;
     readonly chain: ModelChain;
     readonly ties: Ties;
+    readonly heard: Heard;
     readonly tools: Preparation["tools"];
   },
 ): Promise<TurnResult> {
@@ -207,7 +215,9 @@ async function answer(
     isClients: (name) => tools.isClients(name),
     mustCall: tools.isForced,
     emit: (stream, data) => run.events.emit(stream, data),
-    record: async (messages) => {
+    record: async (recorded) => {
+      heard.addMessages(recorded);
+      const messages = heard.mark(recorded);
       const write = async () => {
         const ids = await services.sessions.append(sessionKey, messages, [store.owned(runId)]);
         run.traces?.ids.push(...ids);
@@ -217,7 +227,11 @@ async function answer(
         throw error;
       });
     },
-    steer: () => takeSteered(run, env, ties, conversation.limits),
+    steer: async () => {
+      const messages = await takeSteered(run, env, ties, conversation.limits);
+      heard.addMessages(messages);
+      return messages;
+    },
     shrink: (error) => conversation.shrink(error),
     maxAnswerChars: env.config().defaults.maxAnswerChars,
     clock,

@@ -4,6 +4,7 @@ import type { RunOutcome } from "@svc/sdk/agents";
 import { PROVIDER_FAILURES, type ProviderFailure } from "@svc/sdk/models";
 import type { SessionEntry } from "@svc/sdk/sessions";
 import { STOPPED_BY_TOOL, STOPPED_WITH_PARENT } from "../subagents/settings.ts";
+import type { Heard } from "./heard.ts";
 import type { LiveRun } from "./live-runs.ts";
 import type { ModelChain } from "./model-chain.ts";
 import type { TurnResult } from "./turn.ts";
@@ -12,11 +13,12 @@ import type { TurnResult } from "./turn.ts";
 export interface Conducted {
   readonly result: TurnResult;
   readonly entry: SessionEntry | undefined;
+  readonly heard: Heard;
   readonly chain?: ModelChain;
 }
 
 /** Of a run that started. */
-export function outcomeOf(run: LiveRun, { result, entry, chain }: Conducted, endedAt: number): RunOutcome {
+export function outcomeOf(run: LiveRun, { result, entry, heard, chain }: Conducted, endedAt: number): RunOutcome {
   const { runId, sessionKey } = run.request;
   return {
     runId,
@@ -33,6 +35,7 @@ export function outcomeOf(run: LiveRun, { result, entry, chain }: Conducted, end
     ...(result.usage ? { usage: result.usage } : {}),
     ...(chain ? { provider: chain.current.provider, model: chain.current.id } : {}),
     ...(entry ? { sessionId: entry.sessionId } : {}),
+    ...(heard.floor ? { origin: heard.floor } : {}),
   };
 }
 

@@ -4,6 +4,7 @@ import type { ResolvedModel, ThinkingLevel } from "@svc/sdk/models";
 import type { SessionEntry } from "@svc/sdk/sessions";
 import { type Context, HISTORY_MESSAGES } from "../history/history.ts";
 import type { Environment } from "./environment.ts";
+import type { Heard } from "./heard.ts";
 import { modelRefs, resolveAll, thinkingOf } from "./options.ts";
 import { RunTools } from "./tools.ts";
 
@@ -54,6 +55,7 @@ export interface Preparation {
 export async function prepareRun(
   request: RunRequest,
   { agentId, entry, workspace }: Loaded,
+  heard: Heard,
   env: Environment,
 ): Promise<Preparation> {
   const { services, agents, promptHook, config, log } = env;
@@ -61,13 +63,14 @@ export async function prepareRun(
   const agent = agents.settings(agentId);
   const models = resolveAll(services.models, modelRefs(request, entry, agent.models, config(), agentId), log);
   const prompt = [agent.systemPrompt, workspace, extraSystemPrompt].filter(Boolean).join("\n\n");
-  const { system } = await promptHook.emit({ runId, sessionKey, system: prompt });
+  const { system, origins = [] } = await promptHook.emit({ runId, sessionKey, system: prompt });
+  for (const origin of origins) heard.add(origin);
   const thinking = thinkingOf(request, entry, config(), agentId);
   return {
     agentId,
     models,
     system,
-    tools: new RunTools(request, agentId, services.tools),
+    tools: new RunTools(request, agentId, services.tools, heard),
     ...(thinking === undefined ? {} : { thinking }),
   };
 }

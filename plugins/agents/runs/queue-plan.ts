@@ -1,5 +1,5 @@
 /** Which waiting messages make the next turn, and the text of that turn. Decides only. Spec: http/sessions-routing.md §6. */
-import type { Principal } from "@svc/sdk";
+import { floorOf, type Origin, originOf, type Principal } from "@svc/sdk";
 import type { RunRequest } from "@svc/sdk/agents";
 import type { ImageBlock } from "@svc/sdk/models";
 import type { QueueSettings } from "./queue-settings.ts";
@@ -85,6 +85,17 @@ export function turnMessage({ leader, merged, overflow }: NextTurn<Waiting>): st
     ...(left.length === 0 ? [] : [[summary, ...left].join("\n")]),
     ...blocks,
   ].join("\n\n");
+}
+
+/** Whose words the text of a turn is: with the least authority. */
+export function turnOrigin({ leader, merged, overflow }: NextTurn<Waiting>): { readonly origin?: Origin } {
+  const origin = floorOf([...overflow, ...merged, leader].map(({ request }) => requestOrigin(request)));
+  return origin ? { origin } : {};
+}
+
+/** Whose words the message of a request is. */
+export function requestOrigin({ origin, principal }: Pick<RunRequest, "origin" | "principal">): Origin {
+  return origin ?? originOf(principal);
 }
 
 export function turnImages({ leader, merged }: NextTurn<Waiting>): readonly ImageBlock[] {

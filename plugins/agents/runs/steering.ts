@@ -5,6 +5,7 @@ import type { Environment, Ties } from "./environment.ts";
 import { type HistoryLimits, modelHistory } from "../history/history.ts";
 import type { LiveRun } from "./live-runs.ts";
 import { mergedOutcome } from "./outcome.ts";
+import { turnOrigin } from "./queue-plan.ts";
 
 /**
  * Stores the messages and, in the same transaction, ends their runs; runs of `steer-backlog` go on waiting for a turn
@@ -22,7 +23,7 @@ export async function takeSteered(
   const { clock, services, store, log } = env;
   const now = clock.now();
   for (const other of others) other.phase = "ending";
-  const messages = others.map(({ request }) => userMessage(request, now));
+  const messages = others.map((other) => userMessage(other, now));
   const ends = others
     .filter(({ queue }) => queue?.mode === "steer")
     .map((other) => ({ other, outcome: mergedOutcome(other, run, "steered", now) }));
@@ -45,7 +46,8 @@ export async function takeSteered(
   return modelHistory(messages, limits);
 }
 
-function userMessage({ message, images = [] }: LiveRun["request"], timestamp: number): UserMessage {
+function userMessage(leader: LiveRun, timestamp: number): UserMessage {
+  const { message, images = [] } = leader.request;
   const text = message === "" ? [] : [{ type: "text" as const, text: message }];
-  return { role: "user", content: [...text, ...images], timestamp };
+  return { role: "user", content: [...text, ...images], timestamp, ...turnOrigin({ leader, merged: [], overflow: [] }) };
 }

@@ -3,6 +3,7 @@ import type { Live } from "@svc/sdk";
 import type { RunRequest } from "@svc/sdk/agents";
 import type { ResolvedModel, ToolCallBlock, ToolChoice, ToolSpec } from "@svc/sdk/models";
 import type { ToolAttempt, ToolResult, Tools, ToolScene } from "@svc/sdk/tools";
+import type { Heard } from "./heard.ts";
 
 /** The tools that one question offers the model. */
 export interface Offer {
@@ -14,12 +15,14 @@ export class RunTools {
   readonly #request: RunRequest;
   readonly #agentId: string;
   readonly #tools: Live<Tools>;
+  readonly #heard: Heard;
   readonly #clients: readonly ToolSpec[];
 
-  constructor(request: RunRequest, agentId: string, tools: Live<Tools>) {
+  constructor(request: RunRequest, agentId: string, tools: Live<Tools>, heard: Heard) {
     this.#request = request;
     this.#agentId = agentId;
     this.#tools = tools;
+    this.#heard = heard;
     this.#clients = request.toolChoice === "none" ? [] : (request.clientTools ?? []);
   }
 
@@ -57,8 +60,16 @@ export class RunTools {
 
   #scene({ provider, id }: ResolvedModel): ToolScene {
     const { sessionKey, principal, toolAddress } = this.#request;
-    const address = toolAddress === undefined ? {} : { address: toolAddress };
-    return { surface: "run", agentId: this.#agentId, sessionKey, principal, model: { provider, id }, ...address };
+    const { outside } = this.#heard;
+    return {
+      surface: "run",
+      agentId: this.#agentId,
+      sessionKey,
+      principal,
+      model: { provider, id },
+      ...(toolAddress === undefined ? {} : { address: toolAddress }),
+      ...(outside === undefined ? {} : { outside }),
+    };
   }
 }
 

@@ -263,9 +263,10 @@ class Turn {
     signal.throwIfAborted();
     const { id: toolCallId, name } = call;
     emit("tool", { phase: "start", name, toolCallId, args: call.arguments });
-    const { content, isError = false } = await useTool(call);
+    const { content, isError = false, origin } = await useTool(call);
     emit("tool", { phase: "result", name, toolCallId, isError, result: { content } });
-    await this.#record({ role: "toolResult", toolCallId, toolName: name, content, isError, timestamp: clock.now() });
+    const result = { toolCallId, toolName: name, content, isError, timestamp: clock.now() };
+    await this.#record({ role: "toolResult", ...result, ...(origin === undefined ? {} : { origin }) });
     this.#open = this.#open.filter((open) => open !== call);
   }
 

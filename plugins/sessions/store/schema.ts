@@ -88,6 +88,8 @@ export const STEPS: readonly string[] = [
   `create trigger transcript_facts after insert on transcript when json_valid(new.body) begin
     insert or ignore into message_facts ${factsOf("new")};
   end`,
+  // JSON of an Origin: with the least authority among the words that are summed up; null: the owner's.
+  "alter table compactions add column origin text",
 ];
 
 /**

@@ -1,4 +1,5 @@
 /** SQL that reads and cuts transcripts, as values. Pure. A body that is not JSON never fails a whole read. */
+import type { Sessions } from "@svc/sdk/sessions";
 import type { Statement } from "@svc/sdk/storage";
 
 const SESSION_ID = "(select session_id from sessions where key = ?)";
@@ -29,13 +30,13 @@ export const LOG_TAIL = `select transcript.session_id, transcript.seq, transcrip
   where transcript.session_id = ? order by transcript.seq desc limit ?`;
 
 /**
- * The summary of the newest compaction (seq -1), then the messages from the first one it kept, newest first.
+ * The summary of the newest compaction (seq -1, its origin in the place of the id), then the messages from the first one it kept, newest first.
  * Parameters: key, limit.
  */
 export const CONTEXT = `with one as materialized (select session_id from sessions where key = ?),
-  newest as materialized (select summary, first_kept_seq from compactions
+  newest as materialized (select summary, origin, first_kept_seq from compactions
     where session_id = (select session_id from one) order by seq desc limit 1)
-  select '' as session_id, -1 as seq, '' as id, summary as body from newest
+  select '' as session_id, -1 as seq, coalesce(origin, '') as id, summary as body from newest
   union all select * from (select session_id, seq, id, body from transcript
     where session_id = (select session_id from one) and seq >= coalesce((select first_kept_seq from newest), 0)
     order by seq desc limit ?)`;
@@ -60,17 +61,17 @@ export const LAST_TEXTS = `select j.value as session_id, (
 /** Records a compaction and counts it in the entry; a conflict unless the first kept message is in the transcript. */
 export function addCompaction(
   key: string,
-  { summary, firstKeptId, tokensBefore }: { summary: string; firstKeptId: string; tokensBefore: number },
+  { summary, firstKeptId, tokensBefore, origin }: Parameters<Sessions["addCompaction"]>[1],
   now: number,
 ): readonly Statement[] {
   return [
     {
-      sql: `insert into compactions (session_id, seq, first_kept_seq, tokens_before, created_at, summary)
+      sql: `insert into compactions (session_id, seq, first_kept_seq, tokens_before, created_at, summary, origin)
         select s.session_id,
-          coalesce((select max(c.seq) from compactions c where c.session_id = s.session_id), 0) + 1, max(t.seq), ?, ?, ?
+          coalesce((select max(c.seq) from compactions c where c.session_id = s.session_id), 0) + 1, max(t.seq), ?, ?, ?, ?
         from sessions s join transcript t on t.session_id = s.session_id and t.id = ?
         where s.key = ? group by s.session_id`,
-      params: [tokensBefore, now, summary, firstKeptId, key],
+      params: [tokensBefore, now, summary, origin ? JSON.stringify(origin) : null, firstKeptId, key],
       expectChanges: 1,
     },
     {

@@ -1,7 +1,7 @@
 /** Reads transcripts, records compactions and cuts. Unreadable messages are skipped and reported. */
-import { type Clock, isGatewayError, notFound } from "@svc/sdk";
+import { type Clock, isGatewayError, matches, notFound, Origin, outsideOrigin } from "@svc/sdk";
 import type { Message } from "@svc/sdk/models";
-import type { TranscriptItem } from "@svc/sdk/sessions";
+import type { Sessions, TranscriptItem } from "@svc/sdk/sessions";
 import type { Storage } from "@svc/sdk/storage";
 import type { DamageLog } from "../store/damage.ts";
 import * as statements from "./statements.ts";
@@ -76,10 +76,12 @@ export class Transcripts {
   async context(
     key: string,
     limit: number,
-  ): Promise<{ readonly summary: string | undefined; readonly items: readonly TranscriptItem[] }> {
+  ): ReturnType<Sessions["context"]> {
     const rows = await this.#storage().all<BodyRow>(statements.CONTEXT, [key, atLeast0(limit)]);
+    const compaction = rows.find(({ seq }) => seq === -1);
     return {
-      summary: rows.find(({ seq }) => seq === -1)?.body,
+      summary: compaction?.body,
+      ...(compaction?.id ? { origin: originFrom(compaction.id) } : {}),
       items: this.#items(rows.filter(({ seq }) => seq !== -1)),
     };
   }
@@ -87,7 +89,7 @@ export class Transcripts {
   /** @throws GatewayError `NOT_FOUND` for a message that is not in the session's transcript */
   async addCompaction(
     key: string,
-    compaction: { readonly summary: string; readonly firstKeptId: string; readonly tokensBefore: number },
+    compaction: Parameters<Sessions["addCompaction"]>[1],
   ): Promise<void> {
     try {
       await this.#storage().transaction(statements.addCompaction(key, compaction, this.#clock.now()));
@@ -210,6 +212,17 @@ function messageOf(body: string): Message | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Choice: words of nobody knows whom count as words from outside. */
+function originFrom(json: string): Origin {
+  try {
+    const value: unknown = JSON.parse(json);
+    if (matches(Origin, value)) return value;
+  } catch {
+    // a torn row
+  }
+  return outsideOrigin("gateway", "a damaged summary");
 }
 
 /** SQL reads a negative limit as no limit. */
