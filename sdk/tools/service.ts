@@ -59,6 +59,22 @@ export interface ToolResult {
   readonly isError?: boolean;
 }
 
+/**
+ * What a tool can do: it only reads; writes files of the workspace, or what belongs to the conversation; writes files that
+ * say who the agent is; tells somebody outside of the conversation; runs programs; costs money or time; changes the gateway,
+ * its jobs or devices.
+ */
+export const TOOL_EFFECTS = [
+  "reads",
+  "writes-workspace",
+  "writes-identity",
+  "sends-out",
+  "runs-code",
+  "spends",
+  "changes-gateway",
+] as const;
+export type ToolEffect = (typeof TOOL_EFFECTS)[number];
+
 /** A tool. Make one with `defineTool`, contribute it with `gateway.extend(Tool, name, tool)`. */
 export interface Tool<P extends TSchema = TSchema> {
   readonly description: string;
@@ -70,6 +86,15 @@ export interface Tool<P extends TSchema = TSchema> {
   readonly label?: string;
   /** Only for runs of whoever owns this gateway: a principal that holds `operator.admin`. Default false. */
   readonly ownerOnly?: boolean;
+  /**
+   * What it can do, or what a call with these arguments does: where its model was shown words of somebody who may not ask for
+   * that, people are asked first. `undefined` and absent: all of it.
+   */
+  readonly effects?:
+    | readonly ToolEffect[]
+    | ((params: Static<P>, call: ToolCall) => readonly ToolEffect[] | Promise<readonly ToolEffect[]>);
+  /** Whose words its results are, unless a result says so itself. `none`: the gateway's and the owner's. Default: nobody's who may do anything. */
+  readonly brings?: "none" | Origin["kind"];
   /** Offered only where some policy names it, its plugin or `group:plugins`. Default false. */
   readonly optional?: boolean;
   /** It needs an agent's run around it: `/tools/invoke` does not know it. Default false. */
