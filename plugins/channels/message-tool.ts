@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { GatewayError, invalidRequest, type Live, Strict, Type } from "@svc/sdk";
 import type { AgentRuns } from "@svc/sdk/agents";
-import { defineTool, type Tool, type ToolCall } from "@svc/sdk/tools";
+import { defineTool, type Tool, type ToolAddress, type ToolCall } from "@svc/sdk/tools";
 import { lastRouteOf } from "./addressing.ts";
 import { type Target, targetOf } from "./message-target.ts";
 import type { ChannelAccounts } from "./channel-accounts.ts";
@@ -32,6 +32,9 @@ export function messageTool(sources: MessageToolSources): Tool {
       threadId: said("thread to write in"),
     }),
     scope: "operator.write",
+    effects: async ({ action: _action, message: _message, text: _text, ...asked }, { call }) =>
+      (await staysHere(asked, call, sources)) ? ["writes-workspace"] : ["sends-out"],
+    brings: "none",
     async run({ action = "", message, text, ...asked }, { call }) {
       if (action.trim() === "") return invalidRequest("action required");
       if (action.trim() !== ACTION)
@@ -57,6 +60,19 @@ export function messageTool(sources: MessageToolSources): Tool {
       };
     },
   });
+}
+
+/** Whether it goes to where the conversation is: whoever is there hears the reply as well. */
+async function staysHere(
+  asked: ToolAddress,
+  { address, sessionKey }: ToolCall,
+  { accounts, sessions }: MessageToolSources,
+): Promise<boolean> {
+  const last = lastRouteOf(await sessions.get()?.get(sessionKey));
+  const goalOf = (wanted: ToolAddress) => targetOf(wanted, address, last, (name) => accounts.channelId(name));
+  const [goal, here] = [goalOf(asked), goalOf({})];
+  const keys = ["channel", "to", "accountId", "threadId"] as const;
+  return here.to !== undefined && keys.every((key) => goal[key] === here[key]);
 }
 
 function spoken(message = "", text = ""): string {

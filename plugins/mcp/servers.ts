@@ -57,7 +57,7 @@ export function startServers({ servers }: McpConfig, options: ServersOptions): S
 }
 
 function toTool(
-  { name, own, label, description, params }: OfferedTool,
+  { name, own, label, description, params, isReadOnly }: OfferedTool,
   server: Supervised,
   { scope }: ServerEntry,
 ): [name: string, tool: Tool] {
@@ -65,6 +65,8 @@ function toTool(
     description,
     params,
     scope,
+    ...(isReadOnly ? { effects: ["reads" as const] } : {}),
+    brings: "mcp",
     ...(label === undefined ? {} : { label }),
     // The owner has checked that they match a schema of objects.
     run: (args, { signal }) => server.call(own, args as Readonly<Record<string, unknown>>, signal),

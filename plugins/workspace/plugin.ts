@@ -2,12 +2,15 @@
 import { openExecPolicy } from "@svc/kit/exec";
 import { definePlugin, live } from "@svc/sdk";
 import { AgentDirectory } from "@svc/sdk/agents";
+import { FileOrigins } from "@svc/sdk/files";
 import { Approver, GatewayInfo } from "@svc/sdk/gateway";
+import { Retention, Storage } from "@svc/sdk/storage";
 import { Tool } from "@svc/sdk/tools";
 import { ExecConfig, FsConfig } from "./config.ts";
 import { execTool } from "./exec/tool.ts";
 import { editTool, writeTool } from "./files/change.ts";
 import { readTool } from "./files/read.ts";
+import { ORIGIN_RETENTION, OriginRecord } from "./origins/record.ts";
 import { patchTool } from "./patch/tool.ts";
 import type { PlaceSources } from "./place.ts";
 import { BackgroundCommands } from "./process/background.ts";
@@ -23,7 +26,8 @@ export default definePlugin({
   section: "tools.exec",
   config: ExecConfig,
   sections: { "tools.fs": FsConfig },
-  requires: { agents: AgentDirectory, host: GatewayInfo, approver: live(Approver) },
+  requires: { agents: AgentDirectory, host: GatewayInfo, storage: Storage, approver: live(Approver) },
+  provides: [FileOrigins],
 
   setup(gateway) {
     const { clock, log, services } = gateway;
@@ -35,10 +39,12 @@ export default definePlugin({
     const programs = new Programs();
     const sweep = () => background.sweep(config.cleanupMs);
     const background = new BackgroundCommands(programs, clock, () => gateway.every(SWEEP_EVERY_MS, sweep));
-    const places: PlaceSources = {
+    const where: PlaceSources = {
       agents: { list: () => services.agents.list() },
       stateDir: () => services.host.stateDir,
     };
+    const record = new OriginRecord({ ...where, storage: services.storage, clock });
+    const places = { ...where, record };
     gateway.extend(Tool, "read", readTool(places));
     gateway.extend(Tool, "write", writeTool(places));
     gateway.extend(Tool, "edit", editTool(places));
@@ -58,6 +64,9 @@ export default definePlugin({
         env: process.env,
       }),
     );
+    gateway.extend(Retention, "workspace", ORIGIN_RETENTION);
+    gateway.provide(FileOrigins, record);
+    gateway.start(() => record.open());
     gateway.extend(Tool, "process", processTool({ background, clock }));
 
     gateway.onStop(() => programs.stop());

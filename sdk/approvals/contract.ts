@@ -17,6 +17,7 @@ export const ApprovalRequestView = Type.Object({
   commandArgv: Type.Optional(Type.Array(Type.String())),
   envKeys: Type.Optional(Type.Array(Type.String())),
   digest: Type.Optional(Type.String({ description: "of the exact plan: what is allowed is this and nothing else" })),
+  because: Type.Optional(Type.String({ description: "what makes it a question, e.g. the words that led to it" })),
   askedBy: Type.Optional(Type.String({ description: "the plugin or hook that asks; absent: a client" })),
   systemRunBinding: Type.Union([Type.Unknown(), Type.Null()]),
   systemRunPlan: Type.Union([SystemRunPlan, Type.Null()]),

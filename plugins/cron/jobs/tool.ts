@@ -85,6 +85,8 @@ export function cronTool(service: CronActions, clock: Pick<Clock, "setTimeout">)
     params: Params,
     scope: "operator.admin",
     ownerOnly: true,
+    effects: ["changes-gateway"],
+    brings: "none",
     async run(params, { call, signal }) {
       const wanted = params.action?.trim() ?? "";
       if (wanted === "") return invalidRequest("action required");

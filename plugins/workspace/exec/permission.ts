@@ -20,6 +20,8 @@ export interface Wanted {
   readonly env: Readonly<Record<string, string>>;
   readonly agentId: string;
   readonly sessionKey: string;
+  /** A person has to allow it whatever the policy says: what they are told. */
+  readonly because: string | undefined;
 }
 
 /** Choice: UTF-16 units of a command people are asked about: they have to see all of it. */
@@ -28,11 +30,13 @@ const MAX_ASKED_CHARS = 3_000;
 /** @throws GatewayError `FORBIDDEN` with the reason and what to do; `INVALID_REQUEST`: too long to be asked about */
 export async function permit(wanted: Wanted, sources: PermissionSources, signal: AbortSignal): Promise<void> {
   const verdict = await judgeNow(wanted, sources);
-  if (verdict.verdict === "allow") return;
+  const { because } = wanted;
+  if (verdict.verdict === "allow" && because === undefined) return;
   const answer = await ask(wanted, sources, signal);
   signal.throwIfAborted();
   const isYes = answer.decision === "allow-once" || answer.decision === "allow-always";
-  if (!isYes && !(answer.decision === null && verdict.fallback === "allow")) {
+  const isAllowedUnanswered = because === undefined && verdict.verdict === "ask" && verdict.fallback === "allow";
+  if (!isYes && !(answer.decision === null && isAllowedUnanswered)) {
     throw denied(answer.reason ?? "nobody allowed it", "ask whoever you work for, and try again when they are there");
   }
   // What the policy denies by now is denied, whoever allowed it meanwhile.
@@ -51,7 +55,7 @@ async function judgeNow(
 }
 
 async function ask(wanted: Wanted, { approver }: PermissionSources, signal: AbortSignal): Promise<ApprovalAnswer> {
-  const { agentId, sessionKey, command, env } = wanted;
+  const { agentId, sessionKey, command, env, because } = wanted;
   if (command.text.length > MAX_ASKED_CHARS) {
     invalidRequest(
       `a person has to allow this command, and it is longer than ${MAX_ASKED_CHARS} characters; write it to a file and run that`,
@@ -71,6 +75,7 @@ async function ask(wanted: Wanted, { approver }: PermissionSources, signal: Abor
       // Choice: `allow-always` holds for this command, directory, environment, agent and session, and for nothing else.
       subject: { argv: plan.argv, file, cwd: plan.cwd, env, agentId, sessionKey },
       kind: "tool:exec",
+      because,
       askedBy: "workspace",
       agentId,
       sessionKey,

@@ -1,10 +1,12 @@
 /** The tool `exec`. */
 import { rulesFor } from "@svc/kit/exec";
 import { AnySignal } from "@svc/kit/time";
-import { type Clock, Strict, Type, unavailable } from "@svc/sdk";
-import { defineTool, type ToolResult } from "@svc/sdk/tools";
+import { type Clock, floorOf, type Origin, Strict, Type, unavailable } from "@svc/sdk";
+import { defineTool, type ToolContext, type ToolResult } from "@svc/sdk/tools";
 import { type ExecConfig, MAX_TIMEOUT_SECONDS } from "../config.ts";
 import { writablePlace } from "../files/change.ts";
+import { fetchedBy } from "../origins/command-words.ts";
+import type { OriginRecord, Span } from "../origins/record.ts";
 import type { PlaceSources } from "../place.ts";
 import type { BackgroundCommands, Owner } from "../process/background.ts";
 import { keptOutput } from "../process/output.ts";
@@ -23,6 +25,7 @@ export interface ExecSources extends PlaceSources, PermissionSources {
   readonly programs: Programs;
   readonly background: BackgroundCommands;
   readonly clock: Pick<Clock, "elapsed">;
+  readonly record: Pick<OriginRecord, "begin" | "named">;
   /** The gateway's own environment. */
   readonly env: Readonly<Record<string, string | undefined>>;
 }
@@ -31,6 +34,13 @@ export interface ExecSources extends PlaceSources, PermissionSources {
 interface Ready {
   readonly command: Command;
   readonly env: Readonly<Record<string, string>>;
+  /** Whose words its output and its files may hold; `undefined`: the owner's. */
+  readonly origin: Origin | undefined;
+}
+
+/** Who asked for it, and why people have to allow it. */
+interface Asking extends Pick<ToolContext, "outside" | "because" | "signal"> {
+  readonly owner: Owner;
 }
 
 export function execTool(sources: ExecSources) {
@@ -56,13 +66,25 @@ export function execTool(sources: ExecSources) {
       ),
     }),
     scope: "operator.write",
+    effects: ["runs-code"],
+    asksItself: true,
+    brings: "none",
     label: "Run command",
     runOnly: true,
-    async run({ command: text, workdir, timeout, background = false, env: given = {} }, { call, signal }) {
+    async run({ command: text, workdir, timeout, background = false, env: given = {} }, { call, ...context }) {
       const owner: Owner = { agentId: call.agentId, sessionKey: call.sessionKey };
-      const ready = await prepared({ command: text, workdir, ...owner }, given, sources, signal);
-      if (background) return started(ready, owner, timeout, sources);
-      return ran(ready, timeout ?? sources.config().timeoutSec, sources, signal);
+      const ready = await prepared({ command: text, workdir, ...owner }, given, sources, { owner, ...context });
+      const { origin } = ready;
+      const span = origin && (await sources.record.begin(owner.agentId, origin));
+      try {
+        if (background) return started(ready, owner, timeout, span, sources);
+        const result = await ran(ready, timeout ?? sources.config().timeoutSec, sources, context.signal);
+        await span?.end();
+        return result;
+      } catch (error) {
+        await span?.end();
+        throw error;
+      }
     },
   });
 }
@@ -72,7 +94,7 @@ async function prepared(
   request: CommandRequest,
   given: Readonly<Record<string, string>>,
   sources: ExecSources,
-  runSignal: AbortSignal,
+  { outside, because, signal: runSignal }: Asking,
 ): Promise<Ready> {
   const { agentId, sessionKey } = request;
   const added = addedVariables(given);
@@ -83,7 +105,7 @@ async function prepared(
   const command = await find();
   const ending = new AnySignal(runSignal, sources.programs.signal);
   try {
-    await permit({ command, env: added, agentId, sessionKey }, sources, ending.signal);
+    await permit({ command, env: added, agentId, sessionKey, because }, sources, ending.signal);
     ending.signal.throwIfAborted();
   } finally {
     ending.release();
@@ -92,11 +114,12 @@ async function prepared(
   if (again.file !== command.file || again.plan.cwd !== command.plan.cwd) {
     unavailable("the program or its directory changed while it was being allowed; try again");
   }
-  return { command, env };
+  const named = await sources.record.named(agentId, request.command);
+  return { command, env, origin: floorOf([outside?.origin, fetchedBy(request.command), named]) };
 }
 
 async function ran(
-  { command, env }: Ready,
+  { command, env, origin }: Ready,
   timeoutSec: number,
   { programs, clock }: ExecSources,
   signal: AbortSignal,
@@ -121,18 +144,30 @@ async function ran(
   return {
     content: [{ type: "text", text: withNote(text, endText(outcome, durationMs)) }],
     details: { exitCode, signal: endedBy, timedOut, durationMs, truncated, output: text, ...(error && { error }) },
+    ...(origin && { origin }),
     ...(error !== undefined && { isError: true }),
   };
 }
 
 function started(
-  { command: { text, file, plan }, env }: Ready,
+  { command: { text, file, plan }, env, origin }: Ready,
   owner: Owner,
   timeoutSec: number | undefined,
+  span: Span | undefined,
   { background }: ExecSources,
 ): ToolResult {
   const limit = timeoutSec === undefined ? {} : { timeoutMs: timeoutSec * 1_000 };
-  const { id, program } = background.start(owner, { text, file, argv: plan.argv, cwd: plan.cwd, env, ...limit });
+  const { id, program } = background.start(owner, {
+    text,
+    file,
+    argv: plan.argv,
+    cwd: plan.cwd,
+    env,
+    origin,
+    ...limit,
+  });
+  // A time without an end only says of more files than it has to that they are from outside.
+  program.ended.then(() => span?.end()).catch(() => undefined);
   const told = `runs in the background as ${id}; process poll with sessionId ${id} tells what it says and when it ends`;
   return { content: [{ type: "text", text: told }], details: { sessionId: id, pid: program.pid, status: "running" } };
 }

@@ -48,8 +48,20 @@ export function bounded(text: string, max: number): string {
 
 /** All that matters for a decision, a line each; what clients wrote cannot steer the terminal. Pure. */
 export function questionLines({ request, expiresAtMs }: Pick<OpenQuestion, "request" | "expiresAtMs">): string[] {
-  const { command, commandArgv, envKeys, cwd, nodeId, host, agentId, sessionKey, askedBy, resolvedPath, digest } =
-    request;
+  const {
+    command,
+    commandArgv,
+    envKeys,
+    cwd,
+    nodeId,
+    host,
+    agentId,
+    sessionKey,
+    because,
+    askedBy,
+    resolvedPath,
+    digest,
+  } = request;
   const rows: [string, string | null | undefined][] = [
     ["command", command],
     ["argv", commandArgv && JSON.stringify(commandArgv)],
@@ -59,6 +71,7 @@ export function questionLines({ request, expiresAtMs }: Pick<OpenQuestion, "requ
     ["where", nodeId === null ? host : `node ${nodeId}`],
     ["agent", agentId],
     ["session", sessionKey],
+    ["because", because],
     ["asked by", askedBy],
     ["digest", digest],
     ["until", time(expiresAtMs)],

@@ -7,15 +7,17 @@ import { withDefaults } from "@svc/sdk";
 import type { ExecPolicyFile } from "@svc/sdk/approvals";
 import type { ApprovalAnswer, ApprovalQuestion } from "@svc/sdk/gateway";
 import { textOf } from "@svc/sdk/models";
-import type { Tool, ToolResult } from "@svc/sdk/tools";
+import type { OutsideWords, Tool, ToolResult } from "@svc/sdk/tools";
 import { ExecConfig } from "../../../plugins/workspace/config.ts";
 import { execTool } from "../../../plugins/workspace/exec/tool.ts";
 import { editTool, writeTool } from "../../../plugins/workspace/files/change.ts";
 import { readTool } from "../../../plugins/workspace/files/read.ts";
+import { OriginRecord } from "../../../plugins/workspace/origins/record.ts";
 import { patchTool } from "../../../plugins/workspace/patch/tool.ts";
 import { BackgroundCommands } from "../../../plugins/workspace/process/background.ts";
 import { Programs } from "../../../plugins/workspace/process/programs.ts";
 import { processTool } from "../../../plugins/workspace/process/tool.ts";
+import { openStorage } from "../../../plugins/storage-sqlite/storage.ts";
 import { principal } from "../agents/script.ts";
 import { silentLog } from "../agents/silent-log.ts";
 
@@ -38,6 +40,8 @@ interface Caller {
   readonly agentId?: string;
   readonly sessionKey?: string;
   readonly signal?: AbortSignal;
+  readonly outside?: OutsideWords;
+  readonly because?: string;
 }
 
 const realClock = {
@@ -61,7 +65,11 @@ export async function openScene(t: TestContext, options: SceneOptions = {}) {
     { id: "main", isDefault: true, workspace: root },
     { id: "other", isDefault: false, workspace: other },
   ];
-  const places = { agents: { list: () => agents }, stateDir: () => stateDir };
+  const where = { agents: { list: () => agents }, stateDir: () => stateDir };
+  const { storage, close } = await openStorage({ file: join(directory, "svc.db") });
+  const record = new OriginRecord({ ...where, storage, clock: realClock });
+  await record.open();
+  const places = { ...where, record };
   const { ask } = options;
   const exec = execTool({
     ...places,
@@ -84,6 +92,7 @@ export async function openScene(t: TestContext, options: SceneOptions = {}) {
   };
   t.after(async () => {
     await programs.stop();
+    await close();
     await rm(directory, { recursive: true, force: true });
   });
 
@@ -91,7 +100,7 @@ export async function openScene(t: TestContext, options: SceneOptions = {}) {
   async function use(
     name: string,
     args: Readonly<Record<string, unknown>>,
-    { agentId = "main", sessionKey, signal = new AbortController().signal }: Caller = {},
+    { agentId = "main", sessionKey, signal = new AbortController().signal, ...told }: Caller = {},
   ): Promise<ToolResult> {
     const tool = tools[name];
     if (!tool) throw new Error(`no tool ${name}`);
@@ -103,7 +112,7 @@ export async function openScene(t: TestContext, options: SceneOptions = {}) {
       sessionKey: sessionKey ?? `agent:${agentId}:main`,
       agentId,
     };
-    const result = await tool.run(withDefaults(tool.params, args), { call, principal, signal });
+    const result = await tool.run(withDefaults(tool.params, args), { call, principal, signal, ...told });
     return typeof result === "string" ? { content: [{ type: "text", text: result }] } : result;
   }
   /** What it tells the model. */
