@@ -35,7 +35,7 @@ export function messageTool(sources: MessageToolSources): Tool {
     effects: async ({ action: _action, message: _message, text: _text, ...asked }, { call }) =>
       (await staysHere(asked, call, sources)) ? ["writes-workspace"] : ["sends-out"],
     brings: "none",
-    async run({ action = "", message, text, ...asked }, { call }) {
+    async run({ action = "", message, text, ...asked }, { call, outside }) {
       if (action.trim() === "") return invalidRequest("action required");
       if (action.trim() !== ACTION)
         return invalidRequest(`there is no action "${action.trim()}" here; actions: ${ACTION}`);
@@ -52,7 +52,10 @@ export function messageTool(sources: MessageToolSources): Tool {
       const mirrorKey = noted === call.sessionKey && isOwnTurn(call, sources) ? undefined : noted;
       const { contribution, accountId, to } = destination;
       const id = letterId(call, [contribution.id, accountId, to, threadId ?? null, words]);
-      const sent = await sendOnce({ id, destination, threadId, text: words, mirrorKey }, sources);
+      const sent = await sendOnce(
+        { id, destination, threadId, text: words, mirrorKey, origin: outside?.origin },
+        sources,
+      );
       const details = { ok: true, action: ACTION, channel: sent.channel, accountId, to: sent.to, ...thread };
       return {
         content: [{ type: "text", text: `Sent to ${sent.to} on ${sent.channel}.` }],

@@ -1,6 +1,6 @@
 /** What nodes report, and what comes of it. Spec: protocol/methods-node.md §3. */
 import { readAttachments } from "@svc/kit/media";
-import { type Clock, isGatewayError, type Live, type Logger } from "@svc/sdk";
+import { type Clock, isGatewayError, type Live, type Logger, outsideOrigin } from "@svc/sdk";
 import type { SystemEvents } from "@svc/sdk/heartbeat";
 import { parseThinkingLevel } from "@svc/sdk/models";
 import type { Sessions } from "@svc/sdk/sessions";
@@ -111,6 +111,7 @@ export class NodeEvents {
     await runs.start({ nodeId, epoch }, runs.sessionKey(sessionField(payload) ?? ownSession(nodeId)), {
       runId: newId(),
       message: requestMessage(name, message),
+      origin: outsideOrigin("node", name),
       ...(images.length > 0 && { images }),
       ...(thinking !== undefined && { thinking }),
       ...(typeof seconds === "number" && seconds > 0 && { timeoutMs: Math.min(seconds, 86_400) * 1_000 }),
@@ -142,6 +143,7 @@ export class NodeEvents {
       sessionKey: known.canonicalKey(sessionField(payload) ?? ownSession(nodeId)),
       text,
       wake: "now",
+      origin: outsideOrigin("node", nodeId),
       reason: `node:${event}`,
       at: clock.now(),
     });
