@@ -64,10 +64,12 @@ export function planOf({ command, rawCommand, cwd, agentId, sessionKey }: RunPar
 }
 
 /** As the approval has it: the stored plan counts, not what the caller sent. */
-export function approvedRun({ env, timeoutMs, needsScreenRecording, runId }: RunParams, allowed: AllowedExec) {
+export function approvedRun(
+  { env, timeoutMs, needsScreenRecording, runId }: RunParams,
+  allowed: AllowedExec,
+): RunParams {
   const { argv, rawCommand, cwd, agentId, sessionKey } = allowed.plan;
-  return present({
-    command: argv,
+  const about = present({
     rawCommand,
     cwd,
     env,
@@ -79,6 +81,7 @@ export function approvedRun({ env, timeoutMs, needsScreenRecording, runId }: Run
     approved: true,
     approvalDecision: allowed.decision,
   });
+  return { command: argv, ...about };
 }
 
 /** Anything but a literal `true` or a decision that allows is no claim, and is removed like every unknown key. */

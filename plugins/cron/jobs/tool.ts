@@ -35,7 +35,7 @@ export interface CronActions {
   wake(params: {
     readonly text: string;
     readonly mode: WakeMode;
-    readonly origin: Origin | undefined;
+    readonly origin?: Origin;
   }): Promise<{ readonly ok: boolean }>;
 }
 
@@ -156,7 +156,7 @@ async function wake(
   origin: Origin | undefined,
 ): Promise<object> {
   if (text.trim() === "") return invalidRequest("text required: what the main session is told");
-  return service.wake({ text, mode, origin });
+  return service.wake({ text, mode, ...(origin ? { origin } : {}) });
 }
 
 function pageOf({ query, limit }: Params): { query?: string; limit?: number } {
