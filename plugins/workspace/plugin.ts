@@ -1,13 +1,14 @@
 /** Files and commands for agents, within their workspace. */
 import { openExecPolicy } from "@svc/kit/exec";
 import { definePlugin, live } from "@svc/sdk";
-import { AgentDirectory } from "@svc/sdk/agents";
+import { AgentDirectory, IdentityFiles } from "@svc/sdk/agents";
 import { Approver, GatewayInfo } from "@svc/sdk/gateway";
 import { Tool } from "@svc/sdk/tools";
 import { ExecConfig, FsConfig } from "./config.ts";
 import { execTool } from "./exec/tool.ts";
 import { editTool, writeTool } from "./files/change.ts";
 import { readTool } from "./files/read.ts";
+import { createVersionKeeper } from "./files/versions.ts";
 import { patchTool } from "./patch/tool.ts";
 import type { PlaceSources } from "./place.ts";
 import { BackgroundCommands } from "./process/background.ts";
@@ -23,7 +24,7 @@ export default definePlugin({
   section: "tools.exec",
   config: ExecConfig,
   sections: { "tools.fs": FsConfig },
-  requires: { agents: AgentDirectory, host: GatewayInfo, approver: live(Approver) },
+  requires: { agents: AgentDirectory, host: GatewayInfo, approver: live(Approver), identityFiles: live(IdentityFiles) },
 
   setup(gateway) {
     const { clock, log, services } = gateway;
@@ -40,9 +41,10 @@ export default definePlugin({
       stateDir: () => services.host.stateDir,
     };
     gateway.extend(Tool, "read", readTool(places));
-    gateway.extend(Tool, "write", writeTool(places));
-    gateway.extend(Tool, "edit", editTool(places));
-    gateway.extend(Tool, "apply_patch", patchTool(places, log));
+    const keepVersions = createVersionKeeper(() => services.identityFiles.get());
+    gateway.extend(Tool, "write", writeTool(places, keepVersions));
+    gateway.extend(Tool, "edit", editTool(places, keepVersions));
+    gateway.extend(Tool, "apply_patch", patchTool(places, log, keepVersions));
     gateway.extend(
       Tool,
       "exec",

@@ -7,13 +7,14 @@ import { nameWithin, type Place, placeOf, type PlaceSources } from "../place.ts"
 import { textOfBytes } from "./content.ts";
 import { PathParam } from "./read.ts";
 import { replaced } from "./replace.ts";
+import type { VersionKeeper } from "./versions.ts";
 
 /** The workspace, made when it is missing. */
 export async function writablePlace(agentId: string, sources: PlaceSources): Promise<Place> {
   return (await placeOf(agentId, sources, true)) ?? unavailable("the workspace was removed meanwhile; try again");
 }
 
-export function writeTool(sources: PlaceSources) {
+export function writeTool(sources: PlaceSources, keepVersions: VersionKeeper) {
   return defineTool({
     description:
       "Writes a whole file of your workspace, in the place of what was there. Directories on the way are made. For a change of a part, use edit.",
@@ -24,20 +25,21 @@ export function writeTool(sources: PlaceSources) {
     scope: "operator.write",
     label: "Write file",
     runOnly: true,
-    async run({ path, content }, { call }): Promise<ToolResult> {
-      const place = await writablePlace(call.agentId, sources);
+    async run({ path, content }, context): Promise<ToolResult> {
+      const place = await writablePlace(context.call.agentId, sources);
       const name = nameWithin(path, place);
-      return withDiskRefusals(path, async () => {
+      const write = async () => {
         const isNew = (await statWithin(place.root, name)) === undefined;
         const { size } = await writeWithin(place.root, name, content, { mode: "kept" });
         const text = `${isNew ? "made" : "replaced"} ${name}: ${size} bytes`;
-        return { content: [{ type: "text", text }], details: { path: name, size, created: isNew } };
-      });
+        return { content: [{ type: "text" as const, text }], details: { path: name, size, created: isNew } };
+      };
+      return keepVersions(context, [name], () => withDiskRefusals(path, write));
     },
   });
 }
 
-export function editTool(sources: PlaceSources) {
+export function editTool(sources: PlaceSources, keepVersions: VersionKeeper) {
   return defineTool({
     description:
       "Replaces a passage of a text file of your workspace. oldText has to be there exactly as given, and once, unless replaceAll is set.",
@@ -54,10 +56,10 @@ export function editTool(sources: PlaceSources) {
     scope: "operator.write",
     label: "Edit file",
     runOnly: true,
-    async run({ path, ...change }, { call }): Promise<ToolResult> {
-      const place = await writablePlace(call.agentId, sources);
+    async run({ path, ...change }, context): Promise<ToolResult> {
+      const place = await writablePlace(context.call.agentId, sources);
       const name = nameWithin(path, place);
-      return withDiskRefusals(path, async () => {
+      const edit = async () => {
         const file = await readWithin(place.root, name);
         if (!file) return notFound(`there is no file ${path} in the workspace; make it with write`);
         const former = textOfBytes(file.bytes) ?? invalidRequest(`${path} is a binary file; only text can be edited`);
@@ -67,10 +69,11 @@ export function editTool(sources: PlaceSources) {
         const said =
           count === 1 ? `replaced 1 passage of ${name}, line ${line}` : `replaced ${count} passages of ${name}`;
         return {
-          content: [{ type: "text", text: said }],
+          content: [{ type: "text" as const, text: said }],
           details: { path: name, replacements: count, firstLine: line },
         };
-      });
+      };
+      return keepVersions(context, [name], () => withDiskRefusals(path, edit));
     },
   });
 }

@@ -12,6 +12,8 @@ import type { FileChange } from "./parse.ts";
 export interface PatchStep {
   /** As it is told: `A new`, `M changed`, `D gone`, `R from -> to`. */
   readonly label: string;
+  /** Files it writes or removes, below the workspace. */
+  readonly names: readonly string[];
   run(): Promise<void>;
 }
 
@@ -35,17 +37,17 @@ async function stepOf(change: FileChange, nameOf: (path: string) => string, root
   const name = nameOf(change.path);
   if (change.kind === "add") {
     await requireFree(root, name);
-    return { label: `A ${name}`, run: () => written(root, name, change.content, { expected: null }) };
+    return { label: `A ${name}`, names: [name], run: () => written(root, name, change.content, { expected: null }) };
   }
   const stats = (await statWithin(root, name)) ?? notFound(`there is no file ${change.path} in the workspace`);
-  if (change.kind === "delete") return { label: `D ${name}`, run: () => removed(root, name, stats) };
+  if (change.kind === "delete") return { label: `D ${name}`, names: [name], run: () => removed(root, name, stats) };
 
   const { hunks, moveTo } = change;
   if (moveTo === undefined) {
     const before = await content(root, name);
     const text = withHunks(before.text, hunks, name);
     const how = { mode: "kept", expected: before.stats } as const;
-    return { label: `M ${name}`, run: () => written(root, name, text, how) };
+    return { label: `M ${name}`, names: [name], run: () => written(root, name, text, how) };
   }
   const target = nameOf(moveTo);
   await requireFree(root, target);
@@ -53,6 +55,7 @@ async function stepOf(change: FileChange, nameOf: (path: string) => string, root
   const text = withHunks(before.text, hunks, name);
   return {
     label: `R ${name} -> ${target}`,
+    names: [name, target],
     async run() {
       await written(root, target, text, { mode: before.stats.mode, expected: null });
       await removed(root, name, before.stats);

@@ -3,6 +3,7 @@ import { MAX_FILE_BYTES } from "@svc/kit/files";
 import { isGatewayError, type Logger, Strict, Type } from "@svc/sdk";
 import { defineTool, type ToolResult } from "@svc/sdk/tools";
 import { writablePlace } from "../files/change.ts";
+import type { VersionKeeper } from "../files/versions.ts";
 import type { PlaceSources } from "../place.ts";
 import { parsePatch } from "./parse.ts";
 import { type PatchStep, patchSteps } from "./steps.ts";
@@ -21,18 +22,19 @@ const DESCRIPTION = `Changes several files of your workspace at once. All of it 
 *** End Patch
 "Move to" and the text after @@ may be left out; "*** End of File" after a hunk ties it to the end.`;
 
-export function patchTool(sources: PlaceSources, log: Pick<Logger, "warn">) {
+export function patchTool(sources: PlaceSources, log: Pick<Logger, "warn">, keepVersions: VersionKeeper) {
   return defineTool({
     description: DESCRIPTION,
     params: Strict({ patch: Type.String({ minLength: 1, maxLength: MAX_FILE_BYTES, description: "The patch" }) }),
     scope: "operator.write",
     label: "Apply patch",
     runOnly: true,
-    async run({ patch }, { call, signal }): Promise<ToolResult> {
+    async run({ patch }, context): Promise<ToolResult> {
       const changes = parsePatch(patch);
-      const steps = await patchSteps(changes, await writablePlace(call.agentId, sources));
-      signal.throwIfAborted();
-      return carryOut(steps, log);
+      const steps = await patchSteps(changes, await writablePlace(context.call.agentId, sources));
+      context.signal.throwIfAborted();
+      const names = steps.flatMap((step) => step.names);
+      return keepVersions(context, names, () => carryOut(steps, log));
     },
   });
 }
