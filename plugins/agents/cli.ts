@@ -115,7 +115,7 @@ export default defineCommands([
       "log [id] [name]                 versions, the newest first: when, by what and by whom",
       "diff [id] <name> [from] [to]    what changed; default: the newest version and the one before; 0: no file",
       "restore [id] <name> <version>   put it back as it was; what stands there is kept as a version first",
-      "Without id: the default agent.",
+      "log, diff and restore without id: the default agent.",
     ],
     run: files,
   },
