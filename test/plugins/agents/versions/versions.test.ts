@@ -339,6 +339,24 @@ describe("agents.files.restore", () => {
     assert.equal(await text("SOUL.md"), "by hand");
   });
 
+  it("replaces nothing that somebody wrote after it was kept", async (t) => {
+    let meanwhile: (() => Promise<void>) | undefined;
+    const storage = (real: Storage): Storage => ({
+      ...real,
+      async transaction(statements) {
+        const results = await real.transaction(statements);
+        await meanwhile?.();
+        return results;
+      },
+    });
+    const { use, edit, text, restore } = await setUp(t, { storage });
+    await use("SOUL.md", "one");
+    await edit("SOUL.md", "by hand");
+    meanwhile = () => edit("SOUL.md", "by hand, meanwhile");
+    await assert.rejects(restore("SOUL.md", 1), { code: "CONFLICT", message: /SOUL\.md changed since it was read/ });
+    assert.equal(await text("SOUL.md"), "by hand, meanwhile");
+  });
+
   it("refuses a version that there is not, and a name that is none of these files", async (t) => {
     const { use, restore, diff } = await setUp(t);
     await use("SOUL.md", "one");
