@@ -1,7 +1,7 @@
 /** Files and commands for agents, within their workspace. */
 import { openExecPolicy } from "@svc/kit/exec";
 import { definePlugin, live } from "@svc/sdk";
-import { AgentDirectory } from "@svc/sdk/agents";
+import { AgentDirectory, IdentityFiles } from "@svc/sdk/agents";
 import { FileOrigins } from "@svc/sdk/files";
 import { Approver, GatewayInfo } from "@svc/sdk/gateway";
 import { Retention, Storage } from "@svc/sdk/storage";
@@ -11,6 +11,7 @@ import { execTool } from "./exec/tool.ts";
 import { editTool, writeTool } from "./files/change.ts";
 import { readTool } from "./files/read.ts";
 import { ORIGIN_RETENTION, OriginRecord } from "./origins/record.ts";
+import { createVersionKeeper } from "./files/versions.ts";
 import { patchTool } from "./patch/tool.ts";
 import type { PlaceSources } from "./place.ts";
 import { BackgroundCommands } from "./process/background.ts";
@@ -26,7 +27,13 @@ export default definePlugin({
   section: "tools.exec",
   config: ExecConfig,
   sections: { "tools.fs": FsConfig },
-  requires: { agents: AgentDirectory, host: GatewayInfo, storage: Storage, approver: live(Approver) },
+  requires: {
+    agents: AgentDirectory,
+    host: GatewayInfo,
+    storage: Storage,
+    approver: live(Approver),
+    identityFiles: live(IdentityFiles),
+  },
   provides: [FileOrigins],
 
   setup(gateway) {
@@ -46,9 +53,10 @@ export default definePlugin({
     const record = new OriginRecord({ ...where, storage: services.storage, clock });
     const places = { ...where, record };
     gateway.extend(Tool, "read", readTool(places));
-    gateway.extend(Tool, "write", writeTool(places));
-    gateway.extend(Tool, "edit", editTool(places));
-    gateway.extend(Tool, "apply_patch", patchTool(places, log));
+    const keepVersions = createVersionKeeper(() => services.identityFiles.get());
+    gateway.extend(Tool, "write", writeTool(places, keepVersions));
+    gateway.extend(Tool, "edit", editTool(places, keepVersions));
+    gateway.extend(Tool, "apply_patch", patchTool(places, log, keepVersions));
     gateway.extend(
       Tool,
       "exec",

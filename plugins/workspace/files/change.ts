@@ -10,6 +10,7 @@ import { nameWithin, type Place, placeOf, type PlaceSources } from "../place.ts"
 import { textOfBytes } from "./content.ts";
 import { PathParam } from "./read.ts";
 import { replaced } from "./replace.ts";
+import type { VersionKeeper } from "./versions.ts";
 
 export interface ChangeSources extends PlaceSources {
   readonly record: Pick<OriginRecord, "mark" | "clear" | "moved">;
@@ -29,7 +30,7 @@ export function effectsOfWrite(
   return isIdentity ? ["writes-workspace", "writes-identity"] : ["writes-workspace"];
 }
 
-export function writeTool(sources: ChangeSources) {
+export function writeTool(sources: ChangeSources, keepVersions: VersionKeeper) {
   return defineTool({
     description:
       "Writes a whole file of your workspace, in the place of what was there. Directories on the way are made. For a change of a part, use edit.",
@@ -42,22 +43,24 @@ export function writeTool(sources: ChangeSources) {
     brings: "none",
     label: "Write file",
     runOnly: true,
-    async run({ path, content }, { call, outside }): Promise<ToolResult> {
+    async run({ path, content }, context): Promise<ToolResult> {
+      const { call, outside } = context;
       const place = await writablePlace(call.agentId, sources);
       const name = nameWithin(path, place);
-      return withDiskRefusals(path, async () => {
+      const write = async () => {
         const isNew = (await statWithin(place.root, name)) === undefined;
         if (outside) await sources.record.mark(call.agentId, [name], outside.origin);
         const { size } = await writeWithin(place.root, name, content, { mode: "kept" });
         if (!outside) await sources.record.clear(call.agentId, [name]);
         const text = `${isNew ? "made" : "replaced"} ${name}: ${size} bytes`;
-        return { content: [{ type: "text", text }], details: { path: name, size, created: isNew } };
-      });
+        return { content: [{ type: "text" as const, text }], details: { path: name, size, created: isNew } };
+      };
+      return keepVersions(context, [name], () => withDiskRefusals(path, write));
     },
   });
 }
 
-export function editTool(sources: ChangeSources) {
+export function editTool(sources: ChangeSources, keepVersions: VersionKeeper) {
   return defineTool({
     description:
       "Replaces a passage of a text file of your workspace. oldText has to be there exactly as given, and once, unless replaceAll is set.",
@@ -76,10 +79,11 @@ export function editTool(sources: ChangeSources) {
     brings: "none",
     label: "Edit file",
     runOnly: true,
-    async run({ path, ...change }, { call, outside }): Promise<ToolResult> {
+    async run({ path, ...change }, context): Promise<ToolResult> {
+      const { call, outside } = context;
       const place = await writablePlace(call.agentId, sources);
       const name = nameWithin(path, place);
-      return withDiskRefusals(path, async () => {
+      const edit = async () => {
         const file = await readWithin(place.root, name);
         if (!file) return notFound(`there is no file ${path} in the workspace; make it with write`);
         const former = textOfBytes(file.bytes) ?? invalidRequest(`${path} is a binary file; only text can be edited`);
@@ -90,10 +94,11 @@ export function editTool(sources: ChangeSources) {
         const said =
           count === 1 ? `replaced 1 passage of ${name}, line ${line}` : `replaced ${count} passages of ${name}`;
         return {
-          content: [{ type: "text", text: said }],
+          content: [{ type: "text" as const, text: said }],
           details: { path: name, replacements: count, firstLine: line },
         };
-      });
+      };
+      return keepVersions(context, [name], () => withDiskRefusals(path, edit));
     },
   });
 }

@@ -12,7 +12,7 @@ import type { FileChange } from "./parse.ts";
 export interface PatchStep {
   /** As it is told: `A new`, `M changed`, `D gone`, `R from -> to`. */
   readonly label: string;
-  /** Below the workspace; the one that is written first. */
+  /** Files it writes or removes, below the workspace; the one that is written first. */
   readonly names: readonly [name: string, from?: string];
   /** All of the file is new, or it is gone. */
   readonly isWhole: boolean;

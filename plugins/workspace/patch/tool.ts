@@ -3,6 +3,7 @@ import { MAX_FILE_BYTES } from "@svc/kit/files";
 import { isGatewayError, type Logger, type Origin, Strict, Type } from "@svc/sdk";
 import { defineTool, type ToolResult } from "@svc/sdk/tools";
 import { type ChangeSources, effectsOfWrite, writablePlace } from "../files/change.ts";
+import type { VersionKeeper } from "../files/versions.ts";
 import { type FileChange, parsePatch } from "./parse.ts";
 import { type PatchStep, patchSteps } from "./steps.ts";
 
@@ -20,7 +21,7 @@ const DESCRIPTION = `Changes several files of your workspace at once. All of it 
 *** End Patch
 "Move to" and the text after @@ may be left out; "*** End of File" after a hunk ties it to the end.`;
 
-export function patchTool(sources: ChangeSources, log: Pick<Logger, "warn">) {
+export function patchTool(sources: ChangeSources, log: Pick<Logger, "warn">, keepVersions: VersionKeeper) {
   return defineTool({
     description: DESCRIPTION,
     params: Strict({ patch: Type.String({ minLength: 1, maxLength: MAX_FILE_BYTES, description: "The patch" }) }),
@@ -30,14 +31,13 @@ export function patchTool(sources: ChangeSources, log: Pick<Logger, "warn">) {
     brings: "none",
     label: "Apply patch",
     runOnly: true,
-    async run({ patch }, { call, signal, outside }): Promise<ToolResult> {
-      const changes = parsePatch(patch);
-      const steps = await patchSteps(changes, await writablePlace(call.agentId, sources));
+    async run({ patch }, context): Promise<ToolResult> {
+      const { call, signal, outside } = context;
+      const planned = await patchSteps(parsePatch(patch), await writablePlace(call.agentId, sources));
       signal.throwIfAborted();
-      return carryOut(
-        steps.map((step) => recorded(step, call.agentId, outside?.origin, sources.record)),
-        log,
-      );
+      const steps = planned.map((step) => recorded(step, call.agentId, outside?.origin, sources.record));
+      const names = steps.flatMap((step) => [...step.names].filter((name) => name !== undefined));
+      return keepVersions(context, names, () => carryOut(steps, log));
     },
   });
 }

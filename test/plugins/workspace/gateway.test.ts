@@ -89,6 +89,31 @@ describe("an agent with a workspace", { timeout: 60_000 }, () => {
     );
   });
 
+  it("writes identity files, each change under its name, and a person puts one back", async (t) => {
+    const patch = "*** Begin Patch\n*** Add File: HEARTBEAT.md\n+look\n*** Delete File: SOUL.md\n*** End Patch";
+    const { root, client, talk } = await start(t, [
+      calls("write", { path: "SOUL.md", content: "kind\n" }),
+      calls("edit", { path: "./SOUL.md", oldText: "kind", newText: "rude" }),
+      calls("apply_patch", { patch }),
+      { text: "done" },
+    ]);
+    await writeFile(join(root, "notes.md"), "no workspace of ours");
+    assert.equal((await talk("go")).status, "ok");
+    const { versions } = await client.call(agents.filesLog, {});
+    assert.deepEqual(versions.map(({ name, version, how, runId }) => `${name} ${version} ${how} ${runId}`).toSorted(), [
+      "HEARTBEAT.md 1 apply_patch run-1",
+      "SOUL.md 1 write run-1",
+      "SOUL.md 2 edit run-1",
+      "SOUL.md 3 apply_patch run-1",
+    ]);
+    assert.equal(versions[0]?.sessionKey, "agent:main:main");
+    const { diff } = await client.call(agents.filesDiff, { name: "SOUL.md", from: 1, to: 2 });
+    assert.match(diff, /-kind\n\+rude\n$/);
+    const { version } = await client.call(agents.filesRestore, { name: "SOUL.md", version: 1 });
+    assert.equal(version, 4);
+    assert.equal(await readFile(join(root, "SOUL.md"), "utf8"), "kind\n");
+  });
+
   it("runs no command that a person denies, nor any without a policy file", async (t) => {
     const command = calls("exec", { command: "touch ran" });
     const { server, root, stateDir, client, talk } = await start(t, [

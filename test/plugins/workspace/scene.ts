@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { withDefaults } from "@svc/sdk";
+import type { IdentityFiles } from "@svc/sdk/agents";
 import type { ExecPolicyFile } from "@svc/sdk/approvals";
 import type { ApprovalAnswer, ApprovalQuestion } from "@svc/sdk/gateway";
 import { textOf } from "@svc/sdk/models";
@@ -13,6 +14,7 @@ import { execTool } from "../../../plugins/workspace/exec/tool.ts";
 import { editTool, writeTool } from "../../../plugins/workspace/files/change.ts";
 import { readTool } from "../../../plugins/workspace/files/read.ts";
 import { OriginRecord } from "../../../plugins/workspace/origins/record.ts";
+import { createVersionKeeper } from "../../../plugins/workspace/files/versions.ts";
 import { patchTool } from "../../../plugins/workspace/patch/tool.ts";
 import { BackgroundCommands } from "../../../plugins/workspace/process/background.ts";
 import { Programs } from "../../../plugins/workspace/process/programs.ts";
@@ -31,6 +33,8 @@ export interface SceneOptions {
   /** `undefined`: nobody to ask. */
   readonly ask?: (question: ApprovalQuestion) => Promise<ApprovalAnswer>;
   readonly env?: Record<string, string>;
+  /** Default: nobody keeps versions. */
+  readonly identityFiles?: IdentityFiles;
   /** Where the workspace of `main` lies, below the temporary directory. */
   readonly workspace?: string;
 }
@@ -70,7 +74,8 @@ export async function openScene(t: TestContext, options: SceneOptions = {}) {
   const record = new OriginRecord({ ...where, storage, clock: realClock });
   await record.open();
   const places = { ...where, record };
-  const { ask } = options;
+  const { ask, identityFiles } = options;
+  const keepVersions = createVersionKeeper(() => identityFiles);
   const exec = execTool({
     ...places,
     policy: () => Promise.resolve(state.policy),
@@ -84,9 +89,9 @@ export async function openScene(t: TestContext, options: SceneOptions = {}) {
   });
   const tools: Readonly<Record<string, Tool>> = {
     read: readTool(places),
-    write: writeTool(places),
-    edit: editTool(places),
-    apply_patch: patchTool(places, silentLog),
+    write: writeTool(places, keepVersions),
+    edit: editTool(places, keepVersions),
+    apply_patch: patchTool(places, silentLog, keepVersions),
     exec,
     process: processTool({ background, clock: realClock }),
   };
