@@ -323,14 +323,15 @@ describe("reports and requests of a node", limited, () => {
   it("reach an agent in the session of the node", async (t) => {
     const server = await startFakeModelServer({ replies: () => ({ text: "HEARTBEAT_OK" }) });
     t.after(() => server.close());
-    const { node } = await nodeScene(t, {
+    const { node, invoke } = await nodeScene(t, {
       plugins: ["sessions", "models", "provider-openai", "agents", "heartbeat"],
       config: {
         models: { providers: { fake: { baseUrl: server.url, models: [{ id: "m" }] } } },
         agents: { defaults: { model: "fake/m", skipBootstrap: true } },
       },
     });
-    const one = await node({ client: { displayName: "Phone" } });
+    const one = await node({ client: { displayName: "Phone", platform: "linux" } });
+    await invoke(one.id, "system.run", { command: ["ls"], runId: "r1" });
     assert.deepEqual(await one.event("agent.request", { message: "what is the time" }), { ok: true });
     await until(() => server.requests.length === 1, "the run");
     assert.match(askedOf(server.requests[0] ?? assert.fail()), /From: node Phone[^]*what is the time/);

@@ -16,7 +16,7 @@ describe("identity files", () => {
     ["write", { path: "./SOUL.md", content: "x" }, ["SOUL.md"]],
     ["edit", { path: "USER.md", oldText: "a", newText: "b" }, ["USER.md"]],
     ["apply_patch", patch("*** Add File: SOUL.md\n+x\n*** Delete File: USER.md"), ["SOUL.md", "USER.md"]],
-    ["apply_patch", patch("*** Update File: USER.md\n*** Move to: memory.md\n-a\n+b"), ["USER.md", "memory.md"]],
+    ["apply_patch", patch("*** Update File: USER.md\n*** Move to: memory.md\n-a\n+b"), ["memory.md", "USER.md"]],
   ];
   for (const [tool, args, paths] of calls) {
     it(`are written by ${tool} (${paths.join(", ")}) through their owner, with what is known of the call`, async (t) => {
