@@ -1,9 +1,11 @@
 /** A policy file as text and as a value: what is read leniently, what is refused on the way in. Pure. Spec: protocol/methods-exec-approvals.md §1. */
 import { createHash, randomUUID } from "node:crypto";
+import { isAbsolute } from "node:path";
 import { describeViolations, GatewayError, invalidRequest, matches } from "@svc/sdk";
-import { ExecPolicyFile, type ExecPolicySnapshot } from "@svc/sdk/approvals";
+import { type AllowedProgram, ExecPolicyFile, type ExecPolicySnapshot } from "@svc/sdk/approvals";
 import { patternFault } from "./allowlist.ts";
 import { EXEC_POLICY_WORDS } from "./policy.ts";
+import { runnerOf } from "./runners.ts";
 
 type Agents = NonNullable<ExecPolicyFile["agents"]>;
 type AgentRules = Agents[string];
@@ -46,10 +48,16 @@ function withoutLegacyAgent(agents: Record<string, unknown>): Record<string, unk
   if (!isRecord(main)) return agents;
   const own = Array.isArray(main["allowlist"]) ? (main["allowlist"] as unknown[]) : [];
   const former = Array.isArray(legacy["allowlist"]) ? (legacy["allowlist"] as unknown[]) : [];
-  const patterns = new Set(own.map((entry) => (isRecord(entry) ? entry["pattern"] : entry)));
-  const added = former.filter((entry) => !patterns.has(isRecord(entry) ? entry["pattern"] : entry));
+  const known = new Set(own.map(meaningOf));
+  const added = former.filter((entry) => !known.has(meaningOf(entry)));
   const allowlist = own.length + added.length > 0 ? { allowlist: [...own, ...added] } : {};
   return { ...others, [DEFAULT_AGENT]: { ...legacy, ...main, ...allowlist } };
+}
+
+/** Of an entry that may be of any shape. */
+function meaningOf(entry: unknown): string {
+  const { pattern, args, cwd, anyArguments } = Object(entry) as Record<string, unknown>;
+  return JSON.stringify([pattern, args, cwd, anyArguments]);
 }
 
 /**
@@ -82,10 +90,19 @@ export function normalisePolicy(
 
 function identified(agentId: string, newId: () => string) {
   return (entry: NonNullable<AgentRules["allowlist"]>[number]) => {
-    const fault = patternFault(entry.pattern);
+    const fault = patternFault(entry.pattern) ?? argumentsFault(entry);
     if (fault !== undefined) invalidRequest(`agents.${agentId}.allowlist: ${fault}`);
     return { ...entry, id: entry.id ?? newId() };
   };
+}
+
+/** An entry that would never allow anything is refused, but for one without `args` and `anyArguments`, which earlier clients set. */
+function argumentsFault({ pattern, args, cwd, anyArguments }: AllowedProgram): string | undefined {
+  const shown = JSON.stringify(pattern);
+  if (args && anyArguments) return `${shown} has args and anyArguments; leave one of them out`;
+  if (cwd !== undefined && !isAbsolute(cwd)) return `${shown} has a cwd that is no absolute path; write e.g. /srv/app`;
+  if (!anyArguments || runnerOf(pattern) === undefined) return undefined;
+  return `${shown} runs what its arguments say, so it never counts with any arguments; write args, or leave it out and let people be asked`;
 }
 
 function checkWords(place: string, rules: AgentRules): void {
