@@ -1,6 +1,6 @@
 /** `svc approvals allowlist`: what an entry means, in words, and the policy file with one more or one less. Pure. */
 import { isDeepStrictEqual } from "node:util";
-import { bounded, meansProfiled, patternFault, PROFILED, rulesFor, runnerOf, withAllowed } from "@svc/kit/exec";
+import { bounded, entryFault, meansProfiled, PROFILED, rulesFor, runnerOf, withAllowed } from "@svc/kit/exec";
 import { invalidRequest, notFound } from "@svc/sdk";
 import type { AllowedProgram, ExecPolicyFile } from "@svc/sdk/approvals";
 import { commandText } from "@svc/sdk/cli";
@@ -26,27 +26,22 @@ export function addCommand(...words: string[]): string {
  * @throws GatewayError `INVALID_REQUEST` for an entry that would allow nothing, with the ways there are
  */
 export function entryOf({ pattern, args, isExact, isAny }: EntryWords): AllowedProgram {
-  const fault = patternFault(pattern);
+  const hasArgs = isExact || args.length > 0;
+  const entry = { pattern, ...(hasArgs && { args: [...args] }), ...(isAny && { anyArguments: true }) };
+  const fault = entryFault(entry);
+  if (fault !== undefined) return invalidRequest(`${bounded(fault, 1_000)}\nNext: svc approvals allowlist add --help`);
+  if (hasArgs || isAny || meansProfiled(pattern)) return entry;
   const shown = bounded(pattern, 300);
-  if (fault !== undefined) return invalidRequest(`${fault}\nNext: ${addCommand("/usr/bin/rg")}`);
-  if (isAny && (isExact || args.length > 0)) {
-    return invalidRequest(`--any-arguments and exact arguments exclude each other\nNext: leave one of them out`);
-  }
-  if (isExact || args.length > 0) return { pattern, args: [...args] };
-  if (isAny && runnerOf(pattern) !== undefined) {
-    return invalidRequest(
-      `${shown} runs what its arguments say, so it is never allowed with any arguments\n` +
-        `Next: name the exact ones, ${addCommand(pattern)} -- /opt/job; or let people be asked: svc approvals security allowlist --ask on-miss`,
-    );
-  }
-  if (isAny) return { pattern, anyArguments: true };
-  if (meansProfiled(pattern)) return { pattern };
+  const ways = [
+    `a program with a profile, in a directory of the system: ${PROFILED.join(" ")}`,
+    `exactly these arguments: ${addCommand(pattern)} -- <arguments>   (--exact for none)`,
+    runnerOf(pattern) === undefined
+      ? `any arguments, and by them any command: ${addCommand(pattern)} --any-arguments`
+      : "none: let people be asked, svc approvals security allowlist --ask on-miss",
+  ];
   return invalidRequest(
     `${shown} has no profile: it is not known which of its arguments run other programs, or write\n` +
-      "Next: one of three ways\n" +
-      `  a program with a profile, in a directory of the system: ${PROFILED.join(" ")}\n` +
-      `  exactly these arguments: ${addCommand(pattern)} -- <arguments>   (--exact for none)\n` +
-      `  any arguments, and by them any command: ${addCommand(pattern)} --any-arguments`,
+      ["Next: one of three ways", ...ways.map((way) => `  ${way}`)].join("\n"),
   );
 }
 

@@ -49,6 +49,13 @@ describe("a node", () => {
     await assert.rejects(bare, { code: "UNAVAILABLE", message: /SYSTEM_RUN_DENIED: / });
 
     await setPolicy(at, nodeId, { security: "allowlist", ask: "off" });
+    await done(at, ["approvals", "allowlist", "add", path, "--node", nodeId, "--", "a b", "--json"]);
+    const exact = await at.svc(["nodes", "run", "workshop", "--", "tool", "a b", "--json"]);
+    assert.deepEqual(exact, { code: 3, stdout: "a b --json\n", stderr: "err\n" });
+    assert.match(
+      (await at.svc(["nodes", "run", "workshop", "--", "tool", "a b"])).stderr,
+      /policy denies it: .*other arguments/,
+    );
     await done(at, ["approvals", "allowlist", "add", path, "--any-arguments", "--node", nodeId]);
     const ran = await at.svc(["nodes", "run", "workshop", "--", "tool", "a b", "--json"]);
     assert.deepEqual(ran, { code: 3, stdout: "a b --json\n", stderr: "err\n" });

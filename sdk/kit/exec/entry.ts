@@ -1,8 +1,8 @@
 /** Whether an entry of an allowlist allows a command. Choice: what an entry means. Reads the disk only to follow links. */
-import { basename } from "node:path";
+import { basename, isAbsolute } from "node:path";
 import type { AllowedProgram, SystemRunPlan } from "@svc/sdk/approvals";
 import { isInside } from "@svc/sdk/files";
-import { matchesPattern } from "./allowlist.ts";
+import { matchesPattern, patternFault } from "./allowlist.ts";
 import { type ExecPlace, isOutside, isWithin } from "./place.ts";
 import { misfitOf } from "./profiles/fit.ts";
 import { isMultiCall, profileOf } from "./profiles/index.ts";
@@ -13,6 +13,25 @@ export interface Candidate {
   readonly plan: Pick<SystemRunPlan, "argv" | "cwd">;
   /** Absolute, links followed. */
   readonly path: string;
+}
+
+/**
+ * Why an entry can never allow anything, with what to write instead; `undefined`: it can. One with a pattern alone is none of these, since earlier
+ * clients set it, whatever its program is; see `meansProfiled`.
+ */
+export function entryFault({ pattern, args, cwd, anyArguments }: AllowedProgram): string | undefined {
+  const fault = patternFault(pattern);
+  if (fault !== undefined) return fault;
+  const shown = JSON.stringify(pattern);
+  const runner = runnerOf(pattern);
+  if (args && anyArguments) return `${shown} has args and anyArguments; leave one of them out`;
+  if (cwd !== undefined && !isAbsolute(cwd)) return `${shown} has a cwd that is no absolute path; write e.g. /srv/app`;
+  if (args && isMultiCall(pattern)) return `${shown} is many programs, which args cannot tell apart; leave args out`;
+  if (args && (runner === "shell" || runner === "interpreter") && !isAbsolute(args[0] ?? "")) {
+    return `${shown} counts only with a script outside the workspace as its first argument; write its whole path, e.g. /opt/job`;
+  }
+  if (!anyArguments || runner === undefined) return undefined;
+  return `${shown} runs what its arguments say, so it never counts with any arguments; write args, or leave it out and let people be asked`;
 }
 
 /** Whether the entry is about this program; with which arguments is another question. @param home that `~/` stands for */

@@ -1,6 +1,6 @@
 /** Commands under the exec policy, on the gateway's machine or on a node: `@svc/kit/exec`. */
-export { patternFault } from "./allowlist.ts";
 export * from "./bounded-text.ts";
+export { entryFault } from "./entry.ts";
 export * from "./find-program.ts";
 export * from "./judge-run.ts";
 export type { ExecPlace } from "./place.ts";

@@ -16,10 +16,14 @@ export function judgeRun(
   place?: ExecPlace,
 ): ExecVerdict {
   const verdict = judgeExec(rules, plan, resolvedPath, place);
-  const isListed = verdict.verdict === "allow" && rules.security === "allowlist";
+  const isListed =
+    verdict.verdict === "allow"
+      ? rules.security === "allowlist"
+      : verdict.verdict === "ask" && verdict.fallback === "allow" && rules.askFallback === "allowlist";
   const unlisted = isListed ? envNames.filter((name) => !isHarmless(name)) : [];
   if (unlisted.length === 0) return verdict;
   // A program is on the list for what it does by itself: with another environment it is another one.
-  if (rules.ask === "off") return { verdict: "deny", reason: `allowlist miss (environment: ${unlisted.join(", ")})` };
+  if (verdict.verdict === "allow" && rules.ask === "off")
+    return { verdict: "deny", reason: `allowlist miss (environment: ${unlisted.join(", ")})` };
   return { verdict: "ask", fallback: "deny" };
 }

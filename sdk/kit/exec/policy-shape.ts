@@ -1,11 +1,9 @@
 /** A policy file as text and as a value: what is read leniently, what is refused on the way in. Pure. Spec: protocol/methods-exec-approvals.md §1. */
 import { createHash, randomUUID } from "node:crypto";
-import { isAbsolute } from "node:path";
 import { describeViolations, GatewayError, invalidRequest, matches } from "@svc/sdk";
-import { type AllowedProgram, ExecPolicyFile, type ExecPolicySnapshot } from "@svc/sdk/approvals";
-import { patternFault } from "./allowlist.ts";
+import { ExecPolicyFile, type ExecPolicySnapshot } from "@svc/sdk/approvals";
+import { entryFault } from "./entry.ts";
 import { EXEC_POLICY_WORDS } from "./policy.ts";
-import { runnerOf } from "./runners.ts";
 
 type Agents = NonNullable<ExecPolicyFile["agents"]>;
 type AgentRules = Agents[string];
@@ -90,19 +88,10 @@ export function normalisePolicy(
 
 function identified(agentId: string, newId: () => string) {
   return (entry: NonNullable<AgentRules["allowlist"]>[number]) => {
-    const fault = patternFault(entry.pattern) ?? argumentsFault(entry);
+    const fault = entryFault(entry);
     if (fault !== undefined) invalidRequest(`agents.${agentId}.allowlist: ${fault}`);
     return { ...entry, id: entry.id ?? newId() };
   };
-}
-
-/** An entry that would never allow anything is refused, but for one without `args` and `anyArguments`, which earlier clients set. */
-function argumentsFault({ pattern, args, cwd, anyArguments }: AllowedProgram): string | undefined {
-  const shown = JSON.stringify(pattern);
-  if (args && anyArguments) return `${shown} has args and anyArguments; leave one of them out`;
-  if (cwd !== undefined && !isAbsolute(cwd)) return `${shown} has a cwd that is no absolute path; write e.g. /srv/app`;
-  if (!anyArguments || runnerOf(pattern) === undefined) return undefined;
-  return `${shown} runs what its arguments say, so it never counts with any arguments; write args, or leave it out and let people be asked`;
 }
 
 function checkWords(place: string, rules: AgentRules): void {

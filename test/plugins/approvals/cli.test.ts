@@ -305,12 +305,26 @@ describe("svc approvals", () => {
     it(`allowlist add refuses any arguments of ${pattern}`, async (t) => {
       const { run } = await start(t);
       const { message, scopes } = await run("allowlist add", { args: [pattern], options: { anyArguments: true } });
-      assert.match(message, /runs what its arguments say.*\nNext: name the exact ones, .* -- /);
-      assert.deepEqual(scopes, []);
+      assert.match(message, /runs what its arguments say, so it never counts.*\nNext: /);
+      assert.deepEqual(scopes, [], "no gateway was asked");
       const both = await run("allowlist add", { args: [pattern, "x"], options: { anyArguments: true } });
-      assert.match(both.message, /exclude each other\nNext: /);
+      assert.match(both.message, /has args and anyArguments; leave one of them out\nNext: /);
+      if (pattern === "/bin/busybox") return;
+      assert.match(
+        (await run("allowlist add", { args: [pattern] })).message,
+        /has no profile.*none: let people be asked/s,
+      );
     });
   }
+
+  it("allowlist add refuses arguments that could never count", async (t) => {
+    const { run } = await start(t);
+    const message = async (...args: string[]) => (await run("allowlist add", { args })).message;
+    assert.match(await message("/bin/sh", "-c", "ls"), /only with a script outside the workspace.*\nNext: /);
+    assert.match(await message("/usr/bin/python3", "job.py"), /write its whole path/);
+    assert.match(await message("/bin/busybox", "ls"), /is many programs/);
+    assert.equal(await message("/bin/sh", "/opt/job"), "");
+  });
 
   it("get and doctor say which entries allow nothing, and what to type", async (t) => {
     const { run, client } = await start(t);

@@ -10,8 +10,8 @@ const NUMBER = /^[-+]?\d+[A-Za-z]{0,3}$/;
  * What of these arguments the profile does not name, as words that go on after the program's name (`may not be called with ...`);
  * `undefined`: nothing.
  *
- * No word that begins with `-` reaches a program unless the profile names it: neither as a value of its own, nor after `--`. So a flag
- * that takes a value on one machine and none on another hides nothing.
+ * No word that begins with `-` reaches a program unless the profile names it, or it is a number: neither as a value of its own, nor
+ * after `--`. So a flag that takes a value on one machine and none on another hides nothing.
  * @param isInside whether a path is inside the place of the command
  */
 export function misfitOf(
@@ -28,10 +28,10 @@ export function misfitOf(
   if (operands.length > (profile.most ?? Infinity)) return `may have at most ${profile.most} operands`;
   const firstIsOwn = profile.first && !words(profile.firstUnless).some((flag) => flags.has(flag));
   const kinds = operands.map((_, at) => (at === 0 && firstIsOwn ? profile.first : profile.operands));
-  const all = [...values, ...operands.map((word, at) => [word, kinds[at]] as const)];
-  if (profile.walks && !all.some(([, kind]) => kind === "path") && !isInside("."))
-    return "may not look into this directory";
-  const odd = all.find(([word, kind]) => !isFit(word, kind, isInside));
+  if (profile.walks && !kinds.includes("path") && !isInside(".")) return "may not look into this directory";
+  const odd = [...values, ...operands.map((word, at): Word => [word, kinds[at]])].find(
+    ([word, kind]) => !isFit(word, kind, isInside),
+  );
   return odd && `may not be called with ${shown(odd[0])}`;
 }
 
@@ -67,7 +67,9 @@ function readArguments(profile: Profile, args: readonly string[]): Read | string
     const own = flag.kinds.map((kind, nth): Word => [flag.attached ?? args[at + 1 + nth] ?? "", kind]);
     if (flag.attached === undefined) {
       if (at + own.length >= args.length) return word; // its value is missing
-      const odd = own.find(([value, kind]) => (kind === "text" || kind === "path") && isDashed(value));
+      const odd = own.find(
+        ([value, kind]) => isDashed(value) && (kind === "text" || kind === "path" || !/^-\d/.test(value)),
+      );
       if (odd) return odd[0];
       at += own.length;
     }

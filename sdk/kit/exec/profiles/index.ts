@@ -45,11 +45,10 @@ export function profileOf(called: string, path: string): Profile | undefined {
 
 /** Whether a pattern of an allowlist can mean a program that has a profile. */
 export function meansProfiled(pattern: string): boolean {
-  if (!/[*?]/.test(pattern)) {
-    const isKnown = PROFILES.has(posix.basename(pattern)) || isMultiCall(pattern);
-    return isKnown && isSystem(posix.dirname(pattern));
-  }
-  return USUAL.some((directory) => PROFILED.some((name) => matchesPattern(pattern, `${directory}/${name}`, "/")));
+  const [directory, file] = [posix.dirname(pattern), posix.basename(pattern)];
+  const isKnown = isMultiCall(pattern) || PROFILED.some((name) => matchesPattern(`/${file}`, `/${name}`, "/"));
+  if (isKnown && isSystem(directory.replace(/[*?]+/g, "x"))) return true;
+  return USUAL.some((place) => PROFILED.some((name) => matchesPattern(pattern, `${place}/${name}`, "/")));
 }
 
 function isSystem(directory: string): boolean {

@@ -165,6 +165,11 @@ describe("whether a command may run", () => {
       judgeRun(rules(), plan, "/usr/bin/rg", ["LANG", "RIPGREP_CONFIG_PATH"], { root: "/srv" }).verdict,
       "ask",
     );
+    assert.equal(judgeRun(rules(), plan, "/usr/bin/rg", ["LANGUAGE"], { root: "/srv" }).verdict, "ask");
+    const always = rules({ ask: "always", askFallback: "allowlist" });
+    const silent = (names: string[]) => judgeRun(always, plan, "/usr/bin/rg", names, { root: "/srv" });
+    assert.deepEqual(silent(["LANG"]), { verdict: "ask", fallback: "allow" });
+    assert.deepEqual(silent(["RIPGREP_CONFIG_PATH"]), { verdict: "ask", fallback: "deny" }, "nobody answers: no");
     assert.equal(judgeRun(rules({ ask: "off" }), plan, "/usr/bin/rg", ["RIPGREP_CONFIG_PATH"]).verdict, "deny");
     assert.equal(judgeRun(rules({ security: "full", ask: "off" }), plan, "/usr/bin/rg", ["X"]).verdict, "allow");
   });

@@ -167,6 +167,13 @@ describe("the policy file", () => {
   const oddEntries: [what: string, entry: AllowedProgram, message: RegExp][] = [
     ["exact arguments and any", { pattern: "/a", args: [], anyArguments: true }, /args and anyArguments; leave one/],
     ["a relative directory", { pattern: "/a", args: [], cwd: "src" }, /cwd that is no absolute path/],
+    ["a text for a shell", { pattern: "/bin/sh", args: ["-c", "ls"] }, /only with a script outside the workspace/],
+    [
+      "a script by its name",
+      { pattern: "/usr/bin/python3", args: ["job.py"] },
+      /write its whole path, e\.g\. \/opt\/job/,
+    ],
+    ["arguments of busybox", { pattern: "/bin/busybox", args: ["ls"] }, /many programs/],
     ["any arguments of a shell", { pattern: "/bin/sh", anyArguments: true }, /runs what its arguments say.*write args/],
     ["any arguments of busybox", { pattern: "/bin/busybox", anyArguments: true }, /runs what its arguments say/],
   ];

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
+import * as fc from "fast-check";
 import { type ExecRules, judgeExec, meansProfiled, PROFILED, runnerOf } from "@svc/kit/exec";
 import { misfitOf } from "../../../../sdk/kit/exec/profiles/fit.ts";
 import { PROFILES } from "../../../../sdk/kit/exec/profiles/index.ts";
@@ -134,6 +135,25 @@ describe("profiles", () => {
     assert.ok(!passes(of("cat"), ...Array.from({ length: 501 }, () => "a")), "too many to look at");
   });
 
+  it("hold back what they never name, whatever stands around it", () => {
+    const rows = Object.entries(NEVER).filter(([, text]) => text !== "");
+    const row = fc.constantFrom(...rows).chain(([name, text]) => {
+      const profile = of(name);
+      const known = [...flagsOf(profile), ...Object.keys({ ...profile.values, ...profile.optional })];
+      const word = fc.oneof(fc.constantFrom(...known), fc.constantFrom("--", "-", "a", "5", "+5", "x=y", "-1"));
+      return fc.tuple(
+        fc.constant(profile),
+        fc.array(word, { maxLength: 4 }),
+        fc.tuple(fc.constantFrom(...text.split(" ")), fc.constantFrom("", "=a", "a")).map((both) => both.join("")),
+        fc.array(word, { maxLength: 3 }),
+      );
+    });
+    fc.assert(
+      fc.property(row, ([profile, before, never, after]) => !passes(profile, ...before, never, ...after)),
+      { numRuns: 20_000 },
+    );
+  });
+
   it("look into the working directory only where that is inside", () => {
     const outside = (name: string, ...args: string[]) => misfitOf(of(name), args, (path) => path === "a");
     for (const name of ["ls", "find", "du", "tree"]) {
@@ -142,6 +162,8 @@ describe("profiles", () => {
     }
     assert.match(outside("rg", "x") ?? "", /this directory/);
     assert.match(outside("grep", "-r", "x") ?? "", /this directory/);
+    assert.match(outside("grep", "-rf", "a") ?? "", /this directory/, "a file of patterns is no place to look");
+    assert.match(outside("find", "-newer", "a") ?? "", /this directory/);
     assert.equal(outside("uname", "-a"), undefined);
   });
 
@@ -185,10 +207,20 @@ describe("profiles", () => {
   });
 
   it("are known by patterns that can mean their programs", () => {
-    for (const pattern of ["/usr/bin/rg", "/bin/busybox", "/usr/bin/*", "/**", "/usr/*/rg"]) {
+    const brew = ["/opt/homebrew/Cellar/ripgrep/*/bin/rg", "/nix/store/*/bin/*"];
+    for (const pattern of ["/usr/bin/rg", "/bin/busybox", "/usr/bin/*", "/**", "/usr/*/rg", ...brew]) {
       assert.ok(meansProfiled(pattern), pattern);
     }
-    for (const pattern of ["/usr/bin/git", "~/tools/*", "/opt/rg", "~/busybox", "rg", "/usr/bin/g?t"]) {
+    for (const pattern of [
+      "/usr/bin/git",
+      "~/tools/*",
+      "/opt/rg",
+      "~/busybox",
+      "rg",
+      "/usr/bin/g?t",
+      "/opt/*/rg",
+      "/nix/store/*/bin/git",
+    ]) {
       assert.ok(!meansProfiled(pattern), pattern);
     }
   });
