@@ -43,7 +43,7 @@ export async function commandOf(
   const directory = nameWithin((workdir ?? ".").replace(/(?<=.)\/+$/, ""), place);
   const cwd =
     (await directoryWithin(place.root, directory)) ?? notFound(`there is no directory ${workdir} in the workspace`);
-  const reach = { root: place.root, closed: place.closed, isWorkspace: true };
+  const reach = { root: place.workspace, closed: place.closed, isWorkspace: true };
   const about = { cwd, rawCommand: command, agentId, sessionKey };
 
   const words = isListed ? plainWords(command) : undefined;

@@ -1,7 +1,6 @@
 /** Whether an entry of an allowlist allows a command. Choice: what an entry means. Reads the disk only to follow links. */
 import { basename, isAbsolute } from "node:path";
 import type { AllowedProgram, SystemRunPlan } from "@svc/sdk/approvals";
-import { isInside } from "@svc/sdk/files";
 import { matchesPattern, patternFault } from "./allowlist.ts";
 import { type ExecPlace, isOutside, isWithin } from "./place.ts";
 import { misfitOf } from "./profiles/fit.ts";
@@ -51,7 +50,7 @@ export function isAbout({ pattern }: AllowedProgram, path: string, home: string)
 export function missOf(entry: AllowedProgram, { plan, path }: Candidate, place: ExecPlace): string | undefined {
   const [called = "", ...args] = plan.argv;
   const name = basename(called);
-  if (place.isWorkspace && place.root !== undefined && isInside(place.root, path)) {
+  if (place.isWorkspace && !isOutside(place, path)) {
     return `${name} lies in the workspace, where agents write`;
   }
   if (entry.cwd !== undefined && entry.cwd !== plan.cwd) return `${name} is allowed in ${entry.cwd} only`;

@@ -7,7 +7,7 @@ import { isInside } from "@svc/sdk/files";
 export interface ExecPlace {
   /** Directory that `~/` stands for in patterns. Default: home directory of this process. */
   readonly home?: string;
-  /** The workspace, or the directory a node was started in; absolute. Absent, or `/`: no path is inside. */
+  /** The workspace, or the directory a node was started in; absolute, with links or without. Absent, or `/`: no path is inside. */
   readonly root?: string;
   /** Directories below `root` that belong to others; absolute, links followed. Default: none. */
   readonly closed?: readonly string[];
@@ -50,6 +50,9 @@ function followed(isElsewhere: boolean): (path: string) => string | undefined {
 /** `./` and `../` at the beginning: the working directory is real, so these lead where they seem to. */
 const STEPS_UP = /^(?:\.{1,2}(?:\/+|$))*/;
 
+/** Choice: names at the end of a path that need not be there; each costs a look at the disk. */
+const MAX_MISSING = 16;
+
 /** With links followed; what is not there yet is below what is. `undefined`: it cannot be told, as behind a link that leads nowhere. */
 function realPathOf(path: string): string | undefined {
   const missing: string[] = [];
@@ -58,7 +61,7 @@ function realPathOf(path: string): string | undefined {
       return join(realpathSync.native(at), ...missing);
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
-      if (code !== "ENOENT" || isThere(at) || dirname(at) === at) return undefined;
+      if (code !== "ENOENT" || missing.length === MAX_MISSING || isThere(at)) return undefined;
       missing.unshift(basename(at));
     }
   }

@@ -2,7 +2,7 @@
 import type { Profile, Value } from "./profile.ts";
 
 /** Choice: arguments that are looked at; each path costs a look at the disk. */
-const MAX_ARGUMENTS = 500;
+const MAX_ARGUMENTS = 200;
 
 const NUMBER = /^[-+]?\d+[A-Za-z]{0,3}$/;
 

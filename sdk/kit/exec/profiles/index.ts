@@ -1,8 +1,10 @@
 /** Which program has which profile. Pure. Choice: the programs; see the README of the plugin `approvals`. */
 import { posix } from "node:path";
 import { matchesPattern } from "../allowlist.ts";
+import { BYTES } from "./bytes.ts";
 import { FILES } from "./files.ts";
 import type { Profile } from "./profile.ts";
+import { SEARCH } from "./search.ts";
 import { SYSTEM } from "./system.ts";
 import { TEXT } from "./text.ts";
 
@@ -10,7 +12,9 @@ import { TEXT } from "./text.ts";
  * By name. None has a program whose files in the workspace can make it run others, whatever its arguments are: `git` runs what
  * `.git/config` says (`core.fsmonitor`, `diff.external`, `filter.*`), `make` a Makefile, `npm` a script.
  */
-export const PROFILES: ReadonlyMap<string, Profile> = new Map(Object.entries({ ...TEXT, ...FILES, ...SYSTEM }));
+export const PROFILES: ReadonlyMap<string, Profile> = new Map(
+  Object.entries({ ...TEXT, ...SEARCH, ...BYTES, ...FILES, ...SYSTEM }),
+);
 
 /** Names of the programs that have a profile, sorted. */
 export const PROFILED: readonly string[] = [...PROFILES.keys()].sort();

@@ -1,19 +1,12 @@
 /**
- * Profiles of programs that read text. Left out on purpose: flags that write (`sort -o`), run a program (`sort --compress-program`, `rg --pre`,
- * `rg --hostname-bin`, `rg -z`, `diff -l`), take names of files from a file (`--files0-from`, `sha256sum -c`), or follow links (`grep -R`, `rg -L`).
+ * Profiles of programs that print and compare text. Left out on purpose: flags that write (`sort -o`), run a program (`sort --compress-program`, `diff -l`),
+ * or take names of files from a file (`--files0-from`).
  */
 import type { Profile, Profiles } from "./profile.ts";
 
 const WHEN = /^(auto|always|never)$/;
 const LIST = /^[-\d,]+$/;
 
-const hash: Profile = { flags: "-b -t -z --binary --text --zero --tag", operands: "path" };
-const base: Profile = {
-  flags: "-d -D -i --decode --ignore-garbage",
-  values: { "-w": "number", "--wrap": "number" },
-  operands: "path",
-  most: 1,
-};
 const tabs: Profile = {
   flags: "-i -a --initial --all --first-only",
   values: { "-t": LIST, "--tabs": LIST },
@@ -41,79 +34,6 @@ export const TEXT: Profiles = {
     operands: "path",
   },
   wc: { flags: "-c -m -l -L -w --bytes --chars --lines --words --max-line-length", operands: "path" },
-  grep: {
-    flags: `-a -b -c -E -F -G -H -h -I -i -l -L -n -o -P -q -r -s -U -v -w -x -y -Z -z --text --byte-offset --count --extended-regexp
-      --fixed-strings --basic-regexp --perl-regexp --with-filename --no-filename --ignore-case --no-ignore-case --files-with-matches
-      --files-without-match --line-number --only-matching --quiet --silent --recursive --no-messages --invert-match --word-regexp
-      --line-regexp --null --null-data --initial-tab --line-buffered`,
-    values: {
-      "-e": "text",
-      "--regexp": "text",
-      "-f": "path",
-      "--file": "path",
-      "-A": "number",
-      "-B": "number",
-      "-C": "number",
-      "-m": "number",
-      "--after-context": "number",
-      "--before-context": "number",
-      "--max-count": "number",
-      "--include": "text",
-      "--exclude": "text",
-      "--exclude-dir": "text",
-      "--binary-files": /^(binary|text|without-match)$/,
-    },
-    optional: { "--color": WHEN, "--colour": WHEN, "--context": "number" },
-    digits: true,
-    first: "text",
-    firstUnless: "-e -f --regexp --file",
-    operands: "path",
-    walks: true,
-  },
-  rg: {
-    flags: `-i -S -s -n -N -l -c -o -v -w -x -F -P -U -H -I -0 -a -q -p -u -. --hidden --no-ignore --files --json --stats --count
-      --count-matches --files-with-matches --files-without-match --ignore-case --smart-case --case-sensitive --line-number --no-line-number
-      --heading --no-heading --only-matching --invert-match --word-regexp --line-regexp --fixed-strings --pcre2 --multiline
-      --multiline-dotall --type-list --vimgrep --trim --null --column --no-filename --with-filename --passthru --no-messages --no-config
-      --no-ignore-vcs --text --quiet --pretty --unrestricted`,
-    values: {
-      "-e": "text",
-      "--regexp": "text",
-      "-f": "path",
-      "--file": "path",
-      "-g": "text",
-      "--glob": "text",
-      "--iglob": "text",
-      "-t": "text",
-      "--type": "text",
-      "-T": "text",
-      "--type-not": "text",
-      "-r": "text",
-      "--replace": "text",
-      "-A": "number",
-      "-B": "number",
-      "-C": "number",
-      "-m": "number",
-      "-M": "number",
-      "-j": "number",
-      "-d": "number",
-      "--after-context": "number",
-      "--before-context": "number",
-      "--context": "number",
-      "--max-count": "number",
-      "--max-columns": "number",
-      "--max-depth": "number",
-      "--max-filesize": "number",
-      "--threads": "number",
-      "--color": /^(auto|always|never|ansi)$/,
-      "--sort": /^(none|path|modified|accessed|created)$/,
-      "--sortr": /^(none|path|modified|accessed|created)$/,
-    },
-    first: "text",
-    firstUnless: "-e -f --regexp --file --files --type-list",
-    operands: "path",
-    walks: true,
-  },
   cut: {
     flags: "-n -s -w -z --complement --only-delimited --zero-terminated",
     values: {
@@ -255,61 +175,4 @@ export const TEXT: Profiles = {
   expand: tabs,
   unexpand: tabs,
   column: { flags: "-t -x", values: { "-s": "text", "-c": "number" }, operands: "path" },
-  md5sum: hash,
-  sha1sum: hash,
-  sha224sum: hash,
-  sha256sum: hash,
-  sha384sum: hash,
-  sha512sum: hash,
-  b2sum: { ...hash, values: { "-l": "number", "--length": "number" } },
-  cksum: {
-    flags: "-z --zero --tag --untagged --raw --base64",
-    values: { "-a": /^[a-z0-9]+$/, "--algorithm": /^[a-z0-9]+$/ },
-    operands: "path",
-  },
-  sum: { flags: "-r -s --sysv", operands: "path" },
-  base64: base,
-  base32: base,
-  od: {
-    flags: "-b -c -d -o -v -x --output-duplicates",
-    values: {
-      "-A": /^[doxn]$/,
-      "-j": "number",
-      "-N": "number",
-      "-t": /^[acdfoux0-9zCFDILS]+$/,
-    },
-    operands: "path",
-  },
-  hexdump: {
-    flags: "-b -c -C -d -o -v -x",
-    values: { "-n": "number", "-s": "number" },
-    operands: "path",
-  },
-  // A second operand is a file that it writes.
-  xxd: {
-    flags: "-a -b -e -i -p -u",
-    values: { "-c": "number", "-g": "number", "-l": "number", "-s": "number" },
-    operands: "path",
-    most: 1,
-  },
-  strings: {
-    flags: "-a -f -w --all --print-file-name",
-    values: { "-n": "number", "-t": /^[dox]$/, "-e": /^[sSblBL]$/ },
-    digits: true,
-    operands: "path",
-  },
-  // A filter that could read modules, or the environment, is a miss; so is one that only has such a word in it (`.env`).
-  jq: {
-    flags: `-r -c -n -s -S -e -a -j -M -C -R --raw-output --raw-output0 --compact-output --null-input --slurp --sort-keys --exit-status
-      --ascii-output --join-output --monochrome-output --color-output --raw-input --tab --unbuffered --seq --stream`,
-    values: {
-      "--indent": "number",
-      "--arg": ["text", "text"],
-      "--argjson": ["text", "text"],
-      "--slurpfile": ["text", "path"],
-      "--rawfile": ["text", "path"],
-    },
-    first: /^(?![^]*\b(?:import|include|modulemeta|env|ENV)\b)[^]*$/,
-    operands: "path",
-  },
 };

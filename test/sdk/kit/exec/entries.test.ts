@@ -141,8 +141,18 @@ describe("a path inside the place of a command", { skip: process.platform === "w
       true,
       "the workspace is behind a link",
     );
+    const door = { root: join(top, "door"), isWorkspace: true };
+    for (const path of ["run", "missing"]) {
+      const entry = { pattern: join(root, path), args: [] };
+      assert.equal(
+        allows({ entry, argv: [`./${path}`], cwd: root, place: door }),
+        false,
+        "a program of that workspace",
+      );
+    }
 
     const outside = [
+      `missing/${"a/".repeat(20)}`,
       "link",
       "./link",
       "sub/dir",
