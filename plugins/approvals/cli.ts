@@ -128,7 +128,7 @@ export default defineCommands([
     ],
     examples: [
       "svc approvals allowlist add /usr/bin/rg",
-      "svc approvals allowlist add /usr/bin/git -- status --short",
+      "svc approvals allowlist add /usr/bin/systemctl -- is-active nginx",
       "svc approvals allowlist add '~/tools/*' --any-arguments --agent ops",
     ],
     run: (context) => changeAllowlist(context, "add"),
@@ -141,7 +141,7 @@ export default defineCommands([
     help: ["A pattern alone removes all its entries."],
     examples: [
       "svc approvals allowlist remove /usr/bin/rg",
-      "svc approvals allowlist remove /usr/bin/git -- status --short",
+      "svc approvals allowlist remove /usr/bin/systemctl -- is-active nginx",
     ],
     run: (context) => changeAllowlist(context, "remove"),
   },
