@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { execApproval, execApprovalRequested, execApprovals } from "@svc/sdk/approvals";
+import { type AllowedProgram, execApproval, execApprovalRequested, execApprovals } from "@svc/sdk/approvals";
 import { nodes } from "@svc/sdk/nodes";
 import { approvedNode, done, scene, setPolicy, TOKEN } from "./nodes-scene.ts";
 
@@ -49,7 +49,14 @@ describe("a node", () => {
     await assert.rejects(bare, { code: "UNAVAILABLE", message: /SYSTEM_RUN_DENIED: / });
 
     await setPolicy(at, nodeId, { security: "allowlist", ask: "off" });
-    await done(at, ["approvals", "allowlist", "add", path, "--node", nodeId]);
+    await done(at, ["approvals", "allowlist", "add", path, "--node", nodeId, "--", "a b", "--json"]);
+    const exact = await at.svc(["nodes", "run", "workshop", "--", "tool", "a b", "--json"]);
+    assert.deepEqual(exact, { code: 3, stdout: "a b --json\n", stderr: "err\n" });
+    assert.match(
+      (await at.svc(["nodes", "run", "workshop", "--", "tool", "a b"])).stderr,
+      /policy denies it: .*other arguments/,
+    );
+    await done(at, ["approvals", "allowlist", "add", path, "--any-arguments", "--node", nodeId]);
     const ran = await at.svc(["nodes", "run", "workshop", "--", "tool", "a b", "--json"]);
     assert.deepEqual(ran, { code: 3, stdout: "a b --json\n", stderr: "err\n" });
     const told = await at.svc(["nodes", "run", nodeId.slice(0, 12), "--json", "--", "tool", "x"]);
@@ -156,19 +163,19 @@ describe("svc nodes run with an approval", () => {
     assert.equal(runs(), 1);
   });
 
-  it("asks no more for a program that is allowed for good", async (t) => {
+  it("asks no more for a command that is allowed for good", async (t) => {
     const { at, path, nodeId, person, answers, run, runs } = await asking(t);
     const [, first] = await Promise.all([answers("allow-always"), run("1")]);
     assert.deepEqual([first.code, first.stdout], [0, "1\n"]);
-    const second = await run("2");
-    assert.deepEqual(second, { code: 0, stdout: "2\n", stderr: "" });
+    const second = await run("1");
+    assert.deepEqual(second, { code: 0, stdout: "1\n", stderr: "" });
     assert.equal(runs(), 2);
     const { file } = (await person.call(execApprovals.nodeGet, { nodeId })) as {
-      file: { agents: { main: { allowlist: { pattern: string }[] } } };
+      file: { agents: { main: { allowlist: AllowedProgram[] } } };
     };
     assert.deepEqual(
-      file.agents.main.allowlist.map(({ pattern }) => pattern),
-      [path],
+      file.agents.main.allowlist.map(({ pattern, args, anyArguments }) => ({ pattern, args, anyArguments })),
+      [{ pattern: path, args: ["1"], anyArguments: undefined }],
     );
     assert.ok(readFileSync(join(at.nodeDir, "exec-approvals.json"), "utf8").includes(path));
   });

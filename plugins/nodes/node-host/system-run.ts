@@ -17,10 +17,11 @@ import {
 import type { SystemRunPlan } from "@svc/sdk/approvals";
 import { messageOf } from "@svc/sdk/errors";
 import { randomUUID } from "node:crypto";
+import { realpath } from "node:fs/promises";
 import { homedir } from "node:os";
 import { type PlacedPlan, planOf } from "./command-plan.ts";
 import { childEnvironment } from "./environment.ts";
-import { canBeListed, whyNot } from "./judgement.ts";
+import { canBeListed, exactEntry, whyNot } from "./judgement.ts";
 import { NODE_STOPS, type PrepareParams, RUN_TIMEOUT_MS, type RunParams } from "./params.ts";
 import { NodeRefusal } from "./refusal.ts";
 import { rememberProgram } from "./remember-program.ts";
@@ -45,16 +46,16 @@ export interface RunSurroundings {
 /**
  * Choice: a program that is not there is refused here, before people are asked about it.
  * @returns what a caller shows to people and sends back as `system.run`; Choice: with the
- * program that would run and the home directory, which whoever judges the command elsewhere needs as well
+ * program that would run, the home directory and the directory of the node, which whoever judges the command elsewhere needs as well
  */
 export async function prepareRun(
   params: PrepareParams,
   { cwd, places }: RunSurroundings,
-): Promise<{ cmdText: string; plan: SystemRunPlan; resolvedPath: string; home: string }> {
+): Promise<{ cmdText: string; plan: SystemRunPlan; resolvedPath: string; home: string; root: string }> {
   const plan = await planOf(params, cwd);
   const resolvedPath = await programOf(plan, places);
   const cmdText = plan.rawCommand ?? commandText(plan.argv);
-  return { cmdText, plan: { ...plan }, resolvedPath, home: homedir() };
+  return { cmdText, plan: { ...plan }, resolvedPath, home: homedir(), root: await realpath(cwd) };
 }
 
 /** What clients read, and whether some output was left out. */
@@ -78,7 +79,7 @@ export async function systemRun(params: RunParams, at: RunSurroundings): Promise
   };
 
   const rules = rulesFor(await at.policy.policy(), plan.agentId);
-  const reason = whyNot(judgeRun(rules, plan, file, Object.keys(env)), params.approved === true);
+  const reason = whyNot(judgeRun(rules, plan, file, Object.keys(env), { root: at.cwd }), params.approved === true);
   if (reason !== undefined) {
     at.tell("exec.denied", { ...about, reason });
     at.note(`denied (${reason}): ${shown}`);
@@ -130,17 +131,14 @@ async function programOf({ argv, cwd }: PlacedPlan, places: ProgramPlaces): Prom
 }
 
 /** It was approved and runs in any case; that it will be asked for again is told to the owner. */
-async function remember(
-  { policy, note }: RunSurroundings,
-  { argv, agentId }: SystemRunPlan,
-  file: string,
-): Promise<void> {
-  if (!canBeListed(argv[0] ?? "", file)) {
+async function remember({ policy, note, cwd }: RunSurroundings, plan: PlacedPlan, file: string): Promise<void> {
+  const entry = exactEntry(plan, file);
+  if (!canBeListed(entry, plan, file, { root: cwd })) {
     return note(`not on the allowlist, since it would let in more than this command: ${file}`);
   }
   try {
-    await rememberProgram(policy, agentId, file);
-    note(`on the allowlist now: ${file}`);
+    await rememberProgram(policy, plan.agentId, entry);
+    note(`on the allowlist now, with these arguments, in this directory: ${file}`);
   } catch (error) {
     note(`not on the allowlist: ${messageOf(error)}`);
   }

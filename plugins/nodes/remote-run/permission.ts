@@ -16,6 +16,7 @@ export interface PreparedRun {
   /** Other nodes may leave these out. */
   readonly resolvedPath?: string;
   readonly home?: string;
+  readonly root?: string;
 }
 
 /** What comes along with `system.run`: nothing, or the approval that backs it. */
@@ -40,12 +41,13 @@ export async function permission(
   prepared: PreparedRun,
   onAsked: (id: string) => void,
 ): Promise<Backing> {
-  const { nodeId, plan, resolvedPath, home } = prepared;
+  const { nodeId, plan, resolvedPath, home, root } = prepared;
   const runId = randomUUID();
   const snapshot = await client.call(execApprovals.nodeGet, { nodeId });
   if (!matches(ExecPolicySnapshot, snapshot)) throw unknownForm("its policy file");
   const rules = rulesFor(snapshot.file, plan.agentId);
-  const verdict = judgeRun(rules, plan, resolvedPath, Object.keys(request.env ?? {}), home);
+  const place = { ...(home !== undefined && { home }), ...(root !== undefined && { root }), isElsewhere: true };
+  const verdict = judgeRun(rules, plan, resolvedPath, Object.keys(request.env ?? {}), place);
   if (verdict.verdict === "allow") return { runId };
   if (verdict.verdict === "deny") throw denied(verdict.reason, nodeId);
   if (!request.wait) throw denied("approval required, and --no-wait was given", nodeId);

@@ -15,6 +15,7 @@ const Prepared = Type.Object({
   plan: SystemRunPlan,
   resolvedPath: Type.Optional(Type.String()),
   home: Type.Optional(Type.String()),
+  root: Type.Optional(Type.String()),
 });
 
 /** How a program ended, as the node says. */

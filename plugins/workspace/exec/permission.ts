@@ -48,7 +48,7 @@ async function judgeNow(
   sources: PermissionSources,
 ): Promise<Exclude<Verdict, { verdict: "deny" }>> {
   const rules: ExecRules = rulesFor(await sources.policy(), agentId);
-  const wish = { plan: command.plan, file: command.file, envNames: Object.keys(env) };
+  const wish = { plan: command.plan, file: command.file, envNames: Object.keys(env), place: command.place };
   const verdict = judged(rules, sources.limits(), wish);
   if (verdict.verdict === "deny") throw denied(verdict.reason, nextStep(verdict.by, rules, agentId));
   return verdict;
