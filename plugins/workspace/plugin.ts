@@ -1,9 +1,10 @@
 /** Files and commands for agents, within their workspace. */
-import { openExecPolicy } from "@svc/kit/exec";
+import { homedir } from "node:os";
+import { createSandbox, openExecPolicy } from "@svc/kit/exec";
 import { definePlugin, live } from "@svc/sdk";
 import { AgentDirectory } from "@svc/sdk/agents";
 import { Approver, GatewayInfo } from "@svc/sdk/gateway";
-import { Tool } from "@svc/sdk/tools";
+import { CommandSandbox, Tool } from "@svc/sdk/tools";
 import { ExecConfig, FsConfig } from "./config.ts";
 import { execTool } from "./exec/tool.ts";
 import { editTool, writeTool } from "./files/change.ts";
@@ -13,6 +14,7 @@ import type { PlaceSources } from "./place.ts";
 import { BackgroundCommands } from "./process/background.ts";
 import { Programs } from "./process/programs.ts";
 import { processTool } from "./process/tool.ts";
+import { agentSandbox } from "./sandbox/agent-sandbox.ts";
 
 /** Choice: milliseconds between looks for ended commands that nobody asks for any more. */
 const SWEEP_EVERY_MS = 60_000;
@@ -23,6 +25,7 @@ export default definePlugin({
   section: "tools.exec",
   config: ExecConfig,
   sections: { "tools.fs": FsConfig },
+  provides: [CommandSandbox],
   requires: { agents: AgentDirectory, host: GatewayInfo, approver: live(Approver) },
 
   setup(gateway) {
@@ -39,6 +42,15 @@ export default definePlugin({
       agents: { list: () => services.agents.list() },
       stateDir: () => services.host.stateDir,
     };
+    const sandbox = agentSandbox({
+      agents: { list: () => services.agents.list(), toolPolicy: (id) => services.agents.toolPolicy(id) },
+      stateDir: () => services.host.stateDir,
+      sandbox: createSandbox({ clock, log }),
+      config: () => config,
+      hidden: () => [services.host.configPath],
+      home: homedir(),
+    });
+    gateway.provide(CommandSandbox, sandbox);
     gateway.extend(Tool, "read", readTool(places));
     gateway.extend(Tool, "write", writeTool(places));
     gateway.extend(Tool, "edit", editTool(places));
@@ -54,6 +66,7 @@ export default definePlugin({
         approver: () => services.approver.get(),
         programs,
         background,
+        sandbox,
         clock,
         env: process.env,
       }),

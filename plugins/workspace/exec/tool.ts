@@ -10,6 +10,7 @@ import type { BackgroundCommands, Owner } from "../process/background.ts";
 import { keptOutput } from "../process/output.ts";
 import type { Programs } from "../process/programs.ts";
 import { endText, withNote } from "../process/report.ts";
+import type { AgentSandbox, Launch } from "../sandbox/agent-sandbox.ts";
 import { type Command, commandOf, type CommandRequest } from "./command.ts";
 import { addedVariables, commandEnvironment } from "./environment.ts";
 import { hasAllowlist } from "./judgement.ts";
@@ -22,6 +23,7 @@ export interface ExecSources extends PlaceSources, PermissionSources {
   readonly config: () => ExecConfig;
   readonly programs: Programs;
   readonly background: BackgroundCommands;
+  readonly sandbox: Pick<AgentSandbox, "confine">;
   readonly clock: Pick<Clock, "elapsed">;
   /** The gateway's own environment. */
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -29,7 +31,8 @@ export interface ExecSources extends PlaceSources, PermissionSources {
 
 /** A command that may run, and how. */
 interface Ready {
-  readonly command: Command;
+  readonly text: string;
+  readonly launch: Launch;
   readonly env: Readonly<Record<string, string>>;
 }
 
@@ -60,9 +63,17 @@ export function execTool(sources: ExecSources) {
     runOnly: true,
     async run({ command: text, workdir, timeout, background = false, env: given = {} }, { call, signal }) {
       const owner: Owner = { agentId: call.agentId, sessionKey: call.sessionKey };
-      const ready = await prepared({ command: text, workdir, ...owner }, given, sources, signal);
-      if (background) return started(ready, owner, timeout, sources);
-      return ran(ready, timeout ?? sources.config().timeoutSec, sources, signal);
+      const { command, env } = await prepared({ command: text, workdir, ...owner }, given, sources, signal);
+      const { file, plan } = command;
+      const launch = await sources.sandbox.confine({ file, argv: plan.argv, cwd: plan.cwd }, owner.agentId);
+      const ready: Ready = { text, launch, env };
+      try {
+        if (background) return started(ready, owner, timeout, sources);
+        return await ran(ready, timeout ?? sources.config().timeoutSec, sources, signal);
+      } catch (error) {
+        await launch.hold?.release(); // it did not start
+        throw error;
+      }
     },
   });
 }
@@ -73,7 +84,7 @@ async function prepared(
   given: Readonly<Record<string, string>>,
   sources: ExecSources,
   runSignal: AbortSignal,
-): Promise<Ready> {
+): Promise<{ readonly command: Command; readonly env: Ready["env"] }> {
   const { agentId, sessionKey } = request;
   const added = addedVariables(given);
   const env = commandEnvironment({ own: sources.env, pathPrepend: sources.config().pathPrepend }, added);
@@ -96,18 +107,15 @@ async function prepared(
 }
 
 async function ran(
-  { command, env }: Ready,
+  { launch, env }: Ready,
   timeoutSec: number,
   { programs, clock }: ExecSources,
   signal: AbortSignal,
 ): Promise<ToolResult> {
   const output = keptOutput();
   const begun = clock.elapsed();
-  const { file, plan } = command;
   const program = programs.start({
-    file,
-    argv: plan.argv,
-    cwd: plan.cwd,
+    ...launch,
     env,
     timeoutMs: timeoutSec * 1_000,
     signal,
@@ -120,19 +128,31 @@ async function ran(
   const error = outcome.error ?? outcome.endedFor;
   return {
     content: [{ type: "text", text: withNote(text, endText(outcome, durationMs)) }],
-    details: { exitCode, signal: endedBy, timedOut, durationMs, truncated, output: text, ...(error && { error }) },
+    details: {
+      ...{ exitCode, signal: endedBy, timedOut, durationMs, truncated, output: text },
+      ...(error && { error }),
+      ...sandboxed(launch),
+    },
     ...(error !== undefined && { isError: true }),
   };
 }
 
+/** For programs that read the result. */
+function sandboxed({ hold }: Launch): { readonly sandboxed?: true } {
+  return hold ? { sandboxed: true } : {};
+}
+
 function started(
-  { command: { text, file, plan }, env }: Ready,
+  { text, launch, env }: Ready,
   owner: Owner,
   timeoutSec: number | undefined,
   { background }: ExecSources,
 ): ToolResult {
   const limit = timeoutSec === undefined ? {} : { timeoutMs: timeoutSec * 1_000 };
-  const { id, program } = background.start(owner, { text, file, argv: plan.argv, cwd: plan.cwd, env, ...limit });
+  const { id, program } = background.start(owner, { text, ...launch, env, ...limit });
   const told = `runs in the background as ${id}; process poll with sessionId ${id} tells what it says and when it ends`;
-  return { content: [{ type: "text", text: told }], details: { sessionId: id, pid: program.pid, status: "running" } };
+  return {
+    content: [{ type: "text", text: told }],
+    details: { sessionId: id, pid: program.pid, status: "running", ...sandboxed(launch) },
+  };
 }

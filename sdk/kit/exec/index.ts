@@ -7,4 +7,5 @@ export * from "./policy.ts";
 export * from "./policy-file.ts";
 export * from "./questions.ts";
 export * from "./run-program.ts";
+export * from "./sandbox/index.ts";
 export * from "./variables.ts";

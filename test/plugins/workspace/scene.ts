@@ -3,11 +3,12 @@ import { mkdir, mkdtemp, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import { withDefaults } from "@svc/sdk";
+import { createSandbox, type SandboxSearch } from "@svc/kit/exec";
+import { type Logger, withDefaults } from "@svc/sdk";
 import type { ExecPolicyFile } from "@svc/sdk/approvals";
 import type { ApprovalAnswer, ApprovalQuestion } from "@svc/sdk/gateway";
 import { textOf } from "@svc/sdk/models";
-import type { Tool, ToolResult } from "@svc/sdk/tools";
+import type { SandboxSettings, Tool, ToolResult } from "@svc/sdk/tools";
 import { ExecConfig } from "../../../plugins/workspace/config.ts";
 import { execTool } from "../../../plugins/workspace/exec/tool.ts";
 import { editTool, writeTool } from "../../../plugins/workspace/files/change.ts";
@@ -16,6 +17,7 @@ import { patchTool } from "../../../plugins/workspace/patch/tool.ts";
 import { BackgroundCommands } from "../../../plugins/workspace/process/background.ts";
 import { Programs } from "../../../plugins/workspace/process/programs.ts";
 import { processTool } from "../../../plugins/workspace/process/tool.ts";
+import { agentSandbox } from "../../../plugins/workspace/sandbox/agent-sandbox.ts";
 import { principal } from "../agents/script.ts";
 import { silentLog } from "../agents/silent-log.ts";
 
@@ -29,6 +31,11 @@ export interface SceneOptions {
   /** `undefined`: nobody to ask. */
   readonly ask?: (question: ApprovalQuestion) => Promise<ApprovalAnswer>;
   readonly env?: Record<string, string>;
+  /** `agents.list[].tools.exec.sandbox` by agent. */
+  readonly sandboxes?: Readonly<Record<string, SandboxSettings>>;
+  /** Default: what this machine can. */
+  readonly find?: () => Promise<SandboxSearch>;
+  readonly log?: Logger;
   /** Where the workspace of `main` lies, below the temporary directory. */
   readonly workspace?: string;
 }
@@ -62,6 +69,23 @@ export async function openScene(t: TestContext, options: SceneOptions = {}) {
     { id: "other", isDefault: false, workspace: other },
   ];
   const places = { agents: { list: () => agents }, stateDir: () => stateDir };
+  const home = join(directory, "home");
+  await mkdir(home);
+  const sandbox = agentSandbox({
+    agents: {
+      ...places.agents,
+      toolPolicy: (id) => ({ exec: { sandbox: options.sandboxes?.[id] ?? {} } }),
+    },
+    stateDir: places.stateDir,
+    sandbox: createSandbox({
+      clock: realClock,
+      log: options.log ?? silentLog,
+      ...(options.find && { find: options.find }),
+    }),
+    config: () => state.config,
+    hidden: () => [],
+    home,
+  });
   const { ask } = options;
   const exec = execTool({
     ...places,
@@ -71,6 +95,7 @@ export async function openScene(t: TestContext, options: SceneOptions = {}) {
     approver: () => ask && { ask },
     programs,
     background,
+    sandbox,
     clock: realClock,
     env: { PATH: process.env["PATH"] ?? "", ...options.env },
   });
@@ -110,5 +135,5 @@ export async function openScene(t: TestContext, options: SceneOptions = {}) {
   const say = async (...call: Parameters<typeof use>) => textOf(await use(...call));
   /** Its value for programs. */
   const details = async (...call: Parameters<typeof use>) => (await use(...call)).details as Record<string, unknown>; // every tool of this plugin has them
-  return { directory, root, stateDir, other, state, programs, background, tools, use, say, details };
+  return { directory, root, stateDir, other, home, state, sandbox, programs, background, tools, use, say, details };
 }
