@@ -18,11 +18,14 @@ export interface ServerSandboxSources {
  * The program as it is to be started. In a sandbox it may write its `cwd`.
  * @throws GatewayError as `Sandbox.confine`
  */
-export type Confine = (server: string, program: Program, settings: SandboxSettings | undefined) => Promise<Program>;
+export type Confine = (server: string, program: Program, settings: SandboxSettings) => Promise<Program>;
 
 export function confineWith({ sandbox, stateDir, hidden, home }: ServerSandboxSources): Confine {
   const real = (path: string) => realpath(path).catch(() => path);
-  return async (server, { command, args, env, cwd }, settings) => {
+  return async (server, program, settings) => {
+    const { command, args, env, cwd } = program;
+    const rules = sandboxRules(settings);
+    if (rules.mode === "off") return program;
     const own = await real(cwd);
     const place = async () => ({
       own: [own],
@@ -33,7 +36,7 @@ export function confineWith({ sandbox, stateDir, hidden, home }: ServerSandboxSo
     });
     const started = await sandbox.confine(
       { file: command, argv: [command, ...args], cwd: own },
-      sandboxRules(settings),
+      rules,
       `MCP server "${server}"`,
       place,
     );

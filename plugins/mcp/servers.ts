@@ -46,7 +46,9 @@ export function startServers({ servers }: McpConfig, options: ServersOptions): S
         random,
         target: () =>
           targetOf(entry, {
-            ...{ secrets, env, cwd: () => directory(name) },
+            secrets,
+            env,
+            cwd: () => directory(name),
             confine: (program, settings) => confine(name, program, settings),
           }),
         changed: () => (known = undefined),

@@ -24,7 +24,7 @@ export interface TargetContext {
   /** Where programs run that have no `cwd`. */
   readonly cwd: () => string;
   /** The program as it is to be started, in the sandbox of its settings. @throws GatewayError */
-  readonly confine: (program: Program, settings: SandboxSettings | undefined) => Promise<Program>;
+  readonly confine: (program: Program, settings: SandboxSettings) => Promise<Program>;
 }
 
 type Setting = string | SecretRef;
@@ -43,8 +43,9 @@ export async function targetOf(entry: ServerEntry, { secrets, env, cwd, confine 
   if (entry.url === undefined) {
     const { command = "", args = [] } = entry;
     const added = await revealAll(entry.env);
-    const program = { command, args, env: childEnvironment(env, added), cwd: entry.cwd ?? cwd() };
-    return { place: { program: await confine(program, entry.sandbox) }, hidden: Object.values(added) };
+    const plain = { command, args, env: childEnvironment(env, added), cwd: entry.cwd ?? cwd() };
+    const program = entry.sandbox === undefined ? plain : await confine(plain, entry.sandbox);
+    return { place: { program }, hidden: Object.values(added) };
   }
   const address = await reveal(entry.url);
   if (!isAddress(address)) invalidRequest("the url is no address such as https://mcp.example.com/mcp");

@@ -122,6 +122,7 @@ async function ran(
     onOutput: output.append,
   });
   const outcome = await program.ended;
+  await launch.hold?.release(); // so that nobody reads the workspace as it was prepared for the command
   const durationMs = Math.round(clock.elapsed() - begun);
   const { text, truncated } = output.end();
   const { exitCode, signal: endedBy, timedOut } = outcome;
@@ -129,7 +130,12 @@ async function ran(
   return {
     content: [{ type: "text", text: withNote(text, endText(outcome, durationMs)) }],
     details: {
-      ...{ exitCode, signal: endedBy, timedOut, durationMs, truncated, output: text },
+      exitCode,
+      signal: endedBy,
+      timedOut,
+      durationMs,
+      truncated,
+      output: text,
       ...(error && { error }),
       ...sandboxed(launch),
     },

@@ -23,13 +23,13 @@ const BESIDE = [
 ];
 const POLICY = { version: 1, agents: { main: { security: "allowlist", ask: "on-miss" } } };
 
-async function start(t: TestContext, replies: readonly FakeModelReply[] = []) {
+async function start(t: TestContext, replies: readonly FakeModelReply[] = [], tools: object = {}) {
   const server = await startFakeModelServer({ replies });
   t.after(() => server.close());
   const stateDir = await mkdtemp(join(tmpdir(), "svc-test-"));
   t.after(() => rm(stateDir, { recursive: true, force: true, maxRetries: 10 }));
   const provider = { baseUrl: server.url, apiKey: "key-1", models: [{ id: "m", name: "Fake" }] };
-  const file = { models: { providers: { fake: provider } }, agents: { defaults: { model: "fake/m" } } };
+  const file = { models: { providers: { fake: provider } }, agents: { defaults: { model: "fake/m" } }, tools };
   await writeFile(join(stateDir, "svc.json"), JSON.stringify(file), { mode: 0o600 });
   const running = await testGateway(t, {
     plugins: [workspace, ...BESIDE],

@@ -97,7 +97,7 @@ export async function openScene(t: TestContext, options: SceneOptions = {}) {
     background,
     sandbox,
     clock: realClock,
-    env: { PATH: process.env["PATH"] ?? "", ...options.env },
+    env: { PATH: process.env["PATH"] ?? "", HOME: home, ...options.env },
   });
   const tools: Readonly<Record<string, Tool>> = {
     read: readTool(places),

@@ -24,8 +24,16 @@ export interface SandboxShape extends Pick<SandboxRules, "network" | "memoryMb" 
  * `no_new_privs` by itself. `/proc` is read-only, since root may write settings of the whole machine there without any capability.
  */
 const FIXED = [
-  ...["--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-cgroup-try"],
-  ...["--disable-userns", "--cap-drop", "ALL", "--new-session", "--die-with-parent"],
+  "--unshare-user",
+  "--unshare-ipc",
+  "--unshare-pid",
+  "--unshare-uts",
+  "--unshare-cgroup-try",
+  "--disable-userns",
+  "--cap-drop",
+  "ALL",
+  "--new-session",
+  "--die-with-parent",
 ];
 
 /** Where a program stands under the name it is told it has, when that is another one than its file's. */
@@ -51,16 +59,24 @@ export function sandboxArgv({ file, argv, cwd }: SandboxedProgram, shape: Sandbo
   const nothings = shape.mounts.flatMap((mount) =>
     mount.kind === "nothing" && mount.of === "directory" ? [mount.path] : [],
   );
+  const kernel = ["--proc", "/proc", "--remount-ro", "/proc", "--dev", "/dev", "--size", bytes, "--tmpfs", "/dev/shm"];
+  const limited = ["/bin/sh", "-c", LIMITED, "sh", String(shape.memoryMb * 1_024), String(shape.processes)];
   return [
     ...FIXED,
     ...(shape.network ? [] : ["--unshare-net"]),
     ...shape.mounts.flatMap((mount) => mountArgs(mount, bytes)),
-    ...["--proc", "/proc", "--remount-ro", "/proc", "--dev", "/dev", "--size", bytes, "--tmpfs", "/dev/shm", "--remount-ro", "/dev"],
+    ...kernel,
     ...(isNamed ? ["--symlink", file, named] : []),
-    ...nothings.flatMap((path) => ["--remount-ro", path]),
-    ...["--remount-ro", "/", "--unsetenv", "TMPDIR", "--chdir", cwd, "--"],
-    ...["/bin/sh", "-c", LIMITED, "sh", String(shape.memoryMb * 1_024), String(shape.processes)],
-    ...[isNamed ? named : file, ...args],
+    // Nothing is mounted after this.
+    ...["/dev", ...nothings, "/"].flatMap((path) => ["--remount-ro", path]),
+    "--unsetenv",
+    "TMPDIR",
+    "--chdir",
+    cwd,
+    "--",
+    ...limited,
+    isNamed ? named : file,
+    ...args,
   ];
 }
 
