@@ -23,7 +23,7 @@ export interface ExecSources extends PlaceSources, PermissionSources {
   readonly config: () => ExecConfig;
   readonly programs: Programs;
   readonly background: BackgroundCommands;
-  readonly sandbox: Pick<AgentSandbox, "confine">;
+  readonly sandbox: Pick<AgentSandbox, "confine" | "inForce">;
   readonly clock: Pick<Clock, "elapsed">;
   /** The gateway's own environment. */
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -63,9 +63,10 @@ export function execTool(sources: ExecSources) {
     runOnly: true,
     async run({ command: text, workdir, timeout, background = false, env: given = {} }, { call, signal }) {
       const owner: Owner = { agentId: call.agentId, sessionKey: call.sessionKey };
+      const wasInForce = await sources.sandbox.inForce(owner.agentId);
       const { command, env } = await prepared({ command: text, workdir, ...owner }, given, sources, signal);
       const { file, plan } = command;
-      const launch = await sources.sandbox.confine({ file, argv: plan.argv, cwd: plan.cwd }, owner.agentId);
+      const launch = await sources.sandbox.confine({ file, argv: plan.argv, cwd: plan.cwd }, owner.agentId, wasInForce);
       const ready: Ready = { text, launch, env };
       try {
         if (background) return started(ready, owner, timeout, sources);

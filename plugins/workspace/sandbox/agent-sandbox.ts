@@ -31,8 +31,12 @@ export interface Launch extends SandboxedProgram {
 }
 
 export interface AgentSandbox extends CommandSandbox {
-  /** @throws GatewayError as `Sandbox.confine` and `IdentityFiles.hold` */
-  confine(program: SandboxedProgram, agentId: string): Promise<Launch>;
+  /**
+   * @param wasInForce what `inForce` said when the command was judged: one that was allowed because it would be in a sandbox never
+   *   runs without one, whatever has changed since
+   * @throws GatewayError as `Sandbox.confine` and `IdentityFiles.hold`
+   */
+  confine(program: SandboxedProgram, agentId: string, wasInForce: boolean): Promise<Launch>;
 }
 
 export function agentSandbox(sources: AgentSandboxSources): AgentSandbox {
@@ -43,8 +47,9 @@ export function agentSandbox(sources: AgentSandboxSources): AgentSandbox {
   return {
     inForce: (agentId) => sandbox.inForce(rulesOf(agentId)),
 
-    async confine(program, agentId) {
-      const rules = rulesOf(agentId);
+    async confine(program, agentId, wasInForce) {
+      const configured = rulesOf(agentId);
+      const rules: SandboxRules = wasInForce ? { ...configured, mode: "require" } : configured;
       if (rules.mode === "off") return program;
       // The operator has named these for programs.
       const prepended = (await existing(config().pathPrepend)).map(({ path }) => path);

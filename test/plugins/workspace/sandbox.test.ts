@@ -107,6 +107,22 @@ describe("a command in the sandbox", real, () => {
     assert.match(JSON.stringify(question?.subject), /"argv":\["sh","-c","echo on"\]/);
   });
 
+  it("has the sandbox it was judged with, also when the mode becomes off while people are asked", async (t) => {
+    const scene = await confined(
+      t,
+      {},
+      {
+        policy: { version: 1, defaults: { security: "full", ask: "always" } },
+        ask: async () => {
+          scene.state.config = { ...scene.state.config, sandbox: { mode: "off" } };
+          return { id: "q", decision: "allow-once" };
+        },
+      },
+    );
+    assert.equal((await scene.sh("true"))["sandboxed"], true);
+    assert.equal((await scene.sh("true"))["sandboxed"], undefined);
+  });
+
   const reads: readonly (readonly [
     what: string,
     command: (paths: { stateDir: string; home: string; other: string }) => string,
@@ -316,9 +332,7 @@ describe("a command in the sandbox", real, () => {
     const outside = spawn("sleep", ["1000"]);
     t.after(() => outside.kill("SIGKILL"));
     const { sh } = await confined(t);
-    const { output } = await sh(
-      `kill -9 ${outside.pid} && echo killed; ls /proc | grep -c '^[0-9]'; echo end`,
-    );
+    const { output } = await sh(`kill -9 ${outside.pid} && echo killed; ls /proc | grep -c '^[0-9]'; echo end`);
     assert.doesNotMatch(String(output), /killed/);
     assert.equal(outside.exitCode ?? outside.signalCode, null);
     process.kill(outside.pid ?? 0, 0);
@@ -403,6 +417,28 @@ describe("a sandbox of a user that is not root", real, () => {
     const bomb = await asNobody(t, many(40), 20);
     assert.doesNotMatch(bomb, /all/);
     assert.match(bomb, /fork|Resource/i);
+  });
+
+  it("sees nothing where something lies that is hidden within what it may write", async (t) => {
+    const found = await findSandbox();
+    assert.ok(!("missing" in found));
+    const own = await mkdtemp(join(tmpdir(), "svc-closed-"));
+    t.after(() => rm(own, { recursive: true, force: true }));
+    const [closed, file] = [join(own, "state"), join(own, "svc.json")];
+    await mkdir(closed);
+    await writeFile(join(closed, "svc.db"), CANARY);
+    await writeFile(file, CANARY);
+    const place = { own: [own], locked: [], stateDir: closed, home: "/nowhere", hidden: [file] };
+    const hidden = [
+      { path: closed, of: "directory" as const },
+      { path: file, of: "file" as const },
+    ];
+    const shape = { ...sandboxRules(), mounts: sandboxMounts(found.system, sandboxRules(), place, hidden) };
+    const text = `cat state/* svc.json; echo evil > state/new; echo evil > svc.json; rm -rf state svc.json; mv state s; echo end`;
+    const argv = sandboxArgv({ file: "/bin/sh", argv: ["sh", "-c", text], cwd: own }, shape);
+    const { stdout } = spawnSync(found.path, argv, { encoding: "utf8", timeout: 30_000 });
+    assert.equal(stdout, "end\n");
+    assert.deepEqual([await readFile(file, "utf8"), await readdir(closed)], [CANARY, ["svc.db"]]);
   });
 
   it("ends with the gateway, also when that is killed", async (t) => {
