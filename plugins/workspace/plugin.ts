@@ -49,12 +49,14 @@ export default definePlugin({
       config: () => config,
       hidden: () => [services.host.configPath],
       home: homedir(),
+      log,
     });
+    const writing = { ...places, beforeWrite: sandbox.endCommands };
     gateway.provide(CommandSandbox, sandbox);
     gateway.extend(Tool, "read", readTool(places));
-    gateway.extend(Tool, "write", writeTool(places));
-    gateway.extend(Tool, "edit", editTool(places));
-    gateway.extend(Tool, "apply_patch", patchTool(places, log));
+    gateway.extend(Tool, "write", writeTool(writing));
+    gateway.extend(Tool, "edit", editTool(writing));
+    gateway.extend(Tool, "apply_patch", patchTool(writing, log));
     gateway.extend(
       Tool,
       "exec",

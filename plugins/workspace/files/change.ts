@@ -3,7 +3,7 @@ import { MAX_FILE_BYTES, readWithin, statWithin, writeWithin } from "@svc/kit/fi
 import { invalidRequest, notFound, Strict, Type, unavailable } from "@svc/sdk";
 import { defineTool, type ToolResult } from "@svc/sdk/tools";
 import { withDiskRefusals } from "../disk-refusal.ts";
-import { nameWithin, type Place, placeOf, type PlaceSources } from "../place.ts";
+import { nameWithin, type Place, placeOf, type PlaceSources, type WriteSources } from "../place.ts";
 import { textOfBytes } from "./content.ts";
 import { PathParam } from "./read.ts";
 import { replaced } from "./replace.ts";
@@ -13,7 +13,7 @@ export async function writablePlace(agentId: string, sources: PlaceSources): Pro
   return (await placeOf(agentId, sources, true)) ?? unavailable("the workspace was removed meanwhile; try again");
 }
 
-export function writeTool(sources: PlaceSources) {
+export function writeTool(sources: WriteSources) {
   return defineTool({
     description:
       "Writes a whole file of your workspace, in the place of what was there. Directories on the way are made. For a change of a part, use edit.",
@@ -27,6 +27,7 @@ export function writeTool(sources: PlaceSources) {
     async run({ path, content }, { call }): Promise<ToolResult> {
       const place = await writablePlace(call.agentId, sources);
       const name = nameWithin(path, place);
+      await sources.beforeWrite(place.root, name);
       return withDiskRefusals(path, async () => {
         const isNew = (await statWithin(place.root, name)) === undefined;
         const { size } = await writeWithin(place.root, name, content, { mode: "kept" });
@@ -37,7 +38,7 @@ export function writeTool(sources: PlaceSources) {
   });
 }
 
-export function editTool(sources: PlaceSources) {
+export function editTool(sources: WriteSources) {
   return defineTool({
     description:
       "Replaces a passage of a text file of your workspace. oldText has to be there exactly as given, and once, unless replaceAll is set.",
@@ -57,6 +58,7 @@ export function editTool(sources: PlaceSources) {
     async run({ path, ...change }, { call }): Promise<ToolResult> {
       const place = await writablePlace(call.agentId, sources);
       const name = nameWithin(path, place);
+      await sources.beforeWrite(place.root, name);
       return withDiskRefusals(path, async () => {
         const file = await readWithin(place.root, name);
         if (!file) return notFound(`there is no file ${path} in the workspace; make it with write`);

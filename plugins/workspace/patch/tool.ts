@@ -3,8 +3,8 @@ import { MAX_FILE_BYTES } from "@svc/kit/files";
 import { isGatewayError, type Logger, Strict, Type } from "@svc/sdk";
 import { defineTool, type ToolResult } from "@svc/sdk/tools";
 import { writablePlace } from "../files/change.ts";
-import type { PlaceSources } from "../place.ts";
-import { parsePatch } from "./parse.ts";
+import { nameWithin, type WriteSources } from "../place.ts";
+import { type FileChange, parsePatch } from "./parse.ts";
 import { type PatchStep, patchSteps } from "./steps.ts";
 
 const DESCRIPTION = `Changes several files of your workspace at once. All of it is checked before anything is written.
@@ -21,7 +21,7 @@ const DESCRIPTION = `Changes several files of your workspace at once. All of it 
 *** End Patch
 "Move to" and the text after @@ may be left out; "*** End of File" after a hunk ties it to the end.`;
 
-export function patchTool(sources: PlaceSources, log: Pick<Logger, "warn">) {
+export function patchTool(sources: WriteSources, log: Pick<Logger, "warn">) {
   return defineTool({
     description: DESCRIPTION,
     params: Strict({ patch: Type.String({ minLength: 1, maxLength: MAX_FILE_BYTES, description: "The patch" }) }),
@@ -30,11 +30,17 @@ export function patchTool(sources: PlaceSources, log: Pick<Logger, "warn">) {
     runOnly: true,
     async run({ patch }, { call, signal }): Promise<ToolResult> {
       const changes = parsePatch(patch);
-      const steps = await patchSteps(changes, await writablePlace(call.agentId, sources));
+      const place = await writablePlace(call.agentId, sources);
+      for (const path of changes.flatMap(pathsOf)) await sources.beforeWrite(place.root, nameWithin(path, place));
+      const steps = await patchSteps(changes, place);
       signal.throwIfAborted();
       return carryOut(steps, log);
     },
   });
+}
+
+function pathsOf(change: FileChange): readonly string[] {
+  return change.kind === "update" && change.moveTo !== undefined ? [change.path, change.moveTo] : [change.path];
 }
 
 /** Does not stop for an abort between two files: half a patch helps nobody. */

@@ -8,10 +8,11 @@ import {
   type SandboxRules,
   sandboxRules,
 } from "@svc/kit/exec";
+import type { Logger } from "@svc/sdk";
 import type { AgentDirectory } from "@svc/sdk/agents";
 import type { CommandSandbox } from "@svc/sdk/tools";
 import type { ExecConfig } from "../config.ts";
-import { placeOf, type PlaceSources } from "../place.ts";
+import { type BeforeWrite, placeOf, type PlaceSources } from "../place.ts";
 import { IdentityFiles, type IdentityHold } from "./identity.ts";
 
 export interface AgentSandboxSources extends PlaceSources {
@@ -22,6 +23,7 @@ export interface AgentSandboxSources extends PlaceSources {
   readonly hidden: () => readonly string[];
   /** Home directory of the gateway's user. */
   readonly home: string;
+  readonly log: Pick<Logger, "warn">;
 }
 
 /** A command as it is to be started. */
@@ -31,6 +33,8 @@ export interface Launch extends SandboxedProgram {
 }
 
 export interface AgentSandbox extends CommandSandbox {
+  /** See `IdentityFiles.endCommands`. */
+  readonly endCommands: BeforeWrite;
   /**
    * @param wasInForce what `inForce` said when the command was judged: one that was allowed because it would be in a sandbox never
    *   runs without one, whatever has changed since
@@ -40,11 +44,12 @@ export interface AgentSandbox extends CommandSandbox {
 }
 
 export function agentSandbox(sources: AgentSandboxSources): AgentSandbox {
-  const { sandbox, agents, config } = sources;
-  const identity = new IdentityFiles();
+  const { sandbox, agents, config, log } = sources;
+  const identity = new IdentityFiles(log);
   const rulesOf = (agentId: string): SandboxRules =>
     sandboxRules(config().sandbox, agents.toolPolicy(agentId)?.exec?.sandbox);
   return {
+    endCommands: (root, name) => identity.endCommands(root, name),
     inForce: (agentId) => sandbox.inForce(rulesOf(agentId)),
 
     async confine(program, agentId, wasInForce) {

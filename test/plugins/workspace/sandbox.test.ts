@@ -252,7 +252,7 @@ describe("a command in the sandbox", real, () => {
       await put(root);
       await assert.rejects(use("exec", { command: "true" }), {
         code: "INVALID_REQUEST",
-        message: /MEMORY\.md in the workspace is a link.*Put a plain file/,
+        message: /MEMORY\.md is a link.*put a plain file/,
       });
     });
   }
@@ -281,6 +281,45 @@ describe("a command in the sandbox", real, () => {
       );
     });
   }
+
+  const writers: readonly (readonly [tool: string, args: object])[] = [
+    ["write", { path: "AGENTS.md", content: "new" }],
+    ["edit", { path: "./AGENTS.md", oldText: "old", newText: "new" }],
+    ["apply_patch", { patch: "*** Begin Patch\n*** Update File: AGENTS.md\n@@\n-old\n+new\n*** End Patch" }],
+    [
+      "apply_patch",
+      { patch: "*** Begin Patch\n*** Delete File: AGENTS.md\n*** Add File: MEMORY.md\n+new\n*** End Patch" },
+    ],
+    [
+      "apply_patch",
+      { patch: "*** Begin Patch\n*** Update File: notes.md\n*** Move to: MEMORY.md\n@@\n-old\n+new\n*** End Patch" },
+    ],
+  ];
+  for (const [tool, args] of writers) {
+    it(`has ended before ${tool} writes one of them: ${JSON.stringify(args).slice(0, 80)}`, async (t) => {
+      const { root, sh, use, say } = await confined(t);
+      for (const name of ["AGENTS.md", "notes.md"]) await writeFile(join(root, name), "old\n");
+      // It writes all the time, as one would that waits for a moment without protection.
+      const command =
+        "while :; do for f in AGENTS.md MEMORY.md; do (echo evil >> $f) 2>/dev/null; done; touch ran; done";
+      const { sessionId } = await sh(command, { background: true });
+      while (!(await readdir(root)).includes("ran")) await sleep(5);
+      await use(tool, args as Record<string, unknown>);
+      assert.match(
+        await say("process", { action: "poll", sessionId, timeout: 10 }),
+        /a file that says who the agent is was written/,
+      );
+      for (const name of ["AGENTS.md", "MEMORY.md"])
+        assert.doesNotMatch(await readFile(join(root, name), "utf8").catch(() => ""), /evil/);
+    });
+  }
+
+  it("goes on while other files are written", async (t) => {
+    const { sh, use, details } = await confined(t);
+    const { sessionId } = await sh("sleep 60", { background: true });
+    for (const path of ["notes.md", "d/AGENTS.md"]) await use("write", { path, content: "new" });
+    assert.equal((await details("process", { action: "poll", sessionId }))["status"], "running");
+  });
 
   it("leaves no placeholder, also when commands overlap", async (t) => {
     const { root, sh } = await confined(t);

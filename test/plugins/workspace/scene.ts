@@ -85,8 +85,10 @@ export async function openScene(t: TestContext, options: SceneOptions = {}) {
     config: () => state.config,
     hidden: () => [],
     home,
+    log: options.log ?? silentLog,
   });
   const { ask } = options;
+  const writing = { ...places, beforeWrite: sandbox.endCommands };
   const exec = execTool({
     ...places,
     policy: () => Promise.resolve(state.policy),
@@ -101,9 +103,9 @@ export async function openScene(t: TestContext, options: SceneOptions = {}) {
   });
   const tools: Readonly<Record<string, Tool>> = {
     read: readTool(places),
-    write: writeTool(places),
-    edit: editTool(places),
-    apply_patch: patchTool(places, silentLog),
+    write: writeTool(writing),
+    edit: editTool(writing),
+    apply_patch: patchTool(writing, silentLog),
     exec,
     process: processTool({ background, clock: realClock }),
   };
