@@ -263,7 +263,9 @@ describe("a command in the sandbox", real, () => {
     ["made", async (path: string) => (await unlink(path).catch(() => undefined), writeFile(path, "made"))],
   ] as const) {
     it(`ends when one of them is ${what} from outside, since the mount over it goes then`, async (t) => {
-      const { root, sh, say, details } = await confined(t);
+      const warned: string[] = [];
+      const log: Logger = { ...silentLog, warn: (_fields: object, message: string) => void warned.push(message) };
+      const { root, sh, say, details } = await confined(t, {}, { log });
       const path = join(root, "AGENTS.md");
       if (what !== "made") await writeFile(path, "old");
       const words = `sleep 1000.${randomUUID().replaceAll(/\D/g, "")}`;
@@ -279,6 +281,7 @@ describe("a command in the sandbox", real, () => {
         await say("process", { action: "poll", sessionId, timeout: 10 }),
         /a file that says who the agent is was written/,
       );
+      assert.match(warned.join(), /was replaced while commands ran in its sandbox: see what stands in it/);
     });
   }
 
@@ -297,7 +300,9 @@ describe("a command in the sandbox", real, () => {
   ];
   for (const [tool, args] of writers) {
     it(`has ended before ${tool} writes one of them: ${JSON.stringify(args).slice(0, 80)}`, async (t) => {
-      const { root, sh, use, say } = await confined(t);
+      const warned: string[] = [];
+      const log: Logger = { ...silentLog, warn: (_fields: object, message: string) => void warned.push(message) };
+      const { root, sh, use, say } = await confined(t, {}, { log });
       for (const name of ["AGENTS.md", "notes.md"]) await writeFile(join(root, name), "old\n");
       // It writes all the time, as one would that waits for a moment without protection.
       const command =
@@ -309,6 +314,7 @@ describe("a command in the sandbox", real, () => {
         await say("process", { action: "poll", sessionId, timeout: 10 }),
         /a file that says who the agent is was written/,
       );
+      assert.deepEqual(warned, [], "nobody has to look at the file: there was no moment without protection");
       for (const name of ["AGENTS.md", "MEMORY.md"])
         assert.doesNotMatch(await readFile(join(root, name), "utf8").catch(() => ""), /evil/);
     });

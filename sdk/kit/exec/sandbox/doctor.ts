@@ -1,5 +1,5 @@
 /** Which sandbox is in force, in words for `svc doctor`. Pure. */
-import type { DoctorFinding } from "@svc/sdk/cli";
+import { commandText, type DoctorFinding } from "@svc/sdk/cli";
 import type { SandboxSearch } from "./find.ts";
 import type { SandboxRules } from "./rules.ts";
 
@@ -29,7 +29,7 @@ function stateOf(
 ): Pick<DoctorFinding, "severity" | "message" | "next"> {
   if (mode === "off") {
     const message = "programs run as the user of the gateway, without a sandbox";
-    return { severity: "info", message, next: `svc config set ${key}.mode prefer` };
+    return { severity: "info", message, next: commandText(["svc", "config", "set", `${key}.mode`, "prefer"]) };
   }
   if ("missing" in search) {
     const { missing, install } = search;
@@ -43,5 +43,9 @@ function stateOf(
   }
   const limits = `${memoryMb} MiB of data a process, ${isRoot ? "no limit of processes (the gateway runs as root)" : `${processes} processes`}`;
   const message = `programs run in a sandbox of bubblewrap ${search.version}: ${network ? "with" : "without"} network, ${limits}`;
-  return { severity: "info", message, next: isRoot ? "run the gateway as a user of its own" : `svc config get ${key}` };
+  return {
+    severity: "info",
+    message,
+    next: isRoot ? "run the gateway as a user of its own" : commandText(["svc", "config", "get", key]),
+  };
 }
