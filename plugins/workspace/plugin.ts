@@ -1,11 +1,12 @@
 /** Files and commands for agents, within their workspace. */
-import { openExecPolicy } from "@svc/kit/exec";
+import { homedir } from "node:os";
+import { createSandbox, openExecPolicy } from "@svc/kit/exec";
 import { definePlugin, live } from "@svc/sdk";
 import { AgentDirectory, IdentityFiles } from "@svc/sdk/agents";
 import { FileOrigins } from "@svc/sdk/files";
 import { Approver, GatewayInfo } from "@svc/sdk/gateway";
 import { Retention, Storage } from "@svc/sdk/storage";
-import { Tool } from "@svc/sdk/tools";
+import { CommandSandbox, Tool } from "@svc/sdk/tools";
 import { ExecConfig, FsConfig } from "./config.ts";
 import { execTool } from "./exec/tool.ts";
 import { editTool, writeTool } from "./files/change.ts";
@@ -17,6 +18,7 @@ import type { PlaceSources } from "./place.ts";
 import { BackgroundCommands } from "./process/background.ts";
 import { Programs } from "./process/programs.ts";
 import { processTool } from "./process/tool.ts";
+import { agentSandbox } from "./sandbox/agent-sandbox.ts";
 
 /** Choice: milliseconds between looks for ended commands that nobody asks for any more. */
 const SWEEP_EVERY_MS = 60_000;
@@ -34,7 +36,7 @@ export default definePlugin({
     approver: live(Approver),
     identityFiles: live(IdentityFiles),
   },
-  provides: [FileOrigins],
+  provides: [FileOrigins, CommandSandbox],
 
   setup(gateway) {
     const { clock, log, services } = gateway;
@@ -52,11 +54,22 @@ export default definePlugin({
     };
     const record = new OriginRecord({ ...where, storage: services.storage, clock });
     const places = { ...where, record };
-    gateway.extend(Tool, "read", readTool(places));
+    const sandbox = agentSandbox({
+      agents: { list: () => services.agents.list(), toolPolicy: (id) => services.agents.toolPolicy(id) },
+      stateDir: () => services.host.stateDir,
+      sandbox: createSandbox({ clock, log }),
+      config: () => config,
+      hidden: () => [services.host.configPath],
+      home: homedir(),
+      log,
+    });
     const keepVersions = createVersionKeeper(() => services.identityFiles.get());
-    gateway.extend(Tool, "write", writeTool(places, keepVersions));
-    gateway.extend(Tool, "edit", editTool(places, keepVersions));
-    gateway.extend(Tool, "apply_patch", patchTool(places, log, keepVersions));
+    const writing = { ...places, beforeWrite: sandbox.endCommands, keepVersions };
+    gateway.provide(CommandSandbox, sandbox);
+    gateway.extend(Tool, "read", readTool(places));
+    gateway.extend(Tool, "write", writeTool(writing));
+    gateway.extend(Tool, "edit", editTool(writing));
+    gateway.extend(Tool, "apply_patch", patchTool(writing, log));
     gateway.extend(
       Tool,
       "exec",
@@ -68,6 +81,7 @@ export default definePlugin({
         approver: () => services.approver.get(),
         programs,
         background,
+        sandbox,
         clock,
         env: process.env,
       }),

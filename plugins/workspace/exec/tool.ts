@@ -12,6 +12,7 @@ import type { BackgroundCommands, Owner } from "../process/background.ts";
 import { keptOutput } from "../process/output.ts";
 import type { Programs } from "../process/programs.ts";
 import { endText, withNote } from "../process/report.ts";
+import type { AgentSandbox, Launch } from "../sandbox/agent-sandbox.ts";
 import { type Command, commandOf, type CommandRequest } from "./command.ts";
 import { addedVariables, commandEnvironment } from "./environment.ts";
 import { hasAllowlist } from "./judgement.ts";
@@ -24,6 +25,7 @@ export interface ExecSources extends PlaceSources, PermissionSources {
   readonly config: () => ExecConfig;
   readonly programs: Programs;
   readonly background: BackgroundCommands;
+  readonly sandbox: Pick<AgentSandbox, "confine" | "inForce" | "isSealed">;
   readonly clock: Pick<Clock, "elapsed">;
   readonly record: Pick<OriginRecord, "begin" | "named">;
   /** The gateway's own environment. */
@@ -32,7 +34,8 @@ export interface ExecSources extends PlaceSources, PermissionSources {
 
 /** A command that may run, and how. */
 interface Ready {
-  readonly command: Command;
+  readonly text: string;
+  readonly launch: Launch;
   readonly env: Readonly<Record<string, string>>;
   /** Whose words its output and its files may hold; `undefined`: the owner's. */
   readonly origin: Origin | undefined;
@@ -66,15 +69,21 @@ export function execTool(sources: ExecSources) {
       ),
     }),
     scope: "operator.write",
-    effects: ["runs-code"],
+    // Choice: in a sandbox without a network code may run unasked: nobody outside hears of it.
+    effects: async (_params, { call }) =>
+      (await sources.sandbox.isSealed(call.agentId)) ? ["writes-workspace"] : ["runs-code"],
     asksItself: true,
     brings: "none",
     label: "Run command",
     runOnly: true,
     async run({ command: text, workdir, timeout, background = false, env: given = {} }, { call, ...context }) {
       const owner: Owner = { agentId: call.agentId, sessionKey: call.sessionKey };
-      const ready = await prepared({ command: text, workdir, ...owner }, given, sources, { owner, ...context });
-      const { origin } = ready;
+      const wasInForce = await sources.sandbox.inForce(owner.agentId);
+      const request = { command: text, workdir, ...owner };
+      const { command, env, origin } = await prepared(request, given, sources, { owner, ...context });
+      const { file, plan } = command;
+      const launch = await sources.sandbox.confine({ file, argv: plan.argv, cwd: plan.cwd }, owner.agentId, wasInForce);
+      const ready: Ready = { text, launch, env, origin };
       const span = origin && (await sources.record.begin(owner.agentId, origin));
       try {
         if (background) return started(ready, owner, timeout, span, sources);
@@ -82,6 +91,7 @@ export function execTool(sources: ExecSources) {
         await span?.end();
         return result;
       } catch (error) {
+        await launch.hold?.release(); // it did not start
         await span?.end();
         throw error;
       }
@@ -95,7 +105,7 @@ async function prepared(
   given: Readonly<Record<string, string>>,
   sources: ExecSources,
   { outside, because, signal: runSignal }: Asking,
-): Promise<Ready> {
+): Promise<{ readonly command: Command } & Pick<Ready, "env" | "origin">> {
   const { agentId, sessionKey } = request;
   const added = addedVariables(given);
   const env = commandEnvironment({ own: sources.env, pathPrepend: sources.config().pathPrepend }, added);
@@ -119,55 +129,62 @@ async function prepared(
 }
 
 async function ran(
-  { command, env, origin }: Ready,
+  { launch, env, origin }: Ready,
   timeoutSec: number,
   { programs, clock }: ExecSources,
   signal: AbortSignal,
 ): Promise<ToolResult> {
   const output = keptOutput();
   const begun = clock.elapsed();
-  const { file, plan } = command;
   const program = programs.start({
-    file,
-    argv: plan.argv,
-    cwd: plan.cwd,
+    ...launch,
     env,
     timeoutMs: timeoutSec * 1_000,
     signal,
     onOutput: output.append,
   });
   const outcome = await program.ended;
+  await launch.hold?.release(); // so that nobody reads the workspace as it was prepared for the command
   const durationMs = Math.round(clock.elapsed() - begun);
   const { text, truncated } = output.end();
   const { exitCode, signal: endedBy, timedOut } = outcome;
   const error = outcome.error ?? outcome.endedFor;
   return {
     content: [{ type: "text", text: withNote(text, endText(outcome, durationMs)) }],
-    details: { exitCode, signal: endedBy, timedOut, durationMs, truncated, output: text, ...(error && { error }) },
+    details: {
+      exitCode,
+      signal: endedBy,
+      timedOut,
+      durationMs,
+      truncated,
+      output: text,
+      ...(error && { error }),
+      ...sandboxed(launch),
+    },
     ...(origin && { origin }),
     ...(error !== undefined && { isError: true }),
   };
 }
 
+/** For programs that read the result. */
+function sandboxed({ hold }: Launch): { readonly sandboxed?: true } {
+  return hold ? { sandboxed: true } : {};
+}
+
 function started(
-  { command: { text, file, plan }, env, origin }: Ready,
+  { text, launch, env, origin }: Ready,
   owner: Owner,
   timeoutSec: number | undefined,
   span: Span | undefined,
   { background }: ExecSources,
 ): ToolResult {
   const limit = timeoutSec === undefined ? {} : { timeoutMs: timeoutSec * 1_000 };
-  const { id, program } = background.start(owner, {
-    text,
-    file,
-    argv: plan.argv,
-    cwd: plan.cwd,
-    env,
-    origin,
-    ...limit,
-  });
+  const { id, program } = background.start(owner, { text, ...launch, env, origin, ...limit });
   // A time without an end only says of more files than it has to that they are from outside.
   program.ended.then(() => span?.end()).catch(() => undefined);
   const told = `runs in the background as ${id}; process poll with sessionId ${id} tells what it says and when it ends`;
-  return { content: [{ type: "text", text: told }], details: { sessionId: id, pid: program.pid, status: "running" } };
+  return {
+    content: [{ type: "text", text: told }],
+    details: { sessionId: id, pid: program.pid, status: "running", ...sandboxed(launch) },
+  };
 }

@@ -6,14 +6,15 @@ import { isIdentityFile } from "@svc/sdk/agents";
 import { defineTool, type ToolEffect, type ToolResult } from "@svc/sdk/tools";
 import { withDiskRefusals } from "../disk-refusal.ts";
 import type { OriginRecord } from "../origins/record.ts";
-import { nameWithin, type Place, placeOf, type PlaceSources } from "../place.ts";
+import { nameWithin, type Place, placeOf, type PlaceSources, type WriteSources } from "../place.ts";
 import { textOfBytes } from "./content.ts";
 import { PathParam } from "./read.ts";
 import { replaced } from "./replace.ts";
 import type { VersionKeeper } from "./versions.ts";
 
-export interface ChangeSources extends PlaceSources {
+export interface ChangeSources extends WriteSources {
   readonly record: Pick<OriginRecord, "mark" | "clear" | "moved">;
+  readonly keepVersions: VersionKeeper;
 }
 
 /** The workspace, made when it is missing. */
@@ -21,7 +22,7 @@ export async function writablePlace(agentId: string, sources: PlaceSources): Pro
   return (await placeOf(agentId, sources, true)) ?? unavailable("the workspace was removed meanwhile; try again");
 }
 
-/** What a write does that names this file. */
+/** What a write does that names these files. */
 export function effectsOfWrite(
   paths: readonly string[],
   { workspace }: Pick<Place, "workspace">,
@@ -30,7 +31,7 @@ export function effectsOfWrite(
   return isIdentity ? ["writes-workspace", "writes-identity"] : ["writes-workspace"];
 }
 
-export function writeTool(sources: ChangeSources, keepVersions: VersionKeeper) {
+export function writeTool(sources: ChangeSources) {
   return defineTool({
     description:
       "Writes a whole file of your workspace, in the place of what was there. Directories on the way are made. For a change of a part, use edit.",
@@ -47,6 +48,7 @@ export function writeTool(sources: ChangeSources, keepVersions: VersionKeeper) {
       const { call, outside } = context;
       const place = await writablePlace(call.agentId, sources);
       const name = nameWithin(path, place);
+      await sources.beforeWrite(place.root, name);
       const write = async () => {
         const isNew = (await statWithin(place.root, name)) === undefined;
         if (outside) await sources.record.mark(call.agentId, [name], outside.origin);
@@ -55,12 +57,12 @@ export function writeTool(sources: ChangeSources, keepVersions: VersionKeeper) {
         const text = `${isNew ? "made" : "replaced"} ${name}: ${size} bytes`;
         return { content: [{ type: "text" as const, text }], details: { path: name, size, created: isNew } };
       };
-      return keepVersions(context, [name], () => withDiskRefusals(path, write));
+      return sources.keepVersions(context, [name], () => withDiskRefusals(path, write));
     },
   });
 }
 
-export function editTool(sources: ChangeSources, keepVersions: VersionKeeper) {
+export function editTool(sources: ChangeSources) {
   return defineTool({
     description:
       "Replaces a passage of a text file of your workspace. oldText has to be there exactly as given, and once, unless replaceAll is set.",
@@ -83,6 +85,7 @@ export function editTool(sources: ChangeSources, keepVersions: VersionKeeper) {
       const { call, outside } = context;
       const place = await writablePlace(call.agentId, sources);
       const name = nameWithin(path, place);
+      await sources.beforeWrite(place.root, name);
       const edit = async () => {
         const file = await readWithin(place.root, name);
         if (!file) return notFound(`there is no file ${path} in the workspace; make it with write`);
@@ -98,7 +101,7 @@ export function editTool(sources: ChangeSources, keepVersions: VersionKeeper) {
           details: { path: name, replacements: count, firstLine: line },
         };
       };
-      return keepVersions(context, [name], () => withDiskRefusals(path, edit));
+      return sources.keepVersions(context, [name], () => withDiskRefusals(path, edit));
     },
   });
 }

@@ -3,7 +3,7 @@ import { MAX_FILE_BYTES } from "@svc/kit/files";
 import { isGatewayError, type Logger, type Origin, Strict, Type } from "@svc/sdk";
 import { defineTool, type ToolResult } from "@svc/sdk/tools";
 import { type ChangeSources, effectsOfWrite, writablePlace } from "../files/change.ts";
-import type { VersionKeeper } from "../files/versions.ts";
+import { nameWithin } from "../place.ts";
 import { type FileChange, parsePatch } from "./parse.ts";
 import { type PatchStep, patchSteps } from "./steps.ts";
 
@@ -21,7 +21,7 @@ const DESCRIPTION = `Changes several files of your workspace at once. All of it 
 *** End Patch
 "Move to" and the text after @@ may be left out; "*** End of File" after a hunk ties it to the end.`;
 
-export function patchTool(sources: ChangeSources, log: Pick<Logger, "warn">, keepVersions: VersionKeeper) {
+export function patchTool(sources: ChangeSources, log: Pick<Logger, "warn">) {
   return defineTool({
     description: DESCRIPTION,
     params: Strict({ patch: Type.String({ minLength: 1, maxLength: MAX_FILE_BYTES, description: "The patch" }) }),
@@ -33,11 +33,14 @@ export function patchTool(sources: ChangeSources, log: Pick<Logger, "warn">, kee
     runOnly: true,
     async run({ patch }, context): Promise<ToolResult> {
       const { call, signal, outside } = context;
-      const planned = await patchSteps(parsePatch(patch), await writablePlace(call.agentId, sources));
+      const changes = parsePatch(patch);
+      const place = await writablePlace(call.agentId, sources);
+      for (const path of pathsOf(changes)) await sources.beforeWrite(place.root, nameWithin(path, place));
+      const planned = await patchSteps(changes, place);
       signal.throwIfAborted();
       const steps = planned.map((step) => recorded(step, call.agentId, outside?.origin, sources.record));
       const names = steps.flatMap((step) => [...step.names].filter((name) => name !== undefined));
-      return keepVersions(context, names, () => carryOut(steps, log));
+      return sources.keepVersions(context, names, () => carryOut(steps, log));
     },
   });
 }

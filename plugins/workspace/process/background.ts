@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { BoundedText, type ProgramOutcome, type RunningProgram } from "@svc/kit/exec";
 import { type Clock, notFound, type Origin, unavailable } from "@svc/sdk";
+import type { Launch } from "../sandbox/agent-sandbox.ts";
 import { Output } from "./output.ts";
 import type { Programs } from "./programs.ts";
 
@@ -12,12 +13,9 @@ export interface Owner {
 }
 
 /** What runs. */
-export interface BackgroundStart {
+export interface BackgroundStart extends Launch {
   readonly text: string;
   readonly origin: Origin | undefined;
-  readonly file: string;
-  readonly argv: readonly string[];
-  readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
   /** Milliseconds; absent: no limit. */
   readonly timeoutMs?: number;

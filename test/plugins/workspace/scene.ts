@@ -3,12 +3,13 @@ import { mkdir, mkdtemp, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import { withDefaults } from "@svc/sdk";
+import { createSandbox, type SandboxSearch } from "@svc/kit/exec";
+import { type Logger, withDefaults } from "@svc/sdk";
 import type { IdentityFiles } from "@svc/sdk/agents";
 import type { ExecPolicyFile } from "@svc/sdk/approvals";
 import type { ApprovalAnswer, ApprovalQuestion } from "@svc/sdk/gateway";
 import { textOf } from "@svc/sdk/models";
-import type { OutsideWords, Tool, ToolResult } from "@svc/sdk/tools";
+import type { OutsideWords, SandboxSettings, Tool, ToolResult } from "@svc/sdk/tools";
 import { ExecConfig } from "../../../plugins/workspace/config.ts";
 import { execTool } from "../../../plugins/workspace/exec/tool.ts";
 import { editTool, writeTool } from "../../../plugins/workspace/files/change.ts";
@@ -20,6 +21,7 @@ import { BackgroundCommands } from "../../../plugins/workspace/process/backgroun
 import { Programs } from "../../../plugins/workspace/process/programs.ts";
 import { processTool } from "../../../plugins/workspace/process/tool.ts";
 import { openStorage } from "../../../plugins/storage-sqlite/storage.ts";
+import { agentSandbox } from "../../../plugins/workspace/sandbox/agent-sandbox.ts";
 import { principal } from "../agents/script.ts";
 import { silentLog } from "../agents/silent-log.ts";
 
@@ -35,6 +37,11 @@ export interface SceneOptions {
   readonly env?: Record<string, string>;
   /** Default: nobody keeps versions. */
   readonly identityFiles?: IdentityFiles;
+  /** `agents.list[].tools.exec.sandbox` by agent. */
+  readonly sandboxes?: Readonly<Record<string, SandboxSettings>>;
+  /** Default: what this machine can. */
+  readonly find?: () => Promise<SandboxSearch>;
+  readonly log?: Logger;
   /** Where the workspace of `main` lies, below the temporary directory. */
   readonly workspace?: string;
 }
@@ -74,8 +81,27 @@ export async function openScene(t: TestContext, options: SceneOptions = {}) {
   const record = new OriginRecord({ ...where, storage, clock: realClock });
   await record.open();
   const places = { ...where, record };
+  const home = join(directory, "home");
+  await mkdir(home);
+  const sandbox = agentSandbox({
+    agents: {
+      ...places.agents,
+      toolPolicy: (id) => ({ exec: { sandbox: options.sandboxes?.[id] ?? {} } }),
+    },
+    stateDir: places.stateDir,
+    sandbox: createSandbox({
+      clock: realClock,
+      log: options.log ?? silentLog,
+      ...(options.find && { find: options.find }),
+    }),
+    config: () => state.config,
+    hidden: () => [],
+    home,
+    log: options.log ?? silentLog,
+  });
   const { ask, identityFiles } = options;
   const keepVersions = createVersionKeeper(() => identityFiles);
+  const writing = { ...places, beforeWrite: sandbox.endCommands, keepVersions };
   const exec = execTool({
     ...places,
     policy: () => Promise.resolve(state.policy),
@@ -84,14 +110,15 @@ export async function openScene(t: TestContext, options: SceneOptions = {}) {
     approver: () => ask && { ask },
     programs,
     background,
+    sandbox,
     clock: realClock,
-    env: { PATH: process.env["PATH"] ?? "", ...options.env },
+    env: { PATH: process.env["PATH"] ?? "", HOME: home, ...options.env },
   });
   const tools: Readonly<Record<string, Tool>> = {
     read: readTool(places),
-    write: writeTool(places, keepVersions),
-    edit: editTool(places, keepVersions),
-    apply_patch: patchTool(places, silentLog, keepVersions),
+    write: writeTool(writing),
+    edit: editTool(writing),
+    apply_patch: patchTool(writing, silentLog),
     exec,
     process: processTool({ background, clock: realClock }),
   };
@@ -124,5 +151,5 @@ export async function openScene(t: TestContext, options: SceneOptions = {}) {
   const say = async (...call: Parameters<typeof use>) => textOf(await use(...call));
   /** Its value for programs. */
   const details = async (...call: Parameters<typeof use>) => (await use(...call)).details as Record<string, unknown>; // every tool of this plugin has them
-  return { directory, root, stateDir, other, state, programs, background, tools, use, say, details };
+  return { directory, root, stateDir, other, home, state, sandbox, programs, background, tools, use, say, details };
 }
