@@ -124,7 +124,7 @@ async function prepared(
   if (again.file !== command.file || again.plan.cwd !== command.plan.cwd) {
     unavailable("the program or its directory changed while it was being allowed; try again");
   }
-  const named = await sources.record.named(agentId, request.command);
+  const named = await sources.record.named(agentId, request.command, command.directory);
   return { command, env, origin: floorOf([outside?.origin, fetchedBy(request.command), named]) };
 }
 
