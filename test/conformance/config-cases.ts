@@ -207,6 +207,7 @@ export const SEEN_ELSEWHERE: Readonly<Record<string, string>> = {
   "tools.alsoAllow": "plugins/http-tools/policy.test.ts",
   "tools.deny": "plugins/http-tools/policy.test.ts",
   "tools.byProvider.": "plugins/tools/policy.test.ts",
+  "tools.fromOutside": "plugins/tools/outside.test.ts",
   "tools.subagents.": "plugins/tools/policies.test.ts",
   "tools.sessions.visibility": "plugins/sessions/tools/tools.test.ts",
   "tools.agentToAgent.": "plugins/sessions/tools/tools.test.ts",
