@@ -67,7 +67,7 @@ function assemble(context: HostContext): { gateway: RunningGateway; config: Conf
   const { settings, clock, log, hooks, kinds, access, kernel, finder, planner } = context;
   const { options, paths, env } = settings;
 
-  const broadcaster = new Broadcaster();
+  const broadcaster = new Broadcaster(() => access.chatEventsToAll);
   const dispatcher = new Dispatcher({
     methods: kinds.table(methods),
     hooks,

@@ -26,7 +26,10 @@ type SendResult = ResultOf<typeof chat.send>;
 const CHANNEL = "webchat";
 
 export interface SendOptions {
-  readonly sessions: Pick<Sessions, "canonicalKey" | "get" | "freshen" | "sendPolicy" | "reset" | "ensure" | "append" | "context">;
+  readonly sessions: Pick<
+    Sessions,
+    "canonicalKey" | "get" | "freshen" | "sendPolicy" | "reset" | "ensure" | "append" | "context"
+  >;
   readonly runs: Pick<AgentRuns, "start" | "state" | "active" | "queueMode" | "wait">;
   readonly sent: SentRuns;
   readonly aborts: Pick<Aborts, "all">;

@@ -197,6 +197,7 @@ export const SEEN_ELSEWHERE: Readonly<Record<string, string>> = {
   "gateway.http.endpoints.chatCompletions.": "plugins/http-chat/config.test.ts",
   "gateway.http.endpoints.responses.": "plugins/http-responses/facts.test.ts",
   "gateway.maxConnectionsPerAddress": "host/net/limits.test.ts",
+  "gateway.compat.": "host/net/broadcast.test.ts",
   "gateway.http.securityHeaders.": "host/net/http.test.ts",
   "gateway.tls.": "host/net/tls/certificate.test.ts",
   "agents.defaults.maxAnswerChars": "plugins/agents/runs/turn.test.ts",
