@@ -1,6 +1,7 @@
 /** Media: what documents and pictures say, for programs and, as the tools `image` and `pdf`, for agents. */
 import { definePlugin, live } from "@svc/sdk";
 import { AgentDirectory } from "@svc/sdk/agents";
+import { GatewayInfo } from "@svc/sdk/gateway";
 import { Documents } from "@svc/sdk/media";
 import { Models } from "@svc/sdk/models";
 import { Tool } from "@svc/sdk/tools";
@@ -17,7 +18,7 @@ export default definePlugin({
   api: "^1.0.0",
   section: "tools.media",
   config: MediaConfig,
-  requires: { models: live(Models), agents: live(AgentDirectory), outbound: live(OutboundFetch) },
+  requires: { host: GatewayInfo, models: live(Models), agents: live(AgentDirectory), outbound: live(OutboundFetch) },
   provides: [Documents],
 
   setup(gateway) {
@@ -34,6 +35,7 @@ export default definePlugin({
     const mediaServices: MediaServices = {
       config: () => config,
       models: () => services.models.get(),
+      stateDir: () => services.host.stateDir,
       agents: () => services.agents.get(),
       outbound: () => services.outbound.get(),
       documents,

@@ -1,18 +1,17 @@
 /** What a call names, loaded: files of the agent's workspace, addresses and data URLs. */
-import { readWithin } from "@svc/kit/files";
+import { nameWithin, type Place, readWithin } from "@svc/kit/files";
 import { type LoadedMedia, loadMedia, sourceOfUrl } from "@svc/kit/media";
 import { GatewayError, invalidRequest, isGatewayError, notFound } from "@svc/sdk";
 import { externalLine } from "@svc/sdk/external-content";
 import type { OutboundFetch } from "@svc/sdk/web";
-import { isAbsolute, relative } from "node:path";
 
 /** Choice: as the limits of `/v1/responses` have it. */
 const MAX_REDIRECTS = 3;
 
 /** Where things are, and how much is taken. */
 export interface SourceScene {
-  /** The agent's. */
-  readonly workspace: string;
+  /** Where the agent's files lie; absent: it has none yet. */
+  readonly place: Place | undefined;
   readonly outbound: OutboundFetch | undefined;
   /** Bytes of each. */
   readonly maxBytes: number;
@@ -85,9 +84,8 @@ function fromUrl(
   return loadMedia(sourceOfUrl(url), limits, outbound, signal);
 }
 
-async function fromWorkspace(name: string, { workspace, maxBytes, signal }: SourceScene): Promise<Uint8Array> {
-  const path = (isAbsolute(name) ? relative(workspace, name) : name).replace(/^(?:\.\/)+/, "");
-  const file = await readWithin(workspace, path, maxBytes);
+async function fromWorkspace(name: string, { place, maxBytes, signal }: SourceScene): Promise<Uint8Array> {
+  const file = place && (await readWithin(place.root, nameWithin(name, place), maxBytes));
   signal.throwIfAborted();
   if (!file) return notFound("there is no such file in the workspace; give a path below it");
   if (file.isCut) invalidRequest(`${file.stats.size} bytes are too many: at most ${maxBytes} are taken`);
