@@ -160,8 +160,8 @@ describe("system.run", { timeout: 60_000 }, () => {
   it("runs without a claim as it was sent", async (t) => {
     const { node, invoke } = await nodeScene(t);
     const one = await node();
-    const { payload } = await invoke(one.id, "system.run", { command, approved: "yes", other: 1 });
-    assert.deepEqual(payload, { command });
+    const { payload } = await invoke(one.id, "system.run", { command, runId: "r0", approved: "yes", other: 1 });
+    assert.deepEqual(payload, { command, runId: "r0" });
   });
 
   it("asks the approvals about a claim, and sends what they allow", async (t) => {
