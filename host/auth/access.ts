@@ -11,6 +11,7 @@ import { isLoopback, type OriginPolicy } from "./locality.ts";
 import { originPolicy } from "./origins.ts";
 import { Authority } from "./principal.ts";
 import type { AuthSettings } from "./settings.ts";
+import { weakness } from "./bind.ts";
 
 /** Rules for the control panel. Spec: protocol/frames-and-connect.md §9. */
 export interface PanelPolicy {
@@ -54,7 +55,16 @@ export class Access {
     );
     const fallback =
       "gateway.controlUi.dangerouslyAllowHostHeaderOriginFallback lets in any page served under this name";
-    return this.origins.hostHeaderFallback ? [...malformed, fallback] : malformed;
+    const weak = weakness(this.authority.settings);
+    return [
+      ...malformed,
+      ...(this.origins.hostHeaderFallback ? [fallback] : []),
+      ...(weak === undefined
+        ? []
+        : [
+            `${weak}: whoever can reach this machine can guess it; Next: svc config unset gateway.auth.${this.authority.settings.mode}, and a start makes one`,
+          ]),
+    ];
   }
 
   /**

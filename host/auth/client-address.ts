@@ -76,6 +76,12 @@ export function networkOf(remote: string): string {
     : address;
 }
 
+/** The address that guesses of a peer are counted under: its own, or the first of its IPv6 /64 network. */
+export function guesserOf(address: string): string {
+  const network = networkOf(address);
+  return network === address || !network.includes(":") ? network : `${network}::`;
+}
+
 /** Addresses and networks. */
 export interface AddressSet {
   /** No entry can match. */

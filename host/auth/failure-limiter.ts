@@ -5,7 +5,7 @@
  * Choice: it always exists; a configuration that says nothing means the defaults.
  */
 import type { Clock } from "@svc/sdk";
-import { canonicalAddress, type Peer } from "./client-address.ts";
+import { canonicalAddress, guesserOf, type Peer } from "./client-address.ts";
 import { isForwarded, isLoopback } from "./locality.ts";
 
 export interface LimiterSettings {
@@ -236,14 +236,14 @@ function keyOf(scope: LimiterScope, address: string | undefined): string {
 export const POOLED_LOOPBACK = "198.18.0.1";
 
 /**
- * The address an attempt is counted under: the client's, else the socket's.
+ * The address an attempt is counted under: the client's, else the socket's; of IPv6 its /64 network, all of which one guesser may use.
  * @param browser a WebSocket that carries `Origin`; the caller counts it in a limiter of its own with `exemptLoopback: false`
  * Choice: a loopback socket that speaks for somebody else, through a proxy that does not say for whom or that nobody
  * declared as trusted, is pooled as well; its clients are not on this machine.
  */
 export function limiterKey({ clientAddress, remoteAddress, headers, viaProxy }: Peer, browser: boolean): string {
   const address = clientAddress ?? remoteAddress;
-  if (!isLoopback(address)) return address || "unknown";
+  if (!isLoopback(address)) return guesserOf(address) || "unknown";
   const unnamed = viaProxy ? clientAddress === undefined : isForwarded(headers);
   return browser || unnamed ? POOLED_LOOPBACK : address;
 }

@@ -3,8 +3,18 @@ import type { IncomingHttpHeaders } from "node:http";
 import { isIPv4 } from "node:net";
 import { addressLiteral, type Peer } from "./client-address.ts";
 
-/** What a proxy adds. Choice: the standard `forwarded` beside the three of the spec. */
-const FORWARDED = ["x-forwarded-for", "x-real-ip", "x-forwarded-host", "forwarded"] as const;
+/** What a proxy adds. Choice: beside the three of the spec the standard headers, and those of common proxies. */
+const FORWARDED = [
+  "x-forwarded-for",
+  "x-real-ip",
+  "x-forwarded-host",
+  "x-forwarded-proto",
+  "forwarded",
+  "via",
+  "x-client-ip",
+  "true-client-ip",
+  "cf-connecting-ip",
+] as const;
 
 /** Some proxy, trusted or not, has its hands in this request. */
 export function isForwarded(headers: IncomingHttpHeaders): boolean {
@@ -82,8 +92,10 @@ export function originRefusal(peer: Peer, required: boolean, policy: OriginPolic
 /** Longer than any origin a browser sends. */
 const MAX_ORIGIN = 2_048;
 
+/** `undefined`: it is no origin, e.g. has a user, a path or a query, which no browser sends. */
 function parseOrigin(origin: string): URL | undefined {
-  return origin.length <= MAX_ORIGIN && URL.canParse(origin) ? new URL(origin) : undefined;
+  if (origin.length > MAX_ORIGIN || !/^[a-z][a-z0-9+.-]*:\/\/[^/?#@\\\s]+$/i.test(origin)) return undefined;
+  return URL.canParse(origin) ? new URL(origin) : undefined;
 }
 
 const DEFAULT_PORTS: ReadonlyMap<string, string> = new Map([

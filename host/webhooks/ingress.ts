@@ -6,7 +6,7 @@ import { randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { GatewayError, isGatewayError, type Logger } from "@svc/sdk";
 import { canonicalHeaders } from "../auth/aliases.ts";
-import { type ProxyPolicy, resolvePeer } from "../auth/client-address.ts";
+import { guesserOf, type ProxyPolicy, resolvePeer } from "../auth/client-address.ts";
 import { Deadlines } from "../hooks/deadline.ts";
 import type { EarlyReply } from "../net/http/early-reply.ts";
 import { createBodyReader, type ReadBody } from "../net/http/body.ts";
@@ -82,7 +82,7 @@ export class Ingress {
       this.#options.proxies(),
     );
     // Choice: senders behind a trusted proxy are counted apart, or one of them could lock out all others.
-    const address = clientAddress ?? remoteAddress;
+    const address = guesserOf(clientAddress ?? remoteAddress);
     const lockedMs = this.#options.attempts.lockedMs(address);
     if (lockedMs !== undefined) return tooMany(lockedMs);
     const trusted = isToken(tokenOf(request.headers, aliases()), settings.token);

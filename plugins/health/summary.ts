@@ -85,7 +85,7 @@ async function recentSessions(sessions: HealthSources["sessions"], agentId: stri
   if (!sessions) return { path: "", count: 0, recent: [] };
   const [count, recent] = await Promise.all([sessions.count(agentId), sessions.recent({ limit: RECENT, agentId })]);
   return {
-    path: sessions.location,
+    path: "", // of the machine; the method `status` tells it to admins
     count,
     recent: recent.map(({ key, entry }) => ({
       key,

@@ -4,8 +4,8 @@ import { describe, it } from "node:test";
 import { type AuthSettings, resolveBind } from "../../../host/auth/mode.ts";
 import type { GatewaySection } from "../../../host/config/host-schema.ts";
 
-const token: AuthSettings = { mode: "token", token: "t" };
-const password: AuthSettings = { mode: "password", password: "p" };
+const token: AuthSettings = { mode: "token", token: "abcdef0123456789" };
+const password: AuthSettings = { mode: "password", password: "twelve chars" };
 const none: AuthSettings = { mode: "none" };
 const proxy = (...trustedProxies: string[]): AuthSettings => ({
   mode: "trusted-proxy",
@@ -114,6 +114,9 @@ describe("where a gateway listens", () => {
       undefined,
       /without a token/,
     ],
+    ["lan with a short token", { bind: "lan" }, { mode: "token", token: "abc" }, undefined, /"lan" and .*fewer than 16 characters.*openssl/],
+    ["lan with a dull token", { bind: "lan" }, { mode: "token", token: "aaaabbbbaaaabbbb" }, undefined, /fewer than 5 different/],
+    ["lan with a short password", { bind: "lan" }, { mode: "password", password: "hunter2" }, undefined, /fewer than 12 characters/],
     ["lan in mode password without one", { bind: "lan" }, { mode: "password" }, undefined, /without a password; set/],
     [
       "lan in mode trusted-proxy without settings",

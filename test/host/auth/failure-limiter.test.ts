@@ -331,6 +331,8 @@ describe("the address an attempt is counted under", () => {
       { from: "::1", headers: { "x-forwarded-for": "127.0.0.1" }, trusted: ["::1"] },
       "127.0.0.1",
     ],
+    ["the network of an IPv6 peer", { from: "2001:db8:1:2:3:4:5:6" }, "2001:db8:1:2::"],
+    ["the network of an IPv6 peer, whatever its other half", { from: "2001:db8:1:2::99" }, "2001:db8:1:2::"],
     ["a socket that is gone", { from: "" }, "unknown"],
   ];
   for (const [why, row, expected] of rows) it(`is ${why}`, () => assert.equal(key(row), expected));

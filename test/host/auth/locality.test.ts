@@ -164,6 +164,14 @@ describe("the origin of a page", () => {
     ["a stranger, to a client that needs none", { origin: "https://evil.example" }],
     ["a stranger with a familiar beginning", { origin: "http://localhost.evil.example" }],
     ["a stranger with a familiar user", { origin: "http://localhost@evil.example" }],
+    ["no origin: it has a user", { origin: "http://evil@localhost", list: ["*"] }],
+    ["no origin: it has a path", { origin: "http://localhost/x", list: ["*"] }],
+    ["no origin: it has a query", { origin: "http://localhost?x", list: ["*"] }],
+    ["a loopback page through a proxy that only says via", { origin: "http://localhost", headers: { via: "1.1 p" } }],
+    [
+      "a loopback page through a network's proxy",
+      { origin: "http://localhost", headers: { "cf-connecting-ip": "1.2.3.4" } },
+    ],
     ["a loopback page of a distant machine", { origin: "http://localhost:5173", from: remote }],
     ["a loopback page through a proxy", { origin: "http://localhost", headers: { "x-forwarded-for": "1.2.3.4" } }],
     [

@@ -38,8 +38,8 @@ describe("the health summary", () => {
   it("says what clients read, for every agent", async () => {
     const health = await healthSummary({ gateway, sessions, agents }, clock);
     const recent = stored.map(({ key, entry }) => ({ key, updatedAt: entry.updatedAt, age: NOW - entry.updatedAt }));
-    const main = { path: "/state/state.db", count: 3, recent };
-    const empty = { path: "/state/state.db", count: 0, recent: [] };
+    const main = { path: "", count: 3, recent };
+    const empty = { path: "", count: 0, recent: [] };
     assert.deepEqual(health, {
       ok: true,
       missingPlugins: [],
