@@ -13,7 +13,7 @@ export function weaknessOf(secret: string, least: number): string | undefined {
   const variety = new Set(secret).size;
   if (variety < LEAST_VARIETY) return `has only ${variety} different characters`;
   if (/^(.{1,12}?)\1+$/s.test(secret)) return "repeats one short text";
-  const codes = [...secret].map((char) => char.codePointAt(0) ?? 0);
+  const codes = Array.from(secret, (char) => char.codePointAt(0) ?? 0);
   const steps = codes.slice(1).filter((code, at) => code - (codes[at] ?? 0) !== 1);
   if (steps.length < LEAST_REST) return "counts up through the alphabet";
   const rest = secret

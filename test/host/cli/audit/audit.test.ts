@@ -100,13 +100,13 @@ describe("svc security audit", { timeout: 120_000 }, () => {
       "gateway.panel-without-device gateway.controlUi.dangerouslyDisableDeviceAuth",
       "gateway.weak-secret gateway.auth.token",
       "gateway.wide-proxies gateway.trustedProxies",
-      "hooks.any-agent hooks.allowedAgentIds",
-      "hooks.unmarked-content hooks.mappings[0]",
       "hooks.weak-token hooks.token",
       "logging.redaction-off logging.redactSensitive",
       "mcp.secret-argument mcp.servers.a.args[1]",
       "tools.from-outside tools.fromOutside",
       "tools.http-dangerous gateway.tools.allow",
+      "webhook-agent.any-agent hooks.allowedAgentIds",
+      "webhook-agent.unmarked-content hooks.mappings[0]",
     ]);
     assert.deepEqual(found.counts, { critical: 7, warning: 5, info: 2 });
     for (const one of found.findings)
@@ -140,8 +140,8 @@ describe("svc security audit", { timeout: 120_000 }, () => {
     assert.deepEqual(ids(await audited(wrong)), [
       "config.invalid gateway.port",
       "gateway.insecure-panel gateway.controlUi.allowInsecureAuth",
-      "hooks.any-agent hooks.allowedAgentIds",
       "hooks.weak-token hooks.token",
+      "webhook-agent.any-agent hooks.allowedAgentIds",
     ]);
   });
 

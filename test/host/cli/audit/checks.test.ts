@@ -22,6 +22,7 @@ import mcp from "../../../../plugins/mcp/security.ts";
 import models from "../../../../plugins/models/security.ts";
 import secrets from "../../../../plugins/secrets/security.ts";
 import tools from "../../../../plugins/tools/security.ts";
+import webhookAgent from "../../../../plugins/webhook-agent/security.ts";
 import workspace from "../../../../plugins/workspace/security.ts";
 import { directory, put } from "../../../directory.ts";
 
@@ -89,20 +90,25 @@ const ROWS: readonly Row[] = [
   ["hooks.weak-token", "warning", hooks({ token: "x" }), { hooks: { enabled: false, token: "x" } }],
   ["hooks.weak-token", "critical", { ...hooks({ token: undefined }), ...gateway({ bind: "tailnet" }) }, {}],
   [
-    "hooks.any-session",
+    "webhook-agent.any-session",
     "critical",
     hooks({ allowRequestSessionKey: true, allowedSessionKeyPrefixes: [" "] }),
     hooks({ allowRequestSessionKey: true, allowedSessionKeyPrefixes: ["hook:"] }),
   ],
-  ["hooks.any-agent", "warning", hooks({ allowedAgentIds: undefined }), hooks({ allowedAgentIds: [] })],
-  ["hooks.any-agent", "warning", hooks({ allowedAgentIds: ["main", "*"] }), hooks({})],
+  ["webhook-agent.any-agent", "warning", hooks({ allowedAgentIds: undefined }), hooks({ allowedAgentIds: [] })],
+  ["webhook-agent.any-agent", "warning", hooks({ allowedAgentIds: ["main", "*"] }), hooks({})],
   [
-    "hooks.unmarked-content",
+    "webhook-agent.unmarked-content",
     "critical",
     hooks({ mappings: [{}, { allowUnsafeExternalContent: true }] }),
     hooks({ mappings: [{}] }),
   ],
-  ["hooks.unmarked-content", "critical", hooks({ gmail: { allowUnsafeExternalContent: true } }), hooks({ gmail: {} })],
+  [
+    "webhook-agent.unmarked-content",
+    "critical",
+    hooks({ gmail: { allowUnsafeExternalContent: true } }),
+    hooks({ gmail: {} }),
+  ],
   ["channels.open", "critical", irc({ allowFrom: ["account:ada", "*"] }), irc({ allowFrom: ["account:ada"] })],
   [
     "channels.open",
@@ -164,7 +170,7 @@ const ROWS: readonly Row[] = [
 ];
 
 const OURS = [...GATEWAY_CHECKS, ...HOOKS_CHECKS];
-const PLUGINS: readonly SecurityCheck[] = [...channels, ...tools, ...mcp, ...models, ...secrets];
+const PLUGINS: readonly SecurityCheck[] = [...channels, ...webhookAgent, ...tools, ...mcp, ...models, ...secrets];
 
 /** @param state the directory of the state */
 function viewOf(config: Config, state = "/nowhere", plugins: readonly PlacedPlugin[] = []): HostView {
