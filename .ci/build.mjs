@@ -135,7 +135,7 @@ for (const name of readdirSync("plugins")) {
   const { svc } = JSON.parse(readFileSync(join(dir, "package.json"), "utf8"));
   if (!svc) continue;
   const entries = { ...STARTED[name] };
-  for (const entry of ["plugin", "cli", "worker"])
+  for (const entry of ["plugin", "cli", "worker", "security"])
     if (existsSync(join(dir, `${entry}.ts`))) entries[entry] = `${entry}.ts`;
   await bundle(dir, entries);
   if (wanted(dir)) plugins.push(dir);

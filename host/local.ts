@@ -15,6 +15,7 @@ export { type GatewaySection, PluginsSection } from "./config/host-schema.ts";
 export { LOG_LEVELS, type LogLevel } from "./config/log-levels.ts";
 export { parseJson5 } from "./config/parse.ts";
 export { redact } from "./config/redact.ts";
+export { createSecretPlaces } from "./config/secret-places.ts";
 export { claimProblem, isHostKey, sectionPath, valueAt } from "./config/section-keys.ts";
 export {
   composeSchema,
@@ -25,6 +26,10 @@ export {
   type SectionOwner,
   unownedKeys,
 } from "./config/sections.ts";
+
+/** Who may come in. */
+export { environmentNames } from "./auth/aliases.ts";
+export { isLoopback } from "./auth/locality.ts";
 
 /** What `svc gateway run` takes and prints. */
 export { AUTH_MODES, type AuthMode, type AuthOverrides } from "./auth/settings.ts";

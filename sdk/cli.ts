@@ -4,6 +4,8 @@ import { type NextStep, withNext } from "./next-step.ts";
 import { visible } from "./terminal-text.ts";
 
 export { namesNextStep, type NextStep, withNext } from "./next-step.ts";
+export { commandText } from "./command-text.ts";
+export * from "./security-check.ts";
 export { cut, table, time, visible, visibleLines } from "./terminal-text.ts";
 
 /** A gateway as the options, the environment, the configuration and the last start name it. */
@@ -167,12 +169,4 @@ export async function askYes(
   } finally {
     reader.close();
   }
-}
-
-/** Words that a shell takes as they are. */
-const PLAIN = /^[A-Za-z0-9_@%+=:,./-]+$/;
-
-/** The command line that means these arguments to a POSIX shell; what people are shown. */
-export function commandText(argv: readonly string[]): string {
-  return argv.map((word) => (PLAIN.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`)).join(" ");
 }

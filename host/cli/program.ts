@@ -11,6 +11,7 @@ import { addCompletionVerb } from "./verbs/completion.ts";
 import { addConfigVerbs } from "./verbs/config.ts";
 import { addDoctorVerb } from "./verbs/doctor.ts";
 import { addGatewayVerbs } from "./verbs/gateway.ts";
+import { addSecurityVerbs } from "./verbs/security.ts";
 
 /** The built-in verbs. */
 export function createProgram(output: Output, act: Wiring["act"]): Command {
@@ -30,6 +31,7 @@ export function createProgram(output: Output, act: Wiring["act"]): Command {
   addGatewayVerbs(wiring);
   addConfigVerbs(wiring);
   addDoctorVerb(wiring);
+  addSecurityVerbs(wiring);
   addCompletionVerb(wiring);
   return program;
 }

@@ -11,6 +11,7 @@ export function inspectPackage(directory: string): Manifest {
   for (const [key, path] of [
     ["entry", manifest.entry],
     ["cli", manifest.cli],
+    ["security", manifest.security],
   ] as const)
     if (path !== undefined) mustBeInside(directory, key, path);
   return manifest;

@@ -66,6 +66,8 @@ export const ManifestFields = Strict({
   /** Path of the file with its verbs, and what help says of each. */
   cli: Type.Optional(NonEmpty),
   commands: Type.Optional(Type.Array(CommandSummary)),
+  /** Path of the file with its security checks, for `svc security audit`. */
+  security: Type.Optional(NonEmpty),
 });
 
 /** A package that brings a plugin, verbs of `svc`, or both. */

@@ -57,8 +57,8 @@ const SUBAGENT_DENY = words(
   "gateway agents_list whatsapp_login session_status cron memory_search memory_get sessions_send",
 );
 const LEAF_DENY = words("sessions_list sessions_history sessions_spawn");
-/** Spec: §6. */
-const HTTP_DENY = words("sessions_spawn sessions_send cron gateway whatsapp_login");
+/** What `/tools/invoke` denies by itself. Spec: §6. */
+export const HTTP_DENY = words("sessions_spawn sessions_send cron gateway whatsapp_login");
 
 /** Those that say something; the others are skipped. */
 export function stepsOf({ global, agent, model, groups = [], subagent }: Levels): readonly Step[] {

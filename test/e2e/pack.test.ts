@@ -106,6 +106,7 @@ describe("the packages as npm packs them", { timeout: 180_000 }, () => {
         ...Object.values(bin),
         svc.entry,
         svc.cli,
+        svc.security,
         ...(name.startsWith("@svc/plugin-") ? [] : leaves(exports)),
       ];
       const missing = targets.filter(

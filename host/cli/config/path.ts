@@ -1,6 +1,9 @@
 /** Paths into the configuration as people write them: `gateway.port`, `plugins.use[0]`, `hooks."a.b".x`. Pure. */
 import { WrongUsage } from "../output.ts";
 
+/** The path for people, quoted where it has to be. */
+export { settingText as formatPath } from "@svc/sdk/cli";
+
 /** Keys and places in arrays. A bare number may be either: the value it is applied to decides. */
 export type Path = readonly (string | number)[];
 
@@ -48,17 +51,6 @@ function notAPath(text: string): WrongUsage {
   return new WrongUsage(
     `"${text}" is no path into the configuration; write it like gateway.port, plugins.use[0] or hooks."a.b".x`,
   );
-}
-
-/** The path for people, quoted where it has to be. */
-export function formatPath(path: Path): string {
-  return path
-    .map((part, index) => {
-      if (typeof part === "number") return `[${part}]`;
-      const text = /^[^.[\]"'\s]+$/.test(part) ? part : JSON.stringify(part);
-      return index === 0 ? text : `.${text}`;
-    })
-    .join("");
 }
 
 /** The own value there, or `undefined`. */

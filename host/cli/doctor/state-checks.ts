@@ -14,6 +14,9 @@ export interface StateView {
 /** Directories in which every file is a secret. */
 const SECRET_DIRECTORIES: ReadonlySet<string> = new Set(["credentials", "identity"]);
 
+/** A database, and what lies beside it while it is open. */
+const DATABASE = /\.db(?:-wal|-shm)?$/;
+
 /** Files and directories that other users can access. */
 export function permissionFindings({ stateDir, configPath, files, uid }: StateView): Finding[] {
   if (uid === undefined) return [];
@@ -52,7 +55,8 @@ function wantedMode({ path, kind }: StateFile, stateDir: string, configPath: str
       : undefined;
   }
   if (kind !== "file") return undefined;
-  return isConfigFile(path, configPath) || (SECRET_DIRECTORIES.has(first) && rest.length > 0) ? 0o600 : undefined;
+  const isSecret = SECRET_DIRECTORIES.has(first) && rest.length > 0;
+  return isConfigFile(path, configPath) || isSecret || DATABASE.test(path) ? 0o600 : undefined;
 }
 
 /** The configuration file, its backups and its temporary files. */

@@ -32,7 +32,7 @@ export function packageProblems(
   const isText = (value: unknown) => typeof value === "string" && value.trim() !== "";
   const { dependencies = {}, peerDependencies = {} } = json;
   const host = ["@svc/host", "@svc/cli"].find((one) => one in { ...dependencies, ...peerDependencies });
-  const shipped = [manifest.entry, ...(manifest.cli === undefined ? [] : [manifest.cli])];
+  const shipped = [manifest.entry, manifest.cli, manifest.security].filter((path) => path !== undefined);
   return [
     ...unless(isText(name), failed("it has no name", 'add "name" to package.json')),
     ...unless(

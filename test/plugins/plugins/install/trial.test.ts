@@ -122,6 +122,11 @@ describe("an entry", () => {
       { name: "escape", svc: { entry: "../plain/plugin.js" } },
       /its entry \.\.\/plain\/plugin\.js leads out of the package/,
     ],
+    [
+      "leads out with its security checks",
+      { name: "checks-escape", svc: { security: "../plain/plugin.js" } },
+      /its security \.\.\/plain\/plugin\.js leads out of the package/,
+    ],
     ["is a directory", { name: "folder", svc: { entry: "." } }, /leads out|is no file/],
   ];
   for (const [what, plugin, says] of wrong)

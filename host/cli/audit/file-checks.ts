@@ -1,0 +1,80 @@
+/** Checks of files: modes, owners, and places that other users could change. Reads only. */
+import { isAbsolute, join } from "node:path";
+import { commandText, configAt, textsOf } from "@svc/sdk/cli";
+import { sharedPlace } from "@svc/sdk/files";
+import { octal } from "../doctor/finding.ts";
+import { permissionFindings } from "../doctor/state-checks.ts";
+import { listState, lookAt } from "../doctor/state-files.ts";
+import type { HostCheck, HostHit, HostView } from "./view.ts";
+
+export const FILE_CHECKS: readonly HostCheck[] = [
+  {
+    id: "files.open",
+    severity: "critical",
+    why: "Other users of this machine read secrets and conversations, or change what the gateway does.",
+    find: async (view) => (await permissions(view)).filter(({ repair }) => repair !== undefined),
+  },
+  {
+    id: "files.foreign",
+    severity: "critical",
+    why: "Its owner reads and changes it whatever its mode is.",
+    find: async (view) => (await permissions(view)).filter(({ repair }) => repair === undefined),
+  },
+  {
+    id: "files.shared-parent",
+    severity: "critical",
+    why: "Who can change a directory can replace what lies in it, the configuration included.",
+    async find({ paths: { stateDir, configPath } }) {
+      const found = await Promise.all([join(stateDir, ".."), join(configPath, "..")].map(sharedHit));
+      return found.flat().filter((hit, at, all) => all.findIndex(({ about }) => about === hit.about) === at);
+    },
+  },
+  {
+    id: "plugins.shared",
+    severity: "critical",
+    why: "Who can change the code of a plugin runs code in the gateway.",
+    async find({ config, paths }) {
+      const named = ["plugins.use", "plugins.load.paths"].flatMap((key) => textsOf(configAt(config, key)));
+      const places = named.filter((spec) => /^[./~]/.test(spec)).map((spec) => placeOf(spec, paths));
+      return (await Promise.all(places.map(sharedHit))).flat();
+    },
+  },
+];
+
+function placeOf(spec: string, { home, configDir }: HostView["paths"]): string {
+  const path = spec.replace(/^~(?=\/|$)/, () => home);
+  return isAbsolute(path) ? path : join(configDir, path);
+}
+
+async function sharedHit(path: string): Promise<HostHit[]> {
+  const shared = await sharedPlace(path);
+  if (!shared) return [];
+  const { path: about, fault } = shared;
+  return [
+    fault === "writable"
+      ? { about, message: "Other users may write it.", mend: commandText(["chmod", "go-w", about]) }
+      : { about, message: "It belongs to another user.", mend: `chown "$(id -un)" ${commandText([about])}` },
+  ];
+}
+
+/** As `svc doctor` judges them. */
+async function permissions({ stateDir, paths: { configPath } }: HostView): Promise<HostHit[]> {
+  const files = await listState(stateDir);
+  const config = files.some(({ path }) => path === configPath) ? undefined : await lookAt(configPath);
+  const all = config ? [...files, config] : files;
+  return permissionFindings({ stateDir, configPath, files: all, uid: process.getuid?.() }).map(
+    ({ about, message, repair }) =>
+      repair?.kind === "mode"
+        ? {
+            about,
+            message: `Its mode lets others in: ${octal(all.find(({ path }) => path === about)?.mode ?? 0)}.`,
+            mend: commandText(["chmod", octal(repair.mode), about]),
+            repair,
+          }
+        : {
+            about,
+            message: `${message[0]?.toUpperCase()}${message.slice(1)}.`,
+            mend: `chown "$(id -un)" ${commandText([about])}`,
+          },
+  );
+}

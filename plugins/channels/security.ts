@@ -1,0 +1,72 @@
+/** Security checks of channels: who may write to an agent. Keys stand below `channels.<id>` by convention, and below its accounts. */
+import {
+  configAt,
+  defineSecurityChecks,
+  entriesOf,
+  type SecurityHit,
+  type SecurityView,
+  setCommand,
+  type SettingPath,
+  textsOf,
+} from "@svc/sdk/cli";
+import { EVERYBODY } from "./admission.ts";
+
+type Section = Readonly<Record<string, unknown>>;
+
+export default defineSecurityChecks([
+  {
+    id: "channels.open",
+    severity: "warning",
+    why: "Strangers give work to an agent, and spend what it costs.",
+    find: ({ config }) => {
+      const { dmScope = "main" } = Object(configAt(config, "session")) as Section;
+      return eachAccount(config, ([path, section]) => {
+        const allowed = textsOf(section["allowFrom"]);
+        if (!allowed.includes(EVERYBODY)) return [];
+        const named = allowed.filter((id) => id !== EVERYBODY);
+        return [
+          {
+            about: [...path, "allowFrom"].join("."),
+            message: `Everybody may write${dmScope === "main" ? ", and all people share one session with its history" : ""}.`,
+            mend: setCommand([...path, "allowFrom"], named),
+            ...(dmScope === "main" ? { severity: "critical" as const } : {}),
+          },
+        ];
+      });
+    },
+  },
+  {
+    id: "channels.every-word",
+    severity: "warning",
+    why: "Each word that anybody says in the group reaches the agent as a request.",
+    find: ({ config }) =>
+      eachAccount(config, ([path, section]) =>
+        section["requireMention"] === false
+          ? [
+              {
+                about: [...path, "requireMention"].join("."),
+                message: `In groups the agent listens to what does not mention it${textsOf(section["groups"]).includes(EVERYBODY) ? ", in every group" : ""}.`,
+                mend: setCommand([...path, "requireMention"], true),
+              },
+            ]
+          : [],
+      ),
+  },
+]);
+
+/** `channels.<id>` and `channels.<id>.accounts.<name>`, without those that are switched off. */
+function eachAccount(
+  config: SecurityView["config"],
+  find: (account: readonly [path: SettingPath, section: Section]) => readonly SecurityHit[],
+): readonly SecurityHit[] {
+  return entriesOf(configAt(config, "channels"))
+    .flatMap(([id, channel]) => {
+      const own = ["channels", id] as const;
+      const { accounts } = channel;
+      const keyOf = (name: string) => (Array.isArray(accounts) ? Number(name) : name);
+      const below = entriesOf(accounts).map(([name, account]) => [[...own, "accounts", keyOf(name)], account] as const);
+      return [[own, channel] as const, ...below];
+    })
+    .filter(([, { enabled }]) => enabled !== false)
+    .flatMap(find);
+}

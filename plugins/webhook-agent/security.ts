@@ -1,0 +1,69 @@
+/** Security checks of what senders of webhooks may ask for. Webhooks that are off have no findings. Pure. */
+import {
+  configAt,
+  defineSecurityChecks,
+  entriesOf,
+  type SecurityHit,
+  type SecurityView,
+  setCommand,
+  settingText,
+  textsOf,
+  unsetCommand,
+} from "@svc/sdk/cli";
+
+const whileOn = (find: (view: SecurityView) => readonly SecurityHit[]) => (view: SecurityView) =>
+  configAt(view.config, "hooks.enabled") === true ? find(view) : [];
+
+export default defineSecurityChecks([
+  {
+    id: "webhook-agent.any-session",
+    severity: "critical",
+    why: "A sender can speak in any conversation, also in your own.",
+    find: whileOn(({ config }) =>
+      configAt(config, "hooks.allowRequestSessionKey") !== true ||
+      textsOf(configAt(config, "hooks.allowedSessionKeyPrefixes")).some((prefix) => prefix !== "")
+        ? []
+        : [
+            {
+              about: "hooks.allowedSessionKeyPrefixes",
+              message: "Senders choose the session, and its key may begin with anything.",
+              mend: setCommand(["hooks", "allowedSessionKeyPrefixes"], ["hook:"]),
+            },
+          ],
+    ),
+  },
+  {
+    id: "webhook-agent.any-agent",
+    severity: "warning",
+    why: "A sender picks the agent that may do the most.",
+    find: whileOn(({ config }) => {
+      const listed = configAt(config, "hooks.allowedAgentIds");
+      if (Array.isArray(listed) && !textsOf(listed).includes("*")) return [];
+      return [
+        {
+          about: "hooks.allowedAgentIds",
+          message: "Senders may ask for every agent.",
+          mend: setCommand(["hooks", "allowedAgentIds"], ["main"]),
+        },
+      ];
+    }),
+  },
+  {
+    id: "webhook-agent.unmarked-content",
+    severity: "critical",
+    why: "The model cannot tell what a stranger wrote from what you wrote.",
+    find: whileOn(({ config }) => {
+      const mappings = entriesOf(configAt(config, "hooks.mappings")).map(
+        ([at, mapping]) => [["hooks", "mappings", Number(at)], mapping] as const,
+      );
+      const presets = entriesOf(configAt(config, "hooks")).map(([key, section]) => [["hooks", key], section] as const);
+      return [...mappings, ...presets]
+        .filter(([, section]) => section["allowUnsafeExternalContent"] === true)
+        .map(([path]) => ({
+          about: settingText(path),
+          message: "What is posted there is handed to the model unmarked.",
+          mend: unsetCommand([...path, "allowUnsafeExternalContent"]),
+        }));
+    }),
+  },
+]);

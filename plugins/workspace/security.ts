@@ -1,0 +1,23 @@
+/** Security checks of where commands and files of agents lie. */
+import { commandText, configAt, defineSecurityChecks, type SecurityHit, textsOf } from "@svc/sdk/cli";
+import { sharedPlace } from "@svc/sdk/files";
+
+export default defineSecurityChecks([
+  {
+    id: "workspace.shared-path",
+    severity: "critical",
+    why: "Who can write there chooses the program that runs under an allowed name.",
+    find: async ({ config }) =>
+      (await Promise.all(textsOf(configAt(config, "tools.exec.pathPrepend")).map(sharedHit))).flat(),
+  },
+]);
+
+async function sharedHit(directory: string): Promise<readonly SecurityHit[]> {
+  const shared = await sharedPlace(directory);
+  if (!shared) return [];
+  const { path, fault } = shared;
+  const about = "tools.exec.pathPrepend";
+  return fault === "writable"
+    ? [{ about, message: `Other users may write ${path}.`, mend: commandText(["chmod", "go-w", path]) }]
+    : [{ about, message: `${path} belongs to another user.`, mend: `chown "$(id -un)" ${commandText([path])}` }];
+}

@@ -1,0 +1,434 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { chmodSync, mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { Command } from "commander";
+import type { SecurityCheck, SecurityHit, SecurityView } from "@svc/sdk/cli";
+import type { PairedDevice } from "@svc/sdk/devices";
+import { GATEWAY_CHECKS } from "../../../../host/cli/audit/gateway-checks.ts";
+import { HOOKS_CHECKS } from "../../../../host/cli/audit/hooks-checks.ts";
+import { PLUGIN_CHECKS } from "../../../../host/cli/audit/plugin-checks.ts";
+import { type HostView, hostView, type PlacedPlugin } from "../../../../host/cli/audit/view.ts";
+import { weaknessOf } from "../../../../host/cli/audit/weak-secret.ts";
+import { parsePath } from "../../../../host/cli/config/path.ts";
+import { parseValue } from "../../../../host/cli/config/value.ts";
+import { addInstalledVerbs, createProgram } from "../../../../host/cli/program.ts";
+import type { PluginsHere } from "../../../../host/cli/planned-plugins.ts";
+import approvals from "../../../../plugins/approvals/security.ts";
+import channels from "../../../../plugins/channels/security.ts";
+import devices, { manyAdmins, oldTokens, unseen } from "../../../../plugins/devices/security.ts";
+import mcp from "../../../../plugins/mcp/security.ts";
+import models from "../../../../plugins/models/security.ts";
+import secrets from "../../../../plugins/secrets/security.ts";
+import tools from "../../../../plugins/tools/security.ts";
+import webhookAgent from "../../../../plugins/webhook-agent/security.ts";
+import workspace from "../../../../plugins/workspace/security.ts";
+import { directory, put } from "../../../directory.ts";
+
+const STRONG = "Zq8vK2mT5xR9bN4wL7cJ1hF6";
+/** It must never be printed. */
+const CANARY = "sk-CANARY0123456789";
+
+type Config = Readonly<Record<string, unknown>>;
+type Row = readonly [id: string, severity: string, bad: Config, good: Config];
+
+const hooks = (more: Config) => ({ hooks: { enabled: true, token: STRONG, allowedAgentIds: ["main"], ...more } });
+const gateway = (more: Config) => ({ gateway: more });
+const auth = (more: Config, rest: Config = {}) => gateway({ auth: more, ...rest });
+const irc = (more: Config) => ({ channels: { irc: more } });
+const server = (more: Config) => ({ mcp: { servers: { "a.b": more } } });
+const provider = (more: Config) => ({ models: { providers: { p: more } } });
+const proxied = (more: Config, networks: readonly string[]) =>
+  auth({ mode: "trusted-proxy", trustedProxy: { userHeader: "x-user", ...more } }, { trustedProxies: networks });
+
+/** What is found in `bad`, and not in `good`. */
+const ROWS: readonly Row[] = [
+  ["gateway.no-auth", "warning", auth({ mode: "none" }), auth({ mode: "token" })],
+  ["gateway.no-auth", "critical", auth({ mode: "none" }, { bind: "lan", tls: { enabled: true } }), {}],
+  ["gateway.weak-secret", "warning", auth({ token: "short" }), auth({ token: STRONG })],
+  ["gateway.weak-secret", "critical", auth({ token: "short" }, { bind: "tailnet" }), {}],
+  ["gateway.weak-secret", "warning", auth({ password: "hunter2" }), auth({ password: "Zq8vK2mT5xR9" })],
+  ["gateway.no-tls", "warning", gateway({ bind: "lan" }), gateway({ bind: "lan", tls: { enabled: true } })],
+  ["gateway.no-tls", "warning", gateway({ bind: "custom", customBindHost: "10.0.0.1" }), gateway({ bind: "tailnet" })],
+  ["gateway.wide-proxies", "critical", gateway({ trustedProxies: ["10.0.0.0/24", "0.0.0.0/0"] }), {}],
+  [
+    "gateway.wide-proxies",
+    "critical",
+    gateway({ trustedProxies: ["::/0"] }),
+    gateway({ trustedProxies: ["fd00::/64"] }),
+  ],
+  [
+    "gateway.local-proxy-user",
+    "warning",
+    proxied({ allowUsers: ["ada"] }, ["127.0.0.1"]),
+    proxied({ allowUsers: ["ada"] }, ["10.0.0.2"]),
+  ],
+  ["gateway.any-proxy-user", "warning", proxied({}, ["10.0.0.2"]), proxied({ allowUsers: ["ada"] }, ["10.0.0.2"])],
+  ["gateway.real-ip", "warning", gateway({ allowRealIpFallback: true }), gateway({ allowRealIpFallback: false })],
+  [
+    "gateway.any-origin",
+    "warning",
+    gateway({ controlUi: { allowedOrigins: [" * "] } }),
+    gateway({ controlUi: { allowedOrigins: ["https://a.example"] } }),
+  ],
+  [
+    "gateway.host-header-origin",
+    "critical",
+    gateway({ controlUi: { dangerouslyAllowHostHeaderOriginFallback: true } }),
+    {},
+  ],
+  ["gateway.panel-without-device", "critical", gateway({ controlUi: { dangerouslyDisableDeviceAuth: true } }), {}],
+  ["gateway.insecure-panel", "warning", gateway({ controlUi: { allowInsecureAuth: true } }), {}],
+  [
+    "logging.redaction-off",
+    "warning",
+    { logging: { redactSensitive: "off" } },
+    { logging: { redactSensitive: "tools" } },
+  ],
+  ["hooks.gateway-token", "critical", { ...auth({ token: STRONG }), ...hooks({}) }, hooks({})],
+  ["hooks.weak-token", "warning", hooks({ token: "x" }), { hooks: { enabled: false, token: "x" } }],
+  ["hooks.weak-token", "critical", { ...hooks({ token: undefined }), ...gateway({ bind: "tailnet" }) }, {}],
+  [
+    "webhook-agent.any-session",
+    "critical",
+    hooks({ allowRequestSessionKey: true, allowedSessionKeyPrefixes: [" "] }),
+    hooks({ allowRequestSessionKey: true, allowedSessionKeyPrefixes: ["hook:"] }),
+  ],
+  ["webhook-agent.any-agent", "warning", hooks({ allowedAgentIds: undefined }), hooks({ allowedAgentIds: [] })],
+  ["webhook-agent.any-agent", "warning", hooks({ allowedAgentIds: ["main", "*"] }), hooks({})],
+  [
+    "webhook-agent.unmarked-content",
+    "critical",
+    hooks({ mappings: [{}, { allowUnsafeExternalContent: true }] }),
+    hooks({ mappings: [{}] }),
+  ],
+  [
+    "webhook-agent.unmarked-content",
+    "critical",
+    hooks({ gmail: { allowUnsafeExternalContent: true } }),
+    hooks({ gmail: {} }),
+  ],
+  ["channels.open", "critical", irc({ allowFrom: ["account:ada", "*"] }), irc({ allowFrom: ["account:ada"] })],
+  [
+    "channels.open",
+    "warning",
+    { ...irc({ accounts: { a: { allowFrom: ["*"] } } }), session: { dmScope: "per-peer" } },
+    irc({ enabled: false, allowFrom: ["*"] }),
+  ],
+  ["channels.open", "critical", irc({ accounts: [{ allowFrom: ["*"] }] }), irc({ accounts: "*" })],
+  ["channels.every-word", "warning", irc({ requireMention: false, groups: ["*"] }), irc({ groups: ["*"] })],
+  ["tools.from-outside", "critical", { tools: { fromOutside: "allow" } }, { tools: { fromOutside: "ask" } }],
+  [
+    "tools.http-dangerous",
+    "warning",
+    gateway({ tools: { allow: ["cron", "read"] } }),
+    gateway({ tools: { allow: ["read"] } }),
+  ],
+  [
+    "mcp.plain-http",
+    "warning",
+    server({ url: `http://mcp.example/${CANARY}` }),
+    server({ url: "http://127.0.0.1:3000/mcp" }),
+  ],
+  [
+    "mcp.plain-http",
+    "critical",
+    server({ url: "http://mcp.example/", headers: { a: CANARY } }),
+    server({ url: "https://mcp.example/" }),
+  ],
+  [
+    "mcp.secret-argument",
+    "warning",
+    server({ command: "x", args: ["--verbose", "--api-key", CANARY] }),
+    server({ command: "x", args: ["--token-file", "/x"] }),
+  ],
+  [
+    "mcp.secret-argument",
+    "warning",
+    server({ command: "x", args: [`--token=${CANARY}`] }),
+    server({ command: "x", args: ["--token="] }),
+  ],
+  [
+    "models.plain-http",
+    "critical",
+    provider({ baseUrl: `http://u:${CANARY}@10.0.0.9/v1?key=${CANARY}`, apiKey: CANARY }),
+    provider({ baseUrl: "http://10.0.0.9/v1" }),
+  ],
+  [
+    "models.plain-http",
+    "critical",
+    provider({ accounts: [{ apiKey: CANARY, baseUrl: "http://10.0.0.9" }] }),
+    provider({ apiKey: CANARY, baseUrl: "http://localhost:1/v1" }),
+  ],
+  [
+    "secrets.any-program",
+    "warning",
+    { secrets: { providers: { vault: { allowInsecurePath: true } } } },
+    { secrets: { providers: { vault: {} } } },
+  ],
+];
+
+const OURS = [...GATEWAY_CHECKS, ...HOOKS_CHECKS];
+const PLUGINS: readonly SecurityCheck[] = [...channels, ...webhookAgent, ...tools, ...mcp, ...models, ...secrets];
+
+/** @param state the directory of the state */
+function viewOf(config: Config, state = "/nowhere", plugins: readonly PlacedPlugin[] = []): HostView {
+  const paths = { stateDir: state, credentialsDir: join(state, "credentials") };
+  const here = { file: { resolved: config }, paths, sources: [], disabled: new Set() } as unknown as PluginsHere;
+  return { ...hostView(here, {}, 0), plugins };
+}
+
+type Found = SecurityHit & { readonly id: string; readonly severity: string };
+
+async function findings(config: Config): Promise<readonly Found[]> {
+  const view = viewOf(config);
+  const found: Found[] = [];
+  for (const check of [...OURS, ...PLUGINS])
+    if ("find" in check)
+      for (const hit of await check.find(view as HostView & SecurityView))
+        found.push({ id: check.id, ...hit, severity: hit.severity ?? check.severity });
+  return found;
+}
+
+/** The words a shell makes of a command line. */
+function wordsOf(line: string): readonly string[] {
+  return execFileSync("bash", ["-c", `printf '%s\\0' ${line}`], { encoding: "utf8" })
+    .split("\0")
+    .slice(0, -1);
+}
+
+/** The configuration after `svc config set|unset`. */
+async function mended(config: Config, line: string): Promise<Config> {
+  const [, , verb, ...rest] = wordsOf(line);
+  const asText = rest[0] === "--string";
+  const [path = "", text = ""] = asText ? rest.slice(1) : rest;
+  const next = structuredClone(config) as Record<string | number, unknown>;
+  const parts = parsePath(path);
+  let node = next;
+  for (const part of parts.slice(0, -1)) node = (node[part] ??= {}) as typeof node;
+  const last = parts.at(-1) ?? "";
+  if (verb === "set") node[last] = await parseValue(text, asText);
+  else if (Array.isArray(node)) node.splice(Number(last), 1);
+  else delete node[last];
+  return next;
+}
+
+describe("security checks of the configuration", () => {
+  it("have a row each", () => {
+    const ids = [...OURS, ...PLUGINS].map(({ id }) => id);
+    assert.equal(new Set(ids).size, ids.length);
+    assert.deepEqual([...new Set(ROWS.map(([id]) => id))].sort(), ids.sort());
+  });
+
+  for (const [at, [id, severity, bad, good]] of ROWS.entries()) {
+    it(`${id} finds what is bad and nothing else, and its command mends it (row ${at})`, async () => {
+      const hits = (await findings(bad)).filter((one) => one.id === id);
+      assert.deepEqual(
+        hits.map((one) => one.severity),
+        [severity],
+      );
+      assert.deepEqual(
+        (await findings(good)).filter((one) => one.id === id),
+        [],
+      );
+      assert.ok(!JSON.stringify(hits).includes("CANARY"));
+      const after = await mended(bad, hits[0]?.mend ?? "");
+      assert.deepEqual(
+        (await findings(after)).filter((one) => one.id === id),
+        [],
+      );
+    });
+  }
+
+  it("find nothing in a configuration that is empty, or has any other shape", async () => {
+    assert.deepEqual(await findings({}), []);
+    const sections = "gateway hooks tools mcp models channels secrets session logging plugins".split(" ");
+    for (const wrong of [null, true, 7, "text", [], [null], { servers: [], providers: "x", auth: [], mappings: 7 }])
+      assert.deepEqual(await findings(Object.fromEntries(sections.map((key) => [key, wrong]))), []);
+  });
+});
+
+describe("a secret", () => {
+  const rows: readonly (readonly [secret: string, weakness: RegExp | undefined])[] = [
+    ["abc", /^has 3 characters, and 24 are the least$/],
+    ["aaaaaaaaaaaaaaaaaaaaaaaaaaaa", /^has only 1 different characters$/],
+    ["abcdefghijabcdefghijabcdefghij", /^repeats one short text$/],
+    ["abcdefghijklmnopqrstuvwxyz", /^counts up through the alphabet$/],
+    ["my-secret-gateway-token-password", /^is made of well-known words$/],
+    [STRONG, undefined],
+    ["0f3c9a7b1e5d2846a0c4f8e97b6d1352", undefined],
+  ];
+  for (const [secret, weakness] of rows)
+    it(`${secret} is ${weakness ? "weak" : "not weak"}, and is not shown`, () => {
+      const why = weaknessOf(secret, 24);
+      if (!weakness) return assert.equal(why, undefined);
+      assert.match(why ?? "", weakness);
+      assert.ok(!why?.includes(secret.slice(0, 5)));
+    });
+});
+
+it("plugins of other people are named by what they may do", async () => {
+  const plugin = (placement: string, svc: object = {}, more: object = {}): PlacedPlugin =>
+    ({ origin: "x", placement, manifest: { id: "x", ...svc }, ...more }) as unknown as PlacedPlugin;
+  const confined = { isolation: { supports: ["process"] } };
+  const rows: readonly (readonly [PlacedPlugin, string | undefined])[] = [
+    [plugin("host", {}, { isBundled: true }), undefined],
+    [plugin("host"), "plugins.unconfined: svc plugins inspect x"],
+    [plugin("worker", confined), "plugins.unconfined: svc config set plugins.entries.x.run process"],
+    [plugin("process", confined), undefined],
+    [
+      plugin("process", { ...confined, permissions: { exec: true } }),
+      "plugins.wide-permissions: svc plugins inspect x",
+    ],
+    [plugin("process", { ...confined, permissions: { net: ["api.example:443"] } }), undefined],
+    [
+      plugin("process", { ...confined, permissions: { net: ["*:443"] } }),
+      "plugins.wide-permissions: svc plugins inspect x",
+    ],
+  ];
+  for (const [one, expected] of rows) {
+    const view = viewOf({}, "/nowhere", [one]);
+    const found = await Promise.all(
+      PLUGIN_CHECKS.map(async (check) => (await check.find(view)).map(({ mend }) => `${check.id}: ${mend}`)),
+    );
+    assert.deepEqual(found.flat(), expected === undefined ? [] : [expected]);
+  }
+});
+
+describe("security checks of files", () => {
+  const policy = (agents: object) => JSON.stringify({ version: 1, defaults: {}, agents });
+  const rows: readonly (readonly [what: string, text: string, config: Config, found: readonly string[]])[] = [
+    ["the usual policy", policy({ main: { security: "allowlist", ask: "on-miss" } }), {}, []],
+    [
+      "everything unasked",
+      policy({ main: { security: "full", ask: "off" } }),
+      {},
+      ["approvals.unasked svc approvals security allowlist --ask on-miss --agent main"],
+    ],
+    [
+      "everything unasked, narrowed by tools.exec",
+      policy({ main: { security: "full", ask: "off" } }),
+      { tools: { exec: { ask: "always" } } },
+      [],
+    ],
+    [
+      "everything unasked for all",
+      policy({ "*": { security: "full", ask: "off" }, main: {} }),
+      {},
+      ["approvals.unasked svc approvals security allowlist --ask on-miss --agent '*'"],
+    ],
+    [
+      "what nobody answers for",
+      policy({ main: { security: "allowlist", askFallback: "full" } }),
+      {},
+      ["approvals.unanswered svc approvals security allowlist --fallback deny --agent main"],
+    ],
+    [
+      "any arguments",
+      policy({ main: { security: "allowlist", allowlist: [{ pattern: "/usr/bin/find", anyArguments: true }] } }),
+      {},
+      ["approvals.any-arguments svc approvals allowlist remove /usr/bin/find --any-arguments --agent main"],
+    ],
+    [
+      "an entry that allows nothing",
+      policy({ main: { allowlist: [{ pattern: "/opt/x" }] } }),
+      {},
+      ["approvals.dead-entries svc approvals allowlist remove /opt/x --agent main"],
+    ],
+  ];
+  for (const [what, text, config, found] of rows)
+    it(`judge a policy file with ${what}`, async (t) => {
+      const state = directory(t);
+      put(join(state, "exec-approvals.json"), text, 0o600);
+      assert.deepEqual(await linesOf(approvals, viewOf(config, state)), found);
+    });
+
+  it("find programs that others could replace", async (t) => {
+    const place = directory(t);
+    mkdirSync(join(place, "bin"), { mode: 0o755 });
+    const view = viewOf({ tools: { exec: { pathPrepend: [join(place, "bin")] } } });
+    assert.deepEqual(await linesOf(workspace, view), []);
+    chmodSync(join(place, "bin"), 0o777);
+    assert.deepEqual(await linesOf(workspace, view), [`workspace.shared-path chmod go-w ${join(place, "bin")}`]);
+  });
+});
+
+async function linesOf(checks: readonly SecurityCheck[], view: SecurityView): Promise<readonly string[]> {
+  const found = checks.map(async (check) =>
+    "find" in check ? (await check.find(view)).map(({ mend }) => `${check.id} ${mend}`) : [],
+  );
+  return (await Promise.all(found)).flat();
+}
+
+const DAY = 86_400_000;
+const device = (id: string, approved: number, token: object = {}): PairedDevice => ({
+  deviceId: id,
+  publicKey: "k",
+  createdAtMs: approved,
+  approvedAtMs: approved,
+  tokens: [{ role: "operator", scopes: ["operator.admin"], createdAtMs: approved, ...token }],
+});
+
+it("devices are named that were not seen for 90 days, whose token is 180 days old, and when more than three are admins", () => {
+  const now = 1_000 * DAY;
+  const mends = (hits: readonly SecurityHit[]) => hits.map(({ mend }) => mend);
+  const fresh = device("fresh", now - 400 * DAY, { lastUsedAtMs: now - DAY, rotatedAtMs: now - DAY });
+  assert.deepEqual(mends(unseen([fresh, device("gone", now - 90 * DAY)], now)), ["svc devices remove gone"]);
+  assert.deepEqual(mends(oldTokens([fresh, device("old", now - 180 * DAY)], now)), ["svc devices rotate old operator"]);
+  assert.deepEqual(oldTokens([device("revoked", 0, { revokedAtMs: 1 }), device("node", 0, { role: "node" })], now), []);
+  const admins = ["a", "b", "c"].map((id) => device(id, now, { lastUsedAtMs: now }));
+  assert.deepEqual(manyAdmins(admins), []);
+  assert.deepEqual(mends(manyAdmins([...admins, device("d", now, { lastUsedAtMs: 1 })])), [
+    "svc devices rotate d operator --scopes operator.read,operator.write",
+  ]);
+});
+
+it("every command that mends something is one of svc with options it has, or one of the shell", async (t) => {
+  const state = directory(t);
+  const policy = {
+    version: 1,
+    agents: {
+      "*": { security: "full", ask: "off" },
+      main: {
+        askFallback: "full",
+        security: "full",
+        allowlist: [{ pattern: "/opt/x", anyArguments: true }, { pattern: "/opt/y" }],
+      },
+    },
+  };
+  put(join(state, "exec-approvals.json"), JSON.stringify(policy), 0o600);
+  const old = ["a", "b", "c", "d"].map((id) => device(id, 0));
+  const lines = [
+    ...(await Promise.all(ROWS.map(([, , bad]) => findings(bad)))).flat().map(({ mend }) => mend),
+    ...(await linesOf(approvals, viewOf({}, state))).map((line) => line.slice(line.indexOf(" ") + 1)),
+    ...[...unseen(old, 1_000 * DAY), ...oldTokens(old, 1_000 * DAY), ...manyAdmins(old)].map(({ mend }) => mend),
+    "svc plugins inspect x",
+    "svc config validate",
+    "svc doctor --undo x",
+  ];
+  assert.equal(devices.length, 3);
+  for (const wrong of ["config mend x", "approvals security full --bogus", "devices rotate", "doctor --undo"])
+    assert.equal(await parses(wrong.split(" ")), false, wrong);
+  for (const line of new Set(lines)) {
+    const [program = "", ...words] = wordsOf(line);
+    assert.equal(program, "svc", line);
+    assert.equal(await parses(words), true, line);
+  }
+});
+
+/** Whether commander takes these words; runs nothing. */
+async function parses(words: readonly string[]): Promise<boolean> {
+  const output = { json: true, print: () => undefined, note: () => undefined };
+  let isTaken = false;
+  const act = async () => void (isTaken = true);
+  const program = createProgram(output, act);
+  await addInstalledVerbs({ program, output, act }, words);
+  const quiet = (command: Command) => {
+    command.exitOverride().configureOutput({ writeErr: () => undefined, writeOut: () => undefined });
+    command.commands.forEach(quiet);
+  };
+  quiet(program);
+  await program.parseAsync(words, { from: "user" }).catch(() => undefined);
+  return isTaken;
+}
