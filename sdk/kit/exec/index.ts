@@ -11,4 +11,5 @@ export { meansProfiled, PROFILED } from "./profiles/index.ts";
 export * from "./questions.ts";
 export * from "./run-program.ts";
 export { runnerOf, type Runner } from "./runners.ts";
+export * from "./session-limits.ts";
 export * from "./variables.ts";
