@@ -60,30 +60,31 @@ const NOTHING_MORE: ReadonlySet<unknown> = new Set(["off", "on", "full"]);
 
 /** Of an entry; `undefined`: it limits nothing. A stored word that is none counts as the strictest. */
 export function sessionLimits(sessionKey: string, entry: SessionEntry | undefined): SessionLimits | undefined {
-  const said = (field: string) => entry?.[field] ?? undefined;
-  const [security, ask, host, node, elevated] = [
-    wordOf(EXEC_POLICY_WORDS.security, said("execSecurity")),
-    wordOf(EXEC_POLICY_WORDS.ask, said("execAsk")),
-    said("execHost"),
-    said("execNode"),
-    said("elevatedLevel"),
-  ];
-  const isElevatedAsking = elevated !== undefined && !NOTHING_MORE.has(elevated);
+  if (!entry) return undefined;
+  const { execSecurity, execAsk, execHost: host, execNode: node, elevatedLevel: elevated } = entry;
+  const security = wordOf(EXEC_POLICY_WORDS.security, execSecurity);
+  const ask = wordOf(EXEC_POLICY_WORDS.ask, execAsk);
+  const isElevatedAsking = isSaid(elevated) && !NOTHING_MORE.has(elevated);
   const limits: SessionLimits = {
     sessionKey,
     ...(security && { security }),
     ...(isElevatedAsking
       ? { ask: "always", askedBy: "elevatedLevel" }
       : ask !== undefined && { ask, askedBy: "execAsk" }),
-    ...(host !== undefined && { host: HOSTS.find((word) => word === host) ?? "unknown" }),
-    ...(node !== undefined && { node: typeof node === "string" ? node.trim() : "" }),
+    ...(isSaid(host) && { host: HOSTS.find((word) => word === host) ?? "unknown" }),
+    ...(isSaid(node) && { node: typeof node === "string" ? node.trim() : "" }),
   };
   return Object.keys(limits).length === 1 ? undefined : limits;
 }
 
 /** @param words the strictest first */
 function wordOf<W extends string>(words: readonly [W, ...W[]], said: unknown): W | undefined {
-  return said === undefined ? undefined : (words.find((word) => word === said) ?? words[0]);
+  return isSaid(said) ? (words.find((word) => word === said) ?? words[0]) : undefined;
+}
+
+/** `null` is "not said", as an absent field is. */
+function isSaid(value: unknown): boolean {
+  return value !== undefined && value !== null;
 }
 
 /**
