@@ -30,13 +30,11 @@ export async function nodesRun(context: CommandContext, interrupted = interrupti
     };
     const takeBack = () =>
       askedAs !== undefined && client.call(execApproval.resolve, { id: askedAs, decision: "deny" });
-    return runAllowed(client, request, prepared, (sessionAsks) =>
-      unlessInterrupted(
-        permission(client, request, prepared, onAsked, sessionAsks !== undefined),
-        takeBack,
-        interrupted,
-      ),
-    );
+    return runAllowed(client, request, prepared, async (sessionAsks) => {
+      if (sessionAsks !== undefined && !request.wait) throw sessionAsks; // it names the setting, and what changes it
+      const asking = permission(client, request, prepared, onAsked, sessionAsks !== undefined);
+      return unlessInterrupted(asking, takeBack, interrupted);
+    });
   };
   return show(context, await ask(context, SCOPES, work));
 }
