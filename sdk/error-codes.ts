@@ -211,6 +211,10 @@ export const DETAIL_CODES = {
     "A command claims to be approved, and the plugin `approvals` does not run.",
     "svc plugins why approvals",
   ),
+  SESSION_ASKS: from("FORBIDDEN", "nodes")(
+    "A setting of the session wants people asked before the program runs, and they were not.",
+    "ask with exec.approval.request, then send approved and runId with the same command",
+  ),
   UNKNOWN_APPROVAL_ID: approvals("There is no approval of this id.", ASK_ANEW),
   APPROVAL_EXPIRED: approvals("The approval expired.", ASK_ANEW),
   APPROVAL_REQUIRED: approvals("The command was not allowed, or was allowed once and has run.", ASK_ANEW),

@@ -9,17 +9,21 @@ export const EVERYBODY = "*";
 /**
  * Why a message is not taken, or `undefined`. Nobody is let in who is not named, and only ids count that nobody else can
  * take: names are for people to read.
+ * @param activation `groupActivation` of the session of a group: `mention` and `always` go before `requireMention`; anything else
+ * says nothing
  */
 export function refusalOf(
   rules: Rules,
   message: Pick<InboundMessage, "chat" | "sender" | "mentioned" | "text">,
+  activation?: unknown,
 ): Refusal | undefined {
   const { chat, sender, mentioned, text } = message;
   if (chat.type === "direct") {
     if (!names(rules.allowFrom, sender.id)) return "not-allowed";
   } else {
     if (!names(rules.groups, chat.id)) return "not-allowed";
-    if (rules.requireMention !== false && mentioned !== true) return "not-mentioned";
+    const needsMention = activation === "mention" || (activation !== "always" && rules.requireMention !== false);
+    if (needsMention && mentioned !== true) return "not-mentioned";
   }
   return text.trim() === "" ? "empty" : undefined;
 }

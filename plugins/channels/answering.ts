@@ -17,7 +17,7 @@ import {
   Turns,
   unavailable,
 } from "@svc/sdk";
-import type { AgentRuns, RunRequest } from "@svc/sdk/agents";
+import type { AgentRuns, RunOutcome, RunRequest } from "@svc/sdk/agents";
 import type { SessionEntry, Sessions } from "@svc/sdk/sessions";
 import type { ToolAddress } from "@svc/sdk/tools";
 import { type Beginning, isStop, obeyCommand, type Obeyed } from "./commands.ts";
@@ -25,6 +25,7 @@ import type { AcceptedMessage, InboundEnding, InboundStore } from "./inbound-sto
 import type { Outbox } from "./outbox.ts";
 import type { NewText } from "./outbox-store.ts";
 import { pauseMs } from "./pauses.ts";
+import { usageLine } from "./usage-line.ts";
 import { FAILED_TEXT, judge, type Verdict } from "./verdict.ts";
 
 /** Choice: times a run may be refused for the moment (a full disk, a gate) before the message counts as failed. */
@@ -132,8 +133,21 @@ export class Answering {
       }
       const { outcome, status } = await this.#ended(runId);
       const verdict = judge(outcome, status, attempt);
+      if (verdict.kind === "reply") return { ...verdict, text: await this.#withUsage(message, verdict.text, outcome) };
       if (verdict.kind !== "again") return verdict;
       await this.#sources.store.attempted(message.key, attempt + 1);
+    }
+  }
+
+  /** A session that cannot be read now costs the line, not the answer. */
+  async #withUsage({ sessionKey }: AcceptedMessage, text: string, outcome: RunOutcome): Promise<string> {
+    try {
+      const entry = outcome.usage && (await this.#sources.sessions.get()?.get(sessionKey));
+      const line = usageLine(entry?.["responseUsage"], outcome);
+      return line === undefined ? text : `${text}\n\n${line}`;
+    } catch (error) {
+      this.#sources.log.info({ err: error, sessionKey }, "an answer is sent without its usage");
+      return text;
     }
   }
 

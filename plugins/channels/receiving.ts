@@ -53,7 +53,8 @@ export class Receiving {
     const { channel, account } = source;
     const message = checkedMessage(given);
     const reason = refusalOf(account, message);
-    if (reason) {
+    // Whether a mention is needed is for the session of the group to say, too.
+    if (reason && reason !== "not-mentioned") {
       const { refusals, log } = this.#sources;
       log.debug({ channel, account: account.id, reason }, "a message is not taken");
       if (reason === "not-allowed") refusals.refused(channel, account, message);
@@ -95,7 +96,13 @@ export class Receiving {
     if (!known) return unavailable("no plugin keeps sessions now; see: svc plugins list");
     const sessionKey = this.#route(known, source, message);
     if (sessionKey === undefined) return { accepted: false, reason: "not-allowed" };
-    if (known.sendPolicy(sessionKey, await known.get(sessionKey)) === "deny") {
+    const entry = await known.get(sessionKey);
+    const reason = refusalOf(account, message, entry?.["groupActivation"]);
+    if (reason) {
+      this.#sources.log.debug({ channel, account: account.id, reason }, "a message is not taken");
+      return { accepted: false, reason };
+    }
+    if (known.sendPolicy(sessionKey, entry) === "deny") {
       this.#sources.log.info({ channel, sessionKey }, "the send policy of a session refused a message of a channel");
       return { accepted: false, reason: "not-allowed" };
     }

@@ -2,8 +2,9 @@
 import { invalidRequest, type Live, type Logger, notFound, unavailable } from "@svc/sdk";
 import type { ExecApprovals } from "@svc/sdk/approvals";
 import type { Devices } from "@svc/sdk/devices";
-import { refusal } from "@svc/sdk/errors";
+import { detailsCode, refusal } from "@svc/sdk/errors";
 import type { NodeAnswer, NodeInvocation, NodeInvoker } from "@svc/sdk/nodes";
+import type { Sessions } from "@svc/sdk/sessions";
 import {
   allowingStep,
   allowlistFor,
@@ -14,7 +15,9 @@ import {
 import type { Invocations } from "./invocations.ts";
 import type { ConnectedNode, NodeRegistry } from "./registry.ts";
 import { approvedRun, planOf, readRun, type RunParams } from "./run-params.ts";
+import { judgedBySessions, needsFacts, sessionLimitsOn } from "./session-rules.ts";
 import { shownLine } from "./texts.ts";
+import { present } from "./values.ts";
 import { isNodeDevice } from "./views.ts";
 
 interface AskingSources {
@@ -22,6 +25,7 @@ interface AskingSources {
   readonly invocations: Invocations;
   readonly devices: Pick<Devices, "get" | "pending">;
   readonly approvals: Live<ExecApprovals>;
+  readonly sessions: Live<Sessions>;
   /** Records that a program is started there, before it is. */
   readonly starting: (run: { nodeId: string; runId: string; sessionKey: string | undefined }) => Promise<void>;
   readonly newId: () => string;
@@ -51,13 +55,21 @@ export class Asking {
       command === "system.run" ? await this.#starting(node, invocation.params, invoker) : invocation.params;
     this.#sources.log.info({ nodeId, command, by: invoker.principal.id }, "a node is asked");
     const { timeoutMs, idempotencyKey } = invocation;
-    return this.#sources.invocations.invoke(node, {
-      command,
-      params,
-      timeoutMs,
-      idempotencyKey,
-      signal: invoker.signal,
-    });
+    const send = () =>
+      this.#sources.invocations.invoke(node, { command, params, timeoutMs, idempotencyKey, signal: invoker.signal });
+    return command === PREPARE ? this.#prepare(node, invocation.params, send) : send();
+  }
+
+  /** What the session forbids is refused here, before people are asked about it. @throws GatewayError `FORBIDDEN` */
+  async #prepare(node: ConnectedNode, params: unknown, send: () => Promise<NodeAnswer>): Promise<NodeAnswer> {
+    const { nodeId } = node;
+    const { sessionKey } = Object(params) as { readonly sessionKey?: unknown };
+    const limits = await sessionLimitsOn(nodeId, sessionKey, this.#sources.sessions);
+    const answer = await send();
+    if (!needsFacts(limits)) return answer;
+    const policy = await this.#policy(nodeId);
+    judgedBySessions(limits, { nodeId, params: readRun(params).forwarded, prepared: answer.payload, policy });
+    return answer;
   }
 
   /** Past the allowlist, which holds for what clients ask. @throws GatewayError `UNAVAILABLE`, `NOT_FOUND` */
@@ -144,6 +156,7 @@ export class Asking {
   /** What may be forwarded; a claim to be allowed is decided by the approvals, on the plan they keep. */
   async #runParams(node: ConnectedNode, params: unknown, invoker: NodeInvoker): Promise<RunParams> {
     const { forwarded, claims } = readRun(params);
+    await this.#judgeSession(node, forwarded, claims !== undefined);
     if (!claims) return forwarded;
     if (forwarded.runId === undefined) {
       throw refusal("MISSING_RUN_ID", "approved needs runId: the id of the approval");
@@ -165,8 +178,39 @@ export class Asking {
     });
     return approvedRun(forwarded, allowed);
   }
+
+  /**
+   * The settings of the session as they are now.
+   * @throws GatewayError `FORBIDDEN`: they do not let it run; `details.code` `SESSION_ASKS`: not without a person's yes
+   */
+  async #judgeSession(node: ConnectedNode, params: RunParams, isClaimed: boolean): Promise<void> {
+    const { nodeId } = node;
+    const limits = await sessionLimitsOn(nodeId, params.sessionKey, this.#sources.sessions);
+    if (!needsFacts(limits)) return;
+    const [prepared, policy] = await Promise.all([this.#prepared(node, params), this.#policy(nodeId)]);
+    const refused = judgedBySessions(limits, { nodeId, params, prepared, policy });
+    if (refused && !isClaimed) throw refused;
+  }
+
+  /** What the node would run; `undefined`: it does not say. */
+  async #prepared(node: ConnectedNode, { command, cwd, agentId, sessionKey }: RunParams): Promise<unknown> {
+    if (!node.offered.includes(PREPARE)) return undefined;
+    const params = present({ command, cwd, agentId, sessionKey });
+    return (await this.#sources.invocations.invoke(node, { command: PREPARE, params })).payload;
+  }
+
+  /** `undefined`: it keeps none. */
+  async #policy(nodeId: string): Promise<unknown> {
+    try {
+      return (await this.policyFile(nodeId)).payload;
+    } catch (error) {
+      if (detailsCode(error) !== "NO_POLICY_FILE") throw error;
+      return undefined;
+    }
+  }
 }
 
+const PREPARE = "system.run.prepare";
 const NOT_DECLARED = "command not declared by node";
 /** Choice: declared, and not among the commands that were approved with the device. */
 const WITHHELD = "command waits for approval";

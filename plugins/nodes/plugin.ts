@@ -76,6 +76,7 @@ export default definePlugin({
       invocations,
       devices,
       approvals,
+      sessions,
       starting: (run) => keepStarted(storage, run, clock.now()),
       newId: randomUUID,
       rules: () => rules,

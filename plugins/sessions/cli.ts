@@ -24,14 +24,14 @@ const PATCH_OPTIONS = [
   ["thinking", "thinkingLevel", "<level>", "off, minimal, low, medium, high, xhigh or adaptive"],
   ["verbose", "verboseLevel", "<level>", "off, on or full"],
   ["reasoning", "reasoningLevel", "<level>", "off, on or stream"],
-  ["elevated", "elevatedLevel", "<level>", "off, on, ask or full"],
+  ["elevated", "elevatedLevel", "<level>", "off; ask: people are asked before each command"],
   ["responseUsage", "responseUsage", "<mode>", "off, tokens or full"],
   ["sendPolicy", "sendPolicy", "<policy>", "allow or deny"],
   ["groupActivation", "groupActivation", "<mode>", "mention or always"],
-  ["execHost", "execHost", "<host>", "sandbox, gateway or node"],
-  ["execSecurity", "execSecurity", "<mode>", "deny, allowlist or full"],
-  ["execAsk", "execAsk", "<mode>", "off, on-miss or always"],
-  ["execNode", "execNode", "<id>", "node that commands run on"],
+  ["execHost", "execHost", "<host>", "where commands may run: sandbox, gateway or node"],
+  ["execSecurity", "execSecurity", "<mode>", "commands that may run at most: deny, allowlist or full"],
+  ["execAsk", "execAsk", "<mode>", "when people are asked at least: off, on-miss or always"],
+  ["execNode", "execNode", "<id>", "the only node that commands may run on"],
 ] as const;
 
 const CLEARABLE = PATCH_OPTIONS.map(([, field]) => field);

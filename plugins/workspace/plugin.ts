@@ -5,6 +5,7 @@ import { definePlugin, live } from "@svc/sdk";
 import { AgentDirectory, IdentityFiles } from "@svc/sdk/agents";
 import { FileOrigins } from "@svc/sdk/files";
 import { Approver, GatewayInfo } from "@svc/sdk/gateway";
+import { Sessions } from "@svc/sdk/sessions";
 import { Retention, Storage } from "@svc/sdk/storage";
 import { CommandSandbox, Tool } from "@svc/sdk/tools";
 import { ExecConfig, FsConfig } from "./config.ts";
@@ -34,6 +35,7 @@ export default definePlugin({
     host: GatewayInfo,
     storage: Storage,
     approver: live(Approver),
+    sessions: live(Sessions),
     identityFiles: live(IdentityFiles),
   },
   provides: [FileOrigins, CommandSandbox],
@@ -79,9 +81,11 @@ export default definePlugin({
         limits: () => config,
         config: () => config,
         approver: () => services.approver.get(),
+        sessions: () => services.sessions.get(),
         programs,
         background,
         sandbox,
+        sandboxed: (agentId) => sandbox.inForce(agentId),
         clock,
         env: process.env,
       }),

@@ -11,7 +11,7 @@ import type { GatewayClient } from "@svc/sdk/client";
 import { nodes } from "@svc/sdk/nodes";
 import { findConnected } from "../cli-input.ts";
 import { readRunRequest } from "./request.ts";
-import { prepare, type ProgramEnded, run } from "./run.ts";
+import { prepare, type ProgramEnded, runAllowed } from "./run.ts";
 import { permission } from "./permission.ts";
 
 const SCOPES = ["operator.admin", "operator.read", "operator.write", "operator.approvals"];
@@ -24,15 +24,17 @@ export async function nodesRun(context: CommandContext, interrupted = interrupti
     const { nodeId } = findConnected((await client.call(nodes.list, {})).nodes, request.node);
     const prepared = await prepare(client, nodeId, request);
     let askedAs: string | undefined;
-    const backing = await unlessInterrupted(
-      permission(client, request, prepared, (id) => {
-        askedAs = id;
-        context.note(`waiting for an approval: svc approvals allow ${id}`);
-      }),
-      () => askedAs !== undefined && client.call(execApproval.resolve, { id: askedAs, decision: "deny" }),
-      interrupted,
-    );
-    return run(client, request, prepared, backing);
+    const onAsked = (id: string) => {
+      askedAs = id;
+      context.note(`waiting for an approval: svc approvals allow ${id}`);
+    };
+    const takeBack = () =>
+      askedAs !== undefined && client.call(execApproval.resolve, { id: askedAs, decision: "deny" });
+    return runAllowed(client, request, prepared, async (sessionAsks) => {
+      if (sessionAsks !== undefined && !request.wait) throw sessionAsks; // it names the setting, and what changes it
+      const asking = permission(client, request, prepared, onAsked, sessionAsks !== undefined);
+      return unlessInterrupted(asking, takeBack, interrupted);
+    });
   };
   return show(context, await ask(context, SCOPES, work));
 }

@@ -30,8 +30,9 @@ export interface Backing {
 export const GRACE_MS = 10_000;
 
 /**
- * Asks for an approval where the node's policy wants one.
+ * Asks for an approval where the node's policy wants one, or the session does.
  * @param onAsked gets the id of the question
+ * @param mustAsk the session wants people asked, whatever the policy says
  * @throws GatewayError `UNAVAILABLE`: the node's policy denies it, somebody did, or nobody answered. Choice: silence is a no, whatever
  * the policy's fallback says; the gateway holds it so, too
  */
@@ -40,16 +41,12 @@ export async function permission(
   request: RunRequest,
   prepared: PreparedRun,
   onAsked: (id: string) => void,
+  mustAsk = false,
 ): Promise<Backing> {
-  const { nodeId, plan, resolvedPath, home, root } = prepared;
+  const { nodeId } = prepared;
   const runId = randomUUID();
-  const snapshot = await client.call(execApprovals.nodeGet, { nodeId });
-  if (!matches(ExecPolicySnapshot, snapshot)) throw unknownForm("its policy file");
-  const rules = rulesFor(snapshot.file, plan.agentId);
-  const place = { ...(home !== undefined && { home }), ...(root !== undefined && { root }), isElsewhere: true };
-  const verdict = judgeRun(rules, plan, resolvedPath, Object.keys(request.env ?? {}), place);
-  if (verdict.verdict === "allow") return { runId };
-  if (verdict.verdict === "deny") throw denied(verdict.reason, nodeId);
+  const rules = mustAsk ? ASKED_BY_SESSION : await rulesOf(client, request, prepared);
+  if (rules === undefined) return { runId };
   if (!request.wait) throw denied("approval required, and --no-wait was given", nodeId);
 
   const { decision } = await client.call(execApproval.request, question(runId, request, prepared, rules), {
@@ -63,7 +60,30 @@ export async function permission(
   return { runId, approved: true, approvalDecision: decision };
 }
 
-function question(id: string, { env, askTimeoutMs }: RunRequest, prepared: PreparedRun, { security, ask }: ExecRules) {
+/** What the question says of itself where the session asks: the policy of the node does not want it. */
+const ASKED_BY_SESSION = { security: "full", ask: "always" } as const;
+
+/** The rules by which people have to be asked; `undefined`: nobody has to be. @throws GatewayError `UNAVAILABLE`: it is denied */
+async function rulesOf(
+  client: Caller,
+  { env }: RunRequest,
+  { nodeId, plan, resolvedPath, home, root }: PreparedRun,
+): Promise<ExecRules | undefined> {
+  const snapshot = await client.call(execApprovals.nodeGet, { nodeId });
+  if (!matches(ExecPolicySnapshot, snapshot)) throw unknownForm("its policy file");
+  const rules = rulesFor(snapshot.file, plan.agentId);
+  const place = { ...(home !== undefined && { home }), ...(root !== undefined && { root }), isElsewhere: true };
+  const verdict = judgeRun(rules, plan, resolvedPath, Object.keys(env ?? {}), place);
+  if (verdict.verdict === "deny") throw denied(verdict.reason, nodeId);
+  return verdict.verdict === "allow" ? undefined : rules;
+}
+
+function question(
+  id: string,
+  { env, askTimeoutMs }: RunRequest,
+  prepared: PreparedRun,
+  { security, ask }: Pick<ExecRules, "security" | "ask">,
+) {
   const { nodeId, plan, cmdText, resolvedPath } = prepared;
   const { argv, cwd, agentId, sessionKey } = plan;
   return {

@@ -1,6 +1,7 @@
 /** Running a program on a node: preparing it, and running what was prepared. For whoever asks, over a connection or within the gateway. */
 import { randomUUID } from "node:crypto";
 import { isGatewayError, matches, type Static, Type } from "@svc/sdk";
+import { detailsCode } from "@svc/sdk/errors";
 import { SystemRunPlan } from "@svc/sdk/approvals";
 import { nodes } from "@svc/sdk/nodes";
 import { present } from "../values.ts";
@@ -61,6 +62,25 @@ export async function run(
   const ended = await invoke(client, nodeId, "system.run", params, timeoutMs + GRACE_MS);
   if (!matches(Ended, ended)) throw unknownForm("how the program ended");
   return ended;
+}
+
+/**
+ * Runs it once it is allowed; where the session wants people asked and the node does not, they are asked then.
+ * @param allow what backs it; `sessionAsks`: the refusal, where it takes a person's yes @throws GatewayError as `run`, and what `allow` throws
+ */
+export async function runAllowed(
+  client: Caller,
+  request: Pick<RunRequest, "env" | "timeoutMs">,
+  prepared: PreparedRun,
+  allow: (sessionAsks?: unknown) => Promise<Backing>,
+): Promise<ProgramEnded> {
+  const backing = await allow();
+  try {
+    return await run(client, request, prepared, backing);
+  } catch (error) {
+    if (backing.approved === true || detailsCode(error) !== "SESSION_ASKS") throw error;
+    return run(client, request, prepared, await allow(error));
+  }
 }
 
 async function invoke(

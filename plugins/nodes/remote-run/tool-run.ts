@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { type DetailCode, detailsCode } from "@svc/sdk/errors";
 import type { Caller } from "./caller.ts";
 import type { RunRequest } from "./request.ts";
-import { prepare, type ProgramEnded, run } from "./run.ts";
+import { prepare, type ProgramEnded, runAllowed } from "./run.ts";
 import { type Backing, permission, type PreparedRun } from "./permission.ts";
 
 export interface ProgramAsked {
@@ -20,9 +20,11 @@ export interface ProgramAsked {
 export async function runProgramOn(caller: Caller, asked: ProgramAsked): Promise<ProgramEnded> {
   const { nodeId, request, signal } = asked;
   const prepared = await prepare(caller, nodeId, request);
-  const backing = await allowed(caller, { ...request, node: nodeId }, prepared);
-  signal.throwIfAborted(); // an answer may have come too late
-  return run(caller, request, prepared, backing);
+  return runAllowed(caller, request, prepared, async (sessionAsks) => {
+    const backing = await allowed(caller, { ...request, node: nodeId }, prepared, sessionAsks);
+    signal.throwIfAborted(); // an answer may have come too late
+    return backing;
+  });
 }
 
 const HIDDEN: ReadonlySet<DetailCode> = new Set([
@@ -34,14 +36,20 @@ const HIDDEN: ReadonlySet<DetailCode> = new Set([
 
 /**
  * Without a policy that can be looked at, the node alone decides: its own one, whoever keeps no approvals here, and a caller who
- * may not see it (it takes `operator.admin`).
+ * may not see it (it takes `operator.admin`). Where the session wants people asked, a caller who may not ask them runs nothing.
  */
-async function allowed(caller: Caller, request: RunRequest, prepared: PreparedRun): Promise<Backing> {
+async function allowed(
+  caller: Caller,
+  request: RunRequest,
+  prepared: PreparedRun,
+  sessionAsks: unknown,
+): Promise<Backing> {
   try {
-    return await permission(caller, request, prepared, () => undefined);
+    return await permission(caller, request, prepared, () => undefined, sessionAsks !== undefined);
   } catch (error) {
     const code = detailsCode(error);
     if (code === undefined || !HIDDEN.has(code)) throw error;
+    if (sessionAsks !== undefined) throw sessionAsks; // it names the setting, and what changes it
     return { runId: randomUUID() };
   }
 }

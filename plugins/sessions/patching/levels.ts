@@ -5,15 +5,25 @@ import { parseThinkingLevel, THINKING_LEVELS } from "@svc/sdk/models";
 interface Words {
   readonly values: readonly string[];
   readonly aliases?: Readonly<Record<string, string>>;
+  /** Words of the contract that are refused, each with why and what to do instead. */
+  readonly refused?: Readonly<Record<string, string>>;
 }
 
 const OFF = { false: "off", no: "off", "0": "off", disable: "off", disabled: "off" };
 const ON = { true: "on", yes: "on", "1": "on", enable: "on", enabled: "on" };
 
+const NOT_WIDENED =
+  "the settings of a session only narrow what its commands may do; what they may do is set with: svc approvals security";
+
+/** Choice: `on` and `full` of `elevatedLevel` would let commands do more than the policy says, so they are refused. */
 const WORDS = {
   verboseLevel: { values: ["off", "on", "full"], aliases: { ...OFF, ...ON, all: "full" } },
   reasoningLevel: { values: ["off", "on", "stream"], aliases: { ...OFF, ...ON } },
-  elevatedLevel: { values: ["off", "on", "ask", "full"], aliases: { ...OFF, ...ON } },
+  elevatedLevel: {
+    values: ["off", "ask"],
+    aliases: { ...OFF, ...ON },
+    refused: { on: NOT_WIDENED, full: NOT_WIDENED },
+  },
   execHost: { values: ["sandbox", "gateway", "node"] },
   execSecurity: { values: ["deny", "allowlist", "full"] },
   execAsk: { values: ["off", "on-miss", "always"] },
@@ -25,9 +35,14 @@ export const WORD_FIELDS = Object.keys(WORDS) as readonly WordField[]; // the ke
 
 /** @throws GatewayError `INVALID_REQUEST` with the accepted values */
 export function wordOf(field: WordField, given: string): string {
-  const { values, aliases = {} }: Words = WORDS[field];
+  const { values, aliases = {}, refused = {} }: Words = WORDS[field];
   const word = given.trim().toLowerCase();
   const meant = Object.hasOwn(aliases, word) ? aliases[word] : word;
+  const why = meant !== undefined && Object.hasOwn(refused, meant) ? refused[meant] : undefined;
+  if (why !== undefined) {
+    const message = `${field} "${given}" is not accepted: ${why}; use one of ${values.join(", ")}, or null to clear it`;
+    throw refusal("INVALID_PARAM", message, { param: field });
+  }
   return values.find((value) => value === meant) ?? refuse(field, given, values);
 }
 

@@ -43,8 +43,15 @@ export interface EntryPatch {
 
 const COLUMNS: ReadonlySet<string> = new Set(["sessionId", "updatedAt", "label"]);
 
+/**
+ * Settings that narrow commands. Choice: they stay until somebody with `operator.admin` clears them. The contract drops them at a
+ * reset, where they may widen; here that would let whoever may write `/new`, and the clock at 4 in the morning, lift a protection.
+ */
+const NARROWING = ["elevatedLevel", "execHost", "execSecurity", "execAsk", "execNode"] as const;
+
 /** Fields a reset keeps. Spec: methods-sessions.md §6. */
 const KEPT = [
+  ...NARROWING,
   "thinkingLevel",
   "verboseLevel",
   "reasoningLevel",
@@ -60,6 +67,7 @@ const KEPT = [
 
 /** Fields that an expired session keeps: address, lineage and policies. */
 const KEPT_ON_EXPIRY = [
+  ...NARROWING,
   "displayName",
   "spawnedBy",
   "spawnDepth",

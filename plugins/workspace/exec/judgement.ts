@@ -1,5 +1,13 @@
-/** Whether a command may run here: what the policy file says and what the configuration says, the stricter of both. Pure. */
-import { type ExecPlace, type ExecRules, type ExecVerdict, judgeRun } from "@svc/kit/exec";
+/** Whether a command may run here: what the policy file, the configuration and the session say, the strictest of them. Pure. */
+import {
+  type ExecPlace,
+  type ExecRules,
+  type ExecVerdict,
+  judgeRun,
+  judgeSession,
+  type SessionLimits,
+  type SessionVerdict,
+} from "@svc/kit/exec";
 import type { SystemRunPlan } from "@svc/sdk/approvals";
 import type { ExecConfig } from "../config.ts";
 
@@ -13,31 +21,57 @@ export interface Wish {
   readonly place: ExecPlace;
 }
 
-/** A no of the policy: who says it decides what can be done about it. */
+/** What sessions say: the one that asks, and those that started it. */
+export interface SessionSays {
+  readonly limits: readonly SessionLimits[];
+  /** Commands of this agent run in a sandbox. */
+  readonly isSandboxed: boolean;
+}
+
+/**
+ * A no of the policy: who says it decides what can be done about it; a session says so itself, in `next`. `reason` of `ask`: the
+ * setting of a session that alone wants people asked.
+ */
 export type Verdict =
-  | Exclude<ExecVerdict, { readonly verdict: "deny" }>
-  | { readonly verdict: "deny"; readonly reason: string; readonly by: "file" | "config" };
+  | Extract<ExecVerdict, { readonly verdict: "allow" }>
+  | { readonly verdict: "ask"; readonly fallback: "allow" | "deny"; readonly reason?: string }
+  | { readonly verdict: "deny"; readonly reason: string; readonly by: "file" | "config" }
+  | { readonly verdict: "deny"; readonly reason: string; readonly by: "session"; readonly next: string };
 
 type Limits = Pick<ExecConfig, "security" | "ask">;
 
 /** Whether an allowlist decides: a program that runs by itself can be on it, a shell cannot. */
-export function hasAllowlist(rules: ExecRules, { security }: Limits): boolean {
-  return rules.security === "allowlist" || security === "allowlist";
+export function hasAllowlist(rules: ExecRules, { security }: Limits, sessions: SessionSays["limits"] = []): boolean {
+  return [rules, { security }, ...sessions].some((one) => one.security === "allowlist");
 }
 
 /**
- * Choice: the configuration's `security` and `ask` are rules beside those of the file, with its allowlist; each may say no, and
- * each may have people asked. An absent key is the file's.
+ * Choice: `security` and `ask` of the configuration and of each session are rules beside those of the file, with its allowlist; each
+ * may say no, and each may have people asked. An absent key is the file's.
  */
-export function judged(rules: ExecRules, limits: Limits, { plan, file, envNames, place }: Wish): Verdict {
+export function judged(
+  rules: ExecRules,
+  limits: Limits,
+  { plan, file, envNames, place }: Wish,
+  sessions: SessionSays = { limits: [], isSandboxed: false },
+): Verdict {
   const { security = rules.security, ask = rules.ask } = limits;
   const byFile = judgeRun(rules, plan, file, envNames, place);
   const byConfig = judgeRun({ ...rules, security, ask }, plan, file, envNames, place);
   if (byFile.verdict === "deny") return { ...byFile, by: "file" };
   if (byConfig.verdict === "deny") return { verdict: "deny", reason: reasonOf(security), by: "config" };
-  const asks = [byFile, byConfig].filter((one) => one.verdict === "ask");
-  if (asks.length === 0) return byFile;
-  return { verdict: "ask", fallback: asks.every(({ fallback }) => fallback === "allow") ? "allow" : "deny" };
+  const here = { kind: "gateway", isSandboxed: sessions.isSandboxed } as const;
+  const bySession = sessions.limits.map((one) =>
+    judgeSession(one, rules, here, (narrowed) => judgeRun(narrowed, plan, file, envNames, place)),
+  );
+  for (const one of bySession) if (one.verdict === "deny") return { ...one, by: "session" };
+  const asks: Extract<SessionVerdict, { readonly verdict: "ask" }>[] = [byFile, byConfig, ...bySession].filter(
+    (one) => one.verdict === "ask",
+  );
+  const [first] = asks;
+  if (!first) return byFile;
+  const fallback = asks.every((one) => one.fallback === "allow") ? "allow" : "deny";
+  return { verdict: "ask", fallback, ...(first.reason !== undefined && { reason: first.reason }) };
 }
 
 function reasonOf(security: ExecRules["security"]): string {

@@ -16,7 +16,7 @@ import type { AgentSandbox, Launch } from "../sandbox/agent-sandbox.ts";
 import { type Command, commandOf, type CommandRequest } from "./command.ts";
 import { addedVariables, commandEnvironment } from "./environment.ts";
 import { hasAllowlist } from "./judgement.ts";
-import { permit, type PermissionSources } from "./permission.ts";
+import { permit, type PermissionSources, sessionLimitsNow } from "./permission.ts";
 
 /** Choice: UTF-16 units of a command. */
 const MAX_COMMAND_CHARS = 32_768;
@@ -110,7 +110,8 @@ async function prepared(
   const added = addedVariables(given);
   const env = commandEnvironment({ own: sources.env, pathPrepend: sources.config().pathPrepend }, added);
   const rules = rulesFor(await sources.policy(), agentId);
-  const how = { isListed: hasAllowlist(rules, sources.limits()), path: env["PATH"] ?? "" };
+  const limits = await sessionLimitsNow(sessionKey, sources);
+  const how = { isListed: hasAllowlist(rules, sources.limits(), limits), path: env["PATH"] ?? "" };
   const find = async () => commandOf(request, await writablePlace(agentId, sources), how);
   const command = await find();
   const ending = new AnySignal(runSignal, sources.programs.signal);

@@ -12,4 +12,5 @@ export * from "./questions.ts";
 export * from "./run-program.ts";
 export { runnerOf, type Runner } from "./runners.ts";
 export * from "./sandbox/index.ts";
+export * from "./session-limits.ts";
 export * from "./variables.ts";

@@ -1,7 +1,7 @@
 /** Accepted messages, with a storage that fails. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { GatewayError } from "@svc/sdk";
+import { GatewayError, unavailable } from "@svc/sdk";
 import type { AgentRuns, RunOutcome } from "@svc/sdk/agents";
 import type { Sessions } from "@svc/sdk/sessions";
 import { createFakeClock } from "@svc/sdk/testing";
@@ -34,10 +34,12 @@ interface SceneOptions extends Partial<RunOutcome> {
   readonly settle: Settle;
   readonly start?: () => Promise<void>;
   readonly command?: string;
+  /** Settings of the session; throws: it cannot be read. */
+  readonly settings?: () => object;
 }
 
 /** One message whose run ends as `outcome`; `settle` throws what storage says about each end, `start` refuses the run. */
-function scene({ settle, start = async () => undefined, command, ...ended }: SceneOptions) {
+function scene({ settle, start = async () => undefined, command, settings = () => ({}), ...ended }: SceneOptions) {
   const message = command === undefined ? MESSAGE : { ...MESSAGE, job: { ...MESSAGE.job, command } };
   const clock = createFakeClock();
   const outcome: RunOutcome = {
@@ -63,6 +65,7 @@ function scene({ settle, start = async () => undefined, command, ...ended }: Sce
   const sessions = {
     freshen: async () => undefined,
     ensure: async () => undefined,
+    get: async () => settings(),
     reset: async (_key: string, reason: string) => void resets.push(reason),
   } as unknown as Sessions;
   const log = (_fields: object, line: string) => void lines.push(line);
@@ -87,6 +90,21 @@ function scene({ settle, start = async () => undefined, command, ...ended }: Sce
 }
 
 describe("an answer", () => {
+  const usage = { input: 12, output: 3, cacheRead: 0, cacheWrite: 0, totalTokens: 15 };
+  const usages: [what: string, settings: () => object, sent: string][] = [
+    ["with its usage, where the session wants it", () => ({ responseUsage: "tokens" }), "hi\n\n[tokens: 12 in, 3 out]"],
+    ["without its usage, where the session says nothing", () => ({}), "hi"],
+    ["without its usage, where the session cannot be read", () => unavailable("storage is away"), "hi"],
+  ];
+  for (const [what, settings, text] of usages) {
+    it(`goes out ${what}`, async () => {
+      const { answering, clock, sent } = scene({ settle: () => undefined, settings, usage });
+      answering.begin(MESSAGE);
+      await clock.advance(1_000);
+      assert.deepEqual(sent, [text]);
+    });
+  }
+
   it("goes out though storage does not say whether it was written, and once", async () => {
     const { answering, clock, sent, lines } = scene({
       settle: (_ending, call) => {

@@ -5,6 +5,7 @@ import { definePlugin, unavailable } from "@svc/sdk";
 import { channels } from "@svc/sdk/channels";
 import { textOf } from "@svc/sdk/models";
 import { plugins } from "@svc/sdk/plugins";
+import { sessions } from "@svc/sdk/sessions";
 import { createFakeClock } from "@svc/sdk/testing";
 import { UNSEEN_TEXT } from "../../../plugins/channels/receiving.ts";
 import { pigeon, untilStopped } from "./pigeon.ts";
@@ -66,6 +67,21 @@ describe("a channel", { timeout: 60_000 }, () => {
     const { who, why, next } = account?.lastRefusedInbound ?? {};
     assert.deepEqual([who, why], ["o'neill", "not in allowFrom"]);
     assert.equal(next, String.raw`svc config set channels.pigeon.allowFrom '["ann","o'\''neill"]'`);
+  });
+
+  it("asks for a mention as the session of the group says, from the next message on", async (t) => {
+    const bird = pigeon({ accounts: [{ allowFrom: ["ann"], groups: ["#team"] }] });
+    const { client } = await startScene(t, [bird.plugin]);
+    await until(() => bird.running.get("default"), "the account");
+    const team = { chat: { type: "group", id: "#team" } } as const;
+    const key = "agent:main:pigeon:group:#team";
+    const refused = { accepted: false, reason: "not-mentioned" };
+    assert.deepEqual(await bird.says("echo one", team), refused);
+    await client.call(sessions.patch, { key, groupActivation: "always" });
+    assert.deepEqual(await bird.says("echo two", team), { accepted: true, sessionKey: key });
+    await client.call(sessions.patch, { key, groupActivation: "mention" });
+    assert.deepEqual(await bird.says("echo three", team), refused);
+    assert.deepEqual(await bird.says("echo four", { ...team, mentioned: true }), { accepted: true, sessionKey: key });
   });
 
   it("tells who sends a picture without text that it did not arrive, once", async (t) => {

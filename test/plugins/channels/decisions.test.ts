@@ -11,6 +11,7 @@ import { pauseMs } from "../../../plugins/channels/pauses.ts";
 import { runMessage } from "../../../plugins/channels/prompt.ts";
 import { shownReply } from "../../../plugins/channels/reply-text.ts";
 import { MAX_PIECES, split } from "../../../plugins/channels/split.ts";
+import { usageLine } from "../../../plugins/channels/usage-line.ts";
 import { CUT_OFF_TEXT, FAILED_TEXT, judge, TOO_LONG_TEXT } from "../../../plugins/channels/verdict.ts";
 
 type Rules = Partial<ChannelAccount>;
@@ -37,6 +38,26 @@ describe("who reaches an agent", () => {
     ["refused before anything is said of the text", {}, { ...direct, text: "" }, "not-allowed"],
   ];
   for (const [why, rules, message, refusal] of rows) it(why, () => assert.equal(refusalOf(rules, message), refusal));
+
+  const activations: [activation: unknown, requireMention: boolean | undefined, refusal: string | undefined][] = [
+    ["mention", false, "not-mentioned"],
+    ["mention", true, "not-mentioned"],
+    ["always", true, undefined],
+    ["always", undefined, undefined],
+    [undefined, false, undefined],
+    [undefined, undefined, "not-mentioned"],
+    ["ALWAYS", true, "not-mentioned"],
+    [null, false, undefined],
+  ];
+  for (const [activation, requireMention, refusal] of activations) {
+    it(`groupActivation ${String(activation)} and requireMention ${requireMention}: ${refusal ?? "taken"}`, () => {
+      const rules = { groups: ["#team"], ...(requireMention !== undefined && { requireMention }) };
+      assert.equal(refusalOf(rules, group, activation), refusal);
+      assert.equal(refusalOf(rules, mentioned, activation), undefined);
+      assert.equal(refusalOf({}, group, activation), "not-allowed", "it lets nobody in");
+      assert.equal(refusalOf({ allowFrom: ["ann"] }, direct, activation), undefined, "of groups only");
+    });
+  }
 
   it("only who is listed by id is somebody the agent works for", () => {
     assert.equal(isUser({ allowFrom: ["*", "ann"] }, "ann"), true);
@@ -176,6 +197,23 @@ describe("secrets of an account", () => {
       n: [1, "(hidden)", null],
     });
   });
+});
+
+describe("the usage below an answer", () => {
+  const usage = { input: 1200, output: 56, cacheRead: 0, cacheWrite: 0, totalTokens: 1256 };
+  const cached = { ...usage, cacheRead: 9, cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0.01234 } };
+  const rows: [mode: unknown, run: Parameters<typeof usageLine>[1], line: string | undefined][] = [
+    ["tokens", { usage, provider: "p", model: "m" }, "[tokens: 1200 in, 56 out]"],
+    ["full", { usage, provider: "p", model: "m" }, "[p/m; tokens: 1200 in, 56 out]"],
+    ["full", { usage: cached, model: "m" }, "[m; tokens: 1200 in, 56 out; cache: 9 read, 0 written; $0.0123]"],
+    ["full", { usage }, "[tokens: 1200 in, 56 out]"],
+    ["tokens", {}, undefined],
+    ["off", { usage }, undefined],
+    [undefined, { usage }, undefined],
+    ["FULL", { usage }, undefined],
+  ];
+  for (const [mode, run, line] of rows)
+    it(`${String(mode)}: ${line ?? "none"}`, () => assert.equal(usageLine(mode, run), line));
 });
 
 describe("what the end of a run means", () => {

@@ -5,6 +5,7 @@ import { GatewayError } from "@svc/sdk";
 import type { CommandContext } from "@svc/sdk/cli";
 import { createDevice } from "@svc/sdk/device";
 import { nodes, type NodeView } from "@svc/sdk/nodes";
+import { sessions } from "@svc/sdk/sessions";
 import commands from "../../../plugins/nodes/cli.ts";
 import { resolveNode } from "../../../plugins/nodes/cli-input.ts";
 import { type NodeScene, nodeScene } from "./scene.ts";
@@ -20,6 +21,7 @@ async function run({ connect }: Pick<NodeScene, "connect">, verb: string, args: 
     connect: (wanted: { scopes?: readonly string[] } = {}) => connect(wanted),
     print: (value: unknown) => void printed.push(value),
     note: () => undefined,
+    output: { write: (text: string) => printed.push(text) },
   } as unknown as CommandContext; // the parts the commands use
   const command = commands.find(({ name }) => name === `nodes ${verb}`) ?? assert.fail(verb);
   const [code, message] = await command.run(context).then(
@@ -165,5 +167,42 @@ describe("svc nodes", { timeout: 60_000 }, () => {
     assert.equal((await run(scene, "rename", ["kit", "Hall"])).text, `${id} is called Hall now`);
     assert.equal((await scene.view(id))?.displayName, "Hall");
     assert.match((await run(scene, "rename", ["hall", " "])).message, /displayName must be one line.*\nNext: /);
+  });
+});
+
+describe("svc nodes run for a session", { timeout: 60_000 }, () => {
+  it("runs only what the settings of the session let it, and names what changes them", async (t) => {
+    const scene = await nodeScene(t, { plugins: ["sessions", "approvals"] });
+    const ran: string[] = [];
+    const file = { version: 1, defaults: { security: "full", ask: "off" } };
+    const plan = { argv: ["uname"], cwd: null, rawCommand: null, agentId: null, sessionKey: "agent:main:main" };
+    const answers: Record<string, object> = {
+      "system.run.prepare": { cmdText: "uname", plan, resolvedPath: "/bin/uname" },
+      "system.execApprovals.get": { path: "/p", exists: true, hash: "h", file },
+      "system.run": { exitCode: 0, stdout: "Linux\n", success: true },
+    };
+    await scene.node({
+      client: { displayName: "Shop" },
+      commands: Object.keys(answers),
+      answer: ({ command }) => {
+        ran.push(command);
+        return { ok: true, payload: answers[command] };
+      },
+    });
+    const once = async (settings: object) => {
+      await scene.client.call(sessions.patch, { key: "main", execSecurity: null, execAsk: null, ...settings });
+      const options = { session: "agent:main:main", wait: false };
+      return run(scene, "run", ["shop", "uname"], options);
+    };
+    const denied = await once({ execSecurity: "deny" });
+    assert.match(
+      denied.message,
+      /execSecurity of session .* is deny\nNext: .*svc sessions patch agent:main:main --exec-/,
+    );
+    const asked = await once({ execAsk: "always" });
+    assert.match(asked.message, /a person has to allow this program: execAsk of session agent:main:main is always/);
+    assert.deepEqual([denied.code, asked.code, ran.includes("system.run")], [1, 1, false]);
+    const free = await once({});
+    assert.deepEqual([free.code, free.message, ran.at(-1)], [0, "", "system.run"]);
   });
 });

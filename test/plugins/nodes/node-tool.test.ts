@@ -4,6 +4,8 @@ import { describe, it, type TestContext } from "node:test";
 import { defineContract, definePlugin, type GatewayError, Type } from "@svc/sdk";
 import { execApproval } from "@svc/sdk/approvals";
 import { textOf } from "@svc/sdk/models";
+import { nodes } from "@svc/sdk/nodes";
+import { sessions } from "@svc/sdk/sessions";
 import { type ToolCall, type ToolResult, Tools } from "@svc/sdk/tools";
 import { until } from "../webhook-scene.ts";
 import { echo, type InvokeRequest, type InvokeResult, nodeScene } from "./scene.ts";
@@ -43,7 +45,7 @@ const user = definePlugin({
 });
 
 async function scene(t: TestContext, further: readonly string[] = []) {
-  const running = await nodeScene(t, { plugins: ["tools", user, ...further] });
+  const running = await nodeScene(t, { plugins: ["tools", "sessions", user, ...further] });
   const attempt = async (args: object, scopes?: string[]) => {
     const client = scopes ? await running.connect({ scopes }) : running.client;
     return (await client.call(trial.use, { args })) as { outcome: string; result?: ToolResult; error?: Refusal };
@@ -219,5 +221,76 @@ describe("the tool nodes", limited, () => {
     const plain = await use(run, ["operator.write"]);
     assert.deepEqual([(plain.details as { exitCode: number }).exitCode, asked.length], [3, 2]);
     assert.equal(JSON.stringify(asked[1]).includes("approved"), false);
+  });
+
+  const run = { action: "run", node: "shop", command: ["uname"] };
+  const FULL = { version: 1, defaults: { security: "full", ask: "off" } };
+  const LISTED = { version: 1, defaults: FULL.defaults, agents: { main: { allowlist: [{ pattern: "/bin/uname" }] } } };
+  /** `undefined`: it runs. @param place of the node's id in the settings */
+  const rows: [settings: Record<string, string>, policy: object | undefined, refusal: RegExp | undefined][] = [
+    [
+      { execSecurity: "deny" },
+      FULL,
+      /execSecurity of session agent:main:main is deny\nNext: .*svc sessions patch agent:main:main --exec/,
+    ],
+    [{ execSecurity: "allowlist" }, FULL, /execSecurity .* is allowlist, and this command is not on the allowlist/],
+    [{ execSecurity: "allowlist" }, undefined, /execSecurity .* is allowlist/],
+    [{ execSecurity: "allowlist" }, LISTED, undefined],
+    [{ execSecurity: "full" }, FULL, undefined],
+    [{ execHost: "gateway" }, FULL, /execHost .* is gateway, not node\nNext: .* --exec-host node/],
+    [{ execHost: "sandbox" }, FULL, /execHost .* is sandbox, not node/],
+    [{ execHost: "node" }, FULL, undefined],
+    [{ execNode: "another" }, FULL, /execNode .* is another, not .*\nNext: .* --exec-node/],
+    [{ execNode: "<its id>" }, FULL, undefined],
+    [{ execAsk: "off" }, FULL, undefined],
+    [{ execAsk: "always" }, FULL, /a person has to allow this program: execAsk .* is always\nNext: .* --clear execAsk/],
+    [{ elevatedLevel: "ask" }, FULL, /elevatedLevel .* is ask\nNext: .* --clear elevatedLevel/],
+    [{ elevatedLevel: "off" }, FULL, undefined],
+  ];
+  for (const [settings, policy, refused] of rows) {
+    const what = `${JSON.stringify(settings)}, where the node ${policy === LISTED ? "lists it" : policy ? "allows all" : "keeps no policy"}`;
+    it(`${refused ? "does not run" : "runs"} a program in a session with ${what}`, async (t) => {
+      const { use, refusal, node, client } = await scene(t);
+      const asked: unknown[] = [];
+      const commands = [...COMMANDS, ...(policy ? ["system.execApprovals.get"] : [])];
+      const one = await node({ client: { displayName: "Shop" }, commands, answer: machine(policy ?? FULL, asked) });
+      const given = Object.fromEntries(
+        Object.entries(settings).map(([key, value]) => [key, value.replace("<its id>", one.id)]),
+      );
+      await client.call(sessions.patch, { key: "main", ...given });
+      // As whoever may look at the policy, and as whoever may not.
+      for (const scopes of [undefined, ["operator.write"]]) {
+        if (refused) assert.match((await refusal(run, scopes)).message, refused);
+        else await use(run, scopes);
+      }
+      assert.equal(asked.length, refused ? 0 : 2);
+      const params = { command: ["uname"], agentId: "main", sessionKey: "Main" };
+      const direct = client.call(nodes.invoke, { nodeId: one.id, command: "system.run", params, idempotencyKey: "k" });
+      if (refused) await assert.rejects(direct, { code: "FORBIDDEN" });
+      else await direct;
+    });
+  }
+
+  it("has people asked where the session wants it, reads its settings before and after, and once is once", async (t) => {
+    const { use, refusal, node, client } = await scene(t, ["approvals"]);
+    const asked: unknown[] = [];
+    const commands = [...COMMANDS, "system.execApprovals.get"];
+    await node({ client: { displayName: "Shop" }, commands, answer: machine(FULL, asked) });
+    await client.call(sessions.patch, { key: "main", execAsk: "always" });
+    const allow = async (meanwhile?: () => Promise<unknown>) => {
+      const waiting = async () =>
+        (await client.call(execApproval.list, {})).approvals.filter(({ status }) => status === "pending");
+      await until(async () => (await waiting()).length === 1, "the question");
+      const [{ id } = assert.fail()] = await waiting();
+      await meanwhile?.();
+      await client.call(execApproval.resolve, { id, decision: "allow-once" });
+    };
+    const [ran] = await Promise.all([use(run), allow()]);
+    assert.equal((ran.details as { stdout: string }).stdout, "Linux\n");
+    assert.equal(asked.length, 1);
+    const deny = () => client.call(sessions.patch, { key: "main", execSecurity: "deny" });
+    const [late] = await Promise.all([refusal(run), allow(deny)]);
+    assert.match(late.message, /execSecurity .* is deny/);
+    assert.equal(asked.length, 1);
   });
 });

@@ -9,6 +9,7 @@ import type { IdentityFiles } from "@svc/sdk/agents";
 import type { ExecPolicyFile } from "@svc/sdk/approvals";
 import type { ApprovalAnswer, ApprovalQuestion } from "@svc/sdk/gateway";
 import { textOf } from "@svc/sdk/models";
+import type { SessionEntry } from "@svc/sdk/sessions";
 import type { OutsideWords, SandboxSettings, Tool, ToolResult } from "@svc/sdk/tools";
 import { ExecConfig } from "../../../plugins/workspace/config.ts";
 import { execTool } from "../../../plugins/workspace/exec/tool.ts";
@@ -35,6 +36,10 @@ export interface SceneOptions {
   /** `undefined`: nobody to ask. */
   readonly ask?: (question: ApprovalQuestion) => Promise<ApprovalAnswer>;
   readonly env?: Record<string, string>;
+  /** Settings of sessions, by key. */
+  readonly sessions?: Readonly<Record<string, object>>;
+  /** Default: commands run in no sandbox. */
+  readonly sandboxed?: (agentId: string) => boolean;
   /** Default: nobody keeps versions. */
   readonly identityFiles?: IdentityFiles;
   /** `agents.list[].tools.exec.sandbox` by agent. */
@@ -69,7 +74,12 @@ export async function openScene(t: TestContext, options: SceneOptions = {}) {
   const root = join(directory, options.workspace ?? "state/workspace");
   const [stateDir, other] = [join(directory, "state"), join(root, "..", "workspace-other")];
   for (const path of [stateDir, root, other]) await mkdir(path, { recursive: true });
-  const state = { policy: options.policy ?? FULL, config: withDefaults(ExecConfig, options.exec ?? {}) as ExecConfig };
+  const state = {
+    policy: options.policy ?? FULL,
+    config: withDefaults(ExecConfig, options.exec ?? {}) as ExecConfig,
+    sessions: { ...options.sessions } as Readonly<Record<string, object>>,
+    keepsSessions: true,
+  };
   const programs = new Programs();
   const background = new BackgroundCommands(programs, realClock, () => undefined);
   const agents = [
@@ -108,6 +118,11 @@ export async function openScene(t: TestContext, options: SceneOptions = {}) {
     limits: () => state.config,
     config: () => state.config,
     approver: () => ask && { ask },
+    sessions: () =>
+      state.keepsSessions
+        ? { canonicalKey: (key) => key, get: async (key) => state.sessions[key] as SessionEntry | undefined }
+        : undefined,
+    ...(options.sandboxed && { sandboxed: options.sandboxed }),
     programs,
     background,
     sandbox,

@@ -50,6 +50,11 @@ describe("freshen", () => {
       sendPolicy: "allow",
       groupActivation: "always",
       spawnedBy: "x",
+      elevatedLevel: "ask",
+      execHost: "gateway",
+      execSecurity: "deny",
+      execAsk: "always",
+      execNode: "n",
     } as const;
     const lost = {
       label: "l",
@@ -59,8 +64,6 @@ describe("freshen", () => {
       ttsAuto: "always",
       modelOverride: "m",
       providerOverride: "p",
-      elevatedLevel: "full",
-      execSecurity: "full",
       totalTokens: 9,
       inputTokens: 9,
       compactionCount: 2,
