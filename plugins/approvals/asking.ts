@@ -56,13 +56,15 @@ function askedOfNode(params: RequestParams): Asked {
     throw refusal("RAW_COMMAND_MISMATCH", message);
   }
   const hash = envHash(params.env);
-  const digest = planDigest({ argv, cwd, agentId, sessionKey, envHash: hash, nodeId });
+  const files = params.files ?? [];
+  const digest = planDigest({ argv, cwd, agentId, sessionKey, envHash: hash, nodeId, files });
   const bound = { argv, cwd, agentId, sessionKey, envHash: hash };
   const view: ApprovalRequestView = {
     ...viewOf(params),
     command: rawCommand ?? commandText(argv),
     commandArgv: argv,
     digest,
+    ...(files.length > 0 && { files }),
     systemRunBinding: bound,
     systemRunPlan: plan,
     cwd,
@@ -123,12 +125,14 @@ const NOTHING = {
 } as const;
 
 /** What a gate or a plugin asks. Its subject is bound and not kept: it may hold what nobody should read. @throws GatewayError `INVALID_REQUEST` */
-export function askedQuestion({ title, subject, kind, askedBy, agentId, sessionKey }: ApprovalQuestion): Asked {
+export function askedQuestion(question: ApprovalQuestion): Asked {
+  const { title, subject, files, kind, askedBy, agentId, sessionKey } = question;
   const digest = questionDigest(kind, subject);
   const command = cut(title, MAX_TITLE);
   const view: ApprovalRequestView = {
     command,
     digest,
+    ...(files !== undefined && { files: [...files] }),
     askedBy: askedBy.slice(0, 200),
     ...NOTHING,
     host: "gateway",

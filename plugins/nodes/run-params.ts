@@ -78,6 +78,8 @@ export function approvedRun({ env, timeoutMs, needsScreenRecording, runId }: Run
     runId,
     approved: true,
     approvalDecision: allowed.decision,
+    // Only for a node that named them when it prepared the command.
+    files: allowed.files,
   });
 }
 

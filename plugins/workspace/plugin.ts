@@ -5,6 +5,7 @@ import { AgentDirectory } from "@svc/sdk/agents";
 import { Approver, GatewayInfo } from "@svc/sdk/gateway";
 import { Tool } from "@svc/sdk/tools";
 import { ExecConfig, FsConfig } from "./config.ts";
+import { privateCopies } from "./exec/copies.ts";
 import { execTool } from "./exec/tool.ts";
 import { editTool, writeTool } from "./files/change.ts";
 import { readTool } from "./files/read.ts";
@@ -54,6 +55,7 @@ export default definePlugin({
         approver: () => services.approver.get(),
         programs,
         background,
+        copies: privateCopies(places.stateDir),
         clock,
         env: process.env,
       }),

@@ -13,6 +13,19 @@ export const SystemRunPlan = Strict({
 });
 export type SystemRunPlan = Static<typeof SystemRunPlan>;
 
+/** A file whose content is allowed together with a command. */
+export const BoundFile = Strict({
+  path: Type.String({ description: "absolute, symbolic links followed" }),
+  sha256: Type.String({ description: "of its content, hex" }),
+  bytes: Type.Integer({ minimum: 0 }),
+  runs: Type.Optional(
+    Type.Literal(true, {
+      description: "it is run: the program, its script, or what that loads. Absent: the command names it",
+    }),
+  ),
+});
+export type BoundFile = Static<typeof BoundFile>;
+
 const rules = {
   security: Type.Optional(Type.String({ description: "deny, allowlist or full; default deny" })),
   ask: Type.Optional(Type.String({ description: "off, on-miss or always; default on-miss" })),
@@ -35,6 +48,9 @@ export const ExecPolicyFile = Strict({
             Strict({
               id: Type.Optional(NonEmpty),
               pattern: Type.String(),
+              sha256: Type.Optional(
+                Type.String({ description: "hex, of the one file agents can write that would run" }),
+              ),
               lastUsedAt: Type.Optional(Type.Integer()),
               lastUsedCommand: Type.Optional(Type.String()),
               lastResolvedPath: Type.Optional(Type.String()),

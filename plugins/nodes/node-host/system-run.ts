@@ -4,8 +4,11 @@
  * The program and its directory are resolved once; what was resolved is what is judged and what runs. Spec: protocol/methods-node.md §4.
  */
 import {
+  bindFiles,
   commandText,
+  entriesThatHold,
   type ExecPolicyStore,
+  type ExecRules,
   judgeRun,
   type ProgramEnd,
   type ProgramPlaces,
@@ -14,11 +17,12 @@ import {
   rulesFor,
   runProgram,
 } from "@svc/kit/exec";
-import type { SystemRunPlan } from "@svc/sdk/approvals";
+import type { BoundFile, SystemRunPlan } from "@svc/sdk/approvals";
 import { messageOf } from "@svc/sdk/errors";
 import { randomUUID } from "node:crypto";
 import { homedir } from "node:os";
 import { type PlacedPlan, planOf } from "./command-plan.ts";
+import { bindsNothing, contentsToApprove, otherContents, type PreparedContents } from "./contents.ts";
 import { childEnvironment } from "./environment.ts";
 import { canBeListed, whyNot } from "./judgement.ts";
 import { NODE_STOPS, type PrepareParams, RUN_TIMEOUT_MS, type RunParams } from "./params.ts";
@@ -34,6 +38,7 @@ export interface RunSurroundings {
   readonly secrets: () => readonly string[];
   /** Where programs run that are told no directory; absolute. */
   readonly cwd: string;
+  readonly prepared: PreparedContents;
   /** Reports to the gateway: `exec.started`, `exec.finished`, `exec.denied`. */
   readonly tell: (event: string, payload: object) => void;
   /** A line for the owner of this machine. */
@@ -44,17 +49,33 @@ export interface RunSurroundings {
 
 /**
  * Choice: a program that is not there is refused here, before people are asked about it.
- * @returns what a caller shows to people and sends back as `system.run`; Choice: with the
- * program that would run and the home directory, which whoever judges the command elsewhere needs as well
+ * @returns what a caller shows to people and sends back as `system.run`; Choice: with the program that would run, the home
+ * directory and the contents an approval is for, which whoever judges the command elsewhere needs as well
  */
-export async function prepareRun(
-  params: PrepareParams,
-  { cwd, places }: RunSurroundings,
-): Promise<{ cmdText: string; plan: SystemRunPlan; resolvedPath: string; home: string }> {
-  const plan = await planOf(params, cwd);
-  const resolvedPath = await programOf(plan, places);
+export async function prepareRun(params: PrepareParams, at: RunSurroundings): Promise<PreparedAnswer> {
+  const plan = await planOf(params, at.cwd);
+  const resolvedPath = await programOf(plan, at.places);
   const cmdText = plan.rawCommand ?? commandText(plan.argv);
-  return { cmdText, plan: { ...plan }, resolvedPath, home: homedir() };
+  const answer = { cmdText, plan: { ...plan }, resolvedPath, home: homedir() };
+  if (bindsNothing(rulesFor(await at.policy.policy(), plan.agentId))) return answer;
+  const { files, hidesScript } = await contentsToApprove(bindable(plan, resolvedPath, at));
+  at.prepared.keep(plan, files);
+  return { ...answer, ...(files.length > 0 && { files }), ...(hidesScript && { hidesScript }) };
+}
+
+interface PreparedAnswer {
+  readonly cmdText: string;
+  readonly plan: SystemRunPlan;
+  readonly resolvedPath: string;
+  readonly home: string;
+  /** Absent: none that agents can write. */
+  readonly files?: readonly BoundFile[];
+  /** An interpreter whose script is not known: no entry of an allowlist holds for it. */
+  readonly hidesScript?: true;
+}
+
+function bindable({ argv, cwd }: PlacedPlan, file: string, { places }: RunSurroundings) {
+  return { argv, cwd, file, path: places.path };
 }
 
 /** What clients read, and whether some output was left out. */
@@ -77,8 +98,7 @@ export async function systemRun(params: RunParams, at: RunSurroundings): Promise
     command,
   };
 
-  const rules = rulesFor(await at.policy.policy(), plan.agentId);
-  const reason = whyNot(judgeRun(rules, plan, file, Object.keys(env)), params.approved === true);
+  const reason = await whyNotHere(params, plan, file, at);
   if (reason !== undefined) {
     at.tell("exec.denied", { ...about, reason });
     at.note(`denied (${reason}): ${shown}`);
@@ -103,6 +123,27 @@ export async function systemRun(params: RunParams, at: RunSurroundings): Promise
   at.tell("exec.finished", { ...about, exitCode, timedOut, success, output });
   at.note(`ended (${error ?? `exit code ${exitCode}`}): ${shown}`);
   return { ...end, success, error: error ?? null };
+}
+
+/**
+ * Why it does not run, by the policy and by what lies there now; `undefined`: it does. Choice: an approval is of the contents that
+ * came along with it, else of those it was prepared with.
+ */
+async function whyNotHere(
+  { approved, files, env }: RunParams,
+  plan: PlacedPlan,
+  file: string,
+  at: RunSurroundings,
+): Promise<string | undefined> {
+  const policy = await at.policy.policy();
+  const judge = (rules: ExecRules) => judgeRun(rules, plan, file, Object.keys(env ?? {}));
+  const rules = rulesFor(policy, plan.agentId);
+  if (bindsNothing(rules)) return whyNot(judge(rules), approved === true);
+  const run = bindable(plan, file, at);
+  const verdict = judge(rulesFor(entriesThatHold(policy, await bindFiles(run, "runs")), plan.agentId));
+  const reason = whyNot(verdict, approved === true);
+  if (reason !== undefined || verdict.verdict === "allow") return reason;
+  return otherContents(files ?? at.prepared.of(plan), await bindFiles(run));
 }
 
 /** UTF-16 units of a command in a line for the owner. */
@@ -130,11 +171,13 @@ async function programOf({ argv, cwd }: PlacedPlan, places: ProgramPlaces): Prom
 }
 
 /** It was approved and runs in any case; that it will be asked for again is told to the owner. */
-async function remember(
-  { policy, note }: RunSurroundings,
-  { argv, agentId }: SystemRunPlan,
-  file: string,
-): Promise<void> {
+async function remember(at: RunSurroundings, plan: PlacedPlan, file: string): Promise<void> {
+  const { policy, note } = at;
+  const { argv, agentId } = plan;
+  const { files, fault, hidesScript } = await bindFiles(bindable(plan, file, at), "runs");
+  if (files.length > 0 || fault !== undefined || hidesScript) {
+    return note(`not on the allowlist, since agents can write what it runs: ${file}`);
+  }
   if (!canBeListed(argv[0] ?? "", file)) {
     return note(`not on the allowlist, since it would let in more than this command: ${file}`);
   }

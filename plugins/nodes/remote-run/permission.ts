@@ -1,8 +1,14 @@
 /** Whether a program may run on a node, as its policy and people say. Spec: protocol/clients.md §1 `nodes run`. */
 import { randomUUID } from "node:crypto";
-import { type ExecRules, judgeRun, rulesFor } from "@svc/kit/exec";
+import { entriesThatHold, type ExecRules, judgeRun, rulesFor } from "@svc/kit/exec";
 import { GatewayError, matches } from "@svc/sdk";
-import { execApproval, execApprovals, ExecPolicySnapshot, type SystemRunPlan } from "@svc/sdk/approvals";
+import {
+  type BoundFile,
+  execApproval,
+  execApprovals,
+  ExecPolicySnapshot,
+  type SystemRunPlan,
+} from "@svc/sdk/approvals";
 import { visible } from "@svc/sdk/cli";
 import type { Caller } from "./caller.ts";
 import type { RunRequest } from "./request.ts";
@@ -16,6 +22,9 @@ export interface PreparedRun {
   /** Other nodes may leave these out. */
   readonly resolvedPath?: string;
   readonly home?: string;
+  /** Contents that an approval is for. */
+  readonly files?: readonly BoundFile[];
+  readonly hidesScript?: boolean;
 }
 
 /** What comes along with `system.run`: nothing, or the approval that backs it. */
@@ -40,11 +49,12 @@ export async function permission(
   prepared: PreparedRun,
   onAsked: (id: string) => void,
 ): Promise<Backing> {
-  const { nodeId, plan, resolvedPath, home } = prepared;
+  const { nodeId, plan, resolvedPath, home, files = [], hidesScript = false } = prepared;
   const runId = randomUUID();
   const snapshot = await client.call(execApprovals.nodeGet, { nodeId });
   if (!matches(ExecPolicySnapshot, snapshot)) throw unknownForm("its policy file");
-  const rules = rulesFor(snapshot.file, plan.agentId);
+  const policy = entriesThatHold(snapshot.file, { scope: "all", files, hidesScript });
+  const rules = rulesFor(policy, plan.agentId);
   const verdict = judgeRun(rules, plan, resolvedPath, Object.keys(request.env ?? {}), home);
   if (verdict.verdict === "allow") return { runId };
   if (verdict.verdict === "deny") throw denied(verdict.reason, nodeId);
@@ -62,7 +72,7 @@ export async function permission(
 }
 
 function question(id: string, { env, askTimeoutMs }: RunRequest, prepared: PreparedRun, { security, ask }: ExecRules) {
-  const { nodeId, plan, cmdText, resolvedPath } = prepared;
+  const { nodeId, plan, cmdText, resolvedPath, files } = prepared;
   const { argv, cwd, agentId, sessionKey } = plan;
   return {
     id,
@@ -70,6 +80,7 @@ function question(id: string, { env, askTimeoutMs }: RunRequest, prepared: Prepa
     commandArgv: argv,
     systemRunPlan: plan,
     ...(env === undefined ? {} : { env: { ...env } }),
+    ...(files === undefined ? {} : { files: [...files] }),
     cwd,
     nodeId,
     host: "node",

@@ -1,7 +1,7 @@
 /** Running a program on a node: preparing it, and running what was prepared. For whoever asks, over a connection or within the gateway. */
 import { randomUUID } from "node:crypto";
 import { isGatewayError, matches, type Static, Type } from "@svc/sdk";
-import { SystemRunPlan } from "@svc/sdk/approvals";
+import { BoundFile, SystemRunPlan } from "@svc/sdk/approvals";
 import { nodes } from "@svc/sdk/nodes";
 import { present } from "../values.ts";
 import type { Caller } from "./caller.ts";
@@ -15,6 +15,8 @@ const Prepared = Type.Object({
   plan: SystemRunPlan,
   resolvedPath: Type.Optional(Type.String()),
   home: Type.Optional(Type.String()),
+  files: Type.Optional(Type.Array(BoundFile)),
+  hidesScript: Type.Optional(Type.Boolean()),
 });
 
 /** How a program ended, as the node says. */

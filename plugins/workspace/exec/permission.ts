@@ -1,11 +1,11 @@
 /** Whether a command may run now: the policy, then people where it wants them asked. */
-import { type ExecRules, rulesFor } from "@svc/kit/exec";
+import { type BindableRun, bindFiles, type Binding, entriesThatHold, rulesFor } from "@svc/kit/exec";
 import { GatewayError, invalidRequest, isGatewayError } from "@svc/sdk";
-import type { ExecPolicyFile } from "@svc/sdk/approvals";
+import type { BoundFile, ExecPolicyFile } from "@svc/sdk/approvals";
 import type { ApprovalAnswer, Approver } from "@svc/sdk/gateway";
 import type { ExecConfig } from "../config.ts";
 import type { Command } from "./command.ts";
-import { judged, nextStep, type Verdict } from "./judgement.ts";
+import { hasAllowlist, judged, nextStep, type Verdict } from "./judgement.ts";
 
 export interface PermissionSources {
   /** The policy file as it is now. */
@@ -18,6 +18,8 @@ export interface PermissionSources {
 export interface Wanted {
   readonly command: Command;
   readonly env: Readonly<Record<string, string>>;
+  /** `PATH` it gets. */
+  readonly path: string;
   readonly agentId: string;
   readonly sessionKey: string;
 }
@@ -25,11 +27,30 @@ export interface Wanted {
 /** Choice: UTF-16 units of a command people are asked about: they have to see all of it. */
 const MAX_ASKED_CHARS = 3_000;
 
-/** @throws GatewayError `FORBIDDEN` with the reason and what to do; `INVALID_REQUEST`: too long to be asked about */
-export async function permit(wanted: Wanted, sources: PermissionSources, signal: AbortSignal): Promise<void> {
-  const verdict = await judgeNow(wanted, sources);
-  if (verdict.verdict === "allow") return;
-  const answer = await ask(wanted, sources, signal);
+/**
+ * @returns the contents that were judged, which alone may run; `undefined`: whatever lies there may
+ * @throws GatewayError `FORBIDDEN` with the reason and what to do; `INVALID_REQUEST`: too long to be asked about
+ */
+export async function permit(
+  wanted: Wanted,
+  sources: PermissionSources,
+  signal: AbortSignal,
+): Promise<Binding | undefined> {
+  const { verdict, binding } = await judgeNow(wanted, sources);
+  if (verdict.verdict === "allow") return binding;
+  if (wanted.command.text.length > MAX_ASKED_CHARS) {
+    invalidRequest(
+      `a person has to allow this command, and it is longer than ${MAX_ASKED_CHARS} characters; write it to a file and run that`,
+    );
+  }
+  const all = await bindFiles(bindableRun(wanted));
+  if (all.fault !== undefined) {
+    throw denied(
+      `a person has to allow it, and what it would run cannot be held fast: ${all.fault}`,
+      "run less at a time",
+    );
+  }
+  const answer = await ask(wanted, all.files, sources, signal);
   signal.throwIfAborted();
   const isYes = answer.decision === "allow-once" || answer.decision === "allow-always";
   if (!isYes && !(answer.decision === null && verdict.fallback === "allow")) {
@@ -37,26 +58,57 @@ export async function permit(wanted: Wanted, sources: PermissionSources, signal:
   }
   // What the policy denies by now is denied, whoever allowed it meanwhile.
   await judgeNow(wanted, sources);
+  return all;
 }
 
+/** What its contents are found by. Pure. */
+export function bindableRun({
+  command: { file, plan },
+  env,
+  path,
+}: Pick<Wanted, "command" | "env" | "path">): BindableRun {
+  return { file, argv: plan.argv, cwd: plan.cwd, path, texts: Object.values(env) };
+}
+
+/** @returns with the contents an entry of an allowlist has bound */
 async function judgeNow(
-  { command, env, agentId }: Wanted,
+  wanted: Wanted,
   sources: PermissionSources,
-): Promise<Exclude<Verdict, { verdict: "deny" }>> {
-  const rules: ExecRules = rulesFor(await sources.policy(), agentId);
+): Promise<{ verdict: Exclude<Verdict, { verdict: "deny" }>; binding?: Binding }> {
+  const { command, env, agentId } = wanted;
+  const policy = await sources.policy();
+  const rules = rulesFor(policy, agentId);
   const wish = { plan: command.plan, file: command.file, envNames: Object.keys(env) };
   const verdict = judged(rules, sources.limits(), wish);
   if (verdict.verdict === "deny") throw denied(verdict.reason, nextStep(verdict.by, rules, agentId));
-  return verdict;
+  if (!hasAllowlist(rules, sources.limits())) return { verdict };
+  // An entry means a program by its path: where agents can write what would run, the path says nothing about it.
+  const binding = await bindFiles(bindableRun(wanted), "runs");
+  const held = judged(rulesFor(entriesThatHold(policy, binding), agentId), sources.limits(), wish);
+  if (held.verdict === "deny") throw denied(...unbound(binding));
+  return binding.files.length === 0 ? { verdict: held } : { verdict: held, binding };
 }
 
-async function ask(wanted: Wanted, { approver }: PermissionSources, signal: AbortSignal): Promise<ApprovalAnswer> {
-  const { agentId, sessionKey, command, env } = wanted;
-  if (command.text.length > MAX_ASKED_CHARS) {
-    invalidRequest(
-      `a person has to allow this command, and it is longer than ${MAX_ASKED_CHARS} characters; write it to a file and run that`,
-    );
+/** Why an entry does not suffice, and what does. Pure. */
+function unbound({ files, fault }: Binding): readonly [why: string, next: string] {
+  const [first] = files;
+  if (fault !== undefined || files.length !== 1 || first === undefined) {
+    const what = fault ?? "what it runs cannot be told by an entry of the allowlist";
+    return [what, "an operator can have people decide: svc approvals security allowlist --ask on-miss"];
   }
+  return [
+    `agents can write ${first.path}, and no entry of the allowlist binds its content`,
+    `an operator can add "sha256": "${first.sha256}" to the entry: svc approvals get --json, then svc approvals set`,
+  ];
+}
+
+async function ask(
+  wanted: Wanted,
+  files: readonly BoundFile[],
+  { approver }: PermissionSources,
+  signal: AbortSignal,
+): Promise<ApprovalAnswer> {
+  const { agentId, sessionKey, command, env } = wanted;
   const asker = approver();
   if (!asker) {
     throw denied(
@@ -68,8 +120,9 @@ async function ask(wanted: Wanted, { approver }: PermissionSources, signal: Abor
   try {
     return await asker.ask({
       title: questionTitle(wanted),
-      // Choice: `allow-always` holds for this command, directory, environment, agent and session, and for nothing else.
-      subject: { argv: plan.argv, file, cwd: plan.cwd, env, agentId, sessionKey },
+      // Choice: `allow-always` holds for this command, directory, environment, agent, session and these contents, and for nothing else.
+      subject: { argv: plan.argv, file, cwd: plan.cwd, env, agentId, sessionKey, ...(files.length > 0 && { files }) },
+      ...(files.length > 0 && { files }),
       kind: "tool:exec",
       askedBy: "workspace",
       agentId,
@@ -92,6 +145,6 @@ export function questionTitle({ command: { text, directory }, env }: Pick<Wanted
   return `[in ${where}${names.length === 0 ? "" : `, with ${names.join(", ")}`}] ${text}`;
 }
 
-function denied(why: string, next: string): GatewayError {
+export function denied(why: string, next: string): GatewayError {
   return new GatewayError("FORBIDDEN", `the command did not run: ${why}. Next: ${next}`);
 }

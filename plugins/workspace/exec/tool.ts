@@ -1,5 +1,7 @@
 /** The tool `exec`. */
-import { rulesFor } from "@svc/kit/exec";
+import { realpath } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { type Binding, rulesFor } from "@svc/kit/exec";
 import { AnySignal } from "@svc/kit/time";
 import { type Clock, Strict, Type, unavailable } from "@svc/sdk";
 import { defineTool, type ToolResult } from "@svc/sdk/tools";
@@ -11,9 +13,11 @@ import { keptOutput } from "../process/output.ts";
 import type { Programs } from "../process/programs.ts";
 import { endText, withNote } from "../process/report.ts";
 import { type Command, commandOf, type CommandRequest } from "./command.ts";
+import type { Copies } from "./copies.ts";
 import { addedVariables, commandEnvironment } from "./environment.ts";
+import { ContentChanged, type HeldStart, holdStart } from "./held.ts";
 import { hasAllowlist } from "./judgement.ts";
-import { permit, type PermissionSources } from "./permission.ts";
+import { bindableRun, denied, permit, type PermissionSources, type Wanted } from "./permission.ts";
 
 /** Choice: UTF-16 units of a command. */
 const MAX_COMMAND_CHARS = 32_768;
@@ -22,6 +26,7 @@ export interface ExecSources extends PlaceSources, PermissionSources {
   readonly config: () => ExecConfig;
   readonly programs: Programs;
   readonly background: BackgroundCommands;
+  readonly copies: Copies;
   readonly clock: Pick<Clock, "elapsed">;
   /** The gateway's own environment. */
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -30,6 +35,7 @@ export interface ExecSources extends PlaceSources, PermissionSources {
 /** A command that may run, and how. */
 interface Ready {
   readonly command: Command;
+  readonly start: HeldStart;
   readonly env: Readonly<Record<string, string>>;
 }
 
@@ -61,8 +67,13 @@ export function execTool(sources: ExecSources) {
     async run({ command: text, workdir, timeout, background = false, env: given = {} }, { call, signal }) {
       const owner: Owner = { agentId: call.agentId, sessionKey: call.sessionKey };
       const ready = await prepared({ command: text, workdir, ...owner }, given, sources, signal);
-      if (background) return started(ready, owner, timeout, sources);
-      return ran(ready, timeout ?? sources.config().timeoutSec, sources, signal);
+      try {
+        if (background) return started(ready, owner, timeout, sources);
+        return await ran(ready, timeout ?? sources.config().timeoutSec, sources, signal);
+      } catch (error) {
+        await ready.start.release(); // it was not started
+        throw error;
+      }
     },
   });
 }
@@ -78,12 +89,15 @@ async function prepared(
   const added = addedVariables(given);
   const env = commandEnvironment({ own: sources.env, pathPrepend: sources.config().pathPrepend }, added);
   const rules = rulesFor(await sources.policy(), agentId);
-  const how = { isListed: hasAllowlist(rules, sources.limits()), path: env["PATH"] ?? "" };
+  const path = env["PATH"] ?? "";
+  const how = { isListed: hasAllowlist(rules, sources.limits()), path };
   const find = async () => commandOf(request, await writablePlace(agentId, sources), how);
   const command = await find();
+  const wanted: Wanted = { command, env: added, path, agentId, sessionKey };
   const ending = new AnySignal(runSignal, sources.programs.signal);
+  let binding: Binding | undefined;
   try {
-    await permit({ command, env: added, agentId, sessionKey }, sources, ending.signal);
+    binding = await permit(wanted, sources, ending.signal);
     ending.signal.throwIfAborted();
   } finally {
     ending.release();
@@ -92,28 +106,42 @@ async function prepared(
   if (again.file !== command.file || again.plan.cwd !== command.plan.cwd) {
     unavailable("the program or its directory changed while it was being allowed; try again");
   }
-  return { command, env };
+  return { command, env, start: await held(wanted, binding, sources) };
+}
+
+/** @throws GatewayError `FORBIDDEN`: something else lies there by now than what was judged */
+async function held(wanted: Wanted, binding: Binding | undefined, sources: ExecSources): Promise<HeldStart> {
+  const run = bindableRun(wanted);
+  if (binding === undefined) return { file: run.file, argv: run.argv, release: () => Promise.resolve() };
+  const places = [...sources.agents.list().map(({ workspace }) => workspace), tmpdir()];
+  const reach = await Promise.all(places.map((place) => realpath(place).catch(() => place)));
+  try {
+    return await holdStart(run, binding, { copies: sources.copies, reach });
+  } catch (error) {
+    if (error instanceof ContentChanged) throw denied(error.message, "run it again, and it is judged as it is now");
+    throw error;
+  }
 }
 
 async function ran(
-  { command, env }: Ready,
+  { command, env, start }: Ready,
   timeoutSec: number,
   { programs, clock }: ExecSources,
   signal: AbortSignal,
 ): Promise<ToolResult> {
   const output = keptOutput();
   const begun = clock.elapsed();
-  const { file, plan } = command;
   const program = programs.start({
-    file,
-    argv: plan.argv,
-    cwd: plan.cwd,
+    file: start.file,
+    argv: start.argv,
+    cwd: command.plan.cwd,
     env,
     timeoutMs: timeoutSec * 1_000,
     signal,
     onOutput: output.append,
   });
   const outcome = await program.ended;
+  await start.release();
   const durationMs = Math.round(clock.elapsed() - begun);
   const { text, truncated } = output.end();
   const { exitCode, signal: endedBy, timedOut } = outcome;
@@ -126,13 +154,14 @@ async function ran(
 }
 
 function started(
-  { command: { text, file, plan }, env }: Ready,
+  { command: { text, plan }, env, start: { file, argv, release } }: Ready,
   owner: Owner,
   timeoutSec: number | undefined,
   { background }: ExecSources,
 ): ToolResult {
   const limit = timeoutSec === undefined ? {} : { timeoutMs: timeoutSec * 1_000 };
-  const { id, program } = background.start(owner, { text, file, argv: plan.argv, cwd: plan.cwd, env, ...limit });
+  const { id, program } = background.start(owner, { text, file, argv, cwd: plan.cwd, env, ...limit });
+  void program.ended.then(release);
   const told = `runs in the background as ${id}; process poll with sessionId ${id} tells what it says and when it ends`;
   return { content: [{ type: "text", text: told }], details: { sessionId: id, pid: program.pid, status: "running" } };
 }

@@ -1,4 +1,5 @@
 /** Commands under the exec policy, on the gateway's machine or on a node: `@svc/kit/exec`. */
+export * from "./bound-files.ts";
 export * from "./bounded-text.ts";
 export * from "./find-program.ts";
 export * from "./judge-run.ts";

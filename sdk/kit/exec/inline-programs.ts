@@ -29,6 +29,9 @@ export function runsOtherText(argv: readonly string[], resolvedPath: string): bo
   return args.length === 0 || names.some((name) => name.endsWith("awk")) || args.some((arg) => INLINE.test(arg));
 }
 
+/** Whether this program, known by its name, is a shell or an interpreter: what it runs is a script that it is told. */
+export const runsScripts = (path: string) => SHELLS.has(programName(path)) || INTERPRETERS.has(programName(path));
+
 function programName(path: string): string {
   const base = path.split(/[/\\]/).at(-1) ?? "";
   return base

@@ -50,10 +50,15 @@ export function bounded(text: string, max: number): string {
 export function questionLines({ request, expiresAtMs }: Pick<OpenQuestion, "request" | "expiresAtMs">): string[] {
   const { command, commandArgv, envKeys, cwd, nodeId, host, agentId, sessionKey, askedBy, resolvedPath, digest } =
     request;
+  const files = (request.files ?? []).map(({ path, sha256, bytes, runs }): [string, string] => [
+    runs === true ? "runs" : "file",
+    `${path} (${bytes} bytes, sha256 ${sha256})`,
+  ]);
   const rows: [string, string | null | undefined][] = [
     ["command", command],
     ["argv", commandArgv && JSON.stringify(commandArgv)],
     ["program", resolvedPath],
+    ...files,
     ["directory", cwd],
     ["environment", envKeys?.join(" ")],
     ["where", nodeId === null ? host : `node ${nodeId}`],

@@ -9,6 +9,7 @@ import type { ApprovalAnswer, ApprovalQuestion } from "@svc/sdk/gateway";
 import { textOf } from "@svc/sdk/models";
 import type { Tool, ToolResult } from "@svc/sdk/tools";
 import { ExecConfig } from "../../../plugins/workspace/config.ts";
+import { privateCopies } from "../../../plugins/workspace/exec/copies.ts";
 import { execTool } from "../../../plugins/workspace/exec/tool.ts";
 import { editTool, writeTool } from "../../../plugins/workspace/files/change.ts";
 import { readTool } from "../../../plugins/workspace/files/read.ts";
@@ -71,6 +72,7 @@ export async function openScene(t: TestContext, options: SceneOptions = {}) {
     approver: () => ask && { ask },
     programs,
     background,
+    copies: privateCopies(() => stateDir),
     clock: realClock,
     env: { PATH: process.env["PATH"] ?? "", ...options.env },
   });
