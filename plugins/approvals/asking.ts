@@ -64,7 +64,7 @@ function askedOfNode(params: RequestParams): Asked {
     command: rawCommand ?? commandText(argv),
     commandArgv: argv,
     digest,
-    ...(files.length > 0 && { files }),
+    ...(params.files !== undefined && { files }),
     systemRunBinding: bound,
     systemRunPlan: plan,
     cwd,

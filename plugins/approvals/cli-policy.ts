@@ -119,10 +119,32 @@ async function readInput(input: CommandContext["input"]): Promise<string> {
   return Buffer.concat(chunks).toString("utf8");
 }
 
-/** The file with a program more; undefined: it is there already. */
-export function added(file: ExecPolicyFile, agentId: string, pattern: string): ExecPolicyFile | undefined {
-  const after = withAllowed(file, agentId, pattern);
-  return after === file ? undefined : after;
+/** The file with a program more; undefined: it is there already. @param sha256 of what agents can write of it */
+export function added(
+  file: ExecPolicyFile,
+  agentId: string,
+  pattern: string,
+  sha256?: string,
+): ExecPolicyFile | undefined {
+  if (sha256 === undefined) {
+    const after = withAllowed(file, agentId, pattern);
+    return after === file ? undefined : after;
+  }
+  const { agents = {} } = file;
+  const own = Object.hasOwn(agents, agentId) ? agents[agentId] : undefined;
+  const known = own?.allowlist ?? [];
+  if (known.some((entry) => entry.pattern === pattern && entry.sha256 === sha256)) return undefined;
+  return { ...file, agents: { ...agents, [agentId]: { ...own, allowlist: [...known, { pattern, sha256 }] } } };
+}
+
+/** @throws GatewayError `INVALID_REQUEST` saying how it is found */
+export function hashOption(given: unknown): string | undefined {
+  if (given === undefined) return undefined;
+  const hash = typeof given === "string" ? given.trim().toLowerCase() : "";
+  if (/^[0-9a-f]{64}$/.test(hash)) return hash;
+  return invalidRequest(
+    "--sha256 takes 64 hexadecimal digits\nNext: sha256sum <file> prints them, as does the refusal",
+  );
 }
 
 /** The file with a program less. @throws GatewayError `NOT_FOUND` naming what is there */

@@ -51,7 +51,10 @@ export function policyLines({ path, hash, file }: ExecPolicySnapshot): readonly 
     `defaults  ${rulesText(file.defaults ?? {}, "nothing said: security deny, ask on-miss, askFallback deny")}`,
     ...agents.flatMap(([id, rules]) => [
       `agent ${bounded(id, 60)}  ${rulesText(rules, "no rules of its own")}`,
-      ...(rules.allowlist ?? []).map(({ pattern }) => `  ${bounded(pattern, 500)}`),
+      ...(rules.allowlist ?? []).map(
+        ({ pattern, sha256 }) =>
+          `  ${bounded(pattern, 500)}${sha256 === undefined ? "" : ` sha256 ${visible(sha256)}`}`,
+      ),
     ]),
   ];
 }

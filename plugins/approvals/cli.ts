@@ -8,6 +8,7 @@ import {
   added,
   allowlistNote,
   givenPolicy,
+  hashOption,
   nodeNamed,
   readPolicy,
   removed,
@@ -27,6 +28,7 @@ const ask = askingWith({ plugin: "approvals", step: "svc approvals list" });
 const LOOKED_AT = 500;
 const MAX_LISTED = 500;
 const NODE = { flags: "--node <node>", description: "the file of this node (name or id) instead of the gateway's" };
+const HASH = { flags: "--sha256 <hex>", description: "content of the program or script, where agents can write it" };
 const AGENT = { flags: "--agent <id>", description: "agent it holds for, * for all; default main" };
 
 export default defineCommands([
@@ -126,7 +128,7 @@ export default defineCommands([
     name: "approvals allowlist add",
     summary: "Let an agent run a program",
     args: "<pattern>",
-    options: [AGENT, NODE],
+    options: [HASH, AGENT, NODE],
     examples: ["svc approvals allowlist add /usr/bin/rg", "svc approvals allowlist add '~/tools/*' --agent ops"],
     run: (context) => changeAllowlist(context, "add"),
   },
@@ -204,10 +206,11 @@ function oneOf(given: string, known: readonly string[], next: string): string {
 async function changeAllowlist(context: CommandContext, what: "add" | "remove"): Promise<void> {
   const [pattern = ""] = context.args;
   const agent = agentOption(context.options);
+  const hash = hashOption(context.options["sha256"]);
   const { before, after } = await ask(context, ADMIN, async (client) => {
     const node = await nodeNamed(client, context.options);
     const current = await readPolicy(client, node);
-    const file = what === "add" ? added(current.file, agent, pattern) : removed(current.file, agent, pattern);
+    const file = what === "add" ? added(current.file, agent, pattern, hash) : removed(current.file, agent, pattern);
     const written = file === undefined ? current : await writePolicy(client, node, file, current.hash);
     return { before: current, after: written };
   });

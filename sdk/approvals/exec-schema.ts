@@ -49,7 +49,10 @@ export const ExecPolicyFile = Strict({
               id: Type.Optional(NonEmpty),
               pattern: Type.String(),
               sha256: Type.Optional(
-                Type.String({ description: "hex, of the one file agents can write that would run" }),
+                Type.String({
+                  pattern: "^[0-9a-fA-F]{64}$",
+                  description: "of the one file agents can write that would run",
+                }),
               ),
               lastUsedAt: Type.Optional(Type.Integer()),
               lastUsedCommand: Type.Optional(Type.String()),

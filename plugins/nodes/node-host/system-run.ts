@@ -60,7 +60,7 @@ export async function prepareRun(params: PrepareParams, at: RunSurroundings): Pr
   if (bindsNothing(rulesFor(await at.policy.policy(), plan.agentId))) return answer;
   const { files, hidesScript } = await contentsToApprove(bindable(plan, resolvedPath, at));
   at.prepared.keep(plan, files);
-  return { ...answer, ...(files.length > 0 && { files }), ...(hidesScript && { hidesScript }) };
+  return { ...answer, files, ...(hidesScript && { hidesScript }) };
 }
 
 interface PreparedAnswer {
@@ -68,7 +68,7 @@ interface PreparedAnswer {
   readonly plan: SystemRunPlan;
   readonly resolvedPath: string;
   readonly home: string;
-  /** Absent: none that agents can write. */
+  /** Contents an approval binds; absent: the policy lets everything run. */
   readonly files?: readonly BoundFile[];
   /** An interpreter whose script is not known: no entry of an allowlist holds for it. */
   readonly hidesScript?: true;

@@ -85,20 +85,23 @@ async function judgeNow(
   // An entry means a program by its path: where agents can write what would run, the path says nothing about it.
   const binding = await bindFiles(bindableRun(wanted), "runs");
   const held = judged(rulesFor(entriesThatHold(policy, binding), agentId), sources.limits(), wish);
-  if (held.verdict === "deny") throw denied(...unbound(binding));
+  if (held.verdict === "deny") throw denied(...unbound(wanted, binding));
   return binding.files.length === 0 ? { verdict: held } : { verdict: held, binding };
 }
 
 /** Why an entry does not suffice, and what does. Pure. */
-function unbound({ files, fault }: Binding): readonly [why: string, next: string] {
+function unbound({ command, agentId }: Wanted, { files, fault }: Binding): readonly [why: string, next: string] {
   const [first] = files;
   if (fault !== undefined || files.length !== 1 || first === undefined) {
     const what = fault ?? "what it runs cannot be told by an entry of the allowlist";
-    return [what, "an operator can have people decide: svc approvals security allowlist --ask on-miss"];
+    return [
+      what,
+      `an operator can have people decide: svc approvals security allowlist --ask on-miss --agent ${agentId}`,
+    ];
   }
   return [
     `agents can write ${first.path}, and no entry of the allowlist binds its content`,
-    `an operator can add "sha256": "${first.sha256}" to the entry: svc approvals get --json, then svc approvals set`,
+    `an operator can bind it: svc approvals allowlist add ${JSON.stringify(command.file)} --sha256 ${first.sha256} --agent ${agentId}`,
   ];
 }
 

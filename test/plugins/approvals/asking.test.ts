@@ -75,6 +75,7 @@ describe("contents of a command for a node", () => {
   it("are shown, and are part of what is allowed", () => {
     const digestOf = (files: Params["files"]) => askedCommand(files ? { ...nodeRequest, files } : nodeRequest).digest;
     assert.deepEqual(askedCommand({ ...nodeRequest, files: [file] }).view.files, [file]);
+    assert.deepEqual(askedCommand({ ...nodeRequest, files: [] }).view.files, [], "none are bound, and none may come");
     const digests = [
       digestOf([file]),
       digestOf([{ ...file, sha256: "b".repeat(64) }]),

@@ -245,6 +245,15 @@ describe("svc approvals", () => {
       (await run("allowlist remove", { args: ["/usr/bin/rg"] })).message,
       /no such entry.*\nNext: svc approvals get/,
     );
+    const sha256 = "AB".repeat(32);
+    const hashed = { args: ["/w/x.sh"], options: { agent: "ops", sha256 } };
+    assert.match((await run("allowlist add", hashed)).text, /added \/w\/x\.sh for ops/);
+    assert.match((await run("allowlist add", hashed)).text, /allowed already/);
+    assert.ok((await run("get")).text.includes(`  /w/x.sh sha256 ${sha256.toLowerCase()}`));
+    for (const wrong of ["", "abc", "g".repeat(64), `${sha256}0`]) {
+      const { message } = await run("allowlist add", { args: ["/w/x.sh"], options: { sha256: wrong } });
+      assert.match(message, /--sha256 takes 64 hexadecimal digits\nNext: sha256sum/);
+    }
     assert.match((await run("allowlist add", { args: ["/a"], options: { agent: " " } })).message, /--agent takes/);
   });
 });

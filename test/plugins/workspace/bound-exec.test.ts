@@ -132,7 +132,7 @@ describe("an entry of the allowlist", posix, () => {
       const rule = (hash?: string) => {
         scene.state.policy = listed("off", { pattern: pattern(scene), ...(hash !== undefined && { sha256: hash }) });
       };
-      const message = new RegExp(`agents can write .*x\\.sh.* Next: an operator can add "sha256": "${sha256(text)}"`);
+      const message = new RegExp(`agents can write .*x\\.sh.* Next: .* --sha256 ${sha256(text)} --agent main`);
       rule();
       await assert.rejects(scene.use("exec", { command }), { code: "FORBIDDEN", message });
       rule(sha256("other"));

@@ -37,6 +37,16 @@ describe("an approved command on a node", { timeout: 30_000 }, () => {
     });
   }
 
+  it("is not run with a file that was not there when people were asked", async (t) => {
+    const { run, gateway, program } = await scene(t, ASK);
+    const command = ["sh", "-c", "bin/later || true"];
+    const { payload } = await gateway.invoke("system.run.prepare", { command });
+    assert.deepEqual(payload["files"], []);
+    program("later", "touch ran");
+    await gateway.invoke("system.run.prepare", { command });
+    assert.match(refusal(await run({ command, ...ALLOWED, files: [] })), /later" was not there/);
+  });
+
   it("is not run when nobody was shown its bytes, or they are gone", async (t) => {
     const { run, gateway, program } = await scene(t, ASK);
     const path = program("tool", "echo one");
