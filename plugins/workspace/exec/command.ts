@@ -26,15 +26,15 @@ export interface Command {
 const SHELL = "/bin/sh";
 
 /**
- * @param isListed an allowlist decides: a command of plain words is that program itself then, without a shell around it, since
- * no list can say yes to a shell
+ * @param isJudged an allowlist or people decide: a command of plain words is that program itself then, without a shell around it,
+ * since no list can say yes to a shell, and since what a shell opens later cannot be held fast
  * @param path `PATH` of the command
  * @throws GatewayError `INVALID_REQUEST`, `NOT_FOUND` for what cannot run
  */
 export async function commandOf(
   { command, workdir, agentId, sessionKey }: CommandRequest,
   place: Place,
-  { isListed, path }: { readonly isListed: boolean; readonly path: string },
+  { isJudged, path }: { readonly isJudged: boolean; readonly path: string },
 ): Promise<Command> {
   if (process.platform === "win32") invalidRequest("commands need a POSIX shell, which this machine does not have");
   if (command.trim() === "" || command.includes("\0")) invalidRequest("the command is empty, or has a NUL character");
@@ -43,7 +43,7 @@ export async function commandOf(
     (await directoryWithin(place.root, directory)) ?? notFound(`there is no directory ${workdir} in the workspace`);
   const about = { cwd, rawCommand: command, agentId, sessionKey };
 
-  const words = isListed ? plainWords(command) : undefined;
+  const words = isJudged ? plainWords(command) : undefined;
   const program = words?.[0] && (await resolveProgram(words[0], cwd, { path, platform: process.platform }));
   if (words && program) return { text: command, directory, file: program, plan: { ...about, argv: [...words] } };
   // A text that begins with - or + would be an option of the shell.

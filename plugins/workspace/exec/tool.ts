@@ -90,7 +90,9 @@ async function prepared(
   const env = commandEnvironment({ own: sources.env, pathPrepend: sources.config().pathPrepend }, added);
   const rules = rulesFor(await sources.policy(), agentId);
   const path = env["PATH"] ?? "";
-  const how = { isListed: hasAllowlist(rules, sources.limits()), path };
+  const limits = sources.limits();
+  const isAsked = rules.ask === "always" || limits.ask === "always";
+  const how = { isJudged: isAsked || hasAllowlist(rules, limits), path };
   const find = async () => commandOf(request, await writablePlace(agentId, sources), how);
   const command = await find();
   const wanted: Wanted = { command, env: added, path, agentId, sessionKey };
