@@ -104,11 +104,9 @@ export async function systemRun(params: RunParams, at: RunSurroundings): Promise
     at.note(`denied (${reason}): ${shown}`);
     throw new NodeRefusal("SYSTEM_RUN_DENIED", reason);
   }
-  if (params.approved === true && params.approvalDecision === "allow-always") await remember(at, plan, file);
-
   at.tell("exec.started", about);
   at.note(`runs: ${shown}`);
-  const end = await runProgram({
+  const running = runProgram({
     file,
     argv: plan.argv,
     cwd: plan.cwd,
@@ -117,6 +115,9 @@ export async function systemRun(params: RunParams, at: RunSurroundings): Promise
     signal: at.signal,
     stopReason: NODE_STOPS,
   });
+  // Once it has started, so that nothing comes between the comparison and the start.
+  if (params.approved === true && params.approvalDecision === "allow-always") await remember(at, plan, file);
+  const end = await running;
   const { exitCode, timedOut, stdout, stderr, error } = end;
   const success = exitCode === 0 && !timedOut;
   const output = [stdout, stderr, error].filter(Boolean).join("\n").slice(-MAX_EVENT_CHARS);
@@ -174,14 +175,14 @@ async function programOf({ argv, cwd }: PlacedPlan, places: ProgramPlaces): Prom
 async function remember(at: RunSurroundings, plan: PlacedPlan, file: string): Promise<void> {
   const { policy, note } = at;
   const { argv, agentId } = plan;
-  const { files, fault, hidesScript } = await bindFiles(bindable(plan, file, at), "runs");
-  if (files.length > 0 || fault !== undefined || hidesScript) {
-    return note(`not on the allowlist, since agents can write what it runs: ${file}`);
-  }
   if (!canBeListed(argv[0] ?? "", file)) {
     return note(`not on the allowlist, since it would let in more than this command: ${file}`);
   }
   try {
+    const { files, fault, hidesScript } = await bindFiles(bindable(plan, file, at), "runs");
+    if (files.length > 0 || fault !== undefined || hidesScript) {
+      return note(`not on the allowlist, since agents can write what it runs: ${file}`);
+    }
     await rememberProgram(policy, agentId, file);
     note(`on the allowlist now: ${file}`);
   } catch (error) {

@@ -61,12 +61,21 @@ export function possibleNames(argument: string): readonly string[] {
   return [...new Set(names.map(atHome))].filter(isName).slice(0, MAX_NAMES);
 }
 
-/** How a script names what it loads: `./lib`, `helper` and `pkg.part` leave the ending out, `"$DIR/lib.sh"` the directory. */
+/**
+ * How a script names what it loads: `./lib`, `helper` and `pkg.part` leave the ending out, `"$DIR/lib.sh"` the directory, and a
+ * directory means the file in it that stands for all.
+ */
 export function spellingsOf(name: string, script: string): readonly string[] {
   const ending = extname(script);
   const bases = [name, basename(name), name.replaceAll(".", "/")];
-  return [...new Set(bases.flatMap((base) => [base, base + ending]))].filter(isName);
+  return [
+    ...new Set(
+      bases.flatMap((base) => [base, base + ending, ...STANDS_FOR_ALL.map((name) => `${base}/${name}${ending}`)]),
+    ),
+  ].filter(isName);
 }
+
+const STANDS_FOR_ALL = ["index", "__init__"];
 
 /** What a first line `#! ...` starts: a path, and the name that `env` looks up. */
 export function shebangOf(

@@ -18,8 +18,9 @@ const OF_THE_SYSTEM = [
   "/Library",
 ];
 
-/** Group or others may write. */
+/** Group or others may write; in a directory with this bit, only the owner of a name can replace what it means. */
 const SHARED = 0o022;
+const STICKY = 0o1000;
 
 /**
  * Whether an agent could put other bytes there. False only where the file and every directory above it belong to root and nobody
@@ -32,8 +33,9 @@ export async function agentsCanWrite(path: string, uid: number | undefined = pro
   if (uid === undefined) return true;
   if (uid === 0 && !OF_THE_SYSTEM.some((directory) => isInside(directory, path))) return true;
   for (let at = path; ; at = dirname(at)) {
-    const { uid: owner, mode } = await stat(at);
-    if (owner !== 0 || (mode & SHARED) !== 0) return true;
+    const stats = await stat(at);
+    const isKept = stats.isDirectory() && (stats.mode & STICKY) !== 0;
+    if (stats.uid !== 0 || ((stats.mode & SHARED) !== 0 && !isKept)) return true;
     if (at === dirname(at)) return false;
   }
 }

@@ -103,7 +103,10 @@ describe("what agents can write", posix, () => {
         [0o755, 0o775, 0, true],
         [0o755, 0o757, 0, true],
         [0o775, 0o755, 0, true],
-        [0o1777, 0o755, 0, true],
+        [0o777, 0o755, 0, true],
+        [0o1777, 0o755, 0, false],
+        [0o1777, 0o755, 1_000, true],
+        [0o755, 0o1757, 0, true],
         [0o755, 0o444, 1_000, true],
       ];
       for (const [directoryMode, fileMode, owner, can] of modes) {
@@ -142,13 +145,14 @@ describe("the files of a command", posix, () => {
 
   it("are modules that a script names without their ending", async (t) => {
     const cwd = directory(t);
-    for (const name of ["helper.py", "pkg/part.py", "unused.py", "lib/a.js"]) put(cwd, name);
-    put(cwd, "x.py", "import helper, json\nfrom pkg.part import y\n");
-    put(cwd, "x.js", "const a = require('./lib/a')");
+    for (const name of ["helper.py", "pkg/part.py", "whole/__init__.py", "unused.py", "lib/a.js", "lib/b/index.js"])
+      put(cwd, name);
+    put(cwd, "x.py", "import helper, json, whole\nfrom pkg.part import y\n");
+    put(cwd, "x.js", "const [a, b] = [require('./lib/a'), require('./lib/b')]");
     const python = put(cwd, "bin/python3", "\0", 0o755);
-    const own = ["bin/python3!", "helper.py!", "pkg/part.py!", "x.py!"];
+    const own = ["bin/python3!", "helper.py!", "pkg/part.py!", "whole/__init__.py!", "x.py!"];
     assert.deepEqual(await boundOf(cwd, ["python3", "x.py"], python), own);
-    assert.deepEqual(await boundOf(cwd, ["node", "x.js"]), ["lib/a.js!", "x.js!"]);
+    assert.deepEqual(await boundOf(cwd, ["node", "x.js"]), ["lib/a.js!", "lib/b/index.js!", "x.js!"]);
   });
 
   it("are interpreters of a script, and programs that a text names, where agents can write them", async (t) => {
