@@ -2,8 +2,6 @@
 import { homedir } from "node:os";
 import { basename, extname, join } from "node:path";
 
-/** Choice: names that are looked for in one text; a longer one is looked through no further. */
-const MAX_NAMES = 20_000;
 const MAX_NAME_CHARS = 4_096;
 
 /** What ends a word in a shell or a programming language. */
@@ -58,7 +56,7 @@ export function possibleNames(argument: string): readonly string[] {
     ...argument.split(/['"]/).flatMap((part) => part.split(BOUNDARY)),
     ...argument.replaceAll(/['"\\]/g, "").split(BOUNDARY),
   ];
-  return [...new Set(names.map(atHome))].filter(isName).slice(0, MAX_NAMES);
+  return [...new Set(names.map(atHome))].filter(isName);
 }
 
 /**
