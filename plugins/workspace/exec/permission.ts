@@ -46,8 +46,8 @@ export async function permit(
   const all = await bindFiles(bindableRun(wanted));
   if (all.fault !== undefined) {
     throw denied(
-      `a person has to allow it, and what it would run cannot be held fast: ${all.fault}`,
-      "run less at a time",
+      `a person has to allow it, and its contents cannot be bound: ${all.fault}`,
+      "name fewer or smaller files, or ask an operator to run it",
     );
   }
   const answer = await ask(wanted, all.files, sources, signal);
