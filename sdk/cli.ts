@@ -19,7 +19,8 @@ export interface CommandTarget {
 
 /** What the verb `<name> doctor` of a plugin found; `svc doctor` reads `{ findings }` of each. */
 export interface DoctorFinding {
-  readonly severity: "error" | "warning";
+  /** `info`: nothing is wrong; what is in force. */
+  readonly severity: "error" | "warning" | "info";
   /** Name of the check. */
   readonly check: string;
   /** A file, a key, a plugin. */
@@ -129,10 +130,24 @@ export function show<T>(context: CommandContext, value: T, lines: (value: T) => 
 /** Shows what the verb `<name> doctor` found. @returns the exit code: 1 when something is broken */
 export function showFindings(context: CommandContext, findings: readonly DoctorFinding[]): number {
   show(context, { findings }, () => [
-    ...(findings.length === 0 ? ["Nothing is wrong."] : []),
+    ...(findings.every(({ severity }) => severity === "info") ? ["Nothing is wrong."] : []),
     ...findings.map(({ about, message, next }) => `${visible(about)}: ${visible(message)}\nNext: ${visible(next)}`),
   ]);
   return findings.some(({ severity }) => severity === "error") ? 1 : 0;
+}
+
+/**
+ * The setting of the configuration file, as `svc config get <path> --json` shows it to this verb: secrets are left out.
+ * @returns `null`: it is not set, or the file cannot be read
+ */
+export async function configuredValue(path: string): Promise<unknown> {
+  const { execFile } = await import("node:child_process");
+  const [, script = ""] = process.argv;
+  const words = [script, "config", "get", path, "--json"];
+  const text = await new Promise<string>((resolve) => {
+    execFile(process.execPath, words, (error, stdout) => resolve(error ? "null" : stdout));
+  });
+  return JSON.parse(text) as unknown;
 }
 
 /** Whether somebody reads or types there. */

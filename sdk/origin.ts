@@ -27,6 +27,9 @@ export type Origin = Static<typeof Origin>;
 /** Characters of an id; more are cut off. */
 const MAX_ID_CHARS = 200;
 
+/** What the gateway says itself, in the place of nothing: of a text that nobody else wrote. */
+export const GATEWAY_WORDS: Origin = { kind: "gateway", scopes: ["operator.admin"] };
+
 /** Words of somebody who may do nothing here. */
 export function outsideOrigin(kind: Origin["kind"], id?: string): Origin {
   return { kind, ...(id ? { id: id.slice(0, MAX_ID_CHARS) } : {}), scopes: [] };

@@ -6,6 +6,7 @@ import { agents } from "@svc/sdk/agents";
 import { askingWith, type CommandContext, defineCommands, show } from "@svc/sdk/cli";
 import { detailsCode } from "@svc/sdk/errors";
 import { oneLine } from "./directory/identity.ts";
+import { versionVerb } from "./versions/cli.ts";
 
 const READ = ["operator.read"];
 const ADMIN = ["operator.read", "operator.admin"];
@@ -96,13 +97,25 @@ export default defineCommands([
   },
   {
     name: "agents files",
-    summary: "List an agent's files, or read and write one: <id>, get <id> <name>, set <id> <name> [file|-]",
+    summary: "List an agent's files, read, write and restore one, and see who changed it",
     args: "<words...>",
     examples: [
       "svc agents files main",
       "svc agents files get main SOUL.md",
       "svc agents files set main SOUL.md soul.md",
       "svc agents files set main SOUL.md - < soul.md",
+      "svc agents files log",
+      "svc agents files diff ada SOUL.md 3 5",
+      "svc agents files restore SOUL.md 3",
+    ],
+    help: [
+      "<id>                            the files there are",
+      "get <id> <name>                 print one",
+      "set <id> <name> [file|-]        write one; default: from standard input",
+      "log [id] [name]                 versions, the newest first: when, by what and by whom",
+      "diff [id] <name> [from] [to]    what changed; default: the newest version and the one before; 0: no file",
+      "restore [id] <name> <version>   put it back as it was; what stands there is kept as a version first",
+      "log, diff and restore without id: the default agent.",
     ],
     run: files,
   },
@@ -121,6 +134,8 @@ export default defineCommands([
 
 async function files(context: CommandContext): Promise<void> {
   const [first = "", ...rest] = context.args;
+  const aboutVersions = versionVerb(first, rest);
+  if (aboutVersions) return aboutVersions(context);
   if (rest.length === 0) {
     return ask(context, READ, async (client) =>
       show(context, await client.call(agents.filesList, { agentId: first }), fileLines),

@@ -2,7 +2,7 @@
 import { homedir } from "node:os";
 import { newOwner } from "@svc/kit/lease";
 import { definePlugin, type Denial, HOOKS, live } from "@svc/sdk";
-import { AgentDirectory, agentEvent, AgentRuns, agents } from "@svc/sdk/agents";
+import { AgentDirectory, agentEvent, AgentRuns, agents, IdentityFiles } from "@svc/sdk/agents";
 import { Delivery } from "@svc/sdk/channels";
 import { ConfigStore } from "@svc/sdk/config";
 import { GatewayInfo } from "@svc/sdk/gateway";
@@ -22,6 +22,9 @@ import { createSessionTools } from "./subagents/session-tools.ts";
 import { createSubagentTools } from "./subagents/tools.ts";
 import { emptyTrash } from "./directory/trash.ts";
 import { createWorkspacePrompt, sharePrompts } from "./directory/workspace-prompt.ts";
+import { createVersionHandlers } from "./versions/methods.ts";
+import { VERSION_RETENTION, VersionStore } from "./versions/store.ts";
+import { IdentityVersions } from "./versions/versions.ts";
 
 /** Choice: milliseconds to wait for the runs of a session to stop before its reset is refused. */
 const REPLACE_WAIT_MS = 15_000;
@@ -46,7 +49,7 @@ export default definePlugin({
     tools: live(Tools),
     delivery: live(Delivery),
   },
-  provides: [AgentRuns, AgentDirectory, ModelPolicy],
+  provides: [AgentRuns, AgentDirectory, ModelPolicy, IdentityFiles],
 
   setup(gateway) {
     const { clock, log, services } = gateway;
@@ -54,7 +57,15 @@ export default definePlugin({
     const directory = createLiveAgents(gateway.config, places);
     let { messages } = gateway.sections;
 
-    const prompts = sharePrompts(createWorkspacePrompt(directory, log), clock);
+    const versionStore = new VersionStore(services);
+    const versions = new IdentityVersions({ store: versionStore, agents: directory, clock, log });
+    const readPrompt = createWorkspacePrompt(directory, log);
+    const prompts = sharePrompts(async (agentId) => {
+      const prompt = await readPrompt(agentId);
+      if (directory.has(agentId)) await versions.notice(agentId);
+      return prompt;
+    }, clock);
+    const written = () => prompts.forget();
     const runEvent = gateway.emits(HOOKS.runEvent);
     const runs = new Runs(
       {
@@ -89,12 +100,15 @@ export default definePlugin({
       archiveSessions: createSessionArchive(services.sessions, (key, principal) =>
         gateway.call(sessions.delete, { key }, { principal }),
       ),
+      versions,
     });
     gateway.provide(AgentRuns, runs);
     gateway.provide(AgentDirectory, directory);
     gateway.provide(ModelPolicy, createModelPolicy(directory));
+    gateway.provide(IdentityFiles, versions);
     gateway.serve(agents, {
-      ...createDirectoryHandlers({ services, agents: directory, admin, places, written: () => prompts.forget() }),
+      ...createDirectoryHandlers({ services, agents: directory, admin, places, identityFiles: versions, written }),
+      ...createVersionHandlers({ agents: directory, store: versionStore, versions, written }),
       ...createRunHandlers({
         services,
         agents: directory,
@@ -125,6 +139,7 @@ export default definePlugin({
     gateway.busy(() => runs.isWorking);
     gateway.every(SWEEP_EVERY_MS, () => runs.sweep());
     gateway.extend(Retention, "agent-runs", RUN_RETENTION);
+    gateway.extend(Retention, "agent-files", VERSION_RETENTION);
     gateway.extend(Retention, "trash", {
       files: ["trash"],
       holds: "workspaces and directories of deleted agents",
@@ -141,6 +156,7 @@ export default definePlugin({
     gateway.hooks.hostReady.tap(() => runs.open());
     gateway.hooks.hostStopping.tap(() => runs.gatewayStops());
     gateway.start(async () => {
+      await versionStore.open();
       await runs.recover();
       if (services.host.url !== undefined) runs.open();
       return () => runs.stop();

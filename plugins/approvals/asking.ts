@@ -23,6 +23,7 @@ export interface Asked {
 /** Choice: characters of a question as people get it, and of its one line. */
 const MAX_VIEW_CHARS = 256 * 1024;
 const MAX_TITLE = 4_000;
+const MAX_BECAUSE = 2_000;
 
 /** @throws GatewayError `INVALID_REQUEST`. Spec: methods-exec-approvals.md §2 */
 export function askedCommand(params: RequestParams): Asked {
@@ -125,14 +126,23 @@ const NOTHING = {
 } as const;
 
 /** What a gate or a plugin asks. Its subject is bound and not kept: it may hold what nobody should read. @throws GatewayError `INVALID_REQUEST` */
-export function askedQuestion(question: ApprovalQuestion): Asked {
-  const { title, subject, files, kind, askedBy, agentId, sessionKey } = question;
+export function askedQuestion({
+  title,
+  subject,
+  files,
+  kind,
+  because,
+  askedBy,
+  agentId,
+  sessionKey,
+}: ApprovalQuestion): Asked {
   const digest = questionDigest(kind, subject);
   const command = cut(title, MAX_TITLE);
   const view: ApprovalRequestView = {
     command,
     digest,
     ...(files !== undefined && { files: [...files] }),
+    ...(because === undefined ? {} : { because: cut(because, MAX_BECAUSE) }),
     askedBy: askedBy.slice(0, 200),
     ...NOTHING,
     host: "gateway",

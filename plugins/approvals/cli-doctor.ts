@@ -1,5 +1,5 @@
-/** `svc approvals doctor`: are commands of agents asked for while nobody could answer? */
-import { rulesFor } from "@svc/kit/exec";
+/** `svc approvals doctor`: are commands of agents asked for while nobody could answer, and do all entries of allowlists allow something? */
+import { bounded, rulesFor } from "@svc/kit/exec";
 import { coversScope } from "@svc/sdk";
 import { execApproval, execApprovals, type ExecPolicyFile } from "@svc/sdk/approvals";
 import type { DoctorFinding } from "@svc/sdk/cli";
@@ -7,6 +7,7 @@ import type { GatewayClient } from "@svc/sdk/client";
 import { config } from "@svc/sdk/config";
 import { devices, type PairedDevice } from "@svc/sdk/devices";
 import { detailsCode } from "@svc/sdk/errors";
+import { addCommand, deadEntries } from "./cli-allowlist.ts";
 
 /** What the gateway says of questions and of who could answer them. */
 export interface Asked {
@@ -32,7 +33,26 @@ export async function approvalFindings(client: GatewayClient): Promise<readonly 
 }
 
 /** Pure. Choice: the policy file of the gateway counts, and not those of nodes, which may be away. */
-export function findingsOf({ policy, execAsk, connected, listed, paired }: Asked): readonly DoctorFinding[] {
+export function findingsOf(asked: Asked): readonly DoctorFinding[] {
+  return [...nobodyAnswers(asked), ...deadEntries(asked.policy).map(([id, patterns]) => deadFinding(id, patterns))];
+}
+
+/** Choice: told even where the allowlist does not count now, since its owner relies on it. */
+function deadFinding(agentId: string, patterns: readonly string[]): DoctorFinding {
+  const [first = ""] = patterns;
+  const shown = patterns.slice(0, 5).map((pattern) => bounded(pattern, 100));
+  const more = patterns.length > shown.length ? `, and ${patterns.length - shown.length} more` : "";
+  const add = addCommand(first, "--agent", agentId);
+  return {
+    severity: "warning",
+    check: "approvals",
+    about: `allowlist of ${bounded(agentId, 60)}`,
+    message: `these entries allow nothing, since their programs have no profile of harmless arguments: ${shown.join(", ")}${more}`,
+    next: `${add} -- <exact arguments>; or ${add} --any-arguments, which allows any command through that program`,
+  };
+}
+
+function nobodyAnswers({ policy, execAsk, connected, listed, paired }: Asked): readonly DoctorFinding[] {
   const isAskedAnyway = execAsk === "always" || execAsk === "on-miss";
   const asking = ["*", ...Object.keys(policy.agents ?? {}).filter((id) => id !== "*")].filter((id) => {
     const { security, ask } = rulesFor(policy, id);

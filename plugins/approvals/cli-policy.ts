@@ -1,6 +1,6 @@
-/** `svc approvals get|set|allowlist`: the policy file of the gateway, or of a node. */
+/** `svc approvals get|set|security`: the policy file of the gateway, or of a node. */
 import { readFile } from "node:fs/promises";
-import { EXEC_POLICY_WORDS, rulesFor, withAllowed } from "@svc/kit/exec";
+import { EXEC_POLICY_WORDS } from "@svc/kit/exec";
 import { invalidRequest, matches, notFound, Type } from "@svc/sdk";
 import { execApprovals, ExecPolicyFile, ExecPolicySnapshot } from "@svc/sdk/approvals";
 import type { CommandContext } from "@svc/sdk/cli";
@@ -117,51 +117,4 @@ async function readInput(input: CommandContext["input"]): Promise<string> {
     chunks.push(bytes);
   }
   return Buffer.concat(chunks).toString("utf8");
-}
-
-/** The file with a program more; undefined: it is there already. @param sha256 of what agents can write of it */
-export function added(
-  file: ExecPolicyFile,
-  agentId: string,
-  pattern: string,
-  sha256?: string,
-): ExecPolicyFile | undefined {
-  if (sha256 === undefined) {
-    const after = withAllowed(file, agentId, pattern);
-    return after === file ? undefined : after;
-  }
-  const { agents = {} } = file;
-  const own = Object.hasOwn(agents, agentId) ? agents[agentId] : undefined;
-  const known = own?.allowlist ?? [];
-  if (known.some((entry) => entry.pattern === pattern && entry.sha256 === sha256)) return undefined;
-  return { ...file, agents: { ...agents, [agentId]: { ...own, allowlist: [...known, { pattern, sha256 }] } } };
-}
-
-/** @throws GatewayError `INVALID_REQUEST` saying how it is found */
-export function hashOption(given: unknown): string | undefined {
-  if (given === undefined) return undefined;
-  const hash = typeof given === "string" ? given.trim().toLowerCase() : "";
-  if (/^[0-9a-f]{64}$/.test(hash)) return hash;
-  return invalidRequest(
-    "--sha256 takes 64 hexadecimal digits\nNext: sha256sum <file> prints them, as does the refusal",
-  );
-}
-
-/** The file with a program less. @throws GatewayError `NOT_FOUND` naming what is there */
-export function removed(file: ExecPolicyFile, agentId: string, pattern: string): ExecPolicyFile {
-  const { agents = {} } = file;
-  const rules = Object.hasOwn(agents, agentId) ? agents[agentId] : undefined;
-  const allowlist = rules?.allowlist?.filter((entry) => entry.pattern !== pattern);
-  if (!rules || !allowlist || allowlist.length === rules.allowlist?.length) {
-    return notFound(`${agentId} has no such entry on its allowlist\nNext: svc approvals get`);
-  }
-  return { ...file, agents: { ...agents, [agentId]: { ...rules, allowlist } } };
-}
-
-/** What somebody who added a program should know: an allowlist counts only where the policy says so. */
-export function allowlistNote(file: ExecPolicyFile, agentId: string): string | undefined {
-  const { security } = rulesFor(file, agentId);
-  if (security === "allowlist") return undefined;
-  const effect = security === "deny" ? "no command runs" : "every command runs";
-  return `security of ${agentId} is ${security}, so ${effect} and the allowlist is not looked at. Next: svc approvals security allowlist --agent ${agentId}, with the same --node`;
 }

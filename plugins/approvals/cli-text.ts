@@ -2,6 +2,7 @@
 import { bounded, commandText, questionLines } from "@svc/kit/exec";
 import type { ApprovalGrantRow, ApprovalRow, ExecPolicySnapshot } from "@svc/sdk/approvals";
 import { time, visible } from "@svc/sdk/cli";
+import { entryText } from "./cli-allowlist.ts";
 
 /** Characters of a command that are shown in a list. */
 const MAX_LISTED = 100;
@@ -51,10 +52,7 @@ export function policyLines({ path, hash, file }: ExecPolicySnapshot): readonly 
     `defaults  ${rulesText(file.defaults ?? {}, "nothing said: security deny, ask on-miss, askFallback deny")}`,
     ...agents.flatMap(([id, rules]) => [
       `agent ${bounded(id, 60)}  ${rulesText(rules, "no rules of its own")}`,
-      ...(rules.allowlist ?? []).map(
-        ({ pattern, sha256 }) =>
-          `  ${bounded(pattern, 500)}${sha256 === undefined ? "" : ` sha256 ${visible(sha256)}`}`,
-      ),
+      ...(rules.allowlist ?? []).map((entry) => `  ${entryText(entry)}`),
     ]),
   ];
 }

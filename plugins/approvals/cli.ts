@@ -7,15 +7,14 @@ import { approvalFindings } from "./cli-doctor.ts";
 import {
   added,
   allowlistNote,
-  givenPolicy,
+  entryNotes,
+  entryOf,
+  entryText,
+  type EntryWords,
   hashOption,
-  nodeNamed,
-  readPolicy,
   removed,
-  ruledBy,
-  wordOption,
-  writePolicy,
-} from "./cli-policy.ts";
+} from "./cli-allowlist.ts";
+import { givenPolicy, nodeNamed, readPolicy, ruledBy, wordOption, writePolicy } from "./cli-policy.ts";
 import { approvalLines, grantLines, policyLines } from "./cli-text.ts";
 import { watchQuestions } from "./cli-watch.ts";
 
@@ -28,8 +27,12 @@ const ask = askingWith({ plugin: "approvals", step: "svc approvals list" });
 const LOOKED_AT = 500;
 const MAX_LISTED = 500;
 const NODE = { flags: "--node <node>", description: "the file of this node (name or id) instead of the gateway's" };
-const HASH = { flags: "--sha256 <hex>", description: "content of the program or script, where agents can write it" };
 const AGENT = { flags: "--agent <id>", description: "agent it holds for, * for all; default main" };
+const ENTRY = [
+  { flags: "--exact", description: "exactly the arguments that are given, which may be none" },
+  { flags: "--any-arguments", description: "every argument, and by them any command" },
+  { flags: "--sha256 <hex>", description: "content of the program or its script, where agents can write that" },
+];
 
 export default defineCommands([
   {
@@ -127,17 +130,31 @@ export default defineCommands([
   {
     name: "approvals allowlist add",
     summary: "Let an agent run a program",
-    args: "<pattern>",
-    options: [HASH, AGENT, NODE],
-    examples: ["svc approvals allowlist add /usr/bin/rg", "svc approvals allowlist add '~/tools/*' --agent ops"],
+    args: "<pattern> [arguments...]",
+    options: [...ENTRY, AGENT, NODE],
+    help: [
+      "Without arguments the program needs a profile, which names the arguments that only read, and only in the workspace. Words behind -- allow",
+      "exactly these arguments. --any-arguments allows any command through that program. --sha256 is needed as well where agents can write the program,",
+      "or the script that it runs: the entry holds while that file has this content.",
+    ],
+    examples: [
+      "svc approvals allowlist add /usr/bin/rg",
+      "svc approvals allowlist add /usr/bin/systemctl -- is-active nginx",
+      "svc approvals allowlist add '~/tools/*' --any-arguments --agent ops",
+      'svc approvals allowlist add ~/deploy.sh --exact --sha256 "$(sha256sum ~/deploy.sh | cut -c1-64)"',
+    ],
     run: (context) => changeAllowlist(context, "add"),
   },
   {
     name: "approvals allowlist remove",
     summary: "No longer let it",
-    args: "<pattern>",
-    options: [AGENT, NODE],
-    examples: ["svc approvals allowlist remove /usr/bin/rg"],
+    args: "<pattern> [arguments...]",
+    options: [...ENTRY, AGENT, NODE],
+    help: ["A pattern alone removes all its entries."],
+    examples: [
+      "svc approvals allowlist remove /usr/bin/rg",
+      "svc approvals allowlist remove /usr/bin/systemctl -- is-active nginx",
+    ],
     run: (context) => changeAllowlist(context, "remove"),
   },
   {
@@ -204,22 +221,28 @@ function oneOf(given: string, known: readonly string[], next: string): string {
 }
 
 async function changeAllowlist(context: CommandContext, what: "add" | "remove"): Promise<void> {
-  const [pattern = ""] = context.args;
+  const words = entryWords(context);
   const agent = agentOption(context.options);
-  const hash = hashOption(context.options["sha256"]);
+  const entry = what === "add" ? entryOf(words) : undefined;
+  const shown = entry ? entryText(entry) : bounded(words.pattern, 300);
   const { before, after } = await ask(context, ADMIN, async (client) => {
     const node = await nodeNamed(client, context.options);
     const current = await readPolicy(client, node);
-    const file = what === "add" ? added(current.file, agent, pattern, hash) : removed(current.file, agent, pattern);
+    const file = entry ? added(current.file, agent, entry) : removed(current.file, agent, words);
     const written = file === undefined ? current : await writePolicy(client, node, file, current.hash);
     return { before: current, after: written };
   });
   show(context, after, () => {
-    if (before.hash === after.hash) return [`${bounded(pattern, 300)} is allowed already; nothing was written`];
-    const note = what === "add" ? allowlistNote(after.file, agent) : undefined;
-    const done = `${what === "add" ? "added" : "removed"} ${bounded(pattern, 300)} for ${bounded(agent, 60)}`;
-    return note === undefined ? [done] : [done, bounded(note, 500)];
+    if (before.hash === after.hash) return [`${shown} is allowed already; nothing was written`];
+    const done = `${what === "add" ? "added" : "removed"} ${shown} for ${bounded(agent, 60)}`;
+    const note = entry && allowlistNote(after.file, agent);
+    return [done, ...(entry ? entryNotes(entry) : []), ...(note === undefined ? [] : [bounded(note, 500)])];
   });
+}
+
+function entryWords({ args: [pattern = "", ...args], options }: CommandContext): EntryWords {
+  const [isExact, isAny] = [options["exact"] === true, options["anyArguments"] === true];
+  return { pattern, args, isExact, isAny, sha256: hashOption(options["sha256"]) };
 }
 
 async function changeSecurity(context: CommandContext): Promise<void> {

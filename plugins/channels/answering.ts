@@ -187,7 +187,8 @@ export class Answering {
       source: "channel",
       queue: await runs.queueMode(sessionKey, channel),
       extraSystemPrompt: job.prompt,
-      toolAddress: originOf(message),
+      toolAddress: addressOf(message),
+      origin: { kind: "channel", id: job.principal.id, scopes: [...job.principal.scopes] },
       principal: job.principal,
       ...run,
     };
@@ -255,7 +256,7 @@ function lastRoute({ channel, accountId, job }: AcceptedMessage): Partial<Sessio
 }
 
 /** What tools of the run go by. */
-function originOf({ channel, accountId, job: { replyTo, threadId } }: AcceptedMessage): ToolAddress {
+function addressOf({ channel, accountId, job: { replyTo, threadId } }: AcceptedMessage): ToolAddress {
   return { channel, accountId, to: replyTo, ...(threadId === undefined ? {} : { threadId }) };
 }
 

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { GatewayError, invalidRequest, type Live, Strict, Type } from "@svc/sdk";
 import type { AgentRuns } from "@svc/sdk/agents";
-import { defineTool, type Tool, type ToolCall } from "@svc/sdk/tools";
+import { defineTool, type Tool, type ToolAddress, type ToolCall } from "@svc/sdk/tools";
 import { lastRouteOf } from "./addressing.ts";
 import { type Target, targetOf } from "./message-target.ts";
 import type { ChannelAccounts } from "./channel-accounts.ts";
@@ -32,7 +32,10 @@ export function messageTool(sources: MessageToolSources): Tool {
       threadId: said("thread to write in"),
     }),
     scope: "operator.write",
-    async run({ action = "", message, text, ...asked }, { call }) {
+    effects: async ({ action: _action, message: _message, text: _text, ...asked }, { call }) =>
+      (await staysHere(asked, call, sources)) ? ["writes-workspace"] : ["sends-out"],
+    brings: "none",
+    async run({ action = "", message, text, ...asked }, { call, outside }) {
       if (action.trim() === "") return invalidRequest("action required");
       if (action.trim() !== ACTION)
         return invalidRequest(`there is no action "${action.trim()}" here; actions: ${ACTION}`);
@@ -49,7 +52,10 @@ export function messageTool(sources: MessageToolSources): Tool {
       const mirrorKey = noted === call.sessionKey && isOwnTurn(call, sources) ? undefined : noted;
       const { contribution, accountId, to } = destination;
       const id = letterId(call, [contribution.id, accountId, to, threadId ?? null, words]);
-      const sent = await sendOnce({ id, destination, threadId, text: words, mirrorKey }, sources);
+      const sent = await sendOnce(
+        { id, destination, threadId, text: words, mirrorKey, origin: outside?.origin },
+        sources,
+      );
       const details = { ok: true, action: ACTION, channel: sent.channel, accountId, to: sent.to, ...thread };
       return {
         content: [{ type: "text", text: `Sent to ${sent.to} on ${sent.channel}.` }],
@@ -57,6 +63,19 @@ export function messageTool(sources: MessageToolSources): Tool {
       };
     },
   });
+}
+
+/** Whether it goes to where the conversation is: whoever is there hears the reply as well. */
+async function staysHere(
+  asked: ToolAddress,
+  { address, sessionKey }: ToolCall,
+  { accounts, sessions }: MessageToolSources,
+): Promise<boolean> {
+  const last = lastRouteOf(await sessions.get()?.get(sessionKey));
+  const goalOf = (wanted: ToolAddress) => targetOf(wanted, address, last, (name) => accounts.channelId(name));
+  const [goal, here] = [goalOf(asked), goalOf({})];
+  const keys = ["channel", "to", "accountId", "threadId"] as const;
+  return here.to !== undefined && keys.every((key) => goal[key] === here[key]);
 }
 
 function spoken(message = "", text = ""): string {

@@ -1,4 +1,5 @@
 /** Texts on their way out, on disk: how far each has come, and how it ended. Table `channel_outbox`. */
+import type { Origin } from "@svc/sdk";
 import type { Row, SqlValue, Statement } from "@svc/sdk/storage";
 import type { OpenStorage } from "./open-storage.ts";
 
@@ -17,6 +18,8 @@ export interface NewText {
   readonly once?: boolean;
   /** Session that notes the text when it is sent. */
   readonly mirrorKey?: string;
+  /** Whose words that session notes; absent: the owner's. */
+  readonly mirrorOrigin?: Origin;
 }
 
 export interface OutboxText extends NewText {
@@ -40,11 +43,11 @@ export class OutboxStore {
 
   /** Stores it, to run in a transaction; one with the same id stays as it is. */
   insert(text: NewText, now: number): Statement {
-    const { id, channel, accountId, to, threadId, maxChars, once = false, mirrorKey } = text;
+    const { id, channel, accountId, to, threadId, maxChars, once = false, mirrorKey, mirrorOrigin } = text;
     return {
       sql: `INSERT INTO channel_outbox (id, channel, account_id, recipient, thread_id, text, max_chars, sent, once, mirror_key,
-              status, attempts, next_at, created_at)
-            VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?, ?, 'waiting', 0, ?, ?) ON CONFLICT (id) DO NOTHING`,
+              mirror_origin, status, attempts, next_at, created_at)
+            VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, 'waiting', 0, ?, ?) ON CONFLICT (id) DO NOTHING`,
       params: [
         id,
         channel,
@@ -55,6 +58,7 @@ export class OutboxStore {
         maxChars,
         once ? 1 : 0,
         mirrorKey ?? null,
+        mirrorOrigin === undefined ? null : JSON.stringify(mirrorOrigin),
         now,
         now,
       ],
@@ -137,6 +141,7 @@ function change(id: string, set: string, values: readonly SqlValue[]): Statement
 function toText(row: Row): OutboxText {
   const text = (column: string) => (row[column] === null ? undefined : String(row[column]));
   const [threadId, mirrorKey, messageId, reason] = ["thread_id", "mirror_key", "message_id", "reason"].map(text);
+  const mirrorOrigin = text("mirror_origin");
   return {
     id: String(row["id"]),
     channel: String(row["channel"]),
@@ -152,6 +157,7 @@ function toText(row: Row): OutboxText {
     createdAt: Number(row["created_at"]),
     ...(threadId === undefined ? {} : { threadId }),
     ...(mirrorKey === undefined ? {} : { mirrorKey }),
+    ...(mirrorOrigin === undefined ? {} : { mirrorOrigin: JSON.parse(mirrorOrigin) as Origin }), // written by `insert`
     ...(messageId === undefined ? {} : { messageId }),
     ...(reason === undefined ? {} : { reason }),
     ...(row["ended_at"] === null ? {} : { endedAt: Number(row["ended_at"]) }),

@@ -259,9 +259,10 @@ export class Outbox {
   /** A session that refuses the text does not keep its end from being recorded. @throws what storage refuses for good */
   async #recordEnd(text: OutboxText): Promise<void> {
     const { store, mirror, log } = this.#sources;
-    const { mirrorKey, endedAt = 0 } = text;
+    const { mirrorKey, mirrorOrigin: origin, endedAt = 0 } = text;
     if (mirrorKey !== undefined && text.status === "sent") {
-      const message = injectedMessage(withoutMarkers(text.text), endedAt, "delivery-mirror");
+      const said = injectedMessage(withoutMarkers(text.text), endedAt, "delivery-mirror");
+      const message = origin === undefined ? said : { ...said, origin };
       try {
         return await this.#persist(text, "sent", () => mirror(mirrorKey, message, store.ended(text)));
       } catch (error) {

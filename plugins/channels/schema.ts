@@ -52,7 +52,10 @@ const OUTBOX = [
 ];
 
 /** Only ever appended to. */
-export const STEPS: readonly string[] = [...INBOUND, ...OUTBOX];
+/** `mirror_origin`: JSON of whose words that session notes. */
+const LATER = ["ALTER TABLE channel_outbox ADD COLUMN mirror_origin TEXT"];
+
+export const STEPS: readonly string[] = [...INBOUND, ...OUTBOX, ...LATER];
 
 const KEEP_MS = 3 * 86_400_000;
 

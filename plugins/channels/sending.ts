@@ -5,6 +5,8 @@ import {
   type Handlers,
   invalidRequest,
   type Live,
+  type Origin,
+  originOf,
   type ParamsOf,
   unavailable,
 } from "@svc/sdk";
@@ -52,18 +54,20 @@ interface Letter {
   readonly text: string;
   /** Session that notes it. */
   readonly mirrorKey: string | undefined;
+  /** Whose words it is; absent: the owner's. */
+  readonly origin?: Origin | undefined;
   /** epoch ms; one with this id that ended before that counts as none. Default: as long as it is known. */
   readonly forgottenBefore?: number;
 }
 
 /** One attempt, on disk first. @returns what was sent last under this id. @throws GatewayError `UNAVAILABLE` with the reason */
 export async function sendOnce(
-  { id, destination, threadId, text, mirrorKey, forgottenBefore }: Letter,
+  { id, destination, threadId, text, mirrorKey, origin, forgottenBefore }: Letter,
   { outbox }: Pick<SendingSources, "outbox">,
 ): Promise<Ended> {
   const { contribution, accountId, to } = destination;
   const thread = threadId === undefined ? {} : { threadId };
-  const mirror = mirrorKey === undefined ? {} : { mirrorKey };
+  const mirror = mirrorKey === undefined ? {} : { mirrorKey, ...(origin && { mirrorOrigin: origin }) };
   const { maxTextChars: maxChars } = contribution.value.capabilities;
   const message = { id, channel: contribution.id, accountId, to, text, maxChars, once: true, ...thread, ...mirror };
   await outbox.add(message, forgottenBefore);
@@ -74,14 +78,22 @@ export async function sendOnce(
 export function createSending(sources: SendingSources): Handlers<typeof outbound> {
   const { accounts, clock } = sources;
   return {
-    async send({ params }) {
+    async send({ params, principal }) {
       const { idempotencyKey: runId, threadId } = params;
       const text = textOf(params);
       const destination = await resolve(params, accounts);
       const mirrorKey = await mirrorKeyOf(params, destination, sources);
       // On disk, so that whoever asks again after a restart gets the same result as well.
       const forgottenBefore = clock.now() - KEPT_MS;
-      const letter = { id: `send:${runId}`, destination, threadId, text, mirrorKey, forgottenBefore };
+      const letter = {
+        id: `send:${runId}`,
+        destination,
+        threadId,
+        text,
+        mirrorKey,
+        origin: originOf(principal),
+        forgottenBefore,
+      };
       const { messageId = runId, channel, to: chatId } = await sendOnce(letter, sources);
       return { runId, messageId, channel, chatId };
     },

@@ -69,6 +69,8 @@ export function gatewayTool(sources: GatewayToolSources): Tool {
     params: Params,
     scope: "operator.admin",
     ownerOnly: true,
+    effects: ["changes-gateway"],
+    brings: "none",
     async run(params, { call: { sessionKey }, principal }) {
       const wanted = params.action?.trim() ?? "";
       if (wanted === "") return invalidRequest("action required");

@@ -1,7 +1,7 @@
 /** Cron: scheduled jobs; every scheduled run is recorded exactly once. */
 import { randomUUID } from "node:crypto";
 import { newOwner } from "@svc/kit/lease";
-import { definePlugin, live } from "@svc/sdk";
+import { definePlugin, GATEWAY_WORDS, live } from "@svc/sdk";
 import { AgentDirectory, AgentRuns } from "@svc/sdk/agents";
 import { Delivery } from "@svc/sdk/channels";
 import { cron, cronEvent } from "@svc/sdk/cron";
@@ -88,10 +88,10 @@ export default definePlugin({
     const jobs = new Jobs({ ...base, scheduler, runner, defaultAgentId, newId: randomUUID });
     const methods = cronMethods({ jobs, store, storage, clock, isEnabled: config.enabled });
 
-    const wake: CronActions["wake"] = async ({ text, mode }) => {
+    const wake: CronActions["wake"] = async ({ text, mode, origin = GATEWAY_WORDS }) => {
       if (text.trim() === "") return { ok: false };
       const sessionKey = services.sessions.defaults().mainSessionKey;
-      await events.add({ id: randomUUID(), sessionKey, text, wake: mode, reason: "wake", at: clock.now() });
+      await events.add({ id: randomUUID(), sessionKey, text, wake: mode, reason: "wake", at: clock.now(), origin });
       return { ok: true };
     };
 

@@ -1,5 +1,5 @@
 /** `system-event`: a client says how it is. Spec: protocol/methods-health.md §4. */
-import { type Handler, invalidRequest, type Live, unavailable } from "@svc/sdk";
+import { type Handler, invalidRequest, type Live, originOf, unavailable } from "@svc/sdk";
 import type { health } from "@svc/sdk/health";
 import type { SystemEvents } from "@svc/sdk/heartbeat";
 import type { Sessions } from "@svc/sdk/sessions";
@@ -40,7 +40,7 @@ interface SystemEventSources {
 /** @throws GatewayError `INVALID_REQUEST` for a blank text; `UNAVAILABLE` when the event could not be kept */
 export function createSystemEvent(sources: SystemEventSources): Handler<typeof health.event> {
   const { presence, sessions, events, changed, now, newId } = sources;
-  return async ({ params }) => {
+  return async ({ params, principal }) => {
     const text = params.text.trim();
     if (text === "") invalidRequest("text is blank; say what happened");
     const queue = events.get();
@@ -52,7 +52,15 @@ export function createSystemEvent(sources: SystemEventSources): Handler<typeof h
     if (news !== undefined) {
       const { mainSessionKey: sessionKey } = sessions.defaults();
       const id = `system-event:${newId()}`;
-      await queue.add({ id, sessionKey, text: news, wake: "next-heartbeat", reason: "system-event", at: now() });
+      await queue.add({
+        id,
+        sessionKey,
+        text: news,
+        wake: "next-heartbeat",
+        reason: "system-event",
+        at: now(),
+        origin: originOf(principal),
+      });
     }
     return { ok: true };
   };

@@ -1,5 +1,5 @@
 /** Heartbeats from the decision to what came of them: the turn is asked for, its end is told to people and clients. */
-import { type Clock, isGatewayError, type Live, type Logger, type Principal } from "@svc/sdk";
+import { type Clock, GATEWAY_WORDS, isGatewayError, type Live, type Logger, type Principal } from "@svc/sdk";
 import type { AgentDirectory, AgentRuns, RunOutcome, RunRequest } from "@svc/sdk/agents";
 import type { Delivery, DeliveryOutcome } from "@svc/sdk/channels";
 import type { HeartbeatReport, HeartbeatSettings, HeartbeatVisibility, SystemEvent } from "@svc/sdk/heartbeat";
@@ -168,6 +168,7 @@ export class Beats {
       sessionKey,
       message: messageOf(settings, waiting, now, agents.timeZone),
       source: "heartbeat",
+      origin: GATEWAY_WORDS, // whose words the events are, the prompt says
       principal: PRINCIPAL,
       acknowledgement: { maxChars: settings.ackMaxChars, ...(repeats === undefined ? {} : { repeats }) },
       ...(settings.model === undefined ? {} : { model: settings.model }),

@@ -1,4 +1,5 @@
 /** Events on disk: waiting, handed to a run, told, counted on another one. Table `heartbeat_events`. */
+import type { Origin } from "@svc/sdk";
 import type { SystemEvent } from "@svc/sdk/heartbeat";
 import type { Retention, Row, SqlValue, Statement, Storage } from "@svc/sdk/storage";
 import { BEAT_STEPS } from "./beat-store.ts";
@@ -36,11 +37,16 @@ const STEPS = [
   "CREATE INDEX heartbeat_events_settled ON heartbeat_events (settled_at) WHERE settled_at IS NOT NULL",
 ];
 
-/** Appended after those of the beats. `repeats`: how many said the same while it waited. `folded`: JSON of what a summary stands for. */
+/**
+ * Appended after those of the beats. `repeats`: how many said the same while it waited. `folded`: JSON of what a summary stands
+ * for. `origin`: JSON of whose words it is. `is_marked`: the text need not be wrapped.
+ */
 const LATER_STEPS = [
   "ALTER TABLE heartbeat_events ADD COLUMN repeats BIGINT NOT NULL DEFAULT 0",
   "ALTER TABLE heartbeat_events ADD COLUMN folded TEXT",
   "CREATE INDEX heartbeat_events_repeated ON heartbeat_events (session_key, seq) WHERE status = 'repeated'",
+  "ALTER TABLE heartbeat_events ADD COLUMN origin TEXT",
+  "ALTER TABLE heartbeat_events ADD COLUMN is_marked BIGINT NOT NULL DEFAULT 0",
 ];
 
 const FREE = "status = 'waiting' AND run_id IS NULL";
@@ -66,6 +72,8 @@ interface EventRow extends Row {
   readonly at: number | bigint;
   readonly repeats: number | bigint;
   readonly folded: string | null;
+  readonly origin: string | null;
+  readonly is_marked: number | bigint;
   readonly run_id: string | null;
 }
 
@@ -127,7 +135,7 @@ export class EventStore {
   async #fold(events: readonly WaitingEvent[], now: number): Promise<void> {
     const last = events.at(-1);
     if (!last) return;
-    const { id, sessionKey, text, wake, reason, at, folded } = summaryOf(events, last);
+    const { id, sessionKey, text, wake, reason, at, folded, origin, isMarked } = summaryOf(events, last);
     const ids = events.map((event) => event.id);
     await this.#storage.transaction([
       {
@@ -137,9 +145,21 @@ export class EventStore {
         expectChanges: ids.length,
       },
       {
-        sql: `INSERT INTO heartbeat_events (id, seq, session_key, text, likeness, wake, reason, at, status, folded)
-          SELECT ?, seq, ?, ?, '', ?, ?, ?, 'waiting', ? FROM heartbeat_events WHERE id = ?`,
-        params: [id, sessionKey, text, wake, reason, at, JSON.stringify(folded), last.id],
+        sql: `INSERT INTO heartbeat_events
+            (id, seq, session_key, text, likeness, wake, reason, at, status, folded, origin, is_marked)
+          SELECT ?, seq, ?, ?, '', ?, ?, ?, 'waiting', ?, ?, ? FROM heartbeat_events WHERE id = ?`,
+        params: [
+          id,
+          sessionKey,
+          text,
+          wake,
+          reason,
+          at,
+          JSON.stringify(folded),
+          jsonOf(origin),
+          isMarked === true ? 1 : 0,
+          last.id,
+        ],
       },
     ]);
   }
@@ -199,8 +219,8 @@ export class EventStore {
 const LIKE_NEWEST = `session_key = ? AND likeness = ? AND (wake = 'now' OR ? = 'next-heartbeat') AND ${FREE} AND seq =
   (SELECT seq FROM heartbeat_events WHERE session_key = ? AND ${FREE} ORDER BY seq DESC LIMIT 1)`;
 
-function likeParams({ sessionKey, text, wake }: SystemEvent): readonly SqlValue[] {
-  return [sessionKey, likenessOf(storedText(text)), wake, sessionKey];
+function likeParams({ sessionKey, text, wake, origin }: SystemEvent): readonly SqlValue[] {
+  return [sessionKey, likenessOf(storedText(text), origin), wake, sessionKey];
 }
 
 /** Counts a new event on the one that says the same. */
@@ -214,22 +234,48 @@ function count(event: SystemEvent): Statement {
 
 /** Stores it once; of one that was counted, only the id. */
 function insert(event: SystemEvent, now: number): Statement {
-  const { id, sessionKey, text, wake, reason, at } = event;
+  const { id, sessionKey, text, wake, reason, at, origin, isMarked } = event;
   const kept = storedText(text);
   return {
-    sql: `INSERT INTO heartbeat_events (id, seq, session_key, text, likeness, wake, reason, at, status, settled_at)
+    sql: `INSERT INTO heartbeat_events
+        (id, seq, session_key, text, likeness, wake, reason, at, origin, is_marked, status, settled_at)
       SELECT ?, (SELECT coalesce(max(seq), 0) + 1 FROM heartbeat_events WHERE session_key = ?), ?,
-        CASE WHEN known.is_repeated THEN '' ELSE ? END, ?, ?, ?, ?,
+        CASE WHEN known.is_repeated THEN '' ELSE ? END, ?, ?, ?, ?, ?, CAST(? AS BIGINT),
         CASE WHEN known.is_repeated THEN 'repeated' ELSE 'waiting' END,
         CASE WHEN known.is_repeated THEN CAST(? AS BIGINT) END
       FROM (SELECT EXISTS (SELECT 1 FROM heartbeat_events WHERE ${LIKE_NEWEST}) AS is_repeated) known
       WHERE true ON CONFLICT (id) DO NOTHING`,
-    params: [id, sessionKey, sessionKey, kept, likenessOf(kept), wake, reason, at, now, ...likeParams(event)],
+    params: [
+      id,
+      sessionKey,
+      sessionKey,
+      kept,
+      likenessOf(kept, origin),
+      wake,
+      reason,
+      at,
+      jsonOf(origin),
+      isMarked === true ? 1 : 0,
+      now,
+      ...likeParams(event),
+    ],
   };
 }
 
 function toEvent(row: EventRow): WaitingEvent {
-  const { id, session_key: sessionKey, text, wake, reason, at, repeats, folded, run_id: runId } = row;
+  const {
+    id,
+    session_key: sessionKey,
+    text,
+    wake,
+    reason,
+    at,
+    repeats,
+    folded,
+    origin,
+    is_marked,
+    run_id: runId,
+  } = row;
   return {
     id,
     sessionKey,
@@ -239,6 +285,12 @@ function toEvent(row: EventRow): WaitingEvent {
     at: Number(at),
     ...(runId === null ? {} : { runId }),
     ...(Number(repeats) === 0 ? {} : { repeats: Number(repeats) }),
+    ...(origin === null ? {} : { origin: JSON.parse(origin) as Origin }), // written by `insert` and `#fold`
+    ...(Number(is_marked) === 0 ? {} : { isMarked: true }),
     ...(folded === null ? {} : { folded: JSON.parse(folded) as Folded }), // written by `#fold`
   };
+}
+
+function jsonOf(origin: Origin | undefined): string | null {
+  return origin === undefined ? null : JSON.stringify(origin);
 }

@@ -1,5 +1,6 @@
 /** Texts of events: how long they may be, and which two say the same. Pure. */
 import { createHash } from "node:crypto";
+import type { Origin } from "@svc/sdk";
 
 /** Choice: characters (UTF-16 units) of one event; the middle of a longer one is cut out. */
 export const MAX_EVENT_CHARS = 16_000;
@@ -19,7 +20,8 @@ export function storedText(text: string): string {
   return `${head}${mark}${clean.slice(-KEPT_AT_END)}`.replace(LONE_SURROGATE, "");
 }
 
-/** Equal for texts that say the same: the random ids of the markers around a text from outside do not count. */
-export function likenessOf(text: string): string {
-  return createHash("sha256").update(text.replace(MARKER_ID, "$1$2")).digest("hex");
+/** Equal for texts of the same author that say the same: the random ids of the markers around a text from outside do not count. */
+export function likenessOf(text: string, origin?: Origin): string {
+  const author = origin === undefined ? "" : JSON.stringify(origin);
+  return createHash("sha256").update(author).update(text.replace(MARKER_ID, "$1$2")).digest("hex");
 }

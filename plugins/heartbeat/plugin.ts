@@ -1,6 +1,6 @@
 /** Heartbeat: agents look around by the clock, sessions are told what happened and woken for what cannot wait. */
 import { randomUUID } from "node:crypto";
-import { definePlugin, live } from "@svc/sdk";
+import { definePlugin, live, originOf } from "@svc/sdk";
 import { AgentDirectory, AgentRuns } from "@svc/sdk/agents";
 import { Delivery } from "@svc/sdk/channels";
 import { GatewayInfo } from "@svc/sdk/gateway";
@@ -114,11 +114,12 @@ export default definePlugin({
       },
     });
     gateway.serve(heartbeat, {
-      async wake({ params: { mode, text } }) {
+      async wake({ params: { mode, text }, principal }) {
         if (text.trim() === "") return { ok: false };
         const { mainSessionKey: sessionKey } = sessions.defaults();
         const id = `wake:${randomUUID()}`;
-        await events.add({ id, sessionKey, text, wake: mode, reason: WAKE_REASON, at: clock.now() });
+        const about = { wake: mode, reason: WAKE_REASON, at: clock.now(), origin: originOf(principal) };
+        await events.add({ id, sessionKey, text, ...about });
         return { ok: true };
       },
       last: () => last ?? null,

@@ -1,4 +1,5 @@
 /** The one event that stands for many, when too many wait for a session. Pure. */
+import { floorOf, GATEWAY_WORDS, type Origin, outsideOrigin } from "@svc/sdk";
 import type { SystemEvent } from "@svc/sdk/heartbeat";
 import { storedText } from "./event-text.ts";
 
@@ -16,6 +17,11 @@ export interface WaitingEvent extends SystemEvent {
   readonly runId?: string;
   /** What it stands for. Absent: itself. */
   readonly folded?: Folded;
+}
+
+/** Whose words an event is. */
+export function authorOf({ origin, reason }: Pick<SystemEvent, "origin" | "reason">): Origin {
+  return origin ?? outsideOrigin("gateway", reason);
 }
 
 const SOURCES: readonly (readonly [reason: RegExp, source: string])[] = [
@@ -42,6 +48,8 @@ export function summaryOf(
     id: `folded:${last.id}`,
     sessionKey: last.sessionKey,
     text: storedText(`${summaryText(counts)}; the newest: ${folded.newest}`),
+    origin: floorOf(events.map(authorOf)) ?? GATEWAY_WORDS,
+    ...(last.isMarked === true ? { isMarked: true } : {}),
     wake: events.some(({ wake }) => wake === "now") ? "now" : "next-heartbeat",
     reason: "folded",
     at: last.at,

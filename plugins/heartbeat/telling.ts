@@ -4,10 +4,11 @@
  * The record ties them to the run before its model sees them, so a crash at any point leaves something to go by.
  */
 import { AnySignal } from "@svc/kit/time";
-import { type Clock, type Logger, untilAborted } from "@svc/sdk";
+import { type Clock, type HOOKS, type Logger, type InputOf, untilAborted } from "@svc/sdk";
 import type { AgentDirectory, AgentRuns, RunOutcome } from "@svc/sdk/agents";
+import type { OutsideWords } from "@svc/sdk/tools";
 import type { EventStore } from "./event-store.ts";
-import { eventSection, fitting, MAX_EVENTS } from "./prompt-section.ts";
+import { eventSection, fitting, MAX_EVENTS, outsideOf } from "./prompt-section.ts";
 
 /** Choice: milliseconds a prompt waits for the storage; below the 5 s that the hook `runPrompt` gives. */
 export const PATIENCE_MS = 3_000;
@@ -35,10 +36,12 @@ interface Claim {
 /** What became of the events of a run. `urgent`: given back, and a session is to be woken for one of them. */
 export type Settled = "none" | "told" | "given-back" | "urgent";
 
-interface Prompt {
-  readonly runId: string;
-  readonly sessionKey: string;
-  readonly system: string;
+type Prompt = Readonly<InputOf<typeof HOOKS.runPrompt>>;
+
+/** What is told of events. */
+interface Section {
+  readonly text: string;
+  readonly outside: readonly OutsideWords[];
 }
 
 export class Telling {
@@ -99,7 +102,12 @@ export class Telling {
     if (section === undefined) this.#claims.delete(runId);
     if (section === undefined || signal.aborted) return undefined; // the end of the run gives them back
     claim.isShown = true;
-    return { ...prompt, system: system === "" ? section : `${system}\n\n${section}` };
+    const { text, outside } = section;
+    return {
+      ...prompt,
+      system: system === "" ? text : `${system}\n\n${text}`,
+      outside: [...(prompt.outside ?? []), ...outside],
+    };
   }
 
   /** To be called at the end of every run. Never rejects. */
@@ -134,14 +142,16 @@ export class Telling {
     }
   }
 
-  async #take(sessionKey: string, runId: string): Promise<string | undefined> {
+  async #take(sessionKey: string, runId: string): Promise<Section | undefined> {
     const { store, agents } = this.#sources;
     const events = fitting(await store.waiting(sessionKey, MAX_EVENTS, runId));
     if (events.length === 0) return undefined;
     const ids = events.flatMap(({ id, runId: had }) => (had === undefined ? [id] : []));
     const tied = await store.tie(ids, runId);
     const mine = events.filter(({ id, runId: had }) => had !== undefined || tied.has(id)); // the others went to a run of another gateway
-    return mine.length === 0 ? undefined : eventSection(mine, await store.countWaiting(sessionKey), agents.timeZone);
+    if (mine.length === 0) return undefined;
+    const text = eventSection(mine, await store.countWaiting(sessionKey), agents.timeZone);
+    return { text, outside: outsideOf(mine) };
   }
 
   async #settle(runId: string, isTold: boolean): Promise<Settled> {

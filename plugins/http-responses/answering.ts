@@ -2,7 +2,19 @@
 import { agentAddress, headerOf } from "@svc/kit/agent-address";
 import { persist } from "@svc/kit/persist";
 import type { AnswerStep, AskedRuns } from "@svc/kit/runs";
-import { type Clock, type Live, type Logger, type Principal, type RouteReply, Turns, unavailable } from "@svc/sdk";
+import {
+  type Clock,
+  floorOf,
+  type Live,
+  type Logger,
+  type Origin,
+  originOf,
+  outsideOrigin,
+  type Principal,
+  type RouteReply,
+  Turns,
+  unavailable,
+} from "@svc/sdk";
 import type { AgentDirectory, AgentRuns, RunOutcome, RunRequest } from "@svc/sdk/agents";
 import type { GatewayInfo } from "@svc/sdk/gateway";
 import type { Documents } from "@svc/sdk/media";
@@ -133,6 +145,7 @@ async function beginRun(answering: Answering, kept: KeptResponse | undefined, so
     source: "http-responses",
     toolAddress: { channel: "webchat" },
     principal: asked.principal,
+    origin: floorOf([originOf(asked.principal), ...items.flatMap(outsideOf)]) ?? originOf(asked.principal),
     ...(history === undefined ? {} : { history }),
     ...(turn.system === undefined ? {} : { extraSystemPrompt: turn.system }),
     ...(request.thinking === undefined ? {} : { thinking: request.thinking }),
@@ -140,6 +153,15 @@ async function beginRun(answering: Answering, kept: KeptResponse | undefined, so
   };
   if (stopping.aborted) unavailable("the gateway is stopping; try again", { retryAfterMs: 2_000 });
   return sources.asked.ask(run, asked.signal, kept === undefined ? {} : { session: "goesOn" });
+}
+
+/** Files and what was fetched are passed on, whoever sends them. */
+function outsideOf(item: LoadedItem): readonly Origin[] {
+  if (!("parts" in item)) return [];
+  return item.parts.flatMap((part) => {
+    if (part.kind === "file") return [outsideOrigin("file", part.name)];
+    return part.kind === "image" && part.isFetched ? [outsideOrigin("web", "a picture")] : [];
+  });
 }
 
 /** The session, and of what was said there as much as it takes to know which calls are open. */

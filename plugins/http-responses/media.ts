@@ -21,7 +21,12 @@ export interface MediaSources {
 /** A part that a model can be shown. */
 export type LoadedPart =
   | { readonly kind: "text"; readonly text: string }
-  | { readonly kind: "image"; readonly image: ImageBlock }
+  | {
+      readonly kind: "image";
+      readonly image: ImageBlock;
+      /** It came from an address. */
+      readonly isFetched?: true;
+    }
   | {
       readonly kind: "file";
       readonly name: string;
@@ -83,7 +88,8 @@ async function loadImage(part: MediaPart, sources: MediaSources, signal: AbortSi
   const { bytes, mimeType } = await loadMedia(part.source, config.images, saidSafely(sources, config.images), signal);
   // Without a reader of pictures the declared type has to do.
   const declared = (): ImageBlock => ({ type: "image", data: Buffer.from(bytes).toString("base64"), mimeType });
-  return { kind: "image", image: documents ? await documents.image(bytes) : declared() };
+  const image = documents ? await documents.image(bytes) : declared();
+  return { kind: "image", image, ...(part.source.type === "url" ? { isFetched: true } : {}) };
 }
 
 async function loadFile(part: MediaPart, sources: MediaSources, signal: AbortSignal): Promise<LoadedPart> {

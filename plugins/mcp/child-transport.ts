@@ -57,6 +57,7 @@ export function createChildTransport(
   const gone = new AbortController();
   let child: Child | undefined;
   let end: string | undefined;
+  let hasEnded = false; // by itself, or by a signal
   let tail = "";
   let closing: Promise<void> | undefined;
 
@@ -73,8 +74,8 @@ export function createChildTransport(
         reject(error);
       });
       child.once("exit", (code, signal) => {
-        const words = tail.trim() === "" ? "" : `; it said: ${tail.trim()}`;
-        end ??= `the program ${signal === null ? `ended with code ${code}` : `was ended by ${signal}`}${words}`;
+        hasEnded = end === undefined;
+        end ??= `the program ${signal === null ? `ended with code ${code}` : `was ended by ${signal}`}`;
         killAll(); // what it left running goes with it
       });
       child.once("close", over);
@@ -132,7 +133,10 @@ export function createChildTransport(
     over();
   }
 
-  const transport: ChildTransport = { start, send, close, end: () => end };
+  /** What it said last may come after its end. */
+  const endWithWords = () => (hasEnded && tail.trim() !== "" ? `${end}; it said: ${tail.trim()}` : end);
+
+  const transport: ChildTransport = { start, send, close, end: endWithWords };
   return transport;
 }
 

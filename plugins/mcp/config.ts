@@ -1,6 +1,7 @@
 /** The configuration section `mcp`. Choice: all of it; the spec has no keys for servers of this kind. */
 import { type Static, Strict, Type } from "@svc/sdk";
 import { SecretSetting } from "@svc/sdk/secrets";
+import { SANDBOX_KEYS } from "@svc/sdk/tools";
 import { isAbsolute } from "node:path";
 
 const seconds = (description: string, standard: number, maximum: number) =>
@@ -29,6 +30,7 @@ const ServerFields = Strict(
         () => "must be an absolute path",
       ),
     ),
+    sandbox: Type.Optional(Strict(SANDBOX_KEYS, { description: "The sandbox the program runs in" })),
     url: Type.Optional(
       Type.Refine(
         SecretSetting({ description: "Address of a server over HTTP, or a reference to it; never shown again" }),
@@ -83,11 +85,14 @@ function misfitOf({
   args,
   env,
   cwd,
+  sandbox,
   headers,
   transport,
 }: Static<typeof ServerFields>): string | undefined {
   if ((command === undefined) === (url === undefined)) return "needs either command or url";
-  if (url !== undefined && (args ?? env ?? cwd) !== undefined) return "args, env and cwd belong to command, not to url";
+  if (url !== undefined && (args ?? env ?? cwd ?? sandbox) !== undefined) {
+    return "args, env, cwd and sandbox belong to command, not to url";
+  }
   if (command !== undefined && (headers ?? transport) !== undefined) return "headers and transport belong to url";
   return undefined;
 }

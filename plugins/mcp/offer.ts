@@ -16,6 +16,8 @@ export interface OfferedTool {
   readonly label?: string;
   readonly description: string;
   readonly params: TSchema;
+  /** The server says that it changes nothing. */
+  readonly isReadOnly: boolean;
 }
 
 export interface Offer {
@@ -57,7 +59,13 @@ function whyNot({ name }: OfferedTool, tools: ReadonlyMap<string, OfferedTool>):
 
 /** @returns the tool, or why it cannot be offered */
 function read(server: string, own: string, given: object): OfferedTool | string {
-  const { description, inputSchema: schema, title, execution } = given as Readonly<Record<string, unknown>>;
+  const {
+    description,
+    inputSchema: schema,
+    title,
+    execution,
+    annotations,
+  } = given as Readonly<Record<string, unknown>>;
   const { taskSupport } = (execution ?? {}) as { taskSupport?: unknown };
   if (taskSupport === "required") return "it runs as a task only, which is not supported";
   const text = typeof description === "string" ? externalLine(description, MAX_DESCRIPTION) : "";
@@ -69,6 +77,7 @@ function read(server: string, own: string, given: object): OfferedTool | string 
       ...(label === "" ? {} : { label }),
       description: text === "" ? `Tool ${externalLine(own, 80)} of the MCP server ${server}` : text,
       params: inputSchema(schema),
+      isReadOnly: (annotations as { readOnlyHint?: unknown } | null | undefined)?.readOnlyHint === true,
     };
   } catch (error) {
     if (isGatewayError(error)) return error.message;

@@ -1,10 +1,14 @@
 /** MCP: the tools of servers that speak the Model Context Protocol, offered to agents. */
+import { createSandbox } from "@svc/kit/exec";
 import { definePlugin, live } from "@svc/sdk";
+import { GatewayInfo } from "@svc/sdk/gateway";
 import { Secrets } from "@svc/sdk/secrets";
 import { type Tool, ToolSource } from "@svc/sdk/tools";
 import { mkdirSync } from "node:fs";
+import { homedir } from "node:os";
 import { join } from "node:path";
 import { McpConfig } from "./config.ts";
+import { confineWith } from "./sandbox.ts";
 import { type Servers, startServers } from "./servers.ts";
 import { createOpenSession } from "./session.ts";
 
@@ -14,7 +18,7 @@ export default definePlugin({
   id: "mcp",
   api: "^1.0.0",
   config: McpConfig,
-  requires: { secrets: live(Secrets) },
+  requires: { host: GatewayInfo, secrets: live(Secrets) },
   after: ["secrets"],
 
   setup(gateway) {
@@ -26,7 +30,13 @@ export default definePlugin({
     gateway.start(() => {
       const open = createOpenSession({ clock });
       const secrets = () => services.secrets.get();
-      const started = (servers = startServers(config, { clock, log, open, secrets, directory }));
+      const confine = confineWith({
+        sandbox: createSandbox({ clock, log }),
+        stateDir: () => services.host.stateDir,
+        hidden: () => [services.host.configPath],
+        home: homedir(),
+      });
+      const started = (servers = startServers(config, { clock, log, open, secrets, directory, confine }));
       return () => started.stop();
     });
 

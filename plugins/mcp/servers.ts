@@ -5,6 +5,7 @@ import { defineTool, type Tool } from "@svc/sdk/tools";
 import type { McpConfig, ServerEntry } from "./config.ts";
 import type { OfferedTool } from "./offer.ts";
 import type { OpenSession } from "./session.ts";
+import type { Confine } from "./sandbox.ts";
 import { supervise, type Supervised } from "./supervisor.ts";
 import { targetOf } from "./target.ts";
 
@@ -16,6 +17,7 @@ export interface ServersOptions {
   readonly secrets: () => Pick<Secrets, "reveal"> | undefined;
   /** Where the program of a server runs that has no `cwd`. */
   readonly directory: (server: string) => string;
+  readonly confine: Confine;
   /** Default: the environment of this process. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Default `Math.random`. */
@@ -31,7 +33,7 @@ export interface Servers {
 
 /** Starts to connect them; waits for none. */
 export function startServers({ servers }: McpConfig, options: ServersOptions): Servers {
-  const { env = process.env, random = Math.random, directory, secrets, ...shared } = options;
+  const { env = process.env, random = Math.random, directory, secrets, confine, ...shared } = options;
   let known: ReadonlyMap<string, Tool> | undefined;
   const supervised = Object.entries(servers)
     .filter(([, { enabled }]) => enabled)
@@ -42,7 +44,13 @@ export function startServers({ servers }: McpConfig, options: ServersOptions): S
         name,
         entry,
         random,
-        target: () => targetOf(entry, { secrets, env, cwd: () => directory(name) }),
+        target: () =>
+          targetOf(entry, {
+            secrets,
+            env,
+            cwd: () => directory(name),
+            confine: (program, settings) => confine(name, program, settings),
+          }),
         changed: () => (known = undefined),
       }),
     }));
@@ -57,7 +65,7 @@ export function startServers({ servers }: McpConfig, options: ServersOptions): S
 }
 
 function toTool(
-  { name, own, label, description, params }: OfferedTool,
+  { name, own, label, description, params, isReadOnly }: OfferedTool,
   server: Supervised,
   { scope }: ServerEntry,
 ): [name: string, tool: Tool] {
@@ -65,6 +73,8 @@ function toTool(
     description,
     params,
     scope,
+    ...(isReadOnly ? { effects: ["reads" as const] } : {}),
+    brings: "mcp",
     ...(label === undefined ? {} : { label }),
     // The owner has checked that they match a schema of objects.
     run: (args, { signal }) => server.call(own, args as Readonly<Record<string, unknown>>, signal),

@@ -1,6 +1,7 @@
 /** Where a server is and how it is spoken to: an entry of the configuration with its secrets looked up. */
 import { invalidRequest, unavailable } from "@svc/sdk";
 import { isSecretRef, type SecretRef, type Secrets } from "@svc/sdk/secrets";
+import type { SandboxSettings } from "@svc/sdk/tools";
 import { childEnvironment, type Program } from "./child-transport.ts";
 import { isAddress, type ServerEntry } from "./config.ts";
 
@@ -22,12 +23,14 @@ export interface TargetContext {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Where programs run that have no `cwd`. */
   readonly cwd: () => string;
+  /** The program as it is to be started, in the sandbox of its settings. @throws GatewayError */
+  readonly confine: (program: Program, settings: SandboxSettings) => Promise<Program>;
 }
 
 type Setting = string | SecretRef;
 
 /** @throws GatewayError naming what is missing, never a value */
-export async function targetOf(entry: ServerEntry, { secrets, env, cwd }: TargetContext): Promise<Target> {
+export async function targetOf(entry: ServerEntry, { secrets, env, cwd, confine }: TargetContext): Promise<Target> {
   const reveal = async (setting: Setting): Promise<string> => {
     if (!isSecretRef(setting)) return setting;
     const finder = secrets() ?? unavailable("no running plugin finds secrets; see `svc plugins why secrets`");
@@ -40,7 +43,8 @@ export async function targetOf(entry: ServerEntry, { secrets, env, cwd }: Target
   if (entry.url === undefined) {
     const { command = "", args = [] } = entry;
     const added = await revealAll(entry.env);
-    const program = { command, args, env: childEnvironment(env, added), cwd: entry.cwd ?? cwd() };
+    const plain = { command, args, env: childEnvironment(env, added), cwd: entry.cwd ?? cwd() };
+    const program = entry.sandbox === undefined ? plain : await confine(plain, entry.sandbox);
     return { place: { program }, hidden: Object.values(added) };
   }
   const address = await reveal(entry.url);

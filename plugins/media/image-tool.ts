@@ -4,6 +4,7 @@ import type { ImageBlock, TextBlock } from "@svc/sdk/models";
 import { defineTool } from "@svc/sdk/tools";
 import {
   type MediaServices,
+  effectsOf,
   inquire,
   loadAll,
   ModelRef,
@@ -33,6 +34,8 @@ export function imageTool(mediaServices: MediaServices) {
     description: `Ask a model that can see about up to ${MAX_SOURCES} pictures, e.g. what they show or say. Give image or images.`,
     params: Strict({ prompt: Prompt, image: Type.Optional(Source), images: sourcesParam(Source), model: ModelRef }),
     scope: "operator.read",
+    effects: ({ image, images }, { seen }) => effectsOf(image, images, seen),
+    brings: "none",
     runOnly: true,
     run: ({ prompt, image, images = [], model }, { call, signal }) =>
       sit(mediaServices, call, signal, async (sitting) => {
@@ -44,7 +47,7 @@ export function imageTool(mediaServices: MediaServices) {
           content.push(await naming(label, () => mediaServices.documents.image(bytes)));
         }
         content.push({ type: "text", text: prompt });
-        return resultOf(await inquire({ system: SYSTEM, content, model }, sitting), sources);
+        return resultOf(await inquire({ system: SYSTEM, content, model }, sitting), sources, sitting);
       }),
   });
 }

@@ -5,6 +5,7 @@ import type { ImageBlock, TextBlock } from "@svc/sdk/models";
 import { defineTool } from "@svc/sdk/tools";
 import {
   type MediaServices,
+  effectsOf,
   inquire,
   loadAll,
   MAX_SOURCES,
@@ -46,6 +47,8 @@ export function pdfTool(mediaServices: MediaServices) {
       model: ModelRef,
     }),
     scope: "operator.read",
+    effects: ({ pdf, pdfs }, { seen }) => effectsOf(pdf, pdfs, seen),
+    brings: "none",
     runOnly: true,
     run: ({ prompt, pdf, pdfs = [], pages, model }, { call, signal }) =>
       sit(mediaServices, call, signal, async (sitting) => {
@@ -56,7 +59,7 @@ export function pdfTool(mediaServices: MediaServices) {
         const shown = showable(read, model, sitting);
         const content = [...shown.flatMap(blocksOf), { type: "text" as const, text: prompt }];
         const answer = await inquire({ system: SYSTEM, content, model }, sitting);
-        return resultOf(answer, sources, { documents: shown.map(summaryOf) });
+        return resultOf(answer, sources, sitting, { documents: shown.map(summaryOf) });
       }),
   });
 }

@@ -1,6 +1,7 @@
 /** Media: what documents and pictures say, for programs and, as the tools `image` and `pdf`, for agents. */
 import { definePlugin, live } from "@svc/sdk";
 import { AgentDirectory } from "@svc/sdk/agents";
+import { FileOrigins } from "@svc/sdk/files";
 import { Documents } from "@svc/sdk/media";
 import { Models } from "@svc/sdk/models";
 import { Tool } from "@svc/sdk/tools";
@@ -17,7 +18,12 @@ export default definePlugin({
   api: "^1.0.0",
   section: "tools.media",
   config: MediaConfig,
-  requires: { models: live(Models), agents: live(AgentDirectory), outbound: live(OutboundFetch) },
+  requires: {
+    models: live(Models),
+    agents: live(AgentDirectory),
+    outbound: live(OutboundFetch),
+    origins: live(FileOrigins),
+  },
   provides: [Documents],
 
   setup(gateway) {
@@ -36,6 +42,7 @@ export default definePlugin({
       models: () => services.models.get(),
       agents: () => services.agents.get(),
       outbound: () => services.outbound.get(),
+      origins: () => services.origins.get(),
       documents,
       pdf,
       clock,

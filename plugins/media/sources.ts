@@ -29,6 +29,8 @@ export interface Source {
   readonly label: string;
   /** It was fetched: somebody else decided what it says. */
   readonly isFetched: boolean;
+  /** Its name below the workspace, when it is a file there. */
+  readonly file?: string;
   readonly bytes: Uint8Array;
 }
 
@@ -65,7 +67,8 @@ export async function naming<T>(label: string, work: () => Promise<T>): Promise<
 }
 
 const isDataUrl = (name: string) => /^data:/i.test(name);
-const isAddress = (name: string) => /^https?:/i.test(name);
+/** Whether it is fetched. */
+export const isAddress = (name: string) => /^https?:/i.test(name);
 const hasScheme = (name: string) => /^[a-z][a-z0-9+.-]*:/i.test(name);
 
 async function load(name: string, scene: SourceScene): Promise<Omit<Source, "label">> {
@@ -74,7 +77,8 @@ async function load(name: string, scene: SourceScene): Promise<Omit<Source, "lab
     return { bytes, isFetched: !isDataUrl(name) };
   }
   if (hasScheme(name)) invalidRequest("only http, https and data URLs are taken, and paths below the workspace");
-  return { bytes: await fromWorkspace(name, scene), isFetched: false };
+  const file = nameBelow(name, scene);
+  return { bytes: await fromWorkspace(file, scene), isFetched: false, file };
 }
 
 function fromUrl(
@@ -85,8 +89,11 @@ function fromUrl(
   return loadMedia(sourceOfUrl(url), limits, outbound, signal);
 }
 
-async function fromWorkspace(name: string, { workspace, maxBytes, signal }: SourceScene): Promise<Uint8Array> {
-  const path = (isAbsolute(name) ? relative(workspace, name) : name).replace(/^(?:\.\/)+/, "");
+function nameBelow(name: string, { workspace }: SourceScene): string {
+  return (isAbsolute(name) ? relative(workspace, name) : name).replace(/^(?:\.\/)+/, "");
+}
+
+async function fromWorkspace(path: string, { workspace, maxBytes, signal }: SourceScene): Promise<Uint8Array> {
   const file = await readWithin(workspace, path, maxBytes);
   signal.throwIfAborted();
   if (!file) return notFound("there is no such file in the workspace; give a path below it");

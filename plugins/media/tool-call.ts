@@ -1,17 +1,18 @@
 /** What both tools have in common: the surroundings of a call, from its sources to the answer. */
 import { withDeadline } from "@svc/kit/time";
-import { type Clock, invalidRequest, notFound, Type, unavailable } from "@svc/sdk";
+import { type Clock, floorOf, invalidRequest, notFound, outsideOrigin, Type, unavailable } from "@svc/sdk";
 import type { AgentDirectory } from "@svc/sdk/agents";
+import type { FileOrigins } from "@svc/sdk/files";
 import { wrapExternalContent } from "@svc/sdk/external-content";
 import type { Documents } from "@svc/sdk/media";
 import type { ImageBlock, Models, TextBlock } from "@svc/sdk/models";
-import type { ToolCall, ToolResult } from "@svc/sdk/tools";
+import type { ToolCall, ToolEffect, ToolResult } from "@svc/sdk/tools";
 import type { OutboundFetch } from "@svc/sdk/web";
 import { type Answer, ask } from "./ask.ts";
 import type { MediaConfig } from "./config.ts";
 import { chooseModel } from "./model-choice.ts";
 import type { PdfReader } from "./pdf-reader.ts";
-import { loadSources, type Source } from "./sources.ts";
+import { isAddress, loadSources, type Source } from "./sources.ts";
 
 /** What the tools use, as it is now. */
 export interface MediaServices {
@@ -19,6 +20,7 @@ export interface MediaServices {
   readonly models: () => Models | undefined;
   readonly agents: () => Pick<AgentDirectory, "list"> | undefined;
   readonly outbound: () => OutboundFetch | undefined;
+  readonly origins: () => FileOrigins | undefined;
   readonly documents: Pick<Documents, "image">;
   readonly pdf: Pick<PdfReader, "read">;
   readonly clock: Pick<Clock, "now" | "setTimeout">;
@@ -71,6 +73,18 @@ export function sit(
   );
 }
 
+/** What a call does that names these. An address the model made up can carry what it knows. */
+export function effectsOf(
+  one: string | undefined,
+  several: readonly string[] = [],
+  seen: readonly string[],
+): readonly ToolEffect[] {
+  const isMadeUp = [...several, ...(one === undefined ? [] : [one])].some(
+    (name) => isAddress(name) && !seen.includes(name),
+  );
+  return isMadeUp ? ["reads", "spends", "sends-out"] : ["reads", "spends"];
+}
+
 /** @throws GatewayError `NOT_FOUND`, `INVALID_REQUEST`, `UNAVAILABLE` as `loadSources` */
 export function loadAll(
   names: readonly string[],
@@ -121,14 +135,23 @@ export function modelsOf(mediaServices: MediaServices): Models {
  * The answer for the agent. About something that was fetched it is marked as text from outside: a picture can make the
  * model that sees it say anything.
  */
-export function resultOf(answer: Answer, sources: readonly Source[], more: object = {}): ToolResult {
+export async function resultOf(
+  answer: Answer,
+  sources: readonly Source[],
+  { mediaServices, call }: Pick<Sitting, "mediaServices" | "call">,
+  more: object = {},
+): Promise<ToolResult> {
   const { text, model, usage, isCut } = answer;
   const fetched = sources.filter(({ isFetched }) => isFetched).map(({ label }) => label);
   const whole = isCut ? `${text}\n[cut: the answer reached the length the model may have]` : text;
   const told =
     fetched.length === 0 ? whole : wrapExternalContent(whole, { source: "web fetch", from: fetched.join(", ") });
+  const names = sources.flatMap(({ file }) => file ?? []);
+  const ofFiles = names.length === 0 ? undefined : await mediaServices.origins()?.of(call.agentId, names);
+  const origin = floorOf([ofFiles, ...fetched.map((label) => outsideOrigin("web", label))]);
   return {
     content: [{ type: "text", text: told }],
     details: { text, model, sources: sources.map(({ label }) => label), ...more, ...(usage ? { usage } : {}) },
+    ...(origin ? { origin } : {}),
   };
 }

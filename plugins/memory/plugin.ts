@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import { definePlugin, live } from "@svc/sdk";
 import { AgentDirectory } from "@svc/sdk/agents";
+import { FileOrigins } from "@svc/sdk/files";
 import { memory } from "@svc/sdk/memory";
 import { Secrets } from "@svc/sdk/secrets";
 import { Retention } from "@svc/sdk/storage";
@@ -13,7 +14,7 @@ import type { ThreadData } from "./engine/protocol.ts";
 import { createThread } from "./engine/thread.ts";
 import { createHandlers } from "./methods.ts";
 import { createStatus } from "./status.ts";
-import { getTool, searchTool } from "./tools.ts";
+import { getTool, type OriginOf, searchTool } from "./tools.ts";
 
 /** Choice: milliseconds between the start and the first background sync. */
 const SETTLE_MS = 1_000;
@@ -22,7 +23,7 @@ export default definePlugin({
   id: "memory",
   api: "^1.0.0",
   // Live: a reload of agents does not restart the index thread.
-  requires: { agents: live(AgentDirectory), secrets: live(Secrets) },
+  requires: { agents: live(AgentDirectory), secrets: live(Secrets), origins: live(FileOrigins) },
   after: ["agents", "secrets"],
 
   setup(gateway) {
@@ -39,8 +40,9 @@ export default definePlugin({
     });
     const backgroundSync = createBackgroundSync({ indexes, clock, log, signal });
 
-    gateway.extend(Tool, "memory_search", searchTool(indexes));
-    gateway.extend(Tool, "memory_get", getTool(indexes));
+    const originOf: OriginOf = async (agentId, names) => services.origins.get()?.of(agentId, names);
+    gateway.extend(Tool, "memory_search", searchTool(indexes, originOf));
+    gateway.extend(Tool, "memory_get", getTool(indexes, originOf));
     gateway.extend(Retention, "memory", {
       files: ["plugins/memory"],
       holds: "the search index of notes",

@@ -1,6 +1,7 @@
 /** The tools `memory_search` and `memory_get`. Spec: http/tools-invoke.md §5. */
 import { readWithin } from "@svc/kit/files";
 import { invalidRequest, notFound, Strict, Type } from "@svc/sdk";
+import type { FileOrigins } from "@svc/sdk/files";
 import { defineTool, type Tool } from "@svc/sdk/tools";
 import { type AgentIndexes, WHERE } from "./agent-indexes.ts";
 import type { MemoryAnswer } from "./engine/protocol.ts";
@@ -11,11 +12,16 @@ export const MAX_TEXT_CHARS = 50_000;
 /** Skipped files listed by name; the rest is counted. */
 const MAX_NAMED = 5;
 
-export function searchTool(indexes: Pick<AgentIndexes, "search">): Tool {
+/** Whose words notes hold. */
+export type OriginOf = FileOrigins["of"];
+
+export function searchTool(indexes: Pick<AgentIndexes, "search">, originOf: OriginOf): Tool {
   return defineTool({
     label: "Search memory",
     description: `Searches your notes (${WHERE} in your workspace). Use it before you answer about earlier work, decisions, dates, people or preferences. Gives the best places with path and lines; read on with memory_get.`,
     scope: "operator.read",
+    effects: ["reads"],
+    brings: "none",
     params: Strict({
       query: Type.String({ pattern: "\\S", maxLength: 1_000, description: "Words to look for" }),
       maxResults: Type.Optional(
@@ -27,7 +33,9 @@ export function searchTool(indexes: Pick<AgentIndexes, "search">): Tool {
     }),
     async run({ query: text, maxResults, minScore }, { call, signal }) {
       const answer = await indexes.search(call.agentId, { text, maxResults, minScore }, signal);
-      return { content: [{ type: "text", text: answerText(text, answer) }], details: detailsOf(answer) };
+      const origin = await originOf(call.agentId, [...new Set(answer.hits.map(({ path }) => path))]);
+      const content = [{ type: "text" as const, text: answerText(text, answer) }];
+      return { content, details: detailsOf(answer), ...(origin ? { origin } : {}) };
     },
   });
 }
@@ -37,11 +45,13 @@ export function detailsOf({ hits: results, files, leftOut, mode, meaning }: Memo
   return { results: [...results], files, leftOut: [...leftOut], mode, ...(meaning === undefined ? {} : { meaning }) };
 }
 
-export function getTool(indexes: Pick<AgentIndexes, "locate">): Tool {
+export function getTool(indexes: Pick<AgentIndexes, "locate">, originOf: OriginOf): Tool {
   return defineTool({
     label: "Read memory",
     description: `Reads one of your memory files (${WHERE}), or some lines of it. Use it after memory_search.`,
     scope: "operator.read",
+    effects: ["reads"],
+    brings: "none",
     params: Strict({
       path: Type.String({ pattern: "\\S", maxLength: 1_000, description: "As memory_search gives it" }),
       from: Type.Optional(Type.Integer({ minimum: 1, description: "First line; default 1" })),
@@ -56,10 +66,12 @@ export function getTool(indexes: Pick<AgentIndexes, "locate">): Tool {
       const shown = firstOf(all.slice(from - 1, count === undefined ? undefined : from - 1 + count));
       const to = from - 1 + shown.length;
       const text = shown.join("\n").slice(0, MAX_TEXT_CHARS);
+      const origin = await originOf(call.agentId, [name]);
       const rest = to < all.length ? `\n[lines ${from} to ${to} of ${all.length}]` : "";
       return {
         content: [{ type: "text", text: text + rest }],
         details: { path, from, to, totalLines: all.length, text },
+        ...(origin ? { origin } : {}),
       };
     },
   });

@@ -13,7 +13,7 @@ import {
 } from "./command-policy.ts";
 import type { Invocations } from "./invocations.ts";
 import type { ConnectedNode, NodeRegistry } from "./registry.ts";
-import { approvedRun, planOf, readRun } from "./run-params.ts";
+import { approvedRun, planOf, readRun, type RunParams } from "./run-params.ts";
 import { shownLine } from "./texts.ts";
 import { isNodeDevice } from "./views.ts";
 
@@ -22,6 +22,9 @@ interface AskingSources {
   readonly invocations: Invocations;
   readonly devices: Pick<Devices, "get" | "pending">;
   readonly approvals: Live<ExecApprovals>;
+  /** Records that a program is started there, before it is. */
+  readonly starting: (run: { nodeId: string; runId: string; sessionKey: string | undefined }) => Promise<void>;
+  readonly newId: () => string;
   /** As the configuration is now. */
   readonly rules: () => CommandRules;
   readonly log: Pick<Logger, "info">;
@@ -45,7 +48,7 @@ export class Asking {
     }
     const node = await this.#permitted(await this.#connected(nodeId), command);
     const params =
-      command === "system.run" ? await this.#runParams(node, invocation.params, invoker) : invocation.params;
+      command === "system.run" ? await this.#starting(node, invocation.params, invoker) : invocation.params;
     this.#sources.log.info({ nodeId, command, by: invoker.principal.id }, "a node is asked");
     const { timeoutMs, idempotencyKey } = invocation;
     return this.#sources.invocations.invoke(node, {
@@ -131,8 +134,15 @@ export class Asking {
     });
   }
 
+  /** Choice: a run without an id gets one, by which the node's reports of it are known. */
+  async #starting(node: ConnectedNode, given: unknown, invoker: NodeInvoker): Promise<RunParams> {
+    const { runId = this.#sources.newId(), ...params } = await this.#runParams(node, given, invoker);
+    await this.#sources.starting({ nodeId: node.nodeId, runId, sessionKey: params.sessionKey });
+    return { ...params, runId };
+  }
+
   /** What may be forwarded; a claim to be allowed is decided by the approvals, on the plan they keep. */
-  async #runParams(node: ConnectedNode, params: unknown, invoker: NodeInvoker): Promise<unknown> {
+  async #runParams(node: ConnectedNode, params: unknown, invoker: NodeInvoker): Promise<RunParams> {
     const { forwarded, claims } = readRun(params);
     if (!claims) return forwarded;
     if (forwarded.runId === undefined) {

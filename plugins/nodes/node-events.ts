@@ -1,6 +1,6 @@
 /** What nodes report, and what comes of it. Spec: protocol/methods-node.md §3. */
 import { readAttachments } from "@svc/kit/media";
-import { type Clock, isGatewayError, type Live, type Logger } from "@svc/sdk";
+import { type Clock, isGatewayError, type Live, type Logger, outsideOrigin } from "@svc/sdk";
 import type { SystemEvents } from "@svc/sdk/heartbeat";
 import { parseThinkingLevel } from "@svc/sdk/models";
 import type { Sessions } from "@svc/sdk/sessions";
@@ -8,6 +8,7 @@ import { execText, MAX_MESSAGE_CHARS, notificationText, requestMessage, spokenMe
 import { type Asker, type NodeRuns, ownSession } from "./node-runs.ts";
 import { type PushRegistration, readRegistration } from "./push-store.ts";
 import { fingerprintOf, RecentTranscripts } from "./spoken.ts";
+import type { StartedRun } from "./started-runs.ts";
 import type { Subscriptions } from "./subscriptions.ts";
 import { fieldsOf, textField } from "./values.ts";
 
@@ -26,6 +27,8 @@ interface EventSources {
   readonly events: Live<SystemEvents>;
   readonly subscriptions: Subscriptions;
   readonly keepPush: (nodeId: string, registration: PushRegistration) => Promise<void>;
+  /** A program that this gateway started on the node; `undefined`: it did not. */
+  readonly started: (nodeId: string, runId: string) => Promise<StartedRun | undefined>;
   /** Whether it is the connection the node is known by. */
   readonly isCurrent: (nodeId: string, connectionId: string) => boolean;
   readonly clock: Pick<Clock, "now" | "elapsed">;
@@ -111,6 +114,7 @@ export class NodeEvents {
     await runs.start({ nodeId, epoch }, runs.sessionKey(sessionField(payload) ?? ownSession(nodeId)), {
       runId: newId(),
       message: requestMessage(name, message),
+      origin: outsideOrigin("node", name),
       ...(images.length > 0 && { images }),
       ...(thinking !== undefined && { thinking }),
       ...(typeof seconds === "number" && seconds > 0 && { timeoutMs: Math.min(seconds, 86_400) * 1_000 }),
@@ -123,13 +127,21 @@ export class NodeEvents {
     await this.#tell(event, text, this.#sources.newId());
   }
 
-  /** Choice: a report that is sent twice for one run is told once; a run is begun, ends or is refused once. */
-  async #exec(event: NodeEvent): Promise<void> {
-    const text = execText(event.nodeId, event.event, event.payload);
+  /**
+   * Choice: only of programs that this gateway started there, and to the session that asked for them: a node could tell
+   * any session anything else. A report that is sent twice for one run is told once.
+   */
+  async #exec({ payload, ...event }: NodeEvent): Promise<void> {
+    const { nodeId } = event;
+    const text = execText(nodeId, event.event, payload);
+    const runId = textField(fieldsOf(payload), "runId");
     if (text === undefined) return;
-    const runId = textField(fieldsOf(event.payload), "runId");
-    const isKnown = runId !== undefined && runId.length <= 200;
-    await this.#tell(event, text, isKnown ? `${event.event}:${runId}` : this.#sources.newId());
+    const run = runId === undefined ? undefined : await this.#sources.started(nodeId, runId);
+    if (!run) {
+      const about = { nodeId, event: event.event, runId: runId?.slice(0, 200) };
+      return this.#sources.log.info(about, "a node reported a program that this gateway did not start there");
+    }
+    await this.#tell({ ...event, payload: run }, text, `${event.event}:${runId}`);
   }
 
   /** A system event, and the session is woken for it. */
@@ -142,6 +154,7 @@ export class NodeEvents {
       sessionKey: known.canonicalKey(sessionField(payload) ?? ownSession(nodeId)),
       text,
       wake: "now",
+      origin: outsideOrigin("node", nodeId),
       reason: `node:${event}`,
       at: clock.now(),
     });

@@ -13,7 +13,7 @@ interface RunSources {
 }
 
 /** What is asked for. */
-export type Asked = Pick<RunRequest, "runId" | "message" | "images" | "thinking" | "timeoutMs">;
+export type Asked = Pick<RunRequest, "runId" | "message" | "origin" | "images" | "thinking" | "timeoutMs">;
 
 /** Who asks; `epoch`: of the credential it is connected with. */
 export interface Asker {

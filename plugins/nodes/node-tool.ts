@@ -12,7 +12,7 @@ import {
 } from "@svc/sdk";
 import { wrapExternalContent } from "@svc/sdk/external-content";
 import { nodes, type NodeView } from "@svc/sdk/nodes";
-import { defineTool, type Tool, type ToolCall, type ToolResult } from "@svc/sdk/tools";
+import { defineTool, type Tool, type ToolCall, type ToolEffect, type ToolResult } from "@svc/sdk/tools";
 import { resolveNode } from "./cli-input.ts";
 import { listLines } from "./cli-text.ts";
 import type { Caller } from "./remote-run/caller.ts";
@@ -57,18 +57,19 @@ interface Asked {
 
 interface Action {
   readonly scope: Scope;
+  readonly effects: readonly ToolEffect[];
   run(asked: Asked): Promise<ToolResult>;
 }
 
 const ACTIONS: ReadonlyMap<string, Action> = new Map<string, Action>([
-  ["status", { scope: "operator.read", run: status }],
-  ["describe", { scope: "operator.read", run: describe }],
-  ["pending", { scope: "operator.pairing", run: pending }],
-  ["notify", { scope: "operator.write", run: notify }],
-  ["location_get", { scope: "operator.write", run: (asked) => ask(asked, "location.get", {}) }],
-  ["camera_list", { scope: "operator.write", run: (asked) => ask(asked, "camera.list", {}) }],
-  ["run", { scope: "operator.write", run: program }],
-  ["invoke", { scope: "operator.write", run: invoke }],
+  ["status", { scope: "operator.read", effects: ["reads"], run: status }],
+  ["describe", { scope: "operator.read", effects: ["reads"], run: describe }],
+  ["pending", { scope: "operator.pairing", effects: ["reads"], run: pending }],
+  ["notify", { scope: "operator.write", effects: ["sends-out"], run: notify }],
+  ["location_get", { scope: "operator.write", effects: ["reads"], run: (asked) => ask(asked, "location.get", {}) }],
+  ["camera_list", { scope: "operator.write", effects: ["reads"], run: (asked) => ask(asked, "camera.list", {}) }],
+  ["run", { scope: "operator.write", effects: ["runs-code"], run: program }],
+  ["invoke", { scope: "operator.write", effects: ["runs-code"], run: invoke }],
 ]);
 
 /** @param callerFor calls methods of this gateway for somebody */
@@ -80,6 +81,8 @@ export function nodesTool(callerFor: (principal: Principal) => Caller): Tool {
     params: Params,
     // The least an action needs; each looks for its own.
     scope: "operator.read",
+    effects: ({ action = "" }) => ACTIONS.get(action.trim())?.effects ?? ["reads"],
+    brings: "node",
     async run(params, { call, principal, signal }) {
       const name = params.action?.trim() ?? "";
       if (name === "") return invalidRequest("action required");

@@ -28,6 +28,7 @@ import { forgetRemoved, keepRegistration, PUSH_RETENTION } from "./push-store.ts
 import { NodeRegistry } from "./registry.ts";
 import { NODE_RETENTION, PENDING_RETENTION, STEPS } from "./schema.ts";
 import { stillConnected } from "./still-connected.ts";
+import { keepStarted, RUN_RETENTION, startedRun } from "./started-runs.ts";
 import { Subscriptions } from "./subscriptions.ts";
 import { nodeViews } from "./views.ts";
 
@@ -70,7 +71,16 @@ export default definePlugin({
       now: () => clock.now(),
       newId: randomUUID,
     });
-    const asking = new Asking({ registry, invocations, devices, approvals, rules: () => rules, log });
+    const asking = new Asking({
+      registry,
+      invocations,
+      devices,
+      approvals,
+      starting: (run) => keepStarted(storage, run, clock.now()),
+      newId: randomUUID,
+      rules: () => rules,
+      log,
+    });
     const runs = new NodeRuns({ runs: services.runs, sessions, log });
     const events = new NodeEvents({
       runs,
@@ -78,6 +88,7 @@ export default definePlugin({
       events: services.events,
       subscriptions,
       keepPush: (nodeId, registration) => keepRegistration(storage, nodeId, registration, clock.now()),
+      started: (nodeId, runId) => startedRun(storage, nodeId, runId),
       isCurrent: (nodeId, connectionId) => registry.get(nodeId)?.connectionId === connectionId,
       clock,
       log,
@@ -132,6 +143,7 @@ export default definePlugin({
     copySubscribed(gateway, subscriptions, [chatEvent, agentEvent], [healthEvent, tick]);
     copyTools(gateway, subscriptions, async (key) => (await sessions.get()?.get(key))?.verboseLevel, clock);
     gateway.extend(Retention, "nodes", NODE_RETENTION);
+    gateway.extend(Retention, "node-runs", RUN_RETENTION);
     gateway.extend(Retention, "node-requests", PENDING_RETENTION);
     gateway.extend(Retention, "node-push", {
       ...PUSH_RETENTION,

@@ -17,6 +17,12 @@ export interface RunParams {
   readonly runId?: string;
 }
 
+/** What is forwarded with an approval. */
+export interface ApprovedRun extends RunParams {
+  /** Contents the approval is for. */
+  readonly files?: AllowedExec["files"];
+}
+
 export interface ReadRun {
   readonly forwarded: RunParams;
   /** It says that somebody allowed it: an approval has to bear that out. */
@@ -64,10 +70,12 @@ export function planOf({ command, rawCommand, cwd, agentId, sessionKey }: RunPar
 }
 
 /** As the approval has it: the stored plan counts, not what the caller sent. */
-export function approvedRun({ env, timeoutMs, needsScreenRecording, runId }: RunParams, allowed: AllowedExec) {
+export function approvedRun(
+  { env, timeoutMs, needsScreenRecording, runId }: RunParams,
+  allowed: AllowedExec,
+): ApprovedRun {
   const { argv, rawCommand, cwd, agentId, sessionKey } = allowed.plan;
-  return present({
-    command: argv,
+  const about = present({
     rawCommand,
     cwd,
     env,
@@ -81,6 +89,7 @@ export function approvedRun({ env, timeoutMs, needsScreenRecording, runId }: Run
     // Only for a node that named them when it prepared the command.
     files: allowed.files,
   });
+  return { command: argv, ...about };
 }
 
 /** Anything but a literal `true` or a decision that allows is no claim, and is removed like every unknown key. */

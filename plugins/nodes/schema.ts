@@ -1,5 +1,6 @@
 /** Tables of this plugin. Steps are only ever appended. Spec: protocol/stores.md §6 and §9. */
 import type { Retention } from "@svc/sdk/storage";
+import { RUN_STEPS } from "./started-runs.ts";
 
 export const STEPS = [
   `CREATE TABLE nodes_pending (
@@ -22,6 +23,7 @@ export const STEPS = [
     environment TEXT NOT NULL,
     updated_at BIGINT NOT NULL
   )`,
+  ...RUN_STEPS,
 ];
 
 export const NODE_RETENTION: Retention = {

@@ -1,12 +1,10 @@
 /** `svc storage doctor`: whether the databases are intact. Checks copies, so that the files and what lies beside them stay as they are. */
-import { execFile } from "node:child_process";
 import { existsSync, statSync } from "node:fs";
 import { copyFile, mkdtemp, open, readdir, rm, stat, statfs } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join, resolve } from "node:path";
-import { promisify } from "node:util";
 import { isGatewayError, messageOf } from "@svc/sdk";
-import type { CommandContext, DoctorFinding } from "@svc/sdk/cli";
+import { type CommandContext, configuredValue, type DoctorFinding } from "@svc/sdk/cli";
 import { health } from "@svc/sdk/health";
 import { isLost, lossOf, wayBack } from "./database-file.ts";
 
@@ -47,10 +45,7 @@ function ownerOf(path: string): string | undefined {
 }
 
 async function configuredFile(): Promise<string | undefined> {
-  const [, script = ""] = process.argv;
-  const words = [script, "config", "get", "storage-sqlite.file", "--json"];
-  const { stdout } = await promisify(execFile)(process.execPath, words).catch(() => ({ stdout: "null" }));
-  const value: unknown = JSON.parse(stdout);
+  const value = await configuredValue("storage-sqlite.file");
   return typeof value === "string" ? value : undefined;
 }
 

@@ -1,6 +1,6 @@
 /** What a call may do when its model was shown words of somebody with less authority. Pure. Spec: design/security.md. */
-import { mayAsk, type Origin, type Scope } from "@svc/sdk";
-import { TOOL_EFFECTS, type OutsideWords, type Tool, type ToolCall, type ToolEffect } from "@svc/sdk/tools";
+import { mayAsk, type Origin, outsideOrigin, type Scope } from "@svc/sdk";
+import { type EffectsContext, type OutsideWords, type Tool, TOOL_EFFECTS, type ToolEffect } from "@svc/sdk/tools";
 
 /** What becomes of a call that the words do not suffice for. */
 export const FROM_OUTSIDE = ["ask", "deny", "allow"] as const;
@@ -22,14 +22,35 @@ export function unbacked(effects: readonly ToolEffect[], origin: Origin): readon
   });
 }
 
-/** What any call of the tool can do. A tool that decides by its arguments may do all of it. */
-export function possibleEffects({ effects }: Pick<Tool, "effects">): readonly ToolEffect[] {
-  return typeof effects === "object" ? effects : TOOL_EFFECTS;
+type Declared = Pick<Tool, "effects" | "scope" | "ownerOnly">;
+
+/** What any call of the tool does: of a tool that decides by its arguments, little is known. */
+export function certainEffects(tool: Declared): readonly ToolEffect[] {
+  return typeof tool.effects === "function" ? withOwners(tool, []) : withOwners(tool, tool.effects ?? allOf(tool));
 }
 
-/** What this call does. @param args match the tool's `params` */
-export async function effectsOf({ effects }: Pick<Tool, "effects">, call: ToolCall): Promise<readonly ToolEffect[]> {
-  return typeof effects === "function" ? effects(call.arguments, call) : (effects ?? TOOL_EFFECTS);
+/** What this call does. @param context.call its arguments match the tool's `params` */
+export async function effectsOf(tool: Declared, context: EffectsContext): Promise<readonly ToolEffect[]> {
+  const { effects } = tool;
+  const given = typeof effects === "function" ? await effects(context.call.arguments, context) : effects;
+  return withOwners(tool, given ?? allOf(tool));
+}
+
+/** Of a tool that does not say: all that whoever may use it may do. */
+function allOf({ scope }: Declared): readonly ToolEffect[] {
+  return scope === "operator.admin"
+    ? TOOL_EFFECTS
+    : TOOL_EFFECTS.filter((effect) => NEEDED[effect] !== "operator.admin");
+}
+
+/** What only the owner may use is the owner's to ask for. */
+function withOwners({ ownerOnly }: Declared, effects: readonly ToolEffect[]): readonly ToolEffect[] {
+  return ownerOnly === true ? [...new Set([...effects, "changes-gateway" as const])] : effects;
+}
+
+/** Whose words a result holds, when it does not say so itself. */
+export function broughtBy({ brings = "tool" }: Pick<Tool, "brings">, name: string): Origin | undefined {
+  return brings === "none" ? undefined : outsideOrigin(brings, name);
 }
 
 const DOES: Readonly<Record<ToolEffect, string>> = {

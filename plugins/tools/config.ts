@@ -4,6 +4,7 @@
  */
 import { type SectionValues, type Static, Strict, Type } from "@svc/sdk";
 import { TOOL_PROFILES, type ToolPolicy, ToolRules } from "@svc/sdk/tools";
+import { FROM_OUTSIDE, type FromOutside } from "./authority.ts";
 import type { HttpRules } from "./steps.ts";
 
 const names = (description: string) => Type.Array(Type.String(), { default: [], description, reload: "hot" });
@@ -40,6 +41,12 @@ export const SECTIONS = {
     description: "further rules by `provider` or `provider/model`, in any case, the longer one first",
     reload: "hot",
   }),
+  "tools.fromOutside": Type.Enum([...FROM_OUTSIDE], {
+    default: "ask",
+    description:
+      "what becomes of a call that sends out, runs code, or changes the agent or the gateway, when the conversation holds words of somebody who may not ask for that: people are asked, it is refused, or it is carried out",
+    reload: "hot",
+  }),
   "gateway.tools": Strict(
     {
       allow: names("names to take off the list of what `/tools/invoke` denies by itself; exact, case and all"),
@@ -54,6 +61,7 @@ export interface Rules {
   readonly global: ToolPolicy;
   readonly subagents: SubagentRules["tools"];
   readonly http: HttpRules;
+  readonly fromOutside: FromOutside;
 }
 
 export function rulesOf(subagents: SubagentRules, sections: SectionValues<typeof SECTIONS>): Rules {
@@ -64,5 +72,10 @@ export function rulesOf(subagents: SubagentRules, sections: SectionValues<typeof
     deny: sections["tools.deny"],
     byProvider: sections["tools.byProvider"],
   };
-  return { global, subagents: subagents.tools, http: sections["gateway.tools"] };
+  return {
+    global,
+    subagents: subagents.tools,
+    http: sections["gateway.tools"],
+    fromOutside: sections["tools.fromOutside"],
+  };
 }

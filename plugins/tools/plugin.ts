@@ -1,9 +1,11 @@
 /** Tools: which there are, who may use which, and calling them. */
 import { definePlugin, HOOKS, live, notFound } from "@svc/sdk";
 import { AgentDirectory } from "@svc/sdk/agents";
+import { Approver } from "@svc/sdk/gateway";
 import { GroupToolPolicy, Tool, tools as contract, Tools, ToolSource } from "@svc/sdk/tools";
 import { catalogOf } from "./catalog.ts";
 import { rulesOf, SECTIONS, SubagentRules } from "./config.ts";
+import { OutsideGate } from "./outside-gate.ts";
 import { Policies } from "./policies.ts";
 import { ToolShelf } from "./shelf.ts";
 import { ToolBox } from "./tool-box.ts";
@@ -17,7 +19,7 @@ export default definePlugin({
   section: "tools.subagents",
   config: SubagentRules,
   sections: SECTIONS,
-  requires: { agents: live(AgentDirectory), groups: live(GroupToolPolicy) },
+  requires: { agents: live(AgentDirectory), groups: live(GroupToolPolicy), approver: live(Approver) },
   provides: [Tools],
 
   setup(gateway) {
@@ -45,7 +47,8 @@ export default definePlugin({
       before: gateway.emits(HOOKS.toolBefore),
       result: gateway.emits(HOOKS.toolResult),
     };
-    gateway.provide(Tools, new ToolBox({ shelf, tools, hooks, log }));
+    const gate = new OutsideGate({ mode: () => rules.fromOutside, approver: () => services.approver.get() });
+    gateway.provide(Tools, new ToolBox({ shelf, tools, hooks, gate, log }));
 
     gateway.serve(contract, {
       catalog({ params: { agentId: asked, includePlugins = true } }) {

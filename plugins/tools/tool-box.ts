@@ -4,16 +4,29 @@ import {
   deepFreeze,
   describeViolations,
   type ExtensionView,
+  floorOf,
   GatewayError,
   type HookEmitter,
   HOOKS,
   isGatewayError,
   type Logger,
   matches,
+  Origin,
   untilAborted,
   withDefaults,
 } from "@svc/sdk";
-import type { Tool, ToolAttempt, ToolCall, ToolResult, Tools, ToolScene } from "@svc/sdk/tools";
+import {
+  type EffectsContext,
+  type Tool,
+  TOOL_EFFECTS,
+  type ToolAttempt,
+  type ToolCall,
+  type ToolResult,
+  type Tools,
+  type ToolScene,
+} from "@svc/sdk/tools";
+import { broughtBy, effectsOf } from "./authority.ts";
+import type { OutsideGate } from "./outside-gate.ts";
 import type { KnownTool, ToolShelf } from "./shelf.ts";
 
 /** Choice: characters of text a result may have; more is cut, so that one answer cannot fill the model's window. */
@@ -30,6 +43,7 @@ export interface ToolBoxSources {
   /** Contributors of tools, to charge them. */
   readonly tools: Pick<ExtensionView<Tool>, "call">;
   readonly hooks: ToolHooks;
+  readonly gate: Pick<OutsideGate, "check" | "excludes">;
   readonly log: Pick<Logger, "warn">;
 }
 
@@ -41,8 +55,10 @@ export class ToolBox implements Tools {
   }
 
   specs(scene: ToolScene) {
-    return this.#sources.shelf
+    const { shelf, gate } = this.#sources;
+    return shelf
       .allowed(scene)
+      .filter(({ tool }) => !gate.excludes(tool, scene.outside))
       .map(({ name, tool }) => ({ name, description: tool.description, parameters: tool.params }));
   }
 
@@ -67,12 +83,13 @@ export class ToolBox implements Tools {
   async #use(
     known: KnownTool,
     wish: ToolCall,
-    { principal }: ToolScene,
+    { principal, outside }: ToolScene,
     signal: AbortSignal,
     dryRun: boolean,
   ): Promise<ToolAttempt> {
-    const { hooks } = this.#sources;
-    const { params, scope, ownerOnly } = known.tool;
+    const { hooks, gate } = this.#sources;
+    const { tool } = known;
+    const { params, scope, ownerOnly } = tool;
 
     const wished = await hooks.params.emit({ ...wish, arguments: structuredClone(wish.arguments) }, wish.name);
     const args = withDefaults(params, wished.arguments);
@@ -83,30 +100,53 @@ export class ToolBox implements Tools {
     if (ownerOnly === true && !coversScope(principal.scopes, "operator.admin"))
       refuse("FORBIDDEN", "not allowed: this tool is for runs of whoever owns this gateway");
     if (dryRun) return { outcome: "checked", arguments: call.arguments };
+    const effects = async (about: EffectsContext) => {
+      const found = await this.#charged(known, () => effectsOf(tool, about));
+      if (isGatewayError(found)) throw found;
+      return found ?? TOOL_EFFECTS;
+    };
+    const because = await gate.check({ tool, call, outside, effects }, signal);
     const denial = await hooks.before.emit(call, call.name, signal);
     if (denial) refuse("FORBIDDEN", `not allowed: ${denial.reason}`);
 
     signal.throwIfAborted();
-    const answer = await this.#run(known, call, { principal, signal });
-    const told = await hooks.result.emit({ ...toResult(answer, call.name), call }, call.name);
+    const words = outside && { origin: outside.origin, text: outside.text };
+    const context = { call, principal, signal, ...(words && { outside: words }), ...(because && { because }) };
+    const answer = await this.#charged(known, () => tool.run(call.arguments, context), signal);
+    const brought = broughtBy(tool, call.name);
+    if (isGatewayError(answer)) return { outcome: "refused", error: answer, ...originOf(brought) };
+    const given = toResult(answer, call.name);
+    const said = matches(Origin, given.origin) ? given.origin : undefined;
+    const told = await hooks.result.emit({ ...given, call }, call.name);
     const { call: _asked, ...result } = told;
-    return { outcome: "done", result: bounded(result) };
+    // A hook may add words of others, and cannot make theirs the owner's.
+    const origin = floorOf([said ?? brought, matches(Origin, result.origin) ? result.origin : undefined]);
+    return { outcome: "done", result: { ...bounded(result), ...originOf(origin) } };
   }
 
-  /** A refusal in the tool's own words, or the end of the run, is no fault of its plugin: it is not charged for it. */
-  async #run({ contribution, tool }: KnownTool, call: ToolCall, context: Omit<Parameters<Tool["run"]>[1], "call">) {
-    const answer = await this.#sources.tools.call({ ...contribution, value: tool }, async () => {
+  /**
+   * A refusal in the tool's own words, or the end of the run, is no fault of its plugin: it is not charged for it.
+   * @returns the refusal as a value; `undefined`: the run has ended
+   */
+  #charged<T>(
+    known: KnownTool,
+    work: () => T | Promise<T>,
+    signal?: AbortSignal,
+  ): Promise<T | GatewayError | undefined> {
+    return this.#sources.tools.call({ ...known.contribution, value: known.tool }, async () => {
       try {
-        return await tool.run(call.arguments, { call, ...context });
+        return await work();
       } catch (error) {
         if (isGatewayError(error)) return error;
-        if (context.signal.aborted) return "stopped";
+        if (signal?.aborted) return undefined;
         throw error;
       }
     });
-    if (isGatewayError(answer)) throw answer;
-    return answer;
   }
+}
+
+function originOf(origin: Origin | undefined): { readonly origin?: Origin } {
+  return origin === undefined ? {} : { origin };
 }
 
 function refuse(code: "INVALID_REQUEST" | "FORBIDDEN", message: string): never {

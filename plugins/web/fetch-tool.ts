@@ -1,5 +1,5 @@
 /** The tool `web_fetch`: one page as text, marked as what came from outside. */
-import { type Clock, invalidRequest, Strict, Type } from "@svc/sdk";
+import { type Clock, invalidRequest, outsideOrigin, Strict, Type } from "@svc/sdk";
 import { cut } from "@svc/sdk/cli";
 import { externalLine, wrapExternalContent } from "@svc/sdk/external-content";
 import { defineTool, type Tool, type ToolResult } from "@svc/sdk/tools";
@@ -71,6 +71,9 @@ export function createFetchTool({ settings, outbound, extract, clock }: FetchToo
       "Reads a page of the public web and gives its text. Use it for addresses you know; it does not log in and runs no scripts.",
     params: Params,
     scope: "operator.read",
+    // An address the model made up can carry what it knows.
+    effects: ({ url }, { seen }) => (seen.includes(url) ? ["reads"] : ["reads", "sends-out"]),
+    brings: "web",
     async run({ url, extractMode = "markdown", maxChars = settings.maxChars }, { signal }) {
       const began = clock.elapsed();
       const key = `${extractMode} ${url}`;
@@ -126,6 +129,7 @@ function resultOf(page: Page, maxChars: number, about: About): ToolResult {
   const fetchedAt = new Date(page.fetchedAt).toISOString();
   return {
     content: [{ type: "text", text: lines.join("\n\n") }],
+    origin: outsideOrigin("web", finalUrl),
     details: {
       ...about,
       finalUrl,

@@ -72,6 +72,8 @@ export function createSearchTool({ settings, providers, clock }: SearchToolParts
     description: "Searches the web and gives titles, addresses and snippets. Read a page with web_fetch.",
     params: Params,
     scope: "operator.read",
+    effects: ["reads"],
+    brings: "web",
     async run(params, { signal }) {
       const choice = choose();
       if ("problem" in choice) return problemOf(choice.problem);

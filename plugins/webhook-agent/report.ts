@@ -1,6 +1,6 @@
 /** Who hears of the end of a run: the channel where it was asked for, and the main session always. Spec: http/webhooks.md §5.6. */
 import { deliverableReply, replySummary } from "@svc/kit/runs";
-import type { Clock, Logger } from "@svc/sdk";
+import { type Clock, type Logger, outsideOrigin } from "@svc/sdk";
 import type { Delivery, DeliveryOutcome } from "@svc/sdk/channels";
 import type { SystemEvents } from "@svc/sdk/heartbeat";
 import type { Sessions } from "@svc/sdk/sessions";
@@ -63,6 +63,7 @@ export class Report {
       id: `${runId}:summary`,
       sessionKey: this.#sources.sessions.defaults().mainSessionKey,
       text: summaryText(summary),
+      origin: outsideOrigin("webhook", summary.name),
       wake: summary.wakeMode,
       reason: `hook:${runId}`,
       at: this.#sources.clock.now(),
@@ -70,10 +71,7 @@ export class Report {
   }
 }
 
-/**
- * Choice: not marked as text from outside: these are the agent's words. That they are a report is said where they are
- * told, and they can neither end that report nor look like another one.
- */
+/** Choice: words from outside, since the agent answered to such words. */
 export function summaryText({ name, status, text, deliveredTo }: Summary): string {
   const how = status === "ok" ? "" : ` (${status})`;
   const where = deliveredTo === undefined ? "" : ` (delivered to ${deliveredTo})`;

@@ -1,5 +1,5 @@
 /** The webhook action `wake`: a request becomes a system event of the main session. Spec: §4.5, http/webhooks.md §4. */
-import { definePlugin, invalidRequest, matches } from "@svc/sdk";
+import { definePlugin, invalidRequest, matches, outsideOrigin } from "@svc/sdk";
 import { SystemEvents } from "@svc/sdk/heartbeat";
 import { Sessions } from "@svc/sdk/sessions";
 import { WebhookAction, type WebhookJob } from "@svc/sdk/webhooks";
@@ -37,7 +37,8 @@ export default definePlugin({
         const { text, name, mode, sessionKey } = paramsOf(job);
         const words = name === undefined ? text : `${name}: ${text}`;
         const event = { id: job.runId, sessionKey, text: words, wake: mode, reason: REASON, at: job.acceptedAt };
-        return events.statements(event);
+        // It comes wrapped, unless the mapping says that it must not.
+        return events.statements({ ...event, origin: outsideOrigin("webhook", name), isMarked: true });
       },
 
       committed(job) {

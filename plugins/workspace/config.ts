@@ -1,5 +1,6 @@
 /** Sections `tools.exec` and `tools.fs`. Spec: http/config-keys.md; defaults and bounds are choices. */
 import { type Static, Strict, Type } from "@svc/sdk";
+import { SANDBOX_KEYS } from "@svc/sdk/tools";
 
 /** Seconds a single call may ask for. */
 export const MAX_TIMEOUT_SECONDS = 24 * 3_600;
@@ -44,6 +45,12 @@ export const ExecConfig = Strict(
       description: "Directories, absolute, where programs are looked for before those of PATH.",
       reload: "hot",
     }),
+    sandbox: Type.Optional(
+      Strict(SANDBOX_KEYS, {
+        description: "The sandbox of commands; agents.list[].tools.exec.sandbox overrides it key by key.",
+        reload: "hot",
+      }),
+    ),
   },
   { title: "Commands", description: "Commands agents run on this machine", order: 91 },
 );

@@ -22,6 +22,14 @@ export interface PlaceSources {
   stateDir(): string;
 }
 
+/** Called before the file at `name` below `root` is written or removed. */
+export type BeforeWrite = (root: string, name: string) => Promise<void>;
+
+/** For tools that write. */
+export interface WriteSources extends PlaceSources {
+  readonly beforeWrite: BeforeWrite;
+}
+
 /**
  * @param make makes the directory (0700) when it is missing
  * @returns `undefined`: it does not exist @throws GatewayError `NOT_FOUND`: the agent is not configured any more

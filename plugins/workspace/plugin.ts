@@ -1,19 +1,25 @@
 /** Files and commands for agents, within their workspace. */
-import { openExecPolicy } from "@svc/kit/exec";
+import { homedir } from "node:os";
+import { createSandbox, openExecPolicy } from "@svc/kit/exec";
 import { definePlugin, live } from "@svc/sdk";
-import { AgentDirectory } from "@svc/sdk/agents";
+import { AgentDirectory, IdentityFiles } from "@svc/sdk/agents";
+import { FileOrigins } from "@svc/sdk/files";
 import { Approver, GatewayInfo } from "@svc/sdk/gateway";
-import { Tool } from "@svc/sdk/tools";
+import { Retention, Storage } from "@svc/sdk/storage";
+import { CommandSandbox, Tool } from "@svc/sdk/tools";
 import { ExecConfig, FsConfig } from "./config.ts";
 import { privateCopies } from "./exec/copies.ts";
 import { execTool } from "./exec/tool.ts";
 import { editTool, writeTool } from "./files/change.ts";
 import { readTool } from "./files/read.ts";
+import { ORIGIN_RETENTION, OriginRecord } from "./origins/record.ts";
+import { createVersionKeeper } from "./files/versions.ts";
 import { patchTool } from "./patch/tool.ts";
 import type { PlaceSources } from "./place.ts";
 import { BackgroundCommands } from "./process/background.ts";
 import { Programs } from "./process/programs.ts";
 import { processTool } from "./process/tool.ts";
+import { agentSandbox } from "./sandbox/agent-sandbox.ts";
 
 /** Choice: milliseconds between looks for ended commands that nobody asks for any more. */
 const SWEEP_EVERY_MS = 60_000;
@@ -24,7 +30,14 @@ export default definePlugin({
   section: "tools.exec",
   config: ExecConfig,
   sections: { "tools.fs": FsConfig },
-  requires: { agents: AgentDirectory, host: GatewayInfo, approver: live(Approver) },
+  requires: {
+    agents: AgentDirectory,
+    host: GatewayInfo,
+    storage: Storage,
+    approver: live(Approver),
+    identityFiles: live(IdentityFiles),
+  },
+  provides: [FileOrigins, CommandSandbox],
 
   setup(gateway) {
     const { clock, log, services } = gateway;
@@ -36,14 +49,28 @@ export default definePlugin({
     const programs = new Programs();
     const sweep = () => background.sweep(config.cleanupMs);
     const background = new BackgroundCommands(programs, clock, () => gateway.every(SWEEP_EVERY_MS, sweep));
-    const places: PlaceSources = {
+    const where: PlaceSources = {
       agents: { list: () => services.agents.list() },
       stateDir: () => services.host.stateDir,
     };
+    const record = new OriginRecord({ ...where, storage: services.storage, clock });
+    const places = { ...where, record };
+    const sandbox = agentSandbox({
+      agents: { list: () => services.agents.list(), toolPolicy: (id) => services.agents.toolPolicy(id) },
+      stateDir: () => services.host.stateDir,
+      sandbox: createSandbox({ clock, log }),
+      config: () => config,
+      hidden: () => [services.host.configPath],
+      home: homedir(),
+      log,
+    });
+    const keepVersions = createVersionKeeper(() => services.identityFiles.get());
+    const writing = { ...places, beforeWrite: sandbox.endCommands, keepVersions };
+    gateway.provide(CommandSandbox, sandbox);
     gateway.extend(Tool, "read", readTool(places));
-    gateway.extend(Tool, "write", writeTool(places));
-    gateway.extend(Tool, "edit", editTool(places));
-    gateway.extend(Tool, "apply_patch", patchTool(places, log));
+    gateway.extend(Tool, "write", writeTool(writing));
+    gateway.extend(Tool, "edit", editTool(writing));
+    gateway.extend(Tool, "apply_patch", patchTool(writing, log));
     gateway.extend(
       Tool,
       "exec",
@@ -56,10 +83,14 @@ export default definePlugin({
         programs,
         background,
         copies: privateCopies(places.stateDir),
+        sandbox,
         clock,
         env: process.env,
       }),
     );
+    gateway.extend(Retention, "workspace", ORIGIN_RETENTION);
+    gateway.provide(FileOrigins, record);
+    gateway.start(() => record.open());
     gateway.extend(Tool, "process", processTool({ background, clock }));
 
     gateway.onStop(() => programs.stop());

@@ -26,6 +26,25 @@ const WorkspaceFile = Type.Object({
   content: text,
 });
 
+const VersionNumber = (description: string) => Type.Integer({ minimum: 1, description });
+
+/** A version of an identity file, without its text. */
+const FileVersion = Type.Object({
+  name: Type.String(),
+  version: VersionNumber("counts from 1 for each file"),
+  at: Type.Integer({ description: "epoch ms" }),
+  how: Type.String({
+    description:
+      "tool or method that wrote it, e.g. `write`, `agents.files.set`; `template`: as in a new workspace; `outside`: an editor, a command or another program",
+  }),
+  principal: Type.Optional(Type.Object({ id: Type.String(), provenance: Type.String() })),
+  sessionKey: Type.Optional(Type.String()),
+  runId: Type.Optional(Type.String()),
+  size: Type.Optional(Type.Integer({ description: "bytes; absent: there was no file" })),
+  sha256: Type.Optional(Type.String({ description: "of the first 1 MiB, in hex" })),
+  isKept: Type.Boolean({ description: "false: the file had more than 1 MiB, and only its size and hash are kept" }),
+});
+
 /** Run agents and name them. */
 export const agents = defineContract("agents", {
   run: {
@@ -175,6 +194,53 @@ export const agents = defineContract("agents", {
       ok: Type.Literal(true),
       agentId: Type.String(),
       workspace: Type.String(),
+      file: WorkspaceFile,
+    }),
+  },
+  filesLog: {
+    name: "agents.files.log",
+    summary: "Versions of these files, the newest first: who changed them, when and by what",
+    scope: "operator.read",
+    advertised: false,
+    params: Strict({
+      agentId: Type.Optional(AgentId),
+      name: Type.Optional(NonEmpty),
+      limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 500, description: "default 100" })),
+    }),
+    result: Type.Object({ agentId: Type.String(), versions: Type.Array(FileVersion) }),
+  },
+  filesDiff: {
+    name: "agents.files.diff",
+    summary: "What changed between two versions of one of these files",
+    scope: "operator.read",
+    advertised: false,
+    params: Strict({
+      agentId: Type.Optional(AgentId),
+      name: NonEmpty,
+      from: Type.Optional(
+        Type.Integer({ minimum: 0, description: "default: the version before `to`; 0: there is no file yet" }),
+      ),
+      to: Type.Optional(VersionNumber("default: the newest, which is the file as it stands")),
+    }),
+    result: Type.Object({
+      agentId: Type.String(),
+      name: Type.String(),
+      from: Type.Integer({ minimum: 0 }),
+      to: Type.Integer({ minimum: 1 }),
+      diff: Type.String({ description: "unified format; empty: they are equal" }),
+    }),
+  },
+  filesRestore: {
+    name: "agents.files.restore",
+    summary: "Put one of these files back as it was in a version; what stands there is kept as a version first",
+    scope: "operator.admin",
+    advertised: false,
+    params: Strict({ agentId: Type.Optional(AgentId), name: NonEmpty, version: VersionNumber("of agents.files.log") }),
+    result: Type.Object({
+      ok: Type.Literal(true),
+      agentId: Type.String(),
+      workspace: Type.String(),
+      version: Type.Integer({ minimum: 1, description: "the newest version now" }),
       file: WorkspaceFile,
     }),
   },

@@ -1,7 +1,7 @@
 /** Hooks that the owner of agents emits. */
 import { denies, kept, never, recorded } from "../hook-facts.ts";
 import { defineHook } from "../hooks.ts";
-import type { Origin } from "../origin.ts";
+import type { OutsideWords } from "../tools/service.ts";
 import type { RunEvent, RunOutcome, RunRequest } from "./service.ts";
 
 /** Keys are the names plugins use: `gateway.hooks.<key>`. */
@@ -18,13 +18,13 @@ export const agentHooks = {
     runId: string;
     sessionKey: string;
     system: string;
-    /** Whose words were added to it, beside the owner's. */
-    origins?: readonly Origin[];
+    /** Words of others than the owner that were added to it. */
+    outside?: readonly OutsideWords[];
   }>()("waterfall", {
     name: "runPrompt",
     owner: "agents",
     when: "The system prompt of a run was put together.",
-    returns: "The prompt to use, and in `origins` whose words it holds beside the owner's.",
+    returns: "The prompt to use, and in `outside` the words of others than the owner that it holds.",
     throws: kept,
   }),
   runEvent: defineHook<RunEvent>()("trace", {

@@ -1,3 +1,4 @@
 /** Agents and their runs: `@svc/sdk/agents`. */
 export * from "./contract.ts";
+export * from "./identity-files.ts";
 export * from "./service.ts";

@@ -236,18 +236,5 @@ export interface AgentRuns {
   wait(runId: string, timeoutMs: number): Promise<RunOutcome | undefined>;
 }
 
-/** A file of an agent's workspace that may be read and written. */
-export const WORKSPACE_FILES = [
-  "AGENTS.md",
-  "SOUL.md",
-  "TOOLS.md",
-  "IDENTITY.md",
-  "USER.md",
-  "HEARTBEAT.md",
-  "BOOTSTRAP.md",
-  "MEMORY.md",
-  "memory.md",
-] as const;
-
 /** Agent turns. Provided by the plugin `agents`. */
 export const AgentRuns = defineService<AgentRuns>()("agent.runs", "1.0.0");

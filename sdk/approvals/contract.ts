@@ -18,6 +18,7 @@ export const ApprovalRequestView = Type.Object({
   envKeys: Type.Optional(Type.Array(Type.String())),
   digest: Type.Optional(Type.String({ description: "of the exact plan: what is allowed is this and nothing else" })),
   files: Type.Optional(Type.Array(BoundFile, { description: "what is allowed is these bytes and no others" })),
+  because: Type.Optional(Type.String({ description: "what makes it a question, e.g. the words that led to it" })),
   askedBy: Type.Optional(Type.String({ description: "the plugin or hook that asks; absent: a client" })),
   systemRunBinding: Type.Union([Type.Unknown(), Type.Null()]),
   systemRunPlan: Type.Union([SystemRunPlan, Type.Null()]),

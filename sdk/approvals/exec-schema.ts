@@ -33,6 +33,36 @@ const rules = {
   autoAllowSkills: Type.Optional(Type.Boolean()),
 };
 
+const allowed = {
+  pattern: Type.String(),
+  args: Type.Optional(
+    Type.Array(Type.String(), {
+      description: "exactly these arguments, without the program's name; absent: see anyArguments",
+    }),
+  ),
+  cwd: Type.Optional(
+    Type.String({ description: "absolute, links followed: in this directory only; absent: everywhere" }),
+  ),
+  anyArguments: Type.Optional(
+    Type.Boolean({
+      description: "every argument; default false: those of the program's profile, and none without one",
+    }),
+  ),
+  sha256: Type.Optional(
+    Type.String({
+      pattern: "^[0-9a-fA-F]{64}$",
+      description: "of the one file agents can write that would run; absent: they can write none",
+    }),
+  ),
+};
+
+/**
+ * Which program an agent may run, and with which arguments. Spec: `pattern` (protocol/stores.md §7). Choice: all else; an entry with
+ * a pattern alone means what it did for programs that have a profile, and nothing for others.
+ */
+export const AllowedProgram = Strict(allowed);
+export type AllowedProgram = Static<typeof AllowedProgram>;
+
 /** Who may run what. Precedence: the agent, then `*`, then `defaults`. */
 export const ExecPolicyFile = Strict({
   version: Type.Literal(1),
@@ -47,13 +77,7 @@ export const ExecPolicyFile = Strict({
           Type.Array(
             Strict({
               id: Type.Optional(NonEmpty),
-              pattern: Type.String(),
-              sha256: Type.Optional(
-                Type.String({
-                  pattern: "^[0-9a-fA-F]{64}$",
-                  description: "of the one file agents can write that would run",
-                }),
-              ),
+              ...allowed,
               lastUsedAt: Type.Optional(Type.Integer()),
               lastUsedCommand: Type.Optional(Type.String()),
               lastResolvedPath: Type.Optional(Type.String()),

@@ -1,5 +1,6 @@
 /** Jobs that run by the clock. Spec: protocol/methods-cron.md, events.md §6, stores.md §3-4. */
 import { defineContract, defineEvent } from "../contract.ts";
+import { Origin } from "../origin.ts";
 import { NonEmpty, type Static, Strict, Type } from "../schema.ts";
 
 const Time = Type.Integer({ description: "epoch ms" });
@@ -162,6 +163,7 @@ export const CronJob = Type.Object({
   createdAtMs: Time,
   updatedAtMs: Time,
   ...what,
+  origin: Type.Optional(Origin),
   state: CronJobState,
 });
 export type CronJob = Static<typeof CronJob>;

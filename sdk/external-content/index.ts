@@ -47,9 +47,12 @@ const WARNING = [
  * @param id default: random
  */
 export function wrapExternalContent(text: string, about: ExternalContent, id: string = randomId()): string {
+  return `${WARNING}\n\n${markExternalContent(text, about, id)}`;
+}
+
+/** The same without the warning, which stands once before several of them. */
+export function markExternalContent(text: string, about: ExternalContent, id: string = randomId()): string {
   const lines = [
-    WARNING,
-    "",
     startMarker(id),
     `Source: ${LABELS[about.source]}`,
     ...metadata("From", about.from),

@@ -2,6 +2,7 @@
 export { lazy } from "../lazy.ts";
 export * from "./inside.ts";
 export * from "./lock.ts";
+export * from "./origins.ts";
 export * from "./transform-path.ts";
 export * from "./watch.ts";
 export * from "./whole.ts";

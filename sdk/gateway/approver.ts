@@ -13,6 +13,8 @@ export interface ApprovalQuestion {
   readonly files?: readonly BoundFile[] | undefined;
   /** What kind of thing, e.g. `toolBefore:exec`; two kinds never share an answer. */
   readonly kind: string;
+  /** For people: what makes it a question, e.g. the words of somebody else that led to it. Shown and not bound. */
+  readonly because?: string | undefined;
   /** For people; the plugin or hook that asks. */
   readonly askedBy: string;
   readonly agentId?: string | undefined;

@@ -1,4 +1,5 @@
 /** The `SystemEvents` service: what happened that no person said, told to a session, and waking the session for it. */
+import type { Origin } from "../origin.ts";
 import { defineService } from "../service.ts";
 import type { Statement } from "../storage/service.ts";
 
@@ -8,8 +9,12 @@ export interface SystemEvent {
   readonly id: string;
   /** Canonical key of the session that is told. */
   readonly sessionKey: string;
-  /** Plain text; wrapped by whoever made it where it came from outside. */
+  /** Plain text. Words of anybody but the owner and the gateway are wrapped when they are told. */
   readonly text: string;
+  /** Whose words it is; the gateway's own: `GATEWAY_WORDS`. Default: nobody's who may do anything. */
+  readonly origin?: Origin;
+  /** It is wrapped already, or its owner wants it told as it is. Default false. */
+  readonly isMarked?: boolean;
   /**
    * `now`: the session is woken for it, as far as the heart of its agent beats (http/sessions-routing.md §7.2).
    * `next-heartbeat`: it waits for the next turn of the session.

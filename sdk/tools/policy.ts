@@ -1,5 +1,6 @@
 /** What the configuration says about tools at one level: `tools`, or `agents.list[].tools`. Spec: http/tools-invoke.md §7. */
 import { type Static, Strict, Type } from "../schema.ts";
+import { SandboxSettings } from "./sandbox.ts";
 
 /** Names of profiles. Spec: tools-invoke.md §7.2. */
 export const TOOL_PROFILES = ["minimal", "coding", "messaging", "full"] as const;
@@ -32,6 +33,14 @@ const TOOL_POLICY_KEYS = {
   ),
 };
 
-/** All of them, as an agent has them. */
-export const ToolPolicy = Strict(TOOL_POLICY_KEYS);
+/** All of them, as an agent has them, and how its commands run. */
+export const ToolPolicy = Strict({
+  ...TOOL_POLICY_KEYS,
+  exec: Type.Optional(
+    Strict(
+      { sandbox: Type.Optional(SandboxSettings) },
+      { description: "how its commands run, key by key over tools.exec" },
+    ),
+  ),
+});
 export type ToolPolicy = Static<typeof ToolPolicy>;

@@ -49,6 +49,13 @@ export interface OutsideWords {
   readonly text: string;
 }
 
+/** What a tool is told about a call beside its arguments. */
+export interface EffectsContext {
+  readonly call: ToolCall;
+  /** Arguments that stand word for word in a person's message or on a web page of the conversation: the model did not make them up. */
+  readonly seen: readonly string[];
+}
+
 /** What a tool tells the model. */
 export interface ToolResult {
   readonly content: readonly (TextBlock | ImageBlock)[];
@@ -75,6 +82,18 @@ export const TOOL_EFFECTS = [
 ] as const;
 export type ToolEffect = (typeof TOOL_EFFECTS)[number];
 
+/** What a tool runs with. */
+export interface ToolContext {
+  readonly call: ToolCall;
+  readonly principal: Principal;
+  /** Aborts with the run. */
+  readonly signal: AbortSignal;
+  /** Absent: the model was shown the owner's words only. */
+  readonly outside?: OutsideWords;
+  /** Of a tool that asks people itself (`asksItself`): they have to allow this call, and this is what they are told. */
+  readonly because?: string;
+}
+
 /** A tool. Make one with `defineTool`, contribute it with `gateway.extend(Tool, name, tool)`. */
 export interface Tool<P extends TSchema = TSchema> {
   readonly description: string;
@@ -88,22 +107,22 @@ export interface Tool<P extends TSchema = TSchema> {
   readonly ownerOnly?: boolean;
   /**
    * What it can do, or what a call with these arguments does: where its model was shown words of somebody who may not ask for
-   * that, people are asked first. `undefined` and absent: all of it.
+   * that, people are asked first. Absent: all that its scope allows; only with `operator.admin` it may change the gateway or
+   * who the agent is.
    */
   readonly effects?:
     | readonly ToolEffect[]
-    | ((params: Static<P>, call: ToolCall) => readonly ToolEffect[] | Promise<readonly ToolEffect[]>);
+    | ((params: Static<P>, context: EffectsContext) => readonly ToolEffect[] | Promise<readonly ToolEffect[]>);
+  /** It asks people itself, with `because` of its context: nobody is asked before it runs. Default false. */
+  readonly asksItself?: boolean;
   /** Whose words its results are, unless a result says so itself. `none`: the gateway's and the owner's. Default: nobody's who may do anything. */
   readonly brings?: "none" | Origin["kind"];
   /** Offered only where some policy names it, its plugin or `group:plugins`. Default false. */
   readonly optional?: boolean;
   /** It needs an agent's run around it: `/tools/invoke` does not know it. Default false. */
   readonly runOnly?: boolean;
-  /** @param context.signal aborts with the run. @throws anything: the model is told the message of a `GatewayError`, else that it failed. */
-  run(
-    params: Static<P>,
-    context: { readonly call: ToolCall; readonly principal: Principal; readonly signal: AbortSignal },
-  ): ToolResult | string | Promise<ToolResult | string>;
+  /** @throws anything: the model is told the message of a `GatewayError`, else that it failed. */
+  run(params: Static<P>, context: ToolContext): ToolResult | string | Promise<ToolResult | string>;
 }
 
 /** Ties the type of `params` to `run`. */
@@ -155,8 +174,8 @@ export interface ToolScene {
   /** That answers, where one is known. */
   readonly model?: { readonly provider: string; readonly id: string };
   readonly address?: ToolAddress;
-  /** Absent: the model was shown the owner's words only. */
-  readonly outside?: OutsideWords;
+  /** Absent: the model was shown the owner's words only. `saw`: see `EffectsContext.seen`. */
+  readonly outside?: OutsideWords & { saw(text: string): boolean };
 }
 
 /** What became of a call. */
@@ -165,7 +184,12 @@ export type ToolAttempt =
   /** There is no such tool here, or the policy has taken it away: nobody is told which. */
   | { readonly outcome: "unknown" }
   /** Wrong arguments, a gate, a missing scope, or the tool's own no. */
-  | { readonly outcome: "refused"; readonly error: GatewayError }
+  | {
+      readonly outcome: "refused";
+      readonly error: GatewayError;
+      /** Whose words the refusal may hold; absent: the gateway's own. */
+      readonly origin?: Origin;
+    }
   /** It broke; the log says why and its plugin is charged. */
   | { readonly outcome: "failed" }
   /** Of a dry run: it could be called with these arguments, gates aside. */
@@ -176,7 +200,7 @@ export interface Tools {
   /** What the policy leaves, in the order of the catalogue. `parameters` is the tool's own schema. */
   specs(scene: ToolScene): readonly ToolSpec[];
   /**
-   * Policy, hook `toolParams`, validation, scope, gate `toolBefore`, the tool, hook `toolResult`, bounds.
+   * Policy, hook `toolParams`, validation, scope, `tools.fromOutside`, gate `toolBefore`, the tool, hook `toolResult`, bounds.
    * @param options.dryRun stops before the gate: nobody is asked and nothing runs
    * @throws the signal's reason, and nothing else
    */

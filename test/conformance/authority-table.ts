@@ -23,6 +23,9 @@ const SPECIFIED: Readonly<Record<Scope, string>> = {
 export const NODE_METHODS: readonly string[] = ["node.invoke.result", "node.event", "node.canvas.capability.refresh"];
 /** Choice: methods of ours that the specification does not know. */
 const OURS: Readonly<Record<string, Scope>> = {
+  "agents.files.log": "operator.read",
+  "agents.files.diff": "operator.read",
+  "agents.files.restore": "operator.admin",
   "memory.status": "operator.read",
   "memory.search": "operator.read",
   "memory.index": "operator.admin",

@@ -98,6 +98,9 @@ export const good: Readonly<Record<string, readonly Sample[]>> = {
   "agents.files.list": [() => ({ agentId: "main" })],
   "agents.files.get": [() => ({ agentId: "main", name: "AGENTS.md" })],
   "agents.files.set": [() => ({ agentId: "main", name: "USER.md", content: "Somebody" })],
+  "agents.files.log": [() => ({}), () => ({ agentId: "main", name: "USER.md", limit: 1 })],
+  "agents.files.diff": [() => ({ name: "USER.md" }), () => ({ agentId: "main", name: "USER.md", from: 0, to: 1 })],
+  "agents.files.restore": [() => ({ agentId: "main", name: "USER.md", version: 1 })],
   "agents.delete": [() => ({ agentId: "second" })],
   "channels.status": [() => ({}), () => ({ probe: true, timeoutMs: 2_000 })],
   send: [

@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { execApproval, execApprovalRequested, execApprovals } from "@svc/sdk/approvals";
+import { type AllowedProgram, execApproval, execApprovalRequested, execApprovals } from "@svc/sdk/approvals";
 import { nodes } from "@svc/sdk/nodes";
 import { approvedNode, done, scene, setPolicy, TOKEN } from "./nodes-scene.ts";
 
@@ -50,8 +50,19 @@ describe("a node", () => {
     await assert.rejects(bare, { code: "UNAVAILABLE", message: /SYSTEM_RUN_DENIED: / });
 
     await setPolicy(at, nodeId, { security: "allowlist", ask: "off" });
-    const sha256 = createHash("sha256").update(readFileSync(path)).digest("hex");
-    await done(at, ["approvals", "allowlist", "add", path, "--sha256", sha256, "--node", nodeId]);
+    const add = ["approvals", "allowlist", "add", path, "--node", nodeId];
+    await done(at, [...add, "--", "a b", "--json"]);
+    const unbound = await at.svc(["nodes", "run", "workshop", "--", "tool", "a b", "--json"]);
+    assert.match(unbound.stderr, /policy denies it: .*bin\/tool.*, which agents can write/);
+    const bound = ["--sha256", createHash("sha256").update(readFileSync(path)).digest("hex")];
+    await done(at, [...add, ...bound, "--", "a b", "--json"]);
+    const exact = await at.svc(["nodes", "run", "workshop", "--", "tool", "a b", "--json"]);
+    assert.deepEqual(exact, { code: 3, stdout: "a b --json\n", stderr: "err\n" });
+    assert.match(
+      (await at.svc(["nodes", "run", "workshop", "--", "tool", "a b"])).stderr,
+      /policy denies it: .*other arguments/,
+    );
+    await done(at, [...add, ...bound, "--any-arguments"]);
     const ran = await at.svc(["nodes", "run", "workshop", "--", "tool", "a b", "--json"]);
     assert.deepEqual(ran, { code: 3, stdout: "a b --json\n", stderr: "err\n" });
     const told = await at.svc(["nodes", "run", nodeId.slice(0, 12), "--json", "--", "tool", "x"]);
@@ -158,19 +169,20 @@ describe("svc nodes run with an approval", () => {
     assert.equal(runs(), 1);
   });
 
-  it("asks no more for a program that is allowed for good", async (t) => {
+  it("asks no more for a command that is allowed for good", async (t) => {
     const { at, nodeId, person, answers } = await asking(t);
     const path = realpathSync("/usr/bin/basename");
     const run = (word: string) => at.svc(["nodes", "run", "workshop", "--", "basename", word]);
-    const [, first] = await Promise.all([answers("allow-always"), run("a/1")]);
+    const [, first] = await Promise.all([answers("allow-always"), run("1")]);
     assert.deepEqual([first.code, first.stdout], [0, "1\n"]);
-    assert.deepEqual(await run("a/2"), { code: 0, stdout: "2\n", stderr: "" });
+    const second = await run("1");
+    assert.deepEqual(second, { code: 0, stdout: "1\n", stderr: "" });
     const { file } = (await person.call(execApprovals.nodeGet, { nodeId })) as {
-      file: { agents: { main: { allowlist: { pattern: string }[] } } };
+      file: { agents: { main: { allowlist: AllowedProgram[] } } };
     };
     assert.deepEqual(
-      file.agents.main.allowlist.map(({ pattern }) => pattern),
-      [path],
+      file.agents.main.allowlist.map(({ pattern, args, anyArguments }) => ({ pattern, args, anyArguments })),
+      [{ pattern: path, args: ["1"], anyArguments: undefined }],
     );
     assert.ok(readFileSync(join(at.nodeDir, "exec-approvals.json"), "utf8").includes(path));
   });

@@ -65,9 +65,10 @@ function doneLines(done: readonly Done[]): string[] {
 }
 
 function findingLines(findings: Examination["findings"]): string[] {
-  if (findings.length === 0) return ["Nothing is wrong."];
-  return findings.flatMap(({ severity, about, message, next, check }) => [
+  const isWell = findings.every(({ severity }) => severity === "info");
+  const lines = findings.flatMap(({ severity, about, message, next, check }) => [
     `${severity.padEnd(8)} ${check}: ${visible(about)}: ${message.split("\n").map(visible).join("\n         ")}`,
     `         Next: ${visible(next)}`,
   ]);
+  return isWell ? ["Nothing is wrong.", ...lines] : lines;
 }

@@ -17,12 +17,10 @@ export function octal(mode: number): string {
   return (mode & 0o777).toString(8).padStart(3, "0");
 }
 
-/** Errors first, then in the order of the checks. */
+/** Errors first, then warnings, each in the order of the checks. */
 export function sorted(findings: readonly Finding[]): Finding[] {
-  return [
-    ...findings.filter(({ severity }) => severity === "error"),
-    ...findings.filter(({ severity }) => severity !== "error"),
-  ];
+  const order = ["error", "warning", "info"] as const;
+  return order.flatMap((severity) => findings.filter((finding) => finding.severity === severity));
 }
 
 /** What two checks found in the same words stands once, as the first of them says it. */

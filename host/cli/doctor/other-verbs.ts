@@ -77,7 +77,7 @@ export function verbFindings(name: string, answer: unknown): Finding[] {
   if (error?.details?.code === "UNKNOWN_METHOD") return [];
   if (error) return [failed(name, String(error.message), `svc ${name} doctor`)];
   return findings.map(({ severity, check, about, message, next }) => ({
-    severity: severity === "error" ? "error" : "warning",
+    severity: severity === "error" || severity === "info" ? severity : "warning",
     check: check ?? name,
     about: about ?? name,
     message: message ?? "it does not say what",

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { normalizeId } from "@svc/kit/agent-address";
 import { diskRefusal, readWithin, writeWithin } from "@svc/kit/files";
 import { type Clock, GatewayError, invalidRequest, isGatewayError, type Logger, type Principal, Turns } from "@svc/sdk";
+import type { IdentityChange, IdentityFiles } from "@svc/sdk/agents";
 import type { ConfigStore } from "@svc/sdk/config";
 import type { Models } from "@svc/sdk/models";
 import { type AgentChange, createEdits, deleteEdits, updateEdits } from "./edits.ts";
@@ -25,6 +26,15 @@ export interface AdminSources {
   readonly log: Pick<Logger, "warn">;
   /** Archives the agent's conversations, its runs stopped. @returns what could not be archived, and why */
   readonly archiveSessions: (agentId: string, principal: Principal) => Promise<readonly string[]>;
+  readonly versions: AgentVersions;
+}
+
+/** Versions of identity files, as they follow what happens to agents. */
+export interface AgentVersions extends IdentityFiles {
+  /** Keeps the first files of a new agent, which the configuration may not name yet. Never throws. */
+  created(change: Omit<IdentityChange, "paths">, workspace: string): Promise<void>;
+  /** Its files went to the trash. @throws GatewayError `UNAVAILABLE` when storage cannot write */
+  forget(agentId: string): Promise<void>;
 }
 
 export interface NewAgent {
@@ -73,6 +83,7 @@ export class AgentAdmin {
           .catch(() => undefined);
         throw error;
       }
+      await this.#sources.versions.created({ agentId: id, how: "agents.create", principal }, workspace);
       return { agentId: id, name, workspace };
     });
   }
@@ -97,19 +108,20 @@ export class AgentAdmin {
         ...(avatar === undefined ? {} : { avatar }),
       };
       await config.edit({ actor: principal.id, action: "agents.update" }, (parsed) => updateEdits(parsed, id, change));
-      if (name !== undefined) await this.#renameInFile(before, name);
+      if (name !== undefined) await this.#renameInFile(before, name, principal);
       return id;
     });
   }
 
   /** A file that says the former name, as `create` wrote it, says the new one; a name the agent gave itself stays. */
-  async #renameInFile({ name: former, id }: AgentSettings, name: string): Promise<void> {
-    const { agents, log } = this.#sources;
+  async #renameInFile({ name: former, id }: AgentSettings, name: string, principal: Principal): Promise<void> {
+    const { agents, log, versions } = this.#sources;
     const { workspace } = agents.settings(id);
     try {
       const file = await readWithin(workspace, "IDENTITY.md");
       const isFormer = former !== undefined && parseIdentity(file?.bytes.toString("utf8") ?? "").name === former;
-      if (isFormer) await writeIdentity(workspace, { name });
+      const change = { agentId: id, paths: ["IDENTITY.md"], how: "agents.update", principal };
+      if (isFormer) await versions.change(change, () => writeIdentity(workspace, { name }));
     } catch (error) {
       log.warn({ err: error, agentId: id }, "IDENTITY.md still says the agent's former name");
     }
@@ -141,13 +153,16 @@ export class AgentAdmin {
   }
 
   async #discard({ id, workspace, agentDir }: AgentSettings, principal: Principal): Promise<Discarded> {
-    const { agents, archiveSessions, clock, log, places } = this.#sources;
+    const { agents, archiveSessions, clock, log, places, versions } = this.#sources;
     const left = await archiveSessions(id, principal);
     const others = agents.list().filter((agent) => agent.id !== id);
     const inUse = others.flatMap((agent) => [agent.workspace, agent.agentDir ?? "", agentHome(agent.id, places())]);
     const directories = { workspace, agent: agentHome(id, places()), ...(agentDir === undefined ? {} : { agentDir }) };
     const stamp = `${id}-${new Date(clock.now()).toISOString().replaceAll(":", "-")}`;
     const { kept, ...moved } = await discard(directories, inUse.filter(Boolean), stamp, places());
+    await versions.forget(id).catch((error: unknown) => {
+      log.warn({ err: error, agentId: id }, "versions of a deleted agent's identity files stay");
+    });
     const all = [...left, ...kept];
     if (all.length > 0) log.warn({ agentId: id, kept: all }, "an agent was deleted, and some of what it had stays");
     return { ...moved, kept: all };

@@ -1,9 +1,9 @@
-/** Handlers of `agent.identity.get` and `agents.*`. */
+/** Handlers of `agent.identity.get` and `agents.*`, those about versions apart. */
 import { readdir } from "node:fs/promises";
 import { normalizeId } from "@svc/kit/agent-address";
 import { diskRefusal, readWithin } from "@svc/kit/files";
 import { type Handlers, invalidRequest, isGatewayError } from "@svc/sdk";
-import type { agents } from "@svc/sdk/agents";
+import type { agents, IdentityFiles } from "@svc/sdk/agents";
 import type { Sessions } from "@svc/sdk/sessions";
 import type { AgentAdmin } from "./admin.ts";
 import { avatarUrl } from "./avatar.ts";
@@ -22,14 +22,15 @@ export interface DirectorySources {
   readonly agents: ConfiguredAgents;
   readonly admin: AgentAdmin;
   readonly places: () => Places;
+  readonly identityFiles: IdentityFiles;
   /** A workspace file was written. */
   readonly written: () => void;
 }
 
-type DirectoryHandlers = Omit<Handlers<typeof agents>, "run" | "wait">;
+type DirectoryHandlers = Omit<Handlers<typeof agents>, "run" | "wait" | "filesLog" | "filesDiff" | "filesRestore">;
 
 export function createDirectoryHandlers(sources: DirectorySources): DirectoryHandlers {
-  const { services, agents, admin, places, written } = sources;
+  const { services, agents, admin, identityFiles, places, written } = sources;
   const { sessions } = services;
 
   return {
@@ -81,9 +82,12 @@ export function createDirectoryHandlers(sources: DirectorySources): DirectoryHan
       return { agentId, workspace, file: await readFile(workspace, name) };
     },
 
-    async filesSet({ params: { agentId: text, name, content } }) {
+    async filesSet({ params: { agentId: text, name, content }, principal }) {
       const { id: agentId, workspace } = findAgent(text, agents);
-      const file = await writeFile(workspace, name, content, agents.config.defaults);
+      const change = { agentId, paths: [name], how: "agents.files.set", principal };
+      const file = await identityFiles.change(change, () =>
+        writeFile(workspace, name, content, agents.config.defaults),
+      );
       written();
       return { ok: true as const, agentId, workspace, file };
     },

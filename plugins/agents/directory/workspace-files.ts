@@ -3,19 +3,17 @@ import { type Stats } from "node:fs";
 import { join } from "node:path";
 import { diskRefusal, readWithin, statWithin, writeWithin } from "@svc/kit/files";
 import { invalidRequest, isGatewayError, type ResultOf } from "@svc/sdk";
-import { type agents, WORKSPACE_FILES } from "@svc/sdk/agents";
+import { type agents, IDENTITY_FILES, type IdentityFile } from "@svc/sdk/agents";
 import { prepareWorkspace, type SeedOptions } from "./workspace-seed.ts";
-
-type FileName = (typeof WORKSPACE_FILES)[number];
 
 /** A file as clients see it. */
 type FileReport = ResultOf<typeof agents.filesGet>["file"];
 
 /** Exactly as written: `agents.md` and `./AGENTS.md` are other names. @throws GatewayError `INVALID_REQUEST` */
-export function allowedName(name: string): FileName {
-  const known = WORKSPACE_FILES.find((allowed) => allowed === name);
+export function allowedName(name: string): IdentityFile {
+  const known = IDENTITY_FILES.find((allowed) => allowed === name);
   return (
-    known ?? invalidRequest(`this file cannot be read or written here; the names are ${WORKSPACE_FILES.join(", ")}`)
+    known ?? invalidRequest(`this file cannot be read or written here; the names are ${IDENTITY_FILES.join(", ")}`)
   );
 }
 
@@ -26,21 +24,21 @@ function report(workspace: string, name: string, stats: Stats | undefined): File
 }
 
 /**
- * In the order of `WORKSPACE_FILES`, one memory file last. Choice: what may not be read (a link, a FIFO) is shown as
+ * In the order of `IDENTITY_FILES`, one memory file last. Choice: what may not be read (a link, a FIFO) is shown as
  * missing, so that one such file does not hide the others; `readFile` says what is wrong with it.
  * Choice: onboarding is over when `BOOTSTRAP.md` is gone from a workspace that has other files.
  */
 export async function listFiles(workspace: string): Promise<FileReport[]> {
-  const found = new Map<FileName, FileReport>();
-  for (const name of WORKSPACE_FILES) {
+  const found = new Map<IdentityFile, FileReport>();
+  for (const name of IDENTITY_FILES) {
     const stats = await statWithin(workspace, name).catch((error: unknown) => {
       if (isGatewayError(error)) return undefined;
       throw error;
     });
     found.set(name, report(workspace, name, stats));
   }
-  const isMissing = (name: FileName) => found.get(name)?.missing ?? true;
-  const isOnboarded = isMissing("BOOTSTRAP.md") && !WORKSPACE_FILES.every(isMissing);
+  const isMissing = (name: IdentityFile) => found.get(name)?.missing ?? true;
+  const isOnboarded = isMissing("BOOTSTRAP.md") && !IDENTITY_FILES.every(isMissing);
   const otherMemory = isMissing("MEMORY.md") && !isMissing("memory.md") ? "MEMORY.md" : "memory.md";
   return [...found.values()].filter(({ name }) => name !== otherMemory && !(isOnboarded && name === "BOOTSTRAP.md"));
 }

@@ -6,7 +6,8 @@ import type { ConfiguredAgents } from "./directory.ts";
 import { prepareWorkspace } from "./workspace-seed.ts";
 
 /**
- * In the order they stand in the prompt; of the two memory files the first that is there.
+ * In the order they stand in the prompt; of the two memory files the first with words: while a command runs in a sandbox, an
+ * empty file holds the place of one that is not there.
  * Choice: `BOOTSTRAP.md` too while somebody has it there, since it would do nothing otherwise.
  */
 const PROMPT_FILES = [
@@ -95,7 +96,7 @@ export function createWorkspacePrompt(agents: ConfiguredAgents, log: Pick<Logger
       PROMPT_FILES.map(async (names) => {
         for (const name of names) {
           const file = await read(workspace, name, defaults.bootstrapMaxChars);
-          if (file) return [{ name, ...file }];
+          if (file && file.text.trim() !== "") return [{ name, ...file }];
         }
         return [];
       }),

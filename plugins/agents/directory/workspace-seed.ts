@@ -22,6 +22,11 @@ const SEEDS: Readonly<Record<string, string>> = {
   "HEARTBEAT.md": ["# Things to look at from time to time", "", ""].join("\n"),
 };
 
+/** Whether a file holds what a new workspace begins with. */
+export function isSeed(name: string, bytes: Buffer): boolean {
+  return SEEDS[name] !== undefined && bytes.equals(Buffer.from(SEEDS[name]));
+}
+
 export interface SeedOptions {
   /** `agents.defaults.skipBootstrap`: make the directory and nothing else. */
   readonly skipBootstrap: boolean;

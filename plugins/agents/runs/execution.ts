@@ -108,7 +108,8 @@ async function begin(turn: Turn, env: Environment, ties: Ties): Promise<{ readon
   if (mayTakeBack && ids.length === messages.length) run.traces = { ids: [...ids], unusedSince: before?.updatedAt };
   const written = ids.length === messages.length ? messages.map((message, index) => itemOf(message, ids[index])) : [];
   const withOwn = withMessages(reading, written, env, run.request);
-  const loading = adopts || history.length === 0 ? withOwn : withOwn.then((loaded) => instead(loaded, [...given, ...own]));
+  const loading =
+    adopts || history.length === 0 ? withOwn : withOwn.then((loaded) => instead(loaded, [...given, ...own]));
   loading.catch(() => undefined); // `conduct` awaits it
   return { loading };
 }

@@ -2,7 +2,7 @@
 import { floorOf, type Origin } from "@svc/sdk";
 import { unwrapped } from "@svc/sdk/external-content";
 import { type Message, textOf } from "@svc/sdk/models";
-import type { OutsideWords } from "@svc/sdk/tools";
+import type { ToolScene } from "@svc/sdk/tools";
 
 /** Choice: characters of the words that people are shown. */
 const EXCERPT_CHARS = 1_000;
@@ -10,6 +10,8 @@ const EXCERPT_CHARS = 1_000;
 export class Heard {
   #floor: Origin | undefined;
   #text = "";
+  /** What the model did not write itself: a text in it is not the model's own. */
+  readonly #written: Message[] = [];
 
   /** @param text what of it people are shown; empty: it is not known any more */
   add(origin: Origin | undefined, text = ""): void {
@@ -22,7 +24,11 @@ export class Heard {
   }
 
   addMessages(messages: readonly Message[]): void {
-    for (const message of messages) this.add(message.origin, message.role === "assistant" ? "" : unwrapped(textOf(message)));
+    for (const message of messages) {
+      this.add(message.origin, message.role === "assistant" ? "" : unwrapped(textOf(message)));
+      if (message.role === "user" || (message.role === "toolResult" && message.origin?.kind === "web"))
+        this.#written.push(message);
+    }
   }
 
   /** Answers of the model say whose words it was shown when it gave them. */
@@ -37,7 +43,8 @@ export class Heard {
     return this.#floor;
   }
 
-  get outside(): OutsideWords | undefined {
-    return this.#floor && { origin: this.#floor, text: this.#text };
+  get outside(): ToolScene["outside"] {
+    const saw = (text: string) => text !== "" && this.#written.some((message) => textOf(message).includes(text));
+    return this.#floor && { origin: this.#floor, text: this.#text, saw };
   }
 }

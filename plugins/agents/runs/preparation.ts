@@ -63,8 +63,8 @@ export async function prepareRun(
   const agent = agents.settings(agentId);
   const models = resolveAll(services.models, modelRefs(request, entry, agent.models, config(), agentId), log);
   const prompt = [agent.systemPrompt, workspace, extraSystemPrompt].filter(Boolean).join("\n\n");
-  const { system, origins = [] } = await promptHook.emit({ runId, sessionKey, system: prompt });
-  for (const origin of origins) heard.add(origin);
+  const { system, outside = [] } = await promptHook.emit({ runId, sessionKey, system: prompt });
+  for (const { origin, text } of outside) heard.add(origin, text);
   const thinking = thinkingOf(request, entry, config(), agentId);
   return {
     agentId,

@@ -49,5 +49,10 @@ export async function takeSteered(
 function userMessage(leader: LiveRun, timestamp: number): UserMessage {
   const { message, images = [] } = leader.request;
   const text = message === "" ? [] : [{ type: "text" as const, text: message }];
-  return { role: "user", content: [...text, ...images], timestamp, ...turnOrigin({ leader, merged: [], overflow: [] }) };
+  return {
+    role: "user",
+    content: [...text, ...images],
+    timestamp,
+    ...turnOrigin({ leader, merged: [], overflow: [] }),
+  };
 }

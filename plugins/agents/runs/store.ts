@@ -241,7 +241,17 @@ function toRecord(row: RunRow): RunRecord {
     lease: { ...(row.owner === null ? {} : { owner: row.owner }), until: Number(row.lease_until ?? 0) },
     resumes: Number(row.resumes),
     // Both columns hold what `accept` and `ended` above wrote.
-    ...(row.request === null ? {} : { request: JSON.parse(row.request) as RunRequest }),
+    ...(row.request === null ? {} : { request: requestOf(row.request) }),
     ...(row.outcome === null ? {} : { outcome: JSON.parse(row.outcome) as RunOutcome }),
   };
+}
+
+/** Up to 0.1.0 the source stood under `origin`, and the address under `toolOrigin`. */
+function requestOf(json: string): RunRequest {
+  const { toolOrigin, ...request } = JSON.parse(json) as RunRequest & {
+    readonly toolOrigin?: RunRequest["toolAddress"];
+  };
+  if (typeof request.origin !== "string") return request;
+  const { origin: source, ...rest } = request;
+  return { ...rest, source, ...(toolOrigin === undefined ? {} : { toolAddress: toolOrigin }) };
 }

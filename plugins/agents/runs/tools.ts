@@ -80,7 +80,7 @@ function inWords(attempt: ToolAttempt, name: string): ToolResult {
     case "unknown":
       return failure(`there is no tool called ${name}; use one of those you were offered`);
     case "refused":
-      return failure(attempt.error.message);
+      return { ...failure(attempt.error.message), ...(attempt.origin && { origin: attempt.origin }) };
     default:
       return failure(`the tool ${name} failed`);
   }

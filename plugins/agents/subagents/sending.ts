@@ -1,7 +1,7 @@
 /** A run sends a message to another session and waits for the reply. Spec: http/sessions-routing.md §6, lane `nested`. */
 import { randomUUID } from "node:crypto";
 import { SILENT_REPLY, spokenText } from "@svc/kit/runs";
-import { GatewayError, invalidRequest, isGatewayError, notFound, type Principal } from "@svc/sdk";
+import { GatewayError, invalidRequest, isGatewayError, notFound, type Origin, type Principal } from "@svc/sdk";
 import type { AgentDirectory, AgentRuns, RunOutcome } from "@svc/sdk/agents";
 import { ownSessionKey, type Sessions } from "@svc/sdk/sessions";
 import { narrowed, STOPPED_WITH_PARENT } from "./settings.ts";
@@ -43,6 +43,8 @@ export interface Sender {
   readonly sessionKey: string;
   readonly agentId: string;
   readonly principal: Principal;
+  /** Whose words its model was shown; `undefined`: the owner's only. */
+  readonly origin: Origin | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -53,6 +55,8 @@ export interface SendResult {
   readonly status: "accepted" | "ok" | "timeout" | "error" | "aborted";
   readonly reply?: string;
   readonly error?: string;
+  /** Whose words `reply` and `error` hold; absent: the owner's. */
+  readonly origin?: Origin;
 }
 
 /**
@@ -89,6 +93,7 @@ export async function sendToSession(
     parentRunId: from.runId,
     relayed: trail.relayed + 1,
     principal: narrowed(from.principal),
+    ...(from.origin === undefined ? {} : { origin: from.origin }),
     extraSystemPrompt: PROMPT,
   });
   const result = { runId, sessionKey };
@@ -152,12 +157,13 @@ function refuseCircle(sessionKey: string, timeoutMs: number, { relayed, sessions
   }
 }
 
-function ending(outcome: RunOutcome | undefined): Pick<SendResult, "status" | "reply" | "error"> {
+function ending(outcome: RunOutcome | undefined): Pick<SendResult, "status" | "reply" | "error" | "origin"> {
   if (!outcome) return { status: "timeout" };
   const { status, text, errorMessage, abortReason } = outcome;
-  if (status === "ok") return { status, reply: spokenText(text) };
+  const origin = outcome.origin === undefined ? {} : { origin: outcome.origin };
+  if (status === "ok") return { status, reply: spokenText(text), ...origin };
   const error = errorMessage ?? (abortReason === undefined ? "it was stopped" : `it was stopped: ${abortReason}`);
-  return { status, error, ...(text === "" ? {} : { reply: text }) };
+  return { status, error, ...(text === "" ? {} : { reply: text }), ...origin };
 }
 
 const PROMPT =

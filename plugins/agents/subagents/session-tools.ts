@@ -26,6 +26,9 @@ function sessionsSend(sources: SessionToolSources): Tool {
       "Sends a message to another session, whose agent works on it, and waits for the reply. If it takes longer the work goes " +
       "on, and sessions_history shows what came of it.",
     scope: "operator.write",
+    // The run it starts was told the words of this one, and may do no more.
+    effects: ["spends"],
+    brings: "none",
     params: Strict({
       sessionKey: Type.Optional(Type.String({ description: "key, as sessions_list shows it" })),
       label: Type.Optional(Type.String({ description: "of the session, instead of its key" })),
@@ -38,13 +41,19 @@ function sessionsSend(sources: SessionToolSources): Tool {
         }),
       ),
     }),
-    async run({ message = "", timeoutSeconds = DEFAULT_WAIT_S, ...to }, { call, principal, signal }) {
+    async run({ message = "", timeoutSeconds = DEFAULT_WAIT_S, ...to }, { call, principal, signal, outside }) {
       if (message.trim() === "") return invalidRequest("message required");
       const { runId, sessionKey, agentId } = call;
-      const from = { runId, sessionKey, agentId, principal, signal };
-      const details = await sendToSession(to, message, timeoutSeconds * 1_000, from, sources);
+      const from = { runId, sessionKey, agentId, principal, signal, origin: outside?.origin };
+      const { origin, ...details } = await sendToSession(to, message, timeoutSeconds * 1_000, from, sources);
       const isError = details.status === "error" || details.status === "aborted";
-      return { content: [{ type: "text", text: JSON.stringify(details) }], details, ...(isError ? { isError } : {}) };
+      const whose = origin === undefined ? {} : { origin };
+      return {
+        content: [{ type: "text", text: JSON.stringify(details) }],
+        details,
+        ...whose,
+        ...(isError ? { isError } : {}),
+      };
     },
   });
 }
@@ -53,6 +62,8 @@ function agentsList(agents: SessionToolSources["agents"]): Tool {
   return defineTool({
     description: "Lists the agents you may start sub-agents of, with sessions_spawn.",
     scope: "operator.read",
+    effects: ["reads"],
+    brings: "none",
     params: Strict({}),
     run(_params, { call: { agentId: requester } }) {
       const { mayStart } = subagentSettings(agents.config, requester);

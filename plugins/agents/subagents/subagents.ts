@@ -1,6 +1,6 @@
 /** Runs that runs start: their limits, the announcement of their results, and the archiving of their sessions. Spec: http/sessions-routing.md §1, §6. */
 import { randomUUID } from "node:crypto";
-import { type Clock, invalidRequest, type Logger, notFound, type Principal, unavailable } from "@svc/sdk";
+import { type Clock, invalidRequest, type Logger, notFound, type Origin, type Principal, unavailable } from "@svc/sdk";
 import type { RunRequest } from "@svc/sdk/agents";
 import type { Models, ThinkingLevel } from "@svc/sdk/models";
 import type { Sessions } from "@svc/sdk/sessions";
@@ -47,6 +47,8 @@ export interface Parent {
   readonly sessionKey: string;
   readonly agentId: string;
   readonly principal: Principal;
+  /** Whose words its model was shown; absent: the owner's only. */
+  readonly origin?: Origin;
 }
 
 export class Subagents {
@@ -95,6 +97,7 @@ export class Subagents {
       lane: SUBAGENT,
       parentRunId: parent.runId,
       principal: narrowed(parent.principal),
+      ...(parent.origin === undefined ? {} : { origin: parent.origin }),
       extraSystemPrompt: PROMPT,
       ...(wish.model === undefined ? {} : { model: wish.model }),
       ...(wish.thinking === undefined ? {} : { thinking: wish.thinking }),
@@ -161,6 +164,7 @@ export class Subagents {
       source: SUBAGENT_RESULT,
       ...(isSubagentKey(subrun.parentKey) ? { lane: SUBAGENT } : {}),
       principal: subrun.principal,
+      ...(subrun.outcome?.origin === undefined ? {} : { origin: subrun.outcome.origin }),
     };
     await this.#runs.accept(request, [settled]);
   }

@@ -23,6 +23,9 @@ export function createSubagentTools({ subagents, abort }: SubagentToolSources): 
         "Gives a task to a sub-agent, which works on it in a session of its own while you go on. Answers at once; the " +
         "result comes to you later as a message. The sub-agent knows nothing of this conversation: put all it needs into the task.",
       scope: "operator.write",
+      // The run it starts was told the words of this one, and may do no more.
+      effects: ["spends"],
+      brings: "none",
       params: Strict({
         task: Type.String({ minLength: 1, description: "what to do, complete in itself" }),
         label: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: "short name of the task" })),
@@ -31,10 +34,11 @@ export function createSubagentTools({ subagents, abort }: SubagentToolSources): 
         thinking: Type.Optional(Type.String({ description: THINKING_LEVELS.join(", ") })),
         runTimeoutSeconds: Type.Optional(Type.Integer({ minimum: 0, description: "0: no limit of its own" })),
       }),
-      async run({ thinking, ...wish }, { call, principal, signal }) {
+      async run({ thinking, ...wish }, { call, principal, signal, outside }) {
         const level = thinking === undefined ? {} : { thinking: thinkingLevel(thinking) };
         const { runId, sessionKey, agentId } = call;
-        const spawned = await subagents.spawn({ ...wish, ...level }, { runId, sessionKey, agentId, principal });
+        const parent = { runId, sessionKey, agentId, principal, ...(outside && { origin: outside.origin }) };
+        const spawned = await subagents.spawn({ ...wish, ...level }, parent);
         if (signal.aborted) abort(spawned.runId, STOPPED_WITH_PARENT); // its parent was stopped while it was accepted
         return JSON.stringify({
           status: "accepted",
@@ -46,6 +50,8 @@ export function createSubagentTools({ subagents, abort }: SubagentToolSources): 
     subagents: defineTool({
       description: "Lists the sub-agents of this session, or stops one or all of them.",
       scope: "operator.read",
+      effects: ["writes-workspace"],
+      brings: "none",
       params: Strict({
         action: Type.Union([Type.Literal("list"), Type.Literal("stop")]),
         target: Type.Optional(Type.String({ minLength: 1, description: "for stop: a runId, a label or `all`" })),

@@ -1,5 +1,5 @@
 /** Adds, changes, removes, runs and cancels jobs. Spec: protocol/methods-cron.md §2-5. */
-import { type Clock, notFound, type ResultOf, unavailable } from "@svc/sdk";
+import { type Clock, floorOf, notFound, type Origin, type ResultOf, unavailable } from "@svc/sdk";
 import type { cron, CronEventPayload, CronJob, CronJobDraft, CronJobPatch, CronSchedule } from "@svc/sdk/cron";
 import { parseThinkingLevel } from "@svc/sdk/models";
 import { checkJob } from "./checks.ts";
@@ -37,8 +37,11 @@ export class Jobs {
     this.#sources = sources;
   }
 
-  /** @throws GatewayError `UNAVAILABLE` for settings that cannot be combined, and at the limit of jobs */
-  async add(draft: CronJobDraft): Promise<CronJob> {
+  /**
+   * @param origin whose words its texts are; absent: the owner's
+   * @throws GatewayError `UNAVAILABLE` for settings that cannot be combined, and at the limit of jobs
+   */
+  async add(draft: CronJobDraft, origin?: Origin): Promise<CronJob> {
     const { store, clock, newId, publish, scheduler, timeZone } = this.#sources;
     await loadCalendar();
     if ((await store.count()) >= MAX_JOBS)
@@ -51,6 +54,7 @@ export class Jobs {
       id,
       ...(agentId ? { agentId } : {}),
       ...(sessionKey ? { sessionKey } : {}),
+      ...(origin ? { origin } : {}),
       createdAtMs: now,
       updatedAtMs: now,
       schedule: anchored(draft.schedule, now),
@@ -70,14 +74,19 @@ export class Jobs {
     return shownJob(job);
   }
 
-  /** @throws GatewayError `NOT_FOUND`; `UNAVAILABLE` for settings that cannot be combined */
-  async update(id: string, patch: CronJobPatch): Promise<CronJob> {
+  /**
+   * @param origin whose words the patch holds; absent: the owner's, and a payload of his is his again
+   * @throws GatewayError `NOT_FOUND`; `UNAVAILABLE` for settings that cannot be combined
+   */
+  async update(id: string, patch: CronJobPatch, origin?: Origin): Promise<CronJob> {
     const { changes, clock, publish, scheduler, runner, timeZone } = this.#sources;
     await loadCalendar();
     const job = await changes.change(id, (stored) => {
       if (!stored) return unknown(id);
       const now = clock.now();
-      const { state: shown, ...definition } = patched(shownJob(stored), patch, now);
+      const { state: shown, origin: former, ...rest } = patched(shownJob(stored), patch, now);
+      const whose = origin ? floorOf([former, origin]) : patch.payload ? undefined : former;
+      const definition: Definition = { ...rest, ...(whose ? { origin: whose } : {}) };
       this.#check(definition);
       const { nextRunAtMs, runningAtMs: _running, ...facts } = shown;
       const schedule = zoned(definition.schedule, timeZone());

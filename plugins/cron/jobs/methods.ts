@@ -1,5 +1,5 @@
 /** The methods `cron.*`, for clients and for the tool. */
-import { type Clock, invalidRequest, type ParamsOf, type ResultOf } from "@svc/sdk";
+import { type Clock, invalidRequest, type Origin, type ParamsOf, type ResultOf } from "@svc/sdk";
 import type { cron } from "@svc/sdk/cron";
 import type { Storage } from "@svc/sdk/storage";
 import type { Jobs } from "./jobs.ts";
@@ -21,10 +21,10 @@ export function cronMethods({ jobs, store, storage, clock, isEnabled }: MethodSo
   return {
     list: (params: ParamsOf<C["list"]>) => listJobs(storage, params),
     runs: (params: ParamsOf<C["runs"]>) => listRuns(storage, params),
-    add: (params: ParamsOf<C["add"]>) => jobs.add(draftFrom(params, clock.now())),
-    async update(params: ParamsOf<C["update"]>): Promise<ResultOf<C["update"]>> {
+    add: (params: ParamsOf<C["add"]>, origin?: Origin) => jobs.add(draftFrom(params, clock.now()), origin),
+    async update(params: ParamsOf<C["update"]>, origin?: Origin): Promise<ResultOf<C["update"]>> {
       const { id, patch } = changeFrom(params);
-      return jobs.update(id, patch);
+      return jobs.update(id, patch, origin);
     },
     async status(): Promise<ResultOf<C["status"]>> {
       const [count, nextWakeAt] = await Promise.all([store.count(), store.nextWake()]);

@@ -1,6 +1,18 @@
 /** The tool `cron`: schedules jobs for the owner of the gateway. */
 import { AnySignal } from "@svc/kit/time";
-import { type Clock, invalidRequest, type ParamsOf, pause, type ResultOf, type Static, Strict, Type } from "@svc/sdk";
+import {
+  type Clock,
+  floorOf,
+  invalidRequest,
+  type Origin,
+  outsideOrigin,
+  type ParamsOf,
+  pause,
+  type ResultOf,
+  type Static,
+  Strict,
+  Type,
+} from "@svc/sdk";
 import type { cron } from "@svc/sdk/cron";
 import { defineTool, type Tool, type ToolCall, type ToolResult } from "@svc/sdk/tools";
 import { type Fields, isBlank, isFields } from "../fields.ts";
@@ -11,16 +23,20 @@ import { withPayload } from "./normalize.ts";
 export interface CronActions {
   status(params: ParamsOf<typeof cron.status>): Promise<ResultOf<typeof cron.status>>;
   list(params: ParamsOf<typeof cron.list>): Promise<ResultOf<typeof cron.list>>;
-  /** @param params as `cron.add` */
-  add(params: Fields): Promise<ResultOf<typeof cron.add>>;
-  /** @param params as `cron.update` */
-  update(params: Fields): Promise<ResultOf<typeof cron.update>>;
+  /** @param params as `cron.add` @param origin whose words led to it; `undefined`: the owner's */
+  add(params: Fields, origin: Origin | undefined): Promise<ResultOf<typeof cron.add>>;
+  /** @param params as `cron.update` @param origin as of `add` */
+  update(params: Fields, origin: Origin | undefined): Promise<ResultOf<typeof cron.update>>;
   remove(params: ParamsOf<typeof cron.remove>): Promise<ResultOf<typeof cron.remove>>;
   /** Settles when the run has ended. */
   run(params: ParamsOf<typeof cron.run>): Promise<ResultOf<typeof cron.run>>;
   runs(params: ParamsOf<typeof cron.runs>): Promise<ResultOf<typeof cron.runs>>;
   /** Adds an event to the main session. @returns `ok: false` when `text` is blank */
-  wake(params: { readonly text: string; readonly mode: WakeMode }): Promise<{ readonly ok: boolean }>;
+  wake(params: {
+    readonly text: string;
+    readonly mode: WakeMode;
+    readonly origin?: Origin;
+  }): Promise<{ readonly ok: boolean }>;
 }
 
 type WakeMode = "now" | "next-heartbeat";
@@ -64,6 +80,7 @@ interface Asked {
   readonly params: Params;
   readonly call: ToolCall;
   readonly signal: AbortSignal;
+  readonly origin: Origin | undefined;
 }
 
 /** @param clock for the timeout of the action `run` */
@@ -71,12 +88,12 @@ export function cronTool(service: CronActions, clock: Pick<Clock, "setTimeout">)
   const actions: Readonly<Record<(typeof ACTIONS)[number], (asked: Asked) => Promise<object>>> = {
     status: () => service.status({}),
     list: ({ params }) => service.list({ ...pageOf(params), ...(params.includeDisabled && { includeDisabled: true }) }),
-    add: ({ params, call }) => service.add(jobBy(call, params.job)),
-    update: ({ params }) => service.update({ id: idOf(params), patch: changeIn(params) }),
+    add: ({ params, call, origin }) => service.add(jobBy(call, params.job), origin),
+    update: ({ params, origin }) => service.update({ id: idOf(params), patch: changeIn(params) }, origin),
     remove: ({ params }) => service.remove({ id: idOf(params) }),
     run: (asked) => started(service, asked, clock),
     runs: ({ params }) => service.runs({ ...pageOf(params), ...(hasId(params) && { id: idOf(params) }) }),
-    wake: ({ params }) => wake(service, params),
+    wake: ({ params, origin }) => wake(service, params, origin),
   };
   return defineTool({
     description:
@@ -85,12 +102,14 @@ export function cronTool(service: CronActions, clock: Pick<Clock, "setTimeout">)
     params: Params,
     scope: "operator.admin",
     ownerOnly: true,
-    async run(params, { call, signal }) {
+    effects: ["changes-gateway"],
+    brings: "none",
+    async run(params, { call, signal, outside }) {
       const wanted = params.action?.trim() ?? "";
       if (wanted === "") return invalidRequest("action required");
       const action = ACTIONS.find((name) => name === wanted);
       if (!action) return invalidRequest(`there is no action "${wanted}" here; actions: ${ACTIONS.join(", ")}`);
-      return resultOf(await actions[action]({ params, call, signal }));
+      return resultOf(await actions[action]({ params, call, signal, origin: outside?.origin }));
     },
   });
 }
@@ -131,9 +150,13 @@ async function started(
   }
 }
 
-async function wake(service: CronActions, { text = "", mode = "next-heartbeat" }: Params): Promise<object> {
+async function wake(
+  service: CronActions,
+  { text = "", mode = "next-heartbeat" }: Params,
+  origin: Origin | undefined,
+): Promise<object> {
   if (text.trim() === "") return invalidRequest("text required: what the main session is told");
-  return service.wake({ text, mode });
+  return service.wake({ text, mode, ...(origin ? { origin } : {}) });
 }
 
 function pageOf({ query, limit }: Params): { query?: string; limit?: number } {
@@ -155,5 +178,15 @@ function idOf({ id = "", jobId = "" }: Params): string {
 }
 
 function resultOf(details: object): ToolResult {
-  return { content: [{ type: "text", text: JSON.stringify(details) }], details };
+  const origin = originIn(details);
+  return { content: [{ type: "text", text: JSON.stringify(details) }], details, ...(origin ? { origin } : {}) };
+}
+
+/** Choice: what runs of jobs came to is of nobody who may do anything, since they may have read anything. */
+function originIn(details: object): Origin | undefined {
+  type Told = { readonly origin?: Origin };
+  const { entries, jobs = [details] } = details as { readonly entries?: unknown; readonly jobs?: readonly Told[] };
+  return entries === undefined
+    ? floorOf(jobs.map(({ origin }: Told) => origin))
+    : outsideOrigin("agent", "runs of jobs");
 }

@@ -1,7 +1,7 @@
 /** Runs an isolated job as a run of its agent: starts it once, finds it again after a crash, and follows it to its end. */
 import { endOfRun } from "@svc/kit/runs";
 import { AnySignal, currentTimeLine } from "@svc/kit/time";
-import { type Clock, pause, type Principal } from "@svc/sdk";
+import { type Clock, GATEWAY_WORDS, type Origin, pause, type Principal } from "@svc/sdk";
 import type { AgentDirectory, AgentRuns, RunOutcome, RunRequest } from "@svc/sdk/agents";
 import { parseThinkingLevel } from "@svc/sdk/models";
 import type { Sessions } from "@svc/sdk/sessions";
@@ -99,11 +99,12 @@ type AttemptPayload = Omit<AgentPayload, "model"> & { readonly model: string | u
 async function begin(
   runId: string,
   sessionKey: string,
-  { id, name, delivery }: Definition,
+  job: Definition,
   { message, model, thinking, timeoutSeconds, lightContext }: AttemptPayload,
   { runs, sessions, agents, clock }: AgentRunSources,
   signal: AbortSignal,
 ): Promise<void> {
+  const { id, name, delivery } = job;
   // Waits for any other run in this session: a new conversation would abort it.
   for (let [active] = runs.active(sessionKey); active; [active] = runs.active(sessionKey))
     await endOfRun(active.runId, { runs: () => runs, clock }, signal);
@@ -117,6 +118,7 @@ async function begin(
     sessionKey,
     message: `[cron:${id} ${name}] ${message}\n${currentTimeLine(clock.now(), agents.timeZone)}`,
     source: "cron",
+    origin: textOrigin(job),
     lane: "cron",
     principal: PRINCIPAL,
     timeoutMs: timeoutOf({ timeoutSeconds }),
@@ -126,6 +128,11 @@ async function begin(
     ...(delivery?.mode === "announce" ? { extraSystemPrompt: DELIVERY_PROMPT } : {}),
   };
   await runs.start(request, restart);
+}
+
+/** Whose words the text of a job is. */
+export function textOrigin({ origin = GATEWAY_WORDS }: Pick<Definition, "origin">): Origin {
+  return origin;
 }
 
 /** 0: no limit. */

@@ -4,7 +4,7 @@ import { isGatewayError, type Logger } from "@svc/sdk";
 import type { RunOutcome } from "@svc/sdk/agents";
 import type { CronEventPayload, CronRunEntry } from "@svc/sdk/cron";
 import type { SystemEvent } from "@svc/sdk/heartbeat";
-import { type AgentRunSources, homeKey, mainKey, runAgent } from "./agent-run.ts";
+import { type AgentRunSources, homeKey, mainKey, runAgent, textOrigin } from "./agent-run.ts";
 import type { CronConfig } from "../config.ts";
 import { defined } from "../fields.ts";
 import { primaryOf } from "./destinations.ts";
@@ -71,7 +71,15 @@ async function notifyMain(job: Definition, text: string, { runId }: Fire, source
     ended: withDelivery(ended, delivered, job.delivery),
     delivered,
     facts,
-    event: { id: runId, sessionKey, text, wake: job.wakeMode, reason: `cron:${job.id}`, at: clock.now() },
+    event: {
+      id: runId,
+      sessionKey,
+      text,
+      wake: job.wakeMode,
+      reason: `cron:${job.id}`,
+      at: clock.now(),
+      origin: textOrigin(job),
+    },
   };
 }
 

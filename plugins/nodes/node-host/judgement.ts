@@ -1,5 +1,7 @@
 /** What an approval may change about the policy's word, and what may be allowed for good. Pure. */
-import { type ExecRules, type ExecVerdict, judgeExec } from "@svc/kit/exec";
+import { type ExecPlace, type ExecRules, type ExecVerdict, judgeExec, runnerOf } from "@svc/kit/exec";
+import type { AllowedProgram, SystemRunPlan } from "@svc/sdk/approvals";
+import type { PlacedPlan } from "./command-plan.ts";
 
 /**
  * Why a command does not run, or `undefined`.
@@ -11,14 +13,17 @@ export function whyNot(verdict: ExecVerdict, isApproved: boolean): string | unde
   return verdict.verdict === "ask" && !isApproved ? "approval required" : undefined;
 }
 
+/** What somebody allows for good: this program with these arguments, in this directory. @param path absolute, as it was resolved */
+export function exactEntry({ argv, cwd }: Pick<PlacedPlan, "argv" | "cwd">, path: string): AllowedProgram {
+  return { pattern: path, args: argv.slice(1), cwd };
+}
+
 /**
- * Whether an `allow-always` may put a program on the allowlist. Choice: not what runs whatever its arguments say (`sh`, `env`,
- * `python`): everything would be on the list then. Nor a path that would mean others as a pattern.
- * @param name it is called by @param path absolute, as it was resolved
+ * Whether an `allow-always` may put an entry on the allowlist. Choice: not of a program whose business is to run others (`sh -c`, `env make`,
+ * `python job.py`), nor where the entry would not allow the command again. Nor a path that would mean others as a pattern.
  */
-export function canBeListed(name: string, path: string): boolean {
-  if (/[*?]/.test(path)) return false;
-  const strictest: ExecRules = { security: "allowlist", ask: "off", askFallback: "deny", patterns: [path] };
-  const inline = { argv: [name, "-c", "text"], cwd: null, rawCommand: null, agentId: null, sessionKey: null };
-  return judgeExec(strictest, inline, path).verdict === "allow";
+export function canBeListed(entry: AllowedProgram, plan: SystemRunPlan, path: string, place: ExecPlace): boolean {
+  if (/[*?]/.test(path) || runnerOf(plan.argv[0] ?? "", path) !== undefined) return false;
+  const strictest: ExecRules = { security: "allowlist", ask: "off", askFallback: "deny", allowlist: [entry] };
+  return judgeExec(strictest, plan, path, place).verdict === "allow";
 }

@@ -6,9 +6,7 @@
 import {
   bindFiles,
   commandText,
-  entriesThatHold,
   type ExecPolicyStore,
-  type ExecRules,
   judgeRun,
   type ProgramEnd,
   type ProgramPlaces,
@@ -20,11 +18,12 @@ import {
 import type { BoundFile, SystemRunPlan } from "@svc/sdk/approvals";
 import { messageOf } from "@svc/sdk/errors";
 import { randomUUID } from "node:crypto";
+import { realpath } from "node:fs/promises";
 import { homedir } from "node:os";
 import { type PlacedPlan, planOf } from "./command-plan.ts";
 import { bindsNothing, contentsToApprove, otherContents, type PreparedContents } from "./contents.ts";
 import { childEnvironment } from "./environment.ts";
-import { canBeListed, whyNot } from "./judgement.ts";
+import { canBeListed, exactEntry, whyNot } from "./judgement.ts";
 import { NODE_STOPS, type PrepareParams, RUN_TIMEOUT_MS, type RunParams } from "./params.ts";
 import { NodeRefusal } from "./refusal.ts";
 import { rememberProgram } from "./remember-program.ts";
@@ -50,13 +49,13 @@ export interface RunSurroundings {
 /**
  * Choice: a program that is not there is refused here, before people are asked about it.
  * @returns what a caller shows to people and sends back as `system.run`; Choice: with the program that would run, the home
- * directory and the contents an approval is for, which whoever judges the command elsewhere needs as well
+ * directory, the directory of the node and the contents an approval is for, which whoever judges the command elsewhere needs as well
  */
 export async function prepareRun(params: PrepareParams, at: RunSurroundings): Promise<PreparedAnswer> {
   const plan = await planOf(params, at.cwd);
   const resolvedPath = await programOf(plan, at.places);
   const cmdText = plan.rawCommand ?? commandText(plan.argv);
-  const answer = { cmdText, plan: { ...plan }, resolvedPath, home: homedir() };
+  const answer = { cmdText, plan: { ...plan }, resolvedPath, home: homedir(), root: await realpath(at.cwd) };
   if (bindsNothing(rulesFor(await at.policy.policy(), plan.agentId))) return answer;
   const { files, hidesScript } = await contentsToApprove(bindable(plan, resolvedPath, at));
   at.prepared.keep(plan, files);
@@ -68,6 +67,8 @@ interface PreparedAnswer {
   readonly plan: SystemRunPlan;
   readonly resolvedPath: string;
   readonly home: string;
+  /** Where the node was started. */
+  readonly root: string;
   /** Contents an approval binds; absent: the policy lets everything run. */
   readonly files?: readonly BoundFile[];
   /** An interpreter whose script is not known: no entry of an allowlist holds for it. */
@@ -136,12 +137,11 @@ async function whyNotHere(
   file: string,
   at: RunSurroundings,
 ): Promise<string | undefined> {
-  const policy = await at.policy.policy();
-  const judge = (rules: ExecRules) => judgeRun(rules, plan, file, Object.keys(env ?? {}));
-  const rules = rulesFor(policy, plan.agentId);
-  if (bindsNothing(rules)) return whyNot(judge(rules), approved === true);
+  const rules = rulesFor(await at.policy.policy(), plan.agentId);
+  if (bindsNothing(rules)) return undefined;
   const run = bindable(plan, file, at);
-  const verdict = judge(rulesFor(entriesThatHold(policy, await bindFiles(run, "runs")), plan.agentId));
+  const place = { root: at.cwd, contents: await bindFiles(run, "runs") };
+  const verdict = judgeRun(rules, plan, file, Object.keys(env ?? {}), place);
   const reason = whyNot(verdict, approved === true);
   if (reason !== undefined || verdict.verdict === "allow") return reason;
   return otherContents(files ?? at.prepared.of(plan), await bindFiles(run));
@@ -173,18 +173,18 @@ async function programOf({ argv, cwd }: PlacedPlan, places: ProgramPlaces): Prom
 
 /** It was approved and runs in any case; that it will be asked for again is told to the owner. */
 async function remember(at: RunSurroundings, plan: PlacedPlan, file: string): Promise<void> {
-  const { policy, note } = at;
-  const { argv, agentId } = plan;
-  if (!canBeListed(argv[0] ?? "", file)) {
-    return note(`not on the allowlist, since it would let in more than this command: ${file}`);
-  }
+  const { policy, note, cwd } = at;
+  const entry = exactEntry(plan, file);
   try {
-    const { files, fault, hidesScript } = await bindFiles(bindable(plan, file, at), "runs");
-    if (files.length > 0 || fault !== undefined || hidesScript) {
+    const contents = await bindFiles(bindable(plan, file, at), "runs");
+    if (contents.files.length > 0) {
       return note(`not on the allowlist, since agents can write what it runs: ${file}`);
     }
-    await rememberProgram(policy, agentId, file);
-    note(`on the allowlist now: ${file}`);
+    if (!canBeListed(entry, plan, file, { root: cwd, contents })) {
+      return note(`not on the allowlist, since it would let in more than this command: ${file}`);
+    }
+    await rememberProgram(policy, plan.agentId, entry);
+    note(`on the allowlist now, with these arguments, in this directory: ${file}`);
   } catch (error) {
     note(`not on the allowlist: ${messageOf(error)}`);
   }

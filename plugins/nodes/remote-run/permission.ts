@@ -1,6 +1,6 @@
 /** Whether a program may run on a node, as its policy and people say. Spec: protocol/clients.md §1 `nodes run`. */
 import { randomUUID } from "node:crypto";
-import { entriesThatHold, type ExecRules, judgeRun, rulesFor } from "@svc/kit/exec";
+import { type ExecRules, judgeRun, rulesFor } from "@svc/kit/exec";
 import { GatewayError, matches } from "@svc/sdk";
 import {
   type BoundFile,
@@ -22,6 +22,7 @@ export interface PreparedRun {
   /** Other nodes may leave these out. */
   readonly resolvedPath?: string;
   readonly home?: string;
+  readonly root?: string;
   /** Contents that an approval is for. */
   readonly files?: readonly BoundFile[];
   readonly hidesScript?: boolean;
@@ -49,13 +50,15 @@ export async function permission(
   prepared: PreparedRun,
   onAsked: (id: string) => void,
 ): Promise<Backing> {
-  const { nodeId, plan, resolvedPath, home, files = [], hidesScript = false } = prepared;
+  const { nodeId, plan, resolvedPath, home, root, files = [], hidesScript = false } = prepared;
   const runId = randomUUID();
   const snapshot = await client.call(execApprovals.nodeGet, { nodeId });
   if (!matches(ExecPolicySnapshot, snapshot)) throw unknownForm("its policy file");
-  const policy = entriesThatHold(snapshot.file, { scope: "all", files, hidesScript });
-  const rules = rulesFor(policy, plan.agentId);
-  const verdict = judgeRun(rules, plan, resolvedPath, Object.keys(request.env ?? {}), home);
+  const rules = rulesFor(snapshot.file, plan.agentId);
+  const contents = { scope: "all", files, hidesScript } as const;
+  const known = { ...(home !== undefined && { home }), ...(root !== undefined && { root }) };
+  const place = { ...known, contents, isElsewhere: true };
+  const verdict = judgeRun(rules, plan, resolvedPath, Object.keys(request.env ?? {}), place);
   if (verdict.verdict === "allow") return { runId };
   if (verdict.verdict === "deny") throw denied(verdict.reason, nodeId);
   if (!request.wait) throw denied("approval required, and --no-wait was given", nodeId);

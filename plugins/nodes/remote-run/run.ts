@@ -17,6 +17,7 @@ const Prepared = Type.Object({
   home: Type.Optional(Type.String()),
   files: Type.Optional(Type.Array(BoundFile)),
   hidesScript: Type.Optional(Type.Boolean()),
+  root: Type.Optional(Type.String()),
 });
 
 /** How a program ended, as the node says. */

@@ -1,5 +1,5 @@
 /** The tool `sessions_history`: shortened messages of a session. */
-import { invalidRequest, Strict, Type } from "@svc/sdk";
+import { floorOf, invalidRequest, Strict, Type } from "@svc/sdk";
 import { cut } from "@svc/sdk/cli";
 import type { Sessions } from "@svc/sdk/sessions";
 import { defineTool, type Tool } from "@svc/sdk/tools";
@@ -41,6 +41,8 @@ export function sessionsHistoryTool({ sessions, transcripts }: HistoryToolOption
       includeTools: Type.Optional(Type.Boolean({ description: "also calls and results of tools, shortened" })),
     }),
     scope: "operator.read",
+    effects: ["reads"],
+    brings: "none",
     async run({ sessionKey = "", limit = DEFAULT_MESSAGES, includeTools = false }, { call }) {
       if (sessionKey.trim() === "") return invalidRequest("sessionKey required");
       const { key, entry } = await findVisible(sessionKey, call, sessions);
@@ -55,7 +57,8 @@ export function sessionsHistoryTool({ sessions, transcripts }: HistoryToolOption
         truncated: kept.length < messages.length,
       };
       const text = kept.length === 0 ? "No messages." : kept.map(line).join("\n\n");
-      return { content: [{ type: "text", text }], details };
+      const origin = floorOf(logged.map((message) => message.origin));
+      return { content: [{ type: "text", text }], details, ...(origin ? { origin } : {}) };
     },
   });
 }

@@ -1,5 +1,5 @@
 /** The tools `session_status` and `sessions_list`. */
-import { type Clock, coversScope, GatewayError, Strict, Type } from "@svc/sdk";
+import { type Clock, coversScope, GatewayError, outsideOrigin, Strict, Type } from "@svc/sdk";
 import type { Sessions } from "@svc/sdk/sessions";
 import { defineTool, type Tool } from "@svc/sdk/tools";
 import { isFound, rowOf } from "../finding/listing.ts";
@@ -45,6 +45,8 @@ export function sessionStatusTool(options: ToolOptions): Tool {
       ),
     }),
     scope: "operator.read",
+    effects: ({ model = "" }) => (model.trim() === "" ? ["reads"] : ["spends"]),
+    brings: "none",
     async run({ sessionKey = "", model = "" }, { call, principal }) {
       const isOwn = sessionKey.trim() === "";
       const key = isOwn ? call.sessionKey : (await findVisible(sessionKey, call, sessions)).key;
@@ -73,6 +75,8 @@ export function sessionsListTool({ reaching, clock, modelDefaults, mainKey }: To
       search: Type.Optional(Type.String({ description: "in title, label, subject, id and key, in any case" })),
     }),
     scope: "operator.read",
+    effects: ["reads"],
+    brings: "none",
     async run({ limit = DEFAULT_LISTED, kinds = [], activeMinutes, search = "" }, { call }) {
       const needle = search.trim().toLowerCase();
       const accept = (session: StoredSession) =>
@@ -81,7 +85,11 @@ export function sessionsListTool({ reaching, clock, modelDefaults, mainKey }: To
       const found = await reaching.list(call.sessionKey, { updatedSince, accept, limit });
       const rows = found.map((session) => ({ ...rowOf(session, modelDefaults()), kind: toolKindOf(session, mainKey) }));
       const text = found.length === 0 ? "No sessions." : found.map(listLine).join("\n");
-      return { content: [{ type: "text", text }], details: { count: rows.length, sessions: rows } };
+      const details = { count: rows.length, sessions: rows };
+      // Names that people on a channel gave themselves or their group.
+      const isNamed = found.some(({ entry }) => entry.displayName !== undefined);
+      const origin = isNamed ? { origin: outsideOrigin("channel", "names of sessions") } : {};
+      return { content: [{ type: "text", text }], details, ...origin };
     },
   });
 }

@@ -23,9 +23,9 @@ const EXCERPT = `case when json_valid(transcript.body) then (
 export const EXCERPT_TAIL = `select session_id, seq, role, ${EXCERPT} as content from transcript
   where session_id = ${SESSION_ID} order by seq desc limit ?`;
 
-/** The last messages with time, tokens and price. Parameters: characters, characters, session id, limit. */
+/** The last messages with origin, time, tokens and price. Parameters: characters, characters, session id, limit. */
 export const LOG_TAIL = `select transcript.session_id, transcript.seq, transcript.role, ${EXCERPT} as content,
-    coalesce(f.at, transcript.created_at) as at, f.has_usage, f.total_tokens, f.cost
+    ${guarded("transcript")} ->> '$.origin' as origin, coalesce(f.at, transcript.created_at) as at, f.has_usage, f.total_tokens, f.cost
   from transcript left join message_facts f on f.session_id = transcript.session_id and f.seq = transcript.seq
   where transcript.session_id = ? order by transcript.seq desc limit ?`;
 

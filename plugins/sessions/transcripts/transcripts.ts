@@ -25,6 +25,8 @@ export interface Excerpt {
 
 /** An excerpt with time, tokens and cost. */
 export interface LoggedMessage extends Excerpt {
+  /** Whose words it is; `undefined`: the owner's. */
+  readonly origin?: Origin | undefined;
   /** epoch ms */
   readonly at: number;
   readonly tokens: number | undefined;
@@ -73,10 +75,7 @@ export class Transcripts {
   }
 
   /** The summary of the last compaction and the messages since, in one read. */
-  async context(
-    key: string,
-    limit: number,
-  ): ReturnType<Sessions["context"]> {
+  async context(key: string, limit: number): ReturnType<Sessions["context"]> {
     const rows = await this.#storage().all<BodyRow>(statements.CONTEXT, [key, atLeast0(limit)]);
     const compaction = rows.find(({ seq }) => seq === -1);
     return {
@@ -87,10 +86,7 @@ export class Transcripts {
   }
 
   /** @throws GatewayError `NOT_FOUND` for a message that is not in the session's transcript */
-  async addCompaction(
-    key: string,
-    compaction: Parameters<Sessions["addCompaction"]>[1],
-  ): Promise<void> {
+  async addCompaction(key: string, compaction: Parameters<Sessions["addCompaction"]>[1]): Promise<void> {
     try {
       await this.#storage().transaction(statements.addCompaction(key, compaction, this.#clock.now()));
     } catch (thrown) {
@@ -118,6 +114,7 @@ export class Transcripts {
   /** The last messages of one transcript, oldest first. */
   async logs(sessionId: string, limit: number, maxChars: number): Promise<readonly LoggedMessage[]> {
     type LogRow = ExcerptRow & {
+      origin: string | null;
       at: number;
       has_usage: number | null;
       total_tokens: number | null;
@@ -125,9 +122,10 @@ export class Transcripts {
     };
     const params = [maxChars, maxChars, sessionId, atLeast0(limit)];
     const rows = await this.#storage().all<LogRow>(statements.LOG_TAIL, params);
-    return this.#excerpts(rows).map(({ at, has_usage, total_tokens, cost, role, content }) => ({
+    return this.#excerpts(rows).map(({ origin, at, has_usage, total_tokens, cost, role, content }) => ({
       role,
       content,
+      origin: origin === null ? undefined : originFrom(origin),
       at,
       tokens: has_usage ? total_tokens || undefined : undefined, // the provider did not count
       cost: cost ?? undefined,

@@ -1,5 +1,5 @@
 /** What a call of `exec` asks for, as the one command that is judged, shown and run. */
-import { resolveProgram } from "@svc/kit/exec";
+import { type ExecPlace, resolveProgram } from "@svc/kit/exec";
 import { directoryWithin } from "@svc/kit/files";
 import { invalidRequest, notFound } from "@svc/sdk";
 import type { SystemRunPlan } from "@svc/sdk/approvals";
@@ -21,6 +21,8 @@ export interface Command {
   readonly directory: string;
   /** Absolute path of the program that runs. */
   readonly file: string;
+  /** What it may reach by its entry on the allowlist. */
+  readonly place: ExecPlace;
 }
 
 const SHELL = "/bin/sh";
@@ -41,12 +43,14 @@ export async function commandOf(
   const directory = nameWithin((workdir ?? ".").replace(/(?<=.)\/+$/, ""), place);
   const cwd =
     (await directoryWithin(place.root, directory)) ?? notFound(`there is no directory ${workdir} in the workspace`);
+  const reach = { root: place.workspace, closed: place.closed, isWorkspace: true };
   const about = { cwd, rawCommand: command, agentId, sessionKey };
 
   const words = isJudged ? plainWords(command) : undefined;
   const program = words?.[0] && (await resolveProgram(words[0], cwd, { path, platform: process.platform }));
-  if (words && program) return { text: command, directory, file: program, plan: { ...about, argv: [...words] } };
+  if (words && program)
+    return { text: command, directory, place: reach, file: program, plan: { ...about, argv: [...words] } };
   // A text that begins with - or + would be an option of the shell.
   const argv = ["sh", "-c", command.replace(/^(?=[-+])/, " ")];
-  return { text: command, directory, file: SHELL, plan: { ...about, argv } };
+  return { text: command, directory, place: reach, file: SHELL, plan: { ...about, argv } };
 }

@@ -1,9 +1,9 @@
 /** Directories that hold a private copy of what runs, each as long as its program runs. */
-import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, realpath, rm } from "node:fs/promises";
 import { join } from "node:path";
 
 export interface Copies {
-  /** A new empty directory (0700). */
+  /** A new empty directory (0700), without links. */
   make(): Promise<{ readonly directory: string; remove(): Promise<void> }>;
 }
 
@@ -17,7 +17,7 @@ export function privateCopies(stateDir: () => string): Copies {
       leftovers ??= rm(home, { recursive: true, force: true }).catch(() => undefined);
       await leftovers;
       await mkdir(home, { recursive: true, mode: 0o700 });
-      const directory = await mkdtemp(join(home, "run-"));
+      const directory = await mkdtemp(join(await realpath(home), "run-"));
       return { directory, remove: () => rm(directory, { recursive: true, force: true }).catch(() => undefined) };
     },
   };

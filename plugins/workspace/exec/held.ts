@@ -11,6 +11,8 @@ import { scriptWord, type Start, startOfCopy } from "./pinned-start.ts";
 
 /** A start that holds on to what it needs. */
 export interface HeldStart extends Start {
+  /** Private directories it is read from, without links: a sandbox has to show them. */
+  readonly directories: readonly string[];
   /** To be called when the program has ended, or was not started. */
   release(): Promise<void>;
 }
@@ -19,6 +21,11 @@ export interface HoldSources {
   readonly copies: Copies;
   /** Directories agents write to with nobody's leave; absolute, without links. Elsewhere, only programs that were allowed write. */
   readonly reach: readonly string[];
+}
+
+/** A start that needs nothing. */
+export function inPlace({ file, argv }: Start): HeldStart {
+  return { file, argv, directories: [], release: () => Promise.resolve() };
 }
 
 /** A content is another one than the one that was judged. */
@@ -38,11 +45,10 @@ export async function holdStart(run: BindableRun, binding: Binding, sources: Hol
 }
 
 async function fromCopy(run: BindableRun, { files }: Binding, { copies, reach }: HoldSources): Promise<HeldStart> {
-  const inPlace: HeldStart = { file: run.file, argv: run.argv, release: () => Promise.resolve() };
   const word = scriptWord(run);
   const path = await realpath(word === undefined ? run.file : resolve(run.cwd, word)).catch(() => undefined);
   const bound = files.find((file) => file.path === path && file.runs === true);
-  if (bound === undefined || !reach.some((directory) => isInside(directory, bound.path))) return inPlace;
+  if (bound === undefined || !reach.some((directory) => isInside(directory, bound.path))) return inPlace(run);
   const { directory, remove } = await copies.make();
   try {
     const copy = join(directory, basename(bound.path));
@@ -55,7 +61,7 @@ async function fromCopy(run: BindableRun, { files }: Binding, { copies, reach }:
     }
     const start = startOfCopy(run, copy, content.head, content.head.length === content.bytes);
     if (start === undefined) await remove();
-    return start === undefined ? inPlace : { ...start, release: remove };
+    return start === undefined ? inPlace(run) : { ...start, directories: [directory], release: remove };
   } catch (error) {
     await remove();
     throw error;

@@ -1,5 +1,5 @@
 /** Whether a command may run here: what the policy file says and what the configuration says, the stricter of both. Pure. */
-import { type ExecRules, type ExecVerdict, judgeRun } from "@svc/kit/exec";
+import { type ExecPlace, type ExecRules, type ExecVerdict, judgeRun } from "@svc/kit/exec";
 import type { SystemRunPlan } from "@svc/sdk/approvals";
 import type { ExecConfig } from "../config.ts";
 
@@ -10,6 +10,7 @@ export interface Wish {
   readonly file: string;
   /** Names of variables that are added. */
   readonly envNames: readonly string[];
+  readonly place: ExecPlace;
 }
 
 /** A no of the policy: who says it decides what can be done about it. */
@@ -28,10 +29,10 @@ export function hasAllowlist(rules: ExecRules, { security }: Limits): boolean {
  * Choice: the configuration's `security` and `ask` are rules beside those of the file, with its allowlist; each may say no, and
  * each may have people asked. An absent key is the file's.
  */
-export function judged(rules: ExecRules, limits: Limits, { plan, file, envNames }: Wish, home?: string): Verdict {
+export function judged(rules: ExecRules, limits: Limits, { plan, file, envNames, place }: Wish): Verdict {
   const { security = rules.security, ask = rules.ask } = limits;
-  const byFile = judgeRun(rules, plan, file, envNames, home);
-  const byConfig = judgeRun({ ...rules, security, ask }, plan, file, envNames, home);
+  const byFile = judgeRun(rules, plan, file, envNames, place);
+  const byConfig = judgeRun({ ...rules, security, ask }, plan, file, envNames, place);
   if (byFile.verdict === "deny") return { ...byFile, by: "file" };
   if (byConfig.verdict === "deny") return { verdict: "deny", reason: reasonOf(security), by: "config" };
   const asks = [byFile, byConfig].filter((one) => one.verdict === "ask");

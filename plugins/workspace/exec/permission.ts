@@ -1,7 +1,7 @@
 /** Whether a command may run now: the policy, then people where it wants them asked. */
-import { type BindableRun, bindFiles, type Binding, entriesThatHold, rulesFor } from "@svc/kit/exec";
+import { type BindableRun, bindFiles, type Binding, commandText, rulesFor } from "@svc/kit/exec";
 import { GatewayError, invalidRequest, isGatewayError } from "@svc/sdk";
-import type { BoundFile, ExecPolicyFile } from "@svc/sdk/approvals";
+import type { AllowedProgram, BoundFile, ExecPolicyFile } from "@svc/sdk/approvals";
 import type { ApprovalAnswer, Approver } from "@svc/sdk/gateway";
 import type { ExecConfig } from "../config.ts";
 import type { Command } from "./command.ts";
@@ -22,6 +22,8 @@ export interface Wanted {
   readonly path: string;
   readonly agentId: string;
   readonly sessionKey: string;
+  /** A person has to allow it whatever the policy says: what they are told. */
+  readonly because: string | undefined;
 }
 
 /** Choice: UTF-16 units of a command people are asked about: they have to see all of it. */
@@ -36,8 +38,9 @@ export async function permit(
   sources: PermissionSources,
   signal: AbortSignal,
 ): Promise<Binding | undefined> {
-  const { verdict, binding } = await judgeNow(wanted, sources);
-  if (verdict.verdict === "allow") return binding;
+  const { verdict, contents } = await judgeNow(wanted, sources);
+  const { because } = wanted;
+  if (verdict.verdict === "allow" && because === undefined) return contents;
   if (wanted.command.text.length > MAX_ASKED_CHARS) {
     invalidRequest(
       `a person has to allow this command, and it is longer than ${MAX_ASKED_CHARS} characters; write it to a file and run that`,
@@ -53,11 +56,12 @@ export async function permit(
   const answer = await ask(wanted, all.files, sources, signal);
   signal.throwIfAborted();
   const isYes = answer.decision === "allow-once" || answer.decision === "allow-always";
-  if (!isYes && !(answer.decision === null && verdict.fallback === "allow")) {
+  const isNo = !isYes && (answer.decision !== null || because !== undefined);
+  // What the policy denies by now is denied, whoever allowed it meanwhile; its word about no answer is one about the contents of the question.
+  const now = isNo ? undefined : (await judgeNow(wanted, sources, all)).verdict;
+  if (!isYes && !(now?.verdict === "ask" && now.fallback === "allow")) {
     throw denied(answer.reason ?? "nobody allowed it", "ask whoever you work for, and try again when they are there");
   }
-  // What the policy denies by now is denied, whoever allowed it meanwhile.
-  await judgeNow(wanted, sources);
   return all;
 }
 
@@ -70,39 +74,44 @@ export function bindableRun({
   return { file, argv: plan.argv, cwd: plan.cwd, path, texts: Object.values(env) };
 }
 
-/** @returns with the contents an entry of an allowlist has bound */
+/**
+ * @param asked contents of the question. Default: those that are there
+ * @returns with the contents it was judged by; `undefined`: no allowlist decides
+ */
 async function judgeNow(
   wanted: Wanted,
   sources: PermissionSources,
-): Promise<{ verdict: Exclude<Verdict, { verdict: "deny" }>; binding?: Binding }> {
+  asked?: Binding,
+): Promise<{ verdict: Exclude<Verdict, { verdict: "deny" }>; contents: Binding | undefined }> {
   const { command, env, agentId } = wanted;
-  const policy = await sources.policy();
-  const rules = rulesFor(policy, agentId);
-  const wish = { plan: command.plan, file: command.file, envNames: Object.keys(env) };
-  const verdict = judged(rules, sources.limits(), wish);
-  if (verdict.verdict === "deny") throw denied(verdict.reason, nextStep(verdict.by, rules, agentId));
-  if (!hasAllowlist(rules, sources.limits())) return { verdict };
+  const [rules, limits] = [rulesFor(await sources.policy(), agentId), sources.limits()];
   // An entry means a program by its path: where agents can write what would run, the path says nothing about it.
-  const binding = await bindFiles(bindableRun(wanted), "runs");
-  const held = judged(rulesFor(entriesThatHold(policy, binding), agentId), sources.limits(), wish);
-  if (held.verdict === "deny") throw denied(...unbound(wanted, binding));
-  return binding.files.length === 0 ? { verdict: held } : { verdict: held, binding };
+  const contents = hasAllowlist(rules, limits) ? (asked ?? (await bindFiles(bindableRun(wanted), "runs"))) : undefined;
+  const place = { ...command.place, ...(contents && { contents }) };
+  const wish = { plan: command.plan, file: command.file, envNames: Object.keys(env), place };
+  const verdict = judged(rules, limits, wish);
+  if (verdict.verdict !== "deny") return { verdict, contents };
+  const entry = entryFor(command, contents);
+  const isEnough = entry && judged({ ...rules, allowlist: [entry] }, limits, wish).verdict !== "deny";
+  if (!isEnough) throw denied(verdict.reason, nextStep(verdict.by, rules, agentId));
+  throw denied(
+    `agents can write what it runs, and no entry of the allowlist binds these contents to these arguments (${verdict.reason})`,
+    `an operator can bind it: ${addCommand(entry, agentId)}`,
+  );
 }
 
-/** Why an entry does not suffice, and what does. Pure. */
-function unbound({ command, agentId }: Wanted, { files, fault }: Binding): readonly [why: string, next: string] {
-  const [first] = files;
-  if (fault !== undefined || files.length !== 1 || first === undefined) {
-    const what = fault ?? "what it runs cannot be told by an entry of the allowlist";
-    return [
-      what,
-      `an operator can have people decide: svc approvals security allowlist --ask on-miss --agent ${agentId}`,
-    ];
-  }
-  return [
-    `agents can write ${first.path}, and no entry of the allowlist binds its content`,
-    `an operator can bind it: svc approvals allowlist add ${JSON.stringify(command.file)} --sha256 ${first.sha256} --agent ${agentId}`,
-  ];
+/** The entry for this command alone, where agents can write one file of what it runs. Pure. */
+function entryFor({ file, plan }: Command, contents: Binding | undefined): ListedEntry | undefined {
+  const [first, ...more] = contents?.files.filter(({ runs }) => runs === true) ?? [];
+  if (first === undefined || more.length > 0) return undefined;
+  return { pattern: file, args: plan.argv.slice(1), sha256: first.sha256 };
+}
+
+type ListedEntry = Required<Pick<AllowedProgram, "pattern" | "args" | "sha256">>;
+
+function addCommand({ pattern, args, sha256 }: ListedEntry, agentId: string): string {
+  const how = args.length === 0 ? ["--exact"] : ["--", ...args];
+  return commandText(["svc", "approvals", "allowlist", "add", pattern, "--sha256", sha256, "--agent", agentId, ...how]);
 }
 
 async function ask(
@@ -111,7 +120,7 @@ async function ask(
   { approver }: PermissionSources,
   signal: AbortSignal,
 ): Promise<ApprovalAnswer> {
-  const { agentId, sessionKey, command, env } = wanted;
+  const { agentId, sessionKey, command, env, because } = wanted;
   const asker = approver();
   if (!asker) {
     throw denied(
@@ -127,6 +136,7 @@ async function ask(
       subject: { argv: plan.argv, file, cwd: plan.cwd, env, agentId, sessionKey, ...(files.length > 0 && { files }) },
       ...(files.length > 0 && { files }),
       kind: "tool:exec",
+      because,
       askedBy: "workspace",
       agentId,
       sessionKey,

@@ -3,19 +3,22 @@ import { realpath } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { type Binding, rulesFor } from "@svc/kit/exec";
 import { AnySignal } from "@svc/kit/time";
-import { type Clock, Strict, Type, unavailable } from "@svc/sdk";
-import { defineTool, type ToolResult } from "@svc/sdk/tools";
+import { type Clock, floorOf, type Origin, Strict, Type, unavailable } from "@svc/sdk";
+import { defineTool, type ToolContext, type ToolResult } from "@svc/sdk/tools";
 import { type ExecConfig, MAX_TIMEOUT_SECONDS } from "../config.ts";
 import { writablePlace } from "../files/change.ts";
+import { fetchedBy } from "../origins/command-words.ts";
+import type { OriginRecord, Span } from "../origins/record.ts";
 import type { PlaceSources } from "../place.ts";
 import type { BackgroundCommands, Owner } from "../process/background.ts";
 import { keptOutput } from "../process/output.ts";
 import type { Programs } from "../process/programs.ts";
 import { endText, withNote } from "../process/report.ts";
+import type { AgentSandbox, Launch } from "../sandbox/agent-sandbox.ts";
 import { type Command, commandOf, type CommandRequest } from "./command.ts";
 import type { Copies } from "./copies.ts";
 import { addedVariables, commandEnvironment } from "./environment.ts";
-import { ContentChanged, type HeldStart, holdStart } from "./held.ts";
+import { ContentChanged, type HeldStart, holdStart, inPlace } from "./held.ts";
 import { hasAllowlist } from "./judgement.ts";
 import { bindableRun, denied, permit, type PermissionSources, type Wanted } from "./permission.ts";
 
@@ -27,16 +30,34 @@ export interface ExecSources extends PlaceSources, PermissionSources {
   readonly programs: Programs;
   readonly background: BackgroundCommands;
   readonly copies: Copies;
+  readonly sandbox: Pick<AgentSandbox, "confine" | "inForce" | "isSealed">;
   readonly clock: Pick<Clock, "elapsed">;
+  readonly record: Pick<OriginRecord, "begin" | "named">;
   /** The gateway's own environment. */
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** A command that may run, and how. */
-interface Ready {
+/** A command that may run, and how it starts outside a sandbox. */
+interface Prepared extends Pick<Ready, "env" | "origin"> {
   readonly command: Command;
   readonly start: HeldStart;
+}
+
+/** A command as it starts. */
+interface Ready {
+  /** As it was written. */
+  readonly text: string;
+  readonly launch: Launch;
+  /** To be called when it has ended, or did not start. Safe to call twice. @throws Error storage fails; all else was released */
+  release(): Promise<void>;
   readonly env: Readonly<Record<string, string>>;
+  /** Whose words its output and its files may hold; `undefined`: the owner's. */
+  readonly origin: Origin | undefined;
+}
+
+/** Who asked for it, and why people have to allow it. */
+interface Asking extends Pick<ToolContext, "outside" | "because" | "signal"> {
+  readonly owner: Owner;
 }
 
 export function execTool(sources: ExecSources) {
@@ -62,17 +83,27 @@ export function execTool(sources: ExecSources) {
       ),
     }),
     scope: "operator.write",
+    // Choice: in a sandbox without a network code may run unasked: nobody outside hears of it.
+    effects: async (_params, { call }) =>
+      (await sources.sandbox.isSealed(call.agentId)) ? ["writes-workspace"] : ["runs-code"],
+    asksItself: true,
+    brings: "none",
     label: "Run command",
     runOnly: true,
-    async run({ command: text, workdir, timeout, background = false, env: given = {} }, { call, signal }) {
+    async run({ command: text, workdir, timeout, background = false, env: given = {} }, { call, ...context }) {
       const owner: Owner = { agentId: call.agentId, sessionKey: call.sessionKey };
-      const ready = await prepared({ command: text, workdir, ...owner }, given, sources, signal);
+      const wasInForce = await sources.sandbox.inForce(owner.agentId);
+      const request = { command: text, workdir, ...owner };
+      const allowed = await prepared(request, given, sources, { owner, ...context });
+      const ready = await confined(allowed, { agentId: owner.agentId, wasInForce }, sources);
+      let isRunning = false;
       try {
-        if (background) return started(ready, owner, timeout, sources);
-        return await ran(ready, timeout ?? sources.config().timeoutSec, sources, signal);
-      } catch (error) {
-        await ready.start.release(); // it was not started
-        throw error;
+        if (!background) return await ran(ready, timeout ?? sources.config().timeoutSec, sources, context.signal);
+        const result = started(ready, owner, timeout, sources);
+        isRunning = true;
+        return result;
+      } finally {
+        if (!isRunning) await ready.release();
       }
     },
   });
@@ -83,19 +114,19 @@ async function prepared(
   request: CommandRequest,
   given: Readonly<Record<string, string>>,
   sources: ExecSources,
-  runSignal: AbortSignal,
-): Promise<Ready> {
+  { outside, because, signal: runSignal }: Asking,
+): Promise<Prepared> {
   const { agentId, sessionKey } = request;
   const added = addedVariables(given);
   const env = commandEnvironment({ own: sources.env, pathPrepend: sources.config().pathPrepend }, added);
   const rules = rulesFor(await sources.policy(), agentId);
   const path = env["PATH"] ?? "";
   const limits = sources.limits();
-  const isAsked = rules.ask === "always" || limits.ask === "always";
+  const isAsked = because !== undefined || rules.ask === "always" || limits.ask === "always";
   const how = { isJudged: isAsked || hasAllowlist(rules, limits), path };
   const find = async () => commandOf(request, await writablePlace(agentId, sources), how);
   const command = await find();
-  const wanted: Wanted = { command, env: added, path, agentId, sessionKey };
+  const wanted: Wanted = { command, env: added, path, agentId, sessionKey, because };
   const ending = new AnySignal(runSignal, sources.programs.signal);
   let binding: Binding | undefined;
   try {
@@ -108,13 +139,15 @@ async function prepared(
   if (again.file !== command.file || again.plan.cwd !== command.plan.cwd) {
     unavailable("the program or its directory changed while it was being allowed; try again");
   }
-  return { command, env, start: await held(wanted, binding, sources) };
+  const named = await sources.record.named(agentId, request.command);
+  const origin = floorOf([outside?.origin, fetchedBy(request.command), named]);
+  return { command, env, origin, start: await held(wanted, binding, sources) };
 }
 
 /** @throws GatewayError `FORBIDDEN`: something else lies there by now than what was judged */
 async function held(wanted: Wanted, binding: Binding | undefined, sources: ExecSources): Promise<HeldStart> {
   const run = bindableRun(wanted);
-  if (binding === undefined) return { file: run.file, argv: run.argv, release: () => Promise.resolve() };
+  if (binding === undefined) return inPlace(run);
   const places = [...sources.agents.list().map(({ workspace }) => workspace), tmpdir()];
   const reach = await Promise.all(places.map((place) => realpath(place).catch(() => place)));
   try {
@@ -125,8 +158,32 @@ async function held(wanted: Wanted, binding: Binding | undefined, sources: ExecS
   }
 }
 
+/** What was prepared, in the sandbox of its agent. What it took is given back also when it cannot start. */
+async function confined(
+  { command, env, origin, start }: Prepared,
+  { agentId, wasInForce }: { readonly agentId: string; readonly wasInForce: boolean },
+  { sandbox, record }: ExecSources,
+): Promise<Ready> {
+  let launch: Launch | undefined;
+  let span: Span | undefined;
+  const release = async () => {
+    await launch?.hold?.release(); // so that nobody reads the workspace as it was prepared for the command
+    await start.release();
+    await span?.end();
+  };
+  try {
+    const program = { file: start.file, argv: start.argv, cwd: command.plan.cwd };
+    launch = await sandbox.confine(program, agentId, wasInForce, start.directories);
+    span = origin && (await record.begin(agentId, origin));
+    return { text: command.text, launch, env, origin, release };
+  } catch (error) {
+    await release();
+    throw error;
+  }
+}
+
 async function ran(
-  { command, env, start }: Ready,
+  { launch, env, origin }: Ready,
   timeoutSec: number,
   { programs, clock }: ExecSources,
   signal: AbortSignal,
@@ -134,36 +191,52 @@ async function ran(
   const output = keptOutput();
   const begun = clock.elapsed();
   const program = programs.start({
-    file: start.file,
-    argv: start.argv,
-    cwd: command.plan.cwd,
+    ...launch,
     env,
     timeoutMs: timeoutSec * 1_000,
     signal,
     onOutput: output.append,
   });
   const outcome = await program.ended;
-  await start.release();
   const durationMs = Math.round(clock.elapsed() - begun);
   const { text, truncated } = output.end();
   const { exitCode, signal: endedBy, timedOut } = outcome;
   const error = outcome.error ?? outcome.endedFor;
   return {
     content: [{ type: "text", text: withNote(text, endText(outcome, durationMs)) }],
-    details: { exitCode, signal: endedBy, timedOut, durationMs, truncated, output: text, ...(error && { error }) },
+    details: {
+      exitCode,
+      signal: endedBy,
+      timedOut,
+      durationMs,
+      truncated,
+      output: text,
+      ...(error && { error }),
+      ...sandboxed(launch),
+    },
+    ...(origin && { origin }),
     ...(error !== undefined && { isError: true }),
   };
 }
 
+/** For programs that read the result. */
+function sandboxed({ hold }: Launch): { readonly sandboxed?: true } {
+  return hold ? { sandboxed: true } : {};
+}
+
 function started(
-  { command: { text, plan }, env, start: { file, argv, release } }: Ready,
+  { text, launch, env, origin, release }: Ready,
   owner: Owner,
   timeoutSec: number | undefined,
   { background }: ExecSources,
 ): ToolResult {
   const limit = timeoutSec === undefined ? {} : { timeoutMs: timeoutSec * 1_000 };
-  const { id, program } = background.start(owner, { text, file, argv, cwd: plan.cwd, env, ...limit });
-  void program.ended.then(release);
+  const { id, program } = background.start(owner, { text, ...launch, env, origin, ...limit });
+  // A time without an end only says of more files than it has to that they are from outside.
+  program.ended.then(release).catch(() => undefined);
   const told = `runs in the background as ${id}; process poll with sessionId ${id} tells what it says and when it ends`;
-  return { content: [{ type: "text", text: told }], details: { sessionId: id, pid: program.pid, status: "running" } };
+  return {
+    content: [{ type: "text", text: told }],
+    details: { sessionId: id, pid: program.pid, status: "running", ...sandboxed(launch) },
+  };
 }

@@ -1,19 +1,37 @@
 /** The tools `write` and `edit`. */
+import { isAbsolute, relative } from "node:path";
 import { MAX_FILE_BYTES, readWithin, statWithin, writeWithin } from "@svc/kit/files";
 import { invalidRequest, notFound, Strict, Type, unavailable } from "@svc/sdk";
-import { defineTool, type ToolResult } from "@svc/sdk/tools";
+import { isIdentityFile } from "@svc/sdk/agents";
+import { defineTool, type ToolEffect, type ToolResult } from "@svc/sdk/tools";
 import { withDiskRefusals } from "../disk-refusal.ts";
-import { nameWithin, type Place, placeOf, type PlaceSources } from "../place.ts";
+import type { OriginRecord } from "../origins/record.ts";
+import { nameWithin, type Place, placeOf, type PlaceSources, type WriteSources } from "../place.ts";
 import { textOfBytes } from "./content.ts";
 import { PathParam } from "./read.ts";
 import { replaced } from "./replace.ts";
+import type { VersionKeeper } from "./versions.ts";
+
+export interface ChangeSources extends WriteSources {
+  readonly record: Pick<OriginRecord, "mark" | "clear" | "moved">;
+  readonly keepVersions: VersionKeeper;
+}
 
 /** The workspace, made when it is missing. */
 export async function writablePlace(agentId: string, sources: PlaceSources): Promise<Place> {
   return (await placeOf(agentId, sources, true)) ?? unavailable("the workspace was removed meanwhile; try again");
 }
 
-export function writeTool(sources: PlaceSources) {
+/** What a write does that names these files. */
+export function effectsOfWrite(
+  paths: readonly string[],
+  { workspace }: Pick<Place, "workspace">,
+): readonly ToolEffect[] {
+  const isIdentity = paths.some((path) => isIdentityFile(isAbsolute(path) ? relative(workspace, path) : path));
+  return isIdentity ? ["writes-workspace", "writes-identity"] : ["writes-workspace"];
+}
+
+export function writeTool(sources: ChangeSources) {
   return defineTool({
     description:
       "Writes a whole file of your workspace, in the place of what was there. Directories on the way are made. For a change of a part, use edit.",
@@ -22,22 +40,29 @@ export function writeTool(sources: PlaceSources) {
       content: Type.String({ maxLength: MAX_FILE_BYTES, description: "All of the file; at most 1 MiB" }),
     }),
     scope: "operator.write",
+    effects: async ({ path }, { call }) => effectsOfWrite([path], await writablePlace(call.agentId, sources)),
+    brings: "none",
     label: "Write file",
     runOnly: true,
-    async run({ path, content }, { call }): Promise<ToolResult> {
+    async run({ path, content }, context): Promise<ToolResult> {
+      const { call, outside } = context;
       const place = await writablePlace(call.agentId, sources);
       const name = nameWithin(path, place);
-      return withDiskRefusals(path, async () => {
+      await sources.beforeWrite(place.root, name);
+      const write = async () => {
         const isNew = (await statWithin(place.root, name)) === undefined;
+        if (outside) await sources.record.mark(call.agentId, [name], outside.origin);
         const { size } = await writeWithin(place.root, name, content, { mode: "kept" });
+        if (!outside) await sources.record.clear(call.agentId, [name]);
         const text = `${isNew ? "made" : "replaced"} ${name}: ${size} bytes`;
-        return { content: [{ type: "text", text }], details: { path: name, size, created: isNew } };
-      });
+        return { content: [{ type: "text" as const, text }], details: { path: name, size, created: isNew } };
+      };
+      return sources.keepVersions(context, [name], () => withDiskRefusals(path, write));
     },
   });
 }
 
-export function editTool(sources: PlaceSources) {
+export function editTool(sources: ChangeSources) {
   return defineTool({
     description:
       "Replaces a passage of a text file of your workspace. oldText has to be there exactly as given, and once, unless replaceAll is set.",
@@ -52,25 +77,31 @@ export function editTool(sources: PlaceSources) {
       replaceAll: Type.Optional(Type.Boolean({ description: "Each occurrence; default false" })),
     }),
     scope: "operator.write",
+    effects: async ({ path }, { call }) => effectsOfWrite([path], await writablePlace(call.agentId, sources)),
+    brings: "none",
     label: "Edit file",
     runOnly: true,
-    async run({ path, ...change }, { call }): Promise<ToolResult> {
+    async run({ path, ...change }, context): Promise<ToolResult> {
+      const { call, outside } = context;
       const place = await writablePlace(call.agentId, sources);
       const name = nameWithin(path, place);
-      return withDiskRefusals(path, async () => {
+      await sources.beforeWrite(place.root, name);
+      const edit = async () => {
         const file = await readWithin(place.root, name);
         if (!file) return notFound(`there is no file ${path} in the workspace; make it with write`);
         const former = textOfBytes(file.bytes) ?? invalidRequest(`${path} is a binary file; only text can be edited`);
         const { text, count } = replaced(former, change, path);
+        if (outside) await sources.record.mark(call.agentId, [name], outside.origin);
         await writeWithin(place.root, name, text, { mode: "kept", expected: file.stats });
         const line = former.slice(0, former.indexOf(change.oldText)).split("\n").length;
         const said =
           count === 1 ? `replaced 1 passage of ${name}, line ${line}` : `replaced ${count} passages of ${name}`;
         return {
-          content: [{ type: "text", text: said }],
+          content: [{ type: "text" as const, text: said }],
           details: { path: name, replacements: count, firstLine: line },
         };
-      });
+      };
+      return sources.keepVersions(context, [name], () => withDiskRefusals(path, edit));
     },
   });
 }

@@ -1,6 +1,7 @@
 /** The tool `read`. */
 import { readWithin } from "@svc/kit/files";
 import { invalidRequest, notFound, Strict, Type } from "@svc/sdk";
+import type { FileOrigins } from "@svc/sdk/files";
 import { defineTool, type ToolResult } from "@svc/sdk/tools";
 import { withDiskRefusals } from "../disk-refusal.ts";
 import { nameWithin, placeOf, type PlaceSources } from "../place.ts";
@@ -17,7 +18,7 @@ export const PathParam = Type.String({
   description: "File in your workspace: relative to it, or absolute and inside it",
 });
 
-export function readTool(sources: PlaceSources) {
+export function readTool(sources: PlaceSources & { readonly record: FileOrigins }) {
   return defineTool({
     description:
       "Reads a file of your workspace: text, or a picture (png, jpeg, gif, webp). Long files are cut; a note says how to go on.",
@@ -29,6 +30,8 @@ export function readTool(sources: PlaceSources) {
       ),
     }),
     scope: "operator.read",
+    effects: ["reads"],
+    brings: "none",
     label: "Read file",
     runOnly: true,
     async run({ path, offset, limit }, { call }): Promise<ToolResult> {
@@ -41,6 +44,8 @@ export function readTool(sources: PlaceSources) {
           : notFound(`there is no file ${path} in the workspace`);
       const { bytes, stats, isCut } = file;
       const about = { path: name, size: stats.size };
+      const origin = await sources.record.of(call.agentId, [name]);
+      const whose = origin ? { origin } : {};
       const mimeType = imageTypeOf(bytes);
       if (mimeType !== undefined) {
         if (stats.size > MAX_IMAGE_BYTES) {
@@ -52,6 +57,7 @@ export function readTool(sources: PlaceSources) {
         return {
           content: [note, { type: "image", data: bytes.toString("base64"), mimeType }],
           details: { ...about, mimeType },
+          ...whose,
         };
       }
       const text = textOfBytes(bytes, isCut);
@@ -61,7 +67,7 @@ export function readTool(sources: PlaceSources) {
         );
       }
       const { text: shown, ...page } = pageOf(text, { offset, limit }, isCut);
-      return { content: [{ type: "text", text: shown }], details: { ...about, ...page } };
+      return { content: [{ type: "text", text: shown }], details: { ...about, ...page }, ...whose };
     },
   });
 }

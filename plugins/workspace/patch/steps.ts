@@ -12,6 +12,10 @@ import type { FileChange } from "./parse.ts";
 export interface PatchStep {
   /** As it is told: `A new`, `M changed`, `D gone`, `R from -> to`. */
   readonly label: string;
+  /** Files it writes or removes, below the workspace; the one that is written first. */
+  readonly names: readonly [name: string, from?: string];
+  /** All of the file is new, or it is gone. */
+  readonly isWhole: boolean;
   run(): Promise<void>;
 }
 
@@ -35,17 +39,23 @@ async function stepOf(change: FileChange, nameOf: (path: string) => string, root
   const name = nameOf(change.path);
   if (change.kind === "add") {
     await requireFree(root, name);
-    return { label: `A ${name}`, run: () => written(root, name, change.content, { expected: null }) };
+    return {
+      label: `A ${name}`,
+      names: [name],
+      isWhole: true,
+      run: () => written(root, name, change.content, { expected: null }),
+    };
   }
   const stats = (await statWithin(root, name)) ?? notFound(`there is no file ${change.path} in the workspace`);
-  if (change.kind === "delete") return { label: `D ${name}`, run: () => removed(root, name, stats) };
+  if (change.kind === "delete")
+    return { label: `D ${name}`, names: [name], isWhole: true, run: () => removed(root, name, stats) };
 
   const { hunks, moveTo } = change;
   if (moveTo === undefined) {
     const before = await content(root, name);
     const text = withHunks(before.text, hunks, name);
     const how = { mode: "kept", expected: before.stats } as const;
-    return { label: `M ${name}`, run: () => written(root, name, text, how) };
+    return { label: `M ${name}`, names: [name], isWhole: false, run: () => written(root, name, text, how) };
   }
   const target = nameOf(moveTo);
   await requireFree(root, target);
@@ -53,6 +63,8 @@ async function stepOf(change: FileChange, nameOf: (path: string) => string, root
   const text = withHunks(before.text, hunks, name);
   return {
     label: `R ${name} -> ${target}`,
+    names: [target, name],
+    isWhole: false,
     async run() {
       await written(root, target, text, { mode: before.stats.mode, expected: null });
       await removed(root, name, before.stats);

@@ -1,10 +1,10 @@
 /** The tool `apply_patch`. */
 import { MAX_FILE_BYTES } from "@svc/kit/files";
-import { isGatewayError, type Logger, Strict, Type } from "@svc/sdk";
+import { isGatewayError, type Logger, type Origin, Strict, Type } from "@svc/sdk";
 import { defineTool, type ToolResult } from "@svc/sdk/tools";
-import { writablePlace } from "../files/change.ts";
-import type { PlaceSources } from "../place.ts";
-import { parsePatch } from "./parse.ts";
+import { type ChangeSources, effectsOfWrite, writablePlace } from "../files/change.ts";
+import { nameWithin } from "../place.ts";
+import { type FileChange, parsePatch } from "./parse.ts";
 import { type PatchStep, patchSteps } from "./steps.ts";
 
 const DESCRIPTION = `Changes several files of your workspace at once. All of it is checked before anything is written.
@@ -21,24 +21,62 @@ const DESCRIPTION = `Changes several files of your workspace at once. All of it 
 *** End Patch
 "Move to" and the text after @@ may be left out; "*** End of File" after a hunk ties it to the end.`;
 
-export function patchTool(sources: PlaceSources, log: Pick<Logger, "warn">) {
+export function patchTool(sources: ChangeSources, log: Pick<Logger, "warn">) {
   return defineTool({
     description: DESCRIPTION,
     params: Strict({ patch: Type.String({ minLength: 1, maxLength: MAX_FILE_BYTES, description: "The patch" }) }),
     scope: "operator.write",
+    effects: async ({ patch }, { call }) =>
+      effectsOfWrite(pathsOf(parsePatch(patch)), await writablePlace(call.agentId, sources)),
+    brings: "none",
     label: "Apply patch",
     runOnly: true,
-    async run({ patch }, { call, signal }): Promise<ToolResult> {
+    async run({ patch }, context): Promise<ToolResult> {
+      const { call, signal, outside } = context;
       const changes = parsePatch(patch);
-      const steps = await patchSteps(changes, await writablePlace(call.agentId, sources));
+      const place = await writablePlace(call.agentId, sources);
+      for (const path of pathsOf(changes)) await sources.beforeWrite(place.root, nameWithin(path, place));
+      const planned = await patchSteps(changes, place);
       signal.throwIfAborted();
-      return carryOut(steps, log);
+      const steps = planned.map((step) => recorded(step, call.agentId, outside?.origin, sources.record));
+      const names = steps.flatMap((step) => [...step.names].filter((name) => name !== undefined));
+      return sources.keepVersions(context, names, () => carryOut(steps, log));
     },
   });
 }
 
+function pathsOf(changes: readonly FileChange[]): readonly string[] {
+  return changes.flatMap((change) => [
+    change.path,
+    ...(change.kind === "update" && change.moveTo ? [change.moveTo] : []),
+  ]);
+}
+
+/** The same step, which says whose words its files hold. */
+function recorded(
+  step: PatchStep,
+  agentId: string,
+  origin: Origin | undefined,
+  record: ChangeSources["record"],
+): PatchStep {
+  const { names, isWhole } = step;
+  const [name, from] = names;
+  return {
+    ...step,
+    async run() {
+      if (origin) await record.mark(agentId, [name], origin);
+      else if (from !== undefined) await record.moved(agentId, from, name);
+      await step.run();
+      if (!origin && isWhole) await record.clear(agentId, [name]);
+    },
+  };
+}
+
 /** Does not stop for an abort between two files: half a patch helps nobody. */
-export async function carryOut(steps: readonly PatchStep[], log: Pick<Logger, "warn">): Promise<ToolResult> {
+export async function carryOut(
+  steps: readonly Pick<PatchStep, "label" | "run">[],
+  log: Pick<Logger, "warn">,
+): Promise<ToolResult> {
   const done: string[] = [];
   for (const step of steps) {
     try {
@@ -54,7 +92,12 @@ export async function carryOut(steps: readonly PatchStep[], log: Pick<Logger, "w
   return { content: [{ type: "text", text: `done:\n${done.join("\n")}` }], details: { done } };
 }
 
-function partly(done: readonly string[], failed: string, why: string, rest: readonly PatchStep[]): ToolResult {
+function partly(
+  done: readonly string[],
+  failed: string,
+  why: string,
+  rest: readonly Pick<PatchStep, "label">[],
+): ToolResult {
   const notDone = rest.map(({ label }) => label);
   const list = (title: string, labels: readonly string[]) => `${title}:${["", ...labels].join("\n") || " nothing"}`;
   const text = [

@@ -1,7 +1,8 @@
 /** Commands that run on while the agent goes on: each belongs to the session that started it. */
 import { randomUUID } from "node:crypto";
 import { BoundedText, type ProgramOutcome, type RunningProgram } from "@svc/kit/exec";
-import { type Clock, notFound, unavailable } from "@svc/sdk";
+import { type Clock, notFound, type Origin, unavailable } from "@svc/sdk";
+import type { Launch } from "../sandbox/agent-sandbox.ts";
 import { Output } from "./output.ts";
 import type { Programs } from "./programs.ts";
 
@@ -12,11 +13,9 @@ export interface Owner {
 }
 
 /** What runs. */
-export interface BackgroundStart {
+export interface BackgroundStart extends Launch {
   readonly text: string;
-  readonly file: string;
-  readonly argv: readonly string[];
-  readonly cwd: string;
+  readonly origin: Origin | undefined;
   readonly env: Readonly<Record<string, string>>;
   /** Milliseconds; absent: no limit. */
   readonly timeoutMs?: number;
@@ -27,6 +26,8 @@ export interface Background {
   readonly id: string;
   readonly owner: Owner;
   readonly text: string;
+  /** Whose words its output holds; `undefined`: the owner's. */
+  origin: Origin | undefined;
   /** epoch ms */
   readonly startedAt: number;
   readonly program: RunningProgram;
@@ -65,7 +66,7 @@ export class BackgroundCommands {
   }
 
   /** @throws GatewayError `UNAVAILABLE`: too many run */
-  start(owner: Owner, { text, ...what }: BackgroundStart): Background {
+  start(owner: Owner, { text, origin, ...what }: BackgroundStart): Background {
     const running = this.list(owner).filter(({ outcome }) => outcome === undefined);
     if (running.length >= MAX_RUNNING_EACH) {
       unavailable(`${MAX_RUNNING_EACH} commands run in the background already; end some with process kill`);
@@ -82,7 +83,17 @@ export class BackgroundCommands {
     const program = this.#programs.start({ ...what, stdin: "pipe", onOutput });
     const id = randomUUID().slice(0, 8);
     const fresh = new BoundedText(MAX_FRESH_CHARS);
-    const command: Background = { id, owner, text, startedAt: this.#clock.now(), program, log, fresh, listeners };
+    const command: Background = {
+      id,
+      owner,
+      text,
+      origin,
+      startedAt: this.#clock.now(),
+      program,
+      log,
+      fresh,
+      listeners,
+    };
     this.#all.set(id, command);
     this.#onFirst?.();
     this.#onFirst = undefined;

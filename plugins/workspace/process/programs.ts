@@ -2,10 +2,17 @@
 import { type ProgramStart, type RunningProgram, startProgram } from "@svc/kit/exec";
 import { AnySignal } from "@svc/kit/time";
 import { unavailable } from "@svc/sdk";
+import type { Launch } from "../sandbox/agent-sandbox.ts";
 
 /** Choice: programs that run at a time, of all agents. */
 const MAX_RUNNING = 64;
 const STOP_REASON = "the gateway stops, or reloads its plugin workspace";
+const BROKEN_REASON =
+  "a file that says who the agent is was written, and its sandbox protects the former one only; start the command again";
+
+/** What runs; a `hold` is released at its end. */
+export type CommandStart = Omit<ProgramStart, "file" | "argv" | "cwd" | "signal" | "stopReason"> &
+  Launch & { readonly signal?: AbortSignal };
 
 export class Programs {
   readonly #running = new Set<RunningProgram>();
@@ -16,8 +23,11 @@ export class Programs {
     return this.#stopping.signal;
   }
 
-  /** @param start.signal ends it, beside the end of the plugin @throws GatewayError `UNAVAILABLE`: too many run, or the plugin stops */
-  start(start: Omit<ProgramStart, "signal" | "stopReason"> & { readonly signal?: AbortSignal }): RunningProgram {
+  /**
+   * @param start.signal ends it, beside the end of the plugin
+   * @throws GatewayError `UNAVAILABLE`: too many run, or the plugin stops; the `hold` is still the caller's then
+   */
+  start({ hold, ...start }: CommandStart): RunningProgram {
     if (this.#stopping.signal.aborted) unavailable(`${STOP_REASON}; try again`, { retryAfterMs: 1_000 });
     if (this.#running.size >= MAX_RUNNING) {
       unavailable(`${MAX_RUNNING} commands run already; wait until some have ended`, { retryAfterMs: 5_000 });
@@ -30,7 +40,11 @@ export class Programs {
       endsWhole: true,
     });
     this.#running.add(program);
+    const onBroken = () => program.end(BROKEN_REASON);
+    hold?.broken.addEventListener("abort", onBroken, { once: true });
+    if (hold?.broken.aborted) onBroken();
     void program.ended.then(() => {
+      void hold?.release();
       this.#running.delete(program);
       ending.release();
     });

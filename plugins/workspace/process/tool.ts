@@ -1,13 +1,22 @@
 /** The tool `process`: looks after commands that `exec` started in the background. */
 import { BoundedText } from "@svc/kit/exec";
 import { AnySignal } from "@svc/kit/time";
-import { type Clock, invalidRequest, pause, Strict, Type } from "@svc/sdk";
-import { defineTool, type ToolResult } from "@svc/sdk/tools";
+import { type Clock, floorOf, invalidRequest, pause, Strict, Type } from "@svc/sdk";
+import { defineTool, type ToolEffect, type ToolResult } from "@svc/sdk/tools";
 import { MAX_LINES, pageOf } from "../files/page.ts";
 import { type Background, type BackgroundCommands, MAX_FRESH_CHARS, type Owner } from "./background.ts";
 import { endText, withNote } from "./report.ts";
 
 const ACTIONS = ["list", "poll", "log", "write", "kill", "clear"] as const;
+/** What is written to a program may be code to it. */
+const EFFECTS: Readonly<Record<(typeof ACTIONS)[number], readonly ToolEffect[]>> = {
+  list: ["reads"],
+  poll: ["reads"],
+  log: ["reads"],
+  write: ["runs-code"],
+  kill: ["writes-workspace"],
+  clear: ["writes-workspace"],
+};
 
 /** Choice: seconds a poll may wait; UTF-16 units written at once, and bytes that may wait to be read by the command. */
 const MAX_WAIT_SECONDS = 60;
@@ -49,9 +58,11 @@ export function processTool({ background, clock }: ProcessSources) {
       eof: Type.Optional(Type.Boolean({ description: "write: nothing more follows; default false" })),
     }),
     scope: "operator.write",
+    effects: ({ action }) => EFFECTS[action],
+    brings: "none",
     label: "Background commands",
     runOnly: true,
-    async run({ action, sessionId, timeout = 0, offset, limit, data = "", eof = false }, { call, signal }) {
+    async run({ action, sessionId, timeout = 0, offset, limit, data = "", eof = false }, { call, signal, outside }) {
       const owner: Owner = { agentId: call.agentId, sessionKey: call.sessionKey };
       if (action === "list") return listed(background.list(owner), clock.now());
       if (sessionId === undefined) return invalidRequest(`${action} needs a sessionId; process list shows them`);
@@ -63,6 +74,7 @@ export function processTool({ background, clock }: ProcessSources) {
         case "log":
           return logged(command, clock.now(), offset, limit);
         case "write":
+          command.origin = floorOf([command.origin, outside?.origin]);
           return written(command, data, eof);
         case "kill":
           command.program.end("process kill");
@@ -86,6 +98,10 @@ function detailsOf(command: Background): Record<string, unknown> {
   const { id, outcome, startedAt, endedAt, program } = command;
   const end = outcome && { exitCode: outcome.exitCode, signal: outcome.signal, timedOut: outcome.timedOut, endedAt };
   return { sessionId: id, pid: program.pid, status: outcome ? "ended" : "running", startedAt, ...end };
+}
+
+function whoseOf({ origin }: Background): Pick<ToolResult, "origin"> {
+  return origin ? { origin } : {};
 }
 
 function listed(all: readonly Background[], now: number): ToolResult {
@@ -120,6 +136,7 @@ function polled(command: Background, now: number): ToolResult {
   return {
     content: [{ type: "text", text: withNote(text, note) }],
     details: { ...detailsOf(command), output: text, truncated },
+    ...whoseOf(command),
   };
 }
 
@@ -132,6 +149,7 @@ function logged(command: Background, now: number, offset?: number, limit?: numbe
   return {
     content: [{ type: "text", text: text === "" ? `[${note}; no output]` : withNote(shown, note) }],
     details: { ...detailsOf(command), ...page },
+    ...whoseOf(command),
   };
 }
 

@@ -1,5 +1,5 @@
 /** What binds a command to contents, and what follows from it. Pure. */
-import type { BoundFile, ExecPolicyFile } from "@svc/sdk/approvals";
+import type { BoundFile } from "@svc/sdk/approvals";
 
 /** A command as it would run. */
 export interface BindableRun {
@@ -44,20 +44,17 @@ export function bindingFault(before: Binding, now: Binding): string | undefined 
 }
 
 /**
- * The policy file without the entries of allowlists that say nothing about this command: where a file that agents can write would
- * run, an entry has to bind its content (`sha256`), and an entry with a hash holds for nothing else. Pure.
+ * Why an entry of an allowlist says nothing about these contents, as a sentence without its subject; `undefined`: it may hold. Pure.
+ * @param sha256 that the entry binds. Absent: it holds only where agents can write nothing that would run
  */
-export function entriesThatHold(file: ExecPolicyFile, { files, fault, hidesScript }: Binding): ExecPolicyFile {
-  const code = files.filter(({ runs }) => runs === true);
-  const only = code.length === 1 ? code[0]?.sha256 : undefined;
-  const isKnown = fault === undefined && !hidesScript;
-  const holds = ({ sha256 }: { readonly sha256?: string }) =>
-    isKnown && (sha256 === undefined ? code.length === 0 : sha256.toLowerCase() === only);
-  const agents = Object.entries(file.agents ?? {}).map(([id, rules]): [string, typeof rules] => [
-    id,
-    rules.allowlist ? { ...rules, allowlist: rules.allowlist.filter(holds) } : rules,
-  ]);
-  return file.agents ? { ...file, agents: Object.fromEntries(agents) } : file;
+export function contentMiss(sha256: string | undefined, { files, fault, hidesScript }: Binding): string | undefined {
+  if (fault !== undefined) return `runs what cannot be bound: ${fault}`;
+  if (hidesScript) return "runs what its arguments say";
+  const [first, ...more] = files.filter(({ runs }) => runs === true);
+  if (sha256 === undefined) return first && `runs ${shown(first.path)}, which agents can write`;
+  if (first === undefined) return "is allowed with a file that agents can write, and runs none";
+  if (more.length > 0) return `runs ${more.length + 1} files that agents can write, and an entry binds one`;
+  return first.sha256 === sha256.toLowerCase() ? undefined : `is allowed with another content of ${shown(first.path)}`;
 }
 
 /** A path as it stands in a sentence. */

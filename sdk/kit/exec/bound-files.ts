@@ -11,8 +11,8 @@ import { diskRefusal } from "../files/disk-refusal.ts";
 import { type BindableRun, type Binding, type BindingScope, shown } from "./binding.ts";
 import { interpretersOf, loadedBy, namedIn, plainFile, Unbindable } from "./command-files.ts";
 import { readContent } from "./content.ts";
-import { runsOtherText, runsScripts } from "./inline-programs.ts";
 import { untoldFiles } from "./named-files.ts";
+import { runnerOf, scriptOf } from "./runners.ts";
 import { agentsCanWrite } from "./writable-file.ts";
 
 /** Choice: files of a command, and bytes of all of them. */
@@ -22,14 +22,16 @@ export const MAX_BOUND_BYTES = 256 * 1_024 * 1_024;
 /** @throws GatewayError `UNAVAILABLE`: the disk fails, or too many files are open */
 export async function bindFiles(run: BindableRun, scope: BindingScope = "all"): Promise<Binding> {
   const search = new Search(run);
-  const isRunner = [run.argv[0] ?? "", run.file].some(runsScripts);
-  const script = isRunner ? await plainFile(resolve(run.cwd, run.argv[1] ?? ".")) : undefined;
-  const loads = isRunner || runsOtherText(run.argv, run.file);
+  const [called = "", ...args] = run.argv;
+  const runner = runnerOf(called, run.file);
+  const name = scriptOf(runner, args);
+  const script = name === undefined ? undefined : await plainFile(resolve(run.cwd, name));
+  const loads = runner !== undefined;
   try {
     await search.add(run.file, { runs: true, loads: true });
     if (script !== undefined) await search.add(script, { runs: true, loads: true });
-    for (const name of [run.argv[0] ?? "", run.file].flatMap(untoldFiles)) {
-      await search.add(resolve(run.cwd, name), { runs: true, loads: false });
+    for (const untold of [called, run.file].flatMap(untoldFiles)) {
+      await search.add(resolve(run.cwd, untold), { runs: true, loads: false });
     }
     for (const path of scope === "all" ? await namedIn(run) : []) await search.add(path, { runs: false, loads });
   } catch (error) {
@@ -37,7 +39,7 @@ export async function bindFiles(run: BindableRun, scope: BindingScope = "all"): 
       throw diskRefusal(error, "the files of the command", { isNamed: true }) ?? error;
     return { scope, files: [], fault: error.message, hidesScript: true };
   }
-  return { scope, files: search.files(), hidesScript: isRunner && script === undefined };
+  return { scope, files: search.files(), hidesScript: loads && runner !== "wrapper" && script === undefined };
 }
 
 /** How a file belongs to a command. */

@@ -2,7 +2,7 @@
 import { createHash, randomUUID } from "node:crypto";
 import { describeViolations, GatewayError, invalidRequest, matches } from "@svc/sdk";
 import { ExecPolicyFile, type ExecPolicySnapshot } from "@svc/sdk/approvals";
-import { patternFault } from "./allowlist.ts";
+import { entryFault } from "./entry.ts";
 import { EXEC_POLICY_WORDS } from "./policy.ts";
 
 type Agents = NonNullable<ExecPolicyFile["agents"]>;
@@ -46,10 +46,16 @@ function withoutLegacyAgent(agents: Record<string, unknown>): Record<string, unk
   if (!isRecord(main)) return agents;
   const own = Array.isArray(main["allowlist"]) ? (main["allowlist"] as unknown[]) : [];
   const former = Array.isArray(legacy["allowlist"]) ? (legacy["allowlist"] as unknown[]) : [];
-  const patterns = new Set(own.map((entry) => (isRecord(entry) ? entry["pattern"] : entry)));
-  const added = former.filter((entry) => !patterns.has(isRecord(entry) ? entry["pattern"] : entry));
+  const known = new Set(own.map(meaningOf));
+  const added = former.filter((entry) => !known.has(meaningOf(entry)));
   const allowlist = own.length + added.length > 0 ? { allowlist: [...own, ...added] } : {};
   return { ...others, [DEFAULT_AGENT]: { ...legacy, ...main, ...allowlist } };
+}
+
+/** Of an entry that may be of any shape. */
+function meaningOf(entry: unknown): string {
+  const { pattern, args, cwd, anyArguments, sha256 } = Object(entry) as Record<string, unknown>;
+  return JSON.stringify([pattern, args, cwd, anyArguments, sha256]);
 }
 
 /**
@@ -82,7 +88,7 @@ export function normalisePolicy(
 
 function identified(agentId: string, newId: () => string) {
   return (entry: NonNullable<AgentRules["allowlist"]>[number]) => {
-    const fault = patternFault(entry.pattern);
+    const fault = entryFault(entry);
     if (fault !== undefined) invalidRequest(`agents.${agentId}.allowlist: ${fault}`);
     return { ...entry, id: entry.id ?? newId() };
   };

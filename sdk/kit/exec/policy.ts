@@ -1,5 +1,5 @@
 /**
- * Whether a policy file lets a command run, and whether somebody is asked first. Pure. Spec: protocol/stores.md §7.
+ * Whether a policy file lets a command run, and whether somebody is asked first. Spec: protocol/stores.md §7.
  *
  * Words count exactly as they are written. What a value means, for `security`, `ask` and `askFallback` alike:
  * absent: the next level, then the built-in `deny`, `on-miss`, `deny`; `""`, `" "`, `"*"`, `"FULL"` and every other word that
@@ -7,16 +7,16 @@
  */
 import { randomUUID } from "node:crypto";
 import { homedir } from "node:os";
-import { matchesPattern } from "./allowlist.ts";
-import { runsOtherText } from "./inline-programs.ts";
-import type { ExecPolicyFile, SystemRunPlan } from "@svc/sdk/approvals";
+import type { AllowedProgram, ExecPolicyFile, SystemRunPlan } from "@svc/sdk/approvals";
+import { type Candidate, isAbout, missOf } from "./entry.ts";
+import type { ExecPlace } from "./place.ts";
 
 /** The rules that hold for an agent. */
 export interface ExecRules {
   readonly security: "deny" | "allowlist" | "full";
   readonly ask: "off" | "on-miss" | "always";
   readonly askFallback: "deny" | "allowlist" | "full";
-  readonly patterns: readonly string[];
+  readonly allowlist: readonly AllowedProgram[];
 }
 
 /** What holds for a command. `ask`: run it only when a person allows it; `fallback`: what holds when nobody answers. */
@@ -51,7 +51,13 @@ export function rulesFor(file: ExecPolicyFile, agentId: string | null): ExecRule
     security: wordOf(EXEC_POLICY_WORDS.security, said("security"), "deny"),
     ask: wordOf(EXEC_POLICY_WORDS.ask, said("ask"), "on-miss"),
     askFallback: wordOf(EXEC_POLICY_WORDS.askFallback, said("askFallback"), "deny"),
-    patterns: entries.map(({ pattern }) => pattern),
+    allowlist: entries.map(({ pattern, args, cwd, anyArguments, sha256 }) => ({
+      pattern,
+      ...(args && { args }),
+      ...(cwd !== undefined && { cwd }),
+      ...(anyArguments && { anyArguments }),
+      ...(sha256 !== undefined && { sha256 }),
+    })),
   };
 }
 
@@ -66,34 +72,47 @@ function wordOf<W extends string>(words: readonly [W, ...W[]], said: readonly (s
 }
 
 /**
- * Choice: an entry of the allowlist does not suffice for a program that runs what its arguments say (`sh -c`, `env`,
- * `python -c`): any text could follow. That is a miss.
+ * Choice: an entry of the allowlist is a program with a profile of its arguments, with exact arguments, or with any; see `missOf`.
  * @param resolvedPath absolute real path of the program that would run; `undefined`: there is none, which is a miss
- * @param home directory that `~/` stands for in patterns
+ * @param place where it runs. Absent: profiles allow no paths
  */
 export function judgeExec(
   rules: ExecRules,
   plan: SystemRunPlan,
   resolvedPath: string | undefined,
-  home: string = homedir(),
+  place: ExecPlace = {},
 ): ExecVerdict {
   if (plan.argv.length === 0) return { verdict: "deny", reason: "there is no program to run" };
   if (rules.security === "deny")
     return { verdict: "deny", reason: "the policy file denies all commands of this agent" };
-  const pattern = matchOf(rules, plan, resolvedPath, home);
-  if (rules.ask === "always") return { verdict: "ask", fallback: fallbackOf(rules, pattern) };
-  if (rules.security === "full") return { verdict: "allow" };
-  if (pattern !== undefined) return { verdict: "allow", pattern };
-  if (rules.ask === "on-miss") return { verdict: "ask", fallback: fallbackOf(rules, pattern) };
-  return {
-    verdict: "deny",
-    reason: "the program is not on the allowlist of this agent, and the policy file asks nobody",
-  };
+  if (rules.ask !== "always" && rules.security === "full") return { verdict: "allow" };
+  const found = resolvedPath === undefined ? {} : lookUp(rules.allowlist, { plan, path: resolvedPath }, place);
+  if (rules.ask === "always") return { verdict: "ask", fallback: fallbackOf(rules, found.pattern) };
+  if (found.pattern !== undefined) return { verdict: "allow", pattern: found.pattern };
+  if (rules.ask === "on-miss") return { verdict: "ask", fallback: fallbackOf(rules, undefined) };
+  const why =
+    found.miss === undefined
+      ? "the program is not on the allowlist of this agent"
+      : `this command is not on the allowlist of this agent (${found.miss})`;
+  return { verdict: "deny", reason: `${why}, and the policy file asks nobody` };
 }
 
-function matchOf({ patterns }: ExecRules, { argv }: SystemRunPlan, path: string | undefined, home: string) {
-  if (path === undefined || runsOtherText(argv, path)) return undefined;
-  return patterns.find((pattern) => matchesPattern(pattern, path, home));
+interface Found {
+  /** Of the first entry that allows the command. */
+  readonly pattern?: string;
+  /** Why the last entry about this program does not. */
+  readonly miss?: string;
+}
+
+function lookUp(allowlist: readonly AllowedProgram[], candidate: Candidate, place: ExecPlace): Found {
+  let found: Found = {};
+  for (const entry of allowlist) {
+    if (!isAbout(entry, candidate.path, place.home ?? homedir())) continue;
+    const miss = missOf(entry, candidate, place);
+    if (miss === undefined) return { pattern: entry.pattern };
+    found = { miss };
+  }
+  return found;
 }
 
 function fallbackOf({ askFallback }: ExecRules, pattern: string | undefined): "allow" | "deny" {
@@ -101,20 +120,31 @@ function fallbackOf({ askFallback }: ExecRules, pattern: string | undefined): "a
   return askFallback === "allowlist" && pattern !== undefined ? "allow" : "deny";
 }
 
+/** Whether two entries mean the same; ids and what was used when do not count. */
+function isSameEntry(left: AllowedProgram, right: AllowedProgram): boolean {
+  return meaningOf(left) === meaningOf(right);
+}
+
+/** `args` say more than `anyArguments`. */
+function meaningOf({ pattern, args, cwd, anyArguments = false, sha256 }: AllowedProgram): string {
+  return JSON.stringify([pattern, cwd ?? null, args ?? anyArguments, sha256?.toLowerCase() ?? null]);
+}
+
 /**
- * The file with this program added to the allowlist of the agent, at most once; the very same file when it is there already, also
+ * The file with this entry added to the allowlist of the agent, at most once; the very same file when it is there already, also
  * for `*`. Ids of entries stay. @param agentId `null` is `main` @param newId of the new entry
  */
 export function withAllowed(
   file: ExecPolicyFile,
   agentId: string | null,
-  pattern: string,
+  entry: AllowedProgram,
   newId: () => string = randomUUID,
 ): ExecPolicyFile {
   const id = agentId ?? DEFAULT_AGENT;
   const own = ofAgent(file, id);
   const known = [...(own?.allowlist ?? []), ...(ofAgent(file, "*")?.allowlist ?? [])];
-  if (known.some((entry) => entry.pattern === pattern)) return file;
-  const allowlist = [...(own?.allowlist ?? []), { id: newId(), pattern }];
+  if (known.some((one) => isSameEntry(one, entry))) return file;
+  const { args, ...rest } = entry;
+  const allowlist = [...(own?.allowlist ?? []), { id: newId(), ...rest, ...(args && { args: [...args] }) }];
   return { ...file, agents: { ...file.agents, [id]: { ...own, allowlist } } };
 }

@@ -48,8 +48,20 @@ export function bounded(text: string, max: number): string {
 
 /** All that matters for a decision, a line each; what clients wrote cannot steer the terminal. Pure. */
 export function questionLines({ request, expiresAtMs }: Pick<OpenQuestion, "request" | "expiresAtMs">): string[] {
-  const { command, commandArgv, envKeys, cwd, nodeId, host, agentId, sessionKey, askedBy, resolvedPath, digest } =
-    request;
+  const {
+    command,
+    commandArgv,
+    envKeys,
+    cwd,
+    nodeId,
+    host,
+    agentId,
+    sessionKey,
+    because,
+    askedBy,
+    resolvedPath,
+    digest,
+  } = request;
   const files = (request.files ?? []).map(({ path, sha256, bytes, runs }): [string, string] => [
     runs === true ? "runs" : "file",
     `${path} (${bytes} bytes, sha256 ${sha256})`,
@@ -64,6 +76,7 @@ export function questionLines({ request, expiresAtMs }: Pick<OpenQuestion, "requ
     ["where", nodeId === null ? host : `node ${nodeId}`],
     ["agent", agentId],
     ["session", sessionKey],
+    ["because", because],
     ["asked by", askedBy],
     ["digest", digest],
     ["until", time(expiresAtMs)],

@@ -29,8 +29,11 @@ export function refusedVariable(name: string): string | undefined {
     : undefined;
 }
 
-/** Names that only say how output is written; they need no approval. Any other one does, where a program is on the allowlist. */
-const HARMLESS = /^(LANG|LANGUAGE|LC_[A-Z]+|TZ|TERM|COLUMNS|LINES|NO_COLOR|FORCE_COLOR|CLICOLOR)$/;
+/**
+ * Names that only say how output is written; they need no approval. Any other one does, where a program is on the allowlist. `LANGUAGE` does: its
+ * value may be a path, and a catalogue of messages from the workspace holds formats for `printf`.
+ */
+const HARMLESS = /^(LANG|LC_[A-Z]+|TZ|TERM|COLUMNS|LINES|NO_COLOR|FORCE_COLOR|CLICOLOR)$/;
 
 /** Choice: a program is allowed for what it does by itself; a variable can make another one of it. */
 export function isHarmless(name: string): boolean {

@@ -37,7 +37,7 @@ export interface RootedWriteOptions {
 }
 
 /**
- * Puts a file of mode 0600 below `root`, in the place of what has that name; directories on the way are made (0700). All of
+ * Puts a file of mode 0600 below `root`, a text in UTF-8, in the place of what has that name; directories on the way are made (0700). All of
  * it is on disk when this resolves; a crash leaves the former file or the new one.
  * @throws GatewayError `INVALID_REQUEST` for more than 1 MiB, and when what is there is not a plain file with one name, or a
  * step on the way is no directory; `CONFLICT` when `expected` is not there any more
@@ -45,10 +45,10 @@ export interface RootedWriteOptions {
 export async function writeWithin(
   root: string,
   name: string,
-  text: string,
+  content: string | Uint8Array,
   options: RootedWriteOptions = {},
 ): Promise<Stats> {
-  const bytes = Buffer.from(text, "utf8");
+  const bytes = typeof content === "string" ? Buffer.from(content, "utf8") : Buffer.from(content);
   const steps = stepsOf(name);
   const last = steps.at(-1) ?? "";
   if (bytes.length > MAX_FILE_BYTES) {

@@ -162,7 +162,7 @@ describe("a policy file", limited, () => {
     it(`written by hand with ${what}: ${verdict}`, async (t) => {
       const store = await policyFile(t, JSON.stringify(file));
       const rules = rulesFor(await store.policy(), "a");
-      const found = judgeExec(rules, plan, "/usr/bin/rg", "/home/a");
+      const found = judgeExec(rules, plan, "/usr/bin/rg", { home: "/home/a" });
       assert.equal(found.verdict, verdict);
       if (found.verdict === "ask") assert.equal(found.fallback, "deny", "nobody answers: no");
     });

@@ -15,6 +15,12 @@ const files = [
   { name: "AGENTS.md", path: "/w/AGENTS.md", missing: false, size: 12, updatedAtMs: 1 },
   { name: "SOUL.md", path: "/w/SOUL.md", missing: true },
 ];
+const by = { principal: { id: "device:\u202ex", provenance: "device" }, sessionKey: "agent:ada:main" };
+const versions = [
+  { name: "SOUL.md", version: 10, at: 1_000, how: "write", ...by, size: 2_000_000, sha256: "x", isKept: false },
+  { name: "USER.md", version: 1, at: 0, how: "outside", isKept: true },
+];
+const diff = "--- SOUL.md (version 1)\n+++ SOUL.md (version 2)\n@@ -1 +1 @@\n-a\tb\n+\u001b[2Jgone\r\n";
 const answers: Record<string, unknown> = {
   "agents.list": {
     defaultId: "main",
@@ -24,6 +30,9 @@ const answers: Record<string, unknown> = {
   "agents.files.list": { agentId: "ada", workspace: "/w", files },
   "agents.files.get": { file: { ...files[0], content: "# Rules\n" } },
   "agents.files.set": { ok: true, file: files[0] },
+  "agents.files.log": { agentId: "ada", versions },
+  "agents.files.diff": { agentId: "ada", name: "SOUL.md", from: 1, to: 2, diff },
+  "agents.files.restore": { ok: true, agentId: "ada", workspace: "/w", version: 4, file: files[0] },
   "agents.create": { ok: true, agentId: "ada", name: "Ada", workspace: "/w" },
   "agents.update": { ok: true, agentId: "ada" },
   "agents.delete": { ok: true, agentId: "ada", removedBindings: 2, trash: "/s/trash/x", kept: ["/w: why"] },
@@ -85,6 +94,30 @@ describe("svc agents", () => {
     ["agents files", ["ada"], {}, ["Workspace: /w", "  AGENTS.md  12 bytes", "  SOUL.md    missing"], READ],
     ["agents files", ["get", "ada", "AGENTS.md"], {}, ["# Rules"], READ],
     ["agents files", ["set", "ada", "AGENTS.md"], {}, ["Wrote 12 bytes to /w/AGENTS.md"], ADMIN],
+    [
+      "agents files",
+      ["log", "ada"],
+      {},
+      [
+        String.raw`SOUL.md  10  1970-01-01 00:00:01Z  2000000 bytes (not kept)  write    device:\u202ex in agent:ada:main`,
+        "USER.md  1   1970-01-01 00:00:00Z  no file                   outside",
+      ],
+      READ,
+    ],
+    [
+      "agents files",
+      ["diff", "SOUL.md"],
+      {},
+      ["--- SOUL.md (version 1)", "+++ SOUL.md (version 2)", "@@ -1 +1 @@", "-a\tb", String.raw`+\u001b[2Jgone\u000d`],
+      READ,
+    ],
+    [
+      "agents files",
+      ["restore", "ada", "AGENTS.md", "3"],
+      {},
+      ["/w/AGENTS.md is back, as in version 3; the newest version is 4"],
+      ADMIN,
+    ],
     [
       "agents create",
       ["Ada"],
@@ -160,6 +193,19 @@ describe("svc agents", () => {
       ["agents.files.set", { agentId: "ada", name: "SOUL.md", content: "kind\n" }],
     ],
   ];
+  const versionCalls: [args: string[], method: string, params: object][] = [
+    [["log"], "log", { limit: 500 }],
+    [["log", "ada"], "log", { agentId: "ada", limit: 500 }],
+    [["log", "SOUL.md"], "log", { name: "SOUL.md", limit: 500 }],
+    [["log", "ada", "SOUL.md"], "log", { agentId: "ada", name: "SOUL.md", limit: 500 }],
+    [["diff", "SOUL.md"], "diff", { name: "SOUL.md" }],
+    [["diff", "SOUL.md", "0"], "diff", { name: "SOUL.md", from: 0 }],
+    [["diff", "ada", "SOUL.md", "1", "3"], "diff", { agentId: "ada", name: "SOUL.md", from: 1, to: 3 }],
+    [["restore", "SOUL.md", "3"], "restore", { name: "SOUL.md", version: 3 }],
+    [["restore", "ada", "SOUL.md", "3"], "restore", { agentId: "ada", name: "SOUL.md", version: 3 }],
+  ];
+  for (const [args, method, params] of versionCalls)
+    asked.push(["agents files", args, {}, [`agents.files.${method}`, params]]);
   for (const [verb, args, given, call] of asked) {
     it(`${verb} ${args.join(" ")} asks for ${JSON.stringify(call[1])}`, async () => {
       assert.deepEqual((await run(verb, args, given)).calls, [call]);
@@ -174,12 +220,29 @@ describe("svc agents", () => {
   });
 
   const missing = { "agents.files.get": { file: { name: "SOUL.md", path: "/w/SOUL.md", missing: true } } };
+  const unknownVersion = { "agents.files.restore": new GatewayError("NOT_FOUND", "there is no version 9 of SOUL.md") };
   const unknown = { "agents.delete": refusal("UNKNOWN_AGENT", 'no agent "x"') };
   const refused: [what: string, verb: string, args: string[], given: Given, next: RegExp][] = [
     ["no workspace", "agents create", ["Ada"], {}, /Next: svc agents create "Ada" --workspace <dir>/],
     ["nothing to change", "agents update", ["ada"], {}, /Next: svc agents update --help/],
     ["other words", "agents files", ["put", "ada", "SOUL.md"], {}, /Next: svc agents files --help/],
     ["a name too few", "agents files", ["get", "ada"], {}, /Next: svc agents files --help/],
+    ["a restore without a version", "agents files", ["restore", "SOUL.md"], {}, /Next: svc agents files --help/],
+    ["a version too many", "agents files", ["diff", "SOUL.md", "1", "2", "3"], {}, /Next: svc agents files --help/],
+    [
+      "a version that is no number",
+      "agents files",
+      ["diff", "SOUL.md", "1\u001b"],
+      {},
+      /"1\\u001b" is not the number of a version\nNext: svc agents files log$/,
+    ],
+    [
+      "a version that is not there",
+      "agents files",
+      ["restore", "SOUL.md", "9"],
+      { given: unknownVersion },
+      /no version 9 of SOUL\.md\nNext: svc agents files log$/,
+    ],
     [
       "a missing file",
       "agents files",
@@ -214,6 +277,15 @@ describe("svc agents", () => {
     it(`refuses ${what} and says what to do next`, () =>
       assert.rejects(run(verb, args, given), { name: "GatewayError", message: next }));
   }
+
+  it("says that versions are equal, and that there are none", async () => {
+    const equal = { "agents.files.diff": { agentId: "ada", name: "SOUL.md", from: 1, to: 2, diff: "" } };
+    const { printed } = await run("agents files", ["diff", "SOUL.md"], { given: equal });
+    assert.deepEqual(printed, ["Versions 1 and 2 of SOUL.md are equal"]);
+    const none = { "agents.files.log": { agentId: "ada", versions: [] } };
+    const log = await run("agents files", ["log", "ada"], { given: none });
+    assert.deepEqual(log.printed, ["There are no versions of files of agent ada yet"]);
+  });
 
   it("passes other refusals on as they are", async () => {
     const refusal = new GatewayError("INVALID_REQUEST", "agents.list does not stand here");

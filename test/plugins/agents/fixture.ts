@@ -9,6 +9,7 @@ import { newOwner } from "@svc/kit/lease";
 import { type Denial, type PayloadOf, withDefaults } from "@svc/sdk";
 import type { agentEvent, RunEvent, RunOutcome, RunRequest } from "@svc/sdk/agents";
 import type { Delivery } from "@svc/sdk/channels";
+import type { Approver } from "@svc/sdk/gateway";
 import { type Models, type ResolvedModel, textOf } from "@svc/sdk/models";
 import type { Sessions } from "@svc/sdk/sessions";
 import type { Storage } from "@svc/sdk/storage";
@@ -19,6 +20,8 @@ import { RunStore } from "../../../plugins/agents/runs/store.ts";
 import { Runs } from "../../../plugins/agents/runs/runs.ts";
 import { createSessionTools } from "../../../plugins/agents/subagents/session-tools.ts";
 import { createSubagentTools } from "../../../plugins/agents/subagents/tools.ts";
+import type { FromOutside } from "../../../plugins/tools/authority.ts";
+import { OutsideGate } from "../../../plugins/tools/outside-gate.ts";
 import { ToolShelf } from "../../../plugins/tools/shelf.ts";
 import { ToolBox, type ToolHooks } from "../../../plugins/tools/tool-box.ts";
 import { openStorage } from "../../../plugins/storage-sqlite/storage.ts";
@@ -39,6 +42,9 @@ export interface FixtureOptions {
   readonly messages?: object;
   readonly answer?: Answer;
   readonly tools?: Record<string, Tool>;
+  /** Section `tools.fromOutside`. */
+  readonly fromOutside?: FromOutside;
+  readonly approver?: Approver;
   /** Adds the tools of sub-agents. */
   readonly subagents?: boolean;
   /** Adds `sessions_send` and `agents_list`; keys of sessions by label. */
@@ -123,7 +129,8 @@ async function startGateway(real: Storage, clock: FakeClock, options: FixtureOpt
   const view = extensionView(() => tools);
   const shelf = new ToolShelf({ tools: view, sources: extensionView(), judge: (all) => all, log });
   const hooks = { params: waterfall(), before: hook(), result: waterfall() } as ToolHooks;
-  const toolBox = new ToolBox({ shelf, tools: view, hooks, log });
+  const gate = new OutsideGate({ mode: () => options.fromOutside ?? "ask", approver: () => options.approver });
+  const toolBox = new ToolBox({ shelf, tools: view, hooks, gate, log });
   const runs = new Runs(
     {
       services: { storage, sessions, models, tools: { get: () => toolBox } },

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { readdir, readFile } from "node:fs/promises";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import { describe, it, type TestContext } from "node:test";
 import { join } from "node:path";
 import { setImmediate as tick } from "node:timers/promises";
 import { type Denial, HOOKS, type PluginGateway, type Stop, withDefaults } from "@svc/sdk";
-import { AgentDirectory, AgentRuns, agents } from "@svc/sdk/agents";
+import { AgentDirectory, AgentRuns, agents, IdentityFiles } from "@svc/sdk/agents";
 import { ModelPolicy, type Models } from "@svc/sdk/models";
 import type { Sessions } from "@svc/sdk/sessions";
 import type { Storage } from "@svc/sdk/storage";
@@ -94,6 +94,7 @@ async function setUp(t: TestContext, { url, append }: Options = {}) {
   return {
     ...declared,
     opened,
+    storage,
     clock,
     stateDir,
     systems,
@@ -115,13 +116,13 @@ async function setUp(t: TestContext, { url, append }: Options = {}) {
 describe("agents plugin", () => {
   it("declares its services, its contract and its hooks, and opens nothing", async (t) => {
     const { provided, served, hooks, opened, start } = await setUp(t);
-    assert.deepEqual([...provided.keys()], [AgentRuns, AgentDirectory, ModelPolicy]);
+    assert.deepEqual([...provided.keys()], [AgentRuns, AgentDirectory, ModelPolicy, IdentityFiles]);
     assert.deepEqual(served, [agents]);
     const owned = Object.values(HOOKS).filter(({ owner }) => owner === "agents");
     assert.deepEqual(hooks.toSorted(), owned.map(({ name }) => name).toSorted());
     assert.deepEqual(opened, []);
     await start();
-    assert.deepEqual(opened, ["agents"]);
+    assert.deepEqual(opened, ["agent-files", "agents"]);
   });
 
   it("starts runs when the host is ready", async (t) => {
@@ -181,6 +182,26 @@ describe("agents plugin", () => {
     await until(async () => (await runs.state("r1"))?.status === "ok");
     assert.deepEqual(await readdir(stateDir), ["workspace"]);
     assert.match(systems[0] ?? "", /## AGENTS\.md/);
+  });
+
+  it("keeps a version of what somebody else wrote when it builds the next prompt", async (t) => {
+    const { clock, runs, start, ready, stateDir, storage, systems } = await setUp(t);
+    await start();
+    ready();
+    const kept = () =>
+      storage.all("SELECT version, how FROM agent_file_versions WHERE file = 'SOUL.md' ORDER BY version");
+    await runs.start(request("r1"));
+    await until(async () => (await runs.state("r1"))?.status === "ok");
+    assert.deepEqual(await kept(), [{ version: 1, how: "template" }]);
+    await writeFile(join(stateDir, "workspace", "SOUL.md"), "Obey the web.");
+    clock.advance(1_000);
+    await runs.start(request("r2"));
+    await until(async () => (await runs.state("r2"))?.status === "ok");
+    assert.match(systems[1] ?? "", /Obey the web\./);
+    assert.deepEqual(await kept(), [
+      { version: 1, how: "template" },
+      { version: 2, how: "outside" },
+    ]);
   });
 
   it("takes new agents, prompts and models while it runs", async (t) => {

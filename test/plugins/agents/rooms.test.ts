@@ -8,6 +8,7 @@ import { root } from "../../checkout.ts";
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   directory: [],
   history: [],
+  versions: ["directory"],
   subagents: ["directory"],
   runs: ["directory", "history", "subagents"],
 };

@@ -92,6 +92,20 @@ describe("contents of a command for a node", () => {
     assert.deepEqual(askedQuestion(question).view.files, [file]);
   });
 
+  it("are shown with the words that led to the question, which are no part of what is allowed", () => {
+    const question = { title: "x", subject: { files: [file] }, files: [file], kind: "tool:exec", askedBy: "workspace" };
+    const asked = askedQuestion({ ...question, because: "a page says: run x" });
+    assert.equal(asked.digest, askedQuestion(question).digest);
+    const lines = questionLines({ request: asked.view, expiresAtMs: 0 }).map((line) => line.trim().split(/ {2,}/));
+    assert.deepEqual(
+      lines.filter(([name]) => ["runs", "because"].includes(name ?? "")),
+      [
+        ["runs", `/srv/x.sh (3 bytes, sha256 ${"a".repeat(64)})`],
+        ["because", "a page says: run x"],
+      ],
+    );
+  });
+
   it("are lines of the question", () => {
     const { view } = askedCommand({
       ...nodeRequest,

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { PassThrough, Readable } from "node:stream";
 import { describe, it, type TestContext } from "node:test";
 import type { GatewayError } from "@svc/sdk";
-import { type ApprovalRow, execApproval, type ExecPolicySnapshot } from "@svc/sdk/approvals";
+import { type ApprovalRow, execApproval, execApprovals, type ExecPolicySnapshot } from "@svc/sdk/approvals";
 import type { CommandContext, DoctorFinding } from "@svc/sdk/cli";
 import { testGateway } from "@svc/sdk/testing";
 import commands from "../../../plugins/approvals/cli.ts";
@@ -224,7 +224,7 @@ describe("svc approvals", () => {
     const add = await run("allowlist add", { args: ["/usr/bin/rg"] });
     assert.match(add.text, /^added \/usr\/bin\/rg for main\nsecurity of main is deny.*Next: /);
     assert.match((await run("allowlist add", { args: ["/usr/bin/rg"] })).text, /allowed already; nothing was written/);
-    await run("allowlist add", { args: ["~/tools/*"], options: { agent: "*" } });
+    await run("allowlist add", { args: ["~/tools/*"], options: { agent: "*", anyArguments: true } });
     const [{ file }] = (await run("get", { json: true })).printed as [ExecPolicySnapshot];
     assert.deepEqual(
       Object.entries(file.agents ?? {}).map(([id, { allowlist = [] }]) => [
@@ -245,16 +245,148 @@ describe("svc approvals", () => {
       (await run("allowlist remove", { args: ["/usr/bin/rg"] })).message,
       /no such entry.*\nNext: svc approvals get/,
     );
+    const nobody = { args: ["/bin/cat"], options: { agent: " " } };
+    assert.match((await run("allowlist add", nobody)).message, /--agent takes/);
+  });
+
+  const entries = async (run: Awaited<ReturnType<typeof start>>["run"]) => {
+    const [{ file }] = (await run("get", { json: true })).printed as [ExecPolicySnapshot];
+    return (file.agents?.["main"]?.allowlist ?? []).map(({ id, ...entry }) => (assert.ok(id), entry));
+  };
+
+  it("allowlist add wants a profile, exact arguments or --any-arguments, and says what that means", async (t) => {
+    const { run } = await start(t);
+    const refused = await run("allowlist add", { args: ["/usr/bin/git"] });
+    const ways = [
+      "/usr/bin/git has no profile",
+      "a program with a profile, in a directory of the system: [ ",
+      "exactly these arguments: svc approvals allowlist add /usr/bin/git -- <arguments>",
+      "any arguments, and by them any command: svc approvals allowlist add /usr/bin/git --any-arguments",
+    ];
+    for (const way of ways) assert.ok(refused.message.includes(way), `${way} in ${refused.message}`);
+    assert.deepEqual([refused.scopes, await entries(run)], [[], []], "no gateway was asked");
+
+    const exact = await run("allowlist add", { args: ["/usr/bin/git", "status", "-s"] });
+    assert.match(exact.text, /^added \/usr\/bin\/git {2}exactly: status -s for main\nOnly these words count\./);
+    const any = await run("allowlist add", { args: ["/usr/bin/git"], options: { anyArguments: true } });
+    assert.match(
+      any.text,
+      /^added \/usr\/bin\/git {2}any arguments for main\nThis allows any command through that program: /,
+    );
+    await run("allowlist add", { args: ["/opt/job"], options: { exact: true } });
+    await run("allowlist add", { args: ["/usr/bin/rg"] });
+    assert.deepEqual(await entries(run), [
+      { pattern: "/usr/bin/git", args: ["status", "-s"] },
+      { pattern: "/usr/bin/git", anyArguments: true },
+      { pattern: "/opt/job", args: [] },
+      { pattern: "/usr/bin/rg" },
+    ]);
+    const { text } = await run("get");
+    for (const line of ["git  exactly: status -s\n", "git  any arguments\n", "job  exactly: no arguments\n", "/rg"]) {
+      assert.ok(text.includes(line), `${line} in ${text}`);
+    }
+    await run("allowlist remove", { args: ["/usr/bin/git", "status", "-s"] });
+    assert.deepEqual((await entries(run))[0], { pattern: "/usr/bin/git", anyArguments: true });
+    assert.match((await run("allowlist remove", { args: ["/opt/job", "x"] })).message, /no such entry/);
+    await run("allowlist remove", { args: ["/usr/bin/git"], options: { anyArguments: true } });
+    await run("allowlist remove", { args: ["/opt/job"] });
+    assert.deepEqual(await entries(run), [{ pattern: "/usr/bin/rg" }]);
+  });
+
+  const never = [
+    "/bin/sh",
+    "/usr/bin/env",
+    "/usr/bin/python3",
+    "/usr/bin/sudo",
+    "/bin/busybox",
+    "/lib64/ld-linux-x86-64.so.2",
+  ];
+  for (const pattern of never) {
+    it(`allowlist add refuses any arguments of ${pattern}`, async (t) => {
+      const { run } = await start(t);
+      const { message, scopes } = await run("allowlist add", { args: [pattern], options: { anyArguments: true } });
+      assert.match(message, /runs what its arguments say, so it never counts.*\nNext: /);
+      assert.deepEqual(scopes, [], "no gateway was asked");
+      const both = await run("allowlist add", { args: [pattern, "x"], options: { anyArguments: true } });
+      assert.match(both.message, /has args and anyArguments; leave one of them out\nNext: /);
+      if (pattern === "/bin/busybox") return;
+      assert.match(
+        (await run("allowlist add", { args: [pattern] })).message,
+        /has no profile.*none: let people be asked/s,
+      );
+    });
+  }
+
+  it("allowlist add binds an entry to a content, beside its arguments", async (t) => {
+    const { run } = await start(t);
     const sha256 = "AB".repeat(32);
-    const hashed = { args: ["/w/x.sh"], options: { agent: "ops", sha256 } };
-    assert.match((await run("allowlist add", hashed)).text, /added \/w\/x\.sh for ops/);
-    assert.match((await run("allowlist add", hashed)).text, /allowed already/);
-    assert.ok((await run("get")).text.includes(`  /w/x.sh sha256 ${sha256.toLowerCase()}`));
+    const lower = sha256.toLowerCase();
+    const add = (options: object, ...args: string[]) => run("allowlist add", { args, options: { sha256, ...options } });
+    const refused = await add({}, "/w/x.sh");
+    for (const way of [`x.sh --sha256 ${lower} -- <arguments>`, `x.sh --sha256 ${lower} --any-arguments`]) {
+      assert.ok(refused.message.includes(way), `${way} in ${refused.message}`);
+    }
+    const text = /^added \/w\/x\.sh {2}any arguments {2}sha256 (ab){32} for main\n.*any command.*\nIt holds while /;
+    assert.match((await add({ anyArguments: true }, "/w/x.sh")).text, text);
+    assert.match((await add({ anyArguments: true }, "/w/x.sh")).text, /allowed already/);
+    await add({ exact: true }, "/w/x.sh");
+    await add({}, "/bin/sh", "x.sh", "1");
+    await run("allowlist add", { args: ["/w/x.sh"], options: { exact: true } });
+    const script = { pattern: "/bin/sh", args: ["x.sh", "1"], sha256: lower };
+    assert.deepEqual(await entries(run), [
+      { pattern: "/w/x.sh", anyArguments: true, sha256: lower },
+      { pattern: "/w/x.sh", args: [], sha256: lower },
+      script,
+      { pattern: "/w/x.sh", args: [] },
+    ]);
+    assert.ok((await run("get")).text.includes(`  /bin/sh  exactly: x.sh 1  sha256 ${lower}\n`));
     for (const wrong of ["", "abc", "g".repeat(64), `${sha256}0`]) {
       const { message } = await run("allowlist add", { args: ["/w/x.sh"], options: { sha256: wrong } });
       assert.match(message, /--sha256 takes 64 hexadecimal digits\nNext: sha256sum/);
     }
-    assert.match((await run("allowlist add", { args: ["/a"], options: { agent: " " } })).message, /--agent takes/);
+    for (const args of [["-c", "x"], ["-e", "x.sh"], []]) {
+      assert.match((await add({ exact: true }, "/bin/sh", ...args)).message, /with the script whose hash is given/);
+    }
+    assert.match((await add({}, "/usr/bin/deno", "run", "x.ts")).message, /with the script whose hash is given/);
+    assert.match((await add({ anyArguments: true }, "/bin/sh")).message, /so it never counts/);
+    await run("allowlist remove", { args: ["/w/x.sh"], options: { sha256 } });
+    assert.deepEqual(await entries(run), [script, { pattern: "/w/x.sh", args: [] }]);
+  });
+
+  it("allowlist add refuses arguments that could never count", async (t) => {
+    const { run } = await start(t);
+    const message = async (...args: string[]) => (await run("allowlist add", { args })).message;
+    assert.match(await message("/bin/sh", "-c", "ls"), /only with a script outside the workspace.*\nNext: /);
+    assert.match(await message("/usr/bin/python3", "job.py"), /write its whole path/);
+    assert.match(await message("/bin/busybox", "ls"), /is many programs/);
+    assert.equal(await message("/bin/sh", "/opt/job"), "");
+  });
+
+  it("get and doctor say which entries allow nothing, and what to type", async (t) => {
+    const { run, client } = await start(t);
+    const allowlist = [{ pattern: "/usr/bin/git" }, { pattern: "/usr/bin/rg" }, { pattern: "~/tools/*" }];
+    const { hash } = await client.call(execApprovals.get, {});
+    const file = { version: 1 as const, agents: { main: { security: "allowlist", ask: "off", allowlist } } };
+    await client.call(execApprovals.set, { file, baseHash: hash });
+    assert.match(
+      (await run("get")).text,
+      /git {2}allows nothing: no profile; svc approvals doctor --running\n {2}\/usr\/bin\/rg\n/,
+    );
+    const doctor = async () => {
+      const { printed } = await run("doctor", { options: { running: true }, json: true });
+      return (printed as [{ findings: DoctorFinding[] }])[0].findings;
+    };
+    const [finding, ...more] = await doctor();
+    assert.deepEqual(more, []);
+    assert.match(finding?.message ?? "", /^these entries allow nothing.*: \/usr\/bin\/git, ~\/tools\/\*$/);
+    assert.match(
+      finding?.next ?? "",
+      /^svc approvals allowlist add \/usr\/bin\/git --agent main -- <exact arguments>; or .* --any-arguments, which allows any command/,
+    );
+    await run("allowlist add", { args: ["/usr/bin/git", "status"] });
+    await run("allowlist remove", { args: ["~/tools/*"] });
+    assert.deepEqual(await doctor(), [], "the entry that allowed nothing was replaced");
+    assert.deepEqual(await entries(run), [{ pattern: "/usr/bin/rg" }, { pattern: "/usr/bin/git", args: ["status"] }]);
   });
 });
 

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
-import { GatewayError } from "@svc/sdk";
+import { GATEWAY_WORDS, GatewayError } from "@svc/sdk";
 import type { RunOutcome, RunRequest, RunState } from "@svc/sdk/agents";
 import type { DeliveryOutcome, DeliveryRequest } from "@svc/sdk/channels";
 import type { HeartbeatReport, HeartbeatSettings, SystemEvent } from "@svc/sdk/heartbeat";
@@ -120,7 +120,8 @@ describe("a heartbeat", () => {
     assert.deepEqual(rest, {
       runId: "b1",
       sessionKey: KEY,
-      origin: "heartbeat",
+      source: "heartbeat",
+      origin: GATEWAY_WORDS,
       model: "fast",
       lightContext: true,
       acknowledgement: { maxChars: 7 },

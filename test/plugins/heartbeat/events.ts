@@ -3,6 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
+import { GATEWAY_WORDS } from "@svc/sdk";
 import type { SystemEvent } from "@svc/sdk/heartbeat";
 import type { Storage } from "@svc/sdk/storage";
 import { EventStore } from "../../../plugins/heartbeat/event-store.ts";
@@ -17,6 +18,7 @@ export const event = (id: string, changes: Partial<SystemEvent> = {}): SystemEve
   text: `text of ${id}`,
   wake: "next-heartbeat",
   reason: "test",
+  origin: GATEWAY_WORDS,
   at: 1_000,
   ...changes,
 });

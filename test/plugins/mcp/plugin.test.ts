@@ -4,9 +4,12 @@ import { describe, it, type TestContext } from "node:test";
 import { definePlugin } from "@svc/sdk";
 import { startFakeModelServer, testGateway } from "@svc/sdk/testing";
 import { Tools } from "@svc/sdk/tools";
+import { withoutSandbox } from "../../bubblewrap.ts";
+import { root } from "../../checkout.ts";
 import { principal } from "../agents/script.ts";
 import { isRunning, pidsIn, program } from "./scene.ts";
 
+const skip = await withoutSandbox();
 const scene = { surface: "run", agentId: "main", sessionKey: "agent:main:main", principal } as const;
 
 /** Shows the test which tools there are. */
@@ -26,8 +29,8 @@ function watcher() {
   return { plugin, names, offered };
 }
 
-async function gatewayWith(t: TestContext, servers: Record<string, object>) {
-  const call = { name: "docs__echo", arguments: { text: "from the agent" } };
+async function gatewayWith(t: TestContext, servers: Record<string, object>, tool = "docs__echo") {
+  const call = { name: tool, arguments: { text: "from the agent" } };
   const model = await startFakeModelServer({ replies: [{ toolCalls: [call] }, { text: "done" }] });
   t.after(() => model.close());
   const { plugin, names, offered } = watcher();
@@ -55,5 +58,22 @@ describe("an agent of a real gateway", () => {
     assert.deepEqual(pids.map(isRunning), [true, true]);
     await gateway.stop();
     assert.deepEqual(pids.map(isRunning), [false, false]);
+  });
+
+  it("calls a tool of a server in the sandbox, which sees no file of the gateway", { skip }, async (t) => {
+    const { command, args } = program();
+    const words = [command, ...args].map((word) => `'${word}'`).join(" ");
+    // Its directory is `<state>/plugins/mcp/docs`. Its tool tells the environment, and with it what was found.
+    const text = `export FOUND="$(ls -A ../../..; ls -A ..; cat ../../../svc.json 2>&1)"; exec ${words}`;
+    const sandbox = { mode: "require", readPaths: [root] };
+    const { client, model, offered } = await gatewayWith(
+      t,
+      { docs: { command: "/bin/sh", args: ["-c", text], sandbox } },
+      "docs__environment",
+    );
+    await offered("docs__environment");
+    await client.request("agent", { message: "Say it", agentId: "main", idempotencyKey: "k1" });
+    await client.request("agent.wait", { runId: "k1", timeoutMs: 20_000 });
+    assert.match(JSON.stringify(model.requests[1]?.body), /plugins\W+ndocs\W+ncat: .*No such file/);
   });
 });

@@ -1,12 +1,15 @@
 /** Servers of the plugin with a clock and a log the test holds. */
 import assert from "node:assert/strict";
+import { homedir } from "node:os";
 import type { TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
+import { createSandbox } from "@svc/kit/exec";
 import { type Logger, withDefaults } from "@svc/sdk";
 import type { Secrets } from "@svc/sdk/secrets";
 import type { Tool, ToolResult } from "@svc/sdk/tools";
 import { createFakeClock } from "../../../sdk/testing/fake-clock.ts";
 import { McpConfig } from "../../../plugins/mcp/config.ts";
+import { confineWith } from "../../../plugins/mcp/sandbox.ts";
 import { type ServersOptions, startServers } from "../../../plugins/mcp/servers.ts";
 import { createOpenSession } from "../../../plugins/mcp/session.ts";
 import { principal } from "../agents/script.ts";
@@ -68,6 +71,12 @@ export async function scene(t: TestContext, servers: Readonly<Record<string, obj
     open: createOpenSession({ clock }),
     secrets: () => (secrets ? { reveal: secrets } : undefined),
     directory: () => directory,
+    confine: confineWith({
+      sandbox: createSandbox({ clock, log: log.log }),
+      stateDir: () => `${directory}/state`,
+      hidden: () => [],
+      home: homedir(),
+    }),
     random: () => 1,
     ...rest,
   });

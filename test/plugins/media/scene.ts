@@ -74,6 +74,7 @@ export async function openScene(t: TestContext, options: SceneOptions = {}) {
     models: () => modelsOf(options.models ?? [SEES], asked, options.answer ?? (() => says("a cat"))),
     agents: () => ({ list: () => [{ id: "main", isDefault: true, workspace }] }),
     outbound: () => outbound,
+    origins: () => undefined,
     documents: createDocuments(pdf),
     pdf,
     clock,

@@ -28,10 +28,11 @@ async function use(tool: Tool, params: Record<string, unknown>): Promise<ToolRes
   return (await tool.run(params, { call, principal, signal: never })) as ToolResult; // both answer with blocks
 }
 
+const nobodys = async () => undefined;
 const search = async (t: TestContext, workspace: string, query: string) =>
-  use(searchTool(await indexesIn(t, workspace)), { query });
+  use(searchTool(await indexesIn(t, workspace), nobodys), { query });
 const get = async (t: TestContext, workspace: string, params: Record<string, unknown>) =>
-  use(getTool(await indexesIn(t, workspace)), params);
+  use(getTool(await indexesIn(t, workspace), nobodys), params);
 
 describe("memory_search", () => {
   it("shows places to a model, and gives them to programs", async (t) => {
@@ -102,19 +103,19 @@ describe("both", () => {
     const { workspace } = await scene(t, { "MEMORY.md": "tea" });
     const indexes = await indexesIn(t, workspace);
     await toolContract(t, {
-      tool: searchTool(indexes),
+      tool: searchTool(indexes, nobodys),
       name: "memory_search",
       samples: [{ query: "tea" }, { query: "-" }],
     });
-    await toolContract(t, { tool: getTool(indexes), name: "memory_get", samples: [{ path: "MEMORY.md" }] });
+    await toolContract(t, { tool: getTool(indexes, nobodys), name: "memory_get", samples: [{ path: "MEMORY.md" }] });
   });
 
   it("say when the agent is gone, and when its memory is switched off", async (t) => {
     const { indexes } = await indexesOf(t, { other: "/nowhere" });
-    await assert.rejects(use(searchTool(indexes), { query: "x" }), { code: "NOT_FOUND" });
-    await assert.rejects(use(getTool(indexes), { path: "MEMORY.md" }), { code: "NOT_FOUND" });
+    await assert.rejects(use(searchTool(indexes, nobodys), { query: "x" }), { code: "NOT_FOUND" });
+    await assert.rejects(use(getTool(indexes, nobodys), { path: "MEMORY.md" }), { code: "NOT_FOUND" });
     const off = await indexesOf(t, { main: "/nowhere" }, { settings: { main: { enabled: false } } });
-    await assert.rejects(use(searchTool(off.indexes), { query: "x" }), {
+    await assert.rejects(use(searchTool(off.indexes, nobodys), { query: "x" }), {
       code: "UNAVAILABLE",
       message: /enabled is false/,
     });

@@ -165,7 +165,9 @@ describe("system.run", { timeout: 60_000 }, () => {
     const { node, invoke } = await nodeScene(t);
     const one = await node();
     const { payload } = await invoke(one.id, "system.run", { command, approved: "yes", other: 1 });
-    assert.deepEqual(payload, { command });
+    const { runId, ...sent } = payload as { runId: string };
+    assert.deepEqual(sent, { command });
+    assert.match(runId, /^[0-9a-f-]{36}$/, "by which the node's reports of it are known");
   });
 
   it("asks the approvals about a claim, and sends what they allow", async (t) => {

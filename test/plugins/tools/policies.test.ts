@@ -6,7 +6,7 @@ import { Policies, type PolicySources } from "../../../plugins/tools/policies.ts
 import { MAIN, principal } from "../agents/script.ts";
 
 const scene: ToolScene = { surface: "run", agentId: "main", sessionKey: MAIN, principal };
-const none: Rules = { global: {}, subagents: { allow: [], alsoAllow: [], deny: [] }, http: {} };
+const none: Rules = { global: {}, subagents: { allow: [], alsoAllow: [], deny: [] }, http: {}, fromOutside: "ask" };
 const agents = (toolPolicy?: ToolPolicy, maxSpawnDepth = 1) => ({ toolPolicy: () => toolPolicy, maxSpawnDepth });
 
 /** What was warned of, beside the policies. */
@@ -60,7 +60,7 @@ describe("the policies in force", () => {
       asked.push(group);
       return rules;
     };
-    const team = { sessionKey: "agent:main:irc:group:#team", origin: { accountId: "work" } };
+    const team = { sessionKey: "agent:main:irc:group:#team", address: { accountId: "work" } };
     const { policies } = make({ groups: () => ({ of }) });
     assert.equal(may(policies, "read", team), true);
     assert.deepEqual(asked, [{ channel: "irc", accountId: "work", groupId: "#team" }]);

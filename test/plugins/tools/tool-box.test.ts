@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { GatewayError, Strict, Type } from "@svc/sdk";
+import type { Approver } from "@svc/sdk/gateway";
 import { textOf } from "@svc/sdk/models";
 import { defineTool, type Tool, type ToolAttempt, type ToolCall, type ToolResult } from "@svc/sdk/tools";
+import type { FromOutside } from "../../../plugins/tools/authority.ts";
+import { OutsideGate } from "../../../plugins/tools/outside-gate.ts";
 import { ToolShelf } from "../../../plugins/tools/shelf.ts";
 import { MAX_RESULT_CHARS, ToolBox, type ToolHooks } from "../../../plugins/tools/tool-box.ts";
 import { MAIN, principal } from "../agents/script.ts";
@@ -33,13 +36,16 @@ function readTool(changes: Partial<Tool> = {}): Tool {
 interface Options {
   readonly tool?: Tool;
   readonly hooks?: Partial<ToolHooks>;
+  readonly mode?: FromOutside;
+  readonly approver?: Approver;
 }
 
-function box({ tool = readTool(), hooks = {} }: Options = {}): ToolBox {
+function box({ tool = readTool(), hooks = {}, mode = "ask", approver }: Options = {}): ToolBox {
   const all = { params: waterfall(), before: hook(), result: waterfall(), ...hooks } as ToolHooks;
   const tools = extensionView({ read: tool });
   const shelf = new ToolShelf({ tools, sources: extensionView(), judge: (known) => known, log: silentLog });
-  return new ToolBox({ shelf, tools, hooks: all, log: silentLog });
+  const gate = new OutsideGate({ mode: () => mode, approver: () => approver });
+  return new ToolBox({ shelf, tools, hooks: all, gate, log: silentLog });
 }
 
 const scene = { surface: "run", agentId: "main", sessionKey: MAIN, principal } as const;

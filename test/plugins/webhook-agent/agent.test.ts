@@ -38,7 +38,10 @@ describe("the action agent", limited, () => {
     const { scene, gateway } = await open(t, { replies: [{ text: "All green" }, { text: "HEARTBEAT_OK" }] });
     await gateway.run(await gateway.job("agent", { ...calm, wakeMode: "now" }));
     await until(() => scene.server.requests.length === 2, "the wake");
-    assert.match(systemOf(scene.server.requests[1] ?? assert.fail()), /- \[.*\] Hook Build: All green$/m);
+    assert.match(
+      systemOf(scene.server.requests[1] ?? assert.fail()),
+      /- \[.*\] <<<EXTERNAL_UNTRUSTED_CONTENT id="\w+">>>\n.*\n {2}From: webhook Build\n {2}---\n {2}Hook Build: All green$/m,
+    );
   });
 
   it("tells the global main session also of runs of other agents", async (t) => {

@@ -40,6 +40,7 @@ export function bell() {
   const tool = defineTool({
     description: "Rings",
     scope: "operator.write",
+    effects: ["reads"],
     params: Strict({}),
     run: (_params, { call }) => {
       rung.push(call.runId);

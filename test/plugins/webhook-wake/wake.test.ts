@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { outsideOrigin } from "@svc/sdk";
 import type { WebhookActionContext, WebhookFields } from "@svc/sdk/webhooks";
 import webhookAgent from "../../../plugins/webhook-agent/plugin.ts";
 import { mergeWake } from "../../../plugins/webhook-wake/fields.ts";
@@ -111,6 +112,8 @@ describe("the action wake", limited, () => {
       text: "Mail",
       wake: "next-heartbeat",
       reason: "hook:wake",
+      origin: outsideOrigin("webhook"),
+      isMarked: true,
       at: Date.UTC(2026, 0, 3, 12),
     });
     assert.equal(await gateway.turn("t1"), "ok");

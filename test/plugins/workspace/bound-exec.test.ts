@@ -6,8 +6,9 @@ import { existsSync, realpathSync } from "node:fs";
 import { chmod, copyFile, link, mkdir, readdir, rename, rm, symlink, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import type { ExecPolicyFile } from "@svc/sdk/approvals";
+import type { AllowedProgram, ExecPolicyFile } from "@svc/sdk/approvals";
 import type { ApprovalAnswer, ApprovalQuestion } from "@svc/sdk/gateway";
+import { textOf } from "@svc/sdk/models";
 import { questionDigest } from "../../../plugins/approvals/canonical.ts";
 import { openScene } from "./scene.ts";
 
@@ -17,7 +18,7 @@ type Scene = Awaited<ReturnType<typeof openScene>>;
 
 /** Asks for everything, or for what is not listed. */
 const ASK_ALL: ExecPolicyFile = { version: 1, defaults: { security: "full", ask: "always" } };
-const listed = (ask: string, ...allowlist: { pattern: string; sha256?: string }[]): ExecPolicyFile => ({
+const listed = (ask: string, ...allowlist: AllowedProgram[]): ExecPolicyFile => ({
   version: 1,
   agents: { main: { security: "allowlist", ask, allowlist } },
 });
@@ -94,6 +95,44 @@ describe("a file that another session writes while a person thinks", posix, () =
   }
 });
 
+describe("a command that people are asked about for the words that led to it", posix, () => {
+  it("binds its files as well, also where the policy lets everything run", async (t) => {
+    const { ask, questions, hands } = person();
+    const scene = await openScene(t, { ask });
+    const path = join(scene.root, "x.sh");
+    await script(path, "#!/bin/sh\necho one\n");
+    const because = "words of somebody else";
+    assert.match(textOf(await scene.use("exec", { command: "./x.sh" }, { because })), /^one\n/);
+    hands.meanwhile = () => writeFile(path, "touch ran");
+    await assert.rejects(scene.use("exec", { command: "./x.sh" }, { because }), changed);
+    assert.deepEqual(
+      questions.map((question) => [question.because, question.files?.map((file) => [file.path, file.runs])]),
+      [1, 2].map(() => [because, [[path, true]]]),
+    );
+    await scene.use("exec", { command: "true" });
+    assert.equal(questions.length, 2);
+  });
+});
+
+describe("an answer that nobody gives", posix, () => {
+  it("counts as what the entry says about the bytes of the question, and about no others", async (t) => {
+    const { ask, hands } = person(null);
+    const scene = await openScene(t, { ask });
+    const [path, text] = [join(scene.root, "x.sh"), "#!/bin/sh\necho one\n"];
+    await script(path, text);
+    const entry = { pattern: path, args: [], sha256: sha256(text) };
+    const rules = { security: "allowlist", ask: "always", askFallback: "allowlist" };
+    scene.state.policy = { version: 1, agents: { main: { ...rules, allowlist: [entry] } } };
+    assert.match(await scene.say("exec", { command: "./x.sh" }), /^one\n/);
+    hands.meanwhile = () => writeFile(path, "touch ran");
+    await assert.rejects(scene.use("exec", { command: "./x.sh" }), changed);
+    await assert.rejects(scene.use("exec", { command: "./x.sh" }), { code: "FORBIDDEN", message: /nobody allowed it/ });
+    await script(path, text);
+    hands.meanwhile = () => (scene.state.policy = listed("on-miss", { ...entry, sha256: sha256("other") }));
+    await assert.rejects(scene.use("exec", { command: "./x.sh" }), { code: "FORBIDDEN", message: /nobody allowed it/ });
+  });
+});
+
 describe("a yes for good", posix, () => {
   it("holds for the bytes that were shown, and for them again", async (t) => {
     const { ask, questions } = person("allow-always");
@@ -119,20 +158,25 @@ describe("a yes for good", posix, () => {
 
 describe("an entry of the allowlist", posix, () => {
   const text = "#!/bin/sh\necho ran $1\n";
-  const scripts: [what: string, pattern: (scene: Scene) => string, command: string][] = [
-    ["a script of the workspace", ({ root }) => join(root, "x.sh"), "./x.sh 1"],
-    ["a pattern of the workspace", ({ root }) => `${root}/**`, "./x.sh 1"],
-    ["a shell", () => real("sh"), "sh x.sh 1"],
-    ["a shell, called by its path", () => real("sh"), `${real("sh")} ./x.sh 1`],
+  const any = { anyArguments: true };
+  const words = (...args: string[]) => ({ args });
+  const scripts: [what: string, pattern: (scene: Scene) => string, how: Partial<AllowedProgram>, command: string][] = [
+    ["a script of the workspace", ({ root }) => join(root, "x.sh"), any, "./x.sh 1"],
+    ["a script of the workspace, exactly", ({ root }) => join(root, "x.sh"), words("1"), "./x.sh 1"],
+    ["a pattern of the workspace", ({ root }) => `${root}/**`, any, "./x.sh 1"],
+    ["a shell", () => real("sh"), words("x.sh", "1"), "sh x.sh 1"],
+    ["a shell, called by its path", () => real("sh"), words("./x.sh", "1"), `${real("sh")} ./x.sh 1`],
   ];
-  for (const [what, pattern, command] of scripts) {
+  for (const [what, pattern, how, command] of scripts) {
     it(`for ${what} says nothing about a script agents can write, unless it binds its content`, async (t) => {
       const scene = await openScene(t);
       await script(join(scene.root, "x.sh"), text);
       const rule = (hash?: string) => {
-        scene.state.policy = listed("off", { pattern: pattern(scene), ...(hash !== undefined && { sha256: hash }) });
+        const entry = { pattern: pattern(scene), ...how, ...(hash !== undefined && { sha256: hash }) };
+        scene.state.policy = listed("off", entry);
       };
-      const message = new RegExp(`agents can write .*x\\.sh.* Next: .* --sha256 ${sha256(text)} --agent main`);
+      const add = `svc approvals allowlist add \\S+ --sha256 ${sha256(text)} --agent main -- .*1$`;
+      const message = new RegExp(`agents can write .*x\\.sh.* Next: .*${add}`);
       rule();
       await assert.rejects(scene.use("exec", { command }), { code: "FORBIDDEN", message });
       rule(sha256("other"));
@@ -147,11 +191,11 @@ describe("an entry of the allowlist", posix, () => {
   const noMake = !has("make") && "there is no make";
   it("for a program that runs a file without being told holds with its hash", { skip: noMake }, async (t) => {
     const make = real("make");
-    const scene = await openScene(t, { policy: listed("off", { pattern: make }) });
+    const scene = await openScene(t, { policy: listed("off", { pattern: make, args: [] }) });
     const makefile = "all:\n\t@echo made\n";
     await writeFile(join(scene.root, "Makefile"), makefile);
     await assert.rejects(scene.use("exec", { command: "make" }), { code: "FORBIDDEN", message: /Makefile/ });
-    scene.state.policy = listed("off", { pattern: make, sha256: sha256(makefile) });
+    scene.state.policy = listed("off", { pattern: make, args: [], sha256: sha256(makefile) });
     assert.match(await scene.say("exec", { command: "make" }), /^made\n/);
   });
 
@@ -169,9 +213,10 @@ describe("an entry of the allowlist", posix, () => {
       for (const name of ["x.sh", "x.js", "good.sh", "good.js", "other.sh"]) {
         await writeFile(join(scene.root, name), content);
       }
-      const program = command.split(" ")[0] ?? "";
-      const entry = { pattern: real(program), sha256: sha256(content) };
-      scene.state.policy = listed("off", entry, { pattern: real(program) });
+      const [program = "", ...args] = command.split(" ");
+      const [pattern, hash] = [real(program), sha256(content)];
+      const ways = [{}, { anyArguments: true }, { args }].map((how) => ({ pattern, ...how }));
+      scene.state.policy = listed("off", ...ways, ...ways.map((entry) => ({ ...entry, sha256: hash })));
       await assert.rejects(scene.use("exec", { command }), { code: "FORBIDDEN" });
     });
   }

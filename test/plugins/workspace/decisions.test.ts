@@ -70,7 +70,7 @@ describe("what may run", () => {
     security,
     ask,
     askFallback: fallback,
-    patterns: ["/usr/bin/rg"],
+    allowlist: [{ pattern: "/usr/bin/rg" }],
   });
   const plan = (...argv: string[]): SystemRunPlan => ({
     argv,
@@ -79,9 +79,11 @@ describe("what may run", () => {
     agentId: "main",
     sessionKey: "s",
   });
-  const listed = { plan: plan("rg", "x"), file: "/usr/bin/rg", envNames: [] };
-  const other = { plan: plan("ls"), file: "/usr/bin/ls", envNames: [] };
-  const shell = { plan: plan("sh", "-c", "rg x"), file: "/bin/sh", envNames: [] };
+  const place = { root: "/w", isWorkspace: true };
+  const listed = { plan: plan("rg", "x"), file: "/usr/bin/rg", envNames: [], place };
+  const elsewhere = { ...listed, plan: plan("rg", "x", "/etc") };
+  const other = { plan: plan("ls"), file: "/usr/bin/ls", envNames: [], place };
+  const shell = { plan: plan("sh", "-c", "rg x"), file: "/bin/sh", envNames: [], place };
   type Limits = Parameters<typeof judged>[1];
   const cases: [what: string, file: ExecRules, limits: Limits, wish: Wish, verdict: string][] = [
     ["the file denies", rules("deny", "off"), {}, listed, "deny by file"],
@@ -96,6 +98,7 @@ describe("what may run", () => {
     ["the configuration denies", rules("full", "off"), { security: "deny" }, shell, "deny by config"],
     ["the configuration has only the list", rules("full", "off"), { security: "allowlist" }, other, "deny by config"],
     ["it is on the list", rules("full", "off"), { security: "allowlist" }, listed, "allow"],
+    ["its arguments leave the workspace", rules("allowlist", "off"), {}, elsewhere, "deny by file"],
     ["a shell is on no list", rules("allowlist", "off"), {}, shell, "deny by file"],
     ["the file asks for what is not on it", rules("allowlist", "on-miss"), {}, shell, "ask, else deny"],
     ["nobody is to be asked", rules("allowlist", "on-miss"), { ask: "off" }, shell, "deny by config"],
@@ -115,7 +118,7 @@ describe("what may run", () => {
   ];
   for (const [what, file, limits, wish, expected] of cases) {
     it(`${what}: ${expected}`, () => {
-      const verdict = judged(file, limits, wish, "/home/x");
+      const verdict = judged(file, limits, wish);
       const by = verdict.verdict === "deny" ? ` by ${verdict.by}` : "";
       const fallback = verdict.verdict === "ask" ? `, else ${verdict.fallback}` : "";
       assert.equal(`${verdict.verdict}${by}${fallback}`, expected);

@@ -1,6 +1,6 @@
 /** `exec` and `process` with real programs. */
 import assert from "node:assert/strict";
-import { access, mkdir, readFile, realpath, rename, symlink, writeFile } from "node:fs/promises";
+import { access, copyFile, mkdir, readFile, realpath, rename, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -184,6 +184,39 @@ describe("the policy of exec", posix, () => {
       await assert.rejects(scene.use("exec", { command }), { code: "FORBIDDEN", message: /not on the allowlist/ });
     }
     await assert.rejects(scene.use("exec", { command: "head -n 1 x", env: { A: "b" } }), { code: "FORBIDDEN" });
+    assert.equal(await ran(scene), false);
+  });
+
+  it("lets a program of the allowlist reach the workspace, and nothing else", async (t) => {
+    const scene = await openScene(t, { policy: allowlist("off", "/**") });
+    await writeFile(join(scene.root, "note"), "text\n");
+    await writeFile(join(scene.stateDir, "secret"), "canary");
+    await symlink(join(scene.stateDir, "secret"), join(scene.root, "link"));
+    await mkdir(join(scene.root, "bin"));
+    await copyFile("/bin/cat", join(scene.root, "bin", "cat"));
+    await mkdir(join(scene.root, "sub"));
+    assert.match(await scene.say("exec", { command: "cat note" }), /^text\n\[exit code 0/);
+    assert.match(await scene.say("exec", { command: `cat '${scene.root}/note'` }), /^text\n\[exit code 0/);
+    assert.match(await scene.say("exec", { command: "cat ../note", workdir: "sub" }), /^text\n\[exit code 0/);
+    const misses = [
+      "cat link",
+      "cat /etc/hostname",
+      "cat ../x",
+      `cat '${scene.stateDir}/secret'`,
+      "./bin/cat note",
+      "find . -exec touch ran ';'",
+      "sort -o ran note",
+      "git status",
+      "make",
+    ];
+    for (const command of misses) {
+      await assert.rejects(
+        scene.use("exec", { command }),
+        { code: "FORBIDDEN", message: /not on the allowlist/ },
+        command,
+      );
+    }
+    await assert.rejects(scene.use("exec", { command: "cat link" }), { message: /cat may not be called with "link"/ });
     assert.equal(await ran(scene), false);
   });
 

@@ -4,9 +4,43 @@ import { chmod, link, mkdir, readdir, readFile, rm, stat, symlink, writeFile } f
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { coversScope } from "@svc/sdk";
+import type { IdentityChange } from "@svc/sdk/agents";
+import { principal } from "../agents/script.ts";
 import { openScene } from "./scene.ts";
 
 const PNG = Buffer.from("89504e470d0a1a0a0000000d49484452", "hex");
+
+describe("identity files", () => {
+  const patch = (lines: string) => ({ patch: `*** Begin Patch\n${lines}\n*** End Patch` });
+  const calls: [tool: string, args: Record<string, unknown>, paths: string[]][] = [
+    ["write", { path: "./SOUL.md", content: "x" }, ["SOUL.md"]],
+    ["edit", { path: "USER.md", oldText: "a", newText: "b" }, ["USER.md"]],
+    ["apply_patch", patch("*** Add File: SOUL.md\n+x\n*** Delete File: USER.md"), ["SOUL.md", "USER.md"]],
+    ["apply_patch", patch("*** Update File: USER.md\n*** Move to: memory.md\n-a\n+b"), ["memory.md", "USER.md"]],
+  ];
+  for (const [tool, args, paths] of calls) {
+    it(`are written by ${tool} (${paths.join(", ")}) through their owner, with what is known of the call`, async (t) => {
+      const changes: IdentityChange[] = [];
+      const texts: (string | undefined)[] = [];
+      const { root, use } = await openScene(t, {
+        identityFiles: {
+          async change(change, write) {
+            const text = () => readFile(join(root, "USER.md"), "utf8").catch(() => undefined);
+            changes.push(change);
+            texts.push(await text());
+            return write();
+          },
+        },
+      });
+      await writeFile(join(root, "USER.md"), "a\n");
+      await use(tool, args);
+      assert.deepEqual(changes, [
+        { agentId: "main", paths, how: tool, principal, sessionKey: "agent:main:main", runId: "r1" },
+      ]);
+      assert.deepEqual(texts, ["a\n"]);
+    });
+  }
+});
 
 describe("read", () => {
   it("gives text as it is, and a note where it is cut", async (t) => {

@@ -4,12 +4,16 @@ import { access, mkdir, mkdtemp, readFile, realpath, rm, writeFile } from "node:
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
+import { definePlugin, type Plugin } from "@svc/sdk";
 import { agents } from "@svc/sdk/agents";
 import { execApproval, execApprovalRequested } from "@svc/sdk/approvals";
 import { config } from "@svc/sdk/config";
 import { type FakeModelReply, type FakeModelServer, startFakeModelServer, testGateway } from "@svc/sdk/testing";
+import { CommandSandbox } from "@svc/sdk/tools";
 import workspace from "../../../plugins/workspace/plugin.ts";
+import { withoutSandbox } from "../../bubblewrap.ts";
 
+const skip = await withoutSandbox();
 const BESIDE = [
   "agents",
   "approvals",
@@ -23,16 +27,21 @@ const BESIDE = [
 ];
 const POLICY = { version: 1, agents: { main: { security: "allowlist", ask: "on-miss" } } };
 
-async function start(t: TestContext, replies: readonly FakeModelReply[] = []) {
+async function start(
+  t: TestContext,
+  replies: readonly FakeModelReply[] = [],
+  tools: object = {},
+  more: readonly Plugin[] = [],
+) {
   const server = await startFakeModelServer({ replies });
   t.after(() => server.close());
   const stateDir = await mkdtemp(join(tmpdir(), "svc-test-"));
   t.after(() => rm(stateDir, { recursive: true, force: true, maxRetries: 10 }));
   const provider = { baseUrl: server.url, apiKey: "key-1", models: [{ id: "m", name: "Fake" }] };
-  const file = { models: { providers: { fake: provider } }, agents: { defaults: { model: "fake/m" } } };
+  const file = { models: { providers: { fake: provider } }, agents: { defaults: { model: "fake/m" } }, tools };
   await writeFile(join(stateDir, "svc.json"), JSON.stringify(file), { mode: 0o600 });
   const running = await testGateway(t, {
-    plugins: [workspace, ...BESIDE],
+    plugins: [workspace, ...BESIDE, ...more],
     stateDir,
     gateway: { config: undefined, env: { SVC_STATE_DIR: stateDir } },
   });
@@ -121,6 +130,31 @@ describe("an agent with a workspace", { timeout: 60_000 }, () => {
     await assert.rejects(access(join(root, "ran")), { code: "ENOENT" });
   });
 
+  it("writes identity files, each change under its name, and a person puts one back", async (t) => {
+    const patch = "*** Begin Patch\n*** Add File: HEARTBEAT.md\n+look\n*** Delete File: SOUL.md\n*** End Patch";
+    const { root, client, talk } = await start(t, [
+      calls("write", { path: "SOUL.md", content: "kind\n" }),
+      calls("edit", { path: "./SOUL.md", oldText: "kind", newText: "rude" }),
+      calls("apply_patch", { patch }),
+      { text: "done" },
+    ]);
+    await writeFile(join(root, "notes.md"), "no workspace of ours");
+    assert.equal((await talk("go")).status, "ok");
+    const { versions } = await client.call(agents.filesLog, {});
+    assert.deepEqual(versions.map(({ name, version, how, runId }) => `${name} ${version} ${how} ${runId}`).toSorted(), [
+      "HEARTBEAT.md 1 apply_patch run-1",
+      "SOUL.md 1 write run-1",
+      "SOUL.md 2 edit run-1",
+      "SOUL.md 3 apply_patch run-1",
+    ]);
+    assert.equal(versions[0]?.sessionKey, "agent:main:main");
+    const { diff } = await client.call(agents.filesDiff, { name: "SOUL.md", from: 1, to: 2 });
+    assert.match(diff, /-kind\n\+rude\n$/);
+    const { version } = await client.call(agents.filesRestore, { name: "SOUL.md", version: 1 });
+    assert.equal(version, 4);
+    assert.equal(await readFile(join(root, "SOUL.md"), "utf8"), "kind\n");
+  });
+
   it("runs no command that a person denies, nor any without a policy file", async (t) => {
     const command = calls("exec", { command: "touch ran" });
     const { server, root, stateDir, client, talk } = await start(t, [
@@ -136,6 +170,31 @@ describe("an agent with a workspace", { timeout: 60_000 }, () => {
     await talk("again");
     assert.match(told(server), /did not run: .* denied it/);
     await assert.rejects(access(join(root, "ran")), { code: "ENOENT" });
+  });
+
+  it("runs commands in the sandbox that is configured, and tells other plugins of it", { skip }, async (t) => {
+    const command =
+      "cat $HOME/* ../svc.json ../*/* /proc/1/root$PWD/../svc.json; ls -A ..; echo evil > AGENTS.md; touch ran";
+    const replies = [calls("exec", { command }), { text: "done" }];
+    const asked: CommandSandbox[] = [];
+    const other = definePlugin({
+      id: "other",
+      api: "^1.0.0",
+      requires: { sandbox: CommandSandbox },
+      setup: ({ services }) => void asked.push(services.sandbox),
+    });
+    const { server, root, stateDir, talk } = await start(t, replies, { exec: { sandbox: { mode: "require" } } }, [
+      other,
+    ]);
+    const policy = { version: 1, defaults: { security: "full", ask: "off" } };
+    await writeFile(join(stateDir, "exec-approvals.json"), JSON.stringify(policy), { mode: 0o600 });
+    await talk("go");
+    const said = told(server);
+    assert.match(said, /\nworkspace\n.*cannot create AGENTS\.md: Read-only file system/);
+    assert.doesNotMatch(said, /baseUrl|apiKey|key-1/);
+    await access(join(root, "ran"));
+    assert.doesNotMatch(await readFile(join(root, "AGENTS.md"), "utf8"), /evil/);
+    assert.equal(await asked[0]?.inForce("main"), true);
   });
 
   it("takes changes of its configuration at once: what runs in the background goes on", async (t) => {

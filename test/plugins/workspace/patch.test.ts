@@ -259,6 +259,7 @@ describe("apply_patch", () => {
   it("tells what was done when a file fails after others", async () => {
     const step = (label: string, error?: Error) => ({
       label,
+      names: [],
       run: () => (error ? Promise.reject(error) : Promise.resolve()),
     });
     const full = new GatewayError("UNAVAILABLE", "b: the disk is full; an operator has to make room");

@@ -3,20 +3,26 @@ import { mkdir, mkdtemp, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import { withDefaults } from "@svc/sdk";
+import { createSandbox, type SandboxSearch } from "@svc/kit/exec";
+import { type Logger, withDefaults } from "@svc/sdk";
+import type { IdentityFiles } from "@svc/sdk/agents";
 import type { ExecPolicyFile } from "@svc/sdk/approvals";
 import type { ApprovalAnswer, ApprovalQuestion } from "@svc/sdk/gateway";
 import { textOf } from "@svc/sdk/models";
-import type { Tool, ToolResult } from "@svc/sdk/tools";
+import type { OutsideWords, SandboxSettings, Tool, ToolResult } from "@svc/sdk/tools";
 import { ExecConfig } from "../../../plugins/workspace/config.ts";
 import { privateCopies } from "../../../plugins/workspace/exec/copies.ts";
 import { execTool } from "../../../plugins/workspace/exec/tool.ts";
 import { editTool, writeTool } from "../../../plugins/workspace/files/change.ts";
 import { readTool } from "../../../plugins/workspace/files/read.ts";
+import { OriginRecord } from "../../../plugins/workspace/origins/record.ts";
+import { createVersionKeeper } from "../../../plugins/workspace/files/versions.ts";
 import { patchTool } from "../../../plugins/workspace/patch/tool.ts";
 import { BackgroundCommands } from "../../../plugins/workspace/process/background.ts";
 import { Programs } from "../../../plugins/workspace/process/programs.ts";
 import { processTool } from "../../../plugins/workspace/process/tool.ts";
+import { openStorage } from "../../../plugins/storage-sqlite/storage.ts";
+import { agentSandbox } from "../../../plugins/workspace/sandbox/agent-sandbox.ts";
 import { principal } from "../agents/script.ts";
 import { silentLog } from "../agents/silent-log.ts";
 
@@ -30,6 +36,13 @@ export interface SceneOptions {
   /** `undefined`: nobody to ask. */
   readonly ask?: (question: ApprovalQuestion) => Promise<ApprovalAnswer>;
   readonly env?: Record<string, string>;
+  /** Default: nobody keeps versions. */
+  readonly identityFiles?: IdentityFiles;
+  /** `agents.list[].tools.exec.sandbox` by agent. */
+  readonly sandboxes?: Readonly<Record<string, SandboxSettings>>;
+  /** Default: what this machine can. */
+  readonly find?: () => Promise<SandboxSearch>;
+  readonly log?: Logger;
   /** Where the workspace of `main` lies, below the temporary directory. */
   readonly workspace?: string;
 }
@@ -39,6 +52,8 @@ interface Caller {
   readonly agentId?: string;
   readonly sessionKey?: string;
   readonly signal?: AbortSignal;
+  readonly outside?: OutsideWords;
+  readonly because?: string;
 }
 
 const realClock = {
@@ -62,8 +77,32 @@ export async function openScene(t: TestContext, options: SceneOptions = {}) {
     { id: "main", isDefault: true, workspace: root },
     { id: "other", isDefault: false, workspace: other },
   ];
-  const places = { agents: { list: () => agents }, stateDir: () => stateDir };
-  const { ask } = options;
+  const where = { agents: { list: () => agents }, stateDir: () => stateDir };
+  const { storage, close } = await openStorage({ file: join(directory, "svc.db") });
+  const record = new OriginRecord({ ...where, storage, clock: realClock });
+  await record.open();
+  const places = { ...where, record };
+  const home = join(directory, "home");
+  await mkdir(home);
+  const sandbox = agentSandbox({
+    agents: {
+      ...places.agents,
+      toolPolicy: (id) => ({ exec: { sandbox: options.sandboxes?.[id] ?? {} } }),
+    },
+    stateDir: places.stateDir,
+    sandbox: createSandbox({
+      clock: realClock,
+      log: options.log ?? silentLog,
+      ...(options.find && { find: options.find }),
+    }),
+    config: () => state.config,
+    hidden: () => [],
+    home,
+    log: options.log ?? silentLog,
+  });
+  const { ask, identityFiles } = options;
+  const keepVersions = createVersionKeeper(() => identityFiles);
+  const writing = { ...places, beforeWrite: sandbox.endCommands, keepVersions };
   const exec = execTool({
     ...places,
     policy: () => Promise.resolve(state.policy),
@@ -73,19 +112,21 @@ export async function openScene(t: TestContext, options: SceneOptions = {}) {
     programs,
     background,
     copies: privateCopies(() => stateDir),
+    sandbox,
     clock: realClock,
-    env: { PATH: process.env["PATH"] ?? "", ...options.env },
+    env: { PATH: process.env["PATH"] ?? "", HOME: home, ...options.env },
   });
   const tools: Readonly<Record<string, Tool>> = {
     read: readTool(places),
-    write: writeTool(places),
-    edit: editTool(places),
-    apply_patch: patchTool(places, silentLog),
+    write: writeTool(writing),
+    edit: editTool(writing),
+    apply_patch: patchTool(writing, silentLog),
     exec,
     process: processTool({ background, clock: realClock }),
   };
   t.after(async () => {
     await programs.stop();
+    await close();
     await rm(directory, { recursive: true, force: true });
   });
 
@@ -93,7 +134,7 @@ export async function openScene(t: TestContext, options: SceneOptions = {}) {
   async function use(
     name: string,
     args: Readonly<Record<string, unknown>>,
-    { agentId = "main", sessionKey, signal = new AbortController().signal }: Caller = {},
+    { agentId = "main", sessionKey, signal = new AbortController().signal, ...told }: Caller = {},
   ): Promise<ToolResult> {
     const tool = tools[name];
     if (!tool) throw new Error(`no tool ${name}`);
@@ -105,12 +146,12 @@ export async function openScene(t: TestContext, options: SceneOptions = {}) {
       sessionKey: sessionKey ?? `agent:${agentId}:main`,
       agentId,
     };
-    const result = await tool.run(withDefaults(tool.params, args), { call, principal, signal });
+    const result = await tool.run(withDefaults(tool.params, args), { call, principal, signal, ...told });
     return typeof result === "string" ? { content: [{ type: "text", text: result }] } : result;
   }
   /** What it tells the model. */
   const say = async (...call: Parameters<typeof use>) => textOf(await use(...call));
   /** Its value for programs. */
   const details = async (...call: Parameters<typeof use>) => (await use(...call)).details as Record<string, unknown>; // every tool of this plugin has them
-  return { directory, root, stateDir, other, state, programs, background, tools, use, say, details };
+  return { directory, root, stateDir, other, home, state, sandbox, programs, background, tools, use, say, details };
 }

@@ -267,6 +267,7 @@ describe("svc doctor", { timeout: 120_000 }, () => {
         "permissions ",
         "permissions /credentials/gateway-token",
         `permissions ${here.configPath}`,
+        "sandbox agent main",
         "sockets /old.sock",
       ],
     );

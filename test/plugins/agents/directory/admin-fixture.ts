@@ -5,10 +5,10 @@ import type { TestContext } from "node:test";
 import { type Call, notFound, type ParamsOf, type Principal, withDefaults } from "@svc/sdk";
 import type { agents } from "@svc/sdk/agents";
 import type { ConfigStore } from "@svc/sdk/config";
-import { AgentAdmin } from "../../../../plugins/agents/directory/admin.ts";
+import { AgentAdmin, type AgentVersions } from "../../../../plugins/agents/directory/admin.ts";
 import { AgentsConfig } from "../../../../plugins/agents/config.ts";
 import { createDirectoryHandlers } from "../../../../plugins/agents/directory/methods.ts";
-import { createLiveAgents } from "../../../../plugins/agents/directory/directory.ts";
+import { createLiveAgents, type LiveAgents } from "../../../../plugins/agents/directory/directory.ts";
 import { agentOf, canonicalKey } from "../../../../plugins/sessions/keys-routing/keys.ts";
 import { createConfigFile } from "./config-file.ts";
 import { principal } from "../script.ts";
@@ -21,12 +21,20 @@ export interface AdminOptions {
   readonly file?: { readonly agents?: object; readonly bindings?: readonly object[] };
   /** Stands before the real `edit`. */
   readonly edit?: (real: ConfigStore["edit"]) => ConfigStore["edit"];
+  /** Default: nothing is kept. */
+  readonly versions?: (agents: LiveAgents) => AgentVersions;
   readonly archiveSessions?: (agentId: string, principal: Principal) => Promise<readonly string[]>;
 }
 
+const NOTHING_KEPT: AgentVersions = {
+  change: (_change, write) => write(),
+  created: () => Promise.resolve(),
+  forget: () => Promise.resolve(),
+};
+
 export const NOW = Date.UTC(2026, 0, 31, 10);
 
-export async function openAdmin(t: TestContext, { file = {}, edit, archiveSessions }: AdminOptions = {}) {
+export async function openAdmin(t: TestContext, { file = {}, edit, versions, archiveSessions }: AdminOptions = {}) {
   const directory = await temporaryDirectory(t);
   const places = { stateDir: join(directory, "state"), home: join(directory, "home") };
   await mkdir(places.stateDir, { mode: 0o700 });
@@ -34,6 +42,7 @@ export async function openAdmin(t: TestContext, { file = {}, edit, archiveSessio
   const live = createLiveAgents(withDefaults(AgentsConfig, file.agents ?? {}), () => places);
   const config = await createConfigFile(join(places.stateDir, "svc.json"), file, (next) => live.replace(next));
   const warnings: object[] = [];
+  const kept = versions?.(live) ?? NOTHING_KEPT;
   const admin = new AgentAdmin({
     agents: live,
     config: { edit: edit?.(config.store.edit) ?? config.store.edit },
@@ -45,6 +54,7 @@ export async function openAdmin(t: TestContext, { file = {}, edit, archiveSessio
     clock: { now: () => NOW },
     log: { warn: (fields) => void warnings.push(fields) },
     archiveSessions: archiveSessions ?? (async () => []),
+    versions: kept,
   });
   const rules = () => ({ defaultAgentId: live.defaultId, mainKey: "main", scope: "per-sender" as const });
   const sessions = {
@@ -62,6 +72,7 @@ export async function openAdmin(t: TestContext, { file = {}, edit, archiveSessio
     agents: live,
     admin,
     places: () => places,
+    identityFiles: kept,
     written: () => {},
   });
   const call = <P>(params: P): Call<P> => ({

@@ -92,6 +92,14 @@ describe("the prompt of an agent", () => {
     assert.doesNotMatch(both, /small/);
   });
 
+  it("has the other memory where one is an empty file: commands in a sandbox find one in each place", async (t) => {
+    const { prompt, workspace } = await setUp(t, { skipBootstrap: true });
+    await prompt("main");
+    await writeFile(join(workspace, "memory.md"), "small");
+    await writeFile(join(workspace, "MEMORY.md"), "");
+    assert.match(await prompt("main"), /## memory\.md\n\nsmall/);
+  });
+
   it("leaves out what may not be read, and says so", async (t) => {
     const { prompt, stateDir, warnings, workspace } = await setUp(t);
     await mkdir(workspace);

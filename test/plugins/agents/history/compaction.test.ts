@@ -157,7 +157,14 @@ describe("a question the model finds too long", limited, () => {
   });
 
   it("keeps what the turn has done so far", async (t) => {
-    const work = defineTool({ description: "Works", params: Strict({}), scope: "operator.read", run: () => "done" });
+    const work = defineTool({
+      description: "Works",
+      params: Strict({}),
+      scope: "operator.read",
+      effects: ["reads"],
+      brings: "none",
+      run: () => "done",
+    });
     const { answer, asked } = split(says("summary"), inTurn(says(calls("work")), failsWith(tooLong), says("fine")));
     const { gateway } = await talked(t, { answer, tools: { work } }, 2);
     assert.equal((await run(gateway)).text, "fine");

@@ -19,6 +19,8 @@ const weather: ToolSpec = { name: "weather", description: "Tells the weather", p
 const clock = defineTool({
   description: "Tells the time",
   scope: "operator.read",
+  effects: ["reads"],
+  brings: "none",
   params: Strict({}),
   run: () => "noon",
 });

@@ -33,6 +33,8 @@ async function play(fixture: Fixture, seed: number) {
     description: "Works",
     params: { type: "object" },
     scope: "operator.read",
+    effects: ["reads"],
+    brings: "none",
     run: () => tick("done"),
   });
   let round = 0;

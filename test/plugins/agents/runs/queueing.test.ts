@@ -238,6 +238,8 @@ describe("steering", limited, () => {
       description: "Works",
       params: Strict({}),
       scope: "operator.read",
+      effects: ["reads"],
+      brings: "none",
       run: async () => {
         if (parts.gateway) await steps(parts.gateway);
         return "done";
@@ -346,6 +348,8 @@ describe("lanes of runs", limited, () => {
       description: "Asks",
       params: Strict({}),
       scope: "operator.read",
+      effects: ["reads"],
+      brings: "none",
       run: async (_args, { call }) => {
         const inner = { sessionKey: "agent:main:inner", lane: "nested", parentRunId: call.runId };
         await parts.gateway?.runs.start(request("inner", inner));

@@ -55,6 +55,7 @@ describe("runs", () => {
         provider: "fake",
         model: "one",
         sessionId: entry?.sessionId,
+        origin: { kind: "person", id: "token", scopes: ["operator.read", "operator.write"] },
       },
     );
     assert.deepEqual(await outline(gateway), ["user: hello from r1", "assistant: fine"]);
@@ -203,6 +204,8 @@ describe("runs", () => {
       description: "Tells the time",
       params: Strict({}),
       scope: "operator.read",
+      effects: ["reads"],
+      brings: "none",
       run: () => "noon",
     });
     const gateway = await start(t, {
@@ -231,7 +234,14 @@ describe("runs", () => {
   it("let who starts one, or asks for it again, follow the tools of the session's other runs", async (t) => {
     let finish: () => void = () => undefined;
     const asked = new Promise<string>((resolve) => (finish = () => resolve("noon")));
-    const slow = defineTool({ description: "Slow", params: Strict({}), scope: "operator.read", run: () => asked });
+    const slow = defineTool({
+      description: "Slow",
+      params: Strict({}),
+      scope: "operator.read",
+      effects: ["reads"],
+      brings: "none",
+      run: () => asked,
+    });
     const gateway = await start(t, { tools: { slow }, answer: inTurn(says(calls("slow")), says("fine")) });
     const audiences = () =>
       gateway.broadcasts.filter(({ payload }) => payload.stream === "tool").map(({ connections }) => connections);

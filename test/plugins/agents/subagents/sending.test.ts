@@ -61,7 +61,7 @@ describe("sessions_send", limited, () => {
     assert.deepEqual(rest, { sessionKey: NOTES, status: "ok", reply: "12" });
     assert.deepEqual(await outline(gateway, NOTES), [`user: [Message from session ${MAIN}]\nhello`, "assistant: 12"]);
     const sent = {
-      origin: "session",
+      source: "session",
       lane: "nested",
       relayed: 1,
       parentRunId: "r1",

@@ -81,9 +81,10 @@ describe("the allowlist of a node", { timeout: 30_000 }, () => {
     it(`holds for ${command.join(" ")} only with the hash of what agents can write`, async (t) => {
       const { run, program, stateDir } = await scene(t, OFF);
       const path = program("tool", "echo one");
-      const pattern = command.length === 1 ? path : "/usr/bin/**";
+      const [, ...args] = command;
+      const how = args.length === 0 ? { pattern: path, anyArguments: true } : { pattern: "/usr/bin/**", args };
       const write = (entry: object) => {
-        const policy = { ...listed(), ...OFF, agents: { main: { allowlist: [{ pattern, ...entry }] } } };
+        const policy = { ...listed(), ...OFF, agents: { main: { allowlist: [{ ...how, ...entry }] } } };
         writeFileSync(join(stateDir, "exec-approvals.json"), JSON.stringify(policy));
       };
       write({});

@@ -7,7 +7,7 @@ import type { SystemRunPlan } from "@svc/sdk/approvals";
 import { isLoopbackHost } from "@svc/sdk/client";
 import { judgeRefusal, waitMs } from "../../../../plugins/nodes/node-host/connection-end.ts";
 import { childEnvironment } from "../../../../plugins/nodes/node-host/environment.ts";
-import { canBeListed, whyNot } from "../../../../plugins/nodes/node-host/judgement.ts";
+import { canBeListed, exactEntry, whyNot } from "../../../../plugins/nodes/node-host/judgement.ts";
 import { stateLine } from "../../../../plugins/nodes/node-host/node-states.ts";
 import { nodeTarget } from "../../../../plugins/nodes/node-host/target.ts";
 
@@ -154,14 +154,22 @@ describe("whether a command may run", () => {
     security: "allowlist",
     ask: "on-miss",
     askFallback: "deny",
-    patterns: ["/usr/bin/rg"],
+    allowlist: [{ pattern: "/usr/bin/rg" }],
     ...more,
   });
-  const plan: SystemRunPlan = { argv: ["rg"], cwd: "/", rawCommand: null, agentId: null, sessionKey: null };
+  const plan: SystemRunPlan = { argv: ["rg", "x"], cwd: "/srv", rawCommand: null, agentId: null, sessionKey: null };
 
   it("asks for a program of the allowlist with an environment that may change it", () => {
-    assert.equal(judgeRun(rules(), plan, "/usr/bin/rg", ["LANG", "LC_ALL"]).verdict, "allow");
-    assert.equal(judgeRun(rules(), plan, "/usr/bin/rg", ["LANG", "RIPGREP_CONFIG_PATH"]).verdict, "ask");
+    assert.equal(judgeRun(rules(), plan, "/usr/bin/rg", ["LANG", "LC_ALL"], { root: "/srv" }).verdict, "allow");
+    assert.equal(
+      judgeRun(rules(), plan, "/usr/bin/rg", ["LANG", "RIPGREP_CONFIG_PATH"], { root: "/srv" }).verdict,
+      "ask",
+    );
+    assert.equal(judgeRun(rules(), plan, "/usr/bin/rg", ["LANGUAGE"], { root: "/srv" }).verdict, "ask");
+    const always = rules({ ask: "always", askFallback: "allowlist" });
+    const silent = (names: string[]) => judgeRun(always, plan, "/usr/bin/rg", names, { root: "/srv" });
+    assert.deepEqual(silent(["LANG"]), { verdict: "ask", fallback: "allow" });
+    assert.deepEqual(silent(["RIPGREP_CONFIG_PATH"]), { verdict: "ask", fallback: "deny" }, "nobody answers: no");
     assert.equal(judgeRun(rules({ ask: "off" }), plan, "/usr/bin/rg", ["RIPGREP_CONFIG_PATH"]).verdict, "deny");
     assert.equal(judgeRun(rules({ security: "full", ask: "off" }), plan, "/usr/bin/rg", ["X"]).verdict, "allow");
   });
@@ -173,20 +181,26 @@ describe("whether a command may run", () => {
     assert.equal(whyNot({ verdict: "allow" }, false), undefined);
   });
 
-  it("is never settled for good for programs that run whatever they are told", () => {
-    const paths = [
-      "/usr/bin/bash",
-      "/usr/bin/env",
-      "/usr/bin/python3.12",
-      "/usr/bin/node",
-      "/opt/a*/rg",
-      "/usr/bin/rg",
+  it("is settled for good for exactly one command, and never for programs that run whatever they are told", () => {
+    const rows: [path: string, called: string, canBe: boolean][] = [
+      ["/usr/bin/git", "git", true],
+      ["/srv/tool", "./tool", true],
+      ["/usr/bin/rg", "rg", true],
+      ["/usr/bin/bash", "bash", false],
+      ["/usr/bin/env", "env", false],
+      ["/usr/bin/python3.12", "python3", false],
+      ["/usr/bin/node", "node", false],
+      ["/opt/tool", "python", false],
+      ["/opt/a*/tool", "tool", false],
+      ["/bin/busybox", "rm", false],
+      ["/usr/bin/vim.basic", "vi", false],
     ];
-    assert.deepEqual(
-      paths.map((path) => canBeListed(path, path)),
-      [false, false, false, false, false, true],
-    );
-    assert.equal(canBeListed("python", "/opt/tool"), false);
+    for (const [path, called, canBe] of rows) {
+      const once = { ...plan, argv: [called, "/opt/job", "b c"], cwd: "/srv" };
+      const entry = exactEntry(once, path);
+      assert.deepEqual(entry, { pattern: path, args: ["/opt/job", "b c"], cwd: "/srv" });
+      assert.equal(canBeListed(entry, once, path, { root: "/srv" }), canBe, `${called} (${path})`);
+    }
   });
 });
 

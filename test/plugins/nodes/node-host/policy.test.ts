@@ -1,6 +1,6 @@
 /** What runs on a node by the policy file of its machine, whatever a gateway says. */
 import assert from "node:assert/strict";
-import { readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { fakeGateway } from "./fake-gateway.ts";
@@ -43,24 +43,62 @@ describe("the policy of the machine", () => {
     assert.equal(gateway.events[0]?.payload["reason"], "approval required");
   });
 
-  it("puts a program on the allowlist of the agent when it is allowed for good", async (t) => {
-    const { run, stateDir } = await scene(t, ASK);
+  it("puts exactly what is allowed for good on the allowlist of the agent, and asks for all else", async (t) => {
+    const { run, program, stateDir, at } = await scene(t, ASK);
     const path = realpathSync("/usr/bin/basename");
+    mkdirSync(join(stateDir, "sub"));
     const params = { command: ["basename", "1"], agentId: "ops" };
     await run({ ...params, approved: true, approvalDecision: "allow-always" });
-    const { payload } = await run({ command: ["basename", "2"], agentId: "ops" });
-    assert.equal(payload["stdout"], "2\n");
-    assert.match(refusal(await run({ command: ["basename", "3"], agentId: "main" })), /approval required/);
+    assert.equal((await run(params)).payload["stdout"], "1\n");
+    program("tool", "echo $1");
+    for (const other of [
+      { command: ["basename", "2"] },
+      { command: ["basename"] },
+      { command: ["tool", "1"] },
+      { agentId: "main" },
+      { cwd: join(at, "sub") },
+    ]) {
+      assert.match(refusal(await run({ ...params, ...other })), /approval required/, JSON.stringify(other));
+    }
     const { agents } = JSON.parse(readFileSync(join(stateDir, "exec-approvals.json"), "utf8"));
-    assert.deepEqual(
-      agents.ops.allowlist.map(({ pattern }: { pattern: string }) => pattern),
-      [path],
-    );
+    const [{ id, ...entry }] = agents.ops.allowlist;
+    assert.match(id, /^[0-9a-f-]{36}$/);
+    assert.deepEqual([agents.ops.allowlist.length, entry], [1, { pattern: path, args: ["1"], cwd: at }]);
+  });
+
+  it("lets a program of the system do what its profile names, in the directory of the node", async (t) => {
+    const { run, program, stateDir, at } = await scene(t, ASK);
+    const allowlist = [{ pattern: "/**" }];
+    const policy = { version: 1, agents: { main: { security: "allowlist", ask: "off", allowlist } } };
+    writeFileSync(join(stateDir, "exec-approvals.json"), JSON.stringify(policy), { mode: 0o600 });
+    writeFileSync(join(stateDir, "note"), "text\n");
+    program("tool", "true");
+    mkdirSync(join(stateDir, "sub"));
+    symlinkSync("/etc/passwd", join(stateDir, "link"));
+    const passes = [
+      ["cat", "note"],
+      ["cat", join(at, "note")],
+      ["grep", "-c", "text", "note"],
+      ["uname", "-a"],
+    ];
+    for (const command of passes) assert.equal((await run({ command })).payload["exitCode"], 0, command.join(" "));
+    assert.equal((await run({ command: ["cat", "../note"], cwd: join(at, "sub") })).payload["stdout"], "text\n");
+    const misses = [
+      ["cat", "/etc/passwd"],
+      ["cat", "link"],
+      ["cat", "../x"],
+      ["tool"],
+      ["find", ".", "-delete"],
+      ["sh", "-c", "true"],
+    ];
+    for (const command of misses)
+      assert.match(refusal(await run({ command })), /^SYSTEM_RUN_DENIED .*allowlist/, command.join(" "));
+    assert.match(refusal(await run({ command: ["cat", "passwd"], cwd: "/etc" })), /^SYSTEM_RUN_DENIED /);
   });
 
   it("puts two programs that are allowed at the same time on it", async (t) => {
     const { run, stateDir } = await scene(t, ASK);
-    const names = ["basename", "dirname", "printf", "touch"];
+    const names = ["basename", "dirname", "expr", "printf"];
     const paths = names.map((name) => realpathSync(`/usr/bin/${name}`));
     await Promise.all(
       names.map((name) => run({ command: [name, "x"], approved: true, approvalDecision: "allow-always" })),

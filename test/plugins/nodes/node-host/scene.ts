@@ -10,10 +10,10 @@ export const FULL = { version: 1, defaults: { security: "full", ask: "off" } };
 export const ASK = { version: 1, defaults: { security: "allowlist", ask: "on-miss" } };
 export const OFF = { version: 1, defaults: { security: "allowlist", ask: "off" } };
 
-/** A policy that asks, but for these. */
+/** A policy that asks, but for these, with any arguments. */
 export const listed = (...patterns: string[]) => ({
   ...ASK,
-  agents: { main: { allowlist: patterns.map((pattern) => ({ pattern })) } },
+  agents: { main: { allowlist: patterns.map((pattern) => ({ pattern, anyArguments: true })) } },
 });
 
 /** @param policy of its policy file @param env that programs inherit, beside PATH */

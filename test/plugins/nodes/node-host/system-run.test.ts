@@ -319,6 +319,7 @@ describe("system.which and system.run.prepare", () => {
       plan: { argv: ["sh", "-c", "a b"], cwd: at, rawCommand: "a b", agentId: "ops", sessionKey: null },
       resolvedPath: realpathSync("/bin/sh"),
       home: homedir(),
+      root: at,
     });
   });
 });

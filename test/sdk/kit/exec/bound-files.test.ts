@@ -13,7 +13,16 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { type Binding, bindFiles, bindingFault, entriesThatHold, MAX_BOUND_FILES, readContent } from "@svc/kit/exec";
+import {
+  type Binding,
+  bindFiles,
+  bindingFault,
+  type ExecRules,
+  judgeExec,
+  MAX_BOUND_FILES,
+  readContent,
+} from "@svc/kit/exec";
+import type { AllowedProgram } from "@svc/sdk/approvals";
 import * as fc from "fast-check";
 import { possibleNames, shebangOf } from "../../../../sdk/kit/exec/named-files.ts";
 import { agentsCanWrite } from "../../../../sdk/kit/exec/writable-file.ts";
@@ -266,9 +275,14 @@ describe("two bindings of one command", () => {
 });
 
 describe("entries of an allowlist", () => {
-  const [plain, one, two] = [{ pattern: "/p" }, { pattern: "/p", sha256: "AA" }, { pattern: "/p", sha256: "bb" }];
+  const plain = { pattern: "/p", anyArguments: true };
+  const [one, two] = [
+    { ...plain, sha256: "AA" },
+    { ...plain, sha256: "bb" },
+  ];
   const code = (sha256: string) => ({ path: `/${sha256}`, sha256, bytes: 1, runs: true as const });
   const data = { path: "/d", sha256: "bb", bytes: 1 };
+  const plan = { argv: ["/p", "x"], cwd: "/", rawCommand: null, agentId: null, sessionKey: null };
   const cases: [what: string, binding: Partial<Binding>, holds: object[]][] = [
     ["nothing agents can write runs", {}, [plain]],
     ["nothing agents can write runs, and a file is named", { files: [data] }, [plain]],
@@ -281,9 +295,68 @@ describe("entries of an allowlist", () => {
   ];
   for (const [what, binding, holds] of cases) {
     it(`that hold when ${what}: ${holds.length}`, () => {
-      const agents = { main: { allowlist: [plain, one, two] }, "*": {} };
-      const held = entriesThatHold({ version: 1, agents }, { scope: "all", files: [], hidesScript: false, ...binding });
-      assert.deepEqual(held, { version: 1, agents: { main: { allowlist: holds }, "*": {} } });
+      const contents: Binding = { scope: "all", files: [], hidesScript: false, ...binding };
+      const held = [plain, one, two].filter(
+        (entry) => judgeExec(rulesWith(entry), plan, "/p", { contents }).verdict === "allow",
+      );
+      assert.deepEqual(held, holds);
     });
   }
+
+  it("with a hash hold for nothing when nobody compared contents", () => {
+    const verdict = judgeExec(rulesWith(one), plan, "/p", {});
+    assert.ok(verdict.verdict === "deny" && verdict.reason.includes("a content that nobody compared"));
+  });
 });
+
+describe("an entry of the allowlist", () => {
+  // What the entry says x what is called x what lies there: by the words of the entry and by the bytes, each for itself.
+  const commands: [kind: string, file: string, argv: string[], runs: string][] = [
+    ["a program of the workspace", "/w/tool", ["./tool", "1"], "/w/tool"],
+    ["a program of an agent's user", "/home/u/tool", ["tool", "1"], "/home/u/tool"],
+    ["a shell with a script", "/usr/bin/dash", ["dash", "x.sh", "1"], "/w/x.sh"],
+    ["a shell by its other name", "/usr/bin/dash", ["sh", "x.sh", "1"], "/w/x.sh"],
+    ["an interpreter with a script", "/usr/bin/python3.11", ["python3", "./x.py", "1"], "/w/x.py"],
+    ["a shell of an agent's user with a script of the system", "/home/u/dash", ["dash", "/opt/x", "1"], "/home/u/dash"],
+    ["a wrapper", "/usr/bin/nice", ["nice", "./tool"], "/w/tool"],
+    ["a wrapper of the workspace", "/w/nice", ["nice", "./tool"], "/w/nice"],
+    ["an interpreter with a command of its own", "/usr/bin/deno", ["deno", "run", "x.ts"], "/w/run"],
+  ];
+  const never = /wrapper|command of its own/;
+  for (const [kind, file, argv, runs] of commands) {
+    for (const words of ["exact", "other", "any", "none"] as const) {
+      for (const hash of [undefined, "aa", "bb"]) {
+        for (const now of ["aa", "cc", "none", "two", "unknown"]) {
+          // Where agents can write nothing that would run, no hash is needed, and none fits.
+          const isKept = hash === undefined && now === "none" && kind.includes("agent's user");
+          const isHeld = isKept || (hash === "aa" && now === "aa" && !never.test(kind));
+          const isWord = words === "exact" || (words === "any" && kind.startsWith("a program"));
+          const isAllowed = isHeld && isWord;
+          it(`of ${kind}, ${words} arguments, hash ${hash}, with ${now} there: ${isAllowed ? "holds" : "a miss"}`, () => {
+            const args = words === "exact" ? argv.slice(1) : ["2"];
+            const entry = {
+              pattern: file,
+              ...(words === "any" && { anyArguments: true }),
+              ...(["exact", "other"].includes(words) && { args }),
+              ...(hash !== undefined && { sha256: hash }),
+            };
+            const bound = { path: runs, sha256: now, bytes: 1, runs: true as const };
+            const both = [bound, { ...bound, path: "/w/other", sha256: "aa" }];
+            const files = { none: [], two: both }[now] ?? [bound];
+            // A search never takes a command of its own for a script.
+            const hidesScript = now === "unknown" || argv[1] === "run";
+            const contents: Binding = { scope: "runs", files, hidesScript };
+            const plan = { argv, cwd: "/w", rawCommand: null, agentId: null, sessionKey: null };
+            const place = { root: "/w", isWorkspace: true, isElsewhere: true, contents };
+            const { verdict } = judgeExec(rulesWith(entry), plan, file, place);
+            assert.equal(verdict, isAllowed ? "allow" : "deny");
+          });
+        }
+      }
+    }
+  }
+});
+
+function rulesWith(entry: AllowedProgram): ExecRules {
+  return { security: "allowlist", ask: "off", askFallback: "deny", allowlist: [entry] };
+}

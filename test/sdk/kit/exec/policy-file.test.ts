@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { promisify } from "node:util";
 import { openExecPolicy } from "@svc/kit/exec";
-import type { ExecPolicyFile } from "@svc/sdk/approvals";
+import type { AllowedProgram, ExecPolicyFile } from "@svc/sdk/approvals";
 import { withWriteLock } from "@svc/sdk/files";
 
 async function directory(t: TestContext): Promise<string> {
@@ -164,6 +164,19 @@ describe("the policy file", () => {
     assert.deepEqual((await readdir(home)).sort(), ["exec-approvals.json", "exec-approvals.json.lock"]);
   });
 
+  const oddEntries: [what: string, entry: AllowedProgram, message: RegExp][] = [
+    ["exact arguments and any", { pattern: "/a", args: [], anyArguments: true }, /args and anyArguments; leave one/],
+    ["a relative directory", { pattern: "/a", args: [], cwd: "src" }, /cwd that is no absolute path/],
+    ["a text for a shell", { pattern: "/bin/sh", args: ["-c", "ls"] }, /only with a script outside the workspace/],
+    [
+      "a script by its name",
+      { pattern: "/usr/bin/python3", args: ["job.py"] },
+      /write its whole path, e\.g\. \/opt\/job/,
+    ],
+    ["arguments of busybox", { pattern: "/bin/busybox", args: ["ls"] }, /many programs/],
+    ["any arguments of a shell", { pattern: "/bin/sh", anyArguments: true }, /runs what its arguments say.*write args/],
+    ["any arguments of busybox", { pattern: "/bin/busybox", anyArguments: true }, /runs what its arguments say/],
+  ];
   const refused: [what: string, file: ExecPolicyFile, message: RegExp][] = [
     ["an empty word", { version: 1, defaults: { security: "" } }, /defaults\.security.*deny, allowlist, full/],
     ["a blank word", { version: 1, defaults: { ask: " " } }, /defaults\.ask.*always, on-miss, off/],
@@ -179,6 +192,11 @@ describe("the policy file", () => {
       { version: 1, agents: { a: { allowlist: [{ pattern: `/${"a".repeat(2_000)}` }] } } },
       /1024/,
     ],
+    ...oddEntries.map(([what, entry, message]): [string, ExecPolicyFile, RegExp] => [
+      what,
+      { version: 1, agents: { a: { allowlist: [entry] } } },
+      message,
+    ]),
     ["an empty agent", { version: 1, agents: { "": {} } }, /no id of an agent/],
     ["a blank agent", { version: 1, agents: { " ": {} } }, /no id of an agent/],
     // A client that does not keep to the types.
@@ -203,6 +221,25 @@ describe("the policy file", () => {
     const { store } = await opened(t);
     const { file } = await store.set({ version: 1, defaults: {}, agents: { a: { allowlist: [] } } }, undefined);
     assert.deepEqual(file.agents, { a: { allowlist: [] } });
+  });
+
+  it("keeps what an entry says of arguments, and takes a pattern alone, as earlier clients set it", async (t) => {
+    const { path, store } = await opened(t);
+    const allowlist = [
+      { id: "1", pattern: "/usr/bin/git" },
+      { id: "2", pattern: "/usr/bin/git", args: ["status", "-s"], cwd: "/srv" },
+      { id: "3", pattern: "/opt/*", anyArguments: true, lastUsedAt: 1 },
+    ];
+    const set = await store.set({ version: 1, agents: { main: { allowlist } } }, (await store.get()).hash);
+    assert.deepEqual(set.file.agents, { main: { allowlist } });
+    assert.deepEqual((JSON.parse(await readFile(path, "utf8")) as ExecPolicyFile).agents, { main: { allowlist } });
+  });
+
+  it("merges the agent default entry by entry, arguments and all", async (t) => {
+    const entry = (args: string[]) => ({ pattern: "/a", args });
+    const agents = { default: { allowlist: [entry(["x"]), entry(["y"])] }, main: { allowlist: [entry(["y"])] } };
+    const { store } = await opened(t, JSON.stringify({ version: 1, agents }));
+    assert.deepEqual((await store.policy()).agents, { main: { allowlist: [entry(["y"]), entry(["x"])] } });
   });
 
   it("reads older spellings: strings on the allowlist, and the agent default", async (t) => {

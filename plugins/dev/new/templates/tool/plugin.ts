@@ -19,6 +19,8 @@ export default definePlugin({
       defineTool({
         description: "Counts the words, the lines and the characters of a text. Use it whenever a length matters.",
         scope: "operator.read", // what a run must be allowed to do before this is offered to its model
+        effects: ["reads"], // what it can do; left out: anything, so people are asked where strangers' words led to the call
+        brings: "none", // whose words its results are
         params: Strict({ text: Type.String({ maxLength: longest, description: "the text, as it is" }) }),
         run({ text }) {
           const words = text.split(/\s+/).filter(Boolean).length;

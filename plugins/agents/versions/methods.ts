@@ -1,0 +1,63 @@
+/** Handlers of `agents.files.log`, `agents.files.diff` and `agents.files.restore`. */
+import { type Handlers, notFound } from "@svc/sdk";
+import type { agents, IdentityFile } from "@svc/sdk/agents";
+import { type ConfiguredAgents, findAgent } from "../directory/directory.ts";
+import { allowedName, readFile } from "../directory/workspace-files.ts";
+import { unifiedDiff } from "./diff.ts";
+import type { VersionStore } from "./store.ts";
+import type { IdentityVersions } from "./versions.ts";
+
+/** Choice: versions of one answer of `agents.files.log`. */
+const LISTED = 100;
+
+export interface VersionHandlerSources {
+  readonly agents: ConfiguredAgents;
+  readonly store: VersionStore;
+  readonly versions: IdentityVersions;
+  /** A workspace file was written. */
+  readonly written: () => void;
+}
+
+type VersionHandlers = Pick<Handlers<typeof agents>, "filesLog" | "filesDiff" | "filesRestore">;
+
+export function createVersionHandlers({ agents, store, versions, written }: VersionHandlerSources): VersionHandlers {
+  const agentOf = (agentId: string | undefined) => findAgent(agentId ?? agents.defaultId, agents);
+
+  async function text(agentId: string, name: IdentityFile, version: number): Promise<string> {
+    const bytes = version === 0 ? undefined : await store.content(agentId, name, version);
+    return Buffer.from(bytes ?? []).toString("utf8");
+  }
+
+  return {
+    async filesLog({ params: { agentId: given, name, limit = LISTED } }) {
+      const { id: agentId } = agentOf(given);
+      const file = name === undefined ? undefined : allowedName(name);
+      await versions.notice(agentId);
+      return { agentId, versions: await store.list(agentId, file, limit) };
+    },
+
+    async filesDiff({ params }) {
+      const { id: agentId } = agentOf(params.agentId);
+      const name = allowedName(params.name);
+      await versions.notice(agentId);
+      const numbers = await store.numbers(agentId, name);
+      const to =
+        params.to ?? numbers.at(-1) ?? notFound(`there are no versions of ${name}: there never was such a file`);
+      const from = params.from ?? numbers.findLast((version) => version < to) ?? 0;
+      const side = async (version: number) => ({
+        label: `${name} (version ${version})`,
+        text: await text(agentId, name, version),
+      });
+      return { agentId, name, from, to, diff: unifiedDiff(await side(from), await side(to)) };
+    },
+
+    async filesRestore({ params: { agentId: given, name, version: wanted }, principal }) {
+      const { id: agentId, workspace } = agentOf(given);
+      const file = allowedName(name);
+      const author = { how: "agents.files.restore", principal: { id: principal.id, provenance: principal.provenance } };
+      const version = await versions.restore(agentId, file, wanted, author);
+      written();
+      return { ok: true as const, agentId, workspace, version, file: await readFile(workspace, file) };
+    },
+  };
+}

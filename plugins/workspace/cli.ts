@@ -1,0 +1,41 @@
+/** `svc sandbox doctor`: which sandbox is in force for the commands of each agent; `svc doctor` runs it. */
+import { findSandbox, sandboxFindings, sandboxRules, type SandboxSubject } from "@svc/kit/exec";
+import { matches, Type } from "@svc/sdk";
+import { configuredValue, defineCommands, showFindings } from "@svc/sdk/cli";
+import { SandboxSettings } from "@svc/sdk/tools";
+
+const KEY = "tools.exec.sandbox";
+
+/** What this verb reads of `agents.list`. */
+const Listed = Type.Array(
+  Type.Object({
+    id: Type.String(),
+    tools: Type.Optional(
+      Type.Object({ exec: Type.Optional(Type.Object({ sandbox: Type.Optional(SandboxSettings) })) }),
+    ),
+  }),
+);
+
+export default defineCommands([
+  {
+    name: "sandbox doctor",
+    summary: "Which sandbox is in force for the commands of each agent?",
+    options: [{ flags: "--running", description: "a gateway runs; it makes no difference here" }],
+    examples: ["svc sandbox doctor", "svc sandbox doctor --json"],
+    async run(context) {
+      const subjects = agentSubjects(await configuredValue(KEY), await configuredValue("agents.list"));
+      return showFindings(context, sandboxFindings(subjects, await findSandbox(), process.getuid?.() === 0));
+    },
+  },
+]);
+
+/** @param all the value of `tools.exec.sandbox` @param listed that of `agents.list`; whatever is no such value counts as absent */
+export function agentSubjects(all: unknown, listed: unknown): SandboxSubject[] {
+  const common = matches(SandboxSettings, all) ? all : undefined;
+  const agents = matches(Listed, listed) && listed.length > 0 ? listed : [{ id: "main" }];
+  return agents.map(({ id, tools }, index) => {
+    const own = tools?.exec?.sandbox;
+    const key = own?.mode === undefined ? KEY : `agents.list[${index}].tools.exec.sandbox`;
+    return { about: `agent ${id}`, rules: sandboxRules(common, own), key };
+  });
+}

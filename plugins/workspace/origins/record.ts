@@ -1,0 +1,204 @@
+/**
+ * Which files hold words of somebody else than the owner. Tools that write say so for each file. A command says only when it
+ * ran: whatever changed in that time may be its work. Tables `workspace_origins`, `workspace_spans`.
+ */
+import { randomUUID } from "node:crypto";
+import { statWithin } from "@svc/kit/files";
+import { type Clock, floorOf, matches, Origin, outsideOrigin } from "@svc/sdk";
+import type { FileOrigins } from "@svc/sdk/files";
+import type { Retention, Statement, Storage } from "@svc/sdk/storage";
+import { placeOf, type PlaceSources } from "../place.ts";
+
+const STEPS = [
+  `CREATE TABLE workspace_origins (
+    agent_id TEXT NOT NULL,
+    path TEXT NOT NULL,
+    origin TEXT NOT NULL,
+    PRIMARY KEY (agent_id, path)
+  )`,
+  `CREATE TABLE workspace_spans (
+    id TEXT PRIMARY KEY,
+    agent_id TEXT NOT NULL,
+    began_at BIGINT NOT NULL,
+    ended_at BIGINT,
+    origin TEXT NOT NULL
+  )`,
+  "CREATE INDEX workspace_spans_agent ON workspace_spans (agent_id, began_at)",
+];
+
+export const ORIGIN_RETENTION: Retention = {
+  tables: ["workspace_origins", "workspace_spans"],
+  holds: "which files of workspaces hold words from outside",
+  rule: "until a run of the owner writes the file anew; times of commands stay, the oldest put together",
+};
+
+/** Choice: milliseconds that the clock of a disk may differ from that of the gateway. */
+const TOLERANCE_MS = 2_000;
+/** Choice: times of commands that are kept for an agent; the two oldest become one. */
+const MAX_SPANS = 2_000;
+
+export interface RecordSources extends PlaceSources {
+  readonly storage: Pick<Storage, "migrate" | "all" | "transaction">;
+  readonly clock: Pick<Clock, "now">;
+}
+
+/** A command that runs. */
+export interface Span {
+  /** Its time is over. */
+  end(): Promise<void>;
+}
+
+export class OriginRecord implements FileOrigins {
+  readonly #sources: RecordSources;
+
+  constructor(sources: RecordSources) {
+    this.#sources = sources;
+  }
+
+  async open(): Promise<void> {
+    const { storage, clock } = this.#sources;
+    await storage.migrate("workspace", STEPS);
+    // What ran when the gateway ended has ended with it.
+    await this.#write([
+      { sql: "UPDATE workspace_spans SET ended_at = ? WHERE ended_at IS NULL", params: [clock.now()] },
+    ]);
+  }
+
+  /** To be called before files are written by a run that was shown such words. @param names below the workspace */
+  async mark(agentId: string, names: readonly string[], origin: Origin): Promise<void> {
+    await this.#write(
+      names.map((name) => ({
+        sql: `INSERT INTO workspace_origins (agent_id, path, origin) VALUES (?, ?, ?)
+          ON CONFLICT (agent_id, path) DO UPDATE SET origin = excluded.origin`,
+        params: [agentId, keyOf(name), JSON.stringify(origin)],
+      })),
+    );
+  }
+
+  /** To be called before a file becomes another one, by a run of the owner. */
+  async moved(agentId: string, from: string, to: string): Promise<void> {
+    const origin = await this.of(agentId, [from]);
+    if (origin) await this.mark(agentId, [to], origin);
+    else await this.clear(agentId, [to]);
+  }
+
+  /** To be called after the owner's run has written these as a whole. */
+  async clear(agentId: string, names: readonly string[]): Promise<void> {
+    await this.#write(
+      names.map((name) => ({
+        sql: "DELETE FROM workspace_origins WHERE agent_id = ? AND path = ?",
+        params: [agentId, keyOf(name)],
+      })),
+    );
+  }
+
+  async of(agentId: string, names: readonly string[]): Promise<Origin | undefined> {
+    if (names.length === 0) return undefined;
+    const [marked, spans, place] = await Promise.all([
+      this.#marked(agentId),
+      this.#spans(agentId),
+      placeOf(agentId, this.#sources, false),
+    ]);
+    const origins: Origin[] = [];
+    for (const name of names) {
+      const own = marked.get(keyOf(name));
+      if (own) origins.push(own);
+      const stats = place && spans.length > 0 ? await statWithin(place.root, name).catch(() => undefined) : undefined;
+      if (stats) origins.push(...spans.filter((span) => covers(span, stats.ctimeMs)).map(({ origin }) => origin));
+    }
+    return floorOf(origins);
+  }
+
+  /** Of the files that a command names: each whose last part stands in it. */
+  async named(agentId: string, command: string): Promise<Origin | undefined> {
+    const text = command.normalize("NFC").toLowerCase();
+    const marked = await this.#marked(agentId);
+    return floorOf([...marked].map(([path, origin]) => (text.includes(lastPart(path)) ? origin : undefined)));
+  }
+
+  /** A command starts that was shown such words, or fetches some. */
+  async begin(agentId: string, origin: Origin): Promise<Span> {
+    const { clock } = this.#sources;
+    await this.#fold(agentId);
+    const id = randomUUID();
+    const sql = "INSERT INTO workspace_spans (id, agent_id, began_at, origin) VALUES (?, ?, ?, ?)";
+    await this.#write([{ sql, params: [id, agentId, clock.now(), JSON.stringify(origin)] }]);
+    return {
+      end: () =>
+        this.#write([{ sql: "UPDATE workspace_spans SET ended_at = ? WHERE id = ?", params: [clock.now(), id] }]),
+    };
+  }
+
+  async #fold(agentId: string): Promise<void> {
+    const spans = await this.#spans(agentId);
+    const [first, second] = spans;
+    if (spans.length < MAX_SPANS || !first || !second || second.endedAt === null) return;
+    const origin = floorOf([first.origin, second.origin]) ?? first.origin;
+    await this.#write([
+      {
+        sql: "UPDATE workspace_spans SET began_at = ?, origin = ? WHERE id = ?",
+        params: [first.beganAt, JSON.stringify(origin), second.id],
+      },
+      { sql: "DELETE FROM workspace_spans WHERE id = ?", params: [first.id] },
+    ]);
+  }
+
+  async #marked(agentId: string): Promise<ReadonlyMap<string, Origin>> {
+    const sql = "SELECT path, origin FROM workspace_origins WHERE agent_id = ?";
+    const rows = await this.#sources.storage.all<{ path: string; origin: string }>(sql, [agentId]);
+    return new Map(rows.map(({ path, origin }) => [path, parsed(origin)]));
+  }
+
+  /** The oldest first. */
+  async #spans(agentId: string): Promise<readonly StoredSpan[]> {
+    const sql = `SELECT id, began_at, ended_at, origin FROM workspace_spans WHERE agent_id = ? ORDER BY began_at, id`;
+    const rows = await this.#sources.storage.all<SpanRow>(sql, [agentId]);
+    return rows.map(({ id, began_at, ended_at, origin }) => ({
+      id,
+      beganAt: Number(began_at),
+      endedAt: ended_at === null ? null : Number(ended_at),
+      origin: parsed(origin),
+    }));
+  }
+
+  async #write(statements: readonly Statement[]): Promise<void> {
+    if (statements.length > 0) await this.#sources.storage.transaction(statements);
+  }
+}
+
+interface SpanRow {
+  readonly id: string;
+  readonly began_at: number | bigint;
+  readonly ended_at: number | bigint | null;
+  readonly origin: string;
+}
+
+interface StoredSpan {
+  readonly id: string;
+  readonly beganAt: number;
+  /** `null`: it runs, or the gateway ended before it. */
+  readonly endedAt: number | null;
+  readonly origin: Origin;
+}
+
+function covers({ beganAt, endedAt }: StoredSpan, at: number): boolean {
+  return at >= beganAt - TOLERANCE_MS && (endedAt === null || at <= endedAt + TOLERANCE_MS);
+}
+
+/** Some disks take names for the same that differ in case or in how accents are written. */
+function keyOf(name: string): string {
+  return name
+    .replace(/^(\.\/+)+/, "")
+    .normalize("NFC")
+    .toLowerCase();
+}
+
+function lastPart(path: string): string {
+  return path.slice(path.lastIndexOf("/") + 1);
+}
+
+/** A row that cannot be read is of nobody who may do anything. */
+function parsed(json: string): Origin {
+  const value: unknown = JSON.parse(json);
+  return matches(Origin, value) ? value : outsideOrigin("file");
+}

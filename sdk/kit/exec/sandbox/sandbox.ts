@@ -1,0 +1,77 @@
+/** Puts programs into a sandbox as the settings say, or says why it cannot. */
+import { realpath } from "node:fs/promises";
+import { type Clock, invalidRequest, type Logger, unavailable } from "@svc/sdk";
+import { type SandboxedProgram, sandboxArgv } from "./argv.ts";
+import { findSandbox, type SandboxSearch } from "./find.ts";
+import { sandboxMounts } from "./mounts.ts";
+import { type GivenPath, type SandboxPlace, type SandboxRules, sandboxMisfit } from "./rules.ts";
+import { existing } from "./system.ts";
+
+/** Choice: milliseconds for which an answer of `findSandbox` counts. */
+const FRESH_MS = 60_000;
+
+export interface SandboxOptions {
+  readonly clock: Pick<Clock, "elapsed">;
+  readonly log: Pick<Logger, "warn">;
+  /** Default `findSandbox`. */
+  readonly find?: () => Promise<SandboxSearch>;
+}
+
+export interface Sandbox {
+  /** Whether `confine` would put a program into a sandbox. Never rejects. */
+  inForce(rules: Pick<SandboxRules, "mode">): Promise<boolean>;
+  /**
+   * The program as it is to be started: in a sandbox, or unchanged where `rules.mode` is `off`, or `prefer` and this machine
+   * cannot; the log says the latter once for each reason.
+   * @param about whom it is for, in words: `agent "main"`
+   * @param place called only when there is a sandbox
+   * @throws GatewayError `UNAVAILABLE`: `require`, and this machine cannot; `INVALID_REQUEST`: the paths would show what is to be hidden
+   */
+  confine(
+    program: SandboxedProgram,
+    rules: SandboxRules,
+    about: string,
+    place: () => Promise<SandboxPlace>,
+  ): Promise<SandboxedProgram>;
+}
+
+async function followed(given: string): Promise<GivenPath> {
+  return { given, real: await realpath(given).catch(() => undefined) };
+}
+
+export function createSandbox({ clock, log, find = findSandbox }: SandboxOptions): Sandbox {
+  let latest: { readonly at: number; readonly search: Promise<SandboxSearch> } | undefined;
+  const told = new Set<string>();
+  const search = () => {
+    const now = clock.elapsed();
+    if (latest === undefined || now - latest.at >= FRESH_MS) latest = { at: now, search: find() };
+    return latest.search;
+  };
+  return {
+    inForce: async ({ mode }) => mode !== "off" && !("missing" in (await search())),
+
+    async confine(program, rules, about, place) {
+      if (rules.mode === "off") return program;
+      const found = await search();
+      if ("missing" in found) {
+        const { missing, install } = found;
+        if (rules.mode === "require") {
+          return unavailable(
+            `${about} needs a sandbox, and there is none: ${missing}. Next, for an operator: ${install}`,
+          );
+        }
+        if (!told.has(missing)) {
+          told.add(missing);
+          log.warn({ about, reason: missing, install }, "programs run without a sandbox, which is preferred");
+        }
+        return program;
+      }
+      const around = await place();
+      const misfit = sandboxMisfit(await Promise.all([...rules.readPaths, ...rules.writePaths].map(followed)), around);
+      if (misfit !== undefined) return invalidRequest(`${about}: ${misfit}`);
+      const hidden = await existing([around.stateDir, ...around.hidden]);
+      const mounts = sandboxMounts(found.system, rules, around, hidden);
+      return { file: found.path, argv: ["bwrap", ...sandboxArgv(program, { ...rules, mounts })], cwd: "/" };
+    },
+  };
+}

@@ -1,0 +1,668 @@
+/** Commands in a real sandbox, and what gets out of it: nothing. */
+import assert from "node:assert/strict";
+import { spawn, spawnSync } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import {
+  access,
+  chmod,
+  chown,
+  copyFile,
+  link,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  realpath,
+  rename,
+  rm,
+  symlink,
+  unlink,
+  writeFile,
+} from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { findSandbox, sandboxArgv, sandboxMounts, sandboxRules } from "@svc/kit/exec";
+import type { Logger } from "@svc/sdk";
+import { IDENTITY_FILES } from "@svc/sdk/agents";
+import { commandText } from "@svc/sdk/cli";
+import type { ApprovalQuestion } from "@svc/sdk/gateway";
+import { withoutSandbox } from "../../bubblewrap.ts";
+import { silentLog } from "../agents/silent-log.ts";
+import { agentSubjects } from "../../../plugins/workspace/cli.ts";
+import { openScene, type SceneOptions } from "./scene.ts";
+
+const skip = await withoutSandbox();
+const real = { skip, timeout: 60_000 };
+
+const CANARY = "canary-7c1f";
+
+/** A scene whose commands need the sandbox, with secrets around the workspace. */
+async function confined(t: TestContext, settings: object = {}, options: SceneOptions = {}) {
+  const scene = await openScene(t, { exec: { timeoutSec: 30, sandbox: { mode: "require", ...settings } }, ...options });
+  await writeFile(join(scene.stateDir, "svc.db"), CANARY);
+  await writeFile(join(scene.other, "secret"), CANARY);
+  await mkdir(join(scene.home, ".ssh"));
+  await writeFile(join(scene.home, ".ssh", "id"), CANARY);
+  const sh = (command: string, more: object = {}) => scene.details("exec", { command, ...more });
+  return { ...scene, sh };
+}
+
+/** Processes of this machine with these words in their command line. */
+async function running(words: string): Promise<string[]> {
+  const found: string[] = [];
+  for (const pid of (await readdir("/proc")).filter((name) => /^\d+$/.test(name))) {
+    const line = await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "");
+    if (line.includes(words)) found.push(pid);
+  }
+  return found;
+}
+
+/** Until none is left; the suite's own limit is the limit. */
+async function untilGone(words: string): Promise<void> {
+  while ((await running(words)).length > 0) await sleep(10);
+}
+
+describe("a command in the sandbox", real, () => {
+  it("works in the workspace, with the programs of the machine, a home and a /tmp of its own", async (t) => {
+    const { root, sh } = await confined(t);
+    await mkdir(join(root, "sub"));
+    const { exitCode, output, sandboxed } = await sh(
+      "pwd; echo made > made; echo x > $HOME/file && cat $HOME/file; mktemp > /dev/null && cat /etc/hosts > /dev/null && ls /usr/bin > /dev/null && node -p 6*7",
+      { workdir: "sub", env: {} },
+    );
+    assert.deepEqual([exitCode, output, sandboxed], [0, `${join(root, "sub")}\nx\n42\n`, true]);
+    assert.equal(await readFile(join(root, "sub", "made"), "utf8"), "made\n");
+  });
+
+  it("keeps its exit code, its input and its end in the background", async (t) => {
+    const { sh, details } = await confined(t);
+    assert.equal((await sh("exit 7"))["exitCode"], 7);
+    const { sessionId, sandboxed } = await sh("read line; echo got $line; exit 3", { background: true });
+    assert.equal(sandboxed, true);
+    await details("process", { action: "write", sessionId, data: "word\n" });
+    const seen: Record<string, unknown>[] = [];
+    while (seen.at(-1)?.["status"] !== "ended")
+      seen.push(await details("process", { action: "poll", sessionId, timeout: 5 }));
+    assert.deepEqual([seen.map(({ output }) => output).join(""), seen.at(-1)?.["exitCode"]], ["got word\n", 3]);
+  });
+
+  it("is judged and shown as it was written", async (t) => {
+    const questions: ApprovalQuestion[] = [];
+    const { sh } = await confined(
+      t,
+      {},
+      {
+        policy: { version: 1, defaults: { security: "full", ask: "always" } },
+        ask: async (question) => {
+          questions.push(question);
+          return { id: "q", decision: "allow-once" };
+        },
+      },
+    );
+    assert.equal((await sh("echo on"))["output"], "on\n");
+    const [question] = questions;
+    assert.equal(question?.title, "echo on");
+    assert.match(JSON.stringify(question?.subject), /"argv":\["echo","on"\],"file":"[^"]*\/echo"/);
+  });
+
+  const allowed: [what: string, command: string, text: string | undefined][] = [
+    ["a script", "./tool 1", "#!/bin/sh\n"],
+    ["a script of a shell", "sh tool 1", ""],
+    ["a program", "./tool -c 'BODY' ./tool 1", undefined],
+  ];
+  for (const [what, command, head] of allowed) {
+    it(`runs ${what} from a private copy, which it cannot change, and sees no other`, async (t) => {
+      const questions: ApprovalQuestion[] = [];
+      const scene = await confined(
+        t,
+        {},
+        {
+          policy: { version: 1, agents: { main: { security: "allowlist", ask: "on-miss" } } },
+          ask: async (question) => (questions.push(question), { id: "q", decision: "allow-once" }),
+        },
+      );
+      const copies = join(scene.stateDir, "exec-copies");
+      // What removes those of a gateway that was killed has run.
+      await writeFile(join(scene.root, "first"), "#!/bin/sh\n", { mode: 0o755 });
+      assert.equal((await scene.sh("./first"))["exitCode"], 0);
+      await mkdir(join(copies, "run-other"));
+      await writeFile(join(copies, "run-other", "tool"), CANARY);
+      const body = [
+        `echo "$0 $1"; ls ${copies}/*`,
+        `for one in ${copies}/*/*; do echo x > "$one" && rm -f "$one"; done 2> /dev/null`,
+        `cat ${copies}/*/* | grep -c ${CANARY.replace("-", "[-]")}`,
+      ].join("; ");
+      if (head === undefined) await copyFile(await realpath("/bin/sh"), join(scene.root, "tool"));
+      else await writeFile(join(scene.root, "tool"), `${head}${body}\n`, { mode: 0o755 });
+      const { output, sandboxed } = await scene.sh(command.replace("BODY", body));
+      const name = what === "a script" ? join(scene.root, "tool") : command.includes("sh tool") ? "tool" : "./tool";
+      assert.deepEqual([output, sandboxed], [`${name} 1\ntool\n0\n`, true]);
+      assert.deepEqual(await readdir(copies), ["run-other"], "it is removed");
+      assert.equal(questions.at(-1)?.files?.find(({ runs }) => runs)?.path, join(scene.root, "tool"));
+    });
+  }
+
+  it("gives back what it took when it cannot start", async (t) => {
+    const { sh, root, stateDir, programs } = await confined(
+      t,
+      {},
+      {
+        policy: { version: 1, agents: { main: { security: "allowlist", ask: "on-miss" } } },
+        ask: async () => ({ id: "q", decision: "allow-once" }),
+      },
+    );
+    await writeFile(join(root, "tool"), "#!/bin/sh\n", { mode: 0o755 });
+    const left = async () => [await readdir(join(stateDir, "exec-copies")), (await readdir(root)).sort()];
+    for (const background of [false, true]) {
+      await symlink("tool", join(root, "SOUL.md"));
+      await assert.rejects(sh("./tool", { background }), { code: "INVALID_REQUEST", message: /SOUL\.md is a link/ });
+      await unlink(join(root, "SOUL.md"));
+      assert.deepEqual(await left(), [[], ["tool"]]);
+    }
+    const start = programs.start.bind(programs);
+    t.mock.method(programs, "start", (what: Parameters<typeof start>[0]) => {
+      assert.ok(what.hold);
+      throw new Error("no more processes");
+    });
+    for (const background of [false, true]) {
+      await assert.rejects(sh("./tool", { background }), { message: "no more processes" });
+      assert.deepEqual(await left(), [[], ["tool"]]);
+    }
+  });
+
+  it("has the sandbox it was judged with, also when the mode becomes off while people are asked", async (t) => {
+    const scene = await confined(
+      t,
+      {},
+      {
+        policy: { version: 1, defaults: { security: "full", ask: "always" } },
+        ask: async () => {
+          scene.state.config = { ...scene.state.config, sandbox: { mode: "off" } };
+          return { id: "q", decision: "allow-once" };
+        },
+      },
+    );
+    assert.equal((await scene.sh("true"))["sandboxed"], true);
+    assert.equal((await scene.sh("true"))["sandboxed"], undefined);
+  });
+
+  const reads: readonly (readonly [
+    what: string,
+    command: (paths: { stateDir: string; home: string; other: string }) => string,
+  ])[] = [
+    ["the database", ({ stateDir }) => `cat ${stateDir}/svc.db; grep -r canary ${stateDir}`],
+    [
+      "the database by its open files",
+      ({ stateDir }) => `for p in /proc/[0-9]*; do cat $p/root${stateDir}/svc.db $p/cwd/../svc.db; done`,
+    ],
+    [
+      "the database by the root of process 1",
+      ({ stateDir }) => `cat /proc/1/root${stateDir}/svc.db /proc/1/cwd${stateDir}/svc.db`,
+    ],
+    [
+      "keys in the home directory",
+      ({ home }) => `cat ${home}/.ssh/id; find ${home} /root /home -type f -exec cat {} +`,
+    ],
+    ["the workspace of another agent", ({ other }) => `cat ${other}/secret; ls ${other}`],
+    ["what lies around, by a link in the workspace", ({ stateDir }) => `ln -s ${stateDir}/svc.db link; cat link`],
+    [
+      "what lies around, by a mount",
+      ({ stateDir }) =>
+        `unshare -Urm sh -c 'mount --bind / /mnt; cat /mnt${stateDir}/svc.db'; umount ${stateDir}; chroot / cat ${stateDir}/svc.db`,
+    ],
+    ["the environment of others", () => "cat /proc/[0-9]*/environ"],
+  ];
+  for (const [what, command] of reads) {
+    it(`cannot read ${what}`, async (t) => {
+      const scene = await confined(t, {}, { env: { SVC_GATEWAY_TOKEN: CANARY } });
+      const { output } = await scene.sh(`${command(scene)}; echo; echo end`);
+      assert.ok(!String(output).includes(CANARY), String(output));
+      assert.match(String(output), /end\n$/);
+    });
+  }
+
+  it("cannot read passwords of the machine, also where root runs the gateway", async (t) => {
+    const { sh } = await confined(t);
+    assert.ok(!/root:[^:]*:\d/.test(String((await sh("cat /etc/shadow; cat /proc/1/root/etc/shadow"))["output"])));
+    assert.match(String((await sh("head -1 /etc/passwd"))["output"]), /^root:/);
+  });
+
+  it("cannot write outside the workspace", async (t) => {
+    const { sh, directory, other, stateDir } = await confined(t);
+    const name = `svc-escape-${randomUUID()}`;
+    const places = [
+      "/",
+      "/usr",
+      "/etc",
+      "/usr/bin",
+      "/opt",
+      "/dev",
+      "/var",
+      stateDir,
+      other,
+      directory,
+      "/tmp",
+      "/var/tmp",
+      "/dev/shm",
+    ];
+    await sh(places.map((place) => `mkdir -p ${place}; echo x > ${place}/${name}`).join("; "));
+    const found = [];
+    for (const place of places)
+      if (
+        await access(join(place, name)).then(
+          () => true,
+          () => false,
+        )
+      )
+        found.push(place);
+    assert.deepEqual(found, []);
+    assert.equal(await readFile(join(other, "secret"), "utf8"), CANARY);
+  });
+
+  it("cannot change settings of the kernel, also where root runs the gateway", async (t) => {
+    const { sh } = await confined(t);
+    // What is written is what stands there, should it get through.
+    const { output } = await sh(
+      'for f in /proc/sys/kernel/core_pattern /proc/sys/kernel/printk /proc/sys/vm/swappiness /proc/sys/kernel/hostname; do v=$(cat $f); (echo "$v" > $f) 2>/dev/null && echo wrote $f; done; echo end',
+    );
+    assert.equal(output, "end\n");
+  });
+
+  const attacks = (name: string) => [
+    `echo evil > ${name}`,
+    `echo evil >> ${name}`,
+    `rm -f ${name}; echo evil > ${name}`,
+    `echo evil > n; mv -f n ${name}`,
+    `mv ${name} m; echo evil > ${name}`,
+    `ln -f ${name} l && echo evil > l`,
+    `ln -sf /etc/hosts ${name}`,
+    `sed -i s/./evil/ ${name}`,
+    `umount ${name}; echo evil > ${name}`,
+    `chmod 777 ${name} && echo evil > ${name}`,
+    `mv ../workspace ../w; mkdir ../workspace; echo evil > ../workspace/${name}`,
+    `unshare -Urm sh -c 'umount ${name}; mount -o remount,rw ${name}; echo evil > ${name}'`,
+    `node -e 'fs.renameSync("n","${name}")'`,
+    `mkdir ${name}; rm -rf ${name}`,
+  ];
+  for (const isThere of [true, false]) {
+    it(`cannot write a file that says who the agent is, ${isThere ? "be it there" : "nor make one"}`, async (t) => {
+      const { root, sh } = await confined(t);
+      if (isThere) for (const name of IDENTITY_FILES) await writeFile(join(root, name), `good ${name}`);
+      const { exitCode } = await sh(`(${IDENTITY_FILES.flatMap(attacks).join("\n")}\n) 2>/dev/null; exit 5`);
+      assert.equal(exitCode, 5);
+      for (const name of IDENTITY_FILES) {
+        const text = await readFile(join(root, name), "utf8").catch(() => undefined);
+        assert.equal(text, isThere ? `good ${name}` : undefined, name);
+      }
+    });
+  }
+
+  it("may read them, and write other files of their names further below", async (t) => {
+    const { root, sh } = await confined(t);
+    await writeFile(join(root, "SOUL.md"), "kind");
+    const { output } = await sh("cat SOUL.md; mkdir d; echo mine > d/SOUL.md; cat d/SOUL.md");
+    assert.equal(output, "kindmine\n");
+  });
+
+  for (const [what, put] of [
+    ["a link", (root: string) => symlink("notes.md", join(root, "MEMORY.md"))],
+    ["a file with a second name", async (root: string) => link(join(root, "notes.md"), join(root, "MEMORY.md"))],
+    ["a directory", async (root: string) => mkdir(join(root, "MEMORY.md"))],
+  ] as const) {
+    it(`does not start where one of them is ${what}`, async (t) => {
+      const { root, use } = await confined(t);
+      await writeFile(join(root, "notes.md"), "n");
+      await put(root);
+      await assert.rejects(use("exec", { command: "true" }), {
+        code: "INVALID_REQUEST",
+        message: /MEMORY\.md is a link.*put a plain file/,
+      });
+    });
+  }
+
+  for (const [what, replace] of [
+    ["replaced", async (path: string) => (await writeFile(`${path}.new`, "new"), rename(`${path}.new`, path))],
+    ["removed", (path: string) => unlink(path)],
+    ["made", async (path: string) => (await unlink(path).catch(() => undefined), writeFile(path, "made"))],
+  ] as const) {
+    it(`ends when one of them is ${what} from outside, since the mount over it goes then`, async (t) => {
+      const warned: string[] = [];
+      const log: Logger = { ...silentLog, warn: (_fields: object, message: string) => void warned.push(message) };
+      const { root, sh, say, details } = await confined(t, {}, { log });
+      const path = join(root, "AGENTS.md");
+      if (what !== "made") await writeFile(path, "old");
+      const words = `sleep 1000.${randomUUID().replaceAll(/\D/g, "")}`;
+      const { sessionId } = await sh(`echo up; ${words}`, { background: true });
+      while (
+        !String((await details("process", { action: "log", sessionId }))["status"]).includes("running") ||
+        (await running(words)).length === 0
+      )
+        await sleep(5);
+      await replace(path);
+      await untilGone(words);
+      assert.match(
+        await say("process", { action: "poll", sessionId, timeout: 10 }),
+        /a file that says who the agent is was written/,
+      );
+      assert.match(warned.join(), /was replaced while commands ran in its sandbox: see what stands in it/);
+    });
+  }
+
+  const writers: readonly (readonly [tool: string, args: object])[] = [
+    ["write", { path: "AGENTS.md", content: "new" }],
+    ["edit", { path: "./AGENTS.md", oldText: "old", newText: "new" }],
+    ["apply_patch", { patch: "*** Begin Patch\n*** Update File: AGENTS.md\n@@\n-old\n+new\n*** End Patch" }],
+    [
+      "apply_patch",
+      { patch: "*** Begin Patch\n*** Delete File: AGENTS.md\n*** Add File: MEMORY.md\n+new\n*** End Patch" },
+    ],
+    [
+      "apply_patch",
+      { patch: "*** Begin Patch\n*** Update File: notes.md\n*** Move to: MEMORY.md\n@@\n-old\n+new\n*** End Patch" },
+    ],
+  ];
+  for (const [tool, args] of writers) {
+    it(`has ended before ${tool} writes one of them: ${JSON.stringify(args).slice(0, 80)}`, async (t) => {
+      const warned: string[] = [];
+      const log: Logger = { ...silentLog, warn: (_fields: object, message: string) => void warned.push(message) };
+      const { root, sh, use, say } = await confined(t, {}, { log });
+      for (const name of ["AGENTS.md", "notes.md"]) await writeFile(join(root, name), "old\n");
+      // It writes all the time, as one would that waits for a moment without protection.
+      const command =
+        "while :; do for f in AGENTS.md MEMORY.md; do (echo evil >> $f) 2>/dev/null; done; touch ran; done";
+      const { sessionId } = await sh(command, { background: true });
+      while (!(await readdir(root)).includes("ran")) await sleep(5);
+      await use(tool, args as Record<string, unknown>);
+      assert.match(
+        await say("process", { action: "poll", sessionId, timeout: 10 }),
+        /a file that says who the agent is was written/,
+      );
+      assert.deepEqual(warned, [], "nobody has to look at the file: there was no moment without protection");
+      for (const name of ["AGENTS.md", "MEMORY.md"])
+        assert.doesNotMatch(await readFile(join(root, name), "utf8").catch(() => ""), /evil/);
+    });
+  }
+
+  it("goes on while other files are written", async (t) => {
+    const { sh, use, details } = await confined(t);
+    const { sessionId } = await sh("sleep 60", { background: true });
+    for (const path of ["notes.md", "d/AGENTS.md"]) await use("write", { path, content: "new" });
+    assert.equal((await details("process", { action: "poll", sessionId }))["status"], "running");
+  });
+
+  it("leaves no placeholder, also when commands overlap", async (t) => {
+    const { root, sh } = await confined(t);
+    await writeFile(join(root, "memory.md"), "m");
+    await Promise.all(["sleep 0.2", "true", "sleep 0.1"].map((command) => sh(command)));
+    assert.deepEqual(await readdir(root), ["memory.md"]);
+  });
+
+  it("has no network, and the loopback of the gateway neither", async (t) => {
+    const server = createServer((socket) => socket.end(CANARY));
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    t.after(() => server.close());
+    const { port } = server.address() as { port: number };
+    const call = `node -e 'require("net").connect(${port},"127.0.0.1").on("data",d=>console.log(""+d)).on("error",e=>console.log(e.code))'`;
+    const without = await confined(t);
+    assert.equal((await without.sh(call))["output"], "ECONNREFUSED\n");
+    const allowed = await confined(t, { network: true });
+    assert.equal((await allowed.sh(call))["output"], `${CANARY}\n`);
+  });
+
+  it("reads and writes further paths as they are set, and runs programs of tools.exec.pathPrepend", async (t) => {
+    const outside = await mkdtemp(join(tmpdir(), "svc-further-"));
+    t.after(() => rm(outside, { recursive: true, force: true }));
+    const [data, cache, tools] = ["data", "cache", "tools"].map((name) => join(outside, name)) as [
+      string,
+      string,
+      string,
+    ];
+    for (const path of [data, cache, tools]) await mkdir(path);
+    await writeFile(join(data, "file"), "data\n");
+    await writeFile(join(tools, "svc-test-tool"), "#!/bin/sh\necho tool\n", { mode: 0o755 });
+    const { sh } = await confined(
+      t,
+      {},
+      {
+        exec: { pathPrepend: [tools], sandbox: { mode: "require", readPaths: [data] } },
+        sandboxes: { main: { writePaths: [cache] } },
+      },
+    );
+    const { output } = await sh(
+      `cat ${data}/file; echo x > ${data}/file; echo made > ${cache}/file; svc-test-tool 2>&1`,
+    );
+    assert.match(String(output), /^data\n.*Read-only file system\ntool\n$/);
+    assert.equal(await readFile(join(cache, "file"), "utf8"), "made\n");
+  });
+
+  it("sees and ends no process outside", async (t) => {
+    const outside = spawn("sleep", ["1000"]);
+    t.after(() => outside.kill("SIGKILL"));
+    const { sh } = await confined(t);
+    const { output } = await sh(`kill -9 ${outside.pid} && echo killed; ls /proc | grep -c '^[0-9]'; echo end`);
+    assert.doesNotMatch(String(output), /killed/);
+    assert.equal(outside.exitCode ?? outside.signalCode, null);
+    process.kill(outside.pid ?? 0, 0);
+  });
+
+  it("gains nothing: no capabilities, no new ones by programs of root, no further user namespaces", async (t) => {
+    const { sh } = await confined(t);
+    const { output } = await sh(
+      "grep -E 'CapEff|CapBnd|NoNewPrivs' /proc/self/status; unshare -Ur true 2>/dev/null && echo namespace; echo end",
+    );
+    assert.deepEqual(String(output).split("\n").toSorted(), [
+      "",
+      "CapBnd:\t0000000000000000",
+      "CapEff:\t0000000000000000",
+      "NoNewPrivs:\t1",
+      "end",
+    ]);
+  });
+
+  for (const [what, settings, command] of [
+    ["at its time", { timeoutSec: 1 }, (words: string) => `setsid sh -c '${words}; true' & trap '' TERM; ${words}`],
+    [
+      "at its end",
+      { timeoutSec: 30 },
+      (words: string) => `setsid sh -c 'trap "" TERM HUP; ${words}; true' >/dev/null 2>&1 & sleep 0.2`,
+    ],
+  ] as const) {
+    it(`leaves nothing running ${what}, whatever left its process group`, async (t) => {
+      const words = `sleep 1000.${randomUUID().replaceAll(/\D/g, "")}`;
+      const { use } = await confined(t, {}, { exec: { ...settings, sandbox: { mode: "require" } } });
+      await use("exec", { command: command(words) });
+      await untilGone(words);
+    });
+  }
+
+  it("has bounded data and bounded private directories", async (t) => {
+    const { sh } = await confined(t, { memoryMb: 256 });
+    const hog = await sh(
+      "node -e 'const kept = []; for (;;) kept.push(Buffer.alloc(1 << 20, 1))' 2>/dev/null; echo $?",
+    );
+    assert.notEqual(hog["output"], "0\n");
+    for (const place of ["/tmp", "/var/tmp", "/dev/shm", "$HOME"]) {
+      const { output } = await sh(`head -c 400M /dev/zero > ${place}/big; stat -c %s ${place}/big`);
+      assert.match(String(output), /No space left on device\n268435456\n$/, place);
+    }
+  });
+
+  it("cannot raise its limits", async (t) => {
+    const { sh } = await confined(t, { memoryMb: 64 });
+    assert.equal((await sh("ulimit -d; ulimit -d unlimited 2>/dev/null && echo more"))["output"], "65536\n");
+  });
+});
+
+describe("a sandbox of a user that is not root", real, () => {
+  /** Runs shell text in a sandbox as a user without rights. */
+  async function asNobody(t: TestContext, text: string, processes: number): Promise<string> {
+    const found = await findSandbox();
+    assert.ok(!("missing" in found));
+    const own = await mkdtemp(join(tmpdir(), "svc-nobody-"));
+    t.after(() => rm(own, { recursive: true, force: true }));
+    const isRoot = process.getuid?.() === 0;
+    if (isRoot) await chown(own, 65_534, 65_534);
+    await chmod(own, 0o700);
+    const place = { own: [own], locked: [], stateDir: "/nowhere", home: "/nowhere/home", hidden: [] };
+    const mounts = sandboxMounts(found.system, sandboxRules(), place, []);
+    const rules = { ...sandboxRules({ processes }), mounts };
+    const argv = [found.path, ...sandboxArgv({ file: "/bin/sh", argv: ["sh", "-c", text], cwd: own }, rules)];
+    const user = isRoot ? ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] : [];
+    const [file = "", ...args] = [...user, ...argv];
+    const { stdout, stderr } = spawnSync(file, args, {
+      encoding: "utf8",
+      timeout: 30_000,
+      env: { PATH: process.env["PATH"] },
+    });
+    return stdout + stderr;
+  }
+
+  it("runs so many processes and no more, whatever the user runs elsewhere", async (t) => {
+    const many = (count: number) =>
+      `for i in ${Array.from({ length: count }, (_, index) => index).join(" ")}; do sleep 30 & done; echo all`;
+    assert.match(await asNobody(t, many(10), 20), /^all\n$/);
+    const bomb = await asNobody(t, many(40), 20);
+    assert.doesNotMatch(bomb, /all/);
+    assert.match(bomb, /fork|Resource/i);
+  });
+
+  it("sees nothing where something lies that is hidden within what it may write", async (t) => {
+    const found = await findSandbox();
+    assert.ok(!("missing" in found));
+    const own = await mkdtemp(join(tmpdir(), "svc-closed-"));
+    t.after(() => rm(own, { recursive: true, force: true }));
+    const [closed, file] = [join(own, "state"), join(own, "svc.json")];
+    await mkdir(closed);
+    await writeFile(join(closed, "svc.db"), CANARY);
+    await writeFile(file, CANARY);
+    const place = { own: [own], locked: [], stateDir: closed, home: "/nowhere", hidden: [file] };
+    const hidden = [
+      { path: closed, of: "directory" as const },
+      { path: file, of: "file" as const },
+    ];
+    const shape = { ...sandboxRules(), mounts: sandboxMounts(found.system, sandboxRules(), place, hidden) };
+    const text = `cat state/* svc.json; echo evil > state/new; echo evil > svc.json; rm -rf state svc.json; mv state s; echo end`;
+    const argv = sandboxArgv({ file: "/bin/sh", argv: ["sh", "-c", text], cwd: own }, shape);
+    const { stdout } = spawnSync(found.path, argv, { encoding: "utf8", timeout: 30_000 });
+    assert.equal(stdout, "end\n");
+    assert.deepEqual([await readFile(file, "utf8"), await readdir(closed)], [CANARY, ["svc.db"]]);
+  });
+
+  it("ends with the gateway, also when that is killed", async (t) => {
+    const found = await findSandbox();
+    assert.ok(!("missing" in found));
+    const own = await mkdtemp(join(tmpdir(), "svc-orphan-"));
+    t.after(() => rm(own, { recursive: true, force: true }));
+    const place = { own: [own], locked: [], stateDir: "/nowhere", home: "/", hidden: [] };
+    const mounts = sandboxMounts(found.system, sandboxRules(), place, []);
+    const words = `sleep 1000.${randomUUID().replaceAll(/\D/g, "")}`;
+    const text = `setsid sh -c '${words}; true' & ${words}; true`;
+    const rules = { ...sandboxRules(), mounts };
+    const argv = sandboxArgv({ file: "/bin/sh", argv: ["sh", "-c", text], cwd: own }, rules);
+    const start = `require("node:child_process").spawn(${JSON.stringify(found.path)}, ${JSON.stringify(argv)}, { detached: true, stdio: "ignore" })`;
+    const gateway = spawn(process.execPath, ["-e", start], { stdio: "ignore" });
+    while ((await running(words)).length < 4) await sleep(10);
+    gateway.kill("SIGKILL");
+    await untilGone(words);
+  });
+
+  it("has no terminal to put input into", async (t) => {
+    const found = await findSandbox();
+    assert.ok(!("missing" in found));
+    const own = await mkdtemp(join(tmpdir(), "svc-tty-"));
+    t.after(() => rm(own, { recursive: true, force: true }));
+    const mounts = sandboxMounts(
+      found.system,
+      sandboxRules(),
+      { own: [own], locked: [], stateDir: "/nowhere", home: "/", hidden: [] },
+      [],
+    );
+    const text = "(: < /dev/tty) 2>/dev/null && echo terminal || echo none";
+    const argv = [
+      found.path,
+      ...sandboxArgv({ file: "/bin/sh", argv: ["sh", "-c", text], cwd: own }, { ...sandboxRules(), mounts }),
+    ];
+    const inTerminal = (words: readonly string[]) =>
+      spawnSync("script", ["-qec", commandText(words), "/dev/null"], {
+        encoding: "utf8",
+        timeout: 30_000,
+      }).stdout.trim();
+    assert.equal(inTerminal(["sh", "-c", text]), "terminal");
+    assert.equal(inTerminal(argv), "none");
+  });
+});
+
+describe("which sandbox an agent has", () => {
+  const found = async () => ({ path: "/usr/bin/bwrap", version: "0.8.0", system: [] });
+  const missing = async () => ({ missing: "the program bwrap is not on PATH", install: "apt install bubblewrap" });
+
+  it("is that of all agents, key by key under its own; others are told whether it is in force", async (t) => {
+    const { sandbox } = await openScene(t, {
+      exec: { sandbox: { mode: "prefer" } },
+      sandboxes: { other: { mode: "off" } },
+      find: found,
+    });
+    assert.deepEqual(await Promise.all(["main", "other"].map((id) => sandbox.inForce(id))), [true, false]);
+    const without = await openScene(t, { exec: { sandbox: { mode: "prefer" } }, find: missing });
+    assert.equal(await without.sandbox.inForce("main"), false);
+    const { sandbox: byDefault } = await openScene(t, { find: found });
+    assert.equal(await byDefault.inForce("main"), false);
+  });
+
+  it("is what svc sandbox doctor tells of each agent", () => {
+    const listed = [
+      { id: "main", model: "m" },
+      { id: "web", tools: { deny: ["x"], exec: { sandbox: { mode: "require", network: true } } } },
+    ];
+    assert.deepEqual(agentSubjects({ mode: "prefer" }, listed), [
+      { about: "agent main", rules: sandboxRules({ mode: "prefer" }), key: "tools.exec.sandbox" },
+      {
+        about: "agent web",
+        rules: sandboxRules({ mode: "require", network: true }),
+        key: "agents.list[1].tools.exec.sandbox",
+      },
+    ]);
+    assert.deepEqual(agentSubjects(null, null), [
+      { about: "agent main", rules: sandboxRules(), key: "tools.exec.sandbox" },
+    ]);
+  });
+
+  it("is in force from the next command on when the configuration changes", async (t) => {
+    const { sandbox, state } = await openScene(t, { find: found });
+    state.config = { ...state.config, sandbox: { mode: "require" } };
+    assert.equal(await sandbox.inForce("main"), true);
+  });
+
+  it("refuses a command that needs one this machine does not have, and names the package", async (t) => {
+    const { root, use } = await openScene(t, { exec: { sandbox: { mode: "require" } }, find: missing });
+    await assert.rejects(use("exec", { command: "touch ran" }), {
+      code: "UNAVAILABLE",
+      message: /agent "main" needs a sandbox.*bwrap is not on PATH.*apt install bubblewrap/,
+    });
+    assert.deepEqual(await readdir(root), []);
+  });
+
+  it("lets a command run without one where it is only preferred, and the log says so", async (t) => {
+    const said: string[] = [];
+    const log: Logger = { ...silentLog, warn: (_fields: object, message: string) => void said.push(message) };
+    const { details, root } = await openScene(t, { exec: { sandbox: { mode: "prefer" } }, find: missing, log });
+    const result = await details("exec", { command: "touch ran" });
+    assert.deepEqual([result["exitCode"], result["sandboxed"]], [0, undefined]);
+    await details("exec", { command: "true" });
+    assert.deepEqual(said, ["programs run without a sandbox, which is preferred"]);
+    assert.deepEqual(await readdir(root), ["ran"]);
+  });
+
+  it("leaves nothing behind where the program could not be started", async (t) => {
+    const nowhere = async () => ({ path: "/no/such/bwrap", version: "0.8.0", system: [] });
+    const { use, root } = await openScene(t, { exec: { sandbox: { mode: "require" } }, find: nowhere });
+    assert.equal((await use("exec", { command: "true" })).isError, true);
+    while ((await readdir(root)).length > 0) await sleep(5);
+    assert.deepEqual(await readdir(root), []);
+  });
+});
