@@ -7,6 +7,7 @@ import { StartupRefusal } from "./auth/settings.ts";
 import { absentProvider } from "./kernel/absent.ts";
 import { methods } from "./kernel/kinds/methods.ts";
 import { routes } from "./kernel/kinds/routes.ts";
+import { boundedLog } from "./logs/bounded.ts";
 import { createHttpHandler } from "./net/http/handler.ts";
 import { Admission } from "./net/ws/admission.ts";
 import { Broadcaster } from "./net/ws/broadcast.ts";
@@ -67,7 +68,7 @@ function assemble(context: HostContext): { gateway: RunningGateway; config: Conf
   const { settings, clock, log, hooks, kinds, access, kernel, finder, planner } = context;
   const { options, paths, env } = settings;
 
-  const broadcaster = new Broadcaster();
+  const broadcaster = new Broadcaster(() => access.chatEventsToAll);
   const dispatcher = new Dispatcher({
     methods: kinds.table(methods),
     hooks,
@@ -82,6 +83,7 @@ function assemble(context: HostContext): { gateway: RunningGateway; config: Conf
   const { handshakeTimeoutMs, maxBufferedBytes } = options;
   const connections = new Connections({
     ...context,
+    log: boundedLog(log, clock),
     admission,
     broadcaster,
     dispatcher,

@@ -28,7 +28,7 @@ export {
 
 /** What `svc gateway run` takes and prints. */
 export { AUTH_MODES, type AuthMode, type AuthOverrides } from "./auth/settings.ts";
-export { hideShapes } from "./logs/hide.ts";
+export { hideShapes } from "./config/secret-shapes.ts";
 
 /** Plugins: found, read and imported as a start does it. */
 export { checkCode } from "./kernel/describe.ts";

@@ -1,5 +1,6 @@
 /** What one gateway runs with: the options of its starter, its environment, and the configuration in use. */
 import type { Logger } from "@svc/sdk";
+import { isBoundLocally } from "./auth/bind.ts";
 import { type AuthSettings, resolveAuth, StartupRefusal } from "./auth/mode.ts";
 import { keepToken } from "./auth/secret.ts";
 import { type ConfigFile, givenConfig, type Issue, readConfigFile } from "./config/file.ts";
@@ -127,7 +128,9 @@ export class Settings {
   }
 
   webhooks({ gateway, hooks }: HostConfig): ReturnType<typeof webhookSettings> {
-    return webhookSettings(hooks, { gatewayToken: this.auth(gateway).token, configDir: this.paths.configDir });
+    const { token: gatewayToken } = this.auth(gateway);
+    const { configDir } = this.paths;
+    return webhookSettings(hooks, { gatewayToken, isLocal: isBoundLocally(gateway), configDir });
   }
 
   /** The secrets of the configuration in use. @param owners of sections whose schemas mark secrets */

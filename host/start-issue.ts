@@ -1,4 +1,5 @@
 /** Whether a gateway would start with a configuration file. Makes no token. */
+import { isBoundLocally } from "./auth/bind.ts";
 import { resolveAuth, startRefusal } from "./auth/mode.ts";
 import { readKeptToken } from "./auth/secret.ts";
 import type { AuthOverrides } from "./auth/settings.ts";
@@ -25,5 +26,6 @@ export function startIssue(file: ConfigFile, { env, paths, auth }: StartCheck): 
   if (tls !== undefined) return { path: "gateway.tls", message: tls };
   const { credentialsDir, configDir } = paths;
   const { token } = resolveAuth(config.gateway, env, () => readKeptToken(credentialsDir) ?? "", auth);
-  return webhookSettings(config.hooks, { gatewayToken: token, configDir }).issues[0];
+  const isLocal = isBoundLocally(config.gateway);
+  return webhookSettings(config.hooks, { gatewayToken: token, isLocal, configDir }).issues[0];
 }

@@ -4,7 +4,7 @@ import { type NextStep, withNext } from "./next-step.ts";
 import { visible } from "./terminal-text.ts";
 
 export { namesNextStep, type NextStep, withNext } from "./next-step.ts";
-export { cut, table, time, visible } from "./terminal-text.ts";
+export { cut, table, time, visible, visibleLines } from "./terminal-text.ts";
 
 /** A gateway as the options, the environment, the configuration and the last start name it. */
 export interface CommandTarget {

@@ -74,6 +74,11 @@ export interface EventSpec<P extends TSchema = TSchema> {
   readonly payload: P;
   /** Only operators holding this scope receive it; such events carry no `seq`. Default: every connection. */
   readonly scope?: Scope;
+  /**
+   * Older gateways sent it to every connection: `gateway.compat.chatEventsToAll` does so again. A node gets it where it is
+   * named as a receiver. Needs `scope`. Default false.
+   */
+  readonly formerlyForAll?: boolean;
   /** A slow reader misses it instead of being cut off. Default false. Spec: §6 rule 2. */
   readonly droppable?: boolean;
   /** A state snapshot: each emission raises its version and carries `stateVersion`. Spec: §2.1. */

@@ -23,4 +23,5 @@ export * from "./service.ts";
 export * from "./setup.ts";
 export * from "./stray.ts";
 export * from "./time.ts";
+export * from "./json-depth.ts";
 export * from "./turns.ts";

@@ -37,6 +37,8 @@ export class Access {
   aliases!: readonly string[];
   /** 0: no limit. */
   maxConnectionsPerAddress!: number;
+  /** `gateway.compat.chatEventsToAll`. */
+  chatEventsToAll!: boolean;
 
   constructor(settings: AuthSettings, section: GatewaySection, port: number, clock: Clock) {
     this.authority = new Authority(settings);
@@ -92,6 +94,7 @@ export class Access {
       ignoresDevices: controlUi.dangerouslyDisableDeviceAuth ?? false,
     };
     this.aliases = aliases;
+    this.chatEventsToAll = section.compat?.chatEventsToAll ?? false;
     this.maxConnectionsPerAddress = section.maxConnectionsPerAddress ?? MAX_CONNECTIONS_PER_ADDRESS;
     return this.authority.replace(settings).length > 0;
   }

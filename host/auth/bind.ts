@@ -32,6 +32,12 @@ export function resolveBind(
   return addresses;
 }
 
+/** Whether only programs of this machine reach the port. `custom` without an address, which is refused elsewhere, is local. */
+export function isBoundLocally(section: GatewaySection, interfaces: () => Interfaces = networkInterfaces): boolean {
+  if (section.bind === "custom") return isLoopback(section.customBindHost ?? "127.0.0.1");
+  return chooseAddresses(section, interfaces).every(isLoopback);
+}
+
 /** Choice: `auto` and `tailnet` go beyond loopback only on a machine that has none; they never widen because it is taken. */
 function chooseAddresses({ bind = "loopback", customBindHost }: GatewaySection, interfaces: () => Interfaces) {
   if (bind === "loopback") return LOOPBACK;

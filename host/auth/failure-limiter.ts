@@ -112,7 +112,7 @@ export class FailureLimiter {
     return this.#reserve(entry, now);
   }
 
-  /** As a success without a reservation: for a secret that is compared even while its address is locked. */
+  /** As a success without a reservation. */
   clear(scope: LimiterScope, address: string | undefined): void {
     const entry = this.#find(keyOf(scope, address)) ?? this.#overflow.get(scope);
     if (entry) this.#reset(entry);

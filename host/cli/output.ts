@@ -1,5 +1,5 @@
 /** What commands print, and how they end. */
-import { namesNextStep, table as columns } from "@svc/sdk/cli";
+import { namesNextStep, table as columns, visibleLines } from "@svc/sdk/cli";
 import { GatewayError, isGatewayError, messageOf } from "@svc/sdk/errors";
 
 /** Exit codes of `svc`. Choice. `renew`: whoever supervises it is to start it again, with the code that lies there now. */
@@ -11,15 +11,18 @@ export interface Output {
   note(line: string): void;
 }
 
-/** Plain text goes out as it is, everything else as JSON: compact with `--json`, indented for people. */
+/**
+ * Plain text goes out line by line, everything else as JSON: compact with `--json`, indented for people. Choice: what steers a terminal or
+ * cannot be seen is made visible here, whoever wrote it, so that no command can forget it.
+ */
 export function createOutput(json: boolean): Output {
   return {
     json,
     print(value) {
       const text = typeof value === "string" && !json ? value : JSON.stringify(value, null, json ? undefined : 2);
-      process.stdout.write(`${text}\n`);
+      process.stdout.write(`${visibleLines(text)}\n`);
     },
-    note: (line) => void process.stderr.write(`${line}\n`),
+    note: (line) => void process.stderr.write(`${visibleLines(line)}\n`),
   };
 }
 
@@ -49,19 +52,24 @@ export function reportFailure(error: unknown, { json }: Output, help: string): n
   if (isGatewayError(error)) {
     const { code, message, details, retryAfterMs } = error;
     if (json)
-      process.stdout.write(`${JSON.stringify({ ok: false, error: { code, message, details, retryAfterMs } })}\n`);
+      process.stdout.write(
+        `${visibleLines(JSON.stringify({ ok: false, error: { code, message, details, retryAfterMs } }))}\n`,
+      );
     else {
       const usual = code === "INTERNAL" ? "svc logs --level error" : help;
       const next =
         retryAfterMs === undefined ? nextStep(message, usual) : `Try again in ${Math.ceil(retryAfterMs / 1_000)} s.\n`;
-      process.stderr.write(`${code}: ${message}\n${next}`);
+      process.stderr.write(visibleLines(`${code}: ${message}\n${next}`));
     }
     if (error instanceof Misuse) return EXIT.usage;
     return error instanceof Unreachable ? EXIT.unreachable : EXIT.refused;
   }
   const message = messageOf(error);
-  if (json) process.stdout.write(`${JSON.stringify({ ok: false, error: { code: "LOCAL", message } })}\n`);
-  else process.stderr.write(`${isStartRefusal(error) ? "" : "error: "}${message}\n${nextStep(message, help)}`);
+  if (json) process.stdout.write(`${visibleLines(JSON.stringify({ ok: false, error: { code: "LOCAL", message } }))}\n`);
+  else
+    process.stderr.write(
+      visibleLines(`${isStartRefusal(error) ? "" : "error: "}${message}\n${nextStep(message, help)}`),
+    );
   return error instanceof WrongUsage ? EXIT.usage : EXIT.refused;
 }
 

@@ -1,6 +1,7 @@
 /** From a change that was asked for to the text the file shall have. Checks what can be checked without the schema. */
 import { invalidRequest } from "@svc/sdk";
 import type { ConfigChange, ConfigEdit } from "@svc/sdk/config";
+import { restoreComments } from "./comment-secrets.ts";
 import { rewriteText } from "./edit-text.ts";
 import { keepPlaceholders, substitute } from "./environment.ts";
 import type { ConfigFile } from "./file.ts";
@@ -32,7 +33,8 @@ export function checkBaseHash({ exists, hash }: ConfigFile, baseHash: string | u
 }
 
 /** The caller's text as it is, sentinels aside. @throws GatewayError `INVALID_REQUEST`: syntax, or a sentinel for nothing */
-export async function replacedText(raw: ConfigChange["raw"], { file, hints }: DraftContext): Promise<string> {
+export async function replacedText(given: ConfigChange["raw"], { file, hints }: DraftContext): Promise<string> {
+  const raw = restoreComments(given, file.text);
   const parsed = await parseConfig(raw);
   if ("message" in parsed) invalidRequest(parsed.message);
   const restored = restore(parsed.value, [file.parsed, file.expanded], hints) as PlainObject; // an object stays one

@@ -96,10 +96,16 @@ export const HooksSection = Strict({
   defaultSessionKey: Text(hot("Session of runs that ask for none. Default: a new one each.")),
   allowRequestSessionKey: Flag(hot("Senders may choose the session. Default false.")),
   allowedSessionKeyPrefixes: Type.Optional(
-    Type.Array(Type.String(), hot("How session keys of requests and mappings may begin. Default: anything.")),
+    Type.Array(
+      Type.String(),
+      hot("How session keys of requests and mappings may begin. Default: hook: in requests, anything in mappings."),
+    ),
   ),
   allowedAgentIds: Type.Optional(
-    Type.Array(Type.String(), hot("Ids that agentId may ask for; * is all. Default: all; empty: none.")),
+    Type.Array(
+      Type.String(),
+      hot("Ids that may be asked for and that are used by default; * is all. Default: all; empty: none."),
+    ),
   ),
   presets: Type.Optional(Type.Array(NonEmpty, hot("Sets of mappings of plugins, tried after the mappings."))),
   disabled: Type.Optional(

@@ -143,6 +143,15 @@ export const GatewaySection = Strict({
       maxItems: 16,
     }),
   ),
+  compat: Type.Optional(
+    Strict({
+      chatEventsToAll: Flag(
+        hot(
+          "What is said in conversations is sent to every connection, whatever its scopes, and to every node. Default false.",
+        ),
+      ),
+    }),
+  ),
   reload: Type.Optional(Reload),
   http: Type.Optional(Http),
   tls: Type.Optional(Tls),

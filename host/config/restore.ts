@@ -1,7 +1,7 @@
 /** Puts secrets back where a reader of the redacted configuration returns the sentinel. Spec: methods-config.md §1, §3. Pure. */
 import { invalidRequest } from "@svc/sdk";
 import { idOf, isIdList, isObject, own } from "./plain-data.ts";
-import { type Hints, isSensitive, REDACTED } from "./redact.ts";
+import { type Hints, isSensitive, redact, REDACTED } from "./redact.ts";
 
 interface Place {
   /** For hints: `[]` for items. */
@@ -13,16 +13,23 @@ interface Place {
 }
 
 /**
- * A copy of `value` with the current value for every sentinel at a sensitive path. `currents`: where to look, the best
+ * A copy of `value` with the current value for every sentinel where readers see one. `currents`: where to look, the best
  * source first. Items of a list are matched by `id` where every current one has an `id`, else by index. Choice: the
  * spec says by index, which would hand one entry's secret to another when entries with ids were moved.
  * @throws GatewayError `INVALID_REQUEST` naming the key whose sentinel stands for nothing
  */
 export function restore(value: unknown, currents: readonly unknown[], hints: Hints): unknown {
-  return walk(value, currents, hints, { path: [], shown: "", hidden: false });
+  const sources = currents.map((stored) => ({ stored, told: redact(stored, hints) }));
+  return walk(value, sources, hints, { path: [], shown: "", hidden: false });
 }
 
-function walk(value: unknown, currents: readonly unknown[], hints: Hints, place: Place): unknown {
+/** A value, and what a reader sees of it. */
+interface Source {
+  readonly stored: unknown;
+  readonly told: unknown;
+}
+
+function walk(value: unknown, currents: readonly Source[], hints: Hints, place: Place): unknown {
   const hidden = place.hidden || (place.path.length > 0 && isSensitive(place.path, hints));
   if (typeof value === "string")
     return value.includes(REDACTED) ? current(value, currents, { ...place, hidden }) : value;
@@ -31,7 +38,10 @@ function walk(value: unknown, currents: readonly unknown[], hints: Hints, place:
       const at = { path: [...place.path, "[]"], shown: `${place.shown}[${index}]`, hidden };
       return walk(
         item,
-        currents.map((list) => counterpart(list, item, index)),
+        currents.map(({ stored, told }) => {
+          const key = counterpart(stored, item, index);
+          return { stored: own(stored, key), told: own(told, key) };
+        }),
         hints,
         at,
       );
@@ -46,7 +56,7 @@ function walk(value: unknown, currents: readonly unknown[], hints: Hints, place:
       key,
       walk(
         item,
-        currents.map((node) => own(node, key)),
+        currents.map(({ stored, told }) => ({ stored: own(stored, key), told: own(told, key) })),
         hints,
         at,
       ),
@@ -55,10 +65,10 @@ function walk(value: unknown, currents: readonly unknown[], hints: Hints, place:
   return Object.fromEntries(entries);
 }
 
-function current(value: string, currents: readonly unknown[], { shown, hidden }: Place): unknown {
-  const found = currents.find((candidate) => candidate !== undefined);
-  if (value !== REDACTED || !hidden || found === undefined) refuse(shown);
-  return structuredClone(found);
+function current(value: string, currents: readonly Source[], { shown, hidden }: Place): unknown {
+  const found = currents.find(({ stored }) => stored !== undefined);
+  if (value !== REDACTED || found === undefined || !(hidden || found.told === REDACTED)) refuse(shown);
+  return structuredClone(found.stored);
 }
 
 function refuse(shown: string): never {
@@ -67,10 +77,11 @@ function refuse(shown: string): never {
   );
 }
 
-function counterpart(list: unknown, item: unknown, index: number): unknown {
-  if (!Array.isArray(list)) return undefined;
+/** Place in `list` that an item stands for. */
+function counterpart(list: unknown, item: unknown, index: number): number {
+  if (!Array.isArray(list)) return index;
   const id = idOf(item);
   const byIndex = !isObject(item) || id === REDACTED || idOf(list[index]) === id;
-  if (byIndex || !isIdList(list)) return list[index];
-  return list.find((candidate) => candidate.id === id);
+  if (byIndex || !isIdList(list)) return index;
+  return list.findIndex((candidate) => candidate.id === id);
 }

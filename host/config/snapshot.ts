@@ -1,5 +1,6 @@
 /** The configuration as readers see it: secrets hidden. Spec: protocol/methods-config.md §1. */
 import type { ConfigSnapshot } from "@svc/sdk/config";
+import { hideComments } from "./comment-secrets.ts";
 import type { ConfigFile, Issue } from "./file.ts";
 import { parseConfig } from "./parse.ts";
 import { sameData } from "./plain-data.ts";
@@ -32,7 +33,7 @@ export async function describeConfig(
 
 /** The text with secrets cut out, comments kept; where that would cut into something else, the redacted object as JSON. */
 async function redactedText(text: string, redacted: unknown, secrets: ReadonlySet<string>): Promise<string> {
-  const cut = redactText(text, secrets);
+  const cut = redactText(hideComments(text), secrets);
   const reread = await parseConfig(cut);
   return "value" in reread && sameData(reread.value, redacted) ? cut : `${JSON.stringify(redacted, null, 2)}\n`;
 }

@@ -7,6 +7,7 @@ import { isPlugin, lazy, type Plugin, requireDescriptors } from "@svc/sdk";
 import { type Manifest, ManifestError, type Placement, readManifest } from "./manifest.ts";
 import { sdkModules } from "./sdk-modules.ts";
 
+const ownership = lazy(() => import("./ownership.ts"));
 const compilerCode = lazy(() => import("jiti"));
 
 /** A plugin that can be loaded. */
@@ -148,6 +149,19 @@ export function createPluginFinder({ configDir, cacheDir, home }: FinderOptions)
     return undefined;
   }
 
+  /** @param place the file, or the directory it belongs to. What came with the gateway is as much the operator's as the gateway itself. */
+  function codeOf(place: string, file: string, isBundled: boolean): Pick<PluginSource, "load" | "check"> {
+    if (isBundled) return { load: () => importPlugin(file, cacheDir) };
+    const check = async () => (await ownership()).refuseForeignCode(place, { configDir });
+    return {
+      check,
+      async load() {
+        await check();
+        return importPlugin(file, cacheDir);
+      },
+    };
+  }
+
   /** @returns `undefined` for a package that is no plugin. */
   function pluginIn(directory: string, origin: string, isBundled = false): PluginSource | MissingPlugin | undefined {
     try {
@@ -158,7 +172,7 @@ export function createPluginFinder({ configDir, cacheDir, home }: FinderOptions)
           key: directory,
           isBundled,
           manifest,
-          load: () => importPlugin(join(directory, manifest.entry), cacheDir),
+          ...codeOf(directory, join(directory, manifest.entry), isBundled),
           again: () => fromDirectory(directory, origin, isBundled),
         }
       );
@@ -182,7 +196,7 @@ export function createPluginFinder({ configDir, cacheDir, home }: FinderOptions)
     const path = spec.startsWith("~/") ? join(home, spec.slice(2)) : isAbsolute(spec) ? spec : resolve(configDir, spec);
     if (!existsSync(path)) return { origin: spec, reason: `there is nothing at ${path}` };
     if (statSync(path).isDirectory()) return fromDirectory(path, spec);
-    return { origin: spec, key: path, manifest: undefined, load: () => importPlugin(path, cacheDir) };
+    return { origin: spec, key: path, manifest: undefined, ...codeOf(path, path, false) };
   }
 
   function bundle(): readonly (PluginSource | MissingPlugin)[] {

@@ -3,8 +3,7 @@
  * texts that look like one. An ordinary line costs a search; only one that may hold something is taken apart.
  */
 import { isSecretName } from "../config/redact.ts";
-
-export const HIDDEN = "[redacted]";
+import { HIDDEN, hideShapes, mayLookSecret } from "../config/secret-shapes.ts";
 
 /** Choice: shorter ones are words people write; they are hidden by their key alone. */
 const MIN_KNOWN_CHARS = 6;
@@ -21,43 +20,6 @@ const SLOW_PATTERN_MS = 20;
 const SECRET_KEY = /(tokens|passwd|passphrase|private.?key|signature|credentials?)$/i;
 /** Numbers below it are counts, e.g. of tokens. */
 const COUNTING_KEY = /tokens$/i;
-
-/** A line without any of these has nothing to hide but what is known. */
-const SUSPECT = new RegExp(
-  [
-    "token|secret|passw|passphrase|api.?key|private.?key|authorization|cookie|signature|credential|serviceaccount",
-    'bearer|basic |-----begin|://[^\\s"/]*@|\\b[sprw]k[-_]|gh[opsur]_|github_pat|xox[a-z]-|aiza|akia|glpat-|hf_|whsec_|eyj',
-    "[?&](?:key|sig|auth|code|pwd)=|\\d{8}:[\\w-]{30}",
-  ].join("|"),
-  "i",
-);
-
-/** Each with what stands in its place. */
-const SHAPES: readonly (readonly [shape: RegExp, instead: string])[] = [
-  [/-----BEGIN [A-Z0-9 ]{1,64}-----[\s\S]*?(?:-----END [A-Z0-9 ]{1,64}-----|$)/g, HIDDEN],
-  [/\b(bearer)(\s+|%20)[\w.~+/=-]{8,}/gi, `$1$2${HIDDEN}`],
-  [/\b(Basic)\s+(?=[\w+/-]*(?:\d|[a-z][A-Z]|=))[\w+/-]{6,}={0,2}/g, `$1 ${HIDDEN}`],
-  [/([a-z][a-z0-9+.-]{0,31}:\/\/)[^\s/?#"'@]{1,512}@/gi, `$1${HIDDEN}@`],
-  [
-    /([?&#;][\w.-]{0,64}?(?:token|secret|passw(?:or)?d|pwd|key|signature|sig|auth|code|credential)[\w.-]{0,32}=)[^&\s"'#<>]+/gi,
-    `$1${HIDDEN}`,
-  ],
-  [/\b(?:[sprw]k|sk-ant|sk-proj)[-_][\w-]{16,}/g, HIDDEN],
-  [
-    /\b(?:gh[opsur]_\w{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|hf_\w{20,}|whsec_[\w+/=-]{16,}|xox[a-z]-[\w-]{10,})/g,
-    HIDDEN,
-  ],
-  [/\b(?:AIza[\w-]{30,}|(?:AKIA|ASIA)[A-Z0-9]{16}|eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?|\d{8,10}:[\w-]{30,})/g, HIDDEN],
-  [
-    /\b((?:proxy-)?authorization|(?:set-)?cookie|x-[\w-]{0,32}(?:key|token|secret))(\s*:\s*)(?!\[redacted\])[^\r\n"']+/gi,
-    `$1$2${HIDDEN}`,
-  ],
-  // A name and its value in a sentence, as `token=x`, `"password": "x"`, `api-key:x`.
-  [
-    /\b([\w.-]{0,64}?(?:token|secret|passw(?:or)?d|passphrase|api[-_]?key|authorization|cookie)(?:\\*["'])?(?:=|:|: ?(?=\\*["']))\\*["']?)(?!\[redacted\])[^\s"'\\,;&}\])]{4,}/gi,
-    `$1${HIDDEN}`,
-  ],
-];
 
 export interface HideOptions {
   readonly shapes: boolean;
@@ -120,12 +82,12 @@ export class SecretHider {
       (rest, secret) => (rest.includes(secret) ? rest.replaceAll(secret, HIDDEN) : rest),
       text,
     );
-    const shaped = this.#shapes && SUSPECT.test(known) ? hideShapes(known) : known;
+    const shaped = this.#shapes ? hideShapes(known) : known;
     return this.#patterns.length > 0 ? this.#hidePatterns(shaped) : shaped;
   }
 
   #mayHold(line: string): boolean {
-    return this.#patterns.length > 0 || SUSPECT.test(line) || this.#sorted.some((secret) => line.includes(secret));
+    return this.#patterns.length > 0 || mayLookSecret(line) || this.#sorted.some((secret) => line.includes(secret));
   }
 
   #hide(value: unknown, depth: number): unknown {
@@ -149,11 +111,6 @@ export class SecretHider {
       return safe;
     }, text);
   }
-}
-
-/** What looks like a secret is replaced, known or not. */
-export function hideShapes(text: string): string {
-  return SHAPES.reduce((rest, [shape, instead]) => rest.replace(shape, instead), text);
 }
 
 function namesSecret(key: string): boolean {

@@ -12,9 +12,10 @@ import {
 } from "@svc/sdk/webhooks";
 import type { Issue } from "../config/file.ts";
 import type { LiveTables } from "../kernel/kind.ts";
+import { routes } from "../kernel/kinds/routes.ts";
 import { contributionsTo, type LiveContribution } from "../kernel/kinds/contributions.ts";
 import { actionIssues, BEARER, type CompiledMapping, compileMapping } from "./mapping.ts";
-import type { WebhookSettings } from "./settings.ts";
+import { type WebhookSettings, weakToken } from "./settings.ts";
 
 export interface Catalogue {
   readonly settings: WebhookSettings;
@@ -59,7 +60,9 @@ export function buildCatalogue(settings: WebhookSettings, live: LiveTables, abse
   const defaultAction = [...actions.values()].find(({ value }) => value.isDefault)?.id;
   const around = { actions, verifiers, defaultAction, absence };
   for (const mapping of mappings) judge(mapping, around, findings);
+  findings.refusals.push(...pathIssues(settings, live));
   const issues = settings.enabled ? [...findings.refusals, ...findings.waiting] : [];
+  const weak = settings.enabled ? weakToken(settings.token) : undefined;
   return {
     settings,
     mappings,
@@ -67,9 +70,25 @@ export function buildCatalogue(settings: WebhookSettings, live: LiveTables, abse
     defaultAction,
     verifiers,
     transforms: { ...settings.transforms, refs: settings.enabled ? mappings.flatMap(plannedTransform) : [] },
-    problems: issues.map((issue) => ({ ...issue, severity: "error" })),
+    problems: [
+      ...issues.map((issue): WebhookProblem => ({ ...issue, severity: "error" })),
+      ...(weak === undefined ? [] : [{ path: "hooks.token", message: weak, severity: "warning" as const }]),
+    ],
     refusals: settings.enabled ? findings.refusals : [],
   };
+}
+
+/** Choice: webhooks go first, so a shared first part would take requests from routes, or look as if it did. */
+function pathIssues({ path }: WebhookSettings, live: LiveTables): readonly Issue[] {
+  const first = (one: string) => one.split("/", 2)[1];
+  const taken = live
+    .table(routes)
+    .list()
+    .find(({ route }) => first(route.path) === first(path));
+  if (!taken) return [];
+  const { method, path: route } = taken.route;
+  const message = `begins like the route ${method} ${route} of plugin ${taken.owner.id}; choose another one, e.g. /hooks`;
+  return [{ path: "hooks.path", message }];
 }
 
 function plannedTransform({ transform, path = "" }: CompiledMapping): readonly PlannedTransform[] {

@@ -1,6 +1,6 @@
 /** Conditions of mappings: which values of the payload and which headers a request must have. Pure. */
 import { isObject } from "../config/plain-data.ts";
-import { isSecretName } from "../config/redact.ts";
+import { isMatchSecret, isSecretName } from "../config/redact.ts";
 import { parsePlace, readPlace } from "./payload-path.ts";
 
 /** Why the payload does not hold what was asked for, for people; `undefined`: it does. */
@@ -28,7 +28,7 @@ export function compileCondition(when: Readonly<Record<string, unknown>>): Condi
   const tests = Object.entries(when).map(([key, wanted]) => {
     const place = parsePlace(key);
     if (!place) throw new ConditionError(`"${key}" is no place in the payload; write it like a.b[0].c`);
-    const test = testOf(key, wanted);
+    const test = testOf(key, wanted, isMatchSecret("when", key));
     return { key, place, test: isSecret(key) ? hiding(test) : test };
   });
   return (payload) => {
@@ -53,7 +53,8 @@ export function compileHeaderMatch(wanted: Readonly<Record<string, string | read
     const values = [value].flat();
     if (values.length === 0 || !values.every((one) => typeof one === "string"))
       throw new ConditionError(`header ${key}: give it a text, or a list of texts`);
-    tests.set(key, isSecret(key) ? hiding(oneOf(values)) : oneOf(values));
+    const test = oneOf(values, isMatchSecret("headers", key));
+    tests.set(key, isSecret(key) ? hiding(test) : test);
   }
   return (headers) => {
     for (const [name, test] of tests) {
@@ -66,7 +67,7 @@ export function compileHeaderMatch(wanted: Readonly<Record<string, string | read
 
 const HEADER_NAME = /^[a-z0-9!#$%&'*+.^_`|~-]{1,128}$/;
 
-/** Whether a value by this name is kept out of reasons. */
+/** Whether neither the value by this name nor the one that is wanted is told. */
 function isSecret(name: string): boolean {
   return isSecretName(name) || /authorization|cookie/i.test(name);
 }
@@ -75,8 +76,9 @@ function hiding(test: Test): Test {
   return (value) => (test(value) === undefined ? undefined : "has not the value asked for");
 }
 
-function testOf(key: string, wanted: unknown): Test {
-  if (!isObject(wanted)) return oneOf(literals(key, wanted));
+/** @param isHidden what is wanted is kept out of reasons */
+function testOf(key: string, wanted: unknown, isHidden: boolean): Test {
+  if (!isObject(wanted)) return oneOf(literals(key, wanted), isHidden);
   const [[operator, operand] = [], ...more] = Object.entries(wanted);
   if (more.length === 0 && operator === "exists" && typeof operand === "boolean") return existence(operand);
   if (more.length === 0 && operator === "not") return noneOf(literals(`${key}.not`, operand));
@@ -101,8 +103,12 @@ function isLiteral(value: unknown): value is Literal {
   return value === null || typeof value === "string" || typeof value === "boolean";
 }
 
-function oneOf(values: readonly Literal[]): Test {
-  const wanted = values.length === 1 ? shown(values[0]) : `one of ${values.map(shown).join(", ")}`;
+function oneOf(values: readonly Literal[], isHidden: boolean): Test {
+  const wanted = isHidden
+    ? "the value asked for"
+    : values.length === 1
+      ? shown(values[0])
+      : `one of ${values.map(shown).join(", ")}`;
   return (value) => (values.some((one) => one === value) ? undefined : `is ${shown(value)}, not ${wanted}`);
 }
 

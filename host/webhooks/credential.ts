@@ -22,7 +22,10 @@ export function isToken(given: string | undefined, expected: string): boolean {
   return sameSecret(given, expected);
 }
 
-/** Counts credentials by the address of the socket; forwarding headers are not asked. */
+/**
+ * Counts credentials by address. Choice: a locked address is refused before its credential is looked at, a right one too: else every
+ * guess would be told apart. The facts let a right one pass.
+ */
 export class HookAttempts {
   readonly #limiter: FailureLimiter;
 
@@ -30,7 +33,16 @@ export class HookAttempts {
     this.#limiter = limiter;
   }
 
-  /** A right credential counts even while its address is locked, and ends the lock. */
+  /** Milliseconds until a credential of this address is looked at; `undefined`: now. */
+  lockedMs(address: string | undefined): number | undefined {
+    if (this.#limiter.size === 0) return undefined;
+    const attempt = this.#limiter.reserve("hook-auth", address);
+    if (attempt.locked) return attempt.retryAfterMs;
+    attempt.release();
+    return undefined;
+  }
+
+  /** The address starts afresh. */
   succeeded(address: string | undefined): void {
     if (this.#limiter.size > 0) this.#limiter.clear("hook-auth", address);
   }

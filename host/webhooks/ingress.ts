@@ -6,6 +6,7 @@ import { randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { GatewayError, isGatewayError, type Logger } from "@svc/sdk";
 import { canonicalHeaders } from "../auth/aliases.ts";
+import { type ProxyPolicy, resolvePeer } from "../auth/client-address.ts";
 import { Deadlines } from "../hooks/deadline.ts";
 import type { EarlyReply } from "../net/http/early-reply.ts";
 import { createBodyReader, type ReadBody } from "../net/http/body.ts";
@@ -28,6 +29,8 @@ export interface IngressOptions {
   early(): EarlyReply | undefined;
   readonly log: Logger;
   aliases(): readonly string[];
+  /** Whom to believe about the address of a sender. */
+  proxies(): ProxyPolicy;
   /** Milliseconds a body may take. Default 30000. Spec: http/webhooks.md §2. */
   readonly bodyTimeoutMs?: number;
 }
@@ -73,7 +76,15 @@ export class Ingress {
     const { settings } = catalogue;
     // Whatever its value: it would stand in logs. Spec: §5.2 rule 3.
     if (queryOf(request.url ?? "").has("token")) return TEXT_ANSWERS.queryToken;
-    const address = request.socket.remoteAddress;
+    const { clientAddress, remoteAddress } = resolvePeer(
+      request.socket.remoteAddress,
+      request.headers,
+      this.#options.proxies(),
+    );
+    // Choice: senders behind a trusted proxy are counted apart, or one of them could lock out all others.
+    const address = clientAddress ?? remoteAddress;
+    const lockedMs = this.#options.attempts.lockedMs(address);
+    if (lockedMs !== undefined) return tooMany(lockedMs);
     const trusted = isToken(tokenOf(request.headers, aliases()), settings.token);
     const literalPath = path.slice(settings.path.length).replace(/^\/+/, "");
     const visit: Visit = { request, catalogue, literalPath, address, trusted };
@@ -105,6 +116,8 @@ export class Ingress {
       rawBody,
       trusted,
     };
+    const lockedMs = trusted ? undefined : attempts.lockedMs(address); // by guesses that came meanwhile
+    if (lockedMs !== undefined) return tooMany(lockedMs);
     const verdicts = engine.verdicts(incoming, now);
     if (!trusted && !verdicts.any) return this.#refused(address, verdicts);
     const payload = parsePayload(rawBody);
@@ -156,8 +169,7 @@ export class Ingress {
       if (verdicts) log.info({ address, refusals: verdicts.refusals }, "no mapping takes a webhook from this sender");
       return TEXT_ANSWERS.unauthorized;
     }
-    const seconds = String(Math.max(1, Math.ceil(retryAfterMs / 1_000)));
-    return { ...TEXT_ANSWERS.tooMany, headers: { "Retry-After": seconds } };
+    return tooMany(retryAfterMs);
   }
 
   #failed(error: unknown): HttpAnswer {
@@ -176,6 +188,11 @@ export class Ingress {
     this.#options.log.error({ err: error, correlationId }, "a webhook failed unexpectedly");
     return refusalAnswer(new GatewayError("INTERNAL", `internal error (${correlationId})`));
   }
+}
+
+function tooMany(retryAfterMs: number): HttpAnswer {
+  const seconds = String(Math.max(1, Math.ceil(retryAfterMs / 1_000)));
+  return { ...TEXT_ANSWERS.tooMany, headers: { "Retry-After": seconds } };
 }
 
 const trimmed = (path: string) => path.replace(/^\/+|\/+$/g, "");

@@ -8,7 +8,7 @@ import type { HooksSection } from "../config/hooks-schema.ts";
 export interface PolicySettings {
   readonly defaultSessionKey: string | undefined;
   readonly allowRequestSessionKey: boolean;
-  /** Lower case; empty: anything goes. */
+  /** Lower case; empty: anything goes in mappings, `hook:` in requests. */
   readonly sessionKeyPrefixes: readonly string[];
   /** `undefined`: all; empty: none. Lower case. */
   readonly agentIds: ReadonlySet<string> | undefined;
@@ -48,11 +48,11 @@ export function policyIssues(section: HooksSection): Issue[] {
     ];
   const { defaultSessionKey, sessionKeyPrefixes } = settings;
   const allowed = sessionKeyPrefixes.join(", ");
-  if (defaultSessionKey !== undefined && !mayBegin(defaultSessionKey, settings))
+  if (defaultSessionKey !== undefined && !mayBegin(defaultSessionKey, sessionKeyPrefixes))
     return [
       { path: "hooks.defaultSessionKey", message: `begins with none of hooks.allowedSessionKeyPrefixes (${allowed})` },
     ];
-  if (defaultSessionKey === undefined && !mayBegin(GENERATED, settings))
+  if (defaultSessionKey === undefined && !mayBegin(GENERATED, sessionKeyPrefixes))
     return [
       {
         path: "hooks.allowedSessionKeyPrefixes",
@@ -62,9 +62,9 @@ export function policyIssues(section: HooksSection): Issue[] {
   return [];
 }
 
-function mayBegin(key: string, { sessionKeyPrefixes }: PolicySettings): boolean {
+function mayBegin(key: string, prefixes: readonly string[]): boolean {
   const lower = key.toLowerCase();
-  return sessionKeyPrefixes.length === 0 || sessionKeyPrefixes.some((prefix) => lower.startsWith(prefix));
+  return prefixes.length === 0 || prefixes.some((prefix) => lower.startsWith(prefix));
 }
 
 /** @param source templates and transforms are the operator's own: only the prefixes hold for what they render */
@@ -73,17 +73,24 @@ export function createPolicy(settings: PolicySettings, source: WebhookActionCont
     checkAgentId(agentId) {
       const { agentIds } = settings;
       if (agentIds && !agentIds.has(normal(agentId)))
-        invalidRequest(`agentId "${agentId}" is not allowed by hooks.allowedAgentIds`);
+        invalidRequest(
+          `agentId "${agentId}" is not allowed by hooks.allowedAgentIds, which holds for the default one, too`,
+        );
     },
-    sessionKey(asked) {
-      const wanted = asked?.trim() || undefined;
+    sessionKey(text) {
+      const wanted = text?.trim() || undefined;
       if (wanted === undefined) return settings.defaultSessionKey ?? `${GENERATED}${randomUUID()}`;
       if (source === "request" && !settings.allowRequestSessionKey)
         invalidRequest("sessionKey is disabled for external payloads; set hooks.allowRequestSessionKey to allow it");
       if (wanted.length > MAX_KEY_CHARS || UNPRINTABLE.test(wanted))
         invalidRequest(`sessionKey must be at most ${MAX_KEY_CHARS} printable characters`);
-      if (!mayBegin(wanted, settings))
-        invalidRequest(`sessionKey must start with one of: ${settings.sessionKeyPrefixes.join(", ")}`);
+      // Choice: any other key may be that of a conversation, which the request would take over.
+      const isOpen = source === "request" && settings.sessionKeyPrefixes.length === 0;
+      const prefixes = isOpen ? [GENERATED] : settings.sessionKeyPrefixes;
+      if (!mayBegin(wanted, prefixes))
+        invalidRequest(
+          `sessionKey must start with one of: ${prefixes.join(", ")}${isOpen ? "; set hooks.allowedSessionKeyPrefixes to allow others" : ""}`,
+        );
       return wanted;
     },
   };

@@ -1,7 +1,7 @@
 /** The `Webhooks` service: shows what the engine does, and serves actions to the plugin that runs them. */
 import type { Principal } from "@svc/sdk";
 import type { WebhookMappingRow, WebhookMatch, WebhookProblem, Webhooks } from "@svc/sdk/webhooks";
-import { redact } from "../config/redact.ts";
+import { MATCH, redact } from "../config/redact.ts";
 import type { Catalogue } from "./catalogue.ts";
 import type { WebhookEngine } from "./engine.ts";
 import { servedAction } from "./job.ts";
@@ -75,7 +75,7 @@ function mappingRow(mapping: CompiledMapping, catalogue: Catalogue): WebhookMapp
     origin,
     enabled,
     path: path === undefined ? "*" : `${catalogue.settings.path}/${path}`,
-    ...(match ? { match: redact(match, {}) as WebhookMatch } : {}), // the same shape
+    ...(match ? { match: redact(match, {}, new Set(), MATCH) as WebhookMatch } : {}), // the same shape
     action: action ?? "(none)",
     ...(owner === undefined ? {} : { actionOwner: owner }),
     verify: verify.type,

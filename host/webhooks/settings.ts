@@ -29,6 +29,8 @@ export interface WebhookSettings {
 export interface SettingsFacts {
   /** The gateway's own token, in mode `token`. */
   readonly gatewayToken: string | undefined;
+  /** Only programs of this machine reach the port. */
+  readonly isLocal: boolean;
   /** Directory of the configuration file. */
   readonly configDir: string;
 }
@@ -39,7 +41,7 @@ const DEFAULT_MAX_BODY_BYTES = 262_144;
 /** @returns also what is wrong; settings with issues must not be used. What is off has none: nothing of it takes effect. */
 export function webhookSettings(
   section: HooksSection,
-  { gatewayToken, configDir }: SettingsFacts,
+  { gatewayToken, isLocal, configDir }: SettingsFacts,
 ): { readonly settings: WebhookSettings; readonly issues: readonly Issue[] } {
   const issues: Issue[] = [];
   const root = join(configDir, "hooks", "transforms");
@@ -61,7 +63,7 @@ export function webhookSettings(
     transforms: { root, directory: resolve(root, section.transformsDir?.trim() ?? "") },
   };
   if (!enabled) return { settings, issues: [] };
-  issues.push(...tokenIssues(token, gatewayToken), ...pathIssues(path), ...policyIssues(section));
+  issues.push(...tokenIssues(token, gatewayToken, isLocal), ...pathIssues(path), ...policyIssues(section));
   issues.push(...transformIssues(section, root), ...sameIds(mappings));
   return { settings, issues };
 }
@@ -80,7 +82,16 @@ function normalPath(text: string | undefined): string {
   return `/${trimmed.replace(/^\/+|\/+$/g, "")}`;
 }
 
-function tokenIssues(token: string, gatewayToken: string | undefined): Issue[] {
+/** Choice: characters of a token that strangers may guess at. 16 hexadecimal ones hold 64 bits. */
+const MIN_TOKEN_CHARS = 16;
+
+/** What is said of a token that strangers can guess; `undefined`: it is long enough. */
+export function weakToken(token: string): string | undefined {
+  if (token.length >= MIN_TOKEN_CHARS) return undefined;
+  return `has ${token.length} characters and can be guessed; choose one of at least ${MIN_TOKEN_CHARS}, e.g. with: openssl rand -hex 24`;
+}
+
+function tokenIssues(token: string, gatewayToken: string | undefined, isLocal: boolean): Issue[] {
   if (token === "")
     return [
       {
@@ -95,7 +106,8 @@ function tokenIssues(token: string, gatewayToken: string | undefined): Issue[] {
         message: "must not be the gateway's own token: a sender of webhooks could do everything then",
       },
     ];
-  return [];
+  const weak = isLocal ? undefined : weakToken(token);
+  return weak === undefined ? [] : [{ path: "hooks.token", message: `${weak}. gateway.bind lets other machines in` }];
 }
 
 /** Paths the gateway itself serves. */

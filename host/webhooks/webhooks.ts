@@ -81,6 +81,7 @@ export class HostWebhooks {
       attempts: new HookAttempts(new FailureLimiter(HOOK_LIMITER, clock)),
       early: createEarlyReply(hooks, access),
       aliases: () => access.aliases,
+      proxies: () => access.proxies,
       log,
     });
     this.service = createService({ engine, principalFor, configProblem });

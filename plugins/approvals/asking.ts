@@ -2,7 +2,7 @@
 import { commandText, commandTexts, envHash, planDigest } from "@svc/kit/exec";
 import { invalidRequest, type ParamsOf } from "@svc/sdk";
 import type { ApprovalRequestView, execApproval, SystemRunPlan } from "@svc/sdk/approvals";
-import { cut } from "@svc/sdk/cli";
+import { cut, visibleLines } from "@svc/sdk/cli";
 import { refusal } from "@svc/sdk/errors";
 import type { ApprovalQuestion } from "@svc/sdk/gateway";
 import { digestOf, questionDigest } from "./canonical.ts";
@@ -31,7 +31,12 @@ export function askedCommand(params: RequestParams): Asked {
   if (JSON.stringify(asked.view).length > MAX_VIEW_CHARS) {
     invalidRequest(`the command is longer than ${MAX_VIEW_CHARS} characters; put it into a file and ask for that`);
   }
-  return asked;
+  return seen(asked);
+}
+
+/** Choice: what people read has no character they cannot see; what is bound and runs is the argv, the digest and the plan, as they are. */
+function seen(asked: Asked): Asked {
+  return { ...asked, view: { ...asked.view, command: visibleLines(asked.view.command) } };
 }
 
 /** The plan's values count, not those beside it. */
@@ -149,7 +154,7 @@ export function askedQuestion({
     agentId: agentId ?? null,
     sessionKey: sessionKey ?? null,
   };
-  return { kind: `question:${kind}`, digest, view, plan: null, envHash: null };
+  return seen({ kind: `question:${kind}`, digest, view, plan: null, envHash: null });
 }
 
 /** Absent, `null` and `""` are all "not said". */

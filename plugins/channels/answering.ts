@@ -141,7 +141,7 @@ export class Answering {
   async #obey(message: AcceptedMessage): Promise<Obeyed> {
     const { sessionKey, job } = message;
     if (job.command === undefined) return { run: {} };
-    const act = async () => obeyCommand(message, this.#services());
+    const act = async () => obeyCommand(message, this.#services(), this.#sources.clock.now());
     return isStop(job.command) ? act() : this.#beginnings.take(sessionKey, act);
   }
 

@@ -15,10 +15,11 @@ export interface Beginning {
   readonly restart?: () => Promise<void>;
 }
 
-/** @throws GatewayError `UNAVAILABLE` it may work later */
+/** @param now epoch ms. @throws GatewayError `UNAVAILABLE` it may work later */
 export async function obeyCommand(
   { sessionKey, runId, job }: AcceptedMessage,
   { runs, sessions }: { readonly runs: Pick<AgentRuns, "state" | "active" | "abort">; readonly sessions: Sessions },
+  now: number,
 ): Promise<Obeyed> {
   const command = readCommand(job.command ?? "");
   if (command === undefined) return { run: {} };
@@ -32,7 +33,7 @@ export async function obeyCommand(
       .filter((run) => run.source === "channel" && runs.abort(run.runId, "stop")).length;
     return { reply: stopped === 0 ? "Nothing to stop." : `Stopped ${stopped} run${stopped === 1 ? "" : "s"}.` };
   }
-  const act = () => obey(command, sessionKey, sessions);
+  const act = () => obey(command, sessionKey, sessions, { principal: job.principal, now });
   if (command.kind !== "restart" || command.text === "") return { reply: await act() };
   let isDone = false;
   const restart = async () => {

@@ -26,7 +26,10 @@ type SendResult = ResultOf<typeof chat.send>;
 const CHANNEL = "webchat";
 
 export interface SendOptions {
-  readonly sessions: Pick<Sessions, "canonicalKey" | "get" | "freshen" | "sendPolicy" | "reset" | "ensure" | "append">;
+  readonly sessions: Pick<
+    Sessions,
+    "canonicalKey" | "get" | "freshen" | "sendPolicy" | "reset" | "ensure" | "append" | "context"
+  >;
   readonly runs: Pick<AgentRuns, "start" | "state" | "active" | "queueMode" | "wait">;
   readonly sent: SentRuns;
   readonly aborts: Pick<Aborts, "all">;
@@ -117,7 +120,7 @@ async function accept(options: SendOptions, checked: Checked): Promise<SendResul
   const isChosen = entry?.["queueMode"] !== undefined || mode !== "followup";
   const accepted: Accepted = { ...checked, queue: isChosen ? mode : undefined };
   if (!command || command.kind === "compact") return startRun(options, accepted);
-  const act = () => obey(command, key, sessions);
+  const act = () => obey(command, key, sessions, { principal: call.principal, now: options.clock.now() });
   if (command.kind === "restart" && (command.text !== "" || checked.images.length > 0)) {
     return startRun(options, { ...accepted, queue: undefined, message: command.text }, act);
   }

@@ -1,4 +1,5 @@
 /** How a conversation looks in a terminal. Pure. */
+import { visibleLines } from "@svc/sdk/cli";
 
 /** How text is set off; plain when the output is no terminal. */
 export interface Style {
@@ -8,10 +9,8 @@ export interface Style {
 export const PLAIN: Style = { dim: (text) => text };
 export const ANSI: Style = { dim: (text) => `\u001B[2m${text}\u001B[22m` };
 
-/** Text from elsewhere without what could steer a terminal: control characters other than tab and line feed. */
-export function printable(text: string): string {
-  return text.replace(/[^\P{Cc}\t\n]/gu, "");
-}
+/** Text from elsewhere: what could steer a terminal or cannot be seen is made visible. */
+export const printable = visibleLines;
 
 /**
  * Turns the texts of a growing reply into what is to be printed of each: the new end, or all of it on a new line

@@ -1,5 +1,5 @@
 /** A request as it came, checked and in the gateway's words. Pure. Spec: http/chat-completions.md §2 and §9. */
-import { invalidRequest, matches, type Violation, violations } from "@svc/sdk";
+import { invalidRequest, isTooDeep, matches, MAX_JSON_DEPTH, type Violation, violations } from "@svc/sdk";
 import type { AnswerOptions, ThinkingLevel, ToolChoice, ToolSpec } from "@svc/sdk/models";
 import { type Conversation, readConversation } from "./conversation.ts";
 import { Body, ONLY, REFUSED } from "./fields.ts";
@@ -42,10 +42,11 @@ export function readQuestion(rawBody: Uint8Array): Question {
 }
 
 function parse(rawBody: Uint8Array): unknown {
+  if (rawBody.length === 0) return {};
+  const text = Buffer.from(rawBody.buffer, rawBody.byteOffset, rawBody.length).toString();
+  if (isTooDeep(text)) invalidRequest(`the body is nested deeper than ${MAX_JSON_DEPTH} levels`);
   try {
-    return rawBody.length === 0
-      ? {}
-      : JSON.parse(Buffer.from(rawBody.buffer, rawBody.byteOffset, rawBody.length).toString());
+    return JSON.parse(text);
   } catch {
     return invalidRequest("the request body is not JSON");
   }

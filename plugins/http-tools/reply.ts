@@ -3,7 +3,7 @@
  * there is a tool, `{ok:false,error:{type,message}}` from then on. Spec: http/tools-invoke.md §4.
  */
 import { ERRORS, type GatewayError, type RouteReply } from "@svc/sdk";
-import type { ToolAttempt } from "@svc/sdk/tools";
+import type { ToolAttempt, ToolResult } from "@svc/sdk/tools";
 
 const JSON_TEXT = { "Content-Type": "application/json; charset=utf-8" } as const;
 
@@ -30,7 +30,7 @@ export interface Asked {
 export function replyTo(attempt: ToolAttempt, { tool, agentId, sessionKey }: Asked): RouteReply {
   switch (attempt.outcome) {
     case "done":
-      return sent({ ok: true, result: attempt.result });
+      return sent({ ok: true, result: resultOf(attempt.result) });
     case "checked":
       return sent({ ok: true, dryRun: true, result: { tool, args: attempt.arguments, agentId, sessionKey } });
     case "unknown":
@@ -57,4 +57,9 @@ function refused({ code, message, retryAfterMs }: GatewayError): RouteReply {
 
 function toolError(status: number, type: string, message: string): RouteReply {
   return { status, body: { ok: false, error: { type, message } } };
+}
+
+/** As the contract has it: whose words it holds is for agents. */
+function resultOf({ origin: _origin, ...result }: ToolResult): Omit<ToolResult, "origin"> {
+  return result;
 }

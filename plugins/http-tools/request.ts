@@ -1,5 +1,5 @@
 /** What a request to `/tools/invoke` asks for. Pure. Spec: http/tools-invoke.md §2 and §3. */
-import { invalidRequest } from "@svc/sdk";
+import { invalidRequest, isGatewayError, isTooDeep, MAX_JSON_DEPTH } from "@svc/sdk";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -31,7 +31,9 @@ export function parseInvocation(rawBody: Uint8Array): Invocation {
   const fields: Fields = isObject(body) ? body : {};
   const tool = textOf(fields["name"]) ?? textOf(fields["tool"]);
   if (tool === undefined) invalidRequest("tools.invoke requires body.tool");
-  const { sessionKey } = fields;
+  const { sessionKey, args } = fields;
+  // Choice: the facts take anything else for no arguments, and so run a tool without what was meant for it.
+  if (args !== undefined && args !== null && !isObject(args)) invalidRequest("body.args must be an object");
   // Choice: what decides on rules is never guessed.
   if (sessionKey !== undefined && sessionKey !== null && typeof sessionKey !== "string")
     invalidRequest("body.sessionKey must be a text");
@@ -39,7 +41,7 @@ export function parseInvocation(rawBody: Uint8Array): Invocation {
   return {
     tool,
     ...(action === undefined ? {} : { action }),
-    args: isObject(fields["args"]) ? fields["args"] : {},
+    args: isObject(args) ? args : {},
     ...(key === undefined ? {} : { sessionKey: key }),
     dryRun: fields["dryRun"] === true,
   };
@@ -49,8 +51,11 @@ export function parseInvocation(rawBody: Uint8Array): Invocation {
 function parseJson(rawBody: Uint8Array): unknown {
   if (rawBody.byteLength === 0) return {};
   try {
-    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(rawBody));
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(rawBody);
+    if (isTooDeep(text)) return invalidRequest(`the body is nested deeper than ${MAX_JSON_DEPTH} levels`);
+    return JSON.parse(text);
   } catch (error) {
+    if (isGatewayError(error)) throw error;
     return invalidRequest(error instanceof SyntaxError ? error.message : "the body is not UTF-8");
   }
 }

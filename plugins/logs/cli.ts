@@ -1,6 +1,6 @@
 /** `svc logs`: the log of the gateway, for people. */
 import { invalidRequest, type Static } from "@svc/sdk";
-import { type CommandContext, defineCommands } from "@svc/sdk/cli";
+import { type CommandContext, defineCommands, visibleLines } from "@svc/sdk/cli";
 import type { LogLevelParam } from "@svc/sdk/logs";
 import { resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
@@ -48,7 +48,8 @@ async function show(context: CommandContext, feed: Feed, intervalMs: number | un
     const answer = await feed.next();
     if (answer?.part === undefined && isFirst) context.note("There are no lines yet.");
     if (answer?.reset) context.note("Lines before these are gone.");
-    for (const line of answer?.lines ?? []) context.output.write(`${context.json ? line : prettyLine(line)}\n`);
+    for (const line of answer?.lines ?? [])
+      context.output.write(`${visibleLines(context.json ? line : prettyLine(line))}\n`);
     if (intervalMs === undefined) return;
     const place = answer ? `${answer.part} ${answer.cursor}` : before;
     if (place === before || isFirst) await pause(intervalMs);

@@ -2,6 +2,7 @@
 import { definePlugin, live } from "@svc/sdk";
 import { AgentDirectory } from "@svc/sdk/agents";
 import { FileOrigins } from "@svc/sdk/files";
+import { GatewayInfo } from "@svc/sdk/gateway";
 import { Documents } from "@svc/sdk/media";
 import { Models } from "@svc/sdk/models";
 import { Tool } from "@svc/sdk/tools";
@@ -19,6 +20,7 @@ export default definePlugin({
   section: "tools.media",
   config: MediaConfig,
   requires: {
+    host: GatewayInfo,
     models: live(Models),
     agents: live(AgentDirectory),
     outbound: live(OutboundFetch),
@@ -40,6 +42,7 @@ export default definePlugin({
     const mediaServices: MediaServices = {
       config: () => config,
       models: () => services.models.get(),
+      stateDir: () => services.host.stateDir,
       agents: () => services.agents.get(),
       outbound: () => services.outbound.get(),
       origins: () => services.origins.get(),

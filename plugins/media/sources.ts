@@ -1,18 +1,17 @@
 /** What a call names, loaded: files of the agent's workspace, addresses and data URLs. */
-import { readWithin } from "@svc/kit/files";
+import { nameWithin, type Place, readWithin } from "@svc/kit/files";
 import { type LoadedMedia, loadMedia, sourceOfUrl } from "@svc/kit/media";
 import { GatewayError, invalidRequest, isGatewayError, notFound } from "@svc/sdk";
 import { externalLine } from "@svc/sdk/external-content";
 import type { OutboundFetch } from "@svc/sdk/web";
-import { isAbsolute, relative } from "node:path";
 
 /** Choice: as the limits of `/v1/responses` have it. */
 const MAX_REDIRECTS = 3;
 
 /** Where things are, and how much is taken. */
 export interface SourceScene {
-  /** The agent's. */
-  readonly workspace: string;
+  /** Where the agent's files lie; absent: it has none yet. */
+  readonly place: Place | undefined;
   readonly outbound: OutboundFetch | undefined;
   /** Bytes of each. */
   readonly maxBytes: number;
@@ -77,7 +76,7 @@ async function load(name: string, scene: SourceScene): Promise<Omit<Source, "lab
     return { bytes, isFetched: !isDataUrl(name) };
   }
   if (hasScheme(name)) invalidRequest("only http, https and data URLs are taken, and paths below the workspace");
-  const file = nameBelow(name, scene);
+  const file = scene.place ? nameWithin(name, scene.place) : name;
   return { bytes: await fromWorkspace(file, scene), isFetched: false, file };
 }
 
@@ -89,14 +88,10 @@ function fromUrl(
   return loadMedia(sourceOfUrl(url), limits, outbound, signal);
 }
 
-function nameBelow(name: string, { workspace }: SourceScene): string {
-  return (isAbsolute(name) ? relative(workspace, name) : name).replace(/^(?:\.\/)+/, "");
-}
-
-async function fromWorkspace(path: string, { workspace, maxBytes, signal }: SourceScene): Promise<Uint8Array> {
-  const file = await readWithin(workspace, path, maxBytes);
+async function fromWorkspace(file: string, { place, maxBytes, signal }: SourceScene): Promise<Uint8Array> {
+  const found = place && (await readWithin(place.root, file, maxBytes));
   signal.throwIfAborted();
-  if (!file) return notFound("there is no such file in the workspace; give a path below it");
-  if (file.isCut) invalidRequest(`${file.stats.size} bytes are too many: at most ${maxBytes} are taken`);
-  return file.bytes;
+  if (!found) return notFound("there is no such file in the workspace; give a path below it");
+  if (found.isCut) invalidRequest(`${found.stats.size} bytes are too many: at most ${maxBytes} are taken`);
+  return found.bytes;
 }

@@ -1,4 +1,5 @@
 /** What both tools have in common: the surroundings of a call, from its sources to the answer. */
+import { placeOf } from "@svc/kit/files";
 import { withDeadline } from "@svc/kit/time";
 import { type Clock, floorOf, invalidRequest, notFound, outsideOrigin, Type, unavailable } from "@svc/sdk";
 import type { AgentDirectory } from "@svc/sdk/agents";
@@ -18,6 +19,8 @@ import { isAddress, loadSources, type Source } from "./sources.ts";
 export interface MediaServices {
   readonly config: () => MediaConfig;
   readonly models: () => Models | undefined;
+  /** State directory of the gateway: closed to agents, as their file tools have it. */
+  readonly stateDir: () => string;
   readonly agents: () => Pick<AgentDirectory, "list"> | undefined;
   readonly outbound: () => OutboundFetch | undefined;
   readonly origins: () => FileOrigins | undefined;
@@ -86,24 +89,22 @@ export function effectsOf(
 }
 
 /** @throws GatewayError `NOT_FOUND`, `INVALID_REQUEST`, `UNAVAILABLE` as `loadSources` */
-export function loadAll(
+export async function loadAll(
   names: readonly string[],
   allowedMimes: readonly string[],
   { mediaServices, config, call, signal }: Sitting,
 ): Promise<readonly Source[]> {
-  const agent = mediaServices
-    .agents()
-    ?.list()
-    .find(({ id }) => id === call.agentId);
-  if (!agent) notFound(`there is no agent ${call.agentId}, so there is no workspace to read from`);
+  const agents = mediaServices.agents();
+  if (!agents?.list().some(({ id }) => id === call.agentId))
+    notFound(`there is no agent ${call.agentId}, so there is no workspace to read from`);
   const { maxBytes, timeoutSeconds } = config;
-  const { workspace } = agent;
-  const timeoutMs = timeoutSeconds * 1000;
+  const place = await placeOf(call.agentId, { agents, stateDir: mediaServices.stateDir }, false);
+  signal.throwIfAborted();
   return loadSources(names, {
-    workspace,
+    place,
     outbound: mediaServices.outbound(),
     maxBytes,
-    timeoutMs,
+    timeoutMs: timeoutSeconds * 1_000,
     allowedMimes,
     signal,
   });

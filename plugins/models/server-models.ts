@@ -1,5 +1,6 @@
 /** What a server that speaks the chat-completions API says it has: `GET <base>/models`. */
-import { GatewayError, invalidRequest, unavailable } from "@svc/sdk";
+import { sameOriginFetch } from "@svc/kit/same-origin";
+import { GatewayError, invalidRequest, isGatewayError, unavailable } from "@svc/sdk";
 import { visible } from "@svc/sdk/cli";
 import { messageOf } from "@svc/sdk/errors";
 
@@ -43,9 +44,10 @@ async function listAt(baseUrl: string, key: string | undefined): Promise<readonl
   let status: number;
   let text: string;
   try {
-    const response = await fetch(url, { headers, signal: AbortSignal.timeout(LIST_TIMEOUT_MS) });
+    const response = await sameOriginFetch()(url, { headers, signal: AbortSignal.timeout(LIST_TIMEOUT_MS) });
     [status, text] = [response.status, await response.text()];
   } catch (error) {
+    if (isGatewayError(error)) throw error;
     const { cause } = error as { cause?: unknown };
     unavailable(`${url} does not answer: ${messageOf(cause ?? error)}\nNext: start the server, or correct the address`);
   }

@@ -1,4 +1,4 @@
-/** Copies of what happens in a session for the nodes that follow it, beside the ordinary broadcast. Spec: protocol/events.md §8. */
+/** Copies of what happens in a session for the nodes that follow it. Spec: protocol/events.md §8. */
 import type { Clock, EventSpec, PluginGateway } from "@svc/sdk";
 import { agentEvent, type RunEvent } from "@svc/sdk/agents";
 import type { Subscriptions } from "./subscriptions.ts";

@@ -1,5 +1,6 @@
 /** The network: one client for each account, and the events of an answer. The only file here that talks to a server. */
 import { boundedErrors, providerName, type ProviderPhase, reportedError, serverEvents } from "@svc/kit/providers";
+import { sameOriginFetch } from "@svc/kit/same-origin";
 import { type Clock, lazy } from "@svc/sdk";
 import type { ProviderAccount } from "@svc/sdk/models";
 import type Anthropic from "@anthropic-ai/sdk";
@@ -53,7 +54,7 @@ export function createMessagesApi(options: MessagesApiOptions): MessagesApi {
         maxRetries: 0, // the gateway knows more accounts
         openTelemetry: false,
         logLevel: "off", // it prints what the model says
-        fetch: boundedErrors(fetch),
+        fetch: boundedErrors(sameOriginFetch(fetch)),
       });
     clients.delete(settings);
     clients.set(settings, client);

@@ -8,6 +8,7 @@ import {
   reportedError,
   serverEvents,
 } from "@svc/kit/providers";
+import { sameOriginFetch } from "@svc/kit/same-origin";
 import { type Clock, lazy } from "@svc/sdk";
 import type { ProviderAccount } from "@svc/sdk/models";
 import type OpenAI from "openai";
@@ -57,7 +58,7 @@ export function createChatApi({ clock, fetch = globalThis.fetch }: ChatApiOption
       defaultHeaders: account.headers ?? {},
       maxRetries: 0, // the gateway knows when to ask again, and other accounts
       logLevel: "off", // it prints what the model says
-      fetch: boundedErrors(fetch),
+      fetch: boundedErrors(sameOriginFetch(fetch)),
     });
     clients.set(account.name, { settings, client });
     return client;

@@ -19,7 +19,7 @@ export function prepareAgent(
 ): PreparedWebhook {
   const asked = normalise(fields, { ...sources, source });
   const agentId = targetAgent(asked.agentId, sources.agents);
-  if (asked.agentId !== undefined) policy.checkAgentId(agentId);
+  policy.checkAgentId(agentId);
   const sessionKey = storeKey(policy.sessionKey(asked.sessionKey), agentId, sources.sessions);
   const params: AgentParams = { ...asked, agentId, sessionKey };
   return { params, sessionKey };

@@ -1,26 +1,7 @@
-/** The one directory an agent's tools may use, and which names in it they may not. */
-import { mkdir, realpath } from "node:fs/promises";
-import { isAbsolute, join, sep } from "node:path";
-import { invalidRequest, notFound } from "@svc/sdk";
-import type { AgentDirectory } from "@svc/sdk/agents";
-import { isInside } from "@svc/sdk/files";
-import { withDiskRefusals } from "./disk-refusal.ts";
+/** Where an agent's files lie, and who is told before they are written. */
+import type { PlaceSources } from "@svc/kit/files";
 
-/** Where an agent's files lie. */
-export interface Place {
-  /** As configured. */
-  readonly workspace: string;
-  /** The same with links followed. */
-  readonly root: string;
-  /** Directories below it that belong to others: the state of the gateway, workspaces of other agents. Absolute, links followed. */
-  readonly closed: readonly string[];
-}
-
-export interface PlaceSources {
-  readonly agents: Pick<AgentDirectory, "list">;
-  /** State directory of the gateway. */
-  stateDir(): string;
-}
+export { nameWithin, type Place, placeOf, type PlaceSources } from "@svc/kit/files";
 
 /** Called before the file at `name` below `root` is written or removed. */
 export type BeforeWrite = (root: string, name: string) => Promise<void>;
@@ -28,60 +9,4 @@ export type BeforeWrite = (root: string, name: string) => Promise<void>;
 /** For tools that write. */
 export interface WriteSources extends PlaceSources {
   readonly beforeWrite: BeforeWrite;
-}
-
-/**
- * @param make makes the directory (0700) when it is missing
- * @returns `undefined`: it does not exist @throws GatewayError `NOT_FOUND`: the agent is not configured any more
- */
-export async function placeOf(
-  agentId: string,
-  { agents, stateDir }: PlaceSources,
-  make: boolean,
-): Promise<Place | undefined> {
-  const all = agents.list();
-  const agent = all.find(({ id }) => id === agentId) ?? notFound(`agent "${agentId}" is not configured any more`);
-  const { workspace } = agent;
-  if (make) await withDiskRefusals("the workspace", () => mkdir(workspace, { recursive: true, mode: 0o700 }));
-  const root = await realOf(workspace);
-  if (root === undefined) return undefined;
-  const others = all.filter((other) => other.id !== agentId && other.workspace !== workspace);
-  const named = [stateDir(), ...others.map((other) => other.workspace)];
-  const foreign = await Promise.all(named.map(async (path) => (await realOf(path)) ?? path));
-  const closed = foreign.filter((path, index) => isInside(root, path) && (index === 0 || path !== root));
-  return { workspace, root, closed };
-}
-
-async function realOf(path: string): Promise<string | undefined> {
-  return realpath(path).catch(() => undefined);
-}
-
-/**
- * The name below the workspace that an agent's words mean: relative to it, or absolute and inside it; `""` is the workspace
- * itself. Pure; whether the steps are plain is looked at by whoever opens it.
- * @throws GatewayError `INVALID_REQUEST` for `~`, for what lies elsewhere, and for what belongs to others
- */
-export function nameWithin(given: string, place: Place): string {
-  const shown = JSON.stringify(given.slice(0, 200));
-  if (given === "") invalidRequest("the path is empty; name a file below the workspace");
-  if (given.startsWith("~")) invalidRequest(`${shown}: ~ has no meaning here; write a path below the workspace`);
-  const name = isAbsolute(given) ? belowRoot(given, place, shown) : given.replace(/^(\.\/+)+/, "").replace(/^\.$/, "");
-  const path = folded(join(place.root, name));
-  if (place.closed.some((closed) => path === folded(closed) || path.startsWith(folded(closed) + sep))) {
-    invalidRequest(`${shown} belongs to the gateway or to another agent; use other files of the workspace`);
-  }
-  return name;
-}
-
-function belowRoot(given: string, { workspace, root }: Place, shown: string): string {
-  for (const base of [workspace, root]) {
-    if (given === base) return "";
-    if (given.startsWith(`${base}/`)) return given.slice(base.length + 1);
-  }
-  return invalidRequest(`${shown} is outside the workspace; write a path below it`);
-}
-
-/** Some disks take names for the same that differ in case or in how accents are written. */
-function folded(path: string): string {
-  return path.normalize("NFC").toLowerCase();
 }

@@ -250,6 +250,8 @@ export const agents = defineContract("agents", {
 export const agentEvent = defineEvent({
   name: "agent",
   summary: "A run's steps: lifecycle, assistant text, tools",
+  scope: "operator.read",
+  formerlyForAll: true,
   payload: Type.Object({
     runId: Type.String(),
     seq: Type.Integer({ minimum: 1 }),

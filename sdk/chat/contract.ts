@@ -74,6 +74,8 @@ export const chat = defineContract("chat", {
 export const chatEvent = defineEvent({
   name: "chat",
   summary: "A reply in progress, finished, failed or stopped",
+  scope: "operator.read",
+  formerlyForAll: true,
   payload: Type.Object({
     runId: Type.String(),
     sessionKey: Type.String(),

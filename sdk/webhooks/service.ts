@@ -15,7 +15,7 @@ export type WebhookFields = Readonly<Record<string, unknown>>;
 
 /** What the operator allows, applied to what a sender, a template or a transform asks for. */
 export interface WebhookPolicy {
-  /** @param agentId resolved; only to be called for one that was asked for. @throws GatewayError `INVALID_REQUEST` naming `hooks.allowedAgentIds` */
+  /** @param agentId the agent that will run: the one asked for, or the default one. @throws GatewayError `INVALID_REQUEST` naming `hooks.allowedAgentIds` */
   checkAgentId(agentId: string): void;
   /**
    * The session key to use: the one asked for, `hooks.defaultSessionKey`, else `hook:<uuid>`.

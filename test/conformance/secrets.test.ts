@@ -39,6 +39,12 @@ const SECRETS = {
   matchedHeader: canary("matchedheader"),
   matchedCredential: canary("matchedcredential"),
   matchedField: canary("matchedfield"),
+  matchedCustom: canary("matchedcustom"),
+  userOfUrl: canary("userofurl"),
+  queryOfUrl: canary("queryofurl"),
+  searchUrl: canary("searchurl"),
+  programArgument: canary("programargument"),
+  comment: canary("comment"),
   guessedToken: canary("guess"),
   bodyField: canary("body"),
   cookie: canary("cookie"),
@@ -82,6 +88,8 @@ const CONFIG = {
         accounts: [{ name: "second", apiKey: SECRETS.account }],
         models: [{ id: "m3" }],
       },
+      user: { baseUrl: `http://user:${SECRETS.userOfUrl}@127.0.0.1:9/v1`, models: [{ id: "m4" }] },
+      query: { baseUrl: `http://127.0.0.1:9/v1?key=${SECRETS.queryOfUrl}`, models: [{ id: "m5" }] },
       two: { baseUrl: "http://127.0.0.1:9/v1", apiKey: "${CANARY_KEY}", models: [{ id: "m2" }] },
     },
   },
@@ -106,8 +114,13 @@ const CONFIG = {
           headers: {
             "X-Gitlab-Token": [SECRETS.matchedHeader, "other"],
             Authorization: `Basic ${SECRETS.matchedCredential}`,
+            "X-Custom": SECRETS.matchedCustom,
           },
-          when: { "auth.token": { not: SECRETS.matchedField }, "auth.secret": SECRETS.matchedField },
+          when: {
+            code: SECRETS.matchedCustom,
+            "auth.token": { not: SECRETS.matchedField },
+            "auth.secret": SECRETS.matchedField,
+          },
         },
         action: "wake",
         textTemplate: "{{title}}",
@@ -116,6 +129,8 @@ const CONFIG = {
       { id: "broken", match: { path: "broken" }, textTemplate: "x", transform: { module: "not-there.ts" } },
     ],
   },
+  tools: { web: { search: { searxng: { baseUrl: `http://me:${SECRETS.searchUrl}@127.0.0.1:9` } } } },
+  mcp: { servers: { args: { enabled: false, command: "/bin/true", args: ["--access-key", SECRETS.programArgument] } } },
   notInstalled: { botToken: SECRETS.unknownPlugin, nested: { password: SECRETS.unknownPlugin } },
 };
 
@@ -129,7 +144,8 @@ describe("secrets", { timeout: 300_000 }, () => {
     const places = await keepSecrets(t, SECRETS);
     const providers = { ...CONFIG.models.providers, ...places.providers };
     const written = { ...CONFIG, models: { providers }, secrets: places.secrets };
-    await writeFile(join(stateDir, "svc.json"), JSON.stringify(written, null, 2), { mode: 0o600 });
+    const text = `// gateway: { auth: { password: "${SECRETS.comment}" } }\n${JSON.stringify(written, null, 2)}`;
+    await writeFile(join(stateDir, "svc.json"), text, { mode: 0o600 });
     const env = { CANARY_KEY: SECRETS.fromEnvironment, ...places.env };
     const gateway = await startGatewayProcess(stateDir, env, { token: SECRETS.token, logLevel: "debug" });
     t.after(() => gateway.kill());

@@ -251,6 +251,7 @@ const HOT: Record<string, Row | { readonly seenIn: string }> = {
     "ok",
   ),
   "gateway.maxConnectionsPerAddress": { seenIn: "net/limits.test.ts" },
+  "gateway.compat.chatEventsToAll": { seenIn: "net/broadcast.test.ts" },
   "gateway.controlUi.enabled": { seenIn: "auth/mode.test.ts" }, // only where a start is refused
   "gateway.aliases": row(
     auth({}),

@@ -1,6 +1,6 @@
 /** Request bodies: read no further than the limit and no longer than the time, then parsed by a schema. */
 import type { IncomingMessage } from "node:http";
-import { describeViolations, GatewayError, lazy, matches, type TSchema } from "@svc/sdk";
+import { describeViolations, GatewayError, isTooDeep, lazy, MAX_JSON_DEPTH, matches, type TSchema } from "@svc/sdk";
 import type { Deadlines } from "../../hooks/deadline.ts";
 import { HoldsTooMuch, isLarge, parseLarge } from "../json.ts";
 import { shareOf } from "../scheduler.ts";
@@ -49,6 +49,8 @@ function toRefusal(error: Error & { type?: unknown }): GatewayError {
  */
 export async function parseBody(schema: TSchema, raw: Buffer, turn: () => Promise<void>): Promise<unknown> {
   let value: unknown = {};
+  if (raw.length > MAX_JSON_DEPTH && isTooDeep(raw.toString()))
+    throw new GatewayError("INVALID_REQUEST", `the body is nested deeper than ${MAX_JSON_DEPTH} levels`);
   try {
     if (isLarge(raw)) value = await parseLarge(raw, turn);
     else if (raw.length > 0) value = JSON.parse(raw.toString());

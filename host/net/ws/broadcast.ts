@@ -27,12 +27,18 @@ type Versions = { -readonly [K in keyof StateVersion]: StateVersion[K] };
 const VERSIONED = Object.keys(StateVersion.properties);
 
 export class Broadcaster {
+  readonly #isForAll: (event: EventSpec) => boolean;
   readonly #receivers = new Map<string, Receiver>();
   /** Versions start at 1. Spec: protocol/frames-and-connect.md §11. */
   readonly #versions = Object.fromEntries(VERSIONED.map((name) => [name, 1])) as Versions;
   #seq = 0;
   /** Kept from the first client on that could ask for it. */
   #replay: ReplayLog | undefined;
+
+  /** @param formerlyForAll whether events that older gateways sent to every connection are sent to all again, as it is now */
+  constructor(formerlyForAll: () => boolean = () => false) {
+    this.#isForAll = (event) => event.scope === undefined || (event.formerlyForAll === true && formerlyForAll());
+  }
 
   add(receiver: Receiver): void {
     this.#receivers.set(receiver.id, receiver);
@@ -56,7 +62,7 @@ export class Broadcaster {
   /** Sends again what a client missed and may see. To be called before it is added. */
   replay(missed: readonly ReplayEntry[], receiver: Receiver): void {
     for (const { event, payload, seq, stateVersion, n } of missed) {
-      if (!mayReceive(event, receiver) || !this.#replay) continue;
+      if (!(this.#isForAll(event) || mayReceive(event, receiver, false)) || !this.#replay) continue;
       const cursor = { epoch: this.#replay.epoch, n };
       receiver.deliver(encodeEventText(event.name, payload, { seq, stateVersion, cursor }), event.droppable ?? false);
     }
@@ -76,7 +82,7 @@ export class Broadcaster {
       throw new Error(
         `event ${event.name} is too large: ${text.length} bytes; clients read at most ${MAX_PAYLOAD_BYTES.afterConnect}`,
       );
-    const seq = !isTargeted && event.scope === undefined && this.#receivers.size > 0 ? ++this.#seq : undefined;
+    const seq = !isTargeted && this.#isForAll(event) && this.#receivers.size > 0 ? ++this.#seq : undefined;
     const kept = isTargeted ? undefined : this.#replay?.append({ event, payload: text, seq, stateVersion });
     const droppable = audience.droppable ?? event.droppable ?? false;
     let plain: Buffer | undefined;
@@ -101,12 +107,14 @@ export class Broadcaster {
     const candidates = connections
       ? connections.flatMap((id) => this.#receivers.get(id) ?? [])
       : [...this.#receivers.values()];
-    return event.scope === undefined ? candidates : candidates.filter((receiver) => mayReceive(event, receiver));
+    if (this.#isForAll(event)) return candidates;
+    return candidates.filter((receiver) => mayReceive(event, receiver, connections !== undefined));
   }
 }
 
-function mayReceive({ scope }: EventSpec, { role, scopes }: Receiver): boolean {
-  return scope === undefined || (role === "operator" && coversScope(scopes, scope));
+function mayReceive({ scope, formerlyForAll }: EventSpec, { role, scopes }: Receiver, isNamed: boolean): boolean {
+  if (role === "node") return isNamed && formerlyForAll === true;
+  return scope === undefined || coversScope(scopes, scope);
 }
 
 function isVersioned(name: string): name is keyof StateVersion {

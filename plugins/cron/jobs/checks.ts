@@ -72,9 +72,15 @@ function checkFailureAddress(
 }
 
 function checkUrl(to: string | undefined, field: string): void {
-  const isHttp = to !== undefined && URL.canParse(to) && /^https?:$/.test(new URL(to).protocol);
+  const url = to !== undefined && URL.canParse(to) ? new URL(to) : undefined;
+  const isHttp = url !== undefined && /^https?:$/.test(url.protocol);
   // The URL may hold a secret: the refusal does not repeat it.
   if (!isHttp) refuse(`${field} of a webhook must be a URL that begins with http:// or https://`);
+  // Nothing is sent to such an address, and whoever may list jobs would read the password.
+  if (url.username !== "" || url.password !== "")
+    refuse(
+      `${field} may have no user name or password; leave them out, and set cron.webhookToken to what the webhook asks for`,
+    );
 }
 
 function checkTopic(channel: string | undefined, to: string | undefined, field: string): void {

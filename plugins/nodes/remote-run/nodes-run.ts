@@ -6,7 +6,7 @@
 import { once } from "node:events";
 import { GatewayError } from "@svc/sdk";
 import { execApproval } from "@svc/sdk/approvals";
-import { askingWith, type CommandContext, isTerminal, visible } from "@svc/sdk/cli";
+import { askingWith, type CommandContext, isTerminal, visibleLines } from "@svc/sdk/cli";
 import type { GatewayClient } from "@svc/sdk/client";
 import { nodes } from "@svc/sdk/nodes";
 import { findConnected } from "../cli-input.ts";
@@ -82,10 +82,4 @@ function show({ options, print, output, note }: CommandContext, ended: ProgramEn
     if (timedOut === true) note("Next: allow it more time with --timeout <ms>");
   }
   return typeof exitCode === "number" && timedOut !== true ? exitCode : 1;
-}
-
-/** As `visible`, for several lines: line breaks and tabs stay, everything else that steers a terminal is escaped. */
-export function visibleLines(text: string): string {
-  const line = (one: string) => one.split("\t").map(visible).join("\t");
-  return text.split(/\r?\n/).map(line).join("\n");
 }

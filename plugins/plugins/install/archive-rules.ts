@@ -11,7 +11,9 @@ export const ARCHIVE_LIMITS = {
   ratio: 100,
   /** Bytes up to which the ratio is not looked at: small files of repeated text pack well. */
   ratioFrom: 16 * 1_024 * 1_024,
-  /** Files and directories: each costs an inode and a look at every start. */
+  /** Characters of extended headers, which no limit of entries covers. */
+  metadataChars: 4 * 1_024 * 1_024,
+  /** Files and directories, also those only named in paths: each costs an inode and a look at every start. */
   entries: 20_000,
   /** Bytes of one name: what file systems take. */
   nameBytes: 255,
@@ -37,13 +39,15 @@ const ODD = /[\p{Cc}\\:*?"<>|\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff
 
 const FILES: ReadonlySet<string> = new Set(["File", "OldFile", "ContiguousFile"]);
 
+const tooMany = `it has more than ${ARCHIVE_LIMITS.entries} entries`;
+
 /** @returns looks at the entries one after the other and says why the archive must not be unpacked, or `undefined` */
 export function createEntryCheck(): (entry: ArchiveEntry) => string | undefined {
-  const seen = new Map<string, { readonly path: string; readonly isFile: boolean }>();
+  const seen = new Map<string, Seen>();
   let count = 0;
   return ({ path, type }) => {
     const shown = `"${visible(path)}"`;
-    if ((count += 1) > ARCHIVE_LIMITS.entries) return `it has more than ${ARCHIVE_LIMITS.entries} entries`;
+    if ((count += 1) > ARCHIVE_LIMITS.entries) return tooMany;
     const isFile = FILES.has(type);
     if (!isFile && type !== "Directory") return `${shown} is a ${type}; only files and directories are unpacked`;
     const wrong = nameProblem(path);
@@ -68,21 +72,26 @@ function nameProblem(path: string): string | undefined {
   return undefined;
 }
 
-/** Two entries that some file system would take for one, or a file where another entry needs a directory. */
-function collision(
-  seen: Map<string, { readonly path: string; readonly isFile: boolean }>,
-  path: string,
-  isFile: boolean,
-): string | undefined {
-  const parts = path.split("/");
-  for (let length = 1; length <= parts.length; length += 1) {
-    const part = parts.slice(0, length).join("/");
-    const key = part.normalize("NFKC").toLowerCase();
-    const asFile = isFile && length === parts.length;
-    const other = seen.get(key);
-    if (other === undefined) seen.set(key, { path: part, isFile: asFile });
-    else if (other.path !== part || other.isFile || asFile)
-      return `"${visible(path)}" and "${visible(other.path)}" would be the same file`;
+interface Seen {
+  readonly path: string;
+  readonly isFile: boolean;
+}
+
+/**
+ * Two entries that some file system would take for one, or a file where another entry needs a directory. Goes up to the first directory
+ * that is known: a look at every directory of every path would cost the square of its depth.
+ */
+function collision(seen: Map<string, Seen>, path: string, isFile: boolean): string | undefined {
+  const key = path.normalize("NFKC").toLowerCase();
+  const other = seen.get(key);
+  if (other) {
+    if (other.path === path && !other.isFile && !isFile) return undefined;
+    return `"${visible(path)}" and "${visible(other.path)}" would be the same file`;
   }
+  const slash = path.lastIndexOf("/");
+  const above = slash < 0 ? undefined : collision(seen, path.slice(0, slash), false);
+  if (above !== undefined) return above;
+  if (seen.size >= ARCHIVE_LIMITS.entries) return tooMany;
+  seen.set(key, { path, isFile });
   return undefined;
 }

@@ -1,4 +1,7 @@
-/** Looks into an archive without unpacking anything of it: it is read once from end to end, and every byte is counted. */
+/**
+ * Looks into an archive without unpacking anything of it: it is read once from end to end, and every byte is counted. Runs in a thread of
+ * its own (`archive-thread.ts`).
+ */
 import { messageOf } from "@svc/sdk/errors";
 import { createHash } from "node:crypto";
 import { constants, createReadStream } from "node:fs";
@@ -8,7 +11,6 @@ import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
 import { Parser, type ReadEntry } from "tar";
 import { ARCHIVE_LIMITS, createEntryCheck } from "./archive-rules.ts";
-import { InstallFailure } from "./failure.ts";
 
 /** What an archive is. */
 export interface ArchiveContent {
@@ -19,15 +21,18 @@ export interface ArchiveContent {
 /** Bytes a package.json may have. */
 const LONGEST_PACKAGE_JSON = 1_024 * 1_024;
 
-const NEXT = "tell whoever made the package, or get it from where it was published";
+/** Why nothing of an archive is unpacked; its message is that reason. */
+class ArchiveRefusal extends Error {
+  override readonly name = "ArchiveRefusal";
+}
 
-const refused = (why: string) => new InstallFailure("archive", `it is not unpacked: ${why}`, NEXT);
+const refused = (why: string) => new ArchiveRefusal(why);
 
-/** @throws InstallFailure at `archive` */
-export async function lookInto(file: string): Promise<ArchiveContent> {
+/** @throws ArchiveRefusal; what the file system throws */
+export async function readArchive(file: string): Promise<ArchiveContent> {
   const packed = await packedSize(file);
   const check = createEntryCheck();
-  let refusal: InstallFailure | undefined;
+  let refusal: ArchiveRefusal | undefined;
   let packageJson: string | undefined;
   const parser = new Parser({ strict: true, brotli: false, zstd: false, maxMetaEntrySize: LONGEST_PACKAGE_JSON });
   const ended = new Promise<void>((resolve, reject) => {
@@ -46,15 +51,25 @@ export async function lookInto(file: string): Promise<ArchiveContent> {
       entry.resume();
     }
   });
+  let metadata = 0;
+  parser.on("meta", (text: string) => {
+    metadata += text.length;
+    if (metadata > ARCHIVE_LIMITS.metadataChars)
+      refusal ??= refused(`it has more than ${ARCHIVE_LIMITS.metadataChars} characters of metadata`);
+  });
+  parser.on("ignoredEntry", () => (refusal ??= refused(`it has metadata of more than ${LONGEST_PACKAGE_JSON} bytes`)));
+  // Behind its end an archive is counted and no longer parsed: the library keeps all of that, and copies it for each piece that comes.
+  let isOver = false;
+  parser.on("eof", () => (isOver = true));
   const counted = countingTo(packed, () => refusal);
   try {
     await pipeline(createReadStream(file), createGunzip(), counted, async (source: AsyncIterable<Buffer>) => {
-      for await (const chunk of source) if (!parser.write(chunk)) await drained(parser);
+      for await (const chunk of source) if (!isOver && !parser.write(chunk)) await drained(parser);
       parser.end();
     });
     await ended;
   } catch (error) {
-    throw error instanceof InstallFailure ? error : (refusal ?? refused(messageOf(error)));
+    throw error instanceof ArchiveRefusal ? error : (refusal ?? refused(messageOf(error)));
   }
   if (refusal) throw refusal;
   if (packageJson === undefined) throw refused("it has no package/package.json");
@@ -68,7 +83,7 @@ function drained(parser: Parser): Promise<void> {
   });
 }
 
-/** Size of a gzipped file. @throws InstallFailure it is none, or too large */
+/** Size of a gzipped file. @throws ArchiveRefusal it is none, or too large */
 async function packedSize(file: string): Promise<number> {
   const handle = await open(file, constants.O_RDONLY);
   try {
@@ -87,7 +102,7 @@ function isGzip(bytes: Uint8Array): boolean {
 }
 
 /** Lets everything through until it is too much, or the entries showed that it must not be. */
-function countingTo(packed: number, refusal: () => InstallFailure | undefined): Transform {
+function countingTo(packed: number, refusal: () => ArchiveRefusal | undefined): Transform {
   const { unpackedBytes, ratio, ratioFrom } = ARCHIVE_LIMITS;
   const most = Math.min(unpackedBytes, Math.max(ratioFrom, packed * ratio));
   let total = 0;

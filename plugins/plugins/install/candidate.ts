@@ -16,7 +16,7 @@ import {
   treeOf,
   withoutLinks,
 } from "@svc/host/local";
-import { lookInto } from "./archive.ts";
+import { lookInto } from "./archive-thread.ts";
 import { makeGeneration } from "./dependencies.ts";
 import type { InstallEffects } from "./effects.ts";
 import { InstallFailure, type InstallStep, step } from "./failure.ts";

@@ -30,13 +30,16 @@ export const LOG_TAIL = `select transcript.session_id, transcript.seq, transcrip
   where transcript.session_id = ? order by transcript.seq desc limit ?`;
 
 /**
- * The summary of the newest compaction (seq -1, its origin in the place of the id), then the messages from the first one it kept, newest first.
- * Parameters: key, limit.
+ * Until when all words count as the owner's (seq -2, epoch ms as the body), the summary of the newest compaction (seq -1, its origin
+ * in the place of the id), then the messages from the first one it kept, newest first. Parameters: key, limit.
  */
-export const CONTEXT = `with one as materialized (select session_id from sessions where key = ?),
-  newest as materialized (select summary, origin, first_kept_seq from compactions
+export const CONTEXT = `with one as materialized (select session_id,
+    cast(coalesce(case when json_valid(entry) then entry ->> '$.trustedAt' end, 0) as bigint) as trusted_at from sessions where key = ?),
+  newest as materialized (select summary, origin, first_kept_seq, created_at from compactions
     where session_id = (select session_id from one) order by seq desc limit 1)
-  select '' as session_id, -1 as seq, coalesce(origin, '') as id, summary as body from newest
+  select '' as session_id, -2 as seq, '' as id, cast(trusted_at as text) as body from one where trusted_at > 0
+  union all select '' as session_id, -1 as seq,
+    case when created_at <= (select trusted_at from one) then '' else coalesce(origin, '') end as id, summary as body from newest
   union all select * from (select session_id, seq, id, body from transcript
     where session_id = (select session_id from one) and seq >= coalesce((select first_kept_seq from newest), 0)
     order by seq desc limit ?)`;

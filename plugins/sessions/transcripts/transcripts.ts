@@ -78,10 +78,11 @@ export class Transcripts {
   async context(key: string, limit: number): ReturnType<Sessions["context"]> {
     const rows = await this.#storage().all<BodyRow>(statements.CONTEXT, [key, atLeast0(limit)]);
     const compaction = rows.find(({ seq }) => seq === -1);
+    const trustedAt = Number(rows.find(({ seq }) => seq === -2)?.body ?? 0);
     return {
       summary: compaction?.body,
       ...(compaction?.id ? { origin: originFrom(compaction.id) } : {}),
-      items: this.#items(rows.filter(({ seq }) => seq !== -1)),
+      items: this.#items(rows.filter(({ seq }) => seq >= 0)).map((item) => trusted(item, trustedAt)),
     };
   }
 
@@ -210,6 +211,12 @@ function messageOf(body: string): Message | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Words that the owner has taken for his. @param trustedAt epoch ms */
+function trusted(item: TranscriptItem, trustedAt: number): TranscriptItem {
+  const { origin, ...message } = item.message;
+  return origin === undefined || message.timestamp > trustedAt ? item : { ...item, message };
 }
 
 /** Choice: words of nobody knows whom count as words from outside. */

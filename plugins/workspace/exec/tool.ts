@@ -139,7 +139,7 @@ async function prepared(
   if (again.file !== command.file || again.plan.cwd !== command.plan.cwd) {
     unavailable("the program or its directory changed while it was being allowed; try again");
   }
-  const named = await sources.record.named(agentId, request.command);
+  const named = await sources.record.named(agentId, request.command, command.directory);
   const origin = floorOf([outside?.origin, fetchedBy(request.command), named]);
   return { command, env, origin, start: await held(wanted, binding, sources) };
 }

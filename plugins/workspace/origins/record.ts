@@ -3,6 +3,7 @@
  * ran: whatever changed in that time may be its work. Tables `workspace_origins`, `workspace_spans`.
  */
 import { randomUUID } from "node:crypto";
+import { posix } from "node:path";
 import { statWithin } from "@svc/kit/files";
 import { type Clock, floorOf, matches, Origin, outsideOrigin } from "@svc/sdk";
 import type { FileOrigins } from "@svc/sdk/files";
@@ -32,6 +33,9 @@ export const ORIGIN_RETENTION: Retention = {
   rule: "until a run of the owner writes the file anew; times of commands stay, the oldest put together",
 };
 
+/** What may be a name in a command. Choice: the number that is looked at. */
+const WORDS = /[^\s'"`;|&<>()$=]+/g;
+const MAX_WORDS = 200;
 /** Choice: milliseconds that the clock of a disk may differ from that of the gateway. */
 const TOLERANCE_MS = 2_000;
 /** Choice: times of commands that are kept for an agent; the two oldest become one. */
@@ -109,11 +113,17 @@ export class OriginRecord implements FileOrigins {
     return floorOf(origins);
   }
 
-  /** Of the files that a command names: each whose last part stands in it. */
-  async named(agentId: string, command: string): Promise<Origin | undefined> {
+  /**
+   * Of the files that a command names: each word that is a file, and each marked file whose last part stands in it.
+   * @param directory in which it runs, below the workspace; `""`: the workspace
+   */
+  async named(agentId: string, command: string, directory: string): Promise<Origin | undefined> {
     const text = command.normalize("NFC").toLowerCase();
     const marked = await this.#marked(agentId);
-    return floorOf([...marked].map(([path, origin]) => (text.includes(lastPart(path)) ? origin : undefined)));
+    const parts = [...marked].map(([path, origin]) => (text.includes(lastPart(path)) ? origin : undefined));
+    const words = (command.match(WORDS) ?? []).slice(0, MAX_WORDS).map((word) => posix.join(directory, word));
+    const names = words.filter((word) => !posix.isAbsolute(word) && word !== ".." && !word.startsWith("../"));
+    return floorOf([...parts, await this.of(agentId, [...new Set(names)])]);
   }
 
   /** A command starts that was shown such words, or fetches some. */

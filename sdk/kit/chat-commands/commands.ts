@@ -2,19 +2,21 @@
  * Messages that the gateway answers itself: the one place that recognises them, for every surface where people write.
  * Spec: protocol/methods-chat.md §2.
  *
- * Choice: `/new`, `/reset`, `/stop` and its phrases, `/compact`, `/queue`, `/help`. Every other text that starts with `/` is
+ * Choice: `/new`, `/reset`, `/stop` and its phrases, `/compact`, `/queue`, `/status`, `/trust`, `/help`. Every other text that starts with `/` is
  * for the agent. Text from webhooks, scheduled jobs and agents never counts as a command.
  */
+import type { Principal } from "@svc/sdk";
 import type { Sessions } from "@svc/sdk/sessions";
 import { type QueueCommand, queueCommand, queueReply } from "./queue-command.ts";
 import { isStopRequest } from "./stop-phrases.ts";
+import { status, trust } from "./trust-command.ts";
 
 /** Done to the session, and answered without a run. */
 export type SessionCommand =
   | QueueCommand
   /** Start the session afresh; `text`, when not empty, is then sent to the agent. */
   | { readonly kind: "restart"; readonly reason: "new" | "reset"; readonly text: string }
-  | { readonly kind: "help" };
+  | { readonly kind: "help" | "status" | "trust" };
 
 /** What a command asks for. */
 export type Command =
@@ -40,16 +42,27 @@ export function commandIn(message: string): Command | undefined {
       return queueCommand(rest);
     case "help":
       return rest === "" ? { kind: "help" } : undefined;
+    case "status":
+      return rest === "" ? { kind: "status" } : undefined;
+    case "trust":
+      return rest === "" ? { kind: "trust" } : undefined;
     default:
       return undefined;
   }
+}
+
+/** Who asks, and when: epoch ms. */
+export interface Obeying {
+  readonly principal: Principal;
+  readonly now: number;
 }
 
 /** Does what a command asks for. @param key canonical. @returns what it is answered with, where nothing goes to the agent */
 export async function obey(
   command: SessionCommand,
   key: string,
-  sessions: Pick<Sessions, "get" | "ensure" | "reset">,
+  sessions: Pick<Sessions, "get" | "ensure" | "reset" | "context">,
+  by: Obeying,
 ): Promise<string> {
   switch (command.kind) {
     case "restart":
@@ -59,6 +72,10 @@ export async function obey(
       return queueReply(
         Object.keys(command.patch).length > 0 ? await sessions.ensure(key, command.patch) : await sessions.get(key),
       );
+    case "status":
+      return status(key, sessions);
+    case "trust":
+      return trust(key, sessions, by);
     case "help":
       return HELP;
   }
@@ -70,6 +87,8 @@ export const HELP = [
   "/stop: stop the replies that are being written",
   "/compact [what to keep]: replace the older part of the conversation by a summary",
   "/queue [collect|followup|steer|steer-backlog|interrupt|default]: what happens to messages while a reply is being written",
+  "/status: whose words this conversation holds",
+  "/trust: take the words of others in it for your own",
   "/help: this list",
   "Anything else goes to the agent.",
 ].join("\n");

@@ -1,4 +1,5 @@
 /** Files below a root that a path cannot leave, and private files: `@svc/kit/files`. */
+export * from "./agent-place.ts";
 export * from "./disk-refusal.ts";
 export * from "./private.ts";
 export * from "./rooted.ts";

@@ -96,6 +96,8 @@ export function unreachableSentence(error: ProviderError, account: ProviderAccou
   const who = providerName(account);
   const at = addressOf(account.baseUrl);
   const check = `check ${providerSettingsPath(account)}.baseUrl`;
+  const refusal = [error, error.cause].find(isGatewayError); // of our own `fetch`, e.g. for a redirect
+  if (refusal) return `${who}: ${refusal.message.replace("\nNext: ", "; ")} (${providerSettingsPath(account)}.baseUrl)`;
   const code = systemCodeOf(error);
   if (code === "ECONNREFUSED") return `${who} refused the connection (ECONNREFUSED): is the server at ${at} running?`;
   if (code === "ENOTFOUND" || code === "EAI_AGAIN") {

@@ -106,6 +106,113 @@ describe("what a value makes of it", () => {
   });
 });
 
+describe("what a text looks like makes of it", () => {
+  const hidden = [
+    "https://user:pw@models.example/v1",
+    "https://token-as-user@models.example/v1",
+    "postgres://u:p@db/x",
+    "https://models.example/v1?key=canary",
+    "https://models.example/v1?a=b&access_token=canary",
+    "https://models.example/#sig=canary",
+    "run it with https://user:pw@host/x",
+    "Authorization: Bearer canary-1234",
+    `sk-${"a".repeat(20)}`,
+    `ghp_${"a".repeat(36)}`,
+  ];
+  for (const text of hidden)
+    for (const value of [{ any: text }, { deep: [{ baseUrl: text }] }, { args: [text] }])
+      it(`${JSON.stringify(value)} is hidden`, () => {
+        const found = new Set<string>();
+        assert.equal(JSON.stringify(redact(value, {}, found)), JSON.stringify(value).replace(text, REDACTED));
+        assert.deepEqual([...found], [text]);
+      });
+
+  const shown = [
+    "https://models.example/v1?page=2",
+    "mailto:ada@models.example",
+    "ada@models.example",
+    "the token",
+    "a:b@c",
+  ];
+  for (const text of shown) it(`${text} is shown`, () => assert.deepEqual(redact({ any: text }, {}), { any: text }));
+
+  it("a hint that it is no secret wins", () => {
+    const value = { a: "https://u:p@h/" };
+    assert.deepEqual(redact(value, { a: { sensitive: false } }), value);
+  });
+});
+
+describe("arguments of programs", () => {
+  const rows: [args: unknown[], shown: unknown[]][] = [
+    [
+      ["--token", "canary", "-v"],
+      ["--token", REDACTED, "-v"],
+    ],
+    [
+      ["--api-key", "canary"],
+      ["--api-key", REDACTED],
+    ],
+    [
+      ["--key", "canary"],
+      ["--key", REDACTED],
+    ],
+    [
+      ["-password", "canary"],
+      ["-password", REDACTED],
+    ],
+    [
+      ["--key=canary", "--x=1"],
+      [REDACTED, "--x=1"],
+    ],
+    [
+      ["-H", "Authorization: Bearer canary-1234"],
+      ["-H", REDACTED],
+    ],
+    [
+      ["--token", "${TOKEN}"],
+      ["--token", "${TOKEN}"],
+    ],
+    [
+      ["--token", "--verbose"],
+      ["--token", "--verbose"],
+    ],
+    [
+      ["--keyboard", "us", "--max-tokens", "5"],
+      ["--keyboard", "us", "--max-tokens", "5"],
+    ],
+  ];
+  for (const [args, expected] of rows)
+    it(`${args.join(" ")} become ${expected.join(" ")}`, () => {
+      const at = (list: unknown[]) => ({ mcp: { servers: { x: { command: "x", args: list } } } });
+      assert.deepEqual(redact(at(args), {}), at(expected));
+    });
+});
+
+describe("what a webhook is matched by", () => {
+  const match = (of: string, name: string, value: unknown) => ({
+    hooks: { mappings: [{ match: { [of]: { [name]: value } } }] },
+  });
+  for (const [of, name] of [
+    ["headers", "x-custom"],
+    ["headers", "X-Hook"],
+    ["when", "code"],
+    ["when", "a.b[0].c"],
+    ["when", "event.password"],
+  ] as const)
+    for (const value of ["canary", 7, ["canary", "b"]])
+      it(`${of} ${name} ${JSON.stringify(value)} is hidden`, () => {
+        const instead = Array.isArray(value) ? value.map(() => REDACTED) : REDACTED;
+        assert.deepEqual(redact(match(of, name, value), {}), match(of, name, instead));
+      });
+  for (const [of, name] of [
+    ["headers", "x-github-event"],
+    ["headers", "Content-Type"],
+    ["when", "action"],
+    ["when", "a.b[0].status"],
+  ] as const)
+    it(`${of} ${name} is shown`, () => assert.deepEqual(redact(match(of, name, "x"), {}), match(of, name, "x")));
+});
+
 describe("what a hint makes of it", () => {
   const rows: [why: string, hints: Record<string, unknown>, value: unknown, expected: unknown][] = [
     ["says secret", { "a.pin": { sensitive: true } }, { a: { pin: "canary" } }, { a: { pin: REDACTED } }],

@@ -45,6 +45,14 @@ describe("the sentinel", () => {
         ],
       },
     ],
+    ["stands for a text that looks like a secret", { url: S }, { url: "https://u:p@h/" }, { url: "https://u:p@h/" }],
+    ["stands for an argument", { args: ["--token", S] }, { args: ["--token", "x"] }, { args: ["--token", "x"] }],
+    [
+      "stands for a condition",
+      { hooks: { mappings: [{ match: { headers: { "x-a": S } } }] } },
+      { hooks: { mappings: [{ match: { headers: { "x-a": "x" } } }] } },
+      { hooks: { mappings: [{ match: { headers: { "x-a": "x" } } }] } },
+    ],
     ["leaves the rest as it is", { a: 1, token: S, b: [null] }, { a: 9, token: "x" }, { a: 1, token: "x", b: [null] }],
   ];
   for (const [why, value, current, expected] of rows) {
@@ -62,6 +70,7 @@ describe("the sentinel", () => {
     ["the id is new", { list: [{ id: "c", token: S }] }, { list: [{ id: "a", token: "A" }] }, "list[0].token"],
     ["the key is no secret", { port: S }, { port: 1 }, "port"],
     ["a hint says it is no secret", { token: S }, { token: "x" }, "token", { token: { sensitive: false } }],
+    ["the text there looks like no secret", { url: S }, { url: "https://h/" }, "url"],
     ["it is part of a text", { token: `Bearer ${S}` }, { token: "x" }, "token"],
     ["it is part of a key", { [`a${S}`]: 1 }, {}, `a${S}`],
     [

@@ -106,6 +106,24 @@ describe("a write that replaces", () => {
     assert.ok(!JSON.stringify(config).includes("CANARY"));
   });
 
+  it("of the text as readers see it keeps every secret, also in URLs, arguments, conditions and comments", async (t) => {
+    const before = `{
+  // gateway: { auth: { password: "CANARY-1" } },
+  notes: { max: 1 }, /* token: CANARY-2 */
+  mcp: { servers: { a: { args: ["--token", "CANARY-3"], env: {} } } },
+  models: { providers: { p: { baseUrl: "https://user:CANARY-4@h/v1?key=CANARY-5" } } },
+  hooks: { mappings: [{ match: { headers: { "x-own": "CANARY-6" } } }] },
+}
+`;
+    const { write, store, current } = await scene(t, before);
+    const { raw } = await store.snapshot();
+    assert.doesNotMatch(raw ?? "", /CANARY/);
+    assert.match(raw ?? "", /\/\/ __SVC_REDACTED__ 1\n/, "comments stay");
+    await write("replace", raw?.replace("max: 1", "max: 2"));
+    const plain = (text: string) => text.replace(/\n[^\n]*lastTouched[^\n]*/u, "");
+    assert.equal(plain(current()), before.replace("max: 1", "max: 2"));
+  });
+
   it("of nothing new writes nothing: no backup, no audit line", async (t) => {
     const { write, audit, applied, stateDir } = await scene(t, "{ notes: {max: 1} }");
     const result = await write("replace", "{ notes: {max: 1} }");

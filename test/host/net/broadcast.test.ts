@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type Duplex, PassThrough } from "node:stream";
 import { describe, it } from "node:test";
-import { defineEvent, Type } from "@svc/sdk";
+import { defineEvent, type EventSpec, Type } from "@svc/sdk";
 import { Broadcaster, type Receiver } from "../../../host/net/ws/broadcast.ts";
 import { closeReason, encodeTextFrame } from "../../../host/net/ws/frame-codec.ts";
 import { Backlog, Outbox } from "../../../host/net/ws/outbox.ts";
@@ -48,6 +48,27 @@ describe("the broadcaster", () => {
       all.map(({ frames }) => frames.length),
       [0, 1, 1, 0],
     );
+  });
+
+  it("sends what older gateways told everybody to those who may read, and to nodes that are named, but for gateway.compat.chatEventsToAll", () => {
+    const said: EventSpec = { ...guarded, name: "said", formerlyForAll: true };
+    for (const toAll of [false, true]) {
+      const broadcaster = new Broadcaster(() => toAll);
+      const all = [
+        receiver("none"),
+        receiver("scope", ["operator.pairing"]),
+        receiver("node", [], "node"),
+        receiver("other-node", [], "node"),
+      ];
+      for (const one of all) broadcaster.add(one);
+      broadcaster.publish(said, 1);
+      broadcaster.publish(said, 2, { connections: ["none", "node"] });
+      assert.deepEqual(
+        all.map(({ frames }) => frames.length),
+        toAll ? [2, 1, 2, 1] : [0, 1, 1, 0],
+      );
+      assert.equal(/"seq"/.test(String(all[1]?.frames[0])), toAll, "only what all get is numbered");
+    }
   });
 
   it("gives a cursor to those who can resume, in one frame they share; all others share theirs, without it", () => {

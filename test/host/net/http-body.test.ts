@@ -16,6 +16,10 @@ describe("the body of a request", () => {
       code: "PAYLOAD_TOO_LARGE",
       message: /^a message holds at most 200000 values and 6400000 bytes of numbers and white space; /,
     };
+    const deep = (levels: number) => Buffer.from("[".repeat(levels) + "]".repeat(levels));
+    const tooDeep = { code: "INVALID_REQUEST", message: "the body is nested deeper than 200 levels" };
+    for (const levels of [201, 20_000]) await assert.rejects(parseBody(schema, deep(levels), turn), tooDeep);
+    await parseBody(schema, deep(200), turn);
     await assert.rejects(parseBody(schema, Buffer.from(`[${"1,".repeat(200_001)}1]`), turn), refusal);
     assert.equal(await parseBody(schema, Buffer.from(`"${",".repeat(400_000)}"`), turn), ",".repeat(400_000));
   });

@@ -250,7 +250,7 @@ describe("session keys and agents", limited, () => {
     },
   });
 
-  async function open(t: TestContext) {
+  async function open(t: TestContext, allowedAgentIds = ["main"]) {
     let service: Webhooks | undefined;
     const asking = definePlugin({
       id: "asking",
@@ -290,7 +290,7 @@ describe("session keys and agents", limited, () => {
           presets: ["sources"],
           allowRequestSessionKey: true,
           allowedSessionKeyPrefixes: ["hook:"],
-          allowedAgentIds: ["main"],
+          allowedAgentIds,
         },
       },
     });
@@ -333,6 +333,18 @@ describe("session keys and agents", limited, () => {
         assert.equal(params?.["agentId"], "main", `${source} ${agentId}`);
       }
     }
+  });
+
+  it("the default agent runs only where the list names it", async (t) => {
+    const attempt = await open(t, ["other"]);
+    for (const source of ["agent", "template", "transform", "hook"])
+      for (const agentId of [undefined, null, "", " ", "main", "MAIN", ["main"], "nobody", 7]) {
+        const { response } = await attempt(source, { agentId });
+        const what = `${source} ${JSON.stringify(agentId)}`;
+        assert.equal(response.status, 400, what);
+        assert.match(JSON.stringify(response.body), /hooks\.allowedAgentIds/, what);
+      }
+    assert.equal((await attempt("agent", { agentId: "other" })).params?.["agentId"], "other");
   });
 
   it("a name can neither leave its line nor look like a marker", async (t) => {

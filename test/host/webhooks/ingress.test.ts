@@ -168,20 +168,39 @@ describe("webhook requests", () => {
     assert.equal(status, 413);
   });
 
-  it("429 with Retry-After after 20 failures; the right token still counts, and ends the lock", async (t) => {
-    const { origin, post } = await webhookGateway(t);
+  it("429 with Retry-After after 20 failures, the right token and the right signature included", async (t) => {
+    const mappings = [
+      { match: { path: "in" }, action: "note", textTemplate: "x", verify: { type: "odd", secret: "right" } },
+    ];
+    const { origin, post, notes } = await webhookGateway(t, { hooks: { mappings } });
     const wrong = () => fetch(`${origin}/hooks/note`, { method: "POST", headers: { authorization: "Bearer no" } });
     for (let failure = 1; failure <= 20; failure++) assert.equal((await wrong()).status, 401, `failure ${failure}`);
     const locked = await wrong();
     assert.equal(locked.status, 429);
     assert.equal(locked.headers.get("retry-after"), "60");
     assert.equal(await locked.text(), "Too Many Requests");
-    assert.equal((await post("note", { text: "x" })).status, 200);
-    assert.equal((await wrong()).status, 401);
+    const right = await post("note", { text: "x" });
+    assert.deepEqual([right.status, right.headers.get("retry-after")], [429, "60"]);
+    const signed = await fetch(`${origin}/hooks/in`, { method: "POST", body: "{}", headers: { "x-odd": "right" } });
+    assert.equal(signed.status, 429);
+    assert.equal(notes.length, 0);
+  });
+
+  it("a guesser behind a trusted proxy locks nobody else out there", async (t) => {
+    const { origin, post } = await webhookGateway(t, { config: { gateway: { trustedProxies: ["127.0.0.1"] } } });
+    const from = (hops: string) => ({ "x-forwarded-for": hops });
+    const statuses = [];
+    for (let guess = 0; guess < 21; guess++) {
+      const headers = { authorization: `Bearer ${guess}`, ...from(`198.51.100.${guess}, 203.0.113.7`) };
+      statuses.push((await fetch(`${origin}/hooks/note`, { method: "POST", headers })).status);
+    }
+    assert.deepEqual([statuses[19], statuses[20]], [401, 429], "what the guesser writes itself does not count");
+    assert.equal((await post("note", { text: "x" }, from("203.0.113.7"))).status, 429);
+    assert.equal((await post("note", { text: "x" }, from("203.0.113.8"))).status, 200);
   });
 
   it("forwarding headers do not make another sender of a guesser", async (t) => {
-    const { origin } = await webhookGateway(t, { config: { gateway: { trustedProxies: ["127.0.0.1"] } } });
+    const { origin } = await webhookGateway(t);
     const statuses = new Set<number>();
     for (let guess = 0; guess < 30; guess++) {
       const headers = { authorization: `Bearer ${guess}`, "x-forwarded-for": `203.0.113.${guess}` };

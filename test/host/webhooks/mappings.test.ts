@@ -92,7 +92,11 @@ describe("mappings", () => {
   });
 
   it("use the default session key, and requests may choose one where that is allowed", async (t) => {
-    const hooks = { defaultSessionKey: " hook:ingress ", allowRequestSessionKey: true };
+    const hooks = {
+      defaultSessionKey: " hook:ingress ",
+      allowRequestSessionKey: true,
+      allowedSessionKeyPrefixes: ["hook:", "mine"],
+    };
     const { post, tasks, ended } = await webhookGateway(t, { hooks });
     await ended((await body(await post("task", { message: "m" }))).runId);
     await ended((await body(await post("task", { message: "m", sessionKey: "mine" }))).runId);
@@ -100,6 +104,29 @@ describe("mappings", () => {
       tasks.map(({ params }) => params["sessionKey"]),
       ["hook:ingress", "mine"],
     );
+  });
+
+  it("leave the sessions of people alone when no prefixes are set", async (t) => {
+    const mappings = [{ match: { path: "own" }, messageTemplate: "m", sessionKey: "ci" }];
+    const { post, tasks, ended } = await webhookGateway(t, { hooks: { allowRequestSessionKey: true, mappings } });
+    for (const sessionKey of [
+      "main",
+      "agent:main:main",
+      " AGENT:main:main",
+      "agent:main:x:hook:",
+      "agent:main:hook:x",
+      "xhook:",
+    ]) {
+      const refused = await post("task", { message: "m", sessionKey });
+      assert.equal(refused.status, 400, sessionKey);
+      assert.match((await body(refused)).error ?? "", /set hooks\.allowedSessionKeyPrefixes/, sessionKey);
+    }
+    for (const sessionKey of ["hook:a", "Hook:b"]) {
+      await ended((await body(await post("task", { message: "m", sessionKey }))).runId);
+      assert.equal(tasks.at(-1)?.params["sessionKey"], sessionKey);
+    }
+    await ended((await body(await post("own", {}))).runId);
+    assert.equal(tasks.at(-1)?.params["sessionKey"], "ci", "a mapping is the operator's own");
   });
 
   it("wait for the plugin of their action, and say so", async (t) => {

@@ -6,7 +6,7 @@ import { type HooksSection, HooksSection as Schema } from "../../../host/config/
 import { webhookSettings } from "../../../host/webhooks/settings.ts";
 import { TOKEN, webhookGateway } from "./webhook-gateway.ts";
 
-const facts = { gatewayToken: "the gateway's own", configDir: "/etc/gateway" };
+const facts = { gatewayToken: "the gateway's own", isLocal: true, configDir: "/etc/gateway" };
 const issuesOf = (section: HooksSection) => webhookSettings({ enabled: true, token: TOKEN, ...section }, facts).issues;
 const mapping = (one: Record<string, unknown>): HooksSection => ({ mappings: [one] }) as HooksSection; // each case is checked by the schema below
 
@@ -14,6 +14,17 @@ describe("the section hooks", () => {
   it("has nothing wrong in it by default, and nothing while it is off", () => {
     assert.deepEqual(issuesOf({}), []);
     assert.deepEqual(webhookSettings({ token: "", path: "/" }, facts).issues, []);
+  });
+
+  it("has a token that strangers cannot guess where other machines get in", () => {
+    const of = (token: string, isLocal: boolean) =>
+      webhookSettings({ enabled: true, token }, { ...facts, isLocal }).issues.map(
+        ({ path, message }) => path + message,
+      );
+    assert.deepEqual(of("a", true), []);
+    assert.deepEqual(of("0123456789abcdef", false), []);
+    for (const token of ["a", "0123456789abcde", "  0123456789abcde "])
+      assert.match(of(token, false).join(), /^hooks\.token.*at least 16.*openssl rand.*gateway\.bind/u, token);
   });
 
   const refused: [why: string, section: HooksSection, path: string, message: RegExp][] = [
@@ -181,6 +192,20 @@ describe("the section hooks", () => {
       /plugin preset-gmail, which is disabled/,
     ],
   ];
+  for (const path of ["/tools", "/tools/hooks", "/tools/invoke"])
+    it(`keeps a gateway from starting when a plugin has a route like the path ${path}`, (t) =>
+      assert.rejects(
+        webhookGateway(t, { hooks: { path }, plugins: ["sessions", "tools", "http-tools"] }),
+        /hooks\.path: begins like the route POST \/tools\/invoke of plugin http-tools; choose another one, e\.g\. \/hooks/,
+      ));
+
+  it("a token that can be guessed is a warning on this machine", async (t) => {
+    const { gateway, service } = await webhookGateway(t, { hooks: { token: "a" } });
+    const [problem, ...others] = service?.check() ?? [];
+    assert.deepEqual([problem?.path, problem?.severity, others], ["hooks.token", "warning", []]);
+    assert.ok(gateway.warnings.some((line) => line.startsWith("hooks.token: has 1 characters and can be guessed")));
+  });
+
   for (const [why, hooks, path, message] of withPlugins) {
     it(`keeps a gateway from starting for ${why}`, async (t) => {
       await assert.rejects(webhookGateway(t, { hooks }), (error: Error) => {

@@ -104,7 +104,17 @@ export async function openScene(t: TestContext) {
   const clock = { now: () => 1_000 };
   const log = { info: (_fields: object, text: string) => void dropped.push(text) };
   const commands = createCommandLog(storage);
-  const send = createSend({ sessions, runs, sent, aborts, commands, clock, log, emitSoon: emit });
+  const context = async () => ({ summary: undefined, items: [] });
+  const send = createSend({
+    sessions: { ...sessions, context },
+    runs,
+    sent,
+    aborts,
+    commands,
+    clock,
+    log,
+    emitSoon: emit,
+  });
   const inject = createInject({ sessions, clock, emit });
 
   const around = <P>(params: P): Call<P> => ({

@@ -12,7 +12,7 @@ describe("chat.send", () => {
   it("starts a run under the canonical key with the idempotency key as its id", async (t) => {
     const { send, started, sent } = await openScene(t);
     assert.deepEqual(await send({ idempotencyKey: "r1" }), { runId: "r1", status: "started" });
-    assert.deepEqual(started, [{ runId: "r1", sessionKey: CANONICAL, message: "hi", origin: "chat", principal }]);
+    assert.deepEqual(started, [{ runId: "r1", sessionKey: CANONICAL, message: "hi", source: "chat", principal }]);
     assert.equal(sent.rawKey("r1"), "main");
   });
 
@@ -136,7 +136,7 @@ describe("chat.send with a key that was used before", () => {
 
   for (const [what, change] of [
     ["another session", { sessionKey: "agent:main:other" }],
-    ["another kind of run", { origin: "agent" }],
+    ["another kind of run", { source: "agent" }],
   ] as const) {
     it(`refuses a key that belongs to ${what}, because the message would be lost`, async (t) => {
       const { send, states } = await openScene(t);

@@ -235,7 +235,7 @@ describe("the view of a transcript", () => {
     assert.deepEqual(calls, []);
   });
 
-  it("keeps text from steering the terminal", () => assert.equal(printable("a\u001B[2Jb\r\n\tc"), "a[2Jb\n\tc"));
+  it("keeps text from steering the terminal", () => assert.equal(printable("a\u001B[2Jb\r\n\tc"), "a\\u001b[2Jb\n\tc"));
 
   it("names a tool at its start and when it failed", () => {
     assert.equal(toolLine({ phase: "start", name: "read" }), "tool read");

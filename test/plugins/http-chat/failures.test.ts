@@ -104,6 +104,7 @@ describe("a refusal", { timeout: SUITE_MS }, () => {
     const rows: [body: string, status: number, message: RegExp][] = [
       ["{", 400, /not JSON/],
       ["[]", 400, /JSON object/],
+      [`{"messages":${"[".repeat(201)}${"]".repeat(201)}}`, 400, /nested deeper than 200 levels/],
       ["", 400, /^Missing user message in `messages`\.$/],
       [`{"model":"${"x".repeat(1_000)}"}`, 413, /too large/],
     ];

@@ -225,6 +225,8 @@ describe("a request", () => {
   it("that is no JSON is refused in the parser's words", () => {
     assert.throws(() => parseBody(Buffer.from("{")), /^GatewayError: the request body is not JSON: /);
     assert.deepEqual(parseBody(Buffer.alloc(0)), {});
+    const deep = Buffer.from("[".repeat(50_000) + "]".repeat(50_000));
+    assert.throws(() => parseBody(deep), /^GatewayError: the body is nested deeper than 200 levels$/);
   });
 
   it("may have every key without effect, and null wherever a key may be missing", () => {

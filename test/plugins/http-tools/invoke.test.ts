@@ -48,7 +48,7 @@ describe("what a tool answers", () => {
     };
     const [first, second] = await Promise.all([
       invoke({ tool: "echo", args: { a: 1 } }, headers),
-      invoke({ tool: "owners", args: [] }),
+      invoke({ tool: "owners", args: {} }),
     ]);
     const { toolCallId, runId, ...rest } = detailsOf(first);
     assert.match(String(toolCallId), /^http-\d{13}$/);
@@ -58,7 +58,7 @@ describe("what a tool answers", () => {
       arguments: { a: 1 },
       sessionKey: "agent:main:main",
       agentId: "main",
-      origin: { channel: "irc", accountId: "work", to: "#team", threadId: "5" },
+      address: { channel: "irc", accountId: "work", to: "#team", threadId: "5" },
       scopes: ["operator.admin"],
     });
     assert.notEqual(detailsOf(second)["toolCallId"], toolCallId);

@@ -18,8 +18,6 @@ describe("the body of a request", () => {
     ["a blank action is none", { action: " " }, {}],
     ["an action that is no text is none", { action: { a: 1 } }, {}],
     ["arguments", { args: { a: [1] } }, { args: { a: [1] } }],
-    ["a list as arguments", { args: [1] }, {}],
-    ["a text as arguments", { args: "a" }, {}],
     ["null as arguments", { args: null }, {}],
     ["a session", { sessionKey: " agent:a:b " }, { sessionKey: "agent:a:b" }],
     ["a blank session is none", { sessionKey: " " }, {}],
@@ -42,6 +40,15 @@ describe("the body of a request", () => {
     ["a number", "5", /^tools\.invoke requires body\.tool$/],
     ["half a body", '{"tool":', /JSON/],
     ["text that is no JSON", "tool=echo", /JSON/],
+    ...[[], [1], "a", "", 5, false].map(
+      (args) =>
+        [`${JSON.stringify(args)} as arguments`, { tool: "echo", args }, /^body\.args must be an object$/] as const,
+    ),
+    [
+      "a body too deep",
+      `{"tool":"echo","args":{"a":${"[".repeat(200)}${"]".repeat(200)}}}`,
+      /^the body is nested deeper than 200 levels$/,
+    ],
     ["a session that is no text", { tool: "echo", sessionKey: ["agent:a:b"] }, /^body\.sessionKey must be a text$/],
   ];
   for (const [what, body, message] of refusals) {

@@ -110,7 +110,22 @@ describe("the tool image", () => {
       "INVALID_REQUEST",
       /not a path below the workspace/,
     ],
-    ["a place outside of it", { image: "/etc/hostname" }, {}, "INVALID_REQUEST", /not a path below the workspace/],
+    [
+      "a place outside of it",
+      { image: "/etc/hostname" },
+      {},
+      "INVALID_REQUEST",
+      /is outside the workspace; write a path below it/,
+    ],
+    ...["other/cat.png", "./other/cat.png", "OTHER/cat.png", "state/cat.png", "state"].map(
+      (image): [string, object, SceneOptions, string, RegExp] => [
+        `${image}, which belongs to others`,
+        { image },
+        {},
+        "INVALID_REQUEST",
+        /belongs to the gateway or to another agent; use other files of the workspace/,
+      ],
+    ),
     ["a link", { image: "link.png" }, {}, "INVALID_REQUEST", /symbolic link/],
     ["a second name", { image: "twin.png" }, {}, "INVALID_REQUEST", /hard links/],
     ["another scheme", { image: "file:///etc/passwd" }, {}, "INVALID_REQUEST", /only http, https and data URLs/],
@@ -156,7 +171,7 @@ describe("the tool image", () => {
   for (const [what, args, options, code, message] of refused) {
     it(`refuses ${what}`, async (t) => {
       const { mediaServices, put, workspace } = await openScene(t, options);
-      await put("cat.png", png(1, 1));
+      for (const name of ["cat.png", "other/cat.png", "state/cat.png"]) await put(name, png(1, 1));
       await put("twin.png", png(1, 1));
       await link(join(workspace, "twin.png"), join(workspace, "twin-2.png"));
       await symlink(join(workspace, "cat.png"), join(workspace, "link.png"));
@@ -189,12 +204,13 @@ describe("the tool image", () => {
     async function* waits(_request: unknown, signal: AbortSignal) {
       await new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(new Error("aborted"))));
     }
-    const { mediaServices, clock } = await openScene(t, { answer: waits, config: { timeoutSeconds: 30 } });
+    const { mediaServices, clock, asked } = await openScene(t, { answer: waits, config: { timeoutSeconds: 30 } });
     const args = { prompt: "?", image: dataUrl(png(1, 1)) };
     const late = assert.rejects(use(imageTool(mediaServices), args), {
       code: "UNAVAILABLE",
       message: /longer than 30 seconds.*tools\.media\.timeoutSeconds/,
     });
+    while (asked.length === 0) await new Promise((resolve) => setImmediate(resolve));
     await Promise.all([late, clock.advance(30_000)]);
 
     const stopping = new AbortController();

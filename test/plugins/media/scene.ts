@@ -72,7 +72,13 @@ export async function openScene(t: TestContext, options: SceneOptions = {}) {
   const mediaServices: MediaServices = {
     config: () => withDefaults(MediaConfig, options.config ?? {}),
     models: () => modelsOf(options.models ?? [SEES], asked, options.answer ?? (() => says("a cat"))),
-    agents: () => ({ list: () => [{ id: "main", isDefault: true, workspace }] }),
+    stateDir: () => join(workspace, "state"),
+    agents: () => ({
+      list: () => [
+        { id: "main", isDefault: true, workspace },
+        { id: "other", isDefault: false, workspace: join(workspace, "other") },
+      ],
+    }),
     outbound: () => outbound,
     origins: () => undefined,
     documents: createDocuments(pdf),

@@ -4,7 +4,8 @@ import { describe, it } from "node:test";
 import type { NodeView } from "@svc/sdk/nodes";
 import { findConnected } from "../../../plugins/nodes/cli-input.ts";
 import { RUN_TIMEOUT_MS as OF_A_NODE } from "../../../plugins/nodes/node-host/params.ts";
-import { unlessInterrupted, visibleLines } from "../../../plugins/nodes/remote-run/nodes-run.ts";
+import { unlessInterrupted } from "../../../plugins/nodes/remote-run/nodes-run.ts";
+import { visibleLines } from "@svc/sdk/cli";
 import { readRunRequest, RUN_TIMEOUT_MS } from "../../../plugins/nodes/remote-run/request.ts";
 
 it("shows output that cannot steer the terminal", () => {

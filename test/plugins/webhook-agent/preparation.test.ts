@@ -131,16 +131,17 @@ describe("the fields of an agent run", () => {
 
 describe("the agent of a run", () => {
   const asked: [agentId: unknown, agent: string, checked: string[]][] = [
-    [undefined, "main", []],
-    [" ", "main", []],
-    [7, "main", []],
+    [undefined, "main", ["main"]],
+    [" ", "main", ["main"]],
+    [7, "main", ["main"]],
+    [["main"], "main", ["main"]],
     ["ops", "ops", ["ops"]],
     [" OPS ", "ops", ["ops"]],
     ["nobody", "main", ["main"]],
     ["???", "main", ["main"]],
   ];
   for (const [agentId, agent, checked] of asked) {
-    it(`${JSON.stringify(agentId)} is ${agent}, checked: ${checked.join() || "nothing"}`, () => {
+    it(`${JSON.stringify(agentId)} is ${agent}, checked: ${checked.join()}`, () => {
       const seen: string[] = [];
       const { params } = prepare({ agentId }, { policy: { checkAgentId: (id) => void seen.push(id) } });
       assert.deepEqual([params["agentId"], seen], [agent, checked]);
@@ -181,7 +182,9 @@ it("looks at the fields, then at the agent, then at the session key", () => {
   const all = { agentId: "ops", sessionKey: "k", model: "" };
   assert.throws(() => prepare(all, { policy }), { message: "model required" });
   assert.throws(() => prepare({ ...all, model: undefined }, { policy }), { message: "agent policy" });
-  assert.throws(() => prepare({ sessionKey: "k" }, { policy }), { message: "key policy" });
+  assert.throws(() => prepare({ sessionKey: "k" }, { policy: { sessionKey: policy.sessionKey } }), {
+    message: "key policy",
+  });
 });
 
 describe("what a transform returns for an agent run", () => {

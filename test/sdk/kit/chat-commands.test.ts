@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { commandIn, obey, type SessionCommand } from "@svc/kit/chat-commands";
+import { type Origin, outsideOrigin, type Scope } from "@svc/sdk";
 import type { SessionEntry } from "@svc/sdk/sessions";
 
 describe("a stop request", () => {
@@ -19,6 +20,10 @@ describe("a command", () => {
     ["/reset", { kind: "restart", reason: "reset", text: "" }],
     ["/help", { kind: "help" }],
     ["/help me", undefined],
+    ["/status", { kind: "status" }],
+    ["/status of the build", undefined],
+    ["/trust", { kind: "trust" }],
+    ["/trust me", undefined],
     ["/compact", { kind: "compact", instructions: "" }],
     [" /Compact keep the names ", { kind: "compact", instructions: "keep the names" }],
     ["/queue", { kind: "queue", patch: {} }],
@@ -48,6 +53,9 @@ describe("a command", () => {
   }
 });
 
+const principal = { id: "p", role: "operator", scopes: ["operator.admin"], provenance: "token", epoch: 0 } as const;
+const by = { principal, now: 5 };
+
 describe("a command that is obeyed", () => {
   const queue = { queueMode: "steer", queueDebounceMs: 5, queueCap: 2, queueDrop: "new" };
   const rows: [message: string, entry: object, done: string[], reply: RegExp][] = [
@@ -64,6 +72,7 @@ describe("a command that is obeyed", () => {
       const acts: string[] = [];
       const sessions = {
         get: async () => entry,
+        context: () => assert.fail(),
         async ensure(key: string, patch: Partial<SessionEntry> = {}) {
           acts.push(`${String(patch["queueMode"])} ${key}`);
           return { ...entry, ...patch };
@@ -73,7 +82,40 @@ describe("a command that is obeyed", () => {
           return entry;
         },
       };
-      assert.match(await obey(commandIn(message) as SessionCommand, "k", sessions), reply);
+      assert.match(await obey(commandIn(message) as SessionCommand, "k", sessions, by), reply);
       assert.deepEqual(acts, done);
     });
+
+  const web = outsideOrigin("web", "https://evil.example/");
+  const ann: Origin = { kind: "person", id: "ann", scopes: ["operator.write"] };
+  const people: readonly [who: Scope, origins: readonly (Origin | undefined)[], trusted: boolean, reply: RegExp][] = [
+    [
+      "operator.admin",
+      [undefined, web, ann, web],
+      true,
+      /^Trusted: the words of web \(https:.*\), person \(ann\) in this/,
+    ],
+    ["operator.admin", [undefined], false, /holds your words only/],
+    ["operator.write", [web], false, /^Only the owner of this gateway/],
+  ];
+  for (const [scope, origins, isTrusted, reply] of people) {
+    it(`/trust of somebody with ${scope} where ${origins.length} messages stand`, async () => {
+      const patches: object[] = [];
+      const items = origins.map((origin, index) => ({
+        id: `m${index}`,
+        message: { role: "user" as const, content: [], timestamp: 1, ...(origin ? { origin } : {}) },
+      }));
+      const sessions = {
+        context: async () => ({ summary: undefined, items }),
+        ensure: async (_key: string, patch: object = {}) => (patches.push(patch), { sessionId: "s", updatedAt: 1 }),
+        get: async () => undefined,
+        reset: () => assert.fail(),
+      };
+      const asking = { principal: { ...by.principal, scopes: [scope] }, now: 5 };
+      assert.match(await obey({ kind: "trust" }, "k", sessions, asking), reply);
+      assert.deepEqual(patches, isTrusted ? [{ trustedAt: 5 }] : []);
+      const told = await obey({ kind: "status" }, "k", sessions, asking);
+      assert.match(told, origins.includes(web) ? /words of web \(https/ : /the owner's words only/);
+    });
+  }
 });

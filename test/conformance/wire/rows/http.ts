@@ -121,7 +121,7 @@ export const httpRows: Readonly<Record<string, Row>> = {
   "§6 Scopes independent": limiter("are counted for each scope by itself"),
   "§6 Scope hook-auth in use": tested(
     "host/webhooks/ingress",
-    "429 with Retry-After after 20 failures; the right token still counts, and ends the lock",
+    "429 with Retry-After after 20 failures, the right token and the right signature included",
   ),
   "§6 Limiter always on (choice)": tested("host/net/limits", "of this machine do not count, unless a page makes them"),
   "§6 Page limiter, 198.18.0.1": limiter("a page on loopback: pooled"),

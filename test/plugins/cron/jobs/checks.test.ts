@@ -71,6 +71,25 @@ describe("checkJob", () => {
       { ...isolated, failureAlert: { mode: "webhook", to: "x" } },
       /failureAlert\.to of a webhook/,
     ],
+    ...["https://user:pw@h.example/x", "https://user@h.example/x", "http://:pw@h.example"].flatMap(
+      (to): [string, Checked, RegExp][] => [
+        [
+          `a webhook to ${to}`,
+          { ...isolated, delivery: { mode: "webhook", to } },
+          /^(?!.*pw@).*delivery\.to may have no user name or password; .*set cron\.webhookToken/,
+        ],
+        [
+          `failures to ${to}`,
+          { ...isolated, delivery: { mode: "none", failureDestination: { mode: "webhook", to } } },
+          /delivery\.failureDestination\.to may have no user name/,
+        ],
+        [
+          `an alert to ${to}`,
+          { ...isolated, failureAlert: { mode: "webhook", to } },
+          /failureAlert\.to may have no user name/,
+        ],
+      ],
+    ),
     [
       "a topic with a slash",
       { ...isolated, ...announce(" -100/5 ", "Telegram") },

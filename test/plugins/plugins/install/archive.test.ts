@@ -4,10 +4,12 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
+import { Worker } from "node:worker_threads";
 import { gzipSync } from "node:zlib";
 import { Header, type HeaderData } from "tar";
 import { ARCHIVE_LIMITS } from "../../../../plugins/plugins/install/archive-rules.ts";
-import { lookInto } from "../../../../plugins/plugins/install/archive.ts";
+import { lookInto } from "../../../../plugins/plugins/install/archive-thread.ts";
+import { readArchive } from "../../../../plugins/plugins/install/archive.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "svc-archives-"));
 after(() => rmSync(directory, { recursive: true, force: true }));
@@ -52,7 +54,7 @@ function archive(...parts: Buffer[]): string {
 describe("an archive", () => {
   it("is looked into without unpacking anything", async () => {
     const file = archive(entry("package/", "", { type: "Directory" }), PACKAGE, entry("package/a/b.js", "export {};"));
-    assert.deepEqual(await lookInto(file), { packageJson: '{"name":"x"}' });
+    assert.deepEqual(await readArchive(file), { packageJson: '{"name":"x"}' });
   });
 
   const hostile: [what: string, parts: readonly Buffer[], says: RegExp][] = [
@@ -95,41 +97,98 @@ describe("an archive", () => {
     ["an over-long name", [longName(`package/${"n".repeat(300)}`)], /has a name of more than 255 bytes/],
   ];
   for (const [what, parts, says] of hostile)
-    it(`with ${what} is refused`, () =>
-      assert.rejects(lookInto(archive(PACKAGE, ...parts)), (error: Error & { step?: string }) => {
-        assert.equal(error.step, "archive");
-        assert.match(error.message, says);
-        return true;
-      }));
+    it(`with ${what} is refused`, () => assert.rejects(readArchive(archive(PACKAGE, ...parts)), says));
 
   it("that unpacks to far more than it is packed is stopped while it is counted", async () => {
     const zeros = Buffer.alloc(ARCHIVE_LIMITS.ratioFrom + 1_024);
-    await assert.rejects(lookInto(archive(PACKAGE, entry("package/bomb", zeros))), /bytes unpacked, from \d+ packed/);
-    await assert.rejects(lookInto(archive(PACKAGE, END, zeros)), /bytes unpacked/); // behind its end
+    await assert.rejects(
+      readArchive(archive(PACKAGE, entry("package/bomb", zeros))),
+      /bytes unpacked, from \d+ packed/,
+    );
+    await assert.rejects(readArchive(archive(PACKAGE, END, zeros)), /bytes unpacked/); // behind its end
+  });
+
+  it("costs what it holds, wherever that stands", async (t) => {
+    const size = ARCHIVE_LIMITS.ratioFrom - 65_536;
+    const places: [where: string, parts: readonly Buffer[]][] = [
+      ["in an entry", [PACKAGE, entry("package/zeros", Buffer.alloc(size - 4_096))]],
+      ["behind its end", [PACKAGE, END, Buffer.alloc(size)]],
+    ];
+    for (const [where, parts] of places) {
+      const file = archive(...parts);
+      const { concat } = Buffer;
+      let copied = 0;
+      t.mock.method(Buffer, "concat", (list: readonly Uint8Array[], length?: number) => {
+        const whole = concat(list, length);
+        copied += whole.length;
+        return whole;
+      });
+      await readArchive(file);
+      t.mock.restoreAll();
+      assert.ok(copied < 2 * size, `${copied} bytes copied for ${size} ${where}`);
+    }
+  });
+
+  it("with more metadata than entries need is refused", async () => {
+    const comment = entry("PaxHeader", `600009 comment=${"x".repeat(599_993)}\n`, { type: "ExtendedHeader" });
+    const parts = Array.from({ length: 8 }, (_, index) => [comment, entry(`package/${index}`)]).flat();
+    await assert.rejects(readArchive(archive(PACKAGE, ...parts)), /more than 4194304 characters of metadata/);
+    const huge = entry("PaxHeader", Buffer.alloc(2_000_000, "x"), { type: "ExtendedHeader" });
+    await assert.rejects(
+      readArchive(archive(PACKAGE, huge, entry("package/x"))),
+      /metadata of more than 1048576 bytes/,
+    );
   });
 
   it("that is packed twice is refused, since the inner one would go uncounted", async () => {
     const file = join(directory, "twice.tgz");
     writeFileSync(file, gzipSync(gzipSync(Buffer.concat([PACKAGE, END]))));
-    await assert.rejects(lookInto(file), /it is packed twice/);
+    await assert.rejects(readArchive(file), /it is packed twice/);
   });
 
   it("with too many entries is refused", async () => {
     const many = Array.from({ length: ARCHIVE_LIMITS.entries }, (_, index) => entry(`package/${index}`));
-    await assert.rejects(lookInto(archive(PACKAGE, ...many)), /more than 20000 entries/);
+    await assert.rejects(readArchive(archive(PACKAGE, ...many)), /more than 20000 entries/);
+  });
+
+  it("with too many directories that only stand in paths is refused", async () => {
+    const deep = Array.from({ length: 100 }, (_, index) => longName(`package/${index}/${"d/".repeat(220)}x`));
+    await assert.rejects(readArchive(archive(PACKAGE, ...deep)), /more than 20000 entries/);
   });
 
   const broken: [what: string, bytes: Buffer, says: RegExp][] = [
-    ["cut off", gzipSync(Buffer.concat([PACKAGE, END])).subarray(0, 60), /is not unpacked: /],
+    ["cut off", gzipSync(Buffer.concat([PACKAGE, END])).subarray(0, 60), /./],
     ["no archive", Buffer.from("hello"), /it is not a gzipped tar archive/],
     ["empty", Buffer.alloc(0), /it is not a gzipped tar archive/],
-    ["garbage inside", gzipSync(Buffer.alloc(2_048, 7)), /is not unpacked: /],
+    ["garbage inside", gzipSync(Buffer.alloc(2_048, 7)), /./],
     ["without a package.json", gzipSync(Buffer.concat([entry("package/x"), END])), /no package\/package\.json/],
   ];
   for (const [what, bytes, says] of broken)
     it(`that is ${what} is refused`, async () => {
       const file = join(directory, `broken-${(made += 1)}.tgz`);
       writeFileSync(file, bytes);
-      await assert.rejects(lookInto(file), says);
+      await assert.rejects(readArchive(file), says);
     });
+});
+
+describe("the thread that looks into an archive", () => {
+  const isFailure = (says: RegExp) => (error: Error & { step?: string }) => {
+    assert.equal(error.step, "archive");
+    assert.match(error.message, says);
+    return true;
+  };
+
+  it("answers what is in it, or why it is not unpacked", async () => {
+    assert.deepEqual(await lookInto(archive(PACKAGE)), { packageJson: '{"name":"x"}' });
+    const why = /^archive: it is not unpacked: "other\/x" does not lie in package\/.*\nNext: tell whoever made/u;
+    await assert.rejects(lookInto(archive(PACKAGE, entry("other/x"))), isFailure(why));
+    await assert.rejects(lookInto(join(directory, "missing.tgz")), isFailure(/ENOENT/u));
+  });
+
+  it("is ended when it takes too long, or ends without an answer", async () => {
+    const endless = (program: string) => () => new Worker(program, { eval: true });
+    const late = lookInto("x", { start: endless("setInterval(() => {}, 1000)"), timeoutMs: 1 });
+    await assert.rejects(late, isFailure(/looking into it took longer than 1 ms/u));
+    await assert.rejects(lookInto("x", { start: endless("") }), isFailure(/ended without an answer/u));
+  });
 });

@@ -8,6 +8,7 @@ import {
   refuseAnswer,
   unreachableSentence,
 } from "@svc/kit/providers";
+import { sameOriginFetch } from "@svc/kit/same-origin";
 import type { ModelProvider, ModelRequest, ProviderAccount } from "@svc/sdk/models";
 import { createAnswer } from "./answer.ts";
 
@@ -31,7 +32,8 @@ export function createProvider({ now, fetch = globalThis.fetch }: ProviderOption
       body,
       signal,
     };
-    const response = await fetch(`${baseUrl}/chat/completions`, options).catch((thrown: unknown) => {
+    const answered = sameOriginFetch(fetch)(`${baseUrl}/chat/completions`, options);
+    const response = await answered.catch((thrown: unknown) => {
       signal.throwIfAborted();
       const error = providerErrorOf(thrown);
       throw providerFailure(error, {

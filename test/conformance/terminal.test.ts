@@ -1,0 +1,87 @@
+/** Names and commands of others, as `svc` prints them: nothing in them steers the terminal or hides in it. */
+import assert from "node:assert/strict";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { promisify } from "node:util";
+import { execFile } from "node:child_process";
+import { it } from "node:test";
+import { execApproval } from "@svc/sdk/approvals";
+import { connect } from "@svc/sdk/client";
+import { cron } from "@svc/sdk/cron";
+import { createDevice } from "@svc/sdk/device";
+import { sessions } from "@svc/sdk/sessions";
+import { root } from "../checkout.ts";
+import { cleanEnvironment, startGatewayProcess } from "../gateway-process.ts";
+import { connectNode } from "./attendance.ts";
+
+const run = promisify(execFile);
+const HIDDEN = "\u202e\u200b\u2066\u2062\ufeff\u00ad\u061c\u{e0041}\ufe0f";
+const STEERING = /[\p{Bidi_Control}\p{Default_Ignorable_Code_Point}]|[^\P{Cc}\n\t]/u;
+
+/** With what each has to name. */
+const COMMANDS: readonly (readonly [line: string, names: string])[] = [
+  ["sessions list", "evil-session"],
+  ["sessions show agent:main:main", "evil-session"],
+  ["cron list --all", "evil-job"],
+  ["devices list", "evil-device"],
+  ["nodes list", "evil-node"],
+  ["approvals list", "evil-command"],
+  ["gateway status", ""],
+];
+
+it("what others named is shown without what steers a terminal or cannot be seen", { timeout: 300_000 }, async (t) => {
+  const stateDir = await mkdtemp(join(tmpdir(), "svc-terminal-"));
+  t.after(() => rm(stateDir, { recursive: true, force: true }));
+  const gateway = await startGatewayProcess(stateDir);
+  t.after(() => gateway.kill());
+  const { url, token } = gateway;
+  const client = await gateway.connect();
+  await client.call(sessions.patch, { key: "agent:main:main", label: `evil-session${HIDDEN}` });
+  await client.call(cron.add, {
+    name: `evil-job${HIDDEN}`,
+    enabled: false,
+    text: `text${HIDDEN}`,
+    schedule: { everyMs: 3_600_000 },
+  });
+  const named = (displayName: string) => ({ displayName: `${displayName}${HIDDEN}`, platform: `linux${HIDDEN}` });
+  const device = await connect({
+    url,
+    token,
+    device: createDevice(),
+    client: { id: "cli", mode: "cli", ...named("evil-device") },
+  });
+  const node = await connectNode({ url, token }, createDevice(), {
+    client: { id: "node-host", mode: "node", ...named("evil-node") },
+  });
+  const command = `echo evil-command${HIDDEN}`;
+  const question = client.call(
+    execApproval.request,
+    { id: `q${HIDDEN}`, command, timeoutMs: 600_000 },
+    { timeoutMs: 0 },
+  );
+  question.catch(() => undefined); // it waits when the test is over
+  for (;;) {
+    const { approvals } = await client.call(execApproval.list, {});
+    const [shown] = approvals;
+    if (shown) {
+      assert.ok(shown.request.command.includes("evil-command\\u202e\\u200b"), shown.request.command);
+      assert.doesNotMatch(shown.request.command, STEERING);
+      break;
+    }
+    await delay(10);
+  }
+
+  for (const [line, names] of COMMANDS)
+    for (const more of [[], ["--json"]]) {
+      const what = [...line.split(" "), ...more];
+      const args = [join(root, "host/cli/svc.js"), ...what, "--url", url, "--token", token];
+      const { stdout, stderr } = await run(process.execPath, args, { env: cleanEnvironment(stateDir) });
+      assert.ok(stdout.includes(names), `${what.join(" ")}: ${stdout}`);
+      assert.doesNotMatch(stdout + stderr, STEERING, what.join(" "));
+      if (more.length > 0) JSON.parse(stdout);
+    }
+  await Promise.all([node.close(), device.close(), client.close()]);
+  await gateway.kill("SIGTERM");
+});
