@@ -9,7 +9,7 @@ import { resolve } from "node:path";
 import type { BoundFile } from "@svc/sdk/approvals";
 import { diskRefusal } from "../files/disk-refusal.ts";
 import { type BindableRun, type Binding, type BindingScope, shown } from "./binding.ts";
-import { interpretersOf, loadedBy, namedIn, plainFile, Unbindable } from "./command-files.ts";
+import { interpretersOf, loadedBy, namedIn, plainFile, startedBy, Unbindable } from "./command-files.ts";
 import { readContent } from "./content.ts";
 import { untoldFiles } from "./named-files.ts";
 import { runnerOf, scriptOf } from "./runners.ts";
@@ -30,6 +30,9 @@ export async function bindFiles(run: BindableRun, scope: BindingScope = "all"): 
   try {
     await search.add(run.file, { runs: true, loads: true });
     if (script !== undefined) await search.add(script, { runs: true, loads: true });
+    for (const program of runner === "wrapper" ? await startedBy(run) : []) {
+      await search.add(program, { runs: true, loads: true });
+    }
     for (const untold of [called, run.file].flatMap(untoldFiles)) {
       await search.add(resolve(run.cwd, untold), { runs: true, loads: false });
     }

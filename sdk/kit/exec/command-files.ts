@@ -46,6 +46,19 @@ export async function namedIn({ argv, cwd, path, texts = [] }: BindableRun): Pro
   return [...new Set([...found, ...programs.filter((program) => program !== undefined)])];
 }
 
+/** What a wrapper may start: what its arguments mean as a path, or as a name on `PATH`, also behind `=`. @throws Unbindable */
+export async function startedBy({ argv, cwd, path }: BindableRun): Promise<readonly string[]> {
+  const words = new Set(argv.slice(1).flatMap((word) => [word, word.slice(word.indexOf("=") + 1)]));
+  if (words.size > MAX_WORDS)
+    throw new Unbindable(`it has more than ${MAX_WORDS} words; put it into a file and run that`);
+  const programs = await Promise.all(
+    [...words].map((word) =>
+      word.includes("/") ? resolve(cwd, word) : findOnPath(word, { path, platform: process.platform }),
+    ),
+  );
+  return programs.filter((program) => program !== undefined);
+}
+
 /** Code whose name fits a pattern of a shell. Choice: no other files, of which there may be many. */
 async function fitting(name: string, directories: readonly string[]): Promise<readonly string[]> {
   const found: string[] = [];

@@ -3,7 +3,21 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, realpathSync } from "node:fs";
-import { chmod, copyFile, link, mkdir, readdir, rename, rm, symlink, truncate, writeFile } from "node:fs/promises";
+import {
+  chmod,
+  copyFile,
+  link,
+  mkdir,
+  mkdtemp,
+  readdir,
+  realpath,
+  rename,
+  rm,
+  symlink,
+  truncate,
+  writeFile,
+} from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import type { AllowedProgram, ExecPolicyFile } from "@svc/sdk/approvals";
@@ -187,6 +201,21 @@ describe("an entry of the allowlist", posix, () => {
       await assert.rejects(scene.use("exec", { command }), { code: "FORBIDDEN" });
     });
   }
+
+  it("for a wrapper holds for what agents can write only with its hash, wherever that lies", async (t) => {
+    const [outside, scene] = [await mkdtemp(join(await realpath(tmpdir()), "svc-bin-")), await openScene(t)];
+    t.after(() => rm(outside, { recursive: true, force: true }));
+    await script(join(outside, "x.sh"), text);
+    const at = join(outside, "x.sh");
+    const entry = { pattern: real("env"), args: [at, "1"] };
+    scene.state.policy = listed("off", entry);
+    const message = /agents can write .* Next: .* --sha256 \w{64} --agent main -- /;
+    await assert.rejects(scene.use("exec", { command: `env ${at} 1` }), { code: "FORBIDDEN", message });
+    scene.state.policy = listed("off", { ...entry, sha256: sha256(text) });
+    assert.match(await scene.say("exec", { command: `env ${at} 1` }), /^ran 1\n/);
+    await script(at, "touch ran");
+    await assert.rejects(scene.use("exec", { command: `env ${at} 1` }), { code: "FORBIDDEN", message });
+  });
 
   const noMake = !has("make") && "there is no make";
   it("for a program that runs a file without being told holds with its hash", { skip: noMake }, async (t) => {
