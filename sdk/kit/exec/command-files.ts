@@ -51,10 +51,9 @@ export async function startedBy({ argv, cwd, path }: BindableRun): Promise<reado
   const words = new Set(argv.slice(1).flatMap((word) => [word, word.slice(word.indexOf("=") + 1)]));
   if (words.size > MAX_WORDS)
     throw new Unbindable(`it has more than ${MAX_WORDS} words; put it into a file and run that`);
+  const at = { path, platform: process.platform };
   const programs = await Promise.all(
-    [...words].map((word) =>
-      word.includes("/") ? resolve(cwd, word) : findOnPath(word, { path, platform: process.platform }),
-    ),
+    [...words].map(async (word) => (word.includes("/") ? resolve(cwd, word) : findOnPath(word, at))),
   );
   return programs.filter((program) => program !== undefined);
 }
