@@ -62,13 +62,15 @@ function askedOfNode(params: RequestParams): Asked {
     throw refusal("RAW_COMMAND_MISMATCH", message);
   }
   const hash = envHash(params.env);
-  const digest = planDigest({ argv, cwd, agentId, sessionKey, envHash: hash, nodeId });
+  const files = params.files ?? [];
+  const digest = planDigest({ argv, cwd, agentId, sessionKey, envHash: hash, nodeId, files });
   const bound = { argv, cwd, agentId, sessionKey, envHash: hash };
   const view: ApprovalRequestView = {
     ...viewOf(params),
     command: rawCommand ?? commandText(argv),
     commandArgv: argv,
     digest,
+    ...(params.files !== undefined && { files }),
     systemRunBinding: bound,
     systemRunPlan: plan,
     cwd,
@@ -132,6 +134,7 @@ const NOTHING = {
 export function askedQuestion({
   title,
   subject,
+  files,
   kind,
   because,
   askedBy,
@@ -143,6 +146,7 @@ export function askedQuestion({
   const view: ApprovalRequestView = {
     command,
     digest,
+    ...(files !== undefined && { files: [...files] }),
     ...(because === undefined ? {} : { because: cut(because, MAX_BECAUSE) }),
     askedBy: askedBy.slice(0, 200),
     ...NOTHING,

@@ -30,7 +30,8 @@ export function createClaims(store: ApprovalStore, clock: Clock): ExecApprovals 
       // In the same statement as the check: of two that come at once, and of one that comes again after a crash, one runs.
       if (!(await store.use(approvalId, clock.now())))
         return refuse(claim, await whyUnusable(store, record, clock.now()));
-      return { decision: record.decision, plan: record.plan };
+      const { files } = record.view;
+      return { decision: record.decision, plan: record.plan, ...(files !== undefined && { files }) };
     },
   };
 }

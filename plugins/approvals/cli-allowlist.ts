@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import { bounded, entryFault, meansProfiled, PROFILED, rulesFor, runnerOf, withAllowed } from "@svc/kit/exec";
 import { invalidRequest, notFound } from "@svc/sdk";
 import type { AllowedProgram, ExecPolicyFile } from "@svc/sdk/approvals";
-import { commandText } from "@svc/sdk/cli";
+import { commandText, visible } from "@svc/sdk/cli";
 
 /** What a command line says about one entry. */
 export interface EntryWords {
@@ -14,6 +14,8 @@ export interface EntryWords {
   readonly isExact: boolean;
   /** `--any-arguments` */
   readonly isAny: boolean;
+  /** `--sha256`, in lower case */
+  readonly sha256?: string | undefined;
 }
 
 /** As it can be typed. */
@@ -21,22 +23,38 @@ export function addCommand(...words: string[]): string {
   return bounded(commandText(["svc", "approvals", "allowlist", "add", ...words]), 500);
 }
 
+/** @throws GatewayError `INVALID_REQUEST` saying how it is found */
+export function hashOption(given: unknown): string | undefined {
+  if (given === undefined) return undefined;
+  const hash = typeof given === "string" ? given.trim().toLowerCase() : "";
+  if (/^[0-9a-f]{64}$/.test(hash)) return hash;
+  return invalidRequest(
+    "--sha256 takes 64 hexadecimal digits\nNext: sha256sum <file> prints them, as does the refusal",
+  );
+}
+
 /**
  * The entry that is meant.
  * @throws GatewayError `INVALID_REQUEST` for an entry that would allow nothing, with the ways there are
  */
-export function entryOf({ pattern, args, isExact, isAny }: EntryWords): AllowedProgram {
+export function entryOf({ pattern, args, isExact, isAny, sha256 }: EntryWords): AllowedProgram {
   const hasArgs = isExact || args.length > 0;
-  const entry = { pattern, ...(hasArgs && { args: [...args] }), ...(isAny && { anyArguments: true }) };
+  const entry = {
+    pattern,
+    ...(hasArgs && { args: [...args] }),
+    ...(isAny && { anyArguments: true }),
+    ...(sha256 !== undefined && { sha256 }),
+  };
   const fault = entryFault(entry);
   if (fault !== undefined) return invalidRequest(`${bounded(fault, 1_000)}\nNext: svc approvals allowlist add --help`);
   if (hasArgs || isAny || meansProfiled(pattern)) return entry;
   const shown = bounded(pattern, 300);
+  const add = addCommand(pattern, ...(sha256 === undefined ? [] : ["--sha256", sha256]));
   const ways = [
     `a program with a profile, in a directory of the system: ${PROFILED.join(" ")}`,
-    `exactly these arguments: ${addCommand(pattern)} -- <arguments>   (--exact for none)`,
+    `exactly these arguments: ${add} -- <arguments>   (--exact for none)`,
     runnerOf(pattern) === undefined
-      ? `any arguments, and by them any command: ${addCommand(pattern)} --any-arguments`
+      ? `any arguments, and by them any command: ${add} --any-arguments`
       : "none: let people be asked, svc approvals security allowlist --ask on-miss",
   ];
   return invalidRequest(
@@ -46,9 +64,12 @@ export function entryOf({ pattern, args, isExact, isAny }: EntryWords): AllowedP
 }
 
 /** An entry as a line. */
-export function entryText({ pattern, args, cwd, anyArguments }: AllowedProgram): string {
+export function entryText({ pattern, args, cwd, anyArguments, sha256 }: AllowedProgram): string {
   const program = bounded(pattern, 500);
-  const where = cwd === undefined ? "" : `  in ${bounded(cwd, 300)}`;
+  const where = [
+    cwd === undefined ? "" : `  in ${bounded(cwd, 300)}`,
+    sha256 === undefined ? "" : `  sha256 ${visible(sha256)}`,
+  ].join("");
   if (args)
     return `${program}  exactly: ${args.length === 0 ? "no arguments" : bounded(commandText(args), 500)}${where}`;
   if (anyArguments) return `${program}  any arguments${where}`;
@@ -56,11 +77,13 @@ export function entryText({ pattern, args, cwd, anyArguments }: AllowedProgram):
 }
 
 /** What whoever added an entry has to know, a line each. */
-export function entryNotes({ args, anyArguments }: AllowedProgram): readonly string[] {
-  if (args) return ["Only these words count. What files the program reads can still decide what it does."];
-  if (!anyArguments) return [];
+export function entryNotes({ args, anyArguments, sha256 }: AllowedProgram): readonly string[] {
+  const bound = sha256 === undefined ? [] : ["It holds while the program, or the script it runs, has this content."];
+  if (args) return ["Only these words count. What files the program reads can still decide what it does.", ...bound];
+  if (!anyArguments) return bound;
   return [
     "This allows any command through that program: whoever writes its arguments can run, read and write what you can.",
+    ...bound,
   ];
 }
 
@@ -91,12 +114,12 @@ export function added(file: ExecPolicyFile, agentId: string, entry: AllowedProgr
 export function removed(
   file: ExecPolicyFile,
   agentId: string,
-  { pattern, args, isExact, isAny }: EntryWords,
+  { pattern, args, isExact, isAny, sha256 }: EntryWords,
 ): ExecPolicyFile {
   const { agents = {} } = file;
   const rules = Object.hasOwn(agents, agentId) ? agents[agentId] : undefined;
   const isMeant = (entry: AllowedProgram): boolean => {
-    if (entry.pattern !== pattern) return false;
+    if (entry.pattern !== pattern || (sha256 !== undefined && entry.sha256?.toLowerCase() !== sha256)) return false;
     if (isAny) return entry.anyArguments === true && !entry.args;
     return !(isExact || args.length > 0) || isDeepStrictEqual(entry.args, args);
   };

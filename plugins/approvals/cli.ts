@@ -4,7 +4,16 @@ import { invalidRequest } from "@svc/sdk";
 import { execApproval, execApprovals } from "@svc/sdk/approvals";
 import { askingWith, type CommandContext, defineCommands, show, showFindings, visible } from "@svc/sdk/cli";
 import { approvalFindings } from "./cli-doctor.ts";
-import { added, allowlistNote, entryNotes, entryOf, entryText, type EntryWords, removed } from "./cli-allowlist.ts";
+import {
+  added,
+  allowlistNote,
+  entryNotes,
+  entryOf,
+  entryText,
+  type EntryWords,
+  hashOption,
+  removed,
+} from "./cli-allowlist.ts";
 import { givenPolicy, nodeNamed, readPolicy, ruledBy, wordOption, writePolicy } from "./cli-policy.ts";
 import { approvalLines, grantLines, policyLines } from "./cli-text.ts";
 import { watchQuestions } from "./cli-watch.ts";
@@ -22,6 +31,7 @@ const AGENT = { flags: "--agent <id>", description: "agent it holds for, * for a
 const ENTRY = [
   { flags: "--exact", description: "exactly the arguments that are given, which may be none" },
   { flags: "--any-arguments", description: "every argument, and by them any command" },
+  { flags: "--sha256 <hex>", description: "content of the program or its script, where agents can write that" },
 ];
 
 export default defineCommands([
@@ -124,12 +134,14 @@ export default defineCommands([
     options: [...ENTRY, AGENT, NODE],
     help: [
       "Without arguments the program needs a profile, which names the arguments that only read, and only in the workspace. Words behind -- allow",
-      "exactly these arguments. --any-arguments allows any command through that program.",
+      "exactly these arguments. --any-arguments allows any command through that program. --sha256 is needed as well where agents can write the program,",
+      "or the script that it runs: the entry holds while that file has this content.",
     ],
     examples: [
       "svc approvals allowlist add /usr/bin/rg",
       "svc approvals allowlist add /usr/bin/systemctl -- is-active nginx",
       "svc approvals allowlist add '~/tools/*' --any-arguments --agent ops",
+      'svc approvals allowlist add ~/deploy.sh --exact --sha256 "$(sha256sum ~/deploy.sh | cut -c1-64)"',
     ],
     run: (context) => changeAllowlist(context, "add"),
   },
@@ -229,7 +241,8 @@ async function changeAllowlist(context: CommandContext, what: "add" | "remove"):
 }
 
 function entryWords({ args: [pattern = "", ...args], options }: CommandContext): EntryWords {
-  return { pattern, args, isExact: options["exact"] === true, isAny: options["anyArguments"] === true };
+  const [isExact, isAny] = [options["exact"] === true, options["anyArguments"] === true];
+  return { pattern, args, isExact, isAny, sha256: hashOption(options["sha256"]) };
 }
 
 async function changeSecurity(context: CommandContext): Promise<void> {

@@ -17,6 +17,12 @@ export interface RunParams {
   readonly runId?: string;
 }
 
+/** What is forwarded with an approval. */
+export interface ApprovedRun extends RunParams {
+  /** Contents the approval is for. */
+  readonly files?: AllowedExec["files"];
+}
+
 export interface ReadRun {
   readonly forwarded: RunParams;
   /** It says that somebody allowed it: an approval has to bear that out. */
@@ -67,7 +73,7 @@ export function planOf({ command, rawCommand, cwd, agentId, sessionKey }: RunPar
 export function approvedRun(
   { env, timeoutMs, needsScreenRecording, runId }: RunParams,
   allowed: AllowedExec,
-): RunParams {
+): ApprovedRun {
   const { argv, rawCommand, cwd, agentId, sessionKey } = allowed.plan;
   const about = present({
     rawCommand,
@@ -80,6 +86,8 @@ export function approvedRun(
     runId,
     approved: true,
     approvalDecision: allowed.decision,
+    // Only for a node that named them when it prepared the command.
+    files: allowed.files,
   });
   return { command: argv, ...about };
 }

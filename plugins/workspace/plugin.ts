@@ -9,6 +9,7 @@ import { Sessions } from "@svc/sdk/sessions";
 import { Retention, Storage } from "@svc/sdk/storage";
 import { CommandSandbox, Tool } from "@svc/sdk/tools";
 import { ExecConfig, FsConfig } from "./config.ts";
+import { privateCopies } from "./exec/copies.ts";
 import { execTool } from "./exec/tool.ts";
 import { editTool, writeTool } from "./files/change.ts";
 import { readTool } from "./files/read.ts";
@@ -84,6 +85,7 @@ export default definePlugin({
         sessions: () => services.sessions.get(),
         programs,
         background,
+        copies: privateCopies(places.stateDir),
         sandbox,
         sandboxed: (agentId) => sandbox.inForce(agentId),
         clock,

@@ -1,6 +1,6 @@
 /** Approvals: policy files for running commands, and questions that people answer. Spec: protocol/methods-exec-approvals.md, events.md §2, stores.md §7. */
 import { defineContract, defineEvent } from "../contract.ts";
-import { ExecPolicyFile, ExecPolicySnapshot, SystemRunPlan } from "./exec-schema.ts";
+import { BoundFile, ExecPolicyFile, ExecPolicySnapshot, SystemRunPlan } from "./exec-schema.ts";
 import { NonEmpty, type Static, Strict, Type } from "../schema.ts";
 
 const Time = Type.Integer({ description: "epoch ms" });
@@ -17,6 +17,7 @@ export const ApprovalRequestView = Type.Object({
   commandArgv: Type.Optional(Type.Array(Type.String())),
   envKeys: Type.Optional(Type.Array(Type.String())),
   digest: Type.Optional(Type.String({ description: "of the exact plan: what is allowed is this and nothing else" })),
+  files: Type.Optional(Type.Array(BoundFile, { description: "what is allowed is these bytes and no others" })),
   because: Type.Optional(Type.String({ description: "what makes it a question, e.g. the words that led to it" })),
   askedBy: Type.Optional(Type.String({ description: "the plugin or hook that asks; absent: a client" })),
   systemRunBinding: Type.Union([Type.Unknown(), Type.Null()]),
@@ -125,6 +126,9 @@ export const execApproval = defineContract("exec.approval", {
       commandArgv: Type.Optional(Type.Array(Type.String())),
       systemRunPlan: Type.Optional(SystemRunPlan),
       env: Type.Optional(Type.Record(NonEmpty, Type.String())),
+      files: Type.Optional(
+        Type.Array(BoundFile, { maxItems: 64, description: "for a node: `files` of its system.run.prepare" }),
+      ),
       cwd: maybe,
       host: maybe,
       security: maybe,

@@ -13,6 +13,19 @@ export const SystemRunPlan = Strict({
 });
 export type SystemRunPlan = Static<typeof SystemRunPlan>;
 
+/** A file whose content is allowed together with a command. */
+export const BoundFile = Strict({
+  path: Type.String({ description: "absolute, symbolic links followed" }),
+  sha256: Type.String({ description: "of its content, hex" }),
+  bytes: Type.Integer({ minimum: 0 }),
+  runs: Type.Optional(
+    Type.Literal(true, {
+      description: "it is run: the program, its script, or what that loads. Absent: the command names it",
+    }),
+  ),
+});
+export type BoundFile = Static<typeof BoundFile>;
+
 const rules = {
   security: Type.Optional(Type.String({ description: "deny, allowlist or full; default deny" })),
   ask: Type.Optional(Type.String({ description: "off, on-miss or always; default on-miss" })),
@@ -33,6 +46,12 @@ const allowed = {
   anyArguments: Type.Optional(
     Type.Boolean({
       description: "every argument; default false: those of the program's profile, and none without one",
+    }),
+  ),
+  sha256: Type.Optional(
+    Type.String({
+      pattern: "^[0-9a-fA-F]{64}$",
+      description: "of the one file agents can write that would run; absent: they can write none",
     }),
   ),
 };

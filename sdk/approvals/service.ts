@@ -1,6 +1,6 @@
 /** The service `ExecApprovals`: commands that people allowed and that now run. */
 import type { ApprovalDecision } from "./contract.ts";
-import type { SystemRunPlan } from "./exec-schema.ts";
+import type { BoundFile, SystemRunPlan } from "./exec-schema.ts";
 import type { Principal } from "../principal.ts";
 import { defineService } from "../service.ts";
 
@@ -22,6 +22,8 @@ export interface ExecClaim {
 export interface AllowedExec {
   readonly decision: "allow-once" | "allow-always";
   readonly plan: SystemRunPlan;
+  /** Contents that were allowed with it, where whoever asked named them: the node runs no others. */
+  readonly files?: readonly BoundFile[];
 }
 
 /** Approvals of commands. */

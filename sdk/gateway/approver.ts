@@ -1,5 +1,6 @@
 /** The service that puts a question of a gate to people. */
 import type { ApprovalDecision } from "../approvals/contract.ts";
+import type { BoundFile } from "../approvals/exec-schema.ts";
 import { defineService } from "../service.ts";
 
 /** Something that a person should decide. */
@@ -8,6 +9,8 @@ export interface ApprovalQuestion {
   readonly title: string;
   /** What is asked for, as JSON: all of it, and nothing that changes from one time to the next. `allow-always` binds to it. */
   readonly subject: unknown;
+  /** Shown to people: contents that are allowed with it. They bind only where `subject` has them, too. */
+  readonly files?: readonly BoundFile[] | undefined;
   /** What kind of thing, e.g. `toolBefore:exec`; two kinds never share an answer. */
   readonly kind: string;
   /** For people: what makes it a question, e.g. the words of somebody else that led to it. Shown and not bound. */

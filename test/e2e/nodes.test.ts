@@ -1,6 +1,7 @@
 /** Nodes as people use them: a gateway process, a node process, and `svc` at a command line between them. */
 import assert from "node:assert/strict";
-import { readFileSync, realpathSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { type AllowedProgram, execApproval, execApprovalRequested, execApprovals } from "@svc/sdk/approvals";
@@ -49,14 +50,19 @@ describe("a node", () => {
     await assert.rejects(bare, { code: "UNAVAILABLE", message: /SYSTEM_RUN_DENIED: / });
 
     await setPolicy(at, nodeId, { security: "allowlist", ask: "off" });
-    await done(at, ["approvals", "allowlist", "add", path, "--node", nodeId, "--", "a b", "--json"]);
+    const add = ["approvals", "allowlist", "add", path, "--node", nodeId];
+    await done(at, [...add, "--", "a b", "--json"]);
+    const unbound = await at.svc(["nodes", "run", "workshop", "--", "tool", "a b", "--json"]);
+    assert.match(unbound.stderr, /policy denies it: .*bin\/tool.*, which agents can write/);
+    const bound = ["--sha256", createHash("sha256").update(readFileSync(path)).digest("hex")];
+    await done(at, [...add, ...bound, "--", "a b", "--json"]);
     const exact = await at.svc(["nodes", "run", "workshop", "--", "tool", "a b", "--json"]);
     assert.deepEqual(exact, { code: 3, stdout: "a b --json\n", stderr: "err\n" });
     assert.match(
       (await at.svc(["nodes", "run", "workshop", "--", "tool", "a b"])).stderr,
       /policy denies it: .*other arguments/,
     );
-    await done(at, ["approvals", "allowlist", "add", path, "--any-arguments", "--node", nodeId]);
+    await done(at, [...add, ...bound, "--any-arguments"]);
     const ran = await at.svc(["nodes", "run", "workshop", "--", "tool", "a b", "--json"]);
     assert.deepEqual(ran, { code: 3, stdout: "a b --json\n", stderr: "err\n" });
     const told = await at.svc(["nodes", "run", nodeId.slice(0, 12), "--json", "--", "tool", "x"]);
@@ -119,7 +125,7 @@ describe("svc nodes run with an approval", () => {
   /** A node that asks, an operator who sees questions, and a program that counts its runs. */
   async function asking(t: TestContext) {
     const at = await scene(t);
-    const path = at.program("tool", 'echo run >> "$PWD/runs"; echo "$1"');
+    at.program("tool", 'echo run >> "$PWD/runs"; echo "$1"');
     const { nodeId } = await approvedNode(at);
     await done(at, ["approvals", "security", "allowlist", "--ask", "on-miss", "--node", nodeId]);
     const person = await at.operator();
@@ -143,7 +149,7 @@ describe("svc nodes run with an approval", () => {
         return 0;
       }
     };
-    return { at, path, nodeId, person, answers, run, runs, asked };
+    return { at, nodeId, person, answers, run, runs, asked };
   }
 
   it("runs once what is allowed once, and never again by the same approval", async (t) => {
@@ -164,12 +170,13 @@ describe("svc nodes run with an approval", () => {
   });
 
   it("asks no more for a command that is allowed for good", async (t) => {
-    const { at, path, nodeId, person, answers, run, runs } = await asking(t);
+    const { at, nodeId, person, answers } = await asking(t);
+    const path = realpathSync("/usr/bin/basename");
+    const run = (word: string) => at.svc(["nodes", "run", "workshop", "--", "basename", word]);
     const [, first] = await Promise.all([answers("allow-always"), run("1")]);
     assert.deepEqual([first.code, first.stdout], [0, "1\n"]);
     const second = await run("1");
     assert.deepEqual(second, { code: 0, stdout: "1\n", stderr: "" });
-    assert.equal(runs(), 2);
     const { file } = (await person.call(execApprovals.nodeGet, { nodeId })) as {
       file: { agents: { main: { allowlist: AllowedProgram[] } } };
     };
@@ -178,6 +185,27 @@ describe("svc nodes run with an approval", () => {
       [{ pattern: path, args: ["1"], anyArguments: undefined }],
     );
     assert.ok(readFileSync(join(at.nodeDir, "exec-approvals.json"), "utf8").includes(path));
+  });
+
+  it("runs the bytes that were shown, and for good no others", async (t) => {
+    const { at, person, answers, run, runs } = await asking(t);
+    const [id, first] = await Promise.all([answers("allow-always"), run("1")]);
+    assert.deepEqual([first.code, first.stdout], [0, "1\n"]);
+    const again = await run("1");
+    assert.deepEqual([again.code, again.stdout], [0, "1\n"]);
+    const { approvals } = await person.call(execApproval.list, {});
+    const [file] = approvals.find((row) => row.id === id)?.request.files ?? [];
+    assert.deepEqual([file?.path.endsWith("/bin/tool"), file?.runs], [true, true]);
+
+    const evil = () => at.program("tool", 'touch "$PWD/evil"');
+    at.program("tool", "echo two");
+    const changing = person.on(execApprovalRequested, () => void evil());
+    const [, second] = await Promise.all([answers("allow-once"), run("1")]);
+    changing();
+    assert.equal(second.code, 1);
+    assert.match(second.stderr, /policy denies it: .*tool.* changed since the command was judged/);
+    assert.equal(runs(), 2);
+    assert.ok(!existsSync(join(at.nodeDir, "evil")));
   });
 
   it("does not run what somebody denies", async (t) => {

@@ -4,6 +4,7 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import { type ExecPolicyStore, openExecPolicy, ownPlaces, rulesFor } from "@svc/kit/exec";
 import { keepDevice } from "@svc/sdk/device";
+import { PreparedContents } from "./contents.ts";
 import { createNodeCommands } from "./node-commands.ts";
 import { liveAsNode } from "./node-life.ts";
 import type { NodeState } from "./node-states.ts";
@@ -47,6 +48,7 @@ export async function runNodeProgram(program: NodeProgram): Promise<0 | 1> {
     env,
     secrets: () => secrets,
     cwd,
+    prepared: new PreparedContents(),
     tell: uplink.tell,
     note,
     signal: ending.signal,

@@ -1,6 +1,6 @@
 /** What each command of a node takes. Unknown keys are ignored: a newer gateway may send more. Spec: protocol/methods-node.md §4. */
 import { describeViolations, matches, type Static, type TSchema, Type } from "@svc/sdk";
-import { ExecPolicyFile } from "@svc/sdk/approvals";
+import { BoundFile, ExecPolicyFile } from "@svc/sdk/approvals";
 import { NodeRefusal } from "./refusal.ts";
 
 /** No program can be given a NUL. */
@@ -32,6 +32,9 @@ export const RunParams = Type.Object({
     Type.Union([Type.Integer({ minimum: 1, maximum: RUN_TIMEOUT_MS.most, description: "milliseconds" }), Type.Null()]),
   ),
   runId: maybe,
+  files: Type.Optional(
+    Type.Union([Type.Array(BoundFile, { description: "contents that were approved" }), Type.Null()]),
+  ),
   approved: Type.Optional(Type.Union([Type.Boolean(), Type.Null()])),
   approvalDecision: Type.Optional(Type.Union([Type.Literal("allow-once"), Type.Literal("allow-always"), Type.Null()])),
 });

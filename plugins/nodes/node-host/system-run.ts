@@ -4,6 +4,7 @@
  * The program and its directory are resolved once; what was resolved is what is judged and what runs. Spec: protocol/methods-node.md §4.
  */
 import {
+  bindFiles,
   commandText,
   type ExecPolicyStore,
   judgeRun,
@@ -14,12 +15,13 @@ import {
   rulesFor,
   runProgram,
 } from "@svc/kit/exec";
-import type { SystemRunPlan } from "@svc/sdk/approvals";
+import type { BoundFile, SystemRunPlan } from "@svc/sdk/approvals";
 import { messageOf } from "@svc/sdk/errors";
 import { randomUUID } from "node:crypto";
 import { realpath } from "node:fs/promises";
 import { homedir } from "node:os";
 import { type PlacedPlan, planOf } from "./command-plan.ts";
+import { bindsNothing, contentsToApprove, otherContents, type PreparedContents } from "./contents.ts";
 import { childEnvironment } from "./environment.ts";
 import { canBeListed, exactEntry, whyNot } from "./judgement.ts";
 import { NODE_STOPS, type PrepareParams, RUN_TIMEOUT_MS, type RunParams } from "./params.ts";
@@ -35,6 +37,7 @@ export interface RunSurroundings {
   readonly secrets: () => readonly string[];
   /** Where programs run that are told no directory; absolute. */
   readonly cwd: string;
+  readonly prepared: PreparedContents;
   /** Reports to the gateway: `exec.started`, `exec.finished`, `exec.denied`. */
   readonly tell: (event: string, payload: object) => void;
   /** A line for the owner of this machine. */
@@ -45,17 +48,35 @@ export interface RunSurroundings {
 
 /**
  * Choice: a program that is not there is refused here, before people are asked about it.
- * @returns what a caller shows to people and sends back as `system.run`; Choice: with the
- * program that would run, the home directory and the directory of the node, which whoever judges the command elsewhere needs as well
+ * @returns what a caller shows to people and sends back as `system.run`; Choice: with the program that would run, the home
+ * directory, the directory of the node and the contents an approval is for, which whoever judges the command elsewhere needs as well
  */
-export async function prepareRun(
-  params: PrepareParams,
-  { cwd, places }: RunSurroundings,
-): Promise<{ cmdText: string; plan: SystemRunPlan; resolvedPath: string; home: string; root: string }> {
-  const plan = await planOf(params, cwd);
-  const resolvedPath = await programOf(plan, places);
+export async function prepareRun(params: PrepareParams, at: RunSurroundings): Promise<PreparedAnswer> {
+  const plan = await planOf(params, at.cwd);
+  const resolvedPath = await programOf(plan, at.places);
   const cmdText = plan.rawCommand ?? commandText(plan.argv);
-  return { cmdText, plan: { ...plan }, resolvedPath, home: homedir(), root: await realpath(cwd) };
+  const answer = { cmdText, plan: { ...plan }, resolvedPath, home: homedir(), root: await realpath(at.cwd) };
+  if (bindsNothing(rulesFor(await at.policy.policy(), plan.agentId))) return answer;
+  const { files, hidesScript } = await contentsToApprove(bindable(plan, resolvedPath, at));
+  at.prepared.keep(plan, files);
+  return { ...answer, files, ...(hidesScript && { hidesScript }) };
+}
+
+interface PreparedAnswer {
+  readonly cmdText: string;
+  readonly plan: SystemRunPlan;
+  readonly resolvedPath: string;
+  readonly home: string;
+  /** Where the node was started. */
+  readonly root: string;
+  /** Contents an approval binds; absent: the policy lets everything run. */
+  readonly files?: readonly BoundFile[];
+  /** An interpreter whose script is not known: no entry of an allowlist holds for it. */
+  readonly hidesScript?: true;
+}
+
+function bindable({ argv, cwd }: PlacedPlan, file: string, { places }: RunSurroundings) {
+  return { argv, cwd, file, path: places.path };
 }
 
 /** What clients read, and whether some output was left out. */
@@ -78,18 +99,15 @@ export async function systemRun(params: RunParams, at: RunSurroundings): Promise
     command,
   };
 
-  const rules = rulesFor(await at.policy.policy(), plan.agentId);
-  const reason = whyNot(judgeRun(rules, plan, file, Object.keys(env), { root: at.cwd }), params.approved === true);
+  const reason = await whyNotHere(params, plan, file, at);
   if (reason !== undefined) {
     at.tell("exec.denied", { ...about, reason });
     at.note(`denied (${reason}): ${shown}`);
     throw new NodeRefusal("SYSTEM_RUN_DENIED", reason);
   }
-  if (params.approved === true && params.approvalDecision === "allow-always") await remember(at, plan, file);
-
   at.tell("exec.started", about);
   at.note(`runs: ${shown}`);
-  const end = await runProgram({
+  const running = runProgram({
     file,
     argv: plan.argv,
     cwd: plan.cwd,
@@ -98,12 +116,35 @@ export async function systemRun(params: RunParams, at: RunSurroundings): Promise
     signal: at.signal,
     stopReason: NODE_STOPS,
   });
+  // Once it has started, so that nothing comes between the comparison and the start.
+  if (params.approved === true && params.approvalDecision === "allow-always") await remember(at, plan, file);
+  const end = await running;
   const { exitCode, timedOut, stdout, stderr, error } = end;
   const success = exitCode === 0 && !timedOut;
   const output = [stdout, stderr, error].filter(Boolean).join("\n").slice(-MAX_EVENT_CHARS);
   at.tell("exec.finished", { ...about, exitCode, timedOut, success, output });
   at.note(`ended (${error ?? `exit code ${exitCode}`}): ${shown}`);
   return { ...end, success, error: error ?? null };
+}
+
+/**
+ * Why it does not run, by the policy and by what lies there now; `undefined`: it does. Choice: an approval is of the contents that
+ * came along with it, else of those it was prepared with.
+ */
+async function whyNotHere(
+  { approved, files, env }: RunParams,
+  plan: PlacedPlan,
+  file: string,
+  at: RunSurroundings,
+): Promise<string | undefined> {
+  const rules = rulesFor(await at.policy.policy(), plan.agentId);
+  if (bindsNothing(rules)) return undefined;
+  const run = bindable(plan, file, at);
+  const place = { root: at.cwd, contents: await bindFiles(run, "runs") };
+  const verdict = judgeRun(rules, plan, file, Object.keys(env ?? {}), place);
+  const reason = whyNot(verdict, approved === true);
+  if (reason !== undefined || verdict.verdict === "allow") return reason;
+  return otherContents(files ?? at.prepared.of(plan), await bindFiles(run));
 }
 
 /** UTF-16 units of a command in a line for the owner. */
@@ -131,12 +172,17 @@ async function programOf({ argv, cwd }: PlacedPlan, places: ProgramPlaces): Prom
 }
 
 /** It was approved and runs in any case; that it will be asked for again is told to the owner. */
-async function remember({ policy, note, cwd }: RunSurroundings, plan: PlacedPlan, file: string): Promise<void> {
+async function remember(at: RunSurroundings, plan: PlacedPlan, file: string): Promise<void> {
+  const { policy, note, cwd } = at;
   const entry = exactEntry(plan, file);
-  if (!canBeListed(entry, plan, file, { root: cwd })) {
-    return note(`not on the allowlist, since it would let in more than this command: ${file}`);
-  }
   try {
+    const contents = await bindFiles(bindable(plan, file, at), "runs");
+    if (contents.files.length > 0) {
+      return note(`not on the allowlist, since agents can write what it runs: ${file}`);
+    }
+    if (!canBeListed(entry, plan, file, { root: cwd, contents })) {
+      return note(`not on the allowlist, since it would let in more than this command: ${file}`);
+    }
     await rememberProgram(policy, plan.agentId, entry);
     note(`on the allowlist now, with these arguments, in this directory: ${file}`);
   } catch (error) {

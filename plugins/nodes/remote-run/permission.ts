@@ -2,7 +2,13 @@
 import { randomUUID } from "node:crypto";
 import { type ExecRules, judgeRun, rulesFor } from "@svc/kit/exec";
 import { GatewayError, matches } from "@svc/sdk";
-import { execApproval, execApprovals, ExecPolicySnapshot, type SystemRunPlan } from "@svc/sdk/approvals";
+import {
+  type BoundFile,
+  execApproval,
+  execApprovals,
+  ExecPolicySnapshot,
+  type SystemRunPlan,
+} from "@svc/sdk/approvals";
 import { visible } from "@svc/sdk/cli";
 import type { Caller } from "./caller.ts";
 import type { RunRequest } from "./request.ts";
@@ -17,6 +23,9 @@ export interface PreparedRun {
   readonly resolvedPath?: string;
   readonly home?: string;
   readonly root?: string;
+  /** Contents that an approval is for. */
+  readonly files?: readonly BoundFile[];
+  readonly hidesScript?: boolean;
 }
 
 /** What comes along with `system.run`: nothing, or the approval that backs it. */
@@ -67,12 +76,14 @@ const ASKED_BY_SESSION = { security: "full", ask: "always" } as const;
 async function rulesOf(
   client: Caller,
   { env }: RunRequest,
-  { nodeId, plan, resolvedPath, home, root }: PreparedRun,
+  { nodeId, plan, resolvedPath, home, root, files = [], hidesScript = false }: PreparedRun,
 ): Promise<ExecRules | undefined> {
   const snapshot = await client.call(execApprovals.nodeGet, { nodeId });
   if (!matches(ExecPolicySnapshot, snapshot)) throw unknownForm("its policy file");
   const rules = rulesFor(snapshot.file, plan.agentId);
-  const place = { ...(home !== undefined && { home }), ...(root !== undefined && { root }), isElsewhere: true };
+  const contents = { scope: "all", files, hidesScript } as const;
+  const known = { ...(home !== undefined && { home }), ...(root !== undefined && { root }) };
+  const place = { ...known, contents, isElsewhere: true };
   const verdict = judgeRun(rules, plan, resolvedPath, Object.keys(env ?? {}), place);
   if (verdict.verdict === "deny") throw denied(verdict.reason, nodeId);
   return verdict.verdict === "allow" ? undefined : rules;
@@ -84,7 +95,7 @@ function question(
   prepared: PreparedRun,
   { security, ask }: Pick<ExecRules, "security" | "ask">,
 ) {
-  const { nodeId, plan, cmdText, resolvedPath } = prepared;
+  const { nodeId, plan, cmdText, resolvedPath, files } = prepared;
   const { argv, cwd, agentId, sessionKey } = plan;
   return {
     id,
@@ -92,6 +103,7 @@ function question(
     commandArgv: argv,
     systemRunPlan: plan,
     ...(env === undefined ? {} : { env: { ...env } }),
+    ...(files === undefined ? {} : { files: [...files] }),
     cwd,
     nodeId,
     host: "node",

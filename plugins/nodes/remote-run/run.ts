@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { isGatewayError, matches, type Static, Type } from "@svc/sdk";
 import { detailsCode } from "@svc/sdk/errors";
-import { SystemRunPlan } from "@svc/sdk/approvals";
+import { BoundFile, SystemRunPlan } from "@svc/sdk/approvals";
 import { nodes } from "@svc/sdk/nodes";
 import { present } from "../values.ts";
 import type { Caller } from "./caller.ts";
@@ -16,6 +16,8 @@ const Prepared = Type.Object({
   plan: SystemRunPlan,
   resolvedPath: Type.Optional(Type.String()),
   home: Type.Optional(Type.String()),
+  files: Type.Optional(Type.Array(BoundFile)),
+  hidesScript: Type.Optional(Type.Boolean()),
   root: Type.Optional(Type.String()),
 });
 

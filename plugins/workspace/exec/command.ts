@@ -28,15 +28,15 @@ export interface Command {
 const SHELL = "/bin/sh";
 
 /**
- * @param isListed an allowlist decides: a command of plain words is that program itself then, without a shell around it, since
- * no list can say yes to a shell
+ * @param isJudged an allowlist or people decide: a command of plain words is that program itself then, without a shell around it,
+ * since no list can say yes to a shell, and since what a shell opens later cannot be held fast
  * @param path `PATH` of the command
  * @throws GatewayError `INVALID_REQUEST`, `NOT_FOUND` for what cannot run
  */
 export async function commandOf(
   { command, workdir, agentId, sessionKey }: CommandRequest,
   place: Place,
-  { isListed, path }: { readonly isListed: boolean; readonly path: string },
+  { isJudged, path }: { readonly isJudged: boolean; readonly path: string },
 ): Promise<Command> {
   if (process.platform === "win32") invalidRequest("commands need a POSIX shell, which this machine does not have");
   if (command.trim() === "" || command.includes("\0")) invalidRequest("the command is empty, or has a NUL character");
@@ -46,7 +46,7 @@ export async function commandOf(
   const reach = { root: place.workspace, closed: place.closed, isWorkspace: true };
   const about = { cwd, rawCommand: command, agentId, sessionKey };
 
-  const words = isListed ? plainWords(command) : undefined;
+  const words = isJudged ? plainWords(command) : undefined;
   const program = words?.[0] && (await resolveProgram(words[0], cwd, { path, platform: process.platform }));
   if (words && program)
     return { text: command, directory, place: reach, file: program, plan: { ...about, argv: [...words] } };

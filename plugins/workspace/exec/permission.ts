@@ -1,12 +1,20 @@
 /** Whether a command may run now: the policy, then people where it wants them asked. */
-import { type ExecRules, limitsOf, rulesFor, type SessionLimits } from "@svc/kit/exec";
+import {
+  type BindableRun,
+  bindFiles,
+  type Binding,
+  commandText,
+  limitsOf,
+  rulesFor,
+  type SessionLimits,
+} from "@svc/kit/exec";
 import { GatewayError, invalidRequest, isGatewayError, unavailable } from "@svc/sdk";
-import type { ExecPolicyFile } from "@svc/sdk/approvals";
+import type { AllowedProgram, BoundFile, ExecPolicyFile } from "@svc/sdk/approvals";
 import type { ApprovalAnswer, Approver } from "@svc/sdk/gateway";
 import type { Sessions } from "@svc/sdk/sessions";
 import type { ExecConfig } from "../config.ts";
 import type { Command } from "./command.ts";
-import { judged, nextStep, type Verdict } from "./judgement.ts";
+import { hasAllowlist, judged, nextStep, type SessionSays, type Verdict } from "./judgement.ts";
 
 export interface PermissionSources {
   /** The policy file as it is now. */
@@ -22,6 +30,8 @@ export interface PermissionSources {
 export interface Wanted {
   readonly command: Command;
   readonly env: Readonly<Record<string, string>>;
+  /** `PATH` it gets. */
+  readonly path: string;
   readonly agentId: string;
   readonly sessionKey: string;
   /** A person has to allow it whatever the policy says: what they are told. */
@@ -31,23 +41,43 @@ export interface Wanted {
 /** Choice: UTF-16 units of a command people are asked about: they have to see all of it. */
 const MAX_ASKED_CHARS = 3_000;
 
-/** @throws GatewayError `FORBIDDEN` with the reason and what to do; `INVALID_REQUEST`: too long to be asked about */
-export async function permit(wanted: Wanted, sources: PermissionSources, signal: AbortSignal): Promise<void> {
-  const verdict = await judgeNow(wanted, sources);
+/**
+ * @returns the contents that were judged, which alone may run; `undefined`: whatever lies there may
+ * @throws GatewayError `FORBIDDEN` with the reason and what to do; `INVALID_REQUEST`: too long to be asked about
+ */
+export async function permit(
+  wanted: Wanted,
+  sources: PermissionSources,
+  signal: AbortSignal,
+): Promise<Binding | undefined> {
+  const { verdict, contents } = await judgeNow(wanted, sources);
   const { because } = wanted;
-  if (verdict.verdict === "allow" && because === undefined) return;
+  if (verdict.verdict === "allow" && because === undefined) return contents;
   // A refusal names the setting of the session, where that alone wants people asked.
   const setting = verdict.verdict === "ask" && because === undefined ? verdict.reason : undefined;
-  const answer = await ask(wanted, sources, signal, setting);
+  if (wanted.command.text.length > MAX_ASKED_CHARS) {
+    invalidRequest(
+      `a person has to allow this command, and it is longer than ${MAX_ASKED_CHARS} characters; write it to a file and run that`,
+    );
+  }
+  const all = await bindFiles(bindableRun(wanted));
+  if (all.fault !== undefined) {
+    throw denied(
+      `a person has to allow it, and its contents cannot be bound: ${all.fault}`,
+      "name fewer or smaller files, or ask an operator to run it",
+    );
+  }
+  const answer = await ask({ ...wanted, setting }, all.files, sources, signal);
   signal.throwIfAborted();
   const isYes = answer.decision === "allow-once" || answer.decision === "allow-always";
-  const isAllowedUnanswered = because === undefined && verdict.verdict === "ask" && verdict.fallback === "allow";
-  if (!isYes && !(answer.decision === null && isAllowedUnanswered)) {
+  const isNo = !isYes && (answer.decision !== null || because !== undefined);
+  // What the policy denies by now is denied, whoever allowed it meanwhile; its word about no answer is one about the contents of the question.
+  const now = isNo ? undefined : (await judgeNow(wanted, sources, all)).verdict;
+  if (!isYes && !(now?.verdict === "ask" && now.fallback === "allow")) {
     const why = answer.reason ?? "nobody allowed it";
     throw denied(withSetting(why, setting), "ask whoever you work for, and try again when they are there");
   }
-  // What the policy denies by now is denied, whoever allowed it meanwhile.
-  await judgeNow(wanted, sources);
+  return all;
 }
 
 /** What settings of the session, and of those that started it, say now. @throws GatewayError `UNAVAILABLE`: they cannot be read */
@@ -60,32 +90,67 @@ export async function sessionLimitsNow(
   return limitsOf(known, sessionKey);
 }
 
-async function judgeNow(
-  { command, env, agentId, sessionKey }: Wanted,
-  sources: PermissionSources,
-): Promise<Exclude<Verdict, { verdict: "deny" }>> {
-  const rules: ExecRules = rulesFor(await sources.policy(), agentId);
-  const wish = { plan: command.plan, file: command.file, envNames: Object.keys(env), place: command.place };
-  const isSandboxed = (await sources.sandboxed?.(agentId)) === true;
-  const limits = await sessionLimitsNow(sessionKey, sources);
-  const verdict = judged(rules, sources.limits(), wish, { limits, isSandboxed });
-  if (verdict.verdict === "deny")
-    throw denied(verdict.reason, verdict.by === "session" ? verdict.next : nextStep(verdict.by, rules, agentId));
-  return verdict;
+/** What its contents are found by. Pure. */
+export function bindableRun({
+  command: { file, plan },
+  env,
+  path,
+}: Pick<Wanted, "command" | "env" | "path">): BindableRun {
+  return { file, argv: plan.argv, cwd: plan.cwd, path, texts: Object.values(env) };
 }
 
-async function ask(
+/**
+ * @param asked contents of the question. Default: those that are there
+ * @returns with the contents it was judged by; `undefined`: no allowlist decides
+ */
+async function judgeNow(
   wanted: Wanted,
+  sources: PermissionSources,
+  asked?: Binding,
+): Promise<{ verdict: Exclude<Verdict, { verdict: "deny" }>; contents: Binding | undefined }> {
+  const { command, env, agentId, sessionKey } = wanted;
+  const [rules, limits] = [rulesFor(await sources.policy(), agentId), sources.limits()];
+  const isSandboxed = (await sources.sandboxed?.(agentId)) === true;
+  const says: SessionSays = { limits: await sessionLimitsNow(sessionKey, sources), isSandboxed };
+  // An entry means a program by its path: where agents can write what would run, the path says nothing about it.
+  const isListed = hasAllowlist(rules, limits, says.limits);
+  const contents = isListed ? (asked ?? (await bindFiles(bindableRun(wanted), "runs"))) : undefined;
+  const place = { ...command.place, ...(contents && { contents }) };
+  const wish = { plan: command.plan, file: command.file, envNames: Object.keys(env), place };
+  const verdict = judged(rules, limits, wish, says);
+  if (verdict.verdict !== "deny") return { verdict, contents };
+  if (verdict.by === "session") throw denied(verdict.reason, verdict.next);
+  const entry = entryFor(command, contents);
+  const isEnough = entry && judged({ ...rules, allowlist: [entry] }, limits, wish, says).verdict !== "deny";
+  if (!isEnough) throw denied(verdict.reason, nextStep(verdict.by, rules, agentId));
+  throw denied(
+    `agents can write what it runs, and no entry of the allowlist binds these contents to these arguments (${verdict.reason})`,
+    `an operator can bind it: ${addCommand(entry, agentId)}`,
+  );
+}
+
+/** The entry for this command alone, where agents can write one file of what it runs. Pure. */
+function entryFor({ file, plan }: Command, contents: Binding | undefined): ListedEntry | undefined {
+  const [first, ...more] = contents?.files.filter(({ runs }) => runs === true) ?? [];
+  if (first === undefined || more.length > 0) return undefined;
+  return { pattern: file, args: plan.argv.slice(1), sha256: first.sha256 };
+}
+
+type ListedEntry = Required<Pick<AllowedProgram, "pattern" | "args" | "sha256">>;
+
+function addCommand({ pattern, args, sha256 }: ListedEntry, agentId: string): string {
+  const how = args.length === 0 ? ["--exact"] : ["--", ...args];
+  return commandText(["svc", "approvals", "allowlist", "add", pattern, "--sha256", sha256, "--agent", agentId, ...how]);
+}
+
+/** @param wanted.setting of the session, which alone wants people asked */
+async function ask(
+  wanted: Wanted & { readonly setting: string | undefined },
+  files: readonly BoundFile[],
   { approver }: PermissionSources,
   signal: AbortSignal,
-  setting: string | undefined,
 ): Promise<ApprovalAnswer> {
-  const { agentId, sessionKey, command, env, because } = wanted;
-  if (command.text.length > MAX_ASKED_CHARS) {
-    invalidRequest(
-      `a person has to allow this command, and it is longer than ${MAX_ASKED_CHARS} characters; write it to a file and run that`,
-    );
-  }
+  const { agentId, sessionKey, command, env, because, setting } = wanted;
   const asker = approver();
   if (!asker) {
     throw denied(
@@ -97,8 +162,9 @@ async function ask(
   try {
     return await asker.ask({
       title: questionTitle(wanted),
-      // Choice: `allow-always` holds for this command, directory, environment, agent and session, and for nothing else.
-      subject: { argv: plan.argv, file, cwd: plan.cwd, env, agentId, sessionKey },
+      // Choice: `allow-always` holds for this command, directory, environment, agent, session and these contents, and for nothing else.
+      subject: { argv: plan.argv, file, cwd: plan.cwd, env, agentId, sessionKey, ...(files.length > 0 && { files }) },
+      ...(files.length > 0 && { files }),
       kind: "tool:exec",
       because,
       askedBy: "workspace",
@@ -126,6 +192,6 @@ function withSetting(why: string, setting: string | undefined): string {
   return setting === undefined ? why : `${why} (${setting})`;
 }
 
-function denied(why: string, next: string): GatewayError {
+export function denied(why: string, next: string): GatewayError {
   return new GatewayError("FORBIDDEN", `the command did not run: ${why}. Next: ${next}`);
 }

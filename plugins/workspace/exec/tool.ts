@@ -1,5 +1,7 @@
 /** The tool `exec`. */
-import { rulesFor } from "@svc/kit/exec";
+import { realpath } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { type Binding, rulesFor } from "@svc/kit/exec";
 import { AnySignal } from "@svc/kit/time";
 import { type Clock, floorOf, type Origin, Strict, Type, unavailable } from "@svc/sdk";
 import { defineTool, type ToolContext, type ToolResult } from "@svc/sdk/tools";
@@ -14,9 +16,11 @@ import type { Programs } from "../process/programs.ts";
 import { endText, withNote } from "../process/report.ts";
 import type { AgentSandbox, Launch } from "../sandbox/agent-sandbox.ts";
 import { type Command, commandOf, type CommandRequest } from "./command.ts";
+import type { Copies } from "./copies.ts";
 import { addedVariables, commandEnvironment } from "./environment.ts";
+import { ContentChanged, type HeldStart, holdStart, inPlace } from "./held.ts";
 import { hasAllowlist } from "./judgement.ts";
-import { permit, type PermissionSources, sessionLimitsNow } from "./permission.ts";
+import { bindableRun, denied, permit, type PermissionSources, sessionLimitsNow, type Wanted } from "./permission.ts";
 
 /** Choice: UTF-16 units of a command. */
 const MAX_COMMAND_CHARS = 32_768;
@@ -25,6 +29,7 @@ export interface ExecSources extends PlaceSources, PermissionSources {
   readonly config: () => ExecConfig;
   readonly programs: Programs;
   readonly background: BackgroundCommands;
+  readonly copies: Copies;
   readonly sandbox: Pick<AgentSandbox, "confine" | "inForce" | "isSealed">;
   readonly clock: Pick<Clock, "elapsed">;
   readonly record: Pick<OriginRecord, "begin" | "named">;
@@ -32,10 +37,19 @@ export interface ExecSources extends PlaceSources, PermissionSources {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** A command that may run, and how. */
+/** A command that may run, and how it starts outside a sandbox. */
+interface Prepared extends Pick<Ready, "env" | "origin"> {
+  readonly command: Command;
+  readonly start: HeldStart;
+}
+
+/** A command as it starts. */
 interface Ready {
+  /** As it was written. */
   readonly text: string;
   readonly launch: Launch;
+  /** To be called when it has ended, or did not start. Safe to call twice. @throws Error storage fails; all else was released */
+  release(): Promise<void>;
   readonly env: Readonly<Record<string, string>>;
   /** Whose words its output and its files may hold; `undefined`: the owner's. */
   readonly origin: Origin | undefined;
@@ -80,20 +94,16 @@ export function execTool(sources: ExecSources) {
       const owner: Owner = { agentId: call.agentId, sessionKey: call.sessionKey };
       const wasInForce = await sources.sandbox.inForce(owner.agentId);
       const request = { command: text, workdir, ...owner };
-      const { command, env, origin } = await prepared(request, given, sources, { owner, ...context });
-      const { file, plan } = command;
-      const launch = await sources.sandbox.confine({ file, argv: plan.argv, cwd: plan.cwd }, owner.agentId, wasInForce);
-      const ready: Ready = { text, launch, env, origin };
-      const span = origin && (await sources.record.begin(owner.agentId, origin));
+      const allowed = await prepared(request, given, sources, { owner, ...context });
+      const ready = await confined(allowed, { agentId: owner.agentId, wasInForce }, sources);
+      let isRunning = false;
       try {
-        if (background) return started(ready, owner, timeout, span, sources);
-        const result = await ran(ready, timeout ?? sources.config().timeoutSec, sources, context.signal);
-        await span?.end();
+        if (!background) return await ran(ready, timeout ?? sources.config().timeoutSec, sources, context.signal);
+        const result = started(ready, owner, timeout, sources);
+        isRunning = true;
         return result;
-      } catch (error) {
-        await launch.hold?.release(); // it did not start
-        await span?.end();
-        throw error;
+      } finally {
+        if (!isRunning) await ready.release();
       }
     },
   });
@@ -105,18 +115,23 @@ async function prepared(
   given: Readonly<Record<string, string>>,
   sources: ExecSources,
   { outside, because, signal: runSignal }: Asking,
-): Promise<{ readonly command: Command } & Pick<Ready, "env" | "origin">> {
+): Promise<Prepared> {
   const { agentId, sessionKey } = request;
   const added = addedVariables(given);
   const env = commandEnvironment({ own: sources.env, pathPrepend: sources.config().pathPrepend }, added);
   const rules = rulesFor(await sources.policy(), agentId);
-  const limits = await sessionLimitsNow(sessionKey, sources);
-  const how = { isListed: hasAllowlist(rules, sources.limits(), limits), path: env["PATH"] ?? "" };
+  const path = env["PATH"] ?? "";
+  const sessions = await sessionLimitsNow(sessionKey, sources);
+  const limits = sources.limits();
+  const isAsked = because !== undefined || [rules, limits, ...sessions].some(({ ask }) => ask === "always");
+  const how = { isJudged: isAsked || hasAllowlist(rules, limits, sessions), path };
   const find = async () => commandOf(request, await writablePlace(agentId, sources), how);
   const command = await find();
+  const wanted: Wanted = { command, env: added, path, agentId, sessionKey, because };
   const ending = new AnySignal(runSignal, sources.programs.signal);
+  let binding: Binding | undefined;
   try {
-    await permit({ command, env: added, agentId, sessionKey, because }, sources, ending.signal);
+    binding = await permit(wanted, sources, ending.signal);
     ending.signal.throwIfAborted();
   } finally {
     ending.release();
@@ -126,7 +141,46 @@ async function prepared(
     unavailable("the program or its directory changed while it was being allowed; try again");
   }
   const named = await sources.record.named(agentId, request.command, command.directory);
-  return { command, env, origin: floorOf([outside?.origin, fetchedBy(request.command), named]) };
+  const origin = floorOf([outside?.origin, fetchedBy(request.command), named]);
+  return { command, env, origin, start: await held(wanted, binding, sources) };
+}
+
+/** @throws GatewayError `FORBIDDEN`: something else lies there by now than what was judged */
+async function held(wanted: Wanted, binding: Binding | undefined, sources: ExecSources): Promise<HeldStart> {
+  const run = bindableRun(wanted);
+  if (binding === undefined) return inPlace(run);
+  const places = [...sources.agents.list().map(({ workspace }) => workspace), tmpdir()];
+  const reach = await Promise.all(places.map((place) => realpath(place).catch(() => place)));
+  try {
+    return await holdStart(run, binding, { copies: sources.copies, reach });
+  } catch (error) {
+    if (error instanceof ContentChanged) throw denied(error.message, "run it again, and it is judged as it is now");
+    throw error;
+  }
+}
+
+/** What was prepared, in the sandbox of its agent. What it took is given back also when it cannot start. */
+async function confined(
+  { command, env, origin, start }: Prepared,
+  { agentId, wasInForce }: { readonly agentId: string; readonly wasInForce: boolean },
+  { sandbox, record }: ExecSources,
+): Promise<Ready> {
+  let launch: Launch | undefined;
+  let span: Span | undefined;
+  const release = async () => {
+    await launch?.hold?.release(); // so that nobody reads the workspace as it was prepared for the command
+    await start.release();
+    await span?.end();
+  };
+  try {
+    const program = { file: start.file, argv: start.argv, cwd: command.plan.cwd };
+    launch = await sandbox.confine(program, agentId, wasInForce, start.directories);
+    span = origin && (await record.begin(agentId, origin));
+    return { text: command.text, launch, env, origin, release };
+  } catch (error) {
+    await release();
+    throw error;
+  }
 }
 
 async function ran(
@@ -145,7 +199,6 @@ async function ran(
     onOutput: output.append,
   });
   const outcome = await program.ended;
-  await launch.hold?.release(); // so that nobody reads the workspace as it was prepared for the command
   const durationMs = Math.round(clock.elapsed() - begun);
   const { text, truncated } = output.end();
   const { exitCode, signal: endedBy, timedOut } = outcome;
@@ -173,16 +226,15 @@ function sandboxed({ hold }: Launch): { readonly sandboxed?: true } {
 }
 
 function started(
-  { text, launch, env, origin }: Ready,
+  { text, launch, env, origin, release }: Ready,
   owner: Owner,
   timeoutSec: number | undefined,
-  span: Span | undefined,
   { background }: ExecSources,
 ): ToolResult {
   const limit = timeoutSec === undefined ? {} : { timeoutMs: timeoutSec * 1_000 };
   const { id, program } = background.start(owner, { text, ...launch, env, origin, ...limit });
   // A time without an end only says of more files than it has to that they are from outside.
-  program.ended.then(() => span?.end()).catch(() => undefined);
+  program.ended.then(release).catch(() => undefined);
   const told = `runs in the background as ${id}; process poll with sessionId ${id} tells what it says and when it ends`;
   return {
     content: [{ type: "text", text: told }],

@@ -40,9 +40,10 @@ export interface AgentSandbox extends CommandSandbox {
   /**
    * @param wasInForce what `inForce` said when the command was judged: one that was allowed because it would be in a sandbox never
    *   runs without one, whatever has changed since
+   * @param shown what it reads of the state directory, absolute, without links. Default: nothing
    * @throws GatewayError as `Sandbox.confine` and `IdentityLocks.hold`
    */
-  confine(program: SandboxedProgram, agentId: string, wasInForce: boolean): Promise<Launch>;
+  confine(program: SandboxedProgram, agentId: string, wasInForce: boolean, shown?: readonly string[]): Promise<Launch>;
 }
 
 export function agentSandbox(sources: AgentSandboxSources): AgentSandbox {
@@ -58,7 +59,7 @@ export function agentSandbox(sources: AgentSandboxSources): AgentSandbox {
       return !rules.network && (await sandbox.inForce(rules));
     },
 
-    async confine(program, agentId, wasInForce) {
+    async confine(program, agentId, wasInForce, shown = []) {
       const configured = rulesOf(agentId);
       const rules: SandboxRules = wasInForce ? { ...configured, mode: "require" } : configured;
       if (rules.mode === "off") return program;
@@ -70,7 +71,7 @@ export function agentSandbox(sources: AgentSandboxSources): AgentSandbox {
         const around = await placeOf(agentId, sources, true);
         const root = around?.root ?? program.cwd; // made above
         hold = await identity.hold(root);
-        return sandboxPlace(sources, root, hold.files);
+        return { ...(await sandboxPlace(sources, root, hold.files)), shown };
       };
       try {
         const launch = await sandbox.confine(program, { ...rules, readPaths }, `agent "${agentId}"`, place);

@@ -2,6 +2,7 @@
 import { lstatSync, realpathSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, resolve } from "node:path";
 import { isInside } from "@svc/sdk/files";
+import type { Binding } from "./binding.ts";
 
 /** What a command may reach by its entry on the allowlist. */
 export interface ExecPlace {
@@ -15,6 +16,8 @@ export interface ExecPlace {
   readonly isWorkspace?: boolean;
   /** Another machine runs it: links are not followed here, and that machine judges again. Default false. */
   readonly isElsewhere?: boolean;
+  /** What would run of what agents can write, see `bindFiles`. Absent: nobody looked, so no entry with a hash holds. */
+  readonly contents?: Binding;
 }
 
 /**

@@ -4,7 +4,7 @@
  */
 import { commandText } from "@svc/sdk/cli";
 import { createHash } from "node:crypto";
-import type { SystemRunPlan } from "@svc/sdk/approvals";
+import type { BoundFile, SystemRunPlan } from "@svc/sdk/approvals";
 
 /** Everything an allowance is bound to. */
 export interface BoundPlan extends Pick<SystemRunPlan, "argv" | "cwd" | "agentId" | "sessionKey"> {
@@ -12,6 +12,8 @@ export interface BoundPlan extends Pick<SystemRunPlan, "argv" | "cwd" | "agentId
   readonly envHash: string | null;
   /** Where it runs: a node's id, or `null` for this machine. */
   readonly nodeId: string | null;
+  /** Contents, by path. Default: none are bound. */
+  readonly files?: readonly BoundFile[];
 }
 
 export { commandText };
@@ -39,7 +41,8 @@ export function envHash(env: Readonly<Record<string, string>> | undefined): stri
 }
 
 /** What an allowance for this plan is kept under: hex SHA-256. Two plans have the same only when nothing differs. */
-export function planDigest({ argv, cwd, agentId, sessionKey, envHash: env, nodeId }: BoundPlan): string {
-  const parts = [argv, cwd, env, agentId, sessionKey, nodeId];
+export function planDigest({ argv, cwd, agentId, sessionKey, envHash: env, nodeId, files = [] }: BoundPlan): string {
+  const contents = files.map(({ path, sha256 }) => [path, sha256]);
+  const parts = [argv, cwd, env, agentId, sessionKey, nodeId, ...(contents.length > 0 ? [contents] : [])];
   return createHash("sha256").update(JSON.stringify(parts)).digest("hex");
 }

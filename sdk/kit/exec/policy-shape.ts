@@ -54,8 +54,8 @@ function withoutLegacyAgent(agents: Record<string, unknown>): Record<string, unk
 
 /** Of an entry that may be of any shape. */
 function meaningOf(entry: unknown): string {
-  const { pattern, args, cwd, anyArguments } = Object(entry) as Record<string, unknown>;
-  return JSON.stringify([pattern, args, cwd, anyArguments]);
+  const { pattern, args, cwd, anyArguments, sha256 } = Object(entry) as Record<string, unknown>;
+  return JSON.stringify([pattern, args, cwd, anyArguments, sha256]);
 }
 
 /**

@@ -51,11 +51,12 @@ export function rulesFor(file: ExecPolicyFile, agentId: string | null): ExecRule
     security: wordOf(EXEC_POLICY_WORDS.security, said("security"), "deny"),
     ask: wordOf(EXEC_POLICY_WORDS.ask, said("ask"), "on-miss"),
     askFallback: wordOf(EXEC_POLICY_WORDS.askFallback, said("askFallback"), "deny"),
-    allowlist: entries.map(({ pattern, args, cwd, anyArguments }) => ({
+    allowlist: entries.map(({ pattern, args, cwd, anyArguments, sha256 }) => ({
       pattern,
       ...(args && { args }),
       ...(cwd !== undefined && { cwd }),
       ...(anyArguments && { anyArguments }),
+      ...(sha256 !== undefined && { sha256 }),
     })),
   };
 }
@@ -125,8 +126,8 @@ function isSameEntry(left: AllowedProgram, right: AllowedProgram): boolean {
 }
 
 /** `args` say more than `anyArguments`. */
-function meaningOf({ pattern, args, cwd, anyArguments = false }: AllowedProgram): string {
-  return JSON.stringify([pattern, cwd ?? null, args ?? anyArguments]);
+function meaningOf({ pattern, args, cwd, anyArguments = false, sha256 }: AllowedProgram): string {
+  return JSON.stringify([pattern, cwd ?? null, args ?? anyArguments, sha256?.toLowerCase() ?? null]);
 }
 
 /**

@@ -62,10 +62,15 @@ export function questionLines({ request, expiresAtMs }: Pick<OpenQuestion, "requ
     resolvedPath,
     digest,
   } = request;
+  const files = (request.files ?? []).map(({ path, sha256, bytes, runs }): [string, string] => [
+    runs === true ? "runs" : "file",
+    `${path} (${bytes} bytes, sha256 ${sha256})`,
+  ]);
   const rows: [string, string | null | undefined][] = [
     ["command", command],
     ["argv", commandArgv && JSON.stringify(commandArgv)],
     ["program", resolvedPath],
+    ...files,
     ["directory", cwd],
     ["environment", envKeys?.join(" ")],
     ["where", nodeId === null ? host : `node ${nodeId}`],

@@ -31,6 +31,15 @@ export function runnerOf(called: string, path: string = called): Runner | undefi
   return names.some((name) => WRAPPERS.has(name) || /^ld(-linux|-musl|64)?\b.*so/.test(name)) ? "wrapper" : undefined;
 }
 
+/**
+ * The argument of a shell or an interpreter that names the script it runs; `undefined`: none is known to. No option, and for an interpreter no word
+ * that could be a command of its own (`deno run`, `java Main`).
+ */
+export function scriptOf(runner: Runner | undefined, [word]: readonly string[]): string | undefined {
+  if (word === undefined || /^(?:[-+]|$)/.test(word)) return undefined;
+  return runner === "shell" || (runner === "interpreter" && /[./]/.test(word)) ? word : undefined;
+}
+
 function programName(path: string): string {
   const base = path.split(/[/\\]/).at(-1) ?? "";
   return base

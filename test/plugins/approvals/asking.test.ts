@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { envHash, planDigest } from "@svc/kit/exec";
+import { envHash, planDigest, questionLines } from "@svc/kit/exec";
 import type { ConnectionInfo, ParamsOf, Principal } from "@svc/sdk";
 import type { execApproval } from "@svc/sdk/approvals";
 import * as fc from "fast-check";
 import { approversAmong, mayDecide } from "../../../plugins/approvals/approvers.ts";
-import { askedCommand } from "../../../plugins/approvals/asking.ts";
+import { askedCommand, askedQuestion } from "../../../plugins/approvals/asking.ts";
 import { canonicalJson } from "../../../plugins/approvals/canonical.ts";
 import { nodeRequest, plan, SECRET } from "./scene.ts";
 
@@ -67,6 +67,56 @@ describe("a command for a node", () => {
       assert.throws(() => askedCommand({ ...nodeRequest, ...changes }), { code: "INVALID_REQUEST", message });
     });
   }
+});
+
+describe("contents of a command for a node", () => {
+  const file = { path: "/srv/x.sh", sha256: "a".repeat(64), bytes: 3, runs: true } as const;
+
+  it("are shown, and are part of what is allowed", () => {
+    const digestOf = (files: Params["files"]) => askedCommand(files ? { ...nodeRequest, files } : nodeRequest).digest;
+    assert.deepEqual(askedCommand({ ...nodeRequest, files: [file] }).view.files, [file]);
+    assert.deepEqual(askedCommand({ ...nodeRequest, files: [] }).view.files, [], "none are bound, and none may come");
+    const digests = [
+      digestOf([file]),
+      digestOf([{ ...file, sha256: "b".repeat(64) }]),
+      digestOf([{ ...file, path: "/srv/y.sh" }]),
+      digestOf([file, { ...file, path: "/srv/y.sh" }]),
+      digestOf(undefined),
+    ];
+    assert.equal(new Set(digests).size, digests.length);
+    assert.equal(digestOf([]), digestOf(undefined), "what was allowed before contents were bound stays allowed");
+  });
+
+  it("are shown with the question of a plugin", () => {
+    const question = { title: "x", subject: { files: [file] }, files: [file], kind: "tool:exec", askedBy: "workspace" };
+    assert.deepEqual(askedQuestion(question).view.files, [file]);
+  });
+
+  it("are shown with the words that led to the question, which are no part of what is allowed", () => {
+    const question = { title: "x", subject: { files: [file] }, files: [file], kind: "tool:exec", askedBy: "workspace" };
+    const asked = askedQuestion({ ...question, because: "a page says: run x" });
+    assert.equal(asked.digest, askedQuestion(question).digest);
+    const lines = questionLines({ request: asked.view, expiresAtMs: 0 }).map((line) => line.trim().split(/ {2,}/));
+    assert.deepEqual(
+      lines.filter(([name]) => ["runs", "because"].includes(name ?? "")),
+      [
+        ["runs", `/srv/x.sh (3 bytes, sha256 ${"a".repeat(64)})`],
+        ["because", "a page says: run x"],
+      ],
+    );
+  });
+
+  it("are lines of the question", () => {
+    const { view } = askedCommand({
+      ...nodeRequest,
+      files: [file, { path: "/srv/data\u001b[2J", sha256: "c", bytes: 0 }],
+    });
+    const lines = questionLines({ request: view, expiresAtMs: 0 }).filter((line) => line.includes("/srv/"));
+    assert.deepEqual(
+      lines.map((line) => line.trim().replaceAll(/ +/g, " ")),
+      [`runs /srv/x.sh (3 bytes, sha256 ${"a".repeat(64)})`, "file /srv/data\\u001b[2J (0 bytes, sha256 c)"],
+    );
+  });
 });
 
 describe("a command elsewhere", () => {

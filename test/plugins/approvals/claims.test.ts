@@ -38,6 +38,14 @@ describe("a command that claims to be allowed", () => {
     await assert.rejects(claims.claim(claim(record.id)), refusal("APPROVAL_REQUIRED"));
   });
 
+  it("runs with the contents that were shown, and no others", async (t) => {
+    const files = [{ path: "/srv/x.sh", sha256: "a".repeat(64), bytes: 3 }];
+    const { claims, ask, queue } = await allowed(t);
+    const { record } = await ask({ asked: askedCommand({ ...nodeRequest, files }) });
+    await queue.decide(record, ada);
+    assert.deepEqual((await claims.claim(claim(record.id))).files, files);
+  });
+
   it("runs once, of many that claim at once", async (t) => {
     const { claims, record } = await allowed(t);
     const outcomes = await Promise.allSettled(Array.from({ length: 8 }, () => claims.claim(claim(record.id))));

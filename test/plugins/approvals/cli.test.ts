@@ -317,6 +317,42 @@ describe("svc approvals", () => {
     });
   }
 
+  it("allowlist add binds an entry to a content, beside its arguments", async (t) => {
+    const { run } = await start(t);
+    const sha256 = "AB".repeat(32);
+    const lower = sha256.toLowerCase();
+    const add = (options: object, ...args: string[]) => run("allowlist add", { args, options: { sha256, ...options } });
+    const refused = await add({}, "/w/x.sh");
+    for (const way of [`x.sh --sha256 ${lower} -- <arguments>`, `x.sh --sha256 ${lower} --any-arguments`]) {
+      assert.ok(refused.message.includes(way), `${way} in ${refused.message}`);
+    }
+    const text = /^added \/w\/x\.sh {2}any arguments {2}sha256 (ab){32} for main\n.*any command.*\nIt holds while /;
+    assert.match((await add({ anyArguments: true }, "/w/x.sh")).text, text);
+    assert.match((await add({ anyArguments: true }, "/w/x.sh")).text, /allowed already/);
+    await add({ exact: true }, "/w/x.sh");
+    await add({}, "/bin/sh", "x.sh", "1");
+    await run("allowlist add", { args: ["/w/x.sh"], options: { exact: true } });
+    const script = { pattern: "/bin/sh", args: ["x.sh", "1"], sha256: lower };
+    assert.deepEqual(await entries(run), [
+      { pattern: "/w/x.sh", anyArguments: true, sha256: lower },
+      { pattern: "/w/x.sh", args: [], sha256: lower },
+      script,
+      { pattern: "/w/x.sh", args: [] },
+    ]);
+    assert.ok((await run("get")).text.includes(`  /bin/sh  exactly: x.sh 1  sha256 ${lower}\n`));
+    for (const wrong of ["", "abc", "g".repeat(64), `${sha256}0`]) {
+      const { message } = await run("allowlist add", { args: ["/w/x.sh"], options: { sha256: wrong } });
+      assert.match(message, /--sha256 takes 64 hexadecimal digits\nNext: sha256sum/);
+    }
+    for (const args of [["-c", "x"], ["-e", "x.sh"], []]) {
+      assert.match((await add({ exact: true }, "/bin/sh", ...args)).message, /with the script whose hash is given/);
+    }
+    assert.match((await add({}, "/usr/bin/deno", "run", "x.ts")).message, /with the script whose hash is given/);
+    assert.match((await add({ anyArguments: true }, "/bin/sh")).message, /so it never counts/);
+    await run("allowlist remove", { args: ["/w/x.sh"], options: { sha256 } });
+    assert.deepEqual(await entries(run), [script, { pattern: "/w/x.sh", args: [] }]);
+  });
+
   it("allowlist add refuses arguments that could never count", async (t) => {
     const { run } = await start(t);
     const message = async (...args: string[]) => (await run("allowlist add", { args })).message;

@@ -134,6 +134,10 @@ describe("params of system.run", () => {
       approved: true,
       approvalDecision: "allow-once",
     });
+    const files = [{ path: "/home/x", sha256: "0".repeat(64), bytes: 1 }];
+    assert.deepEqual(approvedRun(forwarded, { decision: "allow-once", plan, files }).files, files);
+    const own = readRun({ command, files, approved: true }).forwarded;
+    assert.ok(!("files" in own) && !("files" in approvedRun(own, { decision: "allow-once", plan })));
   });
 
   it("makes a plan that says null for what was not said", () => {

@@ -1,6 +1,6 @@
 /** An agent of a real gateway uses the tools: a model server calls them, a person allows a command. */
 import assert from "node:assert/strict";
-import { access, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { access, mkdir, mkdtemp, readFile, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
@@ -96,6 +96,38 @@ describe("an agent with a workspace", { timeout: 60_000 }, () => {
       names.filter((name) => !offered(server).includes(name)),
       [],
     );
+  });
+
+  it("runs the script a person was shown, and for good no other", async (t) => {
+    const command = calls("exec", { command: "./once.sh" });
+    const replies = [command, command, command, command].flatMap((call) => [call, { text: "done" }]);
+    const { server, root, stateDir, client, talk } = await start(t, replies);
+    await writeFile(join(stateDir, "exec-approvals.json"), JSON.stringify(POLICY), { mode: 0o600 });
+    const path = join(root, "once.sh");
+    const put = (text: string) => writeFile(path, `#!/bin/sh\n${text}\n`, { mode: 0o755 });
+    const shown: unknown[] = [];
+    let meanwhile = () => Promise.resolve();
+    client.on(execApprovalRequested, async ({ id, request }) => {
+      shown.push(request.files?.map(({ path: name, bytes }) => [name, bytes]));
+      await meanwhile();
+      await client.call(execApproval.resolve, { id, decision: "allow-always" });
+    });
+    await put("echo one");
+    await talk("go");
+    await talk("again");
+    assert.match(told(server), /^one\n\[exit code 0/);
+    const real = await realpath(path);
+    assert.deepEqual(shown, [[[real, 19]]], "what was allowed for good is not asked for again");
+    await put("echo other");
+    meanwhile = () => put("touch ran");
+    await talk("changed");
+    assert.match(told(server), /did not run: .*once\.sh.* changed since the command was judged.*Next: run it again/);
+    meanwhile = () => Promise.resolve();
+    await put("echo one");
+    await talk("back");
+    assert.match(told(server), /^one\n\[exit code 0/);
+    assert.equal(shown.length, 2);
+    await assert.rejects(access(join(root, "ran")), { code: "ENOENT" });
   });
 
   it("writes identity files, each change under its name, and a person puts one back", async (t) => {

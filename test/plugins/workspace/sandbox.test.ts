@@ -7,11 +7,13 @@ import {
   access,
   chmod,
   chown,
+  copyFile,
   link,
   mkdir,
   mkdtemp,
   readdir,
   readFile,
+  realpath,
   rename,
   rm,
   symlink,
@@ -104,7 +106,72 @@ describe("a command in the sandbox", real, () => {
     assert.equal((await sh("echo on"))["output"], "on\n");
     const [question] = questions;
     assert.equal(question?.title, "echo on");
-    assert.match(JSON.stringify(question?.subject), /"argv":\["sh","-c","echo on"\]/);
+    assert.match(JSON.stringify(question?.subject), /"argv":\["echo","on"\],"file":"[^"]*\/echo"/);
+  });
+
+  const allowed: [what: string, command: string, text: string | undefined][] = [
+    ["a script", "./tool 1", "#!/bin/sh\n"],
+    ["a script of a shell", "sh tool 1", ""],
+    ["a program", "./tool -c 'BODY' ./tool 1", undefined],
+  ];
+  for (const [what, command, head] of allowed) {
+    it(`runs ${what} from a private copy, which it cannot change, and sees no other`, async (t) => {
+      const questions: ApprovalQuestion[] = [];
+      const scene = await confined(
+        t,
+        {},
+        {
+          policy: { version: 1, agents: { main: { security: "allowlist", ask: "on-miss" } } },
+          ask: async (question) => (questions.push(question), { id: "q", decision: "allow-once" }),
+        },
+      );
+      const copies = join(scene.stateDir, "exec-copies");
+      // What removes those of a gateway that was killed has run.
+      await writeFile(join(scene.root, "first"), "#!/bin/sh\n", { mode: 0o755 });
+      assert.equal((await scene.sh("./first"))["exitCode"], 0);
+      await mkdir(join(copies, "run-other"));
+      await writeFile(join(copies, "run-other", "tool"), CANARY);
+      const body = [
+        `echo "$0 $1"; ls ${copies}/*`,
+        `for one in ${copies}/*/*; do echo x > "$one" && rm -f "$one"; done 2> /dev/null`,
+        `cat ${copies}/*/* | grep -c ${CANARY.replace("-", "[-]")}`,
+      ].join("; ");
+      if (head === undefined) await copyFile(await realpath("/bin/sh"), join(scene.root, "tool"));
+      else await writeFile(join(scene.root, "tool"), `${head}${body}\n`, { mode: 0o755 });
+      const { output, sandboxed } = await scene.sh(command.replace("BODY", body));
+      const name = what === "a script" ? join(scene.root, "tool") : command.includes("sh tool") ? "tool" : "./tool";
+      assert.deepEqual([output, sandboxed], [`${name} 1\ntool\n0\n`, true]);
+      assert.deepEqual(await readdir(copies), ["run-other"], "it is removed");
+      assert.equal(questions.at(-1)?.files?.find(({ runs }) => runs)?.path, join(scene.root, "tool"));
+    });
+  }
+
+  it("gives back what it took when it cannot start", async (t) => {
+    const { sh, root, stateDir, programs } = await confined(
+      t,
+      {},
+      {
+        policy: { version: 1, agents: { main: { security: "allowlist", ask: "on-miss" } } },
+        ask: async () => ({ id: "q", decision: "allow-once" }),
+      },
+    );
+    await writeFile(join(root, "tool"), "#!/bin/sh\n", { mode: 0o755 });
+    const left = async () => [await readdir(join(stateDir, "exec-copies")), (await readdir(root)).sort()];
+    for (const background of [false, true]) {
+      await symlink("tool", join(root, "SOUL.md"));
+      await assert.rejects(sh("./tool", { background }), { code: "INVALID_REQUEST", message: /SOUL\.md is a link/ });
+      await unlink(join(root, "SOUL.md"));
+      assert.deepEqual(await left(), [[], ["tool"]]);
+    }
+    const start = programs.start.bind(programs);
+    t.mock.method(programs, "start", (what: Parameters<typeof start>[0]) => {
+      assert.ok(what.hold);
+      throw new Error("no more processes");
+    });
+    for (const background of [false, true]) {
+      await assert.rejects(sh("./tool", { background }), { message: "no more processes" });
+      assert.deepEqual(await left(), [[], ["tool"]]);
+    }
   });
 
   it("has the sandbox it was judged with, also when the mode becomes off while people are asked", async (t) => {

@@ -12,6 +12,7 @@ import { textOf } from "@svc/sdk/models";
 import type { SessionEntry } from "@svc/sdk/sessions";
 import type { OutsideWords, SandboxSettings, Tool, ToolResult } from "@svc/sdk/tools";
 import { ExecConfig } from "../../../plugins/workspace/config.ts";
+import { privateCopies } from "../../../plugins/workspace/exec/copies.ts";
 import { execTool } from "../../../plugins/workspace/exec/tool.ts";
 import { editTool, writeTool } from "../../../plugins/workspace/files/change.ts";
 import { readTool } from "../../../plugins/workspace/files/read.ts";
@@ -125,6 +126,7 @@ export async function openScene(t: TestContext, options: SceneOptions = {}) {
     ...(options.sandboxed && { sandboxed: options.sandboxed }),
     programs,
     background,
+    copies: privateCopies(() => stateDir),
     sandbox,
     clock: realClock,
     env: { PATH: process.env["PATH"] ?? "", HOME: home, ...options.env },

@@ -25,7 +25,7 @@ export interface Existing {
 export function sandboxMounts(
   system: readonly Mount[],
   { readPaths, writePaths }: Pick<SandboxRules, "readPaths" | "writePaths">,
-  { own, locked, home }: SandboxPlace,
+  { own, locked, home, shown: read = [] }: SandboxPlace,
   hidden: readonly Existing[],
 ): Mount[] {
   const roots = system.filter(({ kind }) => kind === "read").map(({ path }) => path);
@@ -43,6 +43,6 @@ export function sandboxMounts(
     ...hidden.filter(({ path }) => isBelow(shown, path)).map(nothing),
     ...own.map((path): Mount => ({ kind: "write", path })),
     ...hidden.filter(({ path }) => isBelow(own, path)).map(nothing),
-    ...locked.map((path): Mount => ({ kind: "read", path })),
+    ...[...locked, ...read].map((path): Mount => ({ kind: "read", path })),
   ];
 }

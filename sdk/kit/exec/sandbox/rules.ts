@@ -29,6 +29,8 @@ export interface SandboxPlace {
   readonly stateDir: string;
   /** Of the user of the gateway; the program sees an empty one. */
   readonly home: string;
+  /** Files and directories it reads, although they lie where nothing else is seen. They exist. Default: none. */
+  readonly shown?: readonly string[];
   /** Further files and directories it must not see, e.g. the configuration file. */
   readonly hidden: readonly string[];
 }

@@ -1,0 +1,456 @@
+/** What a person, or an entry of the allowlist, allowed is what runs: other bytes are another question. */
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync, realpathSync } from "node:fs";
+import {
+  chmod,
+  copyFile,
+  link,
+  mkdir,
+  mkdtemp,
+  readdir,
+  realpath,
+  rename,
+  rm,
+  symlink,
+  truncate,
+  writeFile,
+} from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import type { AllowedProgram, ExecPolicyFile } from "@svc/sdk/approvals";
+import type { ApprovalAnswer, ApprovalQuestion } from "@svc/sdk/gateway";
+import { textOf } from "@svc/sdk/models";
+import { questionDigest } from "../../../plugins/approvals/canonical.ts";
+import { openScene } from "./scene.ts";
+
+const posix = { timeout: 30_000, skip: process.platform === "win32" && "there is no /bin/sh" };
+
+type Scene = Awaited<ReturnType<typeof openScene>>;
+
+/** Asks for everything, or for what is not listed. */
+const ASK_ALL: ExecPolicyFile = { version: 1, defaults: { security: "full", ask: "always" } };
+const listed = (ask: string, ...allowlist: AllowedProgram[]): ExecPolicyFile => ({
+  version: 1,
+  agents: { main: { security: "allowlist", ask, allowlist } },
+});
+const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
+const real = (program: string) => realpathSync(`/usr/bin/${program}`);
+const has = (program: string) => existsSync(`/usr/bin/${program}`);
+
+/** Somebody who remembers `allow-always` as the plugin `approvals` does, and during whose first thought something happens. */
+function person(decision: ApprovalAnswer["decision"] = "allow-once") {
+  const [questions, always] = [[] as ApprovalQuestion[], new Set<string>()];
+  const hands = { meanwhile: (): unknown => undefined };
+  const ask = async (question: ApprovalQuestion): Promise<ApprovalAnswer> => {
+    const digest = questionDigest(question.kind, question.subject);
+    if (always.has(digest)) return { id: "q", decision: "allow-always" };
+    questions.push(question);
+    if (decision === "allow-always") always.add(digest);
+    const { meanwhile } = hands;
+    hands.meanwhile = () => undefined;
+    await meanwhile();
+    return { id: "q", decision };
+  };
+  return { ask, questions, hands };
+}
+
+async function script(path: string, text: string): Promise<void> {
+  await writeFile(path, text);
+  await chmod(path, 0o755);
+}
+
+const changed = { code: "FORBIDDEN", message: /changed since the command was judged.* Next: run it again/ };
+
+describe("a file that another session writes while a person thinks", posix, () => {
+  const ways: [command: string, file: string, skip?: boolean][] = [
+    ["./once.sh", "once.sh"],
+    ["sh ./once.sh arg", "once.sh"],
+    ["dash once.sh", "once.sh", !has("dash")],
+    ["sh -c './once.sh'", "once.sh"],
+    ["sh -c \"./on'ce'.sh\"", "once.sh"],
+    ["cd sub && ./once.sh", "sub/once.sh"],
+    ["timeout 5 ./once.sh", "once.sh"],
+    ["perl once.sh", "once.sh", !has("perl")],
+    ["node once.js", "once.js"],
+    ["node --require=./once.js -e 0", "once.js"],
+    ["cat once.sh > /dev/null; sh < once.sh", "once.sh"],
+    ["X=1 ./once.sh", "once.sh"],
+    ["sh ./on*.sh", "once.sh"],
+    ["cd sub; ./onc[a-f].s?", "sub/once.sh"],
+    ['sh "$PWD"/once.sh', "once.sh"],
+    ["make -n", "Makefile", !has("make")],
+    ["cd sub && npm test", "sub/package.json"],
+    ["./outer.sh", "once.sh"],
+    ["node outer.js", "once.js"],
+  ];
+  for (const policy of [ASK_ALL, listed("on-miss")]) {
+    for (const [command, file, skip = false] of ways) {
+      const rules = policy === ASK_ALL ? "ask always" : "on-miss";
+      it(`is not run: ${command} (${rules})`, { skip }, async (t) => {
+        const { ask, questions, hands } = person();
+        const scene = await openScene(t, { policy, ask });
+        await mkdir(join(scene.root, "sub"));
+        await script(join(scene.root, "outer.sh"), '#!/bin/sh\n. "$(dirname "$0")/once.sh"\n');
+        await script(join(scene.root, "outer.js"), 'require("./once");\n');
+        const path = join(scene.root, file);
+        await script(path, "#!/bin/sh\n");
+        if (file.endsWith(".js")) await writeFile(path, "// nothing\n");
+        if (!/\.(sh|js)$/.test(file)) await writeFile(path, "{}");
+        hands.meanwhile = () =>
+          scene.use("write", { path: file, content: "touch ran\n" }, { sessionKey: "agent:main:b" });
+        await assert.rejects(scene.use("exec", { command }), changed);
+        assert.ok(questions[0]?.files?.some((one) => one.path === path));
+        assert.deepEqual(await readdir(join(scene.stateDir, "exec-copies")).catch(() => []), []);
+      });
+    }
+  }
+});
+
+describe("a command that people are asked about for the words that led to it", posix, () => {
+  it("binds its files as well, also where the policy lets everything run", async (t) => {
+    const { ask, questions, hands } = person();
+    const scene = await openScene(t, { ask });
+    const path = join(scene.root, "x.sh");
+    await script(path, "#!/bin/sh\necho one\n");
+    const because = "words of somebody else";
+    assert.match(textOf(await scene.use("exec", { command: "./x.sh" }, { because })), /^one\n/);
+    hands.meanwhile = () => writeFile(path, "touch ran");
+    await assert.rejects(scene.use("exec", { command: "./x.sh" }, { because }), changed);
+    assert.deepEqual(
+      questions.map((question) => [question.because, question.files?.map((file) => [file.path, file.runs])]),
+      [1, 2].map(() => [because, [[path, true]]]),
+    );
+    await scene.use("exec", { command: "true" });
+    assert.equal(questions.length, 2);
+  });
+});
+
+describe("an answer that nobody gives", posix, () => {
+  it("counts as what the entry says about the bytes of the question, and about no others", async (t) => {
+    const { ask, hands } = person(null);
+    const scene = await openScene(t, { ask });
+    const [path, text] = [join(scene.root, "x.sh"), "#!/bin/sh\necho one\n"];
+    await script(path, text);
+    const entry = { pattern: path, args: [], sha256: sha256(text) };
+    const rules = { security: "allowlist", ask: "always", askFallback: "allowlist" };
+    scene.state.policy = { version: 1, agents: { main: { ...rules, allowlist: [entry] } } };
+    assert.match(await scene.say("exec", { command: "./x.sh" }), /^one\n/);
+    hands.meanwhile = () => writeFile(path, "touch ran");
+    await assert.rejects(scene.use("exec", { command: "./x.sh" }), changed);
+    await assert.rejects(scene.use("exec", { command: "./x.sh" }), { code: "FORBIDDEN", message: /nobody allowed it/ });
+    await script(path, text);
+    hands.meanwhile = () => (scene.state.policy = listed("on-miss", { ...entry, sha256: sha256("other") }));
+    await assert.rejects(scene.use("exec", { command: "./x.sh" }), { code: "FORBIDDEN", message: /nobody allowed it/ });
+  });
+});
+
+describe("a yes for good", posix, () => {
+  it("holds for the bytes that were shown, and for them again", async (t) => {
+    const { ask, questions } = person("allow-always");
+    const scene = await openScene(t, { policy: listed("on-miss"), ask });
+    const path = join(scene.root, "tool.sh");
+    const [one, two] = ["#!/bin/sh\necho one\n", "#!/bin/sh\necho two\n"];
+    for (const [text, asked] of [
+      [one, 1],
+      [one, 1],
+      [two, 2],
+      [one, 2],
+    ] as const) {
+      await script(path, text);
+      assert.match(await scene.say("exec", { command: "./tool.sh" }), text === one ? /^one\n/ : /^two\n/);
+      assert.equal(questions.length, asked);
+    }
+    assert.deepEqual(
+      questions.map(({ files }) => files),
+      [one, two].map((text) => [{ path, sha256: sha256(text), bytes: text.length, runs: true }]),
+    );
+  });
+});
+
+describe("an entry of the allowlist", posix, () => {
+  const text = "#!/bin/sh\necho ran $1\n";
+  const any = { anyArguments: true };
+  const words = (...args: string[]) => ({ args });
+  const scripts: [what: string, pattern: (scene: Scene) => string, how: Partial<AllowedProgram>, command: string][] = [
+    ["a script of the workspace", ({ root }) => join(root, "x.sh"), any, "./x.sh 1"],
+    ["a script of the workspace, exactly", ({ root }) => join(root, "x.sh"), words("1"), "./x.sh 1"],
+    ["a pattern of the workspace", ({ root }) => `${root}/**`, any, "./x.sh 1"],
+    ["a shell", () => real("sh"), words("x.sh", "1"), "sh x.sh 1"],
+    ["a shell, called by its path", () => real("sh"), words("./x.sh", "1"), `${real("sh")} ./x.sh 1`],
+  ];
+  for (const [what, pattern, how, command] of scripts) {
+    it(`for ${what} says nothing about a script agents can write, unless it binds its content`, async (t) => {
+      const scene = await openScene(t);
+      await script(join(scene.root, "x.sh"), text);
+      const rule = (hash?: string) => {
+        const entry = { pattern: pattern(scene), ...how, ...(hash !== undefined && { sha256: hash }) };
+        scene.state.policy = listed("off", entry);
+      };
+      const add = `svc approvals allowlist add \\S+ --sha256 ${sha256(text)} --agent main -- .*1$`;
+      const message = new RegExp(`agents can write .*x\\.sh.* Next: .*${add}`);
+      rule();
+      await assert.rejects(scene.use("exec", { command }), { code: "FORBIDDEN", message });
+      rule(sha256("other"));
+      await assert.rejects(scene.use("exec", { command }), { code: "FORBIDDEN", message });
+      rule(sha256(text).toUpperCase());
+      assert.match(await scene.say("exec", { command }), /^ran 1\n/);
+      await scene.use("write", { path: "x.sh", content: "touch ran\n" });
+      await assert.rejects(scene.use("exec", { command }), { code: "FORBIDDEN" });
+    });
+  }
+
+  it("for a wrapper holds for what agents can write only with its hash, wherever that lies", async (t) => {
+    const [outside, scene] = [await mkdtemp(join(await realpath(tmpdir()), "svc-bin-")), await openScene(t)];
+    t.after(() => rm(outside, { recursive: true, force: true }));
+    await script(join(outside, "x.sh"), text);
+    const at = join(outside, "x.sh");
+    const entry = { pattern: real("env"), args: [at, "1"] };
+    scene.state.policy = listed("off", entry);
+    const message = /agents can write .* Next: .* --sha256 \w{64} --agent main -- /;
+    await assert.rejects(scene.use("exec", { command: `env ${at} 1` }), { code: "FORBIDDEN", message });
+    scene.state.policy = listed("off", { ...entry, sha256: sha256(text) });
+    assert.match(await scene.say("exec", { command: `env ${at} 1` }), /^ran 1\n/);
+    await script(at, "touch ran");
+    await assert.rejects(scene.use("exec", { command: `env ${at} 1` }), { code: "FORBIDDEN", message });
+  });
+
+  const noMake = !has("make") && "there is no make";
+  it("for a program that runs a file without being told holds with its hash", { skip: noMake }, async (t) => {
+    const make = real("make");
+    const scene = await openScene(t, { policy: listed("off", { pattern: make, args: [] }) });
+    const makefile = "all:\n\t@echo made\n";
+    await writeFile(join(scene.root, "Makefile"), makefile);
+    await assert.rejects(scene.use("exec", { command: "make" }), { code: "FORBIDDEN", message: /Makefile/ });
+    scene.state.policy = listed("off", { pattern: make, args: [], sha256: sha256(makefile) });
+    assert.match(await scene.say("exec", { command: "make" }), /^made\n/);
+  });
+
+  const hidden: [command: string, text: string][] = [
+    ["sh -e x.sh", "echo"],
+    ["bash --rcfile good.sh x.sh", "echo"],
+    ["sh missing.sh", "echo"],
+    ["sh x.sh", ". ./other.sh"],
+    ["node -r ./x.js good.js", ""],
+    ["node --experimental-default-type=module good.js", ""],
+  ];
+  for (const [command, content] of hidden) {
+    it(`never suffices for ${command}${content === "" ? "" : ` with ${content}`}`, async (t) => {
+      const scene = await openScene(t);
+      for (const name of ["x.sh", "x.js", "good.sh", "good.js", "other.sh"]) {
+        await writeFile(join(scene.root, name), content);
+      }
+      const [program = "", ...args] = command.split(" ");
+      const [pattern, hash] = [real(program), sha256(content)];
+      const ways = [{}, { anyArguments: true }, { args }].map((how) => ({ pattern, ...how }));
+      scene.state.policy = listed("off", ...ways, ...ways.map((entry) => ({ ...entry, sha256: hash })));
+      await assert.rejects(scene.use("exec", { command }), { code: "FORBIDDEN" });
+    });
+  }
+
+  it("for a program of the system reads what agents write", async (t) => {
+    const scene = await openScene(t, { policy: listed("off", { pattern: real("head") }) });
+    await script(join(scene.root, "x.sh"), text);
+    assert.match(await scene.say("exec", { command: "head -n 1 x.sh" }), /^#!\/bin\/sh\n/);
+  });
+});
+
+describe("what runs when it was allowed", posix, () => {
+  const run = async (t: Parameters<typeof openScene>[0], files: Record<string, string>, command: string) => {
+    const { ask } = person();
+    const scene = await openScene(t, { policy: listed("on-miss"), ask });
+    for (const [name, text] of Object.entries(files)) await script(join(scene.root, name), text);
+    const said = await scene.say("exec", { command });
+    assert.deepEqual(await readdir(join(scene.stateDir, "exec-copies")).catch(() => []), []);
+    return { said: said.replace(/\[exit code (\d+) .*\]/, "[$1]"), root: scene.root };
+  };
+
+  const shells: [command: string, firstLine: string, zero: (root: string) => string][] = [
+    ["./x.sh 'a b' c", "#!/bin/sh", (root) => `${root}/x.sh`],
+    ["./x.sh 'a b' c", "#!/bin/sh -eu", (root) => `${root}/x.sh`],
+    ["./x.sh 'a b' c", "#!/usr/bin/env bash", (root) => `${root}/x.sh`],
+    ["sh ./x.sh 'a b' c", "#!/bin/sh", () => "./x.sh"],
+    ["bash x.sh 'a b' c", "", () => "x.sh"],
+    ["sh -c './x.sh \"a b\" c'", "#!/bin/sh", () => "./x.sh"],
+  ];
+  for (const [command, firstLine, zero] of shells) {
+    it(`is the script, with its name, arguments, exit code and neighbours: ${command} with ${firstLine}`, async (t) => {
+      const text = `${firstLine}\nfor one; do echo "$one"; done; echo "$0"; . "$(dirname "$0")/lib.sh"; exit 3\n`;
+      const { said, root } = await run(t, { "x.sh": text, "lib.sh": "echo lib" }, command);
+      assert.equal(said, `a b\nc\n${zero(root)}\nlib\n[3]`);
+    });
+  }
+
+  it("is a script that asks for its own file, where it lies", async (t) => {
+    const text = '#!/bin/bash\n[ "$BASH_SOURCE" = "$0" ] && echo "$BASH_SOURCE"\n';
+    const { said, root } = await run(t, { "x.sh": text }, "./x.sh");
+    assert.equal(said, `${root}/x.sh\n[0]`);
+  });
+
+  it("is a module with what lies beside it", async (t) => {
+    const files = {
+      "x.js": '#!/usr/bin/env node\nconsole.log(require("./lib").said, __dirname);',
+      "lib.js": "exports.said = 1",
+    };
+    for (const command of ["./x.js", "node x.js"]) {
+      const { said, root } = await run(t, files, command);
+      assert.equal(said, `1 ${root}\n[0]`);
+    }
+  });
+
+  it("is a program of the workspace, by a copy of its bytes", async (t) => {
+    const { ask, questions } = person();
+    const scene = await openScene(t, { policy: listed("on-miss"), ask });
+    await copyFile(real("sleep"), join(scene.root, "tool"));
+    const { sessionId } = await scene.details("exec", { command: "./tool 60", background: true });
+    const [copies] = await readdir(join(scene.stateDir, "exec-copies"));
+    assert.deepEqual(await readdir(join(scene.stateDir, "exec-copies", copies ?? "")), ["tool"]);
+    await scene.use("process", { action: "kill", sessionId });
+    while ((await readdir(join(scene.stateDir, "exec-copies"))).length > 0) await new Promise(setImmediate);
+    assert.deepEqual(
+      questions[0]?.files?.map(({ runs }) => runs),
+      [true],
+    );
+  });
+
+  it("is not what is written into the script while it runs", async (t) => {
+    const { ask } = person();
+    const scene = await openScene(t, { policy: listed("on-miss"), ask });
+    // The shell reads on only when it gets there; the same file grows under it.
+    await script(join(scene.root, "x.sh"), "#!/bin/bash\nread line\necho over\n");
+    const { sessionId } = await scene.details("exec", { command: "./x.sh", background: true });
+    await writeFile(join(scene.root, "x.sh"), "#!/bin/bash\nread line\ntouch ran; echo evil\n");
+    await scene.use("process", { action: "write", sessionId, data: "go\n", eof: true });
+    for (let status: unknown; status !== "ended";) {
+      ({ status } = await scene.details("process", { action: "poll", sessionId, timeout: 10 }));
+    }
+    assert.match(await scene.say("process", { action: "log", sessionId }), /^over\n/);
+  });
+});
+
+describe("a command whose files are swapped while a person thinks", posix, () => {
+  const swaps: [what: string, command: string, swap: (root: string) => Promise<unknown>, message: RegExp][] = [
+    [
+      "a symbolic link",
+      "sh link.sh",
+      async (root) => {
+        await rm(join(root, "link.sh"));
+        await symlink("b.sh", join(root, "link.sh"));
+      },
+      /was not there|changed/,
+    ],
+    [
+      "a link of the program",
+      "./link.sh",
+      async (root) => {
+        await rm(join(root, "link.sh"));
+        await symlink("b.sh", join(root, "link.sh"));
+      },
+      /changed/,
+    ],
+    ["the same inode by another name", "./a.sh", (root) => writeFile(join(root, "hard.sh"), "touch ran"), /changed/],
+    [
+      "a directory on the way",
+      "sh sub/x.sh",
+      (root) => rename(join(root, "sub2"), join(root, "sub/inner")),
+      /changed|there/,
+    ],
+    ["a file that goes", "sh a.sh", (root) => rm(join(root, "a.sh")), /gone|changed/],
+    [
+      "a file that comes",
+      "sh -c './new.sh || true'",
+      (root) => script(join(root, "new.sh"), "touch ran"),
+      /was not there/,
+    ],
+    ["a module that comes", "node m.js", (root) => writeFile(join(root, "lib.js"), ""), /was not there/],
+    [
+      "a pipe in its place",
+      "sh a.sh",
+      async (root) => {
+        await rm(join(root, "a.sh"));
+        execFileSync("mkfifo", [join(root, "a.sh")]);
+      },
+      /gone|changed/,
+    ],
+    [
+      "a file that grows beyond the bound",
+      "sh -c 'cat big.txt'",
+      (root) => truncate(join(root, "big.txt"), 2 ** 40),
+      /larger than/,
+    ],
+  ];
+  for (const [what, command, swap, message] of swaps) {
+    it(`does not run: ${what}`, async (t) => {
+      const { ask, hands } = person();
+      const scene = await openScene(t, { policy: listed("on-miss"), ask });
+      const { root } = scene;
+      await Promise.all(["sub", "sub2"].map((name) => mkdir(join(root, name))));
+      for (const name of ["a.sh", "b.sh", "sub/x.sh", "sub2/x.sh"]) await script(join(root, name), `echo ${name}\n`);
+      await symlink("a.sh", join(root, "link.sh"));
+      await link(join(root, "a.sh"), join(root, "hard.sh"));
+      await writeFile(join(root, "m.js"), 'try { require("./lib") } catch {}');
+      await writeFile(join(root, "big.txt"), "");
+      hands.meanwhile = async () => {
+        await swap(root);
+        if (what.startsWith("a directory")) await script(join(root, "sub/x.sh"), "touch ran");
+      };
+      await assert.rejects(scene.use("exec", { command }), (error: Error & { code?: string }) => {
+        assert.ok(error.code === "FORBIDDEN" || error.code === "UNAVAILABLE", error.message);
+        assert.match(error.message, message);
+        return true;
+      });
+      assert.ok(!(await readdir(root)).includes("ran"));
+    });
+  }
+
+  const unbindable: [what: string, files: (root: string) => Promise<unknown>, message: RegExp][] = [
+    [
+      "a file that is too large",
+      (root) => truncate(join(root, "big.txt"), 2 ** 40),
+      /big\.txt.* cannot be bound: it is larger/,
+    ],
+    [
+      "too many files",
+      (root) => Promise.all(Array.from({ length: 70 }, (_, index) => writeFile(join(root, `f${index}`), ""))),
+      /more than 64 files/,
+    ],
+  ];
+  for (const [what, make, message] of unbindable) {
+    it(`is not even asked about with ${what}`, async (t) => {
+      const { ask, questions } = person();
+      const scene = await openScene(t, { policy: ASK_ALL, ask });
+      await writeFile(join(scene.root, "big.txt"), "");
+      await make(scene.root);
+      const names = Array.from({ length: 70 }, (_, index) => `f${index}`).join(" ");
+      await assert.rejects(scene.use("exec", { command: `cat big.txt ${names}` }), { code: "FORBIDDEN", message });
+      assert.equal(questions.length, 0);
+    });
+  }
+
+  it("waits for no pipe", async (t) => {
+    const { ask, questions } = person();
+    const scene = await openScene(t, { policy: ASK_ALL, ask });
+    execFileSync("mkfifo", [join(scene.root, "pipe")]);
+    assert.match(await scene.say("exec", { command: "[ -p pipe ] && echo pipe" }), /^pipe\n/);
+    assert.equal(questions[0]?.files, undefined);
+  });
+
+  it("is judged with a program of 10 MB as with any other", async (t) => {
+    const { ask, questions } = person();
+    const scene = await openScene(t, { policy: listed("on-miss"), ask });
+    await copyFile(real("true"), join(scene.root, "large"));
+    await truncate(join(scene.root, "large"), 10_000_000);
+    await chmod(join(scene.root, "large"), 0o755);
+    assert.match(await scene.say("exec", { command: "./large" }), /^\[exit code 0/);
+    assert.equal(questions[0]?.files?.[0]?.bytes, 10_000_000);
+  });
+
+  it("reads nothing where the policy lets everything run", async (t) => {
+    const scene = await openScene(t);
+    await writeFile(join(scene.root, "big.txt"), "");
+    await truncate(join(scene.root, "big.txt"), 2 ** 40);
+    assert.match(await scene.say("exec", { command: "head -c 1 big.txt | wc -c" }), /^1\n/);
+  });
+});
