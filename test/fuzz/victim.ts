@@ -47,10 +47,11 @@ export interface Victim {
   stop(): Promise<void>;
 }
 
-export async function startVictim(): Promise<Victim> {
+/** @param trustedProxies whose word about clients counts. Default: none */
+export async function startVictim(trustedProxies: readonly string[] = []): Promise<Victim> {
   const stateDir = await mkdtemp(join(tmpdir(), "svc-fuzz-"));
   const config = {
-    gateway: { auth: { token: TOKEN, rateLimit: { exemptLoopback: true } } },
+    gateway: { auth: { token: TOKEN, rateLimit: { exemptLoopback: true } }, trustedProxies },
     hooks: {
       enabled: true,
       token: HOOK_TOKEN,
