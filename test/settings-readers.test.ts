@@ -120,6 +120,7 @@ describe("a key of the configuration", { timeout: 120_000 }, () => {
     [/^gateway\.http\.endpoints\./, "sdk/kit/"],
     [/^agents\..+\.heartbeat\.|^agents\.list\[\]\.heartbeat\.|^channels\.defaults\.heartbeat\./, "plugins/heartbeat/"],
     [/^agents\..*\bmemorySearch\./, "plugins/memory/"],
+    [/\.sandbox\./, "sdk/kit/exec/sandbox/"],
     [/^agents\.list\[\]\.tools\./, "plugins/tools/"],
     [/^hooks\.mappings\[\]\./, "plugins/webhook-"],
     [/^models\.providers\.\*\.models\[\]\./, "plugins/provider-"],
