@@ -12,6 +12,7 @@ const proxy = (more: object = {}) => ({ mode: "trusted-proxy", trustedProxy: { u
 
 describe("a start is refused", limited, () => {
   const refused: [row: string, gateway: object, says: RegExp][] = [
+    ["off loopback with a weak token", { bind: "lan", auth: { token: "abc" } }, /fewer than 16 characters/],
     ["off loopback in mode none", { bind: "lan", auth: { mode: "none" } }, /so anybody could use this gateway/],
     ["mode password without a password", { auth: { mode: "password" } }, /gateway\.auth\.password/],
     ["mode trusted-proxy without its object", { auth: { mode: "trusted-proxy" } }, /trustedProxy is not set/],
@@ -73,7 +74,7 @@ describe("a gateway listens", limited, () => {
   });
 
   it("off loopback with a token, and its own pages are allowed there without a list", async (t) => {
-    const { gateway, attempt } = await start(t, { gateway: { bind: "lan", auth: { token: "right" } } });
+    const { gateway, attempt } = await start(t, { gateway: { bind: "lan", auth: { token: "right-0123456789" } } });
     assert.equal((await attempt({}, { origin: `http://localhost:${gateway.port}`, host: "gw.example" })).told, "ok");
     const foreign = await attempt({}, { origin: "http://localhost:1", host: "gw.example" });
     assert.match(String(foreign.answer?.error?.message), /^origin not allowed/);

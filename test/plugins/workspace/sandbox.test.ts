@@ -593,7 +593,7 @@ describe("a sandbox of a user that is not root", real, () => {
         timeout: 30_000,
       }).stdout.trim();
     assert.equal(inTerminal(["sh", "-c", text]), "terminal");
-    assert.equal(inTerminal(argv), "none");
+    assert.equal(inTerminal(["setsid", "--wait", ...argv]), "none", "started in a session of its own");
   });
 });
 

@@ -19,8 +19,9 @@ export interface SandboxShape extends Pick<SandboxRules, "network" | "memoryMb" 
 }
 
 /**
- * All namespaces are its own; no further user namespaces, so that nothing in it regains what it gave away; a session of its own,
- * so that it puts no input into a terminal (TIOCSTI); the kernel ends all of it with its starter. bubblewrap sets
+ * All namespaces are its own; no further user namespaces, so that nothing in it regains what it gave away; the kernel ends all of it
+ * with its starter. Its session is that of bubblewrap, which has to be started in one of its own (`detached`): so it puts no input into a
+ * terminal (TIOCSTI), and a signal to that process group also ends what bubblewrap has just forked and not tied to itself yet. bubblewrap sets
  * `no_new_privs` by itself. `/proc` is read-only, since root may write settings of the whole machine there without any capability.
  */
 const FIXED = [
@@ -32,7 +33,6 @@ const FIXED = [
   "--disable-userns",
   "--cap-drop",
   "ALL",
-  "--new-session",
   "--die-with-parent",
 ];
 

@@ -22,7 +22,8 @@ export interface Sandbox {
   inForce(rules: Pick<SandboxRules, "mode">): Promise<boolean>;
   /**
    * The program as it is to be started: in a sandbox, or unchanged where `rules.mode` is `off`, or `prefer` and this machine
-   * cannot; the log says the latter once for each reason.
+   * cannot; the log says the latter once for each reason. It has to be started in a session of its own (`detached` of `spawn`), and
+   * ended with its process group.
    * @param about whom it is for, in words: `agent "main"`
    * @param place called only when there is a sandbox
    * @throws GatewayError `UNAVAILABLE`: `require`, and this machine cannot; `INVALID_REQUEST`: the paths would show what is to be hidden

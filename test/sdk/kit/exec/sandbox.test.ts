@@ -206,14 +206,7 @@ describe("the command line", () => {
     );
   });
 
-  for (const flag of [
-    "--unshare-user",
-    "--unshare-pid",
-    "--unshare-ipc",
-    "--disable-userns",
-    "--new-session",
-    "--die-with-parent",
-  ]) {
+  for (const flag of ["--unshare-user", "--unshare-pid", "--unshare-ipc", "--disable-userns", "--die-with-parent"]) {
     it(`has ${flag}`, () => assert.ok(words.includes(flag)));
   }
 });
