@@ -25,6 +25,9 @@ it("a place that another user could change is named: the file, what it leads to,
     for (const path of [file, link])
       assert.deepEqual(await sharedPlace(path), expected, `${aboveMode.toString(8)} ${path}`);
   }
+  chmodSync(above, 0o1777);
+  assert.equal(await sharedPlace(above, true), undefined, "for what lies in it");
+  assert.deepEqual(await sharedPlace(above), { path: above, fault: "writable" });
   assert.equal(await sharedPlace(join(top, "missing")), undefined);
 });
 

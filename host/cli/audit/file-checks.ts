@@ -25,7 +25,7 @@ export const FILE_CHECKS: readonly HostCheck[] = [
     severity: "critical",
     why: "Who can change a directory can replace what lies in it, the configuration included.",
     async find({ paths: { stateDir, configPath } }) {
-      const found = await Promise.all([join(stateDir, ".."), join(configPath, "..")].map(sharedHit));
+      const found = await Promise.all([stateDir, configPath].map((path) => sharedHit(join(path, ".."), true)));
       return found.flat().filter((hit, at, all) => all.findIndex(({ about }) => about === hit.about) === at);
     },
   },
@@ -36,7 +36,7 @@ export const FILE_CHECKS: readonly HostCheck[] = [
     async find({ config, paths }) {
       const named = ["plugins.use", "plugins.load.paths"].flatMap((key) => textsOf(configAt(config, key)));
       const places = named.filter((spec) => /^[./~]/.test(spec)).map((spec) => placeOf(spec, paths));
-      return (await Promise.all(places.map(sharedHit))).flat();
+      return (await Promise.all(places.map((place) => sharedHit(place)))).flat();
     },
   },
 ];
@@ -46,8 +46,8 @@ function placeOf(spec: string, { home, configDir }: HostView["paths"]): string {
   return isAbsolute(path) ? path : join(configDir, path);
 }
 
-async function sharedHit(path: string): Promise<HostHit[]> {
-  const shared = await sharedPlace(path);
+async function sharedHit(path: string, isDirectoryOf = false): Promise<HostHit[]> {
+  const shared = await sharedPlace(path, isDirectoryOf);
   if (!shared) return [];
   const { path: about, fault } = shared;
   return [
