@@ -2,6 +2,7 @@
 import type { Clock, Logger } from "@svc/sdk";
 import { Approver } from "@svc/sdk/gateway";
 import { Access } from "./auth/access.ts";
+import { openEnded } from "./auth/ended.ts";
 import { pluginPrincipal } from "./auth/principal.ts";
 import { carryAsleep } from "./carriers/asleep.ts";
 import { type HostOnly, watchHostOnly } from "./carriers/host-only.ts";
@@ -47,6 +48,7 @@ export async function createContext(settings: Settings): Promise<HostContext> {
     (error, plugin) => log.warn({ err: error, plugin }, "people could not be asked"),
   );
   const finder = createPluginFinder(paths);
+  const endedFile = openEnded(paths.credentialsDir, settings.auth(), clock.now());
   return {
     settings,
     clock,
@@ -55,7 +57,7 @@ export async function createContext(settings: Settings): Promise<HostContext> {
     hooks,
     kinds,
     hostOnly: watchHostOnly(kinds.hooks, kinds.all),
-    access: new Access(settings.auth(), config.gateway, port, clock),
+    access: new Access(settings.auth(), config.gateway, port, clock, endedFile),
     finder,
     planner: createPlanner({ ...options, finder, paths }),
     kernel: createKernel(settings, kinds, clock, log),

@@ -1,4 +1,5 @@
 /** Assembles a gateway: which part is connected to which. `running-gateway.ts` starts and stops it. */
+import { HOOKS } from "@svc/sdk";
 import { isConfigured } from "./config/sections.ts";
 import { type ConfigStore, createConfigStore } from "./config/store.ts";
 import { createContext, type HostContext } from "./context.ts";
@@ -102,9 +103,19 @@ function assemble(context: HostContext): { gateway: RunningGateway; config: Conf
     readiness: () => gateway.readiness(),
     ingress: (request, response) => webhooks.handle(request, response),
   });
-  const closeDead = (reason: string) => {
+  const credentialsEnded = hooks.emitter(HOOKS.credentialsEnded);
+  const closeDead = async (reason: string) => {
     connections.closeDead(reason);
     http.closeDead();
+    void credentialsEnded.emit({ reason });
+    await access
+      .keepEnded()
+      .catch((error: unknown) =>
+        log.error(
+          { err: error },
+          "that a credential ended holds until the gateway stops: it could not be written down",
+        ),
+      );
   };
 
   const restarts = createRestarts({

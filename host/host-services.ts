@@ -19,8 +19,8 @@ export interface HostServiceParts extends HostContext {
   readonly restarts: Restarts;
   readonly webhooks: Webhooks;
   readonly gateway: Gateway;
-  /** Ends what relies on credentials that no longer count. */
-  closeDead(reason: string): void;
+  /** Ends what relies on credentials that no longer count; that they ended is on disk when it resolves. Never rejects. */
+  closeDead(reason: string): Promise<void>;
   /** The plugins as the configuration and what is installed would have them now. */
   plan(): PluginPlan;
   /** A plugin was reloaded. */
@@ -116,11 +116,12 @@ function credentialsOf({ access: { authority }, closeDead }: HostServiceParts): 
   return {
     revoke(principalId, reason) {
       authority.revoke(principalId);
-      closeDead(reason);
+      return closeDead(reason);
     },
     revokeDevice(deviceId, reason) {
       authority.revokeDevice(deviceId);
-      closeDead(reason);
+      return closeDead(reason);
     },
+    isLive: (principal) => authority.isLive(principal),
   };
 }

@@ -34,8 +34,8 @@ export interface ReconfigureOptions {
   /** Follows `gateway.tls`. */
   lookAtCertificate(): Promise<void>;
   readonly webhooks: Pick<HostWebhooks, "issues" | "pluginIssues" | "use">;
-  /** Ends what relies on credentials that no longer count. */
-  closeDead(reason: string): void;
+  /** Ends what relies on credentials that no longer count; that they ended is on disk when it resolves. Never rejects. */
+  closeDead(reason: string): Promise<void>;
 }
 
 export interface Reconfigure {
@@ -73,7 +73,7 @@ export function createReconfigure(options: ReconfigureOptions): Reconfigure {
     log.secrets.know(settings.secrets(kernel.sections()));
     if (touches(changed, "gateway")) {
       const gone = access.configure(settings.auth(config.gateway), config.gateway, port());
-      if (gone) closeDead("unauthorized: the gateway's credential was changed; connect with the new one");
+      if (gone) await closeDead("unauthorized: the gateway's credential was changed; connect with the new one");
     }
     if (touches(changed, "gateway.tls")) await options.lookAtCertificate();
     if (touches(changed, "hooks") || touches(changed, "gateway")) options.webhooks.use(config);

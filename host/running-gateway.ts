@@ -143,6 +143,7 @@ export class RunningGateway implements Gateway {
     if (this.#certificate) this.#stops.push(this.#certificate.follow(() => this.#useCertificate()));
     access.configure(settings.auth(), settings.config.gateway, this.port); // the real port
     writeLocalKey(this.paths.credentialsDir, access.localKey);
+    await access.keepEnded();
   }
 
   #useCertificate(): void {

@@ -221,6 +221,13 @@ export const hostHooks = {
       throws: recorded,
     },
   ),
+  credentialsEnded: defineHook<{ reason: string }>()("observe", {
+    name: "credentialsEnded",
+    owner: "host",
+    when: "Credentials ended, and connections by them are closed: whoever works for a principal asks `Credentials.isLive` again.",
+    returns: never,
+    throws: recorded,
+  }),
   httpRequest: defineHook<
     {
       method: string;

@@ -25,10 +25,12 @@ export interface Principal {
   readonly scopes: readonly string[];
   /** How it came to be. */
   readonly provenance: "token" | "password" | "none" | "trusted-proxy" | "local" | "device" | "plugin" | "webhook";
-  /** Grows when the credential behind it changes; an older one is dead. */
+  /** Grows when a credential ends, over restarts too; a principal of before the end of its credential is dead. */
   readonly epoch: number;
   /** Id of the device that was proven with the credential; revoking that device ends this principal, too. */
   readonly device?: string;
+  /** The gateway's own credential let its device in: the principal ends with that credential, too. */
+  readonly onShared?: boolean;
 }
 
 /** Whether `held` covers `wanted`: admin covers every operator scope, write covers read. Spec: authorization.md §1. */

@@ -6,6 +6,7 @@ import type { Clock } from "@svc/sdk";
 import type { GatewaySection } from "../config/host-schema.ts";
 import { addressLiteral, type Peer, type ProxyPolicy, proxyPolicy } from "./client-address.ts";
 import { FailureLimiter, limiterKey, type LimiterScope, type Locked, type Reservation } from "./failure-limiter.ts";
+import { type EndedFile, nothingEnded } from "./ended.ts";
 import { createLocalKey } from "./local-key.ts";
 import { isLoopback, type OriginPolicy } from "./locality.ts";
 import { originPolicy } from "./origins.ts";
@@ -40,9 +41,12 @@ export class Access {
   maxConnectionsPerAddress!: number;
   /** `gateway.compat.chatEventsToAll`. */
   chatEventsToAll!: boolean;
+  readonly #endedFile: EndedFile | undefined;
 
-  constructor(settings: AuthSettings, section: GatewaySection, port: number, clock: Clock) {
-    this.authority = new Authority(settings);
+  /** @param endedFile absent: what ended is forgotten with the process */
+  constructor(settings: AuthSettings, section: GatewaySection, port: number, clock: Clock, endedFile?: EndedFile) {
+    this.authority = new Authority(settings, endedFile?.ended ?? nothingEnded(clock.now()));
+    this.#endedFile = endedFile;
     this.limiter = new FailureLimiter({}, clock);
     this.pageLimiter = new FailureLimiter({ exemptLoopback: false }, clock);
     this.configure(settings, section, port);
@@ -57,6 +61,7 @@ export class Access {
       "gateway.controlUi.dangerouslyAllowHostHeaderOriginFallback lets in any page served under this name";
     const weak = weakness(this.authority.settings);
     return [
+      ...(this.#endedFile?.problem === undefined ? [] : [this.#endedFile.problem]),
       ...malformed,
       ...(this.origins.hostHeaderFallback ? [fallback] : []),
       ...(weak === undefined
@@ -65,6 +70,11 @@ export class Access {
             `${weak}: whoever can reach this machine can guess it; Next: svc config unset gateway.auth.${this.authority.settings.mode}, and a start makes one`,
           ]),
     ];
+  }
+
+  /** What has ended so far is on disk when it resolves. @throws Error of the file system */
+  async keepEnded(): Promise<void> {
+    await this.#endedFile?.keep(this.authority.ended, this.authority.settings);
   }
 
   /**

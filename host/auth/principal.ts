@@ -1,9 +1,13 @@
 /** Mints principals, and knows which of them still count: the only place where authority comes into being. */
 import { isDeepStrictEqual } from "node:util";
 import { coversScope, type Principal, type Role, SCOPES } from "@svc/sdk";
+import { type Ended, nothingEnded } from "./ended.ts";
 import type { AuthSettings } from "./settings.ts";
 
 type Provenance = Principal["provenance"];
+
+/** Choice: ends that are remembered one by one. Beyond that, all that came in before the oldest is dead. */
+const MAX_REVOKED = 10_000;
 
 /** The credentials that a change of the settings ends, all at once. */
 export const SHARED_PROVENANCES: readonly Provenance[] = Object.freeze(["token", "password", "none", "trusted-proxy"]);
@@ -32,9 +36,7 @@ function within(held: readonly string[], wanted: readonly string[], role: Role):
 
 /** The same principal with those of `scopes` that it holds or covers; identity and epoch stay, so it dies with its source. */
 export function narrow(principal: Principal, scopes: readonly string[]): Principal {
-  const narrowed = mint({ ...principal, scopes: within(principal.scopes, scopes, principal.role) });
-  if (onSharedCredential.has(principal)) onSharedCredential.add(narrowed);
-  return narrowed;
+  return mint({ ...principal, scopes: within(principal.scopes, scopes, principal.role) });
 }
 
 /** What a plugin acts as: exactly the scopes its package asks for. Never dies; the kernel ends a plugin otherwise. */
@@ -42,13 +44,10 @@ export function pluginPrincipal(id: string, scopes: readonly string[]): Principa
   return mint({ id: PLUGIN_PREFIX + id, role: "operator", scopes, provenance: "plugin", epoch: 0 });
 }
 
-/** Vouched principals that a shared credential let in. */
-const onSharedCredential = new WeakSet<Principal>();
-
 /** Every principal of this process; nothing that only looks like one is among them. */
 const minted = new WeakSet<Principal>();
 
-function mint({ id, role, scopes, provenance, epoch, device }: Principal): Principal {
+function mint({ id, role, scopes, provenance, epoch, device, onShared }: Principal): Principal {
   const principal = Object.freeze({
     id,
     role,
@@ -56,6 +55,7 @@ function mint({ id, role, scopes, provenance, epoch, device }: Principal): Princ
     provenance,
     epoch,
     ...proven(device),
+    ...(onShared ? { onShared } : {}),
   });
   minted.add(principal);
   return principal;
@@ -88,14 +88,21 @@ function proven(device: string | undefined): { readonly device?: string } {
 export class Authority {
   #settings: AuthSettings;
   /** Grows with every change of a credential. Never falls; a principal carries the one its credential was verified in. */
-  #epoch = 1;
+  #epoch: number;
   /** Shared credentials verified in an earlier epoch are dead. */
-  #sharedSince = 1;
-  /** By principal id: the epoch whose credentials, and all before, are dead. Kept for good, one entry per id. */
-  readonly #revoked = new Map<string, number>();
+  #sharedSince: number;
+  /** What ended before is not known: all of an earlier epoch are dead, but for plugins. */
+  #unknownBefore: number;
+  /** By principal id, in the order they ended: the epoch whose credentials, and all before, are dead. */
+  readonly #revoked: Map<string, number>;
 
-  constructor(settings: AuthSettings) {
+  /** @param ended what ended before this start */
+  constructor(settings: AuthSettings, ended: Ended = nothingEnded(1)) {
     this.#settings = settings;
+    this.#epoch = ended.epoch;
+    this.#sharedSince = ended.sharedSince;
+    this.#unknownBefore = ended.unknownBefore;
+    this.#revoked = new Map(Object.entries(ended.revoked));
   }
 
   get settings(): AuthSettings {
@@ -108,6 +115,16 @@ export class Authority {
    */
   get epoch(): number {
     return this.#epoch;
+  }
+
+  /** What ended so far, to be kept over restarts. */
+  get ended(): Ended {
+    return {
+      epoch: this.#epoch,
+      sharedSince: this.#sharedSince,
+      unknownBefore: this.#unknownBefore,
+      revoked: Object.fromEntries(this.#revoked),
+    };
   }
 
   /**
@@ -124,8 +141,13 @@ export class Authority {
 
   /** All principals with this id are dead; those minted from now on are live. Plugins cannot be revoked. */
   revoke(principalId: string): void {
+    this.#revoked.delete(principalId);
     this.#revoked.set(principalId, this.#epoch);
     this.#epoch += 1;
+    const [oldest] = this.#revoked;
+    if (this.#revoked.size <= MAX_REVOKED || !oldest) return;
+    this.#revoked.delete(oldest[0]);
+    this.#unknownBefore = oldest[1] + 1;
   }
 
   /** The same for all that proved this device. */
@@ -134,25 +156,14 @@ export class Authority {
   }
 
   /**
-   * Whether the credential behind a principal still counts. Runs on every call: it allocates nothing.
-   * What acts for a webhook ends as a device does: by its id.
+   * Whether the credential behind a principal still counts, of one that was kept on disk as well. Runs on every call: it
+   * allocates nothing. What acts for a webhook ends as a device does: by its id.
    */
-  isLive(principal: Principal): boolean {
-    switch (principal.provenance) {
-      case "plugin":
-        return true;
-      case "device":
-        if (principal.epoch < this.#sharedSince && onSharedCredential.has(principal)) return false;
-        return this.#isNotRevoked(principal);
-      case "webhook":
-      case "local":
-        return this.#isNotRevoked(principal);
-      default:
-        return principal.epoch >= this.#sharedSince && this.#isNotRevoked(principal);
-    }
-  }
-
-  #isNotRevoked({ id, device, epoch }: Principal): boolean {
+  isLive({ id, provenance, epoch, device, onShared }: Principal): boolean {
+    if (provenance === "plugin") return true;
+    if (epoch < this.#unknownBefore) return false;
+    const relies = provenance === "device" ? onShared === true : provenance !== "webhook" && provenance !== "local";
+    if (relies && epoch < this.#sharedSince) return false;
     if (this.#revoked.size === 0) return true;
     const revokedAt = this.#revoked.get(id) ?? 0;
     const deviceRevokedAt = device === undefined ? 0 : (this.#revoked.get(DEVICE_PREFIX + device) ?? 0);
@@ -196,9 +207,8 @@ export class Authority {
   ): Principal {
     checkVouchedId(id);
     const scopes = within(vouched, requested, role);
-    const principal = mint({ id, role, scopes, provenance: "device", epoch: since, ...proven(device) });
-    if (onShared) onSharedCredential.add(principal);
-    return principal;
+    const shared = onShared ? { onShared } : {};
+    return mint({ id, role, scopes, provenance: "device", epoch: since, ...proven(device), ...shared });
   }
 
   pluginPrincipal(id: string, scopes: readonly string[]): Principal {

@@ -5,7 +5,7 @@ import { definePlugin, type Denial, HOOKS, live } from "@svc/sdk";
 import { AgentDirectory, agentEvent, AgentRuns, agents, IdentityFiles } from "@svc/sdk/agents";
 import { Delivery } from "@svc/sdk/channels";
 import { ConfigStore } from "@svc/sdk/config";
-import { GatewayInfo } from "@svc/sdk/gateway";
+import { Credentials, GatewayInfo } from "@svc/sdk/gateway";
 import { ModelPolicy, Models } from "@svc/sdk/models";
 import { sessions, Sessions } from "@svc/sdk/sessions";
 import { Retention, Storage } from "@svc/sdk/storage";
@@ -46,6 +46,7 @@ export default definePlugin({
     models: Models,
     host: GatewayInfo,
     config: ConfigStore,
+    credentials: Credentials,
     tools: live(Tools),
     delivery: live(Delivery),
   },
@@ -155,6 +156,7 @@ export default definePlugin({
     // Runs left over from before a restart wait until the plugins whose tools they need have started.
     gateway.hooks.hostReady.tap(() => runs.open());
     gateway.hooks.hostStopping.tap(() => runs.gatewayStops());
+    gateway.hooks.credentialsEnded.tap(() => runs.credentialsEnded());
     gateway.start(async () => {
       await versionStore.open();
       await runs.recover();

@@ -26,7 +26,7 @@ import type { Outbox } from "./outbox.ts";
 import type { NewText } from "./outbox-store.ts";
 import { pauseMs } from "./pauses.ts";
 import { usageLine } from "./usage-line.ts";
-import { FAILED_TEXT, judge, type Verdict } from "./verdict.ts";
+import { FAILED_TEXT, judge, MAX_ATTEMPTS, type Verdict } from "./verdict.ts";
 
 /** Choice: times a run may be refused for the moment (a full disk, a gate) before the message counts as failed. */
 export const MAX_REFUSALS = 6;
@@ -39,10 +39,18 @@ interface AnsweringSources {
   readonly runs: Live<AgentRuns>;
   readonly sessions: Live<Sessions>;
   readonly clock: Clock;
+  /** Whether its sender may still say it: lists of people change while messages wait. */
+  readonly isAllowed: (message: AcceptedMessage) => boolean;
   readonly log: Pick<Logger, "info" | "warn">;
   readonly random: () => number;
   /** Aborts when the plugin stops: what is under way is left to the next generation. */
   readonly signal: AbortSignal;
+}
+
+const NOT_ALLOWED: FinalVerdict = { kind: "silent", reason: "its sender is no longer allowed" };
+
+function runIdOf({ runId }: AcceptedMessage, attempt: number): string {
+  return attempt === 1 ? runId : `${runId}:${attempt}`;
 }
 
 type FinalVerdict = Exclude<Verdict, { kind: "again" }>;
@@ -73,6 +81,15 @@ export class Answering {
     const found = accepted.filter(({ key }) => !this.#inFlight.has(key) && !this.#left.has(key));
     if (found.length > 0) this.#sources.log.info({ count: found.length }, "resuming messages of channels");
     for (const message of found) this.begin(message);
+  }
+
+  /** To be called when lists of people may have changed: stops the runs of people who may not talk any more. */
+  recheck(): void {
+    const runs = this.#sources.runs.get();
+    for (const message of this.#inFlight.values()) {
+      if (this.#sources.isAllowed(message)) continue;
+      for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) runs?.abort(runIdOf(message, attempt), "revoked");
+    }
   }
 
   /** To be called when a message is on disk. */
@@ -121,10 +138,11 @@ export class Answering {
   }
 
   async #verdict(message: AcceptedMessage): Promise<FinalVerdict> {
+    if (!this.#sources.isAllowed(message)) return NOT_ALLOWED;
     const obeyed = await this.#obey(message);
     if ("reply" in obeyed) return { kind: "reply", text: obeyed.reply };
     for (let attempt = message.attempt; ; attempt++) {
-      const runId = attempt === 1 ? message.runId : `${message.runId}:${attempt}`;
+      const runId = runIdOf(message, attempt);
       try {
         await this.#beginnings.take(message.sessionKey, () => this.#beginPatiently(message, runId, obeyed));
       } catch (error) {

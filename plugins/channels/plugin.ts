@@ -10,13 +10,13 @@ import type { AccountRun } from "./account.ts";
 import { Answering } from "./answering.ts";
 import { strangersInMain } from "./config-warnings.ts";
 import { createDelivery } from "./delivery.ts";
-import { InboundStore } from "./inbound-store.ts";
+import { type AcceptedMessage, InboundStore } from "./inbound-store.ts";
 import { createLogout } from "./logout.ts";
 import { messageTool } from "./message-tool.ts";
 import { OpenStorage } from "./open-storage.ts";
 import { Outbox } from "./outbox.ts";
 import { OutboxStore } from "./outbox-store.ts";
-import { Receiving, type Source } from "./receiving.ts";
+import { isStillAllowed, Receiving, type Source } from "./receiving.ts";
 import { ChannelAccounts } from "./channel-accounts.ts";
 import { CHANNEL_RETENTION } from "./schema.ts";
 import { Refusals } from "./refusals.ts";
@@ -91,7 +91,13 @@ export default definePlugin({
       random,
       signal,
     });
-    const answering = new Answering({ store: inbound, outbox, runs, sessions, clock, log, random, signal });
+    const isAllowed = (message: AcceptedMessage) => {
+      const channel = accounts.channel(message.channel);
+      if (!channel) return true; // nothing is known of it now
+      const account = accounts.account(channel, message.accountId)?.account;
+      return account !== undefined && isStillAllowed(account, message);
+    };
+    const answering = new Answering({ store: inbound, outbox, runs, sessions, isAllowed, clock, log, random, signal });
     const refusals = new Refusals({ clock, log });
     const receiving = new Receiving({
       store: inbound,
@@ -148,6 +154,7 @@ export default definePlugin({
     const follow = async () => {
       if (!isOpen || signal.aborted) return;
       accounts.reconcile();
+      answering.recheck();
       if (accounts.channels().length === 0) return;
       await withStorage(async () => void (await Promise.all([answering.recover(), outbox.recover()])));
     };
@@ -158,6 +165,7 @@ export default definePlugin({
     // Accounts run, and messages left over are resumed, once every plugin's tools are there.
     gateway.hooks.hostReady.tap(open);
     gateway.hooks.pluginState.tap(follow);
+    gateway.hooks.configChanged.tap(follow);
     gateway.after(OPEN_AFTER_MS, open);
     gateway.every(SWEEP_EVERY_MS, follow);
     gateway.extend(Retention, "channels", CHANNEL_RETENTION);

@@ -178,13 +178,26 @@ function wordsBesideCommand(text: string): string | undefined {
   }
 }
 
+/** Whether whoever wrote a message that was taken may still say it, with what it was taken for. */
+export function isStillAllowed(account: ChannelAccount, { channel, accountId, job }: AcceptedMessage): boolean {
+  const { principal, chatType, replyTo } = job;
+  const senderId = principal.id.slice(principalId(channel, accountId, "").length);
+  const message = { chat: { type: chatType, id: replyTo }, sender: { id: senderId }, mentioned: true, text: "-" };
+  const wasUser = principal.scopes.includes("operator.write");
+  return refusalOf(account, message) === undefined && (!wasUser || isUser(account, senderId));
+}
+
+function principalId(channel: string, accountId: string, senderId: string): string {
+  return `channel:${channel}:${accountId}:${senderId}`;
+}
+
 /**
  * Whom a run acts for: never an owner, and nobody an approval may come from. Choice: people who are not listed by id may
  * make it read, and no more. The id keeps messages of different people from going into one run.
  */
 function principalOf(channel: string, accountId: string, senderId: string, user: boolean): Principal {
   return {
-    id: `channel:${channel}:${accountId}:${senderId}`,
+    id: principalId(channel, accountId, senderId),
     role: "operator",
     scopes: user ? ["operator.read", "operator.write"] : ["operator.read"],
     provenance: "plugin",

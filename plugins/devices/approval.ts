@@ -86,16 +86,16 @@ export class Approvals {
       ...(isOtherKey ? [removeTokens(deviceId)] : []),
       ...(made ? [writeToken(made, isOtherKey ? undefined : token)] : []),
     ]);
-    this.#end(before, isOtherKey, made && token);
+    await this.#end(before, isOtherKey, made && token);
     this.#tell(request, by, made !== undefined);
     return pairedView(record, await store.tokens(deviceId));
   }
 
   /** What relied on the former token, or on another key, ends. */
-  #end(before: StoredDevice | undefined, isOtherKey: boolean, replaced: TokenRecord | undefined): void {
+  async #end(before: StoredDevice | undefined, isOtherKey: boolean, replaced: TokenRecord | undefined): Promise<void> {
     const { credentials } = this.#options;
-    if (before && isOtherKey) credentials.revokeDevice(before.record.deviceId, TOKEN_ENDED);
-    else if (replaced) credentials.revoke(principalId(replaced.deviceId, replaced.role), TOKEN_ENDED);
+    if (before && isOtherKey) await credentials.revokeDevice(before.record.deviceId, TOKEN_ENDED);
+    else if (replaced) await credentials.revoke(principalId(replaced.deviceId, replaced.role), TOKEN_ENDED);
   }
 
   #tell(request: PendingRecord, by: string, hasNewToken: boolean): void {

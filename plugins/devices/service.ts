@@ -80,7 +80,7 @@ export class Directory implements Devices {
       if (isGatewayError(error) && error.code === "CONFLICT") missing.device(deviceId);
       throw error;
     }
-    credentials.revokeDevice(deviceId, REMOVED);
+    await credentials.revokeDevice(deviceId, REMOVED);
     log.info({ deviceId, by }, "a device was removed");
     return { deviceId };
   }

@@ -140,7 +140,7 @@ export class Tokens {
       await storage.transaction([deviceUnchanged(device), writeToken(fresh, before)]);
       return fresh;
     });
-    credentials.revoke(principalId(deviceId, name), TOKEN_ENDED);
+    await credentials.revoke(principalId(deviceId, name), TOKEN_ENDED);
     log.info({ deviceId, role: name, scopes: token.scopes, by: caller.id }, "a device token was rotated");
     const value = tokenValue(held, token);
     return { deviceId, role: name, token: value, scopes: [...token.scopes], rotatedAtMs: token.rotatedAtMs };
@@ -158,7 +158,7 @@ export class Tokens {
       await storage.transaction([writeToken({ ...before, revokedAtMs: at }, before)]);
       return at;
     });
-    credentials.revoke(principalId(deviceId, name), TOKEN_ENDED);
+    await credentials.revoke(principalId(deviceId, name), TOKEN_ENDED);
     log.info({ deviceId, role: name, by }, "a device token was revoked");
     return { deviceId, role: name, revokedAtMs };
   }

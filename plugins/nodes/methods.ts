@@ -156,7 +156,7 @@ function nodeOf(connection: ConnectionInfo | undefined, principal: Principal) {
   if (connection === undefined || nodeId === undefined) {
     return invalidRequest("only a node that is connected with its device can call this");
   }
-  return { nodeId, connectionId: connection.id, epoch: principal.epoch };
+  return { nodeId, connectionId: connection.id, principal };
 }
 
 /** Choice: text that is no JSON is no payload. */

@@ -82,7 +82,7 @@ export class NodeEvents {
     }
   }
 
-  async #spoken({ nodeId, epoch, event, payload }: NodeEvent): Promise<void> {
+  async #spoken({ nodeId, principal, event, payload }: NodeEvent): Promise<void> {
     const text = textField(fieldsOf(payload), "text");
     if (text === undefined || text.length > MAX_MESSAGE_CHARS) return this.#unusable(nodeId, event);
     const { runs, newId } = this.#sources;
@@ -92,14 +92,14 @@ export class NodeEvents {
     if (!this.#transcripts.isNew(...mark)) return;
     try {
       const message = spokenMessage(text);
-      await runs.start({ nodeId, epoch }, sessionKey, { runId: `voice-${newId()}`, message, thinking: "low" });
+      await runs.start({ nodeId, principal }, sessionKey, { runId: `voice-${newId()}`, message, thinking: "low" });
     } catch (error) {
       this.#transcripts.forget(...mark);
       throw error;
     }
   }
 
-  async #request({ nodeId, epoch, name, event, payload }: NodeEvent): Promise<void> {
+  async #request({ nodeId, principal, name, event, payload }: NodeEvent): Promise<void> {
     const fields = fieldsOf(payload);
     const message = textField(fields, "message");
     if (message === undefined || message.length > MAX_MESSAGE_CHARS) return this.#unusable(nodeId, event);
@@ -111,7 +111,7 @@ export class NodeEvents {
     for (const reason of dropped) this.#sources.log.info({ nodeId, reason }, "an attachment of a node is left out");
     const thinking = parseThinkingLevel(textField(fields, "thinking") ?? "");
     const seconds: unknown = fields["timeoutSeconds"];
-    await runs.start({ nodeId, epoch }, runs.sessionKey(sessionField(payload) ?? ownSession(nodeId)), {
+    await runs.start({ nodeId, principal }, runs.sessionKey(sessionField(payload) ?? ownSession(nodeId)), {
       runId: newId(),
       message: requestMessage(name, message),
       origin: outsideOrigin("node", name),

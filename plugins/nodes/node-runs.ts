@@ -15,10 +15,10 @@ interface RunSources {
 /** What is asked for. */
 export type Asked = Pick<RunRequest, "runId" | "message" | "origin" | "images" | "thinking" | "timeoutMs">;
 
-/** Who asks; `epoch`: of the credential it is connected with. */
+/** Who asks; `principal`: of its connection. */
 export interface Asker {
   readonly nodeId: string;
-  readonly epoch: number;
+  readonly principal: Principal;
 }
 
 export class NodeRuns {
@@ -44,7 +44,7 @@ export class NodeRuns {
    * Resolves when it is accepted, or when the session takes no messages, which is logged.
    * @throws GatewayError `UNAVAILABLE` when it cannot be accepted now
    */
-  async start({ nodeId, epoch }: Asker, sessionKey: string, asked: Asked): Promise<void> {
+  async start({ nodeId, principal }: Asker, sessionKey: string, asked: Asked): Promise<void> {
     const [runs, sessions] = [this.#sources.runs.get(), this.#sources.sessions.get()];
     if (!runs || !sessions) return unavailable("no agents run in this gateway now; see: svc plugins list");
     if (sessions.sendPolicy(sessionKey, await sessions.get(sessionKey)) === "deny") {
@@ -59,7 +59,7 @@ export class NodeRuns {
     this.#active.set(nodeId, active.add(asked.runId));
     try {
       await sessions.ensure(sessionKey);
-      await runs.start({ ...asked, sessionKey, source: "node", principal: runPrincipal({ nodeId, epoch }) });
+      await runs.start({ ...asked, sessionKey, source: "node", principal: runPrincipal({ nodeId, principal }) });
     } catch (error) {
       this.ended(asked.runId);
       throw error;
@@ -79,14 +79,16 @@ export function ownSession(nodeId: string): string {
   return `node-${nodeId}`;
 }
 
-/** Whom a run that a node asked for acts for: never an owner, and dead with the device. */
-export function runPrincipal({ nodeId, epoch }: Asker): Principal {
+/** Whom a run that a node asked for acts for: never an owner, and dead with what let the node in. */
+export function runPrincipal({ nodeId, principal }: Asker): Principal {
+  const { id, provenance, epoch, onShared = provenance !== "device" } = principal;
   return {
-    id: `node:${nodeId}`,
+    id,
     role: "operator",
     scopes: ["operator.read", "operator.write"],
     provenance: "device",
     epoch,
     device: nodeId,
+    ...(onShared && { onShared }),
   };
 }

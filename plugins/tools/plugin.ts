@@ -1,7 +1,7 @@
 /** Tools: which there are, who may use which, and calling them. */
 import { definePlugin, HOOKS, live, notFound } from "@svc/sdk";
 import { AgentDirectory } from "@svc/sdk/agents";
-import { Approver } from "@svc/sdk/gateway";
+import { Approver, Credentials } from "@svc/sdk/gateway";
 import { GroupToolPolicy, Tool, tools as contract, Tools, ToolSource } from "@svc/sdk/tools";
 import { catalogOf } from "./catalog.ts";
 import { rulesOf, SECTIONS, SubagentRules } from "./config.ts";
@@ -19,7 +19,12 @@ export default definePlugin({
   section: "tools.subagents",
   config: SubagentRules,
   sections: SECTIONS,
-  requires: { agents: live(AgentDirectory), groups: live(GroupToolPolicy), approver: live(Approver) },
+  requires: {
+    credentials: Credentials,
+    agents: live(AgentDirectory),
+    groups: live(GroupToolPolicy),
+    approver: live(Approver),
+  },
   provides: [Tools],
 
   setup(gateway) {
@@ -48,7 +53,7 @@ export default definePlugin({
       result: gateway.emits(HOOKS.toolResult),
     };
     const gate = new OutsideGate({ mode: () => rules.fromOutside, approver: () => services.approver.get() });
-    gateway.provide(Tools, new ToolBox({ shelf, tools, hooks, gate, log }));
+    gateway.provide(Tools, new ToolBox({ shelf, tools, hooks, gate, credentials: services.credentials, log }));
 
     gateway.serve(contract, {
       catalog({ params: { agentId: asked, includePlugins = true } }) {

@@ -15,6 +15,7 @@ import {
   untilAborted,
   withDefaults,
 } from "@svc/sdk";
+import type { Credentials } from "@svc/sdk/gateway";
 import {
   type EffectsContext,
   type Tool,
@@ -44,6 +45,7 @@ export interface ToolBoxSources {
   readonly tools: Pick<ExtensionView<Tool>, "call">;
   readonly hooks: ToolHooks;
   readonly gate: Pick<OutsideGate, "check" | "excludes">;
+  readonly credentials: Pick<Credentials, "isLive">;
   readonly log: Pick<Logger, "warn">;
 }
 
@@ -87,7 +89,7 @@ export class ToolBox implements Tools {
     signal: AbortSignal,
     dryRun: boolean,
   ): Promise<ToolAttempt> {
-    const { hooks, gate } = this.#sources;
+    const { hooks, gate, credentials } = this.#sources;
     const { tool } = known;
     const { params, scope, ownerOnly } = tool;
 
@@ -110,6 +112,9 @@ export class ToolBox implements Tools {
     if (denial) refuse("FORBIDDEN", `not allowed: ${denial.reason}`);
 
     signal.throwIfAborted();
+    // Asked last: hooks and people take their time.
+    if (!credentials.isLive(principal))
+      refuse("FORBIDDEN", "not allowed: the credential this was asked with has ended");
     const words = outside && { origin: outside.origin, text: outside.text };
     const context = { call, principal, signal, ...(words && { outside: words }), ...(because && { because }) };
     const answer = await this.#charged(known, () => tool.run(call.arguments, context), signal);

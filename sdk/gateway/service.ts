@@ -1,6 +1,7 @@
 /** Services about the gateway as a whole: restarts, credentials, facts. */
 import type { ConnectionInfo } from "../host-hooks.ts";
 import type { PluginReport } from "../plugin-report.ts";
+import type { Principal } from "../principal.ts";
 import { defineService } from "../service.ts";
 
 /** A restart that was asked for. Spec: protocol/methods-config.md §3. */
@@ -36,15 +37,21 @@ export interface Restarts {
 /** Restarts. Provided by the host. */
 export const Restarts = defineService<Restarts>()("gateway.restarts", "1.0.0");
 
-/** Ends what relies on a credential. */
+/** Which credentials count, and ending them. */
 export interface Credentials {
-  /** Everything that acts as this principal is dead from now on: its connections are closed with 1008, its calls refused. */
-  revoke(principalId: string, reason: string): void;
+  /**
+   * Everything that acts as this principal is dead from this call on: its connections are closed with 1008, its calls
+   * refused, its runs stopped (hook `credentialsEnded`). Over restarts too once it resolves; where that could not be
+   * written, the log says so.
+   */
+  revoke(principalId: string, reason: string): Promise<void>;
   /** The same for everything that proved this device, whatever credential came with it. */
-  revokeDevice(deviceId: string, reason: string): void;
+  revokeDevice(deviceId: string, reason: string): Promise<void>;
+  /** Whether the credential behind a principal still counts; also of a principal that was kept on disk over restarts. */
+  isLive(principal: Principal): boolean;
 }
 
-/** Revoking credentials that a plugin vouched for. Provided by the host. */
+/** Credentials of clients. Provided by the host. */
 export const Credentials = defineService<Credentials>()("credentials", "1.0.0");
 
 /** What this gateway is and does. */

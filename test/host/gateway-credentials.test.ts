@@ -293,7 +293,7 @@ describe("a device that is revoked", limited, () => {
   it("is closed with the reason given, the others stay, and it may be let in anew", async (t) => {
     const { url, scene } = await start(t);
     const [one, two] = [await connectRaw(url, "device-1"), await connectRaw(url, "device-2")];
-    scene.credentials?.revoke("device:device-1", "this device was removed");
+    void scene.credentials?.revoke("device:device-1", "this device was removed");
     assert.deepEqual(await one.closed, { code: 1008, reason: "this device was removed" });
     two.send({ type: "req", id: "1", method: "demo.ask" });
     assert.equal((await two.next(({ id }) => id === "1")).ok, true);
@@ -311,7 +311,7 @@ describe("a device that is revoked", limited, () => {
     const socket = await openRaw(url);
     socket.send(connectFrame("device-1"));
     await asked.passed;
-    scene.credentials?.revoke("device:device-1", "removed");
+    void scene.credentials?.revoke("device:device-1", "removed");
     gate.open();
     assert.equal((await socket.closed).code, 1008);
   });

@@ -53,7 +53,7 @@ function scene(possible = true) {
     },
     port: () => 18_789,
     planner: { plan: () => ({ sources: [], disabled: new Set() }) },
-    closeDead: (reason) => void did.push(`close ${reason}`),
+    closeDead: async (reason) => void did.push(`close ${reason}`),
     webhooks: { issues: () => [], pluginIssues: () => [], use: () => undefined },
   };
   const { apply, validate } = createReconfigure(options);

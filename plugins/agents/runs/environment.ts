@@ -1,6 +1,7 @@
 /** What runs are carried out with. */
 import type { Clock, HookEmitter, HOOKS, Live, Logger } from "@svc/sdk";
 import type { RunOutcome } from "@svc/sdk/agents";
+import type { Credentials } from "@svc/sdk/gateway";
 import type { Models } from "@svc/sdk/models";
 import type { Sessions } from "@svc/sdk/sessions";
 import type { Storage } from "@svc/sdk/storage";
@@ -16,6 +17,7 @@ export interface Environment {
     readonly sessions: Sessions;
     readonly models: Models;
     readonly tools: Live<Tools>;
+    readonly credentials: Pick<Credentials, "isLive">;
   };
   readonly agents: ConfiguredAgents;
   readonly promptHook: HookEmitter<typeof HOOKS.runPrompt>;

@@ -3,7 +3,7 @@ import { isGatewayError } from "@svc/sdk";
 import type { RunOutcome } from "@svc/sdk/agents";
 import { PROVIDER_FAILURES, type ProviderFailure } from "@svc/sdk/models";
 import type { SessionEntry } from "@svc/sdk/sessions";
-import { STOPPED_BY_TOOL, STOPPED_WITH_PARENT } from "../subagents/settings.ts";
+import { REVOKED, STOPPED_BY_TOOL, STOPPED_WITH_PARENT } from "../subagents/settings.ts";
 import type { Heard } from "./heard.ts";
 import type { LiveRun } from "./live-runs.ts";
 import type { ModelChain } from "./model-chain.ts";
@@ -70,6 +70,7 @@ const STOPPED: Readonly<Record<string, string>> = {
   delete: "it was stopped because its session was deleted",
   restart: "it was stopped by a restart of the gateway",
   [STOPPED_WITH_PARENT]: "it was stopped with the run that started it",
+  [REVOKED]: "it was stopped because the credential it was started with ended",
   [STOPPED_BY_TOOL]: "it was stopped by the agent that started it",
 };
 

@@ -5,7 +5,7 @@ import type { AgentRuns, QueueMode, RunOutcome, RunRequest, RunState } from "@sv
 import { refusal } from "@svc/sdk/errors";
 import type { Statement } from "@svc/sdk/storage";
 import type { Trail } from "../subagents/sending.ts";
-import { STOPPED_WITH_PARENT, SUBAGENT } from "../subagents/settings.ts";
+import { REVOKED, STOPPED_WITH_PARENT, SUBAGENT } from "../subagents/settings.ts";
 import { Subagents, type SubagentSources } from "../subagents/subagents.ts";
 import { endUnstarted } from "./ending.ts";
 import type { Environment } from "./environment.ts";
@@ -206,6 +206,7 @@ export class Runs implements AgentRuns {
   }
 
   #enqueue(run: LiveRun, settings: QueueSettings | undefined): void {
+    this.#abortIfDead(run); // its credential ended while it was being accepted, or while the gateway was down
     if (run.signal.aborted) this.#endWaiting(run); // aborted while it was being accepted
     else this.#queues.enqueue(run, settings);
   }
@@ -286,6 +287,15 @@ export class Runs implements AgentRuns {
     for (const { id, request } of this.#live.all())
       if (request.parentRunId === runId) this.abort(id, STOPPED_WITH_PARENT);
     return true;
+  }
+
+  /** To be called when credentials ended: stops the runs that were started with one of them. */
+  credentialsEnded(): void {
+    for (const run of this.#live.all()) this.#abortIfDead(run);
+  }
+
+  #abortIfDead({ id, request }: LiveRun): void {
+    if (!this.#env.services.credentials.isLive(request.principal)) this.abort(id, REVOKED);
   }
 
   /** Stops all runs of a session and their sub-runs. @returns whether its own all ended within `waitMs` milliseconds; 0: not waited for */

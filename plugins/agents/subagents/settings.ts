@@ -13,6 +13,9 @@ export const STOPPED_WITH_PARENT = "parent";
 /** Abort reason of a sub-run that the tool `subagents` stopped; not announced, since the caller knows. */
 export const STOPPED_BY_TOOL = "subagents";
 
+/** Abort reason of a run whose principal is no longer live; not announced. */
+export const REVOKED = "revoked";
+
 export const isSubagentKey = (sessionKey: string) => /^agent:[^:]+:subagent:/.test(sessionKey);
 
 export interface SubagentSettings {

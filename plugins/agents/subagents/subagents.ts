@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { type Clock, invalidRequest, type Logger, notFound, type Origin, type Principal, unavailable } from "@svc/sdk";
 import type { RunRequest } from "@svc/sdk/agents";
+import type { Credentials } from "@svc/sdk/gateway";
 import type { Models, ThinkingLevel } from "@svc/sdk/models";
 import type { Sessions } from "@svc/sdk/sessions";
 import type { Statement, Storage } from "@svc/sdk/storage";
@@ -15,7 +16,12 @@ import { type Subrun, SubrunStore } from "./store.ts";
 const SWEEP_LIMIT = 50;
 
 export interface SubagentSources {
-  readonly services: { readonly storage: Storage; readonly sessions: Sessions; readonly models: Models };
+  readonly services: {
+    readonly storage: Storage;
+    readonly sessions: Sessions;
+    readonly models: Models;
+    readonly credentials: Pick<Credentials, "isLive">;
+  };
   readonly agents: ConfiguredAgents;
   readonly config: () => AgentsConfig;
   /** Archives the session of a sub-run that ended a while ago, with its transcript. */
@@ -152,8 +158,9 @@ export class Subagents {
     const { clock, services } = this.#sources;
     const settled = this.#store.announced(subrun.runId, clock.now());
     const message = announcement(subrun);
-    // A parent session that was deleted is not created again for a result nobody waits for.
-    if (message === undefined || !(await services.sessions.get(subrun.parentKey))) {
+    // Nobody waits for the result whose credential ended; a parent session that was deleted is not created again for it.
+    const isAwaited = services.credentials.isLive(subrun.principal) && (await services.sessions.get(subrun.parentKey));
+    if (message === undefined || !isAwaited) {
       await services.storage.transaction([settled]);
       return;
     }

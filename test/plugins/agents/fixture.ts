@@ -6,7 +6,7 @@ import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { newOwner } from "@svc/kit/lease";
-import { type Denial, type PayloadOf, withDefaults } from "@svc/sdk";
+import { type Denial, type PayloadOf, type Principal, withDefaults } from "@svc/sdk";
 import type { agentEvent, RunEvent, RunOutcome, RunRequest } from "@svc/sdk/agents";
 import type { Delivery } from "@svc/sdk/channels";
 import type { Approver } from "@svc/sdk/gateway";
@@ -45,6 +45,8 @@ export interface FixtureOptions {
   /** Section `tools.fromOutside`. */
   readonly fromOutside?: FromOutside;
   readonly approver?: Approver;
+  /** Whether the credential of a principal counts. Default: each does. */
+  readonly isLive?: (principal: Principal) => boolean;
   /** Adds the tools of sub-agents. */
   readonly subagents?: boolean;
   /** Adds `sessions_send` and `agents_list`; keys of sessions by label. */
@@ -130,10 +132,11 @@ async function startGateway(real: Storage, clock: FakeClock, options: FixtureOpt
   const shelf = new ToolShelf({ tools: view, sources: extensionView(), judge: (all) => all, log });
   const hooks = { params: waterfall(), before: hook(), result: waterfall() } as ToolHooks;
   const gate = new OutsideGate({ mode: () => options.fromOutside ?? "ask", approver: () => options.approver });
-  const toolBox = new ToolBox({ shelf, tools: view, hooks, gate, log });
+  const credentials = { isLive: options.isLive ?? (() => true) };
+  const toolBox = new ToolBox({ shelf, tools: view, hooks, gate, credentials, log });
   const runs = new Runs(
     {
-      services: { storage, sessions, models, tools: { get: () => toolBox } },
+      services: { storage, sessions, models, credentials, tools: { get: () => toolBox } },
       store: new RunStore(
         { storage },
         clock,

@@ -67,6 +67,7 @@ async function setUp(t: TestContext, { url, append }: Options = {}) {
       sessions: { ...sessions, ...(append ? { append } : {}) },
       host: { url, stateDir },
       config: { edit: () => assert.fail("nothing is written") },
+      credentials: { isLive: () => true },
       tools: { get: () => undefined },
     },
     log: silentLog,
@@ -85,6 +86,7 @@ async function setUp(t: TestContext, { url, append }: Options = {}) {
     hooks: {
       hostReady: { tap: (handler: () => void) => (ready = handler) },
       hostStopping: { tap: () => undefined },
+      credentialsEnded: { tap: () => undefined },
       sessionReplacing: { tap: (handler: Replacing) => (replacing = handler) },
     },
     start: (work: () => Promise<Stop>) => (begin = work),

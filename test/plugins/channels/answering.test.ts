@@ -34,12 +34,22 @@ interface SceneOptions extends Partial<RunOutcome> {
   readonly settle: Settle;
   readonly start?: () => Promise<void>;
   readonly command?: string;
+  readonly isAllowed?: () => boolean;
+  readonly wait?: () => Promise<undefined>;
   /** Settings of the session; throws: it cannot be read. */
   readonly settings?: () => object;
 }
 
 /** One message whose run ends as `outcome`; `settle` throws what storage says about each end, `start` refuses the run. */
-function scene({ settle, start = async () => undefined, command, settings = () => ({}), ...ended }: SceneOptions) {
+function scene({
+  settle,
+  start = async () => undefined,
+  command,
+  isAllowed,
+  wait,
+  settings = () => ({}),
+  ...ended
+}: SceneOptions) {
   const message = command === undefined ? MESSAGE : { ...MESSAGE, job: { ...MESSAGE.job, command } };
   const clock = createFakeClock();
   const outcome: RunOutcome = {
@@ -52,6 +62,7 @@ function scene({ settle, start = async () => undefined, command, settings = () =
   };
   const settled: InboundEnding[] = [];
   const sent: string[] = [];
+  const aborted: string[] = [];
   const lines: string[] = [];
   let calls = 0;
   const runs = {
@@ -59,7 +70,8 @@ function scene({ settle, start = async () => undefined, command, settings = () =
     active: () => [],
     queueMode: async () => "followup",
     start,
-    wait: async () => outcome,
+    wait: wait ?? (async () => outcome),
+    abort: (runId: string) => void aborted.push(runId),
   } as unknown as AgentRuns;
   const resets: string[] = [];
   const sessions = {
@@ -81,12 +93,13 @@ function scene({ settle, start = async () => undefined, command, settings = () =
     outbox: { insert: () => ({ sql: "-", params: [] }), stored: ({ text }: NewText) => void sent.push(text) },
     runs: { get: () => runs },
     sessions: { get: () => sessions },
+    isAllowed: isAllowed ?? (() => true),
     clock,
     log: { info: () => undefined, warn: log },
     random: () => 0.5,
     signal: new AbortController().signal,
   });
-  return { answering, clock, settled, sent, lines, resets };
+  return { answering, clock, settled, sent, lines, resets, aborted };
 }
 
 describe("an answer", () => {
@@ -104,6 +117,28 @@ describe("an answer", () => {
       assert.deepEqual(sent, [text]);
     });
   }
+
+  it("is given to nobody who was taken off the list while the message waited", async () => {
+    const start = async () => assert.fail("it was begun");
+    const { answering, clock, settled, sent } = scene({ settle: () => undefined, start, isAllowed: () => false });
+    answering.begin(MESSAGE);
+    await clock.advance(1_000);
+    assert.deepEqual(settled, [{ status: "silent", reason: "its sender is no longer allowed" }]);
+    assert.deepEqual(sent, []);
+  });
+
+  it("is not worked on any more once its sender is off the list", async () => {
+    let listed = true;
+    const wait = () => new Promise<undefined>(() => undefined);
+    const { answering, clock, aborted } = scene({ settle: () => undefined, isAllowed: () => listed, wait });
+    answering.begin(MESSAGE);
+    await clock.advance(1_000);
+    answering.recheck();
+    assert.deepEqual(aborted, []);
+    listed = false;
+    answering.recheck();
+    assert.equal(aborted[0], "r");
+  });
 
   it("goes out though storage does not say whether it was written, and once", async () => {
     const { answering, clock, sent, lines } = scene({

@@ -9,6 +9,7 @@ import { hide, hideIn, secretsOf } from "../../../plugins/channels/hidden.ts";
 import { checkedMessage, MAX_TEXT_CHARS, messageKey } from "../../../plugins/channels/inbound-message.ts";
 import { pauseMs } from "../../../plugins/channels/pauses.ts";
 import { runMessage } from "../../../plugins/channels/prompt.ts";
+import { isStillAllowed } from "../../../plugins/channels/receiving.ts";
 import { shownReply } from "../../../plugins/channels/reply-text.ts";
 import { MAX_PIECES, split } from "../../../plugins/channels/split.ts";
 import { usageLine } from "../../../plugins/channels/usage-line.ts";
@@ -64,6 +65,35 @@ describe("who reaches an agent", () => {
     assert.equal(isUser({ allowFrom: ["*"] }, "ann"), false);
     assert.equal(isUser({ allowFrom: ["*"] }, "*"), false);
   });
+});
+
+describe("who may still say what was taken", () => {
+  const [USER, STRANGER] = [["operator.read", "operator.write"], ["operator.read"]];
+  type Row = [why: string, account: Rules, chat: "direct" | "group", scopes: string[], isAllowed: boolean];
+  const rows: Row[] = [
+    ["who is listed as before", { allowFrom: ["ann"] }, "direct", USER, true],
+    ["nobody who was taken off the list", { allowFrom: ["bob"] }, "direct", USER, false],
+    ["no user whom the list only lets in now", { allowFrom: ["*"] }, "direct", USER, false],
+    ["whom the list let in", { allowFrom: ["*"] }, "direct", STRANGER, true],
+    ["who is listed by now, as before", { allowFrom: ["ann"] }, "direct", STRANGER, true],
+    ["nobody in a group that was taken off the list", { allowFrom: ["ann"], groups: [] }, "group", USER, false],
+    ["a stranger in a group that is listed", { groups: ["#team"] }, "group", STRANGER, true],
+    ["nobody as a user in a group, off the list", { groups: ["#team"] }, "group", USER, false],
+  ];
+  for (const [why, rules, chatType, scopes, isAllowed] of rows)
+    it(why, () => {
+      const account = { id: "a:b", settings: {}, ...rules };
+      const principal = {
+        id: "channel:pigeon:a:b:ann",
+        role: "operator",
+        scopes,
+        provenance: "plugin",
+        epoch: 0,
+      } as const;
+      const job = { message: "", prompt: "", principal, chatType, replyTo: "#team", maxTextChars: 1 };
+      const facts = { key: "k", sessionKey: "-", runId: "r", attempt: 1, acceptedAt: 0 };
+      assert.equal(isStillAllowed(account, { ...facts, channel: "pigeon", accountId: "a:b", job }), isAllowed);
+    });
 });
 
 describe("what a channel hands over", () => {

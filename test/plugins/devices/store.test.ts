@@ -65,7 +65,7 @@ describe("the store", () => {
   it("gives who came by a token no other one in its place", async (t) => {
     const { storage, store, clock } = await openStore(t);
     await storage.transaction([writeDevice(record, undefined), writeToken(token, undefined)]);
-    const credentials = { revoke() {}, revokeDevice() {} };
+    const credentials = { async revoke() {}, async revokeDevice() {}, isLive: () => true };
     const tokens = new Tokens({ storage, store, credentials, log, now: () => clock.now(), key: () => KEY });
     const proof = { id: device.id, publicKey: device.publicKey, signature: "-", signedAt: 1, nonce: "-" };
     const connect = { device: proof, scopes: [READ], auth: { deviceToken: tokenValue(KEY, token) } };

@@ -122,11 +122,12 @@ describe("node.event", limited, () => {
       const { epoch, ...rest } = principal;
       assert.ok(epoch > 0, "that of its credential: a device that was paired again is not dead");
       assert.deepEqual(rest, {
-        id: `node:${one.id}`,
+        id: `device:${one.id}`,
         role: "operator",
         scopes: ["operator.read", "operator.write"],
         provenance: "device",
         device: one.id,
+        onShared: true,
       });
     }
   });

@@ -60,7 +60,8 @@ function open({ tool: changes = {}, mode = "ask", answer = "deny", nobody = fals
   const shelf = new ToolShelf({ tools, sources: extensionView(), judge: (all) => all, log: silentLog });
   const hooks = { params: waterfall(), before: hook(), result: waterfall() } as never; // they change nothing
   const gate = new OutsideGate({ mode: () => mode, approver: () => (nobody ? undefined : approver) });
-  const box = new ToolBox({ shelf, tools, hooks, gate, log: silentLog });
+  const credentials = { isLive: () => true };
+  const box = new ToolBox({ shelf, tools, hooks, gate, credentials, log: silentLog });
   const scene = (outside?: ToolScene["outside"]): ToolScene => ({
     surface: "run",
     agentId: "main",

@@ -38,14 +38,15 @@ interface Options {
   readonly hooks?: Partial<ToolHooks>;
   readonly mode?: FromOutside;
   readonly approver?: Approver;
+  readonly isLive?: () => boolean;
 }
 
-function box({ tool = readTool(), hooks = {}, mode = "ask", approver }: Options = {}): ToolBox {
+function box({ tool = readTool(), hooks = {}, mode = "ask", approver, isLive = () => true }: Options = {}): ToolBox {
   const all = { params: waterfall(), before: hook(), result: waterfall(), ...hooks } as ToolHooks;
   const tools = extensionView({ read: tool });
   const shelf = new ToolShelf({ tools, sources: extensionView(), judge: (known) => known, log: silentLog });
   const gate = new OutsideGate({ mode: () => mode, approver: () => approver });
-  return new ToolBox({ shelf, tools, hooks: all, gate, log: silentLog });
+  return new ToolBox({ shelf, tools, hooks: all, gate, credentials: { isLive }, log: silentLog });
 }
 
 const scene = { surface: "run", agentId: "main", sessionKey: MAIN, principal } as const;
@@ -77,6 +78,12 @@ describe("tools", () => {
       { tool: readTool({ scope: "operator.admin" }) },
       call(),
       /the scope operator.admin is missing/,
+    ],
+    [
+      "a principal whose credential ended while people were asked",
+      { isLive: () => false },
+      call(),
+      /not allowed: the credential this was asked with has ended/,
     ],
     [
       "a tool of the owner to anybody else",

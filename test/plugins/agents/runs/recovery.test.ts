@@ -51,6 +51,24 @@ describe("recovery", () => {
     assert.deepEqual(scopes, [], "the gate was passed when the run was accepted");
   });
 
+  it("ends what waited or ran for a credential that ended meanwhile, and asks no model for it", async (t) => {
+    const fixture = await openFixture(t);
+    const crashed = await fixture.start({ answer: hangsAfter("Half") });
+    for (const runId of ["r1", "r2"]) await crashed.runs.start(request(runId));
+    const other = { ...principal, id: "device:other" };
+    await crashed.runs.start(request("r3", { principal: other }));
+    await spoke(crashed);
+
+    const gateway = await fixture.start({ isLive: ({ id }) => id === other.id, answer: inTurn(says("fine")) });
+    for (const runId of ["r1", "r2"]) {
+      const outcome = await ended(gateway, runId);
+      assert.deepEqual([outcome.status, outcome.abortReason], ["aborted", "revoked"]);
+    }
+    assert.equal((await ended(gateway, "r3")).text, "fine");
+    const state = await gateway.runs.state("r2");
+    assert.match(String(state?.error), /the credential it was started with ended/);
+  });
+
   it("closes what was running and had called a tool", async (t) => {
     const fixture = await openFixture(t);
     const crashed = await fixture.start(usesTool());
