@@ -37,7 +37,7 @@ export function needsNoPairing({ clientId, connect, local, fromPage, principal }
 
 /**
  * Whether nobody has to be asked: a program of this machine, or one of its own pages, that is new or asks for more scopes.
- * Choice: never for more commands of a node. For these its token suffices, and whoever has a copy of it could add `system.run`.
+ * Choice: never for more commands of a node. Its key and token suffice to ask for them, without the secret of the gateway.
  */
 export function mayBeSilent(
   { clientId, connect, local, fromPage }: Pick<Admission, "clientId" | "connect" | "local" | "fromPage">,
