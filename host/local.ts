@@ -30,6 +30,7 @@ export {
 /** Who may come in. */
 export { environmentNames } from "./auth/aliases.ts";
 export { isLoopback } from "./auth/locality.ts";
+export { AUDIT_LEAST, weaknessOf } from "./auth/weak-secret.ts";
 
 /** What `svc gateway run` takes and prints. */
 export { AUTH_MODES, type AuthMode, type AuthOverrides } from "./auth/settings.ts";

@@ -1,4 +1,5 @@
 /** How deep JSON is nested, counted in its text: whatever walks a parsed value that deep exhausts the stack. */
+import { invalidRequest, messageOf } from "./gateway-error.ts";
 
 /** Choice: deeper JSON is nobody's message. */
 export const MAX_JSON_DEPTH = 200;
@@ -20,6 +21,31 @@ export function isTooDeep(json: string): boolean {
     } else if (code === CLOSE_LIST || code === CLOSE_OBJECT) depth--;
   }
   return false;
+}
+
+const UTF_8 = new TextDecoder("utf-8", { fatal: true });
+
+/**
+ * The body of a request; `{}` for an empty one.
+ * @throws GatewayError `INVALID_REQUEST`: not UTF-8, nested too deep, or not JSON, with what the parser says
+ */
+export function parseJsonBody(raw: Uint8Array): unknown {
+  if (raw.byteLength === 0) return {};
+  const text = textOf(raw);
+  if (isTooDeep(text)) invalidRequest(`the body is nested deeper than ${MAX_JSON_DEPTH} levels`);
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    return invalidRequest(`the request body is not JSON: ${messageOf(error)}`);
+  }
+}
+
+function textOf(raw: Uint8Array): string {
+  try {
+    return UTF_8.decode(raw);
+  } catch {
+    return invalidRequest("the body is not UTF-8");
+  }
 }
 
 /** Place of the closing quote; the end where there is none. */

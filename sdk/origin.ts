@@ -35,6 +35,11 @@ export function outsideOrigin(kind: Origin["kind"], id?: string): Origin {
   return { kind, ...(id ? { id: id.slice(0, MAX_ID_CHARS) } : {}), scopes: [] };
 }
 
+/** An origin in words, e.g. `web (https://example.com/)`. */
+export function originName({ kind, id }: Pick<Origin, "kind" | "id">): string {
+  return id === undefined ? kind : `${kind} (${id})`;
+}
+
 /** Words of whoever holds this principal. */
 export function originOf({ id, provenance, scopes }: Pick<Principal, "id" | "provenance" | "scopes">): Origin {
   if (provenance === "webhook") return outsideOrigin("webhook", id);

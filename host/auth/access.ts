@@ -12,7 +12,7 @@ import { isLoopback, type OriginPolicy } from "./locality.ts";
 import { originPolicy } from "./origins.ts";
 import { Authority } from "./principal.ts";
 import type { AuthSettings } from "./settings.ts";
-import { weakness } from "./bind.ts";
+import { weakness } from "./weak-secret.ts";
 
 /** Rules for the control panel. Spec: protocol/frames-and-connect.md §9. */
 export interface PanelPolicy {

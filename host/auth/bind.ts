@@ -6,6 +6,7 @@ import { compileAddresses } from "./client-address.ts";
 import { isLoopback } from "./locality.ts";
 import { effectiveOrigins } from "./origins.ts";
 import { type AuthSettings, StartupRefusal } from "./settings.ts";
+import { weakness } from "./weak-secret.ts";
 
 type Interfaces = Readonly<Record<string, readonly Pick<NetworkInterfaceInfo, "address">[] | undefined>>;
 
@@ -58,47 +59,24 @@ function customAddress(host: string | undefined): string {
   );
 }
 
-/** Off loopback there must be a secret, or a proxy that asks for one. */
-function refuseOpenDoor(
-  { bind = "loopback" }: GatewaySection,
-  { mode, token, password, trustedProxy }: AuthSettings,
-): void {
+/** Off loopback there must be a secret that nobody guesses, or a proxy that asks for one. */
+function refuseOpenDoor({ bind = "loopback" }: GatewaySection, auth: AuthSettings): void {
+  const { mode } = auth;
   if (mode === "none") {
     throw new StartupRefusal(
       `gateway.bind is "${bind}" and gateway.auth.mode is "none", so anybody could use this gateway; set mode "token"`,
     );
   }
-  const secret = (mode === "token" ? token : password)?.trim();
-  if (mode === "trusted-proxy" ? trustedProxy : secret) {
-    const weak = mode === "trusted-proxy" ? undefined : weakness({ mode, token, password });
-    if (weak === undefined) return;
+  if (!(mode === "trusted-proxy" ? auth.trustedProxy : auth[mode]?.trim())) {
     throw new StartupRefusal(
-      `gateway.bind is "${bind}" and ${weak}; set gateway.auth.${mode} to what \`openssl rand -hex 24\` prints, or gateway.bind to "loopback"`,
+      `gateway.bind is "${bind}" and gateway.auth.mode is "${mode}" without a ${mode}; set gateway.auth.${mode}, or gateway.bind to "loopback"`,
     );
   }
+  const weak = weakness(auth);
+  if (weak === undefined) return;
   throw new StartupRefusal(
-    `gateway.bind is "${bind}" and gateway.auth.mode is "${mode}" without a ${mode}; set gateway.auth.${mode}, or gateway.bind to "loopback"`,
+    `gateway.bind is "${bind}" and ${weak}; set gateway.auth.${mode} to what \`openssl rand -hex 24\` prints, or gateway.bind to "loopback"`,
   );
-}
-
-/** Choice: characters of a secret, and different ones in it; the limiter slows guesses, and these make them hopeless. */
-const MIN_CHARS = { token: 16, password: 12 } as const;
-const MIN_DIFFERENT = 5;
-
-/** Why the secret is easy to guess, without the secret; `undefined`: it is not, or the mode has none. */
-export function weakness({
-  mode,
-  token,
-  password,
-}: Pick<AuthSettings, "mode"> & { readonly token?: string | undefined; readonly password?: string | undefined }):
-  | string
-  | undefined {
-  if (mode !== "token" && mode !== "password") return undefined;
-  const secret = (mode === "token" ? token : password)?.trim() ?? "";
-  if (secret.length < MIN_CHARS[mode]) return `gateway.auth.${mode} has fewer than ${MIN_CHARS[mode]} characters`;
-  return new Set(secret).size < MIN_DIFFERENT
-    ? `gateway.auth.${mode} has fewer than ${MIN_DIFFERENT} different characters`
-    : undefined;
 }
 
 /** Choice: concerns a panel that is switched on explicitly; `lan`, `tailnet` and `custom` never get here without origins. */

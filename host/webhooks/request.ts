@@ -1,8 +1,7 @@
 /** A webhook request as the mapping engine sees it. Pure. */
-import { isUtf8 } from "node:buffer";
 import { createHash } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
-import { invalidRequest, isTooDeep, MAX_JSON_DEPTH } from "@svc/sdk";
+import { parseJsonBody } from "@svc/sdk";
 
 /** One request, authenticated as far as the hook token goes. */
 export interface IncomingWebhook {
@@ -45,16 +44,7 @@ export function queryOf(target: string): URLSearchParams {
  * @throws GatewayError `INVALID_REQUEST` with what is wrong
  */
 export function parsePayload(raw: Uint8Array): object {
-  if (raw.length === 0) return {};
-  if (!isUtf8(raw)) invalidRequest("the body is not UTF-8");
-  const text = Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength).toString();
-  if (isTooDeep(text)) invalidRequest(`the body is nested deeper than ${MAX_JSON_DEPTH} levels`);
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (error) {
-    invalidRequest(error instanceof Error ? error.message : "the body is not JSON");
-  }
+  const value = parseJsonBody(raw);
   return typeof value === "object" && value !== null ? value : {};
 }
 

@@ -2,6 +2,7 @@
 import { join, resolve } from "node:path";
 import { transformPathProblem } from "@svc/sdk/files";
 import type { TransformPlan } from "@svc/sdk/webhooks";
+import { shortfall } from "../auth/weak-secret.ts";
 import type { Issue } from "../config/file.ts";
 import type { HooksSection } from "../config/hooks-schema.ts";
 import { canonicalPath } from "../net/http/path.ts";
@@ -82,13 +83,13 @@ function normalPath(text: string | undefined): string {
   return `/${trimmed.replace(/^\/+|\/+$/g, "")}`;
 }
 
-/** Choice: characters of a token that strangers may guess at. 16 hexadecimal ones hold 64 bits. */
-const MIN_TOKEN_CHARS = 16;
-
-/** What is said of a token that strangers can guess; `undefined`: it is long enough. */
+/** What is said of a token that strangers can guess; `undefined`: they cannot. */
 export function weakToken(token: string): string | undefined {
-  if (token.length >= MIN_TOKEN_CHARS) return undefined;
-  return `has ${token.length} characters and can be guessed; choose one of at least ${MIN_TOKEN_CHARS}, e.g. with: openssl rand -hex 24`;
+  const short = shortfall(token);
+  return (
+    short &&
+    `has ${short.has} ${short.what} and can be guessed; choose one of at least ${short.least}, e.g. with: openssl rand -hex 24`
+  );
 }
 
 function tokenIssues(token: string, gatewayToken: string | undefined, isLocal: boolean): Issue[] {

@@ -36,7 +36,9 @@ export function askedCommand(params: RequestParams): Asked {
 
 /** Choice: what people read has no character they cannot see; what is bound and runs is the argv, the digest and the plan, as they are. */
 function seen(asked: Asked): Asked {
-  return { ...asked, view: { ...asked.view, command: visibleLines(asked.view.command) } };
+  const { command, because } = asked.view;
+  const words = because === undefined ? {} : { because: visibleLines(because) };
+  return { ...asked, view: { ...asked.view, command: visibleLines(command), ...words } };
 }
 
 /** The plan's values count, not those beside it. */

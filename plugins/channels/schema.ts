@@ -51,10 +51,10 @@ const OUTBOX = [
   "CREATE INDEX channel_outbox_ended ON channel_outbox (ended_at) WHERE ended_at IS NOT NULL",
 ];
 
-/** Only ever appended to. */
 /** `mirror_origin`: JSON of whose words that session notes. */
 const LATER = ["ALTER TABLE channel_outbox ADD COLUMN mirror_origin TEXT"];
 
+/** Only ever appended to. */
 export const STEPS: readonly string[] = [...INBOUND, ...OUTBOX, ...LATER];
 
 const KEEP_MS = 3 * 86_400_000;

@@ -1,9 +1,10 @@
 /** The first lines of `svc chat`: who answers, and what can be typed. */
 import { isGatewayError } from "@svc/sdk";
 import { agents } from "@svc/sdk/agents";
+import { visibleLines } from "@svc/sdk/cli";
 import { sessions } from "@svc/sdk/sessions";
 import type { ChatClient } from "./conversation.ts";
-import { printable, type Style } from "./transcript-view.ts";
+import type { Style } from "./transcript-view.ts";
 
 /** @param isNew nothing was said in this session yet: examples are shown */
 export async function openingLines(
@@ -15,7 +16,7 @@ export async function openingLines(
   const [who, model] = await Promise.all([agentOf(client, sessionKey), modelOf(client, sessionKey)]);
   const facts = [...(who ? [`agent ${who}`] : []), ...(model ? [`model ${model}`] : []), `session ${sessionKey}`];
   const lines = [facts.join(", "), "/help lists the commands; /quit or Ctrl-C leaves.", ...(isNew ? EXAMPLES : [])];
-  return lines.map((line) => style.dim(printable(line)));
+  return lines.map((line) => style.dim(visibleLines(line)));
 }
 
 const EXAMPLES = [

@@ -9,9 +9,10 @@ import {
   type QuestionNews,
 } from "@svc/kit/exec";
 import { type GatewayError, isGatewayError, messageOf } from "@svc/sdk";
+import { visibleLines } from "@svc/sdk/cli";
 import { createInterface, type Interface } from "node:readline";
 import type { Conversation, Reply } from "./conversation.ts";
-import { createPrinter, historyLines, printable, type Style, toolLine } from "./transcript-view.ts";
+import { createPrinter, historyLines, type Style, toolLine } from "./transcript-view.ts";
 
 export interface Terminal {
   readonly input: NodeJS.ReadableStream;
@@ -34,7 +35,7 @@ export const LOCAL_HELP = [
 export async function say(conversation: Conversation, message: string, terminal: Terminal): Promise<Reply> {
   const { output, style, note } = terminal;
   const printer = createPrinter();
-  const print = (text: string) => void output.write(printer.next(printable(text)));
+  const print = (text: string) => void output.write(printer.next(visibleLines(text)));
   let reply: Reply;
   try {
     reply = await conversation.send(message, {
@@ -52,13 +53,13 @@ export async function say(conversation: Conversation, message: string, terminal:
   }
   if (reply.status === "ok" && reply.text === "") note(style.dim("(no reply)"));
   if (reply.status === "aborted") note(style.dim(stoppedLine(reply)));
-  if (reply.status === "error") note(`The reply failed: ${printable(reply.reason ?? "no reason given")}`);
+  if (reply.status === "error") note(`The reply failed: ${visibleLines(reply.reason ?? "no reason given")}`);
   return reply;
 }
 
 /** `rpc`, `stop`: somebody asked for it, as whoever types here did. */
 function stoppedLine({ reason = "rpc" }: Reply): string {
-  return reason === "rpc" || reason === "stop" ? "(stopped)" : `(stopped: ${printable(reason)})`;
+  return reason === "rpc" || reason === "stop" ? "(stopped)" : `(stopped: ${visibleLines(reason)})`;
 }
 
 /** Prints the last `limit` messages; 0 prints nothing. */
@@ -158,7 +159,7 @@ function isAnswer(
 ): boolean {
   if (!questions?.first || line.trim().startsWith("/")) return false;
   if (decisionIn(line) !== undefined) {
-    questions.answer(line).catch((error: unknown) => terminal.note(`Refused: ${printable(messageOf(error))}`));
+    questions.answer(line).catch((error: unknown) => terminal.note(`Refused: ${visibleLines(messageOf(error))}`));
     return true;
   }
   if (!conversation.replying || line.trim() === "") return false;
@@ -199,7 +200,7 @@ async function handleLine(
     return (await say(conversation, line, terminal)).status === "ok";
   } catch (error) {
     if (!isGatewayError(error)) throw error;
-    if (!conversation.lost) terminal.note(`Refused: ${printable(error.message)}`);
+    if (!conversation.lost) terminal.note(`Refused: ${visibleLines(error.message)}`);
     return false;
   }
 }
@@ -216,7 +217,7 @@ async function localCommand(conversation: Conversation, line: string, terminal: 
   const [, count] = /^\/history(?:\s+([1-9]\d{0,2}|1000))?$/.exec(line) ?? [undefined, undefined];
   if (line !== "/history" && count === undefined) {
     if (!/^\/[a-z]+(\s|$)/i.test(line) || SENT.test(line)) return false;
-    terminal.note(`There is no command ${printable(line)}; /help lists them. In quotes it is sent to the agent.`);
+    terminal.note(`There is no command ${visibleLines(line)}; /help lists them. In quotes it is sent to the agent.`);
     return true;
   }
   await showHistory(conversation, Number(count ?? 20), terminal);

@@ -9,9 +9,6 @@ export interface Style {
 export const PLAIN: Style = { dim: (text) => text };
 export const ANSI: Style = { dim: (text) => `\u001B[2m${text}\u001B[22m` };
 
-/** Text from elsewhere: what could steer a terminal or cannot be seen is made visible. */
-export const printable = visibleLines;
-
 /**
  * Turns the texts of a growing reply into what is to be printed of each: the new end, or all of it on a new line
  * when it starts over, as it does after a tool was used.
@@ -58,7 +55,7 @@ function blockLines(who: string, block: Record<string, unknown>, style: Style): 
 }
 
 function stringOr(value: unknown, missing: string): string {
-  return typeof value === "string" ? printable(value) : missing;
+  return typeof value === "string" ? visibleLines(value) : missing;
 }
 
 function asArray(value: unknown): readonly unknown[] {

@@ -19,7 +19,7 @@ import { type DeviceStore, writeDevice } from "./device-store.ts";
 import { mayBeSilent, needsNoPairing, obstacle } from "./judge.ts";
 import { mergedRequest, seenRecord, type Wish } from "./merge.ts";
 import { addPending, type PendingStore, refreshPending } from "./pending-store.ts";
-import type { PendingRecord, Reason, StoredDevice } from "./records.ts";
+import type { PendingRecord, StoredDevice } from "./records.ts";
 
 export interface GateOptions {
   readonly storage: Storage;
@@ -54,7 +54,7 @@ export class Gate {
     return this.#options.turns.take(claim.deviceId, () => untilUnchanged(() => this.#pair(admission, claim)));
   }
 
-  /** Which commands of a node that was admitted are approved; the others wait, unless nobody has to be asked. */
+  /** Which commands of a node that was admitted are approved; the others wait for people. */
   async offer(admission: Admission): Promise<OfferedCommands> {
     const claim = claimOf(admission);
     if (!claim?.commands) return { commands: [], withheld: [] };
@@ -131,16 +131,14 @@ export class Gate {
     const withheld = declared.filter((command) => !pinned.includes(command));
     const commands = declared.filter((command) => pinned.includes(command));
     if (!known || withheld.length === 0) return { commands, withheld };
-    const reason: Reason = "command-upgrade";
     try {
-      const request = await this.#ask(admission, { claim, reason, isRepair: true }, known);
-      return request === undefined ? { commands: declared, withheld: [] } : { commands, withheld };
+      await this.#ask(admission, { claim, reason: "command-upgrade", isRepair: true }, known);
     } catch (error) {
       if (!isGatewayError(error) || error.code !== "UNAVAILABLE") throw error;
       // It has what was approved; it asks again when it connects again.
       this.#options.log.warn({ deviceId: claim.deviceId, err: error }, "commands of a node wait in no request");
-      return { commands, withheld };
     }
+    return { commands, withheld };
   }
 
   /** What it says of itself is kept, where that is possible: nobody is kept out because a name could not be written. */

@@ -2,7 +2,7 @@
 import type { Admission, PairingRequest } from "@svc/sdk";
 import { isWebClient, WEB_PANEL_CLIENT_ID } from "@svc/sdk/protocol";
 import type { Claim } from "./claim.ts";
-import type { DeviceRecord } from "./records.ts";
+import type { DeviceRecord, Reason } from "./records.ts";
 import { missingScopes } from "./scopes.ts";
 
 /** What stands in its way; `undefined`: nothing. Rows a to d, in this order. */
@@ -35,13 +35,16 @@ export function needsNoPairing({ clientId, connect, local, fromPage, principal }
   return clientId === "gateway-client" && connect.client.mode === "backend" && local && !fromPage && bySecret;
 }
 
-/** Whether nobody has to be asked: a program of this machine, or one of its own pages, that is new or asks for more. */
+/**
+ * Whether nobody has to be asked: a program of this machine, or one of its own pages, that is new or asks for more scopes.
+ * Choice: never for more commands of a node. Its key and token suffice to ask for them, without the secret of the gateway.
+ */
 export function mayBeSilent(
   { clientId, connect, local, fromPage }: Pick<Admission, "clientId" | "connect" | "local" | "fromPage">,
-  reason: PairingRequest["reason"] | "command-upgrade",
+  reason: Reason,
   record: DeviceRecord | undefined,
 ): boolean {
   if (!local || (fromPage && !isWebClient({ ...connect.client, id: clientId }))) return false;
   if (reason === "not-paired") return record === undefined; // Choice: a key that changed is for people to look at
-  return reason === "scope-upgrade" || reason === "command-upgrade";
+  return reason === "scope-upgrade";
 }

@@ -23,7 +23,7 @@ import { isTokenValue, tokenValue } from "./token-value.ts";
 /** Milliseconds between two notes of when a token was used. */
 const TOUCH_EVERY_MS = 60_000;
 const ROTATION_REFUSED =
-  "device token rotation denied: a token can only have scopes that were approved for the device and that you hold yourself\nNext: svc devices list";
+  "device token rotation denied: a token can only have a role and scopes that were approved for the device, and scopes that you hold yourself\nNext: svc devices list";
 
 export interface TokensOptions {
   readonly storage: Storage;
@@ -117,7 +117,7 @@ export class Tokens {
 
   /**
    * A new token for a role, which the caller gets; the old one is dead, and so are the connections that came by it.
-   * @throws GatewayError `NOT_FOUND`: no such device; `INVALID_REQUEST`: more than was approved, or than the caller holds
+   * @throws GatewayError `NOT_FOUND`: no such device; `INVALID_REQUEST`: another role or more than was approved, or more than the caller holds
    */
   async rotate(
     asked: { readonly deviceId: string; readonly role: string; readonly scopes?: readonly string[] },
@@ -131,6 +131,7 @@ export class Tokens {
     const token = await untilUnchanged(async () => {
       const device = (await store.get(deviceId)) ?? missing.device(deviceId);
       const before = await store.token(deviceId, name);
+      if (!before && !device.record.roles.includes(name)) invalidRequest(ROTATION_REFUSED);
       const wanted = scopes === undefined ? (before?.scopes ?? device.record.scopes) : resolved(scopes);
       const { approvedScopes } = device.record;
       const isGiven =

@@ -1,6 +1,6 @@
 /** What a model is told about events. Pure. Spec: http/webhooks.md §10. */
 import { localTime } from "@svc/kit/time";
-import { mayAsk, type Origin } from "@svc/sdk";
+import { mayAsk, originName } from "@svc/sdk";
 import { unwrapped, markExternalContent } from "@svc/sdk/external-content";
 import type { OutsideWords } from "@svc/sdk/tools";
 import { authorOf, type WaitingEvent } from "./summary.ts";
@@ -39,15 +39,11 @@ export function outsideOf(events: readonly WaitingEvent[]): readonly OutsideWord
 
 function toldText(event: WaitingEvent): string {
   if (event.isMarked === true || !isOutside(event)) return event.text;
-  return markExternalContent(event.text, { source: "external", from: nameOf(authorOf(event)) });
+  return markExternalContent(event.text, { source: "external", from: originName(authorOf(event)) });
 }
 
 function isOutside(event: WaitingEvent): boolean {
   return !mayAsk(authorOf(event), "operator.admin");
-}
-
-function nameOf({ kind, id }: Origin): string {
-  return id === undefined ? kind : `${kind} ${id}`;
 }
 
 const HEADING = `# Runtime events

@@ -1,5 +1,5 @@
 /** A request as it came, checked and in the gateway's words. Pure. Spec: http/chat-completions.md §2 and §9. */
-import { invalidRequest, isTooDeep, matches, MAX_JSON_DEPTH, type Violation, violations } from "@svc/sdk";
+import { invalidRequest, matches, parseJsonBody, type Violation, violations } from "@svc/sdk";
 import type { AnswerOptions, ThinkingLevel, ToolChoice, ToolSpec } from "@svc/sdk/models";
 import { type Conversation, readConversation } from "./conversation.ts";
 import { Body, ONLY, REFUSED } from "./fields.ts";
@@ -26,7 +26,7 @@ const DEFAULT_MODEL = "svc";
 
 /** An empty body is `{}`. @throws GatewayError `INVALID_REQUEST` naming the field */
 export function readQuestion(rawBody: Uint8Array): Question {
-  const body = checked(parse(rawBody));
+  const body = checked(parseJsonBody(rawBody));
   const tools = readTools(body);
   return {
     model: body.model ?? DEFAULT_MODEL,
@@ -39,17 +39,6 @@ export function readQuestion(rawBody: Uint8Array): Question {
     thinking: readThinking(body),
     conversation: readConversation(body.messages),
   };
-}
-
-function parse(rawBody: Uint8Array): unknown {
-  if (rawBody.length === 0) return {};
-  const text = Buffer.from(rawBody.buffer, rawBody.byteOffset, rawBody.length).toString();
-  if (isTooDeep(text)) invalidRequest(`the body is nested deeper than ${MAX_JSON_DEPTH} levels`);
-  try {
-    return JSON.parse(text);
-  } catch {
-    return invalidRequest("the request body is not JSON");
-  }
 }
 
 /** `null` says nothing, as in the public API. */

@@ -10,6 +10,7 @@ import {
   type Origin,
   originOf,
   outsideOrigin,
+  parseJsonBody,
   type Principal,
   type RouteReply,
   Turns,
@@ -27,7 +28,7 @@ import { turnOf } from "./conversation.ts";
 import { createEventWriter } from "./events.ts";
 import { type LoadedItem, loadItems } from "./media.ts";
 import { resolveReferences } from "./references.ts";
-import { parseBody, readRequest, type ResponsesRequest } from "./request.ts";
+import { readRequest, type ResponsesRequest } from "./request.ts";
 import { type Ending, endingOf, type ResponseBase, responseBase } from "./response.ts";
 import type { KeptResponse, ResponseStore } from "./store.ts";
 
@@ -86,7 +87,7 @@ export function createAnswering(sources: AnsweringSources): (asked: Asked) => Pr
 
   return async (asked) => {
     const { principal, headers } = asked;
-    const request = readRequest(parseBody(asked.rawBody));
+    const request = readRequest(parseJsonBody(asked.rawBody));
     const { previous_response_id: previous, stream = false } = request.body;
     requireModel(headerOf(headers, "x-svc-model"), sources);
     const kept = previous === undefined ? undefined : await store.find(previous, principal.id);

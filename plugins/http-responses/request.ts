@@ -1,5 +1,5 @@
 /** A request of `POST /v1/responses`: checked, and with one word for each thing. Pure. Spec: http/responses.md §2. */
-import { invalidRequest, isTooDeep, MAX_JSON_DEPTH, messageOf, type Static } from "@svc/sdk";
+import type { Static } from "@svc/sdk";
 import { type AnswerOptions, parseThinkingLevel, type ResponseFormat, type ThinkingLevel } from "@svc/sdk/models";
 import { checked, objectAt, type Path, refuse } from "./check.ts";
 import { type Item, itemsOf } from "./items.ts";
@@ -32,18 +32,6 @@ const INCLUDABLE = [
   "code_interpreter_call.outputs",
   "reasoning.encrypted_content",
 ];
-
-/** @throws GatewayError `INVALID_REQUEST` for text that is not JSON; an empty body is `{}` */
-export function parseBody(raw: Uint8Array): unknown {
-  if (raw.length === 0) return {};
-  const text = Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength).toString();
-  if (isTooDeep(text)) invalidRequest(`the body is nested deeper than ${MAX_JSON_DEPTH} levels`);
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    return invalidRequest(`the request body is not JSON: ${messageOf(error)}`);
-  }
-}
 
 /** @throws GatewayError `INVALID_REQUEST` naming the first thing that is wrong, `<dotted path>: <issue>` */
 export function readRequest(value: unknown): ResponsesRequest {

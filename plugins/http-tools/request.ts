@@ -1,5 +1,5 @@
 /** What a request to `/tools/invoke` asks for. Pure. Spec: http/tools-invoke.md §2 and §3. */
-import { invalidRequest, isGatewayError, isTooDeep, MAX_JSON_DEPTH } from "@svc/sdk";
+import { invalidRequest, parseJsonBody } from "@svc/sdk";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -27,7 +27,7 @@ const TAKEN = new Set(["text/plain", "application/octet-stream", "application/x-
 
 /** @throws GatewayError `INVALID_REQUEST` */
 export function parseInvocation(rawBody: Uint8Array): Invocation {
-  const body = parseJson(rawBody);
+  const body = parseJsonBody(rawBody);
   const fields: Fields = isObject(body) ? body : {};
   const tool = textOf(fields["name"]) ?? textOf(fields["tool"]);
   if (tool === undefined) invalidRequest("tools.invoke requires body.tool");
@@ -45,19 +45,6 @@ export function parseInvocation(rawBody: Uint8Array): Invocation {
     ...(key === undefined ? {} : { sessionKey: key }),
     dryRun: fields["dryRun"] === true,
   };
-}
-
-/** An empty body is `{}`. */
-function parseJson(rawBody: Uint8Array): unknown {
-  if (rawBody.byteLength === 0) return {};
-  try {
-    const text = new TextDecoder("utf-8", { fatal: true }).decode(rawBody);
-    if (isTooDeep(text)) return invalidRequest(`the body is nested deeper than ${MAX_JSON_DEPTH} levels`);
-    return JSON.parse(text);
-  } catch (error) {
-    if (isGatewayError(error)) throw error;
-    return invalidRequest(error instanceof SyntaxError ? error.message : "the body is not UTF-8");
-  }
 }
 
 /** `action` joins the arguments where the tool has a parameter of that name and nobody has set it. */

@@ -1,11 +1,8 @@
 /** Checks of the sections `gateway` and `logging`: who can reach the port, what lets them in, and what the log holds. Pure. */
 import { configAt, setCommand, textsOf, unsetCommand } from "@svc/sdk/cli";
-import { isLoopback } from "@svc/host/local";
+import { AUDIT_LEAST, isLoopback, weaknessOf } from "@svc/host/local";
 import type { HostCheck, HostHit, HostView } from "./view.ts";
-import { weaknessOf } from "./weak-secret.ts";
 
-/** Characters. Choice: 24 of a token, which nobody types; 12 of a password. */
-const LEAST = { token: 24, password: 12 } as const;
 /** Bits of a network that is too wide for the addresses of a proxy. Choice. */
 const WIDE = { 4: 7, 6: 15 } as const;
 /** A new secret, made by the shell: it is in no text of ours, and in no history of a shell. */
@@ -39,7 +36,7 @@ export const GATEWAY_CHECKS: readonly HostCheck[] = [
     severity: "critical",
     why: "Who guesses it is admin.",
     find: ({ auth: { mode, secret }, exposure }) => {
-      const least = mode === "password" ? LEAST.password : LEAST.token;
+      const least = mode === "password" ? AUDIT_LEAST.password : AUDIT_LEAST.token;
       const weakness = secret && weaknessOf(secret.text, least);
       if (!secret || weakness === undefined) return [];
       const isKept = secret.from === "kept";

@@ -1,11 +1,8 @@
 /** Checks of what senders of webhooks prove themselves with. Webhooks that are off have no findings. Pure. */
 import { configAt } from "@svc/sdk/cli";
+import { AUDIT_LEAST, weaknessOf } from "@svc/host/local";
 import { RANDOM } from "./gateway-checks.ts";
 import type { HostCheck, HostHit, HostView } from "./view.ts";
-import { weaknessOf } from "./weak-secret.ts";
-
-/** Characters. */
-const LEAST_TOKEN = 24;
 
 const whileOn =
   (find: (view: HostView) => readonly HostHit[]): HostCheck["find"] =>
@@ -36,7 +33,7 @@ export const HOOKS_CHECKS: readonly HostCheck[] = [
     why: "Who guesses it gives work to this gateway.",
     find: whileOn((view) => {
       const token = tokenOf(view);
-      const weakness = token === undefined ? "is not set" : weaknessOf(token, LEAST_TOKEN);
+      const weakness = token === undefined ? "is not set" : weaknessOf(token, AUDIT_LEAST.token);
       if (weakness === undefined) return [];
       const severity = view.exposure === "none" ? { severity: "warning" as const } : {};
       return [{ about: "hooks.token", message: `The token of webhooks ${weakness}.`, mend: NEW_TOKEN, ...severity }];

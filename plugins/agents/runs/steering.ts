@@ -1,11 +1,12 @@
 /** Puts waiting messages into the turn that runs, between two of its questions. Spec: http/sessions-routing.md §6. */
 import { persist } from "@svc/kit/persist";
+import { floorOf } from "@svc/sdk";
 import type { Message, UserMessage } from "@svc/sdk/models";
 import type { Environment, Ties } from "./environment.ts";
 import { type HistoryLimits, modelHistory } from "../history/history.ts";
 import type { LiveRun } from "./live-runs.ts";
 import { mergedOutcome } from "./outcome.ts";
-import { turnOrigin } from "./queue-plan.ts";
+import { requestOrigin } from "./queue-plan.ts";
 
 /**
  * Stores the messages and, in the same transaction, ends their runs; runs of `steer-backlog` go on waiting for a turn
@@ -46,13 +47,9 @@ export async function takeSteered(
   return modelHistory(messages, limits);
 }
 
-function userMessage(leader: LiveRun, timestamp: number): UserMessage {
-  const { message, images = [] } = leader.request;
+function userMessage({ request }: LiveRun, timestamp: number): UserMessage {
+  const { message, images = [] } = request;
   const text = message === "" ? [] : [{ type: "text" as const, text: message }];
-  return {
-    role: "user",
-    content: [...text, ...images],
-    timestamp,
-    ...turnOrigin({ leader, merged: [], overflow: [] }),
-  };
+  const origin = floorOf([requestOrigin(request)]);
+  return { role: "user", content: [...text, ...images], timestamp, ...(origin && { origin }) };
 }

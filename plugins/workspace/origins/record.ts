@@ -4,7 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { posix } from "node:path";
-import { statWithin } from "@svc/kit/files";
+import { foldedPath, statWithin } from "@svc/kit/files";
 import { type Clock, floorOf, matches, Origin, outsideOrigin } from "@svc/sdk";
 import type { FileOrigins } from "@svc/sdk/files";
 import type { Retention, Statement, Storage } from "@svc/sdk/storage";
@@ -118,7 +118,7 @@ export class OriginRecord implements FileOrigins {
    * @param directory in which it runs, below the workspace; `""`: the workspace
    */
   async named(agentId: string, command: string, directory: string): Promise<Origin | undefined> {
-    const text = command.normalize("NFC").toLowerCase();
+    const text = foldedPath(command);
     const marked = await this.#marked(agentId);
     const parts = [...marked].map(([path, origin]) => (text.includes(lastPart(path)) ? origin : undefined));
     const words = (command.match(WORDS) ?? []).slice(0, MAX_WORDS).map((word) => posix.join(directory, word));
@@ -195,12 +195,8 @@ function covers({ beganAt, endedAt }: StoredSpan, at: number): boolean {
   return at >= beganAt - TOLERANCE_MS && (endedAt === null || at <= endedAt + TOLERANCE_MS);
 }
 
-/** Some disks take names for the same that differ in case or in how accents are written. */
 function keyOf(name: string): string {
-  return name
-    .replace(/^(\.\/+)+/, "")
-    .normalize("NFC")
-    .toLowerCase();
+  return foldedPath(name.replace(/^(\.\/+)+/, ""));
 }
 
 function lastPart(path: string): string {

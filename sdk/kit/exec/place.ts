@@ -2,6 +2,7 @@
 import { lstatSync, realpathSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, resolve } from "node:path";
 import { isInside } from "@svc/sdk/files";
+import { foldedPath } from "../files/folded-path.ts";
 import type { Binding } from "./binding.ts";
 
 /** What a command may reach by its entry on the allowlist. */
@@ -35,7 +36,9 @@ export function isWithin(place: ExecPlace, cwd: string | null, path: string): bo
   const real = follow(written);
   if (real === undefined || !isInside(base, real)) return false;
   if (!isInside(root, written) && !isInside(base, written)) return false;
-  return closed.every((other) => !isInside(folded(other), folded(real)) && !isInside(folded(real), folded(other)));
+  return closed.every(
+    (other) => !isInside(foldedPath(other), foldedPath(real)) && !isInside(foldedPath(real), foldedPath(other)),
+  );
 }
 
 /** Whether a file is known to lie where no agent writes: absolute, and not below `root`. */
@@ -72,9 +75,4 @@ function realPathOf(path: string): string | undefined {
 
 function isThere(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
-}
-
-/** Some disks take names for the same that differ in case or in how accents are written. */
-function folded(path: string): string {
-  return path.normalize("NFC").toLowerCase();
 }

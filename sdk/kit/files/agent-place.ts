@@ -5,6 +5,7 @@ import { invalidRequest, notFound } from "@svc/sdk";
 import type { AgentDirectory } from "@svc/sdk/agents";
 import { isInside } from "@svc/sdk/files";
 import { diskRefusal } from "./disk-refusal.ts";
+import { foldedPath } from "./folded-path.ts";
 
 /** Where an agent's files lie. */
 export interface Place {
@@ -61,8 +62,8 @@ export function nameWithin(given: string, place: Place): string {
   if (given === "") invalidRequest("the path is empty; name a file below the workspace");
   if (given.startsWith("~")) invalidRequest(`${shown}: ~ has no meaning here; write a path below the workspace`);
   const name = isAbsolute(given) ? belowRoot(given, place, shown) : given.replace(/^(\.\/+)+/, "").replace(/^\.$/, "");
-  const path = folded(join(place.root, name));
-  if (place.closed.some((closed) => path === folded(closed) || path.startsWith(folded(closed) + sep))) {
+  const path = foldedPath(join(place.root, name));
+  if (place.closed.some((closed) => path === foldedPath(closed) || path.startsWith(foldedPath(closed) + sep))) {
     invalidRequest(`${shown} belongs to the gateway or to another agent; use other files of the workspace`);
   }
   return name;
@@ -74,9 +75,4 @@ function belowRoot(given: string, { workspace, root }: Place, shown: string): st
     if (given.startsWith(`${base}/`)) return given.slice(base.length + 1);
   }
   return invalidRequest(`${shown} is outside the workspace; write a path below it`);
-}
-
-/** Some disks take names for the same that differ in case or in how accents are written. */
-function folded(path: string): string {
-  return path.normalize("NFC").toLowerCase();
 }

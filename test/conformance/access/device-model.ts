@@ -117,6 +117,7 @@ export class DeviceModel {
   rotate(device: string, role: Role, held: readonly string[], scopes: readonly string[] | undefined): boolean {
     const record = this.records.get(device);
     if (!record || !covers(held, ["operator.pairing"])) return false;
+    if (!record.roles.has(role)) return false;
     const wanted = scopes ?? this.token(device, role)?.scopes ?? [...record.asked];
     return covers(record.approved, wanted) && covers(held, wanted);
   }

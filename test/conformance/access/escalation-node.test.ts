@@ -23,10 +23,13 @@ async function commandsOf({ client }: Scene, nodeId: string): Promise<string[]> 
 }
 
 describe("a node", limited, () => {
-  it("offers what was approved, whatever it declares later, by token or secret, near or far", async (t) => {
-    const scene = await open(t);
+  const offersWhatWasApproved = async (t: TestContext, localApproval: "ask" | "silent") => {
+    const scene = await open(t, localApproval);
     const device = createDevice();
-    const token = await approved(scene, device, "linux", ["system.notify"]);
+    const token =
+      localApproval === "ask"
+        ? await approved(scene, device, "linux", ["system.notify"])
+        : (await scene.pair(device, { role: "node", commands: ["system.notify"] })).auth.deviceToken;
     const wish = { role: "node" as const, commands: ["system.notify", "system.run", "system.execApprovals.set"] };
     for (const far of [false, true]) {
       for (const come of [
@@ -47,7 +50,10 @@ describe("a node", limited, () => {
           );
       }
     }
-  });
+  };
+  for (const localApproval of ["ask", "silent"] as const)
+    it(`offers what was approved (${localApproval}), whatever it declares later, by token or secret, near or far`, (t) =>
+      offersWhatWasApproved(t, localApproval));
 
   it("has the commands of the platform it was approved with, not of the one it claims now", async (t) => {
     const scene = await open(t);

@@ -120,6 +120,17 @@ describe("hello-ok of the full bundle", limited, () => {
     socket.ws.close();
   });
 
+  it("names no file of this machine to who is no admin, and neither does health", async (t) => {
+    const { gateway, stateDir } = await testGateway(t);
+    for (const scopes of [["operator.read", "operator.write"], []]) {
+      const socket = await connectRaw(gateway.url, gateway.auth.token, { scopes });
+      socket.send({ type: "req", id: "h1", method: "health", params: {} });
+      await socket.next(({ id }) => id === "h1");
+      assert.ok(!JSON.stringify(socket.frames).includes(stateDir), JSON.stringify(scopes));
+      socket.ws.close();
+    }
+  });
+
   it("a connect is followed by a health event and no presence event, its close by a presence event", async (t) => {
     const { gateway } = await testGateway(t);
     const ui = { client: { id: "gateway-client", version: "1", platform: "linux", mode: "ui" } };

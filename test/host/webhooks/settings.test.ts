@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { matches } from "@svc/sdk";
+import { testGateway } from "@svc/sdk/testing";
 import { type HooksSection, HooksSection as Schema } from "../../../host/config/hooks-schema.ts";
 import { webhookSettings } from "../../../host/webhooks/settings.ts";
 import { TOKEN, webhookGateway } from "./webhook-gateway.ts";
@@ -23,8 +24,8 @@ describe("the section hooks", () => {
       );
     assert.deepEqual(of("a", true), []);
     assert.deepEqual(of("0123456789abcdef", false), []);
-    for (const token of ["a", "0123456789abcde", "  0123456789abcde "])
-      assert.match(of(token, false).join(), /^hooks\.token.*at least 16.*openssl rand.*gateway\.bind/u, token);
+    for (const token of ["a", "0123456789abcde", "  0123456789abcde ", "aaaaaaaabbbbbbbbcccccccc"])
+      assert.match(of(token, false).join(), /^hooks\.token.*at least (?:16|5),.*openssl rand.*gateway\.bind/u, token);
   });
 
   const refused: [why: string, section: HooksSection, path: string, message: RegExp][] = [
@@ -197,6 +198,13 @@ describe("the section hooks", () => {
       assert.rejects(
         webhookGateway(t, { hooks: { path }, plugins: ["sessions", "tools", "http-tools"] }),
         /hooks\.path: begins like the route POST \/tools\/invoke of plugin http-tools; choose another one, e\.g\. \/hooks/,
+      ));
+
+  for (const path of ["/v1", "/v1/hooks"])
+    it(`keeps a gateway of the full bundle from starting with the path ${path}`, (t) =>
+      assert.rejects(
+        testGateway(t, { config: { hooks: { enabled: true, token: TOKEN, path } } }),
+        /hooks\.path: begins like the route [A-Z]+ \/v1\//,
       ));
 
   it("a token that can be guessed is a warning on this machine", async (t) => {

@@ -96,6 +96,8 @@ describe("contents of a command for a node", () => {
     const question = { title: "x", subject: { files: [file] }, files: [file], kind: "tool:exec", askedBy: "workspace" };
     const asked = askedQuestion({ ...question, because: "a page says: run x" });
     assert.equal(asked.digest, askedQuestion(question).digest);
+    const hidden = askedQuestion({ ...question, title: "a\u202eb", because: "c\u200b\u2066d" }).view;
+    assert.deepEqual([hidden.command, hidden.because], ["a\\u202eb", "c\\u200b\\u2066d"]);
     const lines = questionLines({ request: asked.view, expiresAtMs: 0 }).map((line) => line.trim().split(/ {2,}/));
     assert.deepEqual(
       lines.filter(([name]) => ["runs", "because"].includes(name ?? "")),

@@ -3,10 +3,11 @@ import { PassThrough } from "node:stream";
 import { describe, it } from "node:test";
 import { ANSWER_PROMPT, OpenQuestions } from "@svc/kit/exec";
 import { execApprovalRequested, execApprovalResolved } from "@svc/sdk/approvals";
+import { visibleLines } from "@svc/sdk/cli";
 import { createFakeClock } from "@svc/sdk/testing";
 import { createConversation } from "../../../plugins/chat/conversation.ts";
 import { converse, interrupt, say, showHistory, type Terminal } from "../../../plugins/chat/terminal.ts";
-import { createPrinter, historyLines, PLAIN, printable, toolLine } from "../../../plugins/chat/transcript-view.ts";
+import { createPrinter, historyLines, PLAIN, toolLine } from "../../../plugins/chat/transcript-view.ts";
 import { createFakeClient, settle } from "./chat-client.ts";
 
 const history = { messages: [{ role: "user", content: [{ type: "text", text: "hi" }] }] };
@@ -235,7 +236,8 @@ describe("the view of a transcript", () => {
     assert.deepEqual(calls, []);
   });
 
-  it("keeps text from steering the terminal", () => assert.equal(printable("a\u001B[2Jb\r\n\tc"), "a\\u001b[2Jb\n\tc"));
+  it("keeps text from steering the terminal", () =>
+    assert.equal(visibleLines("a\u001B[2Jb\r\n\tc"), "a\\u001b[2Jb\n\tc"));
 
   it("names a tool at its start and when it failed", () => {
     assert.equal(toolLine({ phase: "start", name: "read" }), "tool read");

@@ -83,16 +83,25 @@ describe("what a node may offer", limited, () => {
     assert.equal((await scene.list()).pending.length, 0);
   });
 
-  it("is pinned at once for a node of this machine, unless people are to be asked", async (t) => {
-    const { scene, offers, node } = await openWithNodes(t);
+  it("is pinned at once for a new node of this machine; what it declares later waits, by its token and by the secret", async (t) => {
+    const { scene, offers, node, approve } = await openWithNodes(t);
     const device = createDevice();
-    await node(device, ["a"], { far: false });
+    const { auth } = await node(device, ["a"], { far: false });
+    assert.deepEqual(offers.at(-1), { commands: ["a"], withheld: [] });
+    const more = { role: "node", commands: ["a", "b"] } as const;
+    for (const come of [() => scene.byToken(device, auth?.deviceToken ?? "", more), () => scene.shared(device, more)]) {
+      assert.ok((await come()).ok, "it stays connected");
+      assert.deepEqual(offers.at(-1), { commands: ["a"], withheld: ["b"] });
+      assert.deepEqual((await scene.paired(device))?.commands, ["a"]);
+    }
+    const { pending } = await scene.list();
+    assert.deepEqual(
+      pending.map(({ reason }) => reason),
+      ["command-upgrade"],
+    );
+    await approve(String(pending[0]?.requestId));
     await node(device, ["a", "b"], { far: false });
     assert.deepEqual(offers.at(-1), { commands: ["a", "b"], withheld: [] });
-    assert.deepEqual((await scene.paired(device))?.commands, ["a", "b"]);
-    await node(device, ["a", "b", "c"], { far: true });
-    await node(device, ["a", "b", "c"], { far: false });
-    assert.deepEqual(offers.at(-1), { commands: ["a", "b"], withheld: ["c"] }, "a request that waits is for people");
   });
 
   it("is nothing for an operator, and nothing that was removed meanwhile", async (t) => {

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { bodyLimit, ResponsesConfig } from "../../../plugins/http-responses/config.ts";
-import { parseBody, readRequest } from "../../../plugins/http-responses/request.ts";
-import { withDefaults } from "@svc/sdk";
+import { readRequest } from "../../../plugins/http-responses/request.ts";
+import { parseJsonBody, withDefaults } from "@svc/sdk";
 
 const request = (more: object = {}) => ({ model: "svc", input: "hi", ...more });
 const item = (value: unknown) => request({ input: [value] });
@@ -223,10 +223,11 @@ describe("a request", () => {
   }
 
   it("that is no JSON is refused in the parser's words", () => {
-    assert.throws(() => parseBody(Buffer.from("{")), /^GatewayError: the request body is not JSON: /);
-    assert.deepEqual(parseBody(Buffer.alloc(0)), {});
+    assert.throws(() => parseJsonBody(Buffer.from("{")), /^GatewayError: the request body is not JSON: /);
+    assert.deepEqual(parseJsonBody(Buffer.alloc(0)), {});
+    assert.throws(() => parseJsonBody(Uint8Array.of(0x22, 0xff, 0x22)), /^GatewayError: the body is not UTF-8$/);
     const deep = Buffer.from("[".repeat(50_000) + "]".repeat(50_000));
-    assert.throws(() => parseBody(deep), /^GatewayError: the body is nested deeper than 200 levels$/);
+    assert.throws(() => parseJsonBody(deep), /^GatewayError: the body is nested deeper than 200 levels$/);
   });
 
   it("may have every key without effect, and null wherever a key may be missing", () => {

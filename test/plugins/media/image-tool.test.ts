@@ -179,6 +179,15 @@ describe("the tool image", () => {
     });
   }
 
+  it("refuses documents that belong to others, too", async (t) => {
+    const { mediaServices, put } = await openScene(t);
+    for (const pdf of ["other/a.pdf", "OTHER/a.pdf", "state/a.pdf"]) {
+      await put(pdf, Buffer.from("%PDF-1.7"));
+      const refused = { code: "INVALID_REQUEST", message: /belongs to the gateway or to another agent/ };
+      await assert.rejects(use(pdfTool(mediaServices), { prompt: "?", pdf }), refused, pdf);
+    }
+  });
+
   it("says which plugin is missing", async (t) => {
     const { mediaServices } = await openScene(t);
     const tool = imageTool({ ...mediaServices, models: () => undefined, outbound: () => undefined });
