@@ -29,7 +29,7 @@ export {
 
 /** Who may come in. */
 export { environmentNames } from "./auth/aliases.ts";
-export { isLoopback } from "./auth/locality.ts";
+export { isLoopback, reachesLoopback } from "./auth/locality.ts";
 export { AUDIT_LEAST, weaknessOf } from "./auth/weak-secret.ts";
 
 /** What `svc gateway run` takes and prints. */

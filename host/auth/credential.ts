@@ -41,7 +41,8 @@ export function verifyShared({ auth, device }: ConnectParams, peer: Peer, access
   const candidate = device !== undefined && Boolean(auth?.deviceToken?.trim() || auth?.token?.trim());
   // Reserved before anything is compared: a device anybody can make must not be a way to guess the shared secret freely.
   const guess = candidate ? access.reserveGuess("device-token", peer, fromPage) : undefined;
-  const reservation = access.reserveGuess("shared-secret", peer, fromPage);
+  // Choice: who sends nothing guesses nothing; an office behind one address must not be locked out by a page that polls.
+  const reservation = offered ? access.reserveGuess("shared-secret", peer, fromPage) : undefined;
   const failed = (reason: string) => ({ ok: false, reason, trusted: false, ...facts });
   if (guess?.locked) {
     if (reservation && !reservation.locked) reservation.release();

@@ -1,7 +1,7 @@
 /** Is the client on this machine, and may a page of this origin connect? Spec: http/auth.md §7.2-7.3; protocol/frames-and-connect.md §8. Pure. */
 import type { IncomingHttpHeaders } from "node:http";
 import { isIPv4 } from "node:net";
-import { addressLiteral, type Peer } from "./client-address.ts";
+import { addressLiteral, compileAddresses, type Peer } from "./client-address.ts";
 
 /** What a proxy adds. Choice: beside the three of the spec the standard headers, and those of common proxies. */
 const FORWARDED = [
@@ -26,6 +26,12 @@ export function isLoopback(host: string): boolean {
   if (isIPv4(host)) return host.startsWith("127.");
   const plain = addressLiteral(host.replace(/^\[(.*:.*)\]$/, "$1"));
   return plain !== undefined && (plain === "::1" || (isIPv4(plain) && plain.startsWith("127.")));
+}
+
+/** Whether some of these addresses and networks hold one of this machine. */
+export function reachesLoopback(networks: readonly string[]): boolean {
+  const { contains } = compileAddresses(networks);
+  return contains("127.0.0.1") || contains("::1") || networks.some((one) => isLoopback(one.trim().split("/")[0] ?? ""));
 }
 
 /** Host name of a `Host` header or origin: lower case, no port. */
@@ -58,6 +64,11 @@ export interface OriginPolicy {
    * Choice: then an origin counts behind a proxy, too; else any page could connect with whatever the proxy adds.
    */
   readonly ambient?: boolean;
+  /**
+   * Of pages of this machine only those of this port may connect without being listed. Absent: those of any port.
+   * Choice: in mode `none`, where a page of any other server here, a preview of something downloaded, would be admin.
+   */
+  readonly ownPort?: number;
 }
 
 /** What let a page in; `undefined` when nothing had to be asked. `host-header-fallback` deserves a warning in the log. */
@@ -78,7 +89,9 @@ export function checkOrigin(peer: Peer, required: boolean, policy: OriginPolicy)
     return { ok: true, matchedBy: "allowlist" };
   if (hostHeaderFallback && host !== undefined && isHostOf(url, host.toLowerCase()))
     return { ok: true, matchedBy: "host-header-fallback" };
-  if ((url.hostname === "localhost" || isLoopback(url.hostname)) && isLocal(peer))
+  const port = Number(url.port || DEFAULT_PORTS.get(url.protocol));
+  const isOwn = policy.ownPort === undefined || port === policy.ownPort;
+  if (isOwn && (url.hostname === "localhost" || isLoopback(url.hostname)) && isLocal(peer))
     return { ok: true, matchedBy: "local-loopback" };
   return { ok: false, reason: "origin not allowed (add it to gateway.controlUi.allowedOrigins)" };
 }

@@ -4,6 +4,7 @@ import type { Environment } from "../config/paths.ts";
 import { environmentNames } from "./aliases.ts";
 import { resolveBind } from "./bind.ts";
 import { compileAddresses } from "./client-address.ts";
+import { reachesLoopback } from "./locality.ts";
 import { type AuthOverrides, type AuthSettings, StartupRefusal } from "./settings.ts";
 import type { TrustedProxySettings } from "./trusted-proxy.ts";
 
@@ -65,6 +66,7 @@ export function startRefusal(
 /** Spec: http/auth.md §2 "Startup outcomes". Choice: proxies of which none is an address count as no proxies. */
 function readTrustedProxy({ auth = {}, trustedProxies = [] }: GatewaySection): TrustedProxySettings {
   const { userHeader, requiredHeaders = [], allowUsers = [] } = auth.trustedProxy ?? {};
+  const secret = present(auth.trustedProxy?.secret);
   const header = present(userHeader);
   if (!header) {
     throw new StartupRefusal(
@@ -77,5 +79,10 @@ function readTrustedProxy({ auth = {}, trustedProxies = [] }: GatewaySection): T
       `gateway.auth.mode is trusted-proxy and gateway.trustedProxies ${what}; list the addresses of the proxy there, e.g. "10.0.0.2" or "10.0.0.0/24"`,
     );
   }
-  return { userHeader: header, requiredHeaders, allowUsers, trustedProxies };
+  if (secret === undefined && reachesLoopback(trustedProxies)) {
+    throw new StartupRefusal(
+      "gateway.auth.mode is trusted-proxy and gateway.trustedProxies holds an address of this machine, so that any program here could send the proxy's headers; set gateway.auth.trustedProxy.secret to what `openssl rand -hex 24` prints, and let the proxy send it in the header X-Svc-Proxy-Secret",
+    );
+  }
+  return { userHeader: header, requiredHeaders, allowUsers, trustedProxies, ...(secret ? { secret } : {}) };
 }

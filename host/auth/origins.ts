@@ -22,5 +22,6 @@ export function originPolicy(section: GatewaySection, port: number, mode: AuthMo
     allowedOrigins: effectiveOrigins(section, port),
     hostHeaderFallback: section.controlUi?.dangerouslyAllowHostHeaderOriginFallback ?? false,
     ambient: mode === "none" || mode === "trusted-proxy",
+    ...(mode === "none" ? { ownPort: port } : {}),
   };
 }

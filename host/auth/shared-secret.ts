@@ -74,6 +74,7 @@ const SENTENCES: ReadonlyMap<string, string> = new Map([
   ["trusted_proxy_no_proxies_configured", "no proxy is trusted (set gateway.trustedProxies)"],
   ["trusted_proxy_no_request", "no request to take the user from (connect through the proxy)"],
   ["trusted_proxy_untrusted_source", "this address is no trusted proxy (connect through the proxy)"],
+  ["trusted_proxy_secret_mismatch", "the proxy sent a wrong secret (it has to send gateway.auth.trustedProxy.secret)"],
   ["trusted_proxy_user_missing", "the proxy named no user (log in at the proxy)"],
   ["trusted_proxy_user_not_allowed", "this user is not allowed (ask for gateway.auth.trustedProxy.allowUsers)"],
 ]);

@@ -1,6 +1,7 @@
 /** Who a trusted proxy says is there. Spec: http/auth.md §5. Pure. */
 import type { IncomingHttpHeaders } from "node:http";
 import type { Peer } from "./client-address.ts";
+import { sameSecret } from "./secret.ts";
 
 /** What mode `trusted-proxy` relies on. */
 export interface TrustedProxySettings {
@@ -12,7 +13,12 @@ export interface TrustedProxySettings {
   readonly allowUsers: readonly string[];
   /** `gateway.trustedProxies`. */
   readonly trustedProxies: readonly string[];
+  /** What the proxy has to send in `X-Svc-Proxy-Secret`. */
+  readonly secret?: string;
 }
+
+/** Choice: a header of ours, since `requiredHeaders` says nothing of values. */
+const SECRET_HEADER = "x-svc-proxy-secret";
 
 export type ProxyAuth = { readonly ok: true; readonly user: string } | { readonly ok: false; readonly reason: string };
 
@@ -28,6 +34,11 @@ export function checkTrustedProxy(
   if (settings.trustedProxies.length === 0) return refused("no_proxies_configured");
   if (!peer) return refused("no_request");
   if (!peer.viaProxy) return refused("untrusted_source");
+  if (settings.secret !== undefined) {
+    const given = headerValue(peer.headers, SECRET_HEADER);
+    if (given === undefined) return refused(`missing_header_${SECRET_HEADER}`);
+    if (!sameSecret(given, settings.secret)) return refused("secret_mismatch");
+  }
   const missing = settings.requiredHeaders.find((name) => headerValue(peer.headers, name) === undefined);
   if (missing !== undefined) return refused(`missing_header_${missing.trim().toLowerCase()}`);
   const user = headerValue(peer.headers, settings.userHeader);

@@ -38,6 +38,14 @@ const TrustedProxy = Strict({
     hot("Headers that must be there and not blank. Default: none."),
   ),
   allowUsers: Texts(hot("Exactly these users, case and all. Empty: everyone the proxy lets through.")),
+  secret: Type.Optional(
+    Type.String(
+      hot(
+        "What the proxy sends in the header X-Svc-Proxy-Secret. Needed where an address of this machine is a trusted proxy.",
+        { minLength: 16, sensitive: true },
+      ),
+    ),
+  ),
 });
 
 const Auth = Strict({

@@ -122,6 +122,7 @@ export const GIVEN: Readonly<Record<string, Given>> = {
   "gateway.auth.trustedProxy.allowUsers": {
     beside: { gateway: { auth: { mode: "trusted-proxy" }, trustedProxies: ["127.0.0.1"] } },
   },
+  "gateway.auth.trustedProxy.secret": { values: ["proxy-secret-of-this-test"] },
   "gateway.trustedProxies": { values: [["127.0.0.1"]] },
   "gateway.allowRealIpFallback": { beside: { gateway: { trustedProxies: ["127.0.0.1"] } } },
   "gateway.controlUi.allowedOrigins": { values: [["https://page.example"]] },

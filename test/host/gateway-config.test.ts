@@ -119,10 +119,14 @@ const limits = (rateLimit: object) => ({
 const proxied = (changes: object) => ({
   gateway: {
     trustedProxies: ["127.0.0.1"],
-    auth: { mode: "trusted-proxy", trustedProxy: { userHeader: "x-user", ...changes } },
+    auth: {
+      mode: "trusted-proxy",
+      trustedProxy: { userHeader: "x-user", secret: "proxy-secret-of-this-test", ...changes },
+    },
   },
 });
-const ada = { "x-user": "ada", "x-forwarded-for": "203.0.113.250" };
+const fromProxy = { "x-svc-proxy-secret": "proxy-secret-of-this-test" };
+const ada = { ...fromProxy, "x-user": "ada", "x-forwarded-for": "203.0.113.250" };
 const MISMATCH = "AUTH_TOKEN_MISMATCH";
 const LOCKED = "AUTH_RATE_LIMITED";
 const NOWHERE = "ORIGIN_NOT_ALLOWED";
@@ -190,7 +194,7 @@ const HOT: Record<string, Row | { readonly seenIn: string }> = {
   "gateway.auth.trustedProxy.userHeader": row(
     proxied({}),
     "x-login",
-    (running) => outcome(running, {}, { "x-login": "ada" }),
+    (running) => outcome(running, {}, { ...fromProxy, "x-login": "ada" }),
     "NOT",
     "ok",
   ),
@@ -204,6 +208,13 @@ const HOT: Record<string, Row | { readonly seenIn: string }> = {
   "gateway.auth.trustedProxy.allowUsers": row(
     proxied({}),
     ["bob"],
+    (running) => outcome(running, {}, ada),
+    "ok",
+    "NOT",
+  ),
+  "gateway.auth.trustedProxy.secret": row(
+    proxied({}),
+    "another-secret-of-this-test",
     (running) => outcome(running, {}, ada),
     "ok",
     "NOT",

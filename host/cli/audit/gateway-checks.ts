@@ -1,6 +1,6 @@
 /** Checks of the sections `gateway` and `logging`: who can reach the port, what lets them in, and what the log holds. Pure. */
 import { configAt, setCommand, textsOf, unsetCommand } from "@svc/sdk/cli";
-import { AUDIT_LEAST, isLoopback, weaknessOf } from "@svc/host/local";
+import { AUDIT_LEAST, reachesLoopback, weaknessOf } from "@svc/host/local";
 import type { HostCheck, HostHit, HostView } from "./view.ts";
 
 /** Bits of a network that is too wide for the addresses of a proxy. Choice. */
@@ -86,15 +86,17 @@ export const GATEWAY_CHECKS: readonly HostCheck[] = [
   },
   {
     id: "gateway.local-proxy-user",
-    severity: "warning",
-    why: "Any program of this machine can send the header of the proxy, and is that user.",
+    severity: "critical",
+    why: "Any program of this machine can send the header of the proxy, and is that user. A start refuses it.",
     find: ({ config, auth }) =>
-      auth.mode === "trusted-proxy" && textsOf(configAt(config, "gateway.trustedProxies")).some(reachesLoopback)
+      auth.mode === "trusted-proxy" &&
+      configAt(config, "gateway.auth.trustedProxy.secret") === undefined &&
+      reachesLoopback(textsOf(configAt(config, "gateway.trustedProxies")))
         ? [
             {
-              about: "gateway.trustedProxies",
-              message: "The mode is trusted-proxy and this machine itself is trusted.",
-              mend: setCommand(["gateway", "auth", "mode"], "token"),
+              about: "gateway.auth.trustedProxy.secret",
+              message: "This machine itself is a trusted proxy, and the proxy proves itself by no secret.",
+              mend: `svc config set --string gateway.auth.trustedProxy.secret ${RANDOM}`,
             },
           ]
         : [],
@@ -173,8 +175,4 @@ export const GATEWAY_CHECKS: readonly HostCheck[] = [
 function isWide(network: string): boolean {
   const [address = "", bits] = network.split("/");
   return bits !== undefined && /^\d+$/.test(bits) && Number(bits) <= WIDE[address.includes(":") ? 6 : 4];
-}
-
-function reachesLoopback(network: string): boolean {
-  return isWide(network) || isLoopback(network.split("/")[0] ?? "");
 }

@@ -23,12 +23,13 @@ export function authorizeRoute(
 function authenticate(authorization: string, peer: Peer, access: Access): Principal {
   const { authority, origins } = access;
   const { settings } = authority;
-  const reservation = access.reserveGuess("shared-secret", peer, false);
+  const bearer = bearerOf(authorization);
+  // Choice: who sends nothing guesses nothing, and locks nobody out.
+  const reservation = bearer === undefined ? undefined : access.reserveGuess("shared-secret", peer, false);
   if (reservation?.locked) {
     const { retryAfterMs } = reservation;
     throw new GatewayError("TOO_MANY_ATTEMPTS", "too many failed attempts; wait, then try again", { retryAfterMs });
   }
-  const bearer = bearerOf(authorization);
   const auth = checkShared(settings, bearer === undefined ? undefined : { token: bearer, password: bearer }, peer);
   if (!auth.ok) {
     reservation?.failed();
@@ -37,10 +38,17 @@ function authenticate(authorization: string, peer: Peer, access: Access): Princi
   reservation?.succeeded();
   // Where the request itself carries no secret, anybody's web page could post through the browser of whoever may.
   const ambient = settings.mode === "none" || auth.user !== undefined;
-  const strange = ambient ? originRefusal(peer, false, origins) : undefined;
+  const strange = ambient ? (originRefusal(peer, false, origins) ?? foreignFetch(peer)) : undefined;
   if (strange !== undefined) throw new GatewayError("FORBIDDEN", strange);
   if (auth.user !== undefined) return authority.proxyPrincipal(auth.user, "operator", SCOPES);
   if (settings.mode === "none" && !isLocal(peer))
     throw new GatewayError("FORBIDDEN", "mode none serves programs of this machine only; set gateway.auth.mode");
   return authority.sharedPrincipal("operator", SCOPES);
+}
+
+/** Browsers send no `Origin` with pictures, scripts and the like of another site's page; this header they do send. */
+function foreignFetch({ headers }: Peer): string | undefined {
+  const site = headers["sec-fetch-site"];
+  const isForeign = headers.origin === undefined && (site === "cross-site" || site === "same-site");
+  return isForeign ? "the page of another site asked for this; open it from a page of this gateway" : undefined;
 }

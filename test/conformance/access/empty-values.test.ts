@@ -116,7 +116,7 @@ async function proxied(gateway: HostedGateway, t: TestContext): Promise<Outcome>
 async function users(gateway: HostedGateway, t: TestContext): Promise<Outcome> {
   const may: string[] = [];
   for (const user of ["ada", "*", " ", ""]) {
-    const { ok } = await knocked(t, gateway, { scopes: [READ], headers: { "x-user": user } });
+    const { ok } = await knocked(t, gateway, { scopes: [READ], headers: { "x-user": user, ...FROM_PROXY } });
     if (ok) may.push(JSON.stringify(user));
   }
   return may.join() || "nobody";
@@ -143,7 +143,8 @@ async function secrets(gateway: HostedGateway, t: TestContext): Promise<Outcome>
   return may.join() || "one it made";
 }
 
-const PROXY = { mode: "trusted-proxy", trustedProxy: { userHeader: "x-user" } };
+const FROM_PROXY = { "x-svc-proxy-secret": "proxy-secret-of-this-test" };
+const PROXY = { mode: "trusted-proxy", trustedProxy: { userHeader: "x-user", secret: "proxy-secret-of-this-test" } };
 const STRANGER = "a forwarded client is not local";
 
 const KEYS: readonly Key[] = [

@@ -33,7 +33,7 @@ const MODES: readonly { readonly name: string; readonly gateway: object; readonl
   {
     name: "trusted-proxy",
     gateway: {
-      auth: { mode: "trusted-proxy", trustedProxy: { userHeader: "x-user" } },
+      auth: { mode: "trusted-proxy", trustedProxy: { userHeader: "x-user", secret: "proxy-secret-of-this-test" } },
       trustedProxies: ["127.0.0.2"],
       bind: "lan",
     },

@@ -144,11 +144,11 @@ describe("modes over HTTP", limited, () => {
   it("mode trusted-proxy ignores the bearer and counts nothing", async (t) => {
     const auth = {
       mode: "trusted-proxy",
-      trustedProxy: { userHeader: "x-user" },
+      trustedProxy: { userHeader: "x-user", secret: "proxy-secret-of-this-test" },
       rateLimit: { maxAttempts: 1, exemptLoopback: false },
     };
     const scene = await start(t, { gateway: { auth, trustedProxies: ["127.0.0.1"] } });
-    const forwarded = { "X-Forwarded-For": "203.0.113.1" };
+    const forwarded = { "X-Forwarded-For": "203.0.113.1", "X-Svc-Proxy-Secret": "proxy-secret-of-this-test" };
     for (let turn = 0; turn < 3; turn++) {
       const answer = await ask(scene, { headers: { ...forwarded, Authorization: "Bearer x" } });
       assert.deepEqual([answer.status, JSON.parse(answer.body)], [401, UNAUTHORIZED]);
@@ -156,11 +156,13 @@ describe("modes over HTTP", limited, () => {
     assert.equal((await ask(scene, { headers: { ...forwarded, "X-User": "ada" } })).status, 200);
   });
 
-  it("a missing credential counts like a wrong one, and the lock refuses the right one with 429", async (t) => {
+  it("wrong credentials lock, missing ones do not, and the lock refuses the right one with 429", async (t) => {
     const rateLimit = { maxAttempts: 3, exemptLoopback: false, lockoutMs: 7_000 };
     const scene = await start(t, { gateway: { auth: { token: "right", rateLimit } } });
-    const tries: Record<string, string>[] = [{}, { Authorization: "Bearer wrong" }, {}];
+    const wrong = { Authorization: "Bearer wrong" };
+    const tries: Record<string, string>[] = [{}, wrong, {}, wrong, {}, {}];
     for (const headers of tries) assert.equal((await ask(scene, { headers })).status, 401);
+    assert.equal((await ask(scene, { headers: wrong })).status, 401);
     const { status, headers, body } = await ask(scene, { headers: { Authorization: "Bearer right" } });
     assert.equal(status, 429);
     assert.ok(["6", "7"].includes(String(headers["retry-after"])));

@@ -22,6 +22,11 @@ describe("a start is refused", limited, () => {
       { auth: proxy(), trustedProxies: ["10.0.0.1"] },
       /add "127\.0\.0\.1" to gateway\.trustedProxies/,
     ],
+    [
+      "mode trusted-proxy, where this machine is a proxy without a secret",
+      { auth: proxy(), trustedProxies: ["127.0.0.1"] },
+      /set gateway\.auth\.trustedProxy\.secret/,
+    ],
     ["bind custom without a host", { bind: "custom" }, /customBindHost is not set/],
     ["bind custom with a host that is no IPv4", { bind: "custom", customBindHost: "::1" }, /set it to an IPv4 address/],
     ["bind custom with an address of another machine", { bind: "custom", customBindHost: "192.0.2.1" }, /192\.0\.2\.1/],

@@ -17,7 +17,7 @@ const MODES: readonly (readonly [mode: string, config: object])[] = [
   [
     "trusted-proxy",
     {
-      auth: { mode: "trusted-proxy", trustedProxy: { userHeader: "x-user" } },
+      auth: { mode: "trusted-proxy", trustedProxy: { userHeader: "x-user", secret: "proxy-secret-of-this-test" } },
       trustedProxies: ["127.0.0.2"],
       bind: "lan",
     },

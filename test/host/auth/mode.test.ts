@@ -96,6 +96,15 @@ describe("mode trusted-proxy", () => {
     ...(trustedProxies ? { trustedProxies } : {}),
   });
 
+  const LOCAL =
+    /holds an address of this machine.*set gateway\.auth\.trustedProxy\.secret to what `openssl rand -hex 24`/;
+
+  it("takes an address of this machine with a secret", () => {
+    const secret = "proxy-secret-of-this-test";
+    const { trustedProxy } = resolveAuth(section({ trustedProxy: { userHeader: "x", secret } }, ["::1"]), {}, never);
+    assert.equal(trustedProxy?.secret, secret);
+  });
+
   it("relies on its header, its lists and its proxies, and on no secret", () => {
     const trustedProxy = { userHeader: " X-User ", requiredHeaders: ["x-sso"], allowUsers: ["alice", " "] };
     const settings = resolveAuth(section({ trustedProxy, token: "t", password: "p" }, ["10.0.0.1"]), {}, never);
@@ -103,12 +112,12 @@ describe("mode trusted-proxy", () => {
       mode: "trusted-proxy",
       trustedProxy: { ...trustedProxy, userHeader: "X-User", trustedProxies: ["10.0.0.1"] },
     });
-    const minimal = resolveAuth(section({ trustedProxy: { userHeader: "x" } }, ["::/0", "junk"]), {}, never);
+    const minimal = resolveAuth(section({ trustedProxy: { userHeader: "x" } }, ["10.0.0.0/8", "junk"]), {}, never);
     assert.deepEqual(minimal.trustedProxy, {
       userHeader: "x",
       requiredHeaders: [],
       allowUsers: [],
-      trustedProxies: ["::/0", "junk"],
+      trustedProxies: ["10.0.0.0/8", "junk"],
     });
   });
 
@@ -126,6 +135,13 @@ describe("mode trusted-proxy", () => {
     ],
     ["trustedProxies empty", section({ trustedProxy: { userHeader: "x" } }, []), /gateway\.trustedProxies is empty/],
     ["trustedProxies blank", section({ trustedProxy: { userHeader: "x" } }, [" "]), /has no valid entry \( \)/],
+    ["an address of this machine", section({ trustedProxy: { userHeader: "x" } }, ["127.0.0.1"]), LOCAL],
+    ["another one", section({ trustedProxy: { userHeader: "x" } }, ["10.0.0.1", " 127.8.9.1"]), LOCAL],
+    ["as IPv6", section({ trustedProxy: { userHeader: "x" } }, ["::1"]), LOCAL],
+    ["mapped", section({ trustedProxy: { userHeader: "x" } }, ["::ffff:127.0.0.1"]), LOCAL],
+    ["a network that holds it", section({ trustedProxy: { userHeader: "x" } }, ["0.0.0.0/0"]), LOCAL],
+    ["every network", section({ trustedProxy: { userHeader: "x" } }, ["::/0"]), LOCAL],
+    ["a blank secret", section({ trustedProxy: { userHeader: "x", secret: " " } }, ["127.0.0.1"]), LOCAL],
     ["trustedProxies a star", section({ trustedProxy: { userHeader: "x" } }, ["*"]), /has no valid entry \(\*\); list/],
   ];
   for (const [why, refused, message] of refusals) {

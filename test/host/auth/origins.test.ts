@@ -35,7 +35,7 @@ describe("pages that may connect", () => {
     const policy = { allowedOrigins: ["https://a"], hostHeaderFallback: true };
     assert.deepEqual(originPolicy(section, 1, "token"), { ...policy, ambient: false });
     assert.deepEqual(originPolicy(section, 1, "password"), { ...policy, ambient: false });
-    assert.deepEqual(originPolicy(section, 1, "none"), { ...policy, ambient: true });
+    assert.deepEqual(originPolicy(section, 1, "none"), { ...policy, ambient: true, ownPort: 1 });
     assert.deepEqual(originPolicy({}, 1, "trusted-proxy"), {
       allowedOrigins: [],
       hostHeaderFallback: false,

@@ -24,7 +24,7 @@ describe("a command on the gateway's machine", { timeout: 60_000 }, () => {
   });
 
   it("gets in behind a proxy that names users", async (t) => {
-    const auth = { mode: "trusted-proxy", trustedProxy: { userHeader: "x-user" } };
+    const auth = { mode: "trusted-proxy", trustedProxy: { userHeader: "x-user", secret: "proxy-secret-of-this-test" } };
     const here = home(t, { ...few, gateway: { auth, trustedProxies: ["127.0.0.2"], bind: "lan" } });
     await here.run();
     assert.equal((await here.svc(call)).code, 0);

@@ -48,9 +48,20 @@ describe("a route with the gateway's credential", () => {
     assert.equal((await withPassword.ask("/plugins/web/closed", { headers })).status, 200);
     const open = await serve(t, webPlugin(), { config: { gateway: { auth: { mode: "none" } } } });
     assert.equal((await open.ask("/plugins/web/closed")).status, 200);
-    const own = { origin: "http://localhost:5173" };
-    assert.equal((await open.ask("/plugins/web/closed", { headers: own })).status, 200);
-    const foreign = [{ origin: "https://evil.example" }, { origin: "null" }, { "x-forwarded-for": "10.0.0.1" }];
+    const own = [
+      { origin: `http://localhost:${open.port}` },
+      { "sec-fetch-site": "same-origin" },
+      { "sec-fetch-site": "none" },
+    ];
+    for (const headers of own) assert.equal((await open.ask("/plugins/web/closed", { headers })).status, 200);
+    const foreign = [
+      { origin: "https://evil.example" },
+      { origin: "null" },
+      { "x-forwarded-for": "10.0.0.1" },
+      { origin: "http://localhost:5173" },
+      { "sec-fetch-site": "cross-site" },
+      { "sec-fetch-site": "same-site" },
+    ];
     for (const headers of foreign) assert.equal((await open.ask("/plugins/web/closed", { headers })).status, 403);
     const rebound = await exchange(open.port, {
       method: "GET",
@@ -62,7 +73,8 @@ describe("a route with the gateway's credential", () => {
 
   const guests: [why: string, headers: Record<string, string>, status: number][] = [
     ["a program of this machine", {}, 200],
-    ["a page of this machine", { Origin: "http://localhost:5173" }, 200],
+    ["a page of another server of this machine", { Origin: "http://localhost:5173" }, 403],
+    ["a picture in a page of another site", { "Sec-Fetch-Site": "cross-site" }, 403],
     ["a page on the list", { Origin: "https://panel.example" }, 200],
     ["a page of a stranger", { Origin: "https://evil.example" }, 403],
     ["a page without an origin", { Origin: "null" }, 403],

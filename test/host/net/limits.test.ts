@@ -239,13 +239,13 @@ describe("failed attempts", limited, () => {
   it("in mode trusted-proxy and none are never counted", async (t) => {
     const auth = {
       mode: "trusted-proxy",
-      trustedProxy: { userHeader: "x-user" },
+      trustedProxy: { userHeader: "x-user", secret: "proxy-secret-of-this-test" },
       rateLimit: { maxAttempts: 1, exemptLoopback: false },
     };
     const { fetchX } = await start(t, { gateway: { trustedProxies: ["127.0.0.1"], auth } });
-    for (let turn = 0; turn < 4; turn++)
-      assert.equal((await fetchX("x", { "x-forwarded-for": "203.0.113.1" })).status, 401);
-    assert.equal((await fetchX("x", { "x-forwarded-for": "203.0.113.1", "x-user": "ada" })).status, 200);
+    const forwarded = { "x-forwarded-for": "203.0.113.1", "x-svc-proxy-secret": "proxy-secret-of-this-test" };
+    for (let turn = 0; turn < 4; turn++) assert.equal((await fetchX("x", forwarded)).status, 401);
+    assert.equal((await fetchX("x", { ...forwarded, "x-user": "ada" })).status, 200);
   });
 });
 

@@ -8,7 +8,12 @@ import { startHost } from "./host-scene.ts";
 const limited = { timeout: 20_000 };
 const auth = {
   mode: "trusted-proxy",
-  trustedProxy: { userHeader: "X-User", requiredHeaders: ["x-proof"], allowUsers: ["ada", "bob"] },
+  trustedProxy: {
+    userHeader: "X-User",
+    requiredHeaders: ["x-proof"],
+    allowUsers: ["ada", "bob"],
+    secret: "proxy-secret-of-this-test",
+  },
 };
 
 async function start(t: TestContext, more: object = {}) {
@@ -47,7 +52,12 @@ async function start(t: TestContext, more: object = {}) {
   return { http, ws };
 }
 
-const good = { "x-user": "ada", "x-proof": "1", "x-forwarded-for": "203.0.113.1" };
+const good = {
+  "x-user": "ada",
+  "x-proof": "1",
+  "x-forwarded-for": "203.0.113.1",
+  "x-svc-proxy-secret": "proxy-secret-of-this-test",
+};
 const without = (name: keyof typeof good) => Object.fromEntries(Object.entries(good).filter(([key]) => key !== name));
 
 describe("mode trusted-proxy", limited, () => {
@@ -68,6 +78,8 @@ describe("mode trusted-proxy", limited, () => {
   });
 
   const refused: [reason: string, headers: Record<string, string>][] = [
+    ["trusted_proxy_missing_header_x-svc-proxy-secret", without("x-svc-proxy-secret")],
+    ["trusted_proxy_secret_mismatch", { ...good, "x-svc-proxy-secret": "proxy-secret-of-nobody-here" }],
     ["trusted_proxy_missing_header_x-proof", without("x-proof")],
     ["trusted_proxy_missing_header_x-proof", { ...good, "x-proof": " " }],
     ["trusted_proxy_user_missing", without("x-user")],

@@ -58,13 +58,18 @@ describe("who reaches pairing", limited, () => {
   });
 
   it("the control panel behind a trusted proxy does not", async (t) => {
-    const auth = { mode: "trusted-proxy", trustedProxy: { userHeader: "x-user" } };
+    const auth = { mode: "trusted-proxy", trustedProxy: { userHeader: "x-user", secret: "proxy-secret-of-this-test" } };
     const gateway = {
       auth,
       trustedProxies: ["127.0.0.1"],
       controlUi: { allowedOrigins: ["https://panel.example"] },
     };
-    const headers = { "x-user": "ada", "x-forwarded-for": "203.0.113.1", origin: "https://panel.example" };
+    const headers = {
+      "x-user": "ada",
+      "x-forwarded-for": "203.0.113.1",
+      origin: "https://panel.example",
+      "x-svc-proxy-secret": "proxy-secret-of-this-test",
+    };
     const knock = await startProxied(t, gateway);
     const panel: Attempt = { scopes: [READ], client: { id: "svc-control-ui", mode: "webchat" }, headers };
     assert.ok((await knock({ ...panel, device: createDevice() })).ok);

@@ -93,7 +93,7 @@ export const httpRows: Readonly<Record<string, Row>> = {
   ),
   "§4 4 Lockout before the credential": http("the lock refuses the right one with 429"),
   "§4 5 Constant time": tested("host/auth/secret", "comparing secrets"),
-  "§4 6 Failure counts, success clears": http("a missing credential counts like a wrong one", "a success forgets"),
+  "§4 6 Failure counts, success clears": http("wrong credentials lock, missing ones do not", "a success forgets"),
   "§4 Response 401": http("is answered with ${status}"),
   "§4 Response 429": all(http("with 429"), tested("host/net/limits", "three 401, then 429 with Retry-After")),
   "§4 Response 405": http("a wrong method is 405 with Allow, before the credential"),

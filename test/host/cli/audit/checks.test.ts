@@ -60,9 +60,15 @@ const ROWS: readonly Row[] = [
   ],
   [
     "gateway.local-proxy-user",
-    "warning",
+    "critical",
     proxied({ allowUsers: ["ada"] }, ["127.0.0.1"]),
     proxied({ allowUsers: ["ada"] }, ["10.0.0.2"]),
+  ],
+  [
+    "gateway.local-proxy-user",
+    "critical",
+    proxied({ allowUsers: ["ada"] }, ["10.0.0.2", "::1"]),
+    proxied({ allowUsers: ["ada"], secret: STRONG }, ["127.0.0.1"]),
   ],
   ["gateway.any-proxy-user", "warning", proxied({}, ["10.0.0.2"]), proxied({ allowUsers: ["ada"] }, ["10.0.0.2"])],
   ["gateway.real-ip", "warning", gateway({ allowRealIpFallback: true }), gateway({ allowRealIpFallback: false })],
