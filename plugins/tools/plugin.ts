@@ -2,6 +2,7 @@
 import { definePlugin, HOOKS, live, notFound } from "@svc/sdk";
 import { AgentDirectory } from "@svc/sdk/agents";
 import { Approver } from "@svc/sdk/gateway";
+import { Sessions } from "@svc/sdk/sessions";
 import { GroupToolPolicy, Tool, tools as contract, Tools, ToolSource } from "@svc/sdk/tools";
 import { catalogOf } from "./catalog.ts";
 import { rulesOf, SECTIONS, SubagentRules } from "./config.ts";
@@ -19,7 +20,12 @@ export default definePlugin({
   section: "tools.subagents",
   config: SubagentRules,
   sections: SECTIONS,
-  requires: { agents: live(AgentDirectory), groups: live(GroupToolPolicy), approver: live(Approver) },
+  requires: {
+    agents: live(AgentDirectory),
+    groups: live(GroupToolPolicy),
+    approver: live(Approver),
+    sessions: live(Sessions),
+  },
   provides: [Tools],
 
   setup(gateway) {
@@ -47,7 +53,11 @@ export default definePlugin({
       before: gateway.emits(HOOKS.toolBefore),
       result: gateway.emits(HOOKS.toolResult),
     };
-    const gate = new OutsideGate({ mode: () => rules.fromOutside, approver: () => services.approver.get() });
+    const gate = new OutsideGate({
+      mode: () => rules.fromOutside,
+      approver: () => services.approver.get(),
+      sessions: () => services.sessions.get(),
+    });
     gateway.provide(Tools, new ToolBox({ shelf, tools, hooks, gate, log }));
 
     gateway.serve(contract, {
