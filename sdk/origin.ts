@@ -1,4 +1,5 @@
 /** Whose words a text is, and how far what a run does may go by them. Spec: design/security.md. Pure. */
+import { hash } from "node:crypto";
 import { coversScope, type Principal, SCOPES, type Scope } from "./principal.ts";
 import { type Static, Type } from "./schema.ts";
 
@@ -21,11 +22,16 @@ export const Origin = Type.Object({
   kind: Type.Enum([...ORIGIN_KINDS]),
   id: Type.Optional(Type.String({ description: "who or what exactly, for people: an address, a URL, a name" })),
   scopes: Type.Array(Type.String(), { description: "what whoever wrote it may do in this gateway; empty: nothing" }),
+  authors: Type.Optional(
+    Type.Array(Type.String(), { description: "a digest of each author, where they are several; see `authorsOf`" }),
+  ),
 });
 export type Origin = Static<typeof Origin>;
 
 /** Characters of an id; more are cut off. */
 const MAX_ID_CHARS = 200;
+/** Choice: authors that are told apart. */
+const MAX_AUTHORS = 32;
 
 /** What the gateway says itself, in the place of nothing: of a text that nobody else wrote. */
 export const GATEWAY_WORDS: Origin = { kind: "gateway", scopes: ["operator.admin"] };
@@ -52,21 +58,43 @@ export function mayAsk(origin: Origin | undefined, scope: Scope): boolean {
 }
 
 /**
- * What all of them together may do: the scopes that each of them has, under the name of the one with the fewest.
+ * What all of them together may do: the scopes that each of them has, under the name of the one with the fewest, with
+ * a digest of each that may do less than the owner.
  * @returns `undefined`: all are the owner's
  */
 export function floorOf(origins: Iterable<Origin | undefined>): Origin | undefined {
   let least: Origin | undefined;
   let shared = allowed(undefined);
   let fewest = shared.length;
+  const authors = new Set<string>();
   for (const origin of origins) {
     const scopes = allowed(origin);
+    if (origin === undefined || scopes.length === SCOPES.length) continue;
+    for (const author of origin.authors ?? [authorDigest(origin)]) authors.add(author);
     shared = shared.filter((scope) => scopes.includes(scope));
-    if (origin === undefined || scopes.length >= fewest) continue;
+    if (scopes.length >= fewest) continue;
     fewest = scopes.length;
     least = origin;
   }
-  return least && { ...least, scopes: [...shared] };
+  if (!least) return undefined;
+  const { authors: _own, ...named } = least;
+  const several = [...authors].toSorted().slice(0, MAX_AUTHORS + 1);
+  return { ...named, scopes: [...shared], ...(several.length > 1 && { authors: several }) };
+}
+
+/**
+ * A digest of each author whose words went into a text of `origin`, in a fixed order: another author is another list.
+ * @returns `undefined`: there are too many to tell them apart
+ */
+export function authorsOf(origin: Origin): readonly string[] | undefined {
+  const { authors = [authorDigest(origin)] } = origin;
+  return authors.length > MAX_AUTHORS ? undefined : authors;
+}
+
+function authorDigest(origin: Origin): string {
+  const { kind, id = null } = origin;
+  const text = JSON.stringify([kind, id, allowed(origin)]);
+  return hash("sha256", text, "base64url").slice(0, 22);
 }
 
 /** What an origin covers, spelled out. */

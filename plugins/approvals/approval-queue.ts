@@ -31,7 +31,7 @@ export interface NewQuestion {
   readonly requester: Requester;
   /** Milliseconds; default 120000, at most 24 h. */
   readonly timeoutMs?: number | undefined;
-  /** A person is asked, whatever was allowed for good. */
+  /** A person is asked, whatever grants there are. */
   readonly always: boolean;
 }
 
@@ -105,15 +105,18 @@ export class ApprovalQueue {
       resolvedAt: null,
       resolvedBy: null,
       usedAt: null,
+      grant: null,
     };
   }
 
   async #byGrant(record: ApprovalRecord): Promise<ApprovalRecord | "known" | "no grant"> {
     const { store } = this.#parts;
-    if (!(await store.isGranted(record))) return "no grant";
-    const decided = { status: "decided", decision: "allow-always", resolvedAt: record.createdAt } as const;
-    const answered: ApprovalRecord = { ...record, ...decided, reason: "allowed for good before" };
-    const outcome = await store.addGranted(answered);
+    const granting = await store.grantingOf(record);
+    if (!granting) return "no grant";
+    const decided = { status: "decided", decision: granting.decision, resolvedAt: record.createdAt } as const;
+    const expiresAt = Math.min(record.expiresAt, granting.expiresAt); // nothing runs by a grant that has ended
+    const answered: ApprovalRecord = { ...record, ...decided, expiresAt, reason: "a grant allows it" };
+    const outcome = await store.addGranted(answered, granting);
     return outcome === "answered" ? answered : outcome;
   }
 
@@ -150,9 +153,10 @@ export class ApprovalQueue {
       return { won: false, record: other };
     }
     // Not read again: it is decided, whatever becomes of the storage.
-    const { decision: said, by, principalId } = decision;
-    const after: ApprovalRecord = { ...record, status: "decided", decision: said, resolvedAt: now, resolvedBy: by };
-    log.info({ id: record.id, decision: said, by: principalId }, "a question was decided");
+    const { decision: said, by, principalId, grant = null } = decision;
+    const answer = { status: "decided", decision: said, resolvedAt: now, resolvedBy: by, grant } as const;
+    const after: ApprovalRecord = { ...record, ...answer };
+    log.info({ id: record.id, decision: said, by: principalId, ...(grant && { grant }) }, "a question was decided");
     announceDecision(after, decision);
     this.#settle(after);
     return { won: true, record: after };

@@ -2,6 +2,7 @@
 import { matches } from "@svc/sdk";
 import {
   ApprovalDecision,
+  type ApprovalGrant,
   type ApprovalGrantRow,
   type ApprovalRequestView,
   type ApprovalRow,
@@ -46,6 +47,14 @@ export const STEPS = [
     last_used_at BIGINT,
     PRIMARY KEY (kind, digest)
   )`,
+  "ALTER TABLE approvals ADD COLUMN session_digest TEXT",
+  "ALTER TABLE approvals ADD COLUMN granted TEXT",
+  "ALTER TABLE approval_grants ADD COLUMN grant_for TEXT NOT NULL DEFAULT 'this'",
+  "ALTER TABLE approval_grants ADD COLUMN decision TEXT NOT NULL DEFAULT 'allow-always'",
+  "ALTER TABLE approval_grants ADD COLUMN expires_at BIGINT NOT NULL DEFAULT 0",
+  // Choice: grants from before they had an end hold for 90 days from when they were given.
+  "UPDATE approval_grants SET expires_at = created_at + 7776000000",
+  "CREATE INDEX approval_grants_expires ON approval_grants (expires_at)",
 ];
 
 /** Choice: the time, and the number. */
@@ -67,8 +76,9 @@ export const APPROVAL_RETENTION: Retention = {
 
 export const GRANT_RETENTION: Retention = {
   tables: ["approval_grants"],
-  holds: "what was allowed always",
-  rule: "until removed: svc approvals forget",
+  holds: "what was allowed for longer than once",
+  rule: "at its end, 90 days after it was given unless a person chose less; before: svc approvals forget",
+  rows: [{ table: "approval_grants", key: ["kind", "digest"], at: "expires_at", olderThanMs: 0 }],
 };
 
 /** Who asked: a device where one was proven, else a connection, else whoever called within the gateway. */
@@ -93,11 +103,16 @@ export interface ApprovalRecord extends Asked {
   readonly resolvedAt: number | null;
   readonly resolvedBy: string | null;
   readonly usedAt: number | null;
+  /** Given with the decision, where somebody chose its end. */
+  readonly grant: ApprovalGrant | null;
 }
 
 /** A decision, and who made it: as shown, and by immutable id. */
 export interface Decision {
+  /** As whoever asked is told. */
   readonly decision: ApprovalDecision;
+  /** Absent: `allow-always` is kept for this very thing and 90 days, nothing else is kept. */
+  readonly grant?: ApprovalGrant | undefined;
   readonly by: string;
   readonly principalId: string;
 }
@@ -112,6 +127,7 @@ export function insertRecord(record: ApprovalRecord): Statement {
     reason: record.reason,
     kind: record.kind,
     digest: record.digest,
+    session_digest: record.sessionDigest,
     request: JSON.stringify(view),
     plan: plan && JSON.stringify(plan),
     env_hash: record.envHash,
@@ -130,28 +146,37 @@ export function insertRecord(record: ApprovalRecord): Statement {
   };
 }
 
-/** Keeps an answer for good. Somebody may have allowed the same before: the latest counts. */
-export function insertGrant({ kind, digest, view }: ApprovalRecord, by: string, now: number): Statement {
-  const { command, agentId, sessionKey, nodeId } = view;
+/** Keeps an answer. Somebody may have allowed the same before: the latest counts. @param grant for the session only where the question offers it */
+export function insertGrant(
+  { kind, digest, sessionDigest, view }: ApprovalRecord,
+  { decision, by }: Decision,
+  { for: what, expiresAtMs }: ApprovalGrant,
+  now: number,
+): Statement {
+  const { command, session = "", agentId, sessionKey, nodeId } = view;
+  const covered = what === "session" ? [sessionDigest, session] : [digest, command];
   return {
-    sql: `INSERT INTO approval_grants (kind, digest, command, agent_id, session_key, node_id, created_at, created_by)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-      ON CONFLICT (kind, digest) DO UPDATE SET created_at = excluded.created_at, created_by = excluded.created_by`,
-    params: [kind, digest, command, agentId, sessionKey, nodeId, now, by],
+    sql: `INSERT INTO approval_grants
+        (kind, digest, command, agent_id, session_key, node_id, created_at, created_by, grant_for, decision, expires_at)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      ON CONFLICT (kind, digest) DO UPDATE SET created_at = excluded.created_at, created_by = excluded.created_by,
+        decision = excluded.decision, expires_at = excluded.expires_at`,
+    params: [kind, ...covered, agentId, sessionKey, nodeId, now, by, what, decision, expiresAtMs],
   };
 }
 
 export function toRecord(row: Row): ApprovalRecord {
   const plan = text(row["plan"]);
-  const decision = text(row["decision"]);
+  const granted = text(row["granted"]);
   return {
     id: String(row["id"]),
     status: statusOf(row["status"]),
-    decision: matches(ApprovalDecision, decision) ? decision : null,
+    decision: toDecision(row),
     reason: text(row["reason"]),
     kind: String(row["kind"]),
     digest: String(row["digest"]),
-    // Both were written by `insertRecord`.
+    sessionDigest: text(row["session_digest"]),
+    // All three were written by this file and the store.
     view: JSON.parse(String(row["request"])) as ApprovalRequestView,
     plan: plan === null ? null : (JSON.parse(plan) as SystemRunPlan),
     envHash: text(row["env_hash"]),
@@ -165,7 +190,13 @@ export function toRecord(row: Row): ApprovalRecord {
     resolvedAt: time(row["resolved_at"]),
     resolvedBy: text(row["resolved_by"]),
     usedAt: time(row["used_at"]),
+    grant: granted === null ? null : (JSON.parse(granted) as ApprovalGrant),
   };
+}
+
+export function toDecision(row: Row): ApprovalDecision | null {
+  const decision = text(row["decision"]);
+  return matches(ApprovalDecision, decision) ? decision : null;
 }
 
 export function toGrant(row: Row): ApprovalGrantRow {
@@ -177,7 +208,9 @@ export function toGrant(row: Row): ApprovalGrantRow {
     agentId: text(row["agent_id"]),
     sessionKey: text(row["session_key"]),
     nodeId: text(row["node_id"]),
+    for: row["grant_for"] === "session" ? "session" : "this",
     createdAtMs: Number(row["created_at"]),
+    expiresAtMs: Number(row["expires_at"]),
     ...(by !== null && { createdBy: by }),
     ...(usedAt !== null && { lastUsedAtMs: usedAt }),
   };
@@ -185,7 +218,7 @@ export function toGrant(row: Row): ApprovalGrantRow {
 
 /** As `exec.approval.list` shows it. */
 export function toListed(record: ApprovalRecord): ApprovalRow {
-  const { id, status, decision, reason, view, createdAt, expiresAt, resolvedAt, resolvedBy, usedAt } = record;
+  const { id, status, decision, reason, view, createdAt, expiresAt, resolvedAt, resolvedBy, usedAt, grant } = record;
   return {
     id,
     status,
@@ -197,6 +230,7 @@ export function toListed(record: ApprovalRecord): ApprovalRow {
     ...(resolvedAt !== null && { resolvedAtMs: resolvedAt }),
     ...(resolvedBy !== null && { resolvedBy }),
     ...(usedAt !== null && { usedAtMs: usedAt }),
+    ...(grant !== null && { grant }),
   };
 }
 

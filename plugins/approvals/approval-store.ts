@@ -1,6 +1,6 @@
 /** Questions and lasting answers on disk. Tables `approvals`, `approval_grants`. */
 import { isGatewayError } from "@svc/sdk";
-import type { ApprovalGrantRow } from "@svc/sdk/approvals";
+import type { ApprovalDecision, ApprovalGrantRow } from "@svc/sdk/approvals";
 import type { Row, SqlValue, Statement, Storage } from "@svc/sdk/storage";
 import {
   type ApprovalRecord,
@@ -10,15 +10,21 @@ import {
   insertRecord,
   type Requester,
   STEPS,
+  toDecision,
   toGrant,
   toRecord,
 } from "./approval-rows.ts";
+import { GRANT_MS } from "./grants.ts";
 
-/** What a lasting answer is kept under. */
-type GrantKey = Pick<ApprovalRecord, "kind" | "digest">;
+/** A grant that answers a question. */
+export interface Granting {
+  readonly digest: string;
+  readonly decision: ApprovalDecision;
+  readonly expiresAt: number;
+}
 
-const HAS_GRANT =
-  "EXISTS (SELECT 1 FROM approval_grants g WHERE g.kind = approvals.kind AND g.digest = approvals.digest)";
+const HAS_GRANT = `EXISTS (SELECT 1 FROM approval_grants g
+  WHERE g.kind = approvals.kind AND g.digest = approvals.digest AND g.expires_at > ?)`;
 
 export class ApprovalStore {
   readonly #storage: Storage;
@@ -47,10 +53,10 @@ export class ApprovalStore {
   }
 
   /** Records a question that a grant has answered already. @returns false: there is no such grant (any more), or the id is known */
-  async addGranted(record: ApprovalRecord): Promise<"answered" | "no grant" | "known"> {
-    const { kind, digest, createdAt } = record;
-    const touch = "UPDATE approval_grants SET last_used_at = ? WHERE kind = ? AND digest = ?";
-    const params = [createdAt, kind, digest];
+  async addGranted(record: ApprovalRecord, { digest }: Granting): Promise<"answered" | "no grant" | "known"> {
+    const { kind, createdAt } = record;
+    const touch = "UPDATE approval_grants SET last_used_at = ? WHERE kind = ? AND digest = ? AND expires_at > ?";
+    const params = [createdAt, kind, digest, createdAt];
     return this.#attempt(
       [
         { sql: touch, params, expectChanges: 1 },
@@ -65,17 +71,25 @@ export class ApprovalStore {
     return row && toRecord(row);
   }
 
-  async isGranted({ kind, digest }: GrantKey): Promise<boolean> {
-    const sql = "SELECT kind FROM approval_grants WHERE kind = ? AND digest = ?";
-    return (await this.#storage.get(sql, [kind, digest])) !== undefined;
+  /** The grant for this very thing, else that for its session. */
+  async grantingOf({ kind, digest, sessionDigest, createdAt }: ApprovalRecord): Promise<Granting | undefined> {
+    const sql = "SELECT * FROM approval_grants WHERE kind = ? AND digest IN (?, ?) AND expires_at > ?";
+    const rows = await this.#storage.all<Row>(sql, [kind, digest, sessionDigest ?? digest, createdAt]);
+    const row = rows.find((one) => one["digest"] === digest) ?? rows[0];
+    const decision = row && toDecision(row);
+    return decision ? { digest: String(row["digest"]), decision, expiresAt: Number(row["expires_at"]) } : undefined;
   }
 
-  /** Decides while nobody else has and it is not over; what is allowed for good is kept with it. @returns false: too late */
-  async decide(record: ApprovalRecord, { decision, by, principalId }: Decision, now: number): Promise<boolean> {
-    const sql = `UPDATE approvals SET status = 'decided', decision = ?, resolved_at = ?, resolved_by = ?, resolved_principal = ?
+  /** Decides while nobody else has and it is not over; its grant is kept with it. @returns false: too late */
+  async decide(record: ApprovalRecord, said: Decision, now: number): Promise<boolean> {
+    const { decision, by, principalId, grant } = said;
+    const sql = `UPDATE approvals SET status = 'decided', decision = ?, resolved_at = ?, resolved_by = ?, resolved_principal = ?, granted = ?
       WHERE id = ? AND status = 'pending' AND expires_at > ?`;
-    const decided = { sql, params: [decision, now, by, principalId, record.id, now], expectChanges: 1 };
-    const statements = decision === "allow-always" ? [decided, insertGrant(record, by, now)] : [decided];
+    const granted = grant ? JSON.stringify(grant) : null;
+    const decided = { sql, params: [decision, now, by, principalId, granted, record.id, now], expectChanges: 1 };
+    const always = { for: "this", expiresAtMs: now + GRANT_MS } as const;
+    const kept = grant ?? (decision === "allow-always" ? always : undefined);
+    const statements = kept ? [decided, insertGrant(record, said, kept, now)] : [decided];
     return (await this.#attempt(statements, async () => "known")) === "answered";
   }
 
@@ -94,7 +108,7 @@ export class ApprovalStore {
   async use(id: string, now: number): Promise<boolean> {
     const sql = `UPDATE approvals SET used_at = ? WHERE id = ? AND status = 'decided' AND expires_at > ?
       AND ((decision = 'allow-once' AND used_at IS NULL) OR (decision = 'allow-always' AND ${HAS_GRANT}))`;
-    const [used] = await this.#storage.transaction([{ sql, params: [now, id, now] }]);
+    const [used] = await this.#storage.transaction([{ sql, params: [now, id, now, now] }]);
     return used?.changes === 1;
   }
 
@@ -108,8 +122,10 @@ export class ApprovalStore {
     return [...pending, ...others].slice(0, limit).map(toRecord);
   }
 
-  async grants(): Promise<ApprovalGrantRow[]> {
-    const rows = await this.#storage.all<Row>("SELECT * FROM approval_grants ORDER BY created_at DESC, digest");
+  /** Those that hold, newest first. */
+  async grants(now: number): Promise<ApprovalGrantRow[]> {
+    const sql = "SELECT * FROM approval_grants WHERE expires_at > ? ORDER BY created_at DESC, digest";
+    const rows = await this.#storage.all<Row>(sql, [now]);
     return rows.map(toGrant);
   }
 

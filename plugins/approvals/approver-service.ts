@@ -46,6 +46,6 @@ async function settledOrCancelled(
 
 function answerOf({ id, decision, reason, resolvedBy }: ApprovalRecord): ApprovalAnswer {
   if (decision === null) return { id, decision, reason: NO[reason ?? ""] ?? "nobody decided" };
-  if (decision !== "deny") return { id, decision };
+  if (decision !== "deny") return { id, decision, ...(resolvedBy === null && { isGranted: true }) };
   return { id, decision, reason: resolvedBy === null ? "it was denied" : `${resolvedBy} denied it` };
 }

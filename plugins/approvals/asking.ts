@@ -14,6 +14,8 @@ export interface Asked {
   /** `exec` for commands, `question:<kind>` for all else; answers of one kind never hold for another. */
   readonly kind: string;
   readonly digest: string;
+  /** Of what a grant for the session would cover; `null`: none is offered. */
+  readonly sessionDigest: string | null;
   readonly view: ApprovalRequestView;
   /** What may run on a node, when that is what is asked. */
   readonly plan: SystemRunPlan | null;
@@ -36,9 +38,13 @@ export function askedCommand(params: RequestParams): Asked {
 
 /** Choice: what people read has no character they cannot see; what is bound and runs is the argv, the digest and the plan, as they are. */
 function seen(asked: Asked): Asked {
-  const { command, because } = asked.view;
-  const words = because === undefined ? {} : { because: visibleLines(because) };
-  return { ...asked, view: { ...asked.view, command: visibleLines(command), ...words } };
+  const { command, session, because } = asked.view;
+  const lines = {
+    command: visibleLines(command),
+    ...(session !== undefined && { session: visibleLines(session) }),
+    ...(because !== undefined && { because: visibleLines(because) }),
+  };
+  return { ...asked, view: { ...asked.view, ...lines } };
 }
 
 /** The plan's values count, not those beside it. */
@@ -80,7 +86,7 @@ function askedOfNode(params: RequestParams): Asked {
     agentId,
     sessionKey,
   };
-  return { kind: "exec", digest, view, plan, envHash: hash };
+  return { kind: "exec", digest, sessionDigest: null, view, plan, envHash: hash };
 }
 
 /** Choice: the resolved path of the program is bound as well. */
@@ -90,7 +96,7 @@ function askedElsewhere(params: RequestParams): Asked {
   const { command, cwd, agentId, sessionKey, host, resolvedPath } = view;
   const argv = params.commandArgv ?? null;
   const digest = digestOf(["command", host, command, argv, cwd, hash, agentId, sessionKey, resolvedPath]);
-  return { kind: "exec", digest, view: { ...view, digest }, plan: null, envHash: hash };
+  return { kind: "exec", digest, sessionDigest: null, view: { ...view, digest }, plan: null, envHash: hash };
 }
 
 /** Choice: names of variables are shown for every host; a decision without them would be blind. */
@@ -132,10 +138,11 @@ const NOTHING = {
   turnSourceThreadId: null,
 } as const;
 
-/** What a gate or a plugin asks. Its subject is bound and not kept: it may hold what nobody should read. @throws GatewayError `INVALID_REQUEST` */
+/** What a gate or a plugin asks. Its subjects are bound and not kept: they may hold what nobody should read. @throws GatewayError `INVALID_REQUEST` */
 export function askedQuestion({
   title,
   subject,
+  session,
   files,
   kind,
   because,
@@ -149,6 +156,7 @@ export function askedQuestion({
     command,
     digest,
     ...(files !== undefined && { files: [...files] }),
+    ...(session !== undefined && { session: cut(session.title, MAX_TITLE) }),
     ...(because === undefined ? {} : { because: cut(because, MAX_BECAUSE) }),
     askedBy: askedBy.slice(0, 200),
     ...NOTHING,
@@ -156,7 +164,8 @@ export function askedQuestion({
     agentId: agentId ?? null,
     sessionKey: sessionKey ?? null,
   };
-  return seen({ kind: `question:${kind}`, digest, view, plan: null, envHash: null });
+  const sessionDigest = session === undefined ? null : questionDigest(kind, session.subject, "session");
+  return seen({ kind: `question:${kind}`, digest, sessionDigest, view, plan: null, envHash: null });
 }
 
 /** Absent, `null` and `""` are all "not said". */

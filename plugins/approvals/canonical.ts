@@ -48,9 +48,9 @@ function refuse(place: string, why: string): never {
   invalidRequest(`${place.slice(0, 200)} ${why}; what people are asked has to be JSON`);
 }
 
-/** What an answer to a question is kept under: hex SHA-256 of its kind and subject. @throws GatewayError as `canonicalJson` */
-export function questionDigest(kind: string, subject: unknown): string {
-  return digestOf(["question", kind, canonicalJson(subject)]);
+/** What an answer to a question, or for its session, is kept under: hex SHA-256 of its kind and subject. @throws GatewayError as `canonicalJson` */
+export function questionDigest(kind: string, subject: unknown, what: "question" | "session" = "question"): string {
+  return digestOf([what, kind, canonicalJson(subject)]);
 }
 
 /** @param parts JSON; no two lists of different parts have the same text */

@@ -20,28 +20,49 @@ export function approvalLines({ approvals }: { approvals: readonly ApprovalRow[]
 
 function pendingLines(row: ApprovalRow): string[] {
   const allow = bounded(commandText(["svc", "approvals", "allow", row.id]), 400);
-  return [visible(row.id), ...questionLines(row), `  Next: ${allow} (or allow --always, or deny)`];
+  const offered = row.request.session === undefined ? "" : "--session, ";
+  return [visible(row.id), ...questionLines(row), `  Next: ${allow} (or with ${offered}--for 1h or --always; or deny)`];
 }
 
-function outcome({ decision, reason, resolvedBy, usedAtMs }: ApprovalRow): string {
-  const what = decision ?? `expired (${reason ?? "time"})`;
+function outcome({ decision, reason, resolvedBy, usedAtMs, grant }: ApprovalRow): string {
+  const until = grant && `allowed${grant.for === "session" ? " for the session" : ""} until ${time(grant.expiresAtMs)}`;
+  const what = until ?? decision ?? `expired (${reason ?? "time"})`;
   const who = resolvedBy === undefined ? "" : ` by ${bounded(resolvedBy, 40)}`;
   return visible(`${what}${who}${usedAtMs === undefined ? "" : ", used"}`);
 }
 
-export function grantLines({ grants }: { grants: readonly ApprovalGrantRow[] }): readonly string[] {
-  if (grants.length === 0) return ["nothing is allowed for good"];
-  return grants.flatMap(({ digest, command, kind, agentId, nodeId, createdAtMs, createdBy, lastUsedAtMs }) => {
-    const details = [
-      visible(kind),
+/** @param now epoch ms */
+export function grantLines({ grants }: { grants: readonly ApprovalGrantRow[] }, now: number): readonly string[] {
+  if (grants.length === 0) return ["nothing is allowed for longer than once"];
+  return grants.flatMap((grant) => {
+    const { agentId, sessionKey, nodeId, createdAtMs, expiresAtMs, createdBy, lastUsedAtMs } = grant;
+    const where = [
+      visible(grant.kind),
       ...(agentId === null ? [] : [`agent ${bounded(agentId, 60)}`]),
+      ...(sessionKey === null ? [] : [`session ${bounded(sessionKey, 120)}`]),
       ...(nodeId === null ? [] : [`node ${bounded(nodeId, 70)}`]),
+    ];
+    const times = [
+      `until ${time(expiresAtMs)} (${distance(expiresAtMs - now)})`,
       `since ${time(createdAtMs)}${createdBy === undefined ? "" : ` by ${bounded(createdBy, 40)}`}`,
       lastUsedAtMs === undefined ? "never used since" : `last used ${time(lastUsedAtMs)}`,
     ];
-    return [visible(digest), `  ${bounded(command, MAX_LISTED)}`, `  ${details.join(", ")}`];
+    const lines = [bounded(grant.command, MAX_LISTED), where.join(", "), times.join(", ")];
+    return [visible(grant.digest), ...lines.map((line) => `  ${line}`)];
   });
 }
+
+/** `in 3 d`, in the largest unit that fits. */
+function distance(ms: number): string {
+  const [size, unit] = UNITS.find(([least]) => ms >= least) ?? [1_000, "s"];
+  return `in ${Math.floor(Math.max(0, ms) / size)} ${unit}`;
+}
+
+const UNITS = [
+  [86_400_000, "d"],
+  [3_600_000, "h"],
+  [60_000, "min"],
+] as const;
 
 /** A policy file as its rules; agents in the order of the file. */
 export function policyLines({ path, hash, file }: ExecPolicySnapshot): readonly string[] {

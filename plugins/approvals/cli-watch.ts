@@ -1,7 +1,7 @@
 /** `svc approvals watch`: an operator who stays, sees each question as it is asked, and answers with a line. */
 import { once } from "node:events";
 import { createInterface } from "node:readline";
-import { ANSWER_PROMPT, endLine, OpenQuestions, questionLines, type QuestionNews } from "@svc/kit/exec";
+import { answerPrompt, endLine, OpenQuestions, questionLines, type QuestionNews } from "@svc/kit/exec";
 import { isGatewayError, messageOf } from "@svc/sdk";
 import { type CommandContext, isTerminal, visible, withNext } from "@svc/sdk/cli";
 
@@ -13,7 +13,7 @@ export async function watchQuestions(context: CommandContext): Promise<number> {
     if (json) print(news);
     else if (news.event === "ended") print(endLine(news));
     else for (const line of ["", visible(news.question.id), ...questionLines(news.question)]) print(line);
-    if (!json && questions.first) note(ANSWER_PROMPT);
+    if (!json && questions.first) note(answerPrompt(questions.first));
   };
   const questions = new OpenQuestions(client, tell);
   const refresh = () => void questions.refresh().catch((error: unknown) => note(messageOf(error)));
@@ -44,7 +44,7 @@ export async function watchQuestions(context: CommandContext): Promise<number> {
 async function answer(questions: OpenQuestions, line: string, note: (line: string) => void): Promise<void> {
   try {
     if (!(await questions.answer(line)) && line.trim() !== "")
-      note(questions.first ? ANSWER_PROMPT : "No question waits.");
+      note(questions.first ? answerPrompt(questions.first) : "No question waits.");
   } catch (error) {
     if (!isGatewayError(error)) throw error;
     note(`Refused: ${visible(error.message)}`);

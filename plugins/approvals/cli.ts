@@ -1,5 +1,6 @@
 /** `svc approvals ...`: answer questions, and say what may run without one. */
-import { bounded } from "@svc/kit/exec";
+import { bounded, type QuestionAnswer } from "@svc/kit/exec";
+import { parseDuration } from "@svc/kit/time";
 import { invalidRequest } from "@svc/sdk";
 import { execApproval, execApprovals } from "@svc/sdk/approvals";
 import { askingWith, type CommandContext, defineCommands, show, showFindings, visible } from "@svc/sdk/cli";
@@ -51,37 +52,51 @@ export default defineCommands([
     summary: "Stay connected, show each question as it is asked, and take answers",
     help: [
       "While it runs, an operator is there who may decide; a question that nobody may decide is a no at once.",
-      "Each line of the input answers the oldest question: y, n or always. With --json each event is a line, and nothing is answered.",
+      "Each line of the input answers the oldest question: y, n or always; s allows what the question offers for the session, for one hour.",
+      "With --json each event is a line, and nothing is answered.",
     ],
     examples: ["svc approvals watch", "svc approvals watch --json"],
     run: watchQuestions,
   },
   {
     name: "approvals allow",
-    summary: "Allow what a question asks for, once or always",
+    summary: "Allow what a question asks for: once, for a time, for the session, or always",
     args: "<id>",
-    options: [{ flags: "--always", description: "and the very same from now on, without asking" }],
-    examples: ["svc approvals allow 3f1c", "svc approvals allow 3f1c --always"],
-    run: (context) => decide(context, context.options["always"] === true ? "allow-always" : "allow-once"),
+    options: [
+      { flags: "--for <time>", description: "and the very same for this long, without asking: 1m to 90d" },
+      {
+        flags: "--session",
+        description: "what the question offers for the session: for 1h, or for --for, at most 24h",
+      },
+      { flags: "--always", description: "and the very same for 90 days, without asking" },
+    ],
+    examples: [
+      "svc approvals allow 3f1c",
+      "svc approvals allow 3f1c --for 1h",
+      "svc approvals allow 3f1c --session",
+      "svc approvals allow 3f1c --always",
+    ],
+    run: async (context) => decide(context, allowance(context.options)),
   },
   {
     name: "approvals deny",
     summary: "Deny it",
     args: "<id>",
     examples: ["svc approvals deny 3f1c"],
-    run: (context) => decide(context, "deny"),
+    run: (context) => decide(context, { decision: "deny" }),
   },
   {
     name: "approvals grants",
-    summary: "What was allowed for good",
-    examples: ["svc approvals grants"],
+    summary: "What was allowed for longer than once, where, until when and by whom",
+    examples: ["svc approvals grants", "svc approvals grants --json"],
     async run(context) {
-      show(context, await ask(context, ADMIN, (client) => client.call(execApprovals.grants, {})), grantLines);
+      const found = await ask(context, ADMIN, (client) => client.call(execApprovals.grants, {}));
+      show(context, found, (all) => grantLines(all, Date.now()));
     },
   },
   {
     name: "approvals forget",
-    summary: "Take back what was allowed for good",
+    summary: "Take back what was allowed for longer than once",
     args: "<digest>",
     examples: ["svc approvals grants", "svc approvals forget 9be2"],
     run: forget,
@@ -172,7 +187,28 @@ export default defineCommands([
   },
 ]);
 
-async function decide(context: CommandContext, decision: "allow-once" | "allow-always" | "deny"): Promise<void> {
+/** @throws GatewayError `INVALID_REQUEST` no time, or one that nothing is allowed for */
+function allowance({ always, session, for: given }: CommandContext["options"]): QuestionAnswer {
+  if (always === true && (session === true || given !== undefined))
+    return invalidRequest(
+      "--always is for 90 days; leave out --for and --session\nNext: svc approvals allow <id> --for 1h",
+    );
+  if (always === true) return { decision: "allow-always" };
+  if (session !== true && given === undefined) return { decision: "allow-once" };
+  const what = session === true ? "session" : "this";
+  return {
+    decision: "allow-always",
+    grant: { for: what, ...(given !== undefined && { durationMs: timeOption(given) }) },
+  };
+}
+
+function timeOption(given: unknown): number {
+  const ms = typeof given === "string" ? parseDuration(given, "") : Number.NaN; // "": a bare number has no unit
+  if (ms >= 60_000 && ms <= 90 * 86_400_000) return ms;
+  return invalidRequest("--for takes a time from 1m to 90d; e.g. --for 1h");
+}
+
+async function decide(context: CommandContext, answer: QuestionAnswer): Promise<void> {
   const [given = ""] = context.args;
   const done = await ask(context, APPROVALS, async (client) => {
     const { approvals } = await client.call(execApproval.list, { limit: LOOKED_AT });
@@ -182,12 +218,15 @@ async function decide(context: CommandContext, decision: "allow-once" | "allow-a
       waiting.map((row) => row.id),
       "svc approvals list",
     );
-    await client.call(execApproval.resolve, { id, decision });
-    const command = approvals.find((row) => row.id === id)?.request.command;
-    return { id, decision, ...(command !== undefined && { command }) };
+    await client.call(execApproval.resolve, { id, ...answer });
+    const { command, session } = approvals.find((row) => row.id === id)?.request ?? {};
+    const what = answer.grant?.for === "session" ? session : command;
+    return { id, ...answer, ...(what !== undefined && { command: what }) };
   });
-  const word = { "allow-once": "allowed once", "allow-always": "allowed always", deny: "denied" }[decision];
-  show(context, done, ({ id, command }) => [`${word}: ${bounded(command ?? id, 300)}`]);
+  const { for: time = "1h" } = context.options;
+  const word = { "allow-once": "allowed once", "allow-always": "allowed always", deny: "denied" }[answer.decision];
+  const how = answer.grant ? `allowed for ${visible(String(time))}` : word;
+  show(context, done, ({ id, command }) => [`${how}: ${bounded(command ?? id, 300)}`]);
 }
 
 async function forget(context: CommandContext): Promise<void> {

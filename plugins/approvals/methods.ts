@@ -1,6 +1,7 @@
 /** `exec.approval.*`: asking, waiting, deciding, listing. Spec: protocol/methods-exec-approvals.md §2-4. */
 import {
   type Call,
+  type Clock,
   type ConnectionInfo,
   coversScope,
   type Handlers,
@@ -17,6 +18,7 @@ import type { ApprovalStore } from "./approval-store.ts";
 import { type ApproverList, approversAmong, mayDecide } from "./approvers.ts";
 import { askedCommand } from "./asking.ts";
 import type { ApprovalQueue } from "./approval-queue.ts";
+import { toldDecision, wantedGrant } from "./grants.ts";
 
 type Decided = ResultOf<typeof execApproval.waitDecision>;
 
@@ -29,13 +31,20 @@ const UNKNOWN = "approval expired or not found";
 export interface MethodParts {
   readonly queue: ApprovalQueue;
   readonly store: ApprovalStore;
+  readonly clock: Pick<Clock, "now">;
   approvers(): ApproverList;
   /** Of now. */
   connections(): readonly ConnectionInfo[];
 }
 
 /** Handlers of the contract. */
-export function approvalMethods({ queue, store, approvers, connections }: MethodParts): Handlers<typeof execApproval> {
+export function approvalMethods({
+  queue,
+  store,
+  clock,
+  approvers,
+  connections,
+}: MethodParts): Handlers<typeof execApproval> {
   return {
     async request(call) {
       const { params, signal } = call;
@@ -68,15 +77,16 @@ export function approvalMethods({ queue, store, approvers, connections }: Method
     },
 
     async resolve(call) {
-      const { id, decision } = call.params;
+      const { id, decision, grant: wish } = call.params;
       if (!matches(ApprovalDecision, decision)) {
         return invalidRequest("decision must be allow-once, allow-always or deny");
       }
       // Choice: only over a connection. What runs within the gateway, e.g. a tool of an agent, may act for a person and is none.
       if (!call.connection || !mayDecide(approvers(), call.principal, call.connection.device)) refuseDecision();
       const record = (await store.get(id)) ?? notFound("no approval has this id. Next: svc approvals list");
-      const by = { decision, by: shownName(call), principalId: call.principal.id };
-      const outcome = await queue.decide(record, by);
+      const grant = wantedGrant(wish, decision, record.view, clock.now());
+      const by = { by: shownName(call), principalId: call.principal.id };
+      const outcome = await queue.decide(record, { decision: toldDecision(decision, grant), grant, ...by });
       return outcome.won ? { ok: true } : tooLate(outcome.record);
     },
 

@@ -51,18 +51,24 @@ export default definePlugin({
         requested({ id, request: view, createdAtMs: createdAt, expiresAtMs: expiresAt }, audience(connections));
         return true;
       },
-      announceDecision({ id, view, resolvedAt }, { decision, by }) {
+      announceDecision({ id, view, resolvedAt, grant }, { decision, by }) {
         const payload = { id, decision, resolvedBy: by, ts: resolvedAt ?? clock.now(), request: view };
-        resolved(payload, audience(present()));
+        resolved({ ...payload, ...(grant && { grant }) }, audience(present()));
       },
     });
 
     gateway.serve(
       execApproval,
-      approvalMethods({ queue, store, approvers: () => approvers, connections: () => services.host.connections() }),
+      approvalMethods({
+        queue,
+        store,
+        clock,
+        approvers: () => approvers,
+        connections: () => services.host.connections(),
+      }),
     );
     const policy = () => openExecPolicy(services.host.stateDir);
-    gateway.serve(execApprovals, policyMethods({ store, policy, nodes: services.nodes }));
+    gateway.serve(execApprovals, policyMethods({ store, clock, policy, nodes: services.nodes }));
     gateway.provide(Approver, createApprover(queue));
     gateway.provide(ExecApprovals, createClaims(store, clock));
 

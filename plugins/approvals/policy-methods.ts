@@ -1,19 +1,20 @@
-/** `exec.approvals.*`: policy files, and what was allowed for good. Spec: protocol/methods-exec-approvals.md §1. */
+/** `exec.approvals.*`: policy files, and grants. Spec: protocol/methods-exec-approvals.md §1. */
 import type { ExecPolicyStore } from "@svc/kit/exec";
-import { type Handlers, type Live, notFound, unavailable } from "@svc/sdk";
+import { type Clock, type Handlers, type Live, notFound, unavailable } from "@svc/sdk";
 import type { execApprovals } from "@svc/sdk/approvals";
 import type { Nodes } from "@svc/sdk/nodes";
 import type { ApprovalStore } from "./approval-store.ts";
 
 export interface PolicyParts {
   readonly store: ApprovalStore;
+  readonly clock: Pick<Clock, "now">;
   /** The file of this gateway. */
   policy(): ExecPolicyStore;
   readonly nodes: Live<Nodes>;
 }
 
 /** Handlers of the contract. */
-export function policyMethods({ store, policy, nodes }: PolicyParts): Handlers<typeof execApprovals> {
+export function policyMethods({ store, clock, policy, nodes }: PolicyParts): Handlers<typeof execApprovals> {
   const connected = () =>
     nodes.get() ??
     unavailable("nodes cannot be asked: the plugin nodes is not running. Next: svc plugins why nodes", {
@@ -30,10 +31,9 @@ export function policyMethods({ store, policy, nodes }: PolicyParts): Handlers<t
       // Spec: the result is what the node sent as text, and nothing where it sent a value.
       return payloadJSON === null ? undefined : payload;
     },
-    grants: async () => ({ grants: await store.grants() }),
+    grants: async () => ({ grants: await store.grants(clock.now()) }),
     async forget({ params: { digest } }) {
-      if (!(await store.forget(digest)))
-        notFound("nothing was allowed for good under this digest. Next: svc approvals grants");
+      if (!(await store.forget(digest))) notFound("there is no grant with this digest. Next: svc approvals grants");
       return { digest };
     },
   };

@@ -1,13 +1,6 @@
 /** Talks to a person (or a pipe) over streams: prints replies as they come, reads lines, minds Ctrl-C. */
 import { HELP } from "@svc/kit/chat-commands";
-import {
-  ANSWER_PROMPT,
-  decisionIn,
-  endLine,
-  type OpenQuestions,
-  questionLines,
-  type QuestionNews,
-} from "@svc/kit/exec";
+import { answerIn, answerPrompt, endLine, type OpenQuestions, questionLines, type QuestionNews } from "@svc/kit/exec";
 import { type GatewayError, isGatewayError, messageOf } from "@svc/sdk";
 import { visibleLines } from "@svc/sdk/cli";
 import { createInterface, type Interface } from "node:readline";
@@ -119,7 +112,7 @@ export type Questions = (tell: (news: QuestionNews) => void) => Promise<OpenQues
 
 function newsLines(news: QuestionNews): string[] {
   if (news.event === "ended") return [endLine(news)];
-  return ["", "A decision is needed:", ...questionLines(news.question), ANSWER_PROMPT];
+  return ["", "A decision is needed:", ...questionLines(news.question), answerPrompt(news.question)];
 }
 
 /** Lines from now on, also those typed while one is being handled; answers are taken out at once. */
@@ -157,13 +150,14 @@ function isAnswer(
   conversation: Conversation,
   terminal: Terminal,
 ): boolean {
-  if (!questions?.first || line.trim().startsWith("/")) return false;
-  if (decisionIn(line) !== undefined) {
+  const question = questions?.first;
+  if (!questions || !question || line.trim().startsWith("/")) return false;
+  if (answerIn(line, question)) {
     questions.answer(line).catch((error: unknown) => terminal.note(`Refused: ${visibleLines(messageOf(error))}`));
     return true;
   }
   if (!conversation.replying || line.trim() === "") return false;
-  terminal.note(ANSWER_PROMPT);
+  terminal.note(answerPrompt(question));
   return true;
 }
 

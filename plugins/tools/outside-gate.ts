@@ -1,7 +1,8 @@
 /** Before a call that words from outside do not suffice for: people are asked, or it is refused. */
 import { createHash } from "node:crypto";
-import { GatewayError, isGatewayError } from "@svc/sdk";
-import type { ApprovalAnswer, Approver } from "@svc/sdk/gateway";
+import { authorsOf, GatewayError, isGatewayError } from "@svc/sdk";
+import type { ApprovalAnswer, ApprovalQuestion, Approver } from "@svc/sdk/gateway";
+import type { Sessions } from "@svc/sdk/sessions";
 import type { EffectsContext, Tool, ToolCall, ToolEffect, ToolScene } from "@svc/sdk/tools";
 import { certainEffects, type FromOutside, reasonFor, unbacked } from "./authority.ts";
 
@@ -10,6 +11,8 @@ const KEPT_RUNS = 256;
 const KEPT_CALLS = 64;
 /** Choice: characters of a call that people are asked about: they have to see all of it. */
 const MAX_ASKED_CHARS = 3_500;
+/** Never allowed for a whole conversation: one call of these can do anything, now and later. */
+const ONE_BY_ONE: ReadonlySet<ToolEffect> = new Set(["runs-code", "writes-identity", "changes-gateway"]);
 
 /** A call that waits for its yes. */
 export interface Attempted {
@@ -24,6 +27,7 @@ export interface OutsideGateSources {
   /** `tools.fromOutside`, as it is now. */
   readonly mode: () => FromOutside;
   readonly approver: () => Approver | undefined;
+  readonly sessions: () => Pick<Sessions, "get"> | undefined;
 }
 
 export class OutsideGate {
@@ -50,19 +54,43 @@ export class OutsideGate {
     if (outside === undefined || mode === "allow") return undefined;
     const texts = Object.values(call.arguments).flat();
     const seen = texts.filter((value): value is string => typeof value === "string" && outside.saw(value));
-    const missing = unbacked(await effects({ call, seen }), outside.origin);
+    const all = await effects({ call, seen });
+    const missing = unbacked(all, outside.origin);
     if (missing.length === 0) return undefined;
     const why = reasonFor(missing, outside);
     if (mode === "deny") throw refused(why, "tools.fromOutside is deny; start a new conversation for that");
     const because = outside.text === "" ? why : `${why}: ${JSON.stringify(outside.text)}`;
     if (tool.asksItself === true) return because;
-    const { decision, reason } = await this.#ask(call, { missing, why, because }, signal);
+    const session = await this.#sessionOffer(call, all, outside);
+    const { decision, reason } = await this.#ask(call, { missing, why, because, session }, signal);
     signal.throwIfAborted();
     if (decision === "allow-once" || decision === "allow-always") return undefined;
     throw refused(`${why}; ${reason ?? "nobody allowed it"}`, "do without it, or ask whoever you work for");
   }
 
-  async #ask(call: ToolCall, { missing, why, because }: Grounds, signal: AbortSignal): Promise<ApprovalAnswer> {
+  /**
+   * What people may allow for the session at once: further calls of the tool that do the same, in this conversation, while it holds
+   * words of the same authors only.
+   */
+  async #sessionOffer(
+    { name, agentId, sessionKey }: ToolCall,
+    effects: readonly ToolEffect[],
+    { origin }: NonNullable<Attempted["outside"]>,
+  ): Promise<ApprovalQuestion["session"]> {
+    const authors = authorsOf(origin);
+    if (authors === undefined || effects.some((effect) => ONE_BY_ONE.has(effect))) return undefined;
+    const entry = await this.#sources.sessions()?.get(sessionKey);
+    if (!entry) return undefined;
+    const { sessionId } = entry; // another one after a reset
+    const subject = { tool: name, effects: [...new Set(effects)].toSorted(), agentId, sessionKey, sessionId, authors };
+    return { title: `every call of ${name} in this conversation`, subject };
+  }
+
+  async #ask(
+    call: ToolCall,
+    { missing, why, because, session }: Grounds,
+    signal: AbortSignal,
+  ): Promise<ApprovalAnswer> {
     const approver = this.#sources.approver();
     if (!approver) {
       const nobody = `${why}; a person has to allow it, and no plugin that asks people is running`;
@@ -78,11 +106,13 @@ export class OutsideGate {
     const kind = `from-outside:${name}`;
     const known = this.#answersOf(runId);
     const key = createHash("sha256").update(JSON.stringify(subject)).digest("hex");
-    const question = { title, subject, kind, because, askedBy: "tools", agentId, sessionKey, signal };
+    const question = { title, subject, session, kind, because, askedBy: "tools", agentId, sessionKey, signal };
     const asked = known.get(key) ?? approver.ask(question);
     keep(known, key, asked, KEPT_CALLS);
     try {
-      return await asked;
+      const answer = await asked;
+      if (answer.isGranted === true) known.delete(key);
+      return answer;
     } catch (error) {
       known.delete(key);
       if (!isGatewayError(error)) throw error;
@@ -102,6 +132,7 @@ interface Grounds {
   readonly missing: readonly ToolEffect[];
   readonly why: string;
   readonly because: string;
+  readonly session: ApprovalQuestion["session"];
 }
 
 /** As the newest. */

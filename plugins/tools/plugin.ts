@@ -2,6 +2,7 @@
 import { definePlugin, HOOKS, live, notFound } from "@svc/sdk";
 import { AgentDirectory } from "@svc/sdk/agents";
 import { Approver, Credentials } from "@svc/sdk/gateway";
+import { Sessions } from "@svc/sdk/sessions";
 import { GroupToolPolicy, Tool, tools as contract, Tools, ToolSource } from "@svc/sdk/tools";
 import { catalogOf } from "./catalog.ts";
 import { rulesOf, SECTIONS, SubagentRules } from "./config.ts";
@@ -24,6 +25,7 @@ export default definePlugin({
     agents: live(AgentDirectory),
     groups: live(GroupToolPolicy),
     approver: live(Approver),
+    sessions: live(Sessions),
   },
   provides: [Tools],
 
@@ -52,7 +54,11 @@ export default definePlugin({
       before: gateway.emits(HOOKS.toolBefore),
       result: gateway.emits(HOOKS.toolResult),
     };
-    const gate = new OutsideGate({ mode: () => rules.fromOutside, approver: () => services.approver.get() });
+    const gate = new OutsideGate({
+      mode: () => rules.fromOutside,
+      approver: () => services.approver.get(),
+      sessions: () => services.sessions.get(),
+    });
     gateway.provide(Tools, new ToolBox({ shelf, tools, hooks, gate, credentials: services.credentials, log }));
 
     gateway.serve(contract, {

@@ -11,6 +11,17 @@ const nullable = Type.Union([Type.String(), Type.Null()]);
 export const ApprovalDecision = Type.Enum(["allow-once", "allow-always", "deny"]);
 export type ApprovalDecision = Static<typeof ApprovalDecision>;
 
+/** Choice: how long a grant may hold, in milliseconds. */
+const MIN_GRANT_MS = 60_000;
+const MAX_GRANT_MS = 90 * 86_400_000;
+
+/** What a grant is for: the very thing that was asked, or what the question offers for the session (`request.session`). */
+const GrantFor = Type.Enum(["this", "session"]);
+
+/** A grant with an end that a person chose. */
+export const ApprovalGrant = Type.Object({ for: GrantFor, expiresAtMs: Time });
+export type ApprovalGrant = Static<typeof ApprovalGrant>;
+
 /** What is asked, as approvers see it: names of environment variables, never their values. */
 export const ApprovalRequestView = Type.Object({
   command: Type.String(),
@@ -19,6 +30,9 @@ export const ApprovalRequestView = Type.Object({
   digest: Type.Optional(Type.String({ description: "of the exact plan: what is allowed is this and nothing else" })),
   files: Type.Optional(Type.Array(BoundFile, { description: "what is allowed is these bytes and no others" })),
   because: Type.Optional(Type.String({ description: "what makes it a question, e.g. the words that led to it" })),
+  session: Type.Optional(
+    Type.String({ description: "what a grant for the session would cover; absent: none is offered" }),
+  ),
   askedBy: Type.Optional(Type.String({ description: "the plugin or hook that asks; absent: a client" })),
   systemRunBinding: Type.Union([Type.Unknown(), Type.Null()]),
   systemRunPlan: Type.Union([SystemRunPlan, Type.Null()]),
@@ -42,17 +56,23 @@ export const ApprovalRow = Type.Object({
   id: NonEmpty,
   status: Type.Enum(["pending", "decided", "expired"]),
   decision: Type.Optional(ApprovalDecision),
-  reason: Type.Optional(Type.String({ description: "of an expiry: time, nobody to ask, cancelled, restart" })),
+  reason: Type.Optional(
+    Type.String({
+      description:
+        "of an expiry: time, nobody to ask, cancelled, restart; of an allowance that nobody was asked for: a grant allows it",
+    }),
+  ),
   request: ApprovalRequestView,
   createdAtMs: Time,
   expiresAtMs: Time,
   resolvedAtMs: Type.Optional(Time),
   resolvedBy: Type.Optional(Type.String()),
   usedAtMs: Type.Optional(Time),
+  grant: Type.Optional(ApprovalGrant),
 });
 export type ApprovalRow = Static<typeof ApprovalRow>;
 
-/** Something that somebody allowed for good. */
+/** Something that somebody allowed for longer than once. */
 export const ApprovalGrantRow = Type.Object({
   digest: NonEmpty,
   command: Type.String(),
@@ -60,7 +80,9 @@ export const ApprovalGrantRow = Type.Object({
   agentId: nullable,
   sessionKey: nullable,
   nodeId: nullable,
+  for: GrantFor,
   createdAtMs: Time,
+  expiresAtMs: Time,
   createdBy: Type.Optional(Type.String()),
   lastUsedAtMs: Type.Optional(Time),
 });
@@ -102,13 +124,13 @@ export const execApprovals = defineContract("exec.approvals", {
     result: Type.Unknown(),
   },
   grants: {
-    summary: "What was allowed for good",
+    summary: "What was allowed for longer than once, and until when",
     scope: "operator.admin",
     params: Strict({}),
     result: Type.Object({ grants: Type.Array(ApprovalGrantRow) }),
   },
   forget: {
-    summary: "Takes back what was allowed for good; it is asked for again",
+    summary: "Takes back what was allowed for longer than once; it is asked for again",
     scope: "operator.admin",
     params: Strict({ digest: NonEmpty }),
     result: Type.Object({ digest: NonEmpty }),
@@ -156,7 +178,25 @@ export const execApproval = defineContract("exec.approval", {
     summary: "Decides: allow-once, allow-always or deny. The first decision counts",
     scope: "operator.approvals",
     answers: true,
-    params: Strict({ id: NonEmpty, decision: NonEmpty }),
+    params: Strict({
+      id: NonEmpty,
+      decision: NonEmpty,
+      grant: Type.Optional(
+        Strict(
+          {
+            for: Type.Optional(GrantFor),
+            durationMs: Type.Optional(
+              Type.Integer({
+                minimum: MIN_GRANT_MS,
+                maximum: MAX_GRANT_MS,
+                description: "default 90 days; for the session 1 h, at most 24 h",
+              }),
+            ),
+          },
+          { description: "only with allow-always: for what, and for how long; default: this, 90 days" },
+        ),
+      ),
+    }),
     result: Type.Object({ ok: Type.Literal(true) }),
   },
   list: {
@@ -197,6 +237,7 @@ export const execApprovalResolved = defineEvent({
     resolvedBy: Type.Optional(Type.String()),
     ts: Time,
     request: ApprovalRequestView,
+    grant: Type.Optional(ApprovalGrant),
   }),
   scope: "operator.approvals",
   droppable: true,

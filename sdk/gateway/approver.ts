@@ -9,6 +9,11 @@ export interface ApprovalQuestion {
   readonly title: string;
   /** What is asked for, as JSON: all of it, and nothing that changes from one time to the next. `allow-always` binds to it. */
   readonly subject: unknown;
+  /**
+   * What people may allow for the session at once, beside this very thing: in words, and as JSON that the grant binds to. It must
+   * name the conversation, and everything else that makes it a new question when it changes. Absent: nothing.
+   */
+  readonly session?: { readonly title: string; readonly subject: unknown } | undefined;
   /** Shown to people: contents that are allowed with it. They bind only where `subject` has them, too. */
   readonly files?: readonly BoundFile[] | undefined;
   /** What kind of thing, e.g. `toolBefore:exec`; two kinds never share an answer. */
@@ -29,6 +34,8 @@ export interface ApprovalQuestion {
 export interface ApprovalAnswer {
   readonly id: string;
   readonly decision: ApprovalDecision | null;
+  /** A grant gave the answer, which may end at any time: ask again instead of keeping it. */
+  readonly isGranted?: true;
   /** Why it is a no, for whoever asked. */
   readonly reason?: string;
 }

@@ -1,7 +1,8 @@
 /** Questions of `exec.approval.*` in a terminal: shown when they are asked, answered by a line. */
-import { type Clock, isGatewayError } from "@svc/sdk";
+import { type Clock, isGatewayError, type ParamsOf } from "@svc/sdk";
 import {
   type ApprovalDecision,
+  type ApprovalGrant,
   type ApprovalRow,
   execApproval,
   execApprovalRequested,
@@ -15,16 +16,26 @@ const MAX_SHOWN = 4_000;
 /** Questions read at the start. */
 const MAX_OPEN = 500;
 
-const DECISIONS: Readonly<Record<string, ApprovalDecision>> = {
-  y: "allow-once",
-  yes: "allow-once",
-  n: "deny",
-  no: "deny",
-  a: "allow-always",
-  always: "allow-always",
+/** What a line says about a question. */
+export type QuestionAnswer = Omit<ParamsOf<typeof execApproval.resolve>, "id">;
+
+const FOR_SESSION: QuestionAnswer = { decision: "allow-always", grant: { for: "session" } };
+const ANSWERS: Readonly<Record<string, QuestionAnswer>> = {
+  y: { decision: "allow-once" },
+  yes: { decision: "allow-once" },
+  n: { decision: "deny" },
+  no: { decision: "deny" },
+  a: { decision: "allow-always" },
+  always: { decision: "allow-always" },
+  s: FOR_SESSION,
+  session: FOR_SESSION,
 };
 
-export const ANSWER_PROMPT = "Allow? y: once, always: exactly this from now on, n: no";
+/** Which lines answer the question. Pure. */
+export function answerPrompt({ request: { session } }: Pick<OpenQuestion, "request">): string {
+  const offered = session === undefined ? "" : `s: ${bounded(session, 200)} for 1 h, `;
+  return `Allow? y: once, ${offered}always: exactly this for 90 days, n: no`;
+}
 
 /** What is asked, while it waits. */
 export type OpenQuestion = Pick<ApprovalRow, "id" | "request" | "createdAtMs" | "expiresAtMs">;
@@ -38,6 +49,7 @@ export type QuestionNews =
       readonly question: OpenQuestion;
       readonly decision: ApprovalDecision | null;
       readonly resolvedBy?: string;
+      readonly grant?: ApprovalGrant;
     };
 
 /** As `visible`, and says how much was left out. */
@@ -61,6 +73,7 @@ export function questionLines({ request, expiresAtMs }: Pick<OpenQuestion, "requ
     askedBy,
     resolvedPath,
     digest,
+    session,
   } = request;
   const files = (request.files ?? []).map(({ path, sha256, bytes, runs }): [string, string] => [
     runs === true ? "runs" : "file",
@@ -79,6 +92,7 @@ export function questionLines({ request, expiresAtMs }: Pick<OpenQuestion, "requ
     ["because", because],
     ["asked by", askedBy],
     ["digest", digest],
+    ["for session", session],
     ["until", time(expiresAtMs)],
   ];
   return rows.flatMap(([name, value]) =>
@@ -87,10 +101,15 @@ export function questionLines({ request, expiresAtMs }: Pick<OpenQuestion, "requ
 }
 
 /** One line about a question that ended. Pure. */
-export function endLine({ question, decision, resolvedBy }: Extract<QuestionNews, { event: "ended" }>): string {
+export function endLine({ question, decision, resolvedBy, grant }: Extract<QuestionNews, { event: "ended" }>): string {
   const word = { "allow-once": "allowed once", "allow-always": "allowed always", deny: "denied" };
   const by = resolvedBy === undefined ? "" : ` by ${bounded(resolvedBy, 40)}`;
-  return `${decision === null ? "nobody answered in time" : `${word[decision]}${by}`}: ${bounded(question.request.command, 300)}`;
+  const { command, session = "" } = question.request;
+  if (grant) {
+    const what = grant.for === "session" ? session : command;
+    return `allowed until ${time(grant.expiresAtMs)}${by}: ${bounded(what, 300)}`;
+  }
+  return `${decision === null ? "nobody answered in time" : `${word[decision]}${by}`}: ${bounded(command, 300)}`;
 }
 
 /** The questions that wait and that this client may decide; the oldest is the one a line answers. */
@@ -111,17 +130,18 @@ export class OpenQuestions {
     this.#tell = tell;
     this.#stops = [
       client.on(execApprovalRequested, (question) => this.#add(question)),
-      client.on(execApprovalResolved, ({ id, decision, resolvedBy }) =>
-        this.#end(id, decision, resolvedBy === undefined ? {} : { resolvedBy }),
+      client.on(execApprovalResolved, ({ id, decision, resolvedBy, grant }) =>
+        this.#end(id, decision, { ...(resolvedBy !== undefined && { resolvedBy }), ...(grant && { grant }) }),
       ),
     ];
   }
 
   /** Adds those that wait already, and drops those that ended unheard. @throws GatewayError the gateway lists none to this client */
   async refresh(): Promise<void> {
+    const before = [...this.#open.keys()]; // what is asked meanwhile may be missing in the list
     const { approvals } = await this.#client.call(execApproval.list, { limit: MAX_OPEN });
     const waiting = approvals.filter(({ status }) => status === "pending");
-    for (const id of this.#open.keys()) if (!waiting.some((row) => row.id === id)) this.#drop(id);
+    for (const id of before) if (!waiting.some((row) => row.id === id)) this.#drop(id);
     for (const row of waiting.toReversed()) this.#add(row);
   }
 
@@ -132,11 +152,11 @@ export class OpenQuestions {
 
   /** Answers the oldest question when `line` is an answer. @returns whether it was; @throws GatewayError the refusal */
   async answer(line: string): Promise<boolean> {
-    const decision = decisionIn(line);
     const question = this.first;
-    if (decision === undefined || question === undefined) return false;
+    const answer = question && answerIn(line, question);
+    if (!answer) return false;
     try {
-      await this.#client.call(execApproval.resolve, { id: question.id, decision });
+      await this.#client.call(execApproval.resolve, { id: question.id, ...answer });
     } catch (error) {
       if (isGatewayError(error)) this.#drop(question.id); // decided by somebody else, expired, or not for this client
       throw error;
@@ -158,7 +178,11 @@ export class OpenQuestions {
     this.#tell({ event: "asked", question });
   }
 
-  #end(id: string, decision: ApprovalDecision | null, more: { readonly resolvedBy?: string }): void {
+  #end(
+    id: string,
+    decision: ApprovalDecision | null,
+    more: { readonly resolvedBy?: string; readonly grant?: ApprovalGrant },
+  ): void {
     const question = this.#open.get(id)?.question;
     if (!question) return;
     this.#drop(id);
@@ -179,8 +203,9 @@ const OF_THE_PROCESS: Pick<Clock, "now" | "setTimeout"> = {
   },
 };
 
-/** Pure. */
-export function decisionIn(line: string): ApprovalDecision | undefined {
+/** What a line says; nothing that the question does not offer. Pure. */
+export function answerIn(line: string, { request }: Pick<OpenQuestion, "request">): QuestionAnswer | undefined {
   const word = line.trim().toLowerCase();
-  return Object.hasOwn(DECISIONS, word) ? DECISIONS[word] : undefined;
+  const answer = Object.hasOwn(ANSWERS, word) ? ANSWERS[word] : undefined;
+  return answer === FOR_SESSION && request.session === undefined ? undefined : answer;
 }

@@ -7,9 +7,9 @@ import { access, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { definePlugin, Strict } from "@svc/sdk";
+import { definePlugin, type ParamsOf, Strict, Type } from "@svc/sdk";
 import { agents } from "@svc/sdk/agents";
-import { type ApprovalRequestView, execApproval, execApprovalRequested } from "@svc/sdk/approvals";
+import { type ApprovalRequestView, execApproval, execApprovalRequested, execApprovals } from "@svc/sdk/approvals";
 import { chat } from "@svc/sdk/chat";
 import { sessions } from "@svc/sdk/sessions";
 import { type FakeModelReply, startFakeModelServer, testGateway } from "@svc/sdk/testing";
@@ -21,14 +21,19 @@ const ACT: FakeModelReply = { toolCalls: [{ name: "exec", arguments: { command: 
 const POLICY = { version: 1, agents: { main: { security: "full", ask: "off" } } };
 const TOKEN = "hook-token-of-the-test-0123456789";
 
-/** A page that a tool brings, of nobody who may do anything. */
+/** Pages that tools bring, of nobody who may do anything; telling somebody; and computing. */
 const pages = definePlugin({
   id: "pages",
   api: "^1.0.0",
   setup(gateway) {
-    const page = { description: "A page", params: Strict({}), scope: "operator.read" } as const;
-    const tool = defineTool({ ...page, effects: ["reads"], brings: "web", run: () => `A page. ${ORDER}` });
-    gateway.extend(Tool, "page", tool);
+    const page = { description: "A page", params: Strict({}), scope: "operator.read", effects: ["reads"] } as const;
+    gateway.extend(Tool, "page", defineTool({ ...page, brings: "web", run: () => `A page. ${ORDER}` }));
+    gateway.extend(Tool, "leaflet", defineTool({ ...page, brings: "web", run: () => "Buy this." }));
+    gateway.extend(Tool, "letter", defineTool({ ...page, brings: "mcp", run: () => "Dear all." }));
+    const act = { description: "Acts", params: Strict({ to: Type.String() }), scope: "operator.read" } as const;
+    const done = { ...act, brings: "none", run: ({ to }: { to: string }) => `done: ${to}` } as const;
+    gateway.extend(Tool, "tell", defineTool({ ...done, effects: ["sends-out"] }));
+    gateway.extend(Tool, "compute", defineTool({ ...done, effects: ["sends-out", "runs-code"] }));
   },
 });
 
@@ -41,6 +46,9 @@ async function start(t: TestContext) {
       const last = messages.at(-1);
       const words = JSON.stringify(last?.content ?? "");
       if (last?.role === "tool" && !words.includes(ORDER)) return { text: "done" };
+      const [, name = "", to] = /call (leaflet|letter|tell|compute)(?: for (\w+))?/.exec(words) ?? [];
+      if (last?.role === "user" && name !== "")
+        return { toolCalls: [{ name, arguments: to === undefined ? {} : { to } }] };
       if (last?.role === "user" && words.includes("look at the page"))
         return { toolCalls: [{ name: "page", arguments: {} }] };
       if (last?.role === "user" && words.includes("note it down")) {
@@ -70,9 +78,10 @@ async function start(t: TestContext) {
     });
     const { client, gateway } = running;
     const asked: ApprovalRequestView[] = [];
+    const people: { say: Omit<ParamsOf<typeof execApproval.resolve>, "id"> } = { say: { decision: "deny" } };
     client.on(execApprovalRequested, async ({ id, request }) => {
       asked.push(request);
-      await client.call(execApproval.resolve, { id, decision: "deny" });
+      await client.call(execApproval.resolve, { id, ...people.say });
     });
     let serial = 0;
     const talk = async (message: string, sessionKey = "main") => {
@@ -89,7 +98,7 @@ async function start(t: TestContext) {
       });
       assert.equal(response.ok, true, await response.text());
     };
-    return { ...running, asked, talk, hook };
+    return { ...running, asked, people, talk, hook };
   };
   const workspace = join(stateDir, "workspace");
   await mkdir(workspace, { recursive: true });
@@ -205,6 +214,45 @@ describe("a model that obeys everything", { timeout: 120_000 }, () => {
     await client.call(sessions.reset, { key: "main" });
     await talk(ORDER);
     assert.deepEqual([asked.length, await isDone()], [before, true]);
+  });
+});
+
+describe("a grant for the session", { timeout: 120_000 }, () => {
+  it("answers other calls of the tool, in this conversation, while nobody else has a word in it", async (t) => {
+    const { open } = await start(t);
+    const first = await open();
+    const hears = async ({ talk, asked }: Gateway, message: string, sessionKey?: string) => {
+      const before = asked.length;
+      await talk(message, sessionKey);
+      return asked.slice(before).map(({ command, session }) => [command, session ?? "not offered"]);
+    };
+    const question = (tool: string, to: string) => [
+      `${tool} {"to":"${to}"}`,
+      tool === "compute" ? "not offered" : `every call of ${tool} in this conversation`,
+    ];
+    first.people.say = { decision: "allow-always", grant: { for: "session" } };
+    assert.deepEqual(await hears(first, "call leaflet"), []);
+    assert.deepEqual(await hears(first, "call tell for ann"), [question("tell", "ann")]);
+    assert.deepEqual(await hears(first, "call tell for bob"), []);
+    const { grants } = await first.client.call(execApprovals.grants, {});
+    assert.deepEqual(
+      grants.map((row) => [row.command, row.sessionKey, row.for, row.expiresAtMs - row.createdAtMs]),
+      [["every call of tell in this conversation", "agent:main:main", "session", 3_600_000]],
+    );
+    first.people.say = { decision: "deny" };
+    assert.deepEqual(await hears(first, "call compute for bob"), [question("compute", "bob")]);
+    await first.talk("call leaflet", "agent:main:other");
+    assert.deepEqual(await hears(first, "call tell for cid", "agent:main:other"), [question("tell", "cid")]);
+
+    await first.gateway.stop("test");
+    const second = await open();
+    assert.deepEqual(await hears(second, "call tell for dan"), [], "after a restart");
+    await second.talk("call letter");
+    assert.deepEqual(await hears(second, "call tell for eve"), [question("tell", "eve")], "after words of another");
+
+    await second.client.call(sessions.reset, { key: "main" });
+    await second.talk("call leaflet");
+    assert.deepEqual(await hears(second, "call tell for fay"), [question("tell", "fay")], "after a reset");
   });
 });
 

@@ -131,8 +131,12 @@ async function startGateway(real: Storage, clock: FakeClock, options: FixtureOpt
   const view = extensionView(() => tools);
   const shelf = new ToolShelf({ tools: view, sources: extensionView(), judge: (all) => all, log });
   const hooks = { params: waterfall(), before: hook(), result: waterfall() } as ToolHooks;
-  const gate = new OutsideGate({ mode: () => options.fromOutside ?? "ask", approver: () => options.approver });
   const credentials = { isLive: options.isLive ?? (() => true) };
+  const gate = new OutsideGate({
+    mode: () => options.fromOutside ?? "ask",
+    approver: () => options.approver,
+    sessions: () => sessions,
+  });
   const toolBox = new ToolBox({ shelf, tools: view, hooks, gate, credentials, log });
   const runs = new Runs(
     {

@@ -3,6 +3,9 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { GatewayError } from "@svc/sdk";
+import type { ApprovalQuestion } from "@svc/sdk/gateway";
+import { createFakeClock } from "@svc/sdk/testing";
+import { STEPS } from "../../../plugins/approvals/approval-rows.ts";
 import { ApprovalStore } from "../../../plugins/approvals/approval-store.ts";
 import { createApprover } from "../../../plugins/approvals/approver-service.ts";
 import { askedCommand } from "../../../plugins/approvals/asking.ts";
@@ -16,6 +19,7 @@ import { ada, nodeRequest, openDesk, plan, requester, SECRET } from "./scene.ts"
 
 const always = { ...ada, decision: "allow-always" } as const;
 const deny = { ...ada, decision: "deny" } as const;
+const DAY = 86_400_000;
 /** Lets the database thread answer. */
 const until = async (holds: () => boolean | Promise<boolean>) => {
   for (let turn = 0; turn < 500; turn++) {
@@ -184,14 +188,14 @@ describe("what is allowed for good", () => {
   it("answers the very same at once, and says when it was used", async (t) => {
     const { ask, queue, store, announced, decisions, clock } = await openDesk(t);
     await queue.decide((await ask()).record, always);
-    assert.equal((await store.grants())[0]?.lastUsedAtMs, undefined);
+    assert.equal((await store.grants(clock.now()))[0]?.lastUsedAtMs, undefined);
     await clock.advance(1_000);
     const { record, settled } = await ask();
     assert.equal((await settled).decision, "allow-always");
     assert.equal(announced.length, 1);
     assert.equal(decisions.length, 1);
     assert.equal((await store.get(record.id))?.decision, "allow-always");
-    assert.equal((await store.grants())[0]?.lastUsedAtMs, clock.now());
+    assert.equal((await store.grants(clock.now()))[0]?.lastUsedAtMs, clock.now());
   });
 
   it("is asked for all the same by who says so", async (t) => {
@@ -202,15 +206,15 @@ describe("what is allowed for good", () => {
   });
 
   it("is kept with the decision or not at all", async (t) => {
-    const { ask, queue, store, broken } = await openDesk(t);
+    const { ask, queue, store, broken, clock } = await openDesk(t);
     const { record } = await ask();
     broken.transactions = () => Promise.reject(new GatewayError("UNAVAILABLE", "disk full"));
     await assert.rejects(queue.decide(record, always), { code: "UNAVAILABLE" });
     delete broken.transactions;
-    assert.deepEqual([await store.grants(), (await store.get(record.id))?.status], [[], "pending"]);
+    assert.deepEqual([await store.grants(clock.now()), (await store.get(record.id))?.status], [[], "pending"]);
     assert.equal((await queue.decide(record, deny)).won, true);
     assert.equal(await store.decide(record, always, 0), false);
-    assert.deepEqual(await store.grants(), []);
+    assert.deepEqual(await store.grants(clock.now()), []);
   });
 
   it("outlives a restart, until it is forgotten", async (t) => {
@@ -225,6 +229,50 @@ describe("what is allowed for good", () => {
     assert.equal(await store.forget(record.digest), false);
     await ask({}, newDesk(next));
     assert.equal(announced.length, 2);
+  });
+
+  it("ends after 90 days, or when it was chosen to", async (t) => {
+    const { ask, queue, store, announced, clock } = await openDesk(t);
+    const begun = clock.now();
+    await queue.decide((await ask()).record, always);
+    const elsewhere = { asked: askedCommand({ ...nodeRequest, host: "gateway" }) };
+    const chosen = { ...ada, grant: { for: "this", expiresAtMs: begun + 3_600_000 } } as const;
+    await queue.decide((await ask(elsewhere)).record, chosen);
+    const ends = (await store.grants(clock.now())).map(({ expiresAtMs }) => expiresAtMs - begun);
+    assert.deepEqual(new Set(ends), new Set([3_600_000, 90 * DAY]));
+    await clock.advance(3_600_000 - 1);
+    const hour = await ask(elsewhere);
+    assert.deepEqual([(await hour.settled).decision, announced.length], ["allow-once", 2], "nobody may keep it longer");
+    assert.equal(hour.record.expiresAt, begun + 3_600_000, "nor use it later");
+    await clock.advance(1);
+    await ask(elsewhere);
+    assert.equal(announced.length, 3);
+    await clock.advance(90 * DAY - 3_600_000 - 1);
+    assert.equal((await (await ask()).settled).decision, "allow-always");
+    await clock.advance(1);
+    await ask();
+    assert.deepEqual([announced.length, await store.grants(clock.now())], [4, []]);
+  });
+
+  it("from before grants had an end, ends 90 days after it was given", async (t) => {
+    const now = createFakeClock().now();
+    const asked = askedCommand(nodeRequest);
+    const { ask, store, announced, storage } = await openDesk(t, {
+      async before(empty) {
+        await empty.migrate("approvals", STEPS.slice(0, 4));
+        const sql = "INSERT INTO approval_grants (kind, digest, command, created_at) VALUES ('exec', ?, 'rm', ?)";
+        const given = [
+          [asked.digest, now - 89 * DAY],
+          ["of old", now - 90 * DAY],
+        ] as const;
+        await empty.transaction(given.map((params) => ({ sql, params })));
+      },
+    });
+    const [row = assert.fail(), ...more] = await store.grants(now);
+    assert.deepEqual([row.digest, row.for, row.expiresAtMs, more], [asked.digest, "this", now + DAY, []]);
+    assert.equal((await (await ask()).settled).decision, "allow-always");
+    assert.equal(announced.length, 0);
+    assert.equal((await storage.all("SELECT digest FROM approval_grants")).length, 2, "retention removes it");
   });
 
   it("holds for no other kind with the same digest", async (t) => {
@@ -299,6 +347,52 @@ describe("asking as a plugin", () => {
     }
   });
 
+  it("may be allowed for the session: all that the question offers, until it ends, and nothing beside it", async (t) => {
+    const { queue, announced, clock, store, storage, newDesk } = await openDesk(t);
+    const session = { title: "every rm \u202ehere", subject: { tool: "rm", conversation: 1 } };
+    const approver = createApprover(queue);
+    const decided = async (changes: Partial<ApprovalQuestion>, over = approver) => {
+      const before = announced.length;
+      const answer = over.ask({ ...question, session, ...changes, timeoutMs: 60_000 });
+      const isAsked = until(() => announced.length > before).then(() => "asked");
+      const { isGranted, decision, id } = await Promise.race([
+        answer,
+        isAsked.then(() => ({ isGranted: false, decision: null, id: "" })),
+      ]);
+      if (id === "") await queue.close(announced.at(-1)?.id ?? "", "cancelled");
+      return isGranted === true ? decision : "asked";
+    };
+    const first = approver.ask({ ...question, session });
+    await until(() => announced.length === 1);
+    const [record = assert.fail()] = announced;
+    assert.equal(record.view.session, "every rm \\u202ehere");
+    const grant = { for: "session", expiresAtMs: clock.now() + 3_600_000 } as const;
+    await queue.decide(record, { ...ada, grant });
+    assert.deepEqual(await first, { id: record.id, decision: "allow-once" }, "a person said so");
+    assert.deepEqual((await store.get(record.id))?.grant, grant);
+    const [row = assert.fail()] = await store.grants(clock.now());
+    assert.deepEqual([row.for, row.command, row.expiresAtMs], ["session", "every rm \\u202ehere", grant.expiresAtMs]);
+
+    const other = { subject: { tool: "rm", path: "/y" } };
+    assert.equal(await decided(other), "allow-once");
+    assert.equal(
+      await decided({ ...other, session: { title: "x", subject: { tool: "rm", conversation: 2 } } }),
+      "asked",
+    );
+    assert.equal(await decided({ ...other, session: undefined }), "asked");
+    assert.equal(await decided({ ...other, kind: "toolBefore:x" }), "asked");
+    assert.equal(
+      await decided({ subject: session.subject, session: undefined }),
+      "asked",
+      "no exact question is its digest",
+    );
+    const next = new ApprovalStore(storage);
+    await next.open(clock.now());
+    assert.equal(await decided(other, createApprover(newDesk(next))), "allow-once", "after a restart");
+    await clock.advance(3_600_000);
+    assert.equal(await decided(other), "asked");
+  });
+
   it("refuses a subject that JSON cannot hold", async (t) => {
     const { queue } = await openDesk(t);
     const approver = createApprover(queue);
@@ -334,7 +428,13 @@ it("values of variables are nowhere: not in the files, the logs, or what approve
   for (const name of await readdir(directory)) {
     assert.ok(!(await readFile(join(directory, name))).includes(SECRET), name);
   }
-  const told = JSON.stringify([announced, decisions, logged, await store.list(10, undefined), await store.grants()]);
+  const told = JSON.stringify([
+    announced,
+    decisions,
+    logged,
+    await store.list(10, undefined),
+    await store.grants(clock.now()),
+  ]);
   assert.ok(!told.includes(SECRET));
   assert.match(told, /"envKeys":\["TOKEN"\]/);
 });

@@ -240,6 +240,7 @@ describe("any single change", () => {
           resolvedAt: 1,
           resolvedBy: "Ada",
           usedAt: null,
+          grant: null,
         };
         const bound = asked(two);
         const fault = mismatch(

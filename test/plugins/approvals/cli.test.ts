@@ -4,9 +4,16 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { PassThrough, Readable } from "node:stream";
 import { describe, it, type TestContext } from "node:test";
-import type { GatewayError } from "@svc/sdk";
-import { type ApprovalRow, execApproval, execApprovals, type ExecPolicySnapshot } from "@svc/sdk/approvals";
+import { defineContract, definePlugin, type GatewayError, type Plugin, Type } from "@svc/sdk";
+import {
+  type ApprovalGrantRow,
+  type ApprovalRow,
+  execApproval,
+  execApprovals,
+  type ExecPolicySnapshot,
+} from "@svc/sdk/approvals";
 import type { CommandContext, DoctorFinding } from "@svc/sdk/cli";
+import { Approver } from "@svc/sdk/gateway";
 import { testGateway } from "@svc/sdk/testing";
 import commands from "../../../plugins/approvals/cli.ts";
 import { type Asked, findingsOf } from "../../../plugins/approvals/cli-doctor.ts";
@@ -23,8 +30,23 @@ interface Given {
   readonly input?: string;
 }
 
-async function start(t: TestContext) {
-  const { client, connect, stateDir } = await testGateway(t, { plugins: ["storage-sqlite", approvals] });
+/** Asks as a gate does, and offers something for the session. */
+const asker = definePlugin({
+  id: "asker",
+  api: "^1.0.0",
+  requires: { approver: Approver },
+  setup(gateway) {
+    const ask = { summary: "asks", scope: "operator.read", params: Type.Unknown(), result: Type.Unknown() } as const;
+    const session = { title: "every tell", subject: { tool: "tell" } };
+    const question = { title: "tell", kind: "tell", askedBy: "asker", sessionKey: "s", session };
+    gateway.serve(defineContract("asker", { ask }), {
+      ask: ({ params }) => gateway.services.approver.ask({ ...question, subject: params }),
+    });
+  },
+});
+
+async function start(t: TestContext, plugins: readonly Plugin[] = []) {
+  const { client, connect, stateDir } = await testGateway(t, { plugins: ["storage-sqlite", approvals, ...plugins] });
   const run = async (name: string, { args = [], options = {}, json = false, input = "" }: Given = {}) => {
     const printed: unknown[] = [];
     const scopes: unknown[] = [];
@@ -164,7 +186,7 @@ describe("svc approvals", () => {
 
   it("grants shows what is allowed for good, forget takes it back", async (t) => {
     const scene = await start(t);
-    assert.deepEqual((await scene.run("grants")).printed, ["nothing is allowed for good"]);
+    assert.deepEqual((await scene.run("grants")).printed, ["nothing is allowed for longer than once"]);
     const answer = scene.client.call(execApproval.request, { ...nodeRequest, id: "a" });
     await waitForPending(scene, 1);
     await scene.run("allow", { args: ["a"], options: { always: true } });
@@ -172,12 +194,65 @@ describe("svc approvals", () => {
     const { text, scopes } = await scene.run("grants");
     assert.match(
       text,
-      /^[0-9a-f]{64}\n {2}\/usr\/bin\/rm -r 'build dir'\n {2}exec, agent main, node node-1, since .* by cli, never used since$/,
+      /^[0-9a-f]{64}\n {2}\/usr\/bin\/rm -r 'build dir'\n {2}exec, agent main, session agent:main:main, node node-1\n {2}until .*Z \(in 89 d\), since .* by cli, never used since$/,
     );
     assert.deepEqual(scopes, ["operator.admin"]);
     const digest = text.slice(0, 64);
     assert.match((await scene.run("forget", { args: [digest.slice(0, 6)] })).text, new RegExp(`^forgot ${digest}`));
     assert.match((await scene.run("forget", { args: [digest] })).message, /Next: svc approvals grants/);
+  });
+
+  it("allow --for and --session say for how long; what is not offered, and no time, is refused", async (t) => {
+    const scene = await start(t);
+    const answer = scene.client.call(execApproval.request, { ...nodeRequest, id: "a" });
+    await waitForPending(scene, 1);
+    const allow = (options: Record<string, unknown>) => scene.run("allow", { args: ["a"], options });
+    for (const time of ["", "0", "60", "1", "59s", "91d", "soon", "-1h"])
+      assert.match((await allow({ for: time })).message, /--for takes a time from 1m to 90d; e\.g\. --for 1h/, time);
+    for (const options of [
+      { always: true, for: "1h" },
+      { always: true, session: true },
+    ])
+      assert.match((await allow(options)).message, /leave out --for and --session\nNext: /);
+    assert.match((await allow({ session: true })).message, /offers nothing for the session/);
+    assert.doesNotMatch((await scene.run("list")).text, /--session/);
+    assert.deepEqual((await allow({ for: "1h30m" })).printed, ["allowed for 1h30m: /usr/bin/rm -r 'build dir'"]);
+    assert.equal((await answer).decision, "allow-once");
+    assert.match((await scene.run("list")).text, /allowed until .*Z by cli {2}\/usr/);
+    assert.match((await scene.run("grants")).text, /until .*Z \(in 1 h\)/);
+    const [{ grants: rows }] = (await scene.run("grants", { json: true })).printed as [{ grants: ApprovalGrantRow[] }];
+    assert.deepEqual(
+      rows.map(({ for: what, createdAtMs, expiresAtMs }) => [what, expiresAtMs - createdAtMs]),
+      [["this", 5_400_000]],
+    );
+  });
+
+  it("allow --session allows what the question offers, and so does s", async (t) => {
+    const scene = await start(t, [asker]);
+    const first = scene.client.request("asker.ask", { to: "ann" });
+    await waitForPending(scene, 1);
+    const { text } = await scene.run("list");
+    assert.match(text, /for session {2}every tell\n[^]*allow \S+ \(or with --session, --for 1h or --always; or deny\)/);
+    const [id = ""] = text.split("\n");
+    assert.deepEqual((await scene.run("allow", { args: [id], options: { session: true } })).printed, [
+      "allowed for 1h: every tell",
+    ]);
+    assert.deepEqual(await first, { id, decision: "allow-once" });
+    const unasked = (await scene.client.request("asker.ask", { to: "bob" })) as { isGranted?: boolean };
+    assert.equal(unasked.isGranted, true);
+    const grants = await scene.run("grants");
+    assert.match(grants.text, /\n {2}every tell\n {2}question:tell, session s\n {2}until .*Z \(in 59 min\)/);
+    await scene.run("forget", { args: [grants.text.slice(0, 64)] });
+
+    const { input, until, ended } = watch(scene);
+    await until(/Waiting for questions/);
+    const second = scene.client.request("asker.ask", { to: "cid" });
+    await until(/Allow\? y: once, s: every tell for 1 h, always/);
+    input.write("s\n");
+    assert.equal(((await second) as { decision: string }).decision, "allow-once");
+    await until(/allowed until .*Z by cli: every tell/);
+    input.end();
+    await ended;
   });
 
   it("get and set read and replace the policy file", async (t) => {
@@ -391,36 +466,6 @@ describe("svc approvals", () => {
 });
 
 describe("svc approvals watch", () => {
-  function watch(scene: Awaited<ReturnType<typeof start>>, json = false) {
-    const input = new PassThrough();
-    const printed: string[] = [];
-    const notes: string[] = [];
-    const looking = new Set<() => void>();
-    const add = (to: string[]) => (value: unknown) => {
-      to.push(typeof value === "string" ? value : JSON.stringify(value));
-      for (const look of looking) look();
-    };
-    const until = (pattern: RegExp) =>
-      new Promise<void>((resolve) => {
-        const look = () => {
-          if (!pattern.test([...printed, ...notes].join("\n"))) return;
-          looking.delete(look);
-          resolve();
-        };
-        looking.add(look);
-        look();
-      });
-    const context = {
-      json,
-      input: Object.assign(input, { isTTY: true }),
-      connect: scene.connect,
-      print: add(printed),
-      note: add(notes),
-    };
-    const ended = watchQuestions(context as unknown as CommandContext); // the parts the command uses
-    return { input, printed, notes, until, ended };
-  }
-
   it("is there when a question is asked, shows it with all that matters, and answers with a line", async (t) => {
     const scene = await start(t);
     const { input, until, ended, notes } = watch(scene);
@@ -464,6 +509,36 @@ describe("svc approvals watch", () => {
   });
 });
 
+function watch(scene: Awaited<ReturnType<typeof start>>, json = false) {
+  const input = new PassThrough();
+  const printed: string[] = [];
+  const notes: string[] = [];
+  const looking = new Set<() => void>();
+  const add = (to: string[]) => (value: unknown) => {
+    to.push(typeof value === "string" ? value : JSON.stringify(value));
+    for (const look of looking) look();
+  };
+  const until = (pattern: RegExp) =>
+    new Promise<void>((resolve) => {
+      const look = () => {
+        if (!pattern.test([...printed, ...notes].join("\n"))) return;
+        looking.delete(look);
+        resolve();
+      };
+      looking.add(look);
+      look();
+    });
+  const context = {
+    json,
+    input: Object.assign(input, { isTTY: true }),
+    connect: scene.connect,
+    print: add(printed),
+    note: add(notes),
+  };
+  const ended = watchQuestions(context as unknown as CommandContext); // the parts the command uses
+  return { input, printed, notes, until, ended };
+}
+
 async function waitForPending({ client }: Awaited<ReturnType<typeof start>>, count: number): Promise<void> {
   for (;;) {
     const { approvals: rows } = await client.call(execApproval.list, {});
@@ -485,6 +560,7 @@ describe("what clients wrote", () => {
       commandArgv: [evil],
       envKeys: [evil],
       askedBy: evil,
+      session: evil,
       systemRunBinding: null,
       systemRunPlan: null,
       cwd: evil,
@@ -510,14 +586,16 @@ describe("what clients wrote", () => {
       agentId: evil,
       sessionKey: evil,
       nodeId: evil,
+      for: "session" as const,
       createdAtMs: 0,
+      expiresAtMs: 1e300,
       createdBy: evil,
     };
     const rules = { security: evil, allowlist: [{ pattern: evil }] };
     const file = { version: 1 as const, agents: { [evil]: rules } };
     const lines = [
       ...approvalLines({ approvals: [row, { ...row, status: "decided" }] }),
-      ...grantLines({ grants: [grant] }),
+      ...grantLines({ grants: [grant] }, 0),
       ...policyLines({ path: evil, exists: true, hash: evil, file }),
     ];
     for (const line of lines) assert.doesNotMatch(line, /\p{Cc}|\u202e|^Next: svc approvals allow x/u);

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { defineContract, definePlugin, type Plugin, Type } from "@svc/sdk";
 import {
+  type ApprovalGrant,
   execApproval,
   execApprovalRequested,
   execApprovalResolved,
@@ -44,8 +45,8 @@ type Client = TestGateway["client"];
 
 /** Events of a client, as they come. */
 function heard(client: Client) {
-  const requested: { id: string; request: { command: string; digest?: string } }[] = [];
-  const resolved: { id: string; decision: string; resolvedBy?: string }[] = [];
+  const requested: { id: string; request: { command: string; digest?: string; session?: string } }[] = [];
+  const resolved: { id: string; decision: string; resolvedBy?: string; grant?: ApprovalGrant }[] = [];
   const waiting = new Set<() => void>();
   const look = () => waiting.forEach((one) => one());
   client.on(execApprovalRequested, (payload) => {
@@ -220,6 +221,77 @@ describe("exec.approval", () => {
     await assert.rejects(client.call(execApproval.request, { ...nodeRequest, id }), { message: /known already/ });
   });
 
+  it("keeps what an existing client allows always, and tells it what it always told", async (t) => {
+    const { client } = await start(t);
+    const ears = heard(client);
+    const { id, answer } = await asked(client, ears);
+    assert.deepEqual(await client.request("exec.approval.resolve", { id, decision: "allow-always" }), { ok: true });
+    assert.equal((await answer).decision, "allow-always");
+    await ears.until(() => ears.resolved.length === 1);
+    assert.deepEqual(Object.keys(ears.resolved[0] ?? {}).sort(), ["decision", "id", "request", "resolvedBy", "ts"]);
+    assert.equal(ears.resolved[0]?.decision, "allow-always");
+    assert.equal((await client.call(execApproval.request, nodeRequest)).decision, "allow-always");
+    const [row] = (await client.call(execApprovals.grants, {})).grants;
+    assert.deepEqual([row?.for, (row?.expiresAtMs ?? 0) - (row?.createdAtMs ?? 0)], ["this", 90 * 86_400_000]);
+  });
+
+  it("allows each time anew under a grant with a chosen end, so that nobody keeps it for longer", async (t) => {
+    const { client } = await start(t);
+    const ears = heard(client);
+    const { id, answer } = await asked(client, ears);
+    const grant = { durationMs: 3_600_000 };
+    await client.call(execApproval.resolve, { id, decision: "allow-always", grant });
+    await ears.until(() => ears.resolved.length === 1);
+    const { decision, grant: told } = ears.resolved[0] ?? assert.fail();
+    assert.deepEqual([(await answer).decision, decision, told?.for], ["allow-once", "allow-once", "this"]);
+    assert.equal((await client.call(execApproval.request, nodeRequest)).decision, "allow-once");
+    const { approvals: rows } = await client.call(execApproval.list, {});
+    assert.deepEqual(rows.find((row) => row.id === id)?.grant, told);
+    assert.equal(rows.find((row) => row.id !== id)?.reason, "a grant allows it");
+    const [row] = (await client.call(execApprovals.grants, {})).grants;
+    assert.equal(row?.expiresAtMs, told?.expiresAtMs);
+  });
+
+  const grants: readonly [grant: object, decision: string, message: RegExp][] = [
+    [{ durationMs: 60_000 }, "allow-once", /grant goes with allow-always only/],
+    [{}, "deny", /grant goes with allow-always only/],
+    [{ for: "session" }, "allow-always", /grant\.for: this question offers nothing for the session/],
+    [{ for: "agent" }, "allow-always", /for/],
+    [{ durationMs: 59_999 }, "allow-always", /durationMs/],
+    [{ durationMs: 90 * 86_400_000 + 1 }, "allow-always", /durationMs/],
+    [{ durationMs: 60_000.5 }, "allow-always", /durationMs/],
+    [{ until: 1 }, "allow-always", /until/],
+  ];
+  it("refuses a grant that is not offered or makes no sense, and goes on waiting", async (t) => {
+    const { client } = await start(t, { plugins: [insider()] });
+    const ears = heard(client);
+    const { id } = await asked(client, ears);
+    for (const [grant, decision, message] of grants) {
+      const params = { id, decision, grant };
+      const label = JSON.stringify(params);
+      await assert.rejects(
+        client.request("exec.approval.resolve", params),
+        { code: "INVALID_REQUEST", message },
+        label,
+      );
+    }
+    void client.request("probe.ask");
+    await ears.until(() => ears.requested.length === 2);
+    const [, offering = assert.fail()] = ears.requested;
+    assert.equal(offering.request.session, "all of it");
+    const day = { for: "session", durationMs: 24 * 3_600_000 } as const;
+    const longer = { id: offering.id, decision: "allow-always", grant: { ...day, durationMs: day.durationMs + 1 } };
+    await assert.rejects(client.request("exec.approval.resolve", longer), { message: /holds at most 24 h/ });
+    const { approvals: rows } = await client.call(execApproval.list, {});
+    assert.deepEqual(
+      rows.map(({ status }) => status),
+      ["pending", "pending"],
+    );
+    await client.call(execApproval.resolve, { id: offering.id, decision: "allow-always", grant: day });
+    const [kept, ...more] = (await client.call(execApprovals.grants, {})).grants;
+    assert.deepEqual([kept?.command, kept?.for, more], ["all of it", "session", []]);
+  });
+
   it("needs the scope, for every method", async (t) => {
     const { connect } = await start(t);
     const weak = await connect({ scopes: ["operator.read", "operator.write", "operator.pairing"] });
@@ -389,7 +461,14 @@ const insider = () =>
         request: ({ principal }) => gateway.call(execApproval.request, { ...nodeRequest, id: "inner" }, { principal }),
         resolve: ({ principal }) =>
           gateway.call(execApproval.resolve, { id: "inner", decision: "allow-once" }, { principal }),
-        ask: () => approver.ask({ title: "may I?", subject: { a: 1 }, kind: "test", askedBy: "probe" }),
+        ask: () =>
+          approver.ask({
+            title: "may I?",
+            subject: { a: 1 },
+            session: { title: "all of it", subject: { conversation: 1 } },
+            kind: "test",
+            askedBy: "probe",
+          }),
         claim: ({ principal }) =>
           exec.claim({
             approvalId: "inner",

@@ -51,8 +51,11 @@ export const claim = (approvalId: string, changes: Partial<ExecClaim> = {}): Exe
 
 export const ada: Decision = { decision: "allow-once", by: "Ada", principalId: "token" };
 
-/** `nobody`: whether anybody can decide; `broken.transactions`: the storage cannot write. */
-export async function openDesk(t: TestContext) {
+/** @param options.before fills the storage. `nobody`: whether anybody can decide; `broken.transactions`: the storage cannot write. */
+export async function openDesk(
+  t: TestContext,
+  { before }: { readonly before?: (storage: Storage) => Promise<void> } = {},
+) {
   const directory = await mkdtemp(join(tmpdir(), "svc-approvals-"));
   const { storage: real, close } = await openStorage({ file: join(directory, "svc.db") });
   t.after(async () => {
@@ -66,6 +69,7 @@ export async function openDesk(t: TestContext) {
   const [announced, decisions, logged]: [ApprovalRecord[], [ApprovalRecord, Decision][], unknown[]] = [[], [], []];
   const write = (fields: object, message: string) => void logged.push([fields, message]);
   const store = new ApprovalStore(storage);
+  await before?.(real);
   await store.open(clock.now());
   let ids = 0;
   const newDesk = (over: ApprovalStore = store) =>

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { PassThrough } from "node:stream";
 import { describe, it } from "node:test";
-import { ANSWER_PROMPT, OpenQuestions } from "@svc/kit/exec";
+import { OpenQuestions } from "@svc/kit/exec";
 import { execApprovalRequested, execApprovalResolved } from "@svc/sdk/approvals";
 import { visibleLines } from "@svc/sdk/cli";
 import { createFakeClock } from "@svc/sdk/testing";
@@ -150,7 +150,7 @@ describe("questions that wait for an operator", () => {
     tells(execApprovalRequested.name, asked("q1", clock.now() + 60_000));
     assert.match(printed(), /A decision is needed:\n {2}command {6}rm -r \\u001b\[2J build\n[^]*Allow\? y: once/);
     await types("sure, go on");
-    assert.deepEqual(notes, [ANSWER_PROMPT]);
+    assert.deepEqual(notes, ["Allow? y: once, always: exactly this for 90 days, n: no"]);
     await types("Y");
     assert.deepEqual(decisions(), [{ id: "q1", decision: "allow-once" }]);
     tells(execApprovalResolved.name, { id: "q1", decision: "allow-once", resolvedBy: "cli", ts: 1 });
@@ -184,11 +184,52 @@ describe("questions that wait for an operator", () => {
     await types("/quit");
     await done;
   });
+
+  it("take s where they offer something for the session, and say so", async () => {
+    const { types, tells, clock, printed, decisions, messages, says, done } = watching();
+    await settle();
+    tells(execApprovalRequested.name, asked("q1", clock.now() + 60_000));
+    tells(execApprovalRequested.name, asked("q2", clock.now() + 60_000, "every rm"));
+    const shown = printed();
+    assert.match(
+      shown,
+      /build\n[^]*Allow\? y: once, always: [^]*for session {2}every rm\n[^]*once, s: every rm for 1 h,/,
+    );
+    await types("s");
+    assert.deepEqual([decisions(), messages()], [[], ["s"]], "not offered by the oldest: it is a message");
+    says("r1", "final");
+    await settle();
+    await types("n");
+    tells(execApprovalResolved.name, { id: "q1", decision: "deny", ts: 1 });
+    await types("s");
+    assert.deepEqual(decisions()[1], { id: "q2", decision: "allow-always", grant: { for: "session" } });
+    const grant = { for: "session", expiresAtMs: 0 };
+    tells(execApprovalResolved.name, { id: "q2", decision: "allow-once", ts: 1, grant });
+    assert.match(printed(), /allowed until 1970-01-01 00:00:00Z: every rm\n/);
+    await types("/quit");
+    await done;
+  });
+
+  it("stay when they are asked while those that wait are read", async () => {
+    const fake = createFakeClient({
+      "exec.approval.list": () => {
+        fake.tells(execApprovalRequested.name, asked("new", clock.now() + 60_000));
+        return { approvals: [] };
+      },
+    });
+    const clock = createFakeClock();
+    const questions = new OpenQuestions(fake.client, () => {}, clock);
+    fake.tells(execApprovalRequested.name, asked("over", clock.now() + 60_000));
+    await questions.refresh();
+    assert.equal(questions.first?.id, "new");
+    questions.close();
+  });
 });
 
 /** As the event brings it. */
-function asked(id: string, expiresAtMs: number) {
-  return { id, request: { command: "rm -r \u001b[2J build", nodeId: null }, createdAtMs: 0, expiresAtMs };
+function asked(id: string, expiresAtMs: number, session?: string) {
+  const request = { command: "rm -r \u001b[2J build", nodeId: null, ...(session !== undefined && { session }) };
+  return { id, request, createdAtMs: 0, expiresAtMs };
 }
 
 describe("Ctrl-C", () => {

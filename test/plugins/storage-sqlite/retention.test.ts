@@ -108,6 +108,7 @@ const ROWS: Readonly<Record<string, readonly [goes: readonly object[], stays: re
     [{ run_id: "old", created_at: ago(8), announced_at: ago(8), archived_at: ago(8) }],
     [{ run_id: "kept", created_at: ago(8), announced_at: ago(8), archived_at: null, principal: "{}" }],
   ],
+  approval_grants: [[{ expires_at: ago(0.1) }], [{ created_at: ago(89), expires_at: NOW + DAY }]],
   approvals: [
     [{ status: "decided", created_at: ago(31) }],
     [

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import {
+  authorsOf,
   floorOf,
   GATEWAY_WORDS,
   type Origin,
@@ -38,16 +39,20 @@ interface Options {
   readonly mode?: FromOutside;
   readonly answer?: ApprovalAnswer["decision"];
   readonly nobody?: boolean;
+  /** The answer is that of a grant. */
+  readonly isGranted?: true;
 }
 
 /** A box with one tool, and people who answer. */
-function open({ tool: changes = {}, mode = "ask", answer = "deny", nobody = false }: Options = {}) {
+function open({ tool: changes = {}, mode = "ask", answer = "deny", nobody = false, isGranted }: Options = {}) {
   const asked: ApprovalQuestion[] = [];
   const used: unknown[] = [];
+  const conversation: { id?: string } = { id: "s1" };
   const approver: Approver = {
     async ask(question) {
       asked.push(question);
-      return { id: `a${asked.length}`, decision: answer, ...(answer === "deny" ? { reason: "ann denied it" } : {}) };
+      const why = answer === "deny" ? { reason: "ann denied it" } : {};
+      return { id: `a${asked.length}`, decision: answer, ...why, ...(isGranted && { isGranted }) };
     },
   };
   const plain = defineTool({
@@ -59,7 +64,11 @@ function open({ tool: changes = {}, mode = "ask", answer = "deny", nobody = fals
   const tools = extensionView({ act: { ...plain, ...changes } });
   const shelf = new ToolShelf({ tools, sources: extensionView(), judge: (all) => all, log: silentLog });
   const hooks = { params: waterfall(), before: hook(), result: waterfall() } as never; // they change nothing
-  const gate = new OutsideGate({ mode: () => mode, approver: () => (nobody ? undefined : approver) });
+  const gate = new OutsideGate({
+    mode: () => mode,
+    approver: () => (nobody ? undefined : approver),
+    sessions: () => ({ get: async () => (conversation.id ? { sessionId: conversation.id, updatedAt: 0 } : undefined) }),
+  });
   const credentials = { isLive: () => true };
   const box = new ToolBox({ shelf, tools, hooks, gate, credentials, log: silentLog });
   const scene = (outside?: ToolScene["outside"]): ToolScene => ({
@@ -78,7 +87,7 @@ function open({ tool: changes = {}, mode = "ask", answer = "deny", nobody = fals
       : { text: attempted.outcome, origin: undefined };
   };
   const offered = (outside?: ToolScene["outside"]) => box.specs(scene(outside)).length === 1;
-  return { asked, used, attempt, offered };
+  return { asked, used, attempt, offered, conversation };
 }
 
 describe("the least authority", () => {
@@ -90,6 +99,26 @@ describe("the least authority", () => {
     assert.deepEqual(floorOf([writer, STRANGER, undefined])?.scopes, []);
     const approver: Origin = { kind: "person", scopes: ["operator.approvals"] };
     assert.deepEqual(floorOf([writer, approver])?.scopes, [], "each may do what the other may not");
+  });
+
+  it("tells its authors apart, whatever is merged in which order, and how many are too many", () => {
+    const page = (n: number) => outsideOrigin("web", `https://${n}.example/`);
+    const [one, two, three] = [page(1), page(2), page(3)];
+    const authors = (...origins: (Origin | undefined)[]) => authorsOf(floorOf(origins) ?? assert.fail());
+    assert.equal(floorOf([one, undefined, one])?.authors, undefined);
+    assert.deepEqual(authors(one, one), authors(one));
+    assert.notDeepEqual(authors(one), authors(two));
+    assert.notDeepEqual(authors(one), authors({ ...one, kind: "mcp" }));
+    assert.notDeepEqual(authors(one), authors({ ...one, scopes: ["operator.read"] }));
+    const both = floorOf([one, two]);
+    assert.deepEqual(both?.id, one.id);
+    assert.equal(authors(both)?.length, 2);
+    assert.deepEqual(authors(two, both, GATEWAY_WORDS), authors(both));
+    assert.deepEqual(authors(three, both), authors(one, two, three));
+    const many = Array.from({ length: 32 }, (_, n) => page(n));
+    assert.equal(authors(...many)?.length, 32);
+    assert.equal(authors(...many, page(32)), undefined);
+    assert.equal(authors(floorOf([...many, page(32)]), one), undefined, "once too many, always too many");
   });
 
   const needs: Readonly<Record<ToolEffect, Scope | undefined>> = {
@@ -140,6 +169,43 @@ describe("a call that words from outside led to", () => {
     assert.equal(asked.length, 2);
     await attempt(outsideOf(STRANGER), { to: "a" }, "r2");
     assert.equal(asked.length, 3);
+  });
+
+  it("may be allowed for the session: this tool with these effects, in this conversation, with words of these authors", async () => {
+    const { asked, attempt, conversation } = open({ tool: { effects: ["sends-out", "reads"] } });
+    const other = outsideOrigin("mcp", "mail");
+    await attempt(outsideOf(STRANGER), { to: "a" });
+    await attempt(outsideOf(STRANGER), { to: "b" });
+    conversation.id = "s2";
+    await attempt(outsideOf(STRANGER), { to: "c" });
+    await attempt(outsideOf(floorOf([STRANGER, other]) ?? other), { to: "d" });
+    await attempt(outsideOf(other), { to: "e" });
+    const offers = asked.map(({ session }) => session);
+    assert.equal(offers[0]?.title, "every call of act in this conversation");
+    assert.deepEqual(offers[1], offers[0]);
+    assert.equal(new Set(offers.map((offer) => JSON.stringify(offer))).size, 4, "all others differ");
+    delete conversation.id;
+    await attempt(outsideOf(STRANGER), { to: "f" });
+    assert.equal(asked.at(-1)?.session, undefined, "nobody knows which conversation it is");
+  });
+
+  for (const effect of ["runs-code", "changes-gateway", "writes-identity"] as const) {
+    it(`is never allowed for the session when it ${effect}, or does not say what it does`, async () => {
+      const { asked, attempt } = open({ tool: { effects: ["sends-out", effect] } });
+      await attempt(outsideOf(STRANGER));
+      await attempt(outsideOf({ kind: "person", scopes: ["operator.write"] }), { to: "x" });
+      const silent = open();
+      await silent.attempt(outsideOf(STRANGER));
+      const questions = [...asked, ...silent.asked];
+      assert.ok(questions.length >= 2);
+      for (const { session } of questions) assert.equal(session, undefined);
+    });
+  }
+
+  it("is asked about each time a grant gives the answer, which may have ended", async () => {
+    const { asked, attempt } = open({ tool: { effects: ["sends-out"] }, answer: "allow-once", isGranted: true });
+    for (const to of ["a", "a"]) assert.equal((await attempt(outsideOf(STRANGER), { to })).text, "done");
+    assert.equal(asked.length, 2);
   });
 
   it("is refused where nobody can be asked, and where people could not see all of it", async () => {

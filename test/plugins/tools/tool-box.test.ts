@@ -45,7 +45,7 @@ function box({ tool = readTool(), hooks = {}, mode = "ask", approver, isLive = (
   const all = { params: waterfall(), before: hook(), result: waterfall(), ...hooks } as ToolHooks;
   const tools = extensionView({ read: tool });
   const shelf = new ToolShelf({ tools, sources: extensionView(), judge: (known) => known, log: silentLog });
-  const gate = new OutsideGate({ mode: () => mode, approver: () => approver });
+  const gate = new OutsideGate({ mode: () => mode, sessions: () => undefined, approver: () => approver });
   return new ToolBox({ shelf, tools, hooks: all, gate, credentials: { isLive }, log: silentLog });
 }
 
