@@ -1,18 +1,22 @@
 /**
- * The last step before a command starts whose contents were judged: they are compared once more, and what runs is read from a
- * private copy of those very bytes where that changes nothing else.
+ * The last steps before a command starts whose contents were judged: what runs is read from a private copy of those very bytes
+ * where that changes nothing else, and all contents are compared once more.
  */
 import { open, realpath } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
 import { type BindableRun, bindFiles, type Binding, bindingFault, readContent } from "@svc/kit/exec";
+import type { GatewayError } from "@svc/sdk";
 import { isInside } from "@svc/sdk/files";
 import type { Copies } from "./copies.ts";
+import { denied } from "./permission.ts";
 import { scriptWord, type Start, startOfCopy } from "./pinned-start.ts";
 
 /** A start that holds on to what it needs. */
 export interface HeldStart extends Start {
   /** Private directories it is read from, without links: a sandbox has to show them. */
   readonly directories: readonly string[];
+  /** Compares the contents once more. Called last, so that no time passes between it and the start. @throws GatewayError `FORBIDDEN` */
+  check(): Promise<void>;
   /** To be called when the program has ended, or was not started. */
   release(): Promise<void>;
 }
@@ -25,23 +29,21 @@ export interface HoldSources {
 
 /** A start that needs nothing. */
 export function inPlace({ file, argv }: Start): HeldStart {
-  return { file, argv, directories: [], release: () => Promise.resolve() };
+  return { file, argv, directories: [], check: () => Promise.resolve(), release: () => Promise.resolve() };
 }
 
-/** A content is another one than the one that was judged. */
-export class ContentChanged extends Error {}
-
-/** @throws ContentChanged naming the file; Error of the file system when the copy cannot be written */
+/** @throws GatewayError `FORBIDDEN` naming the file that changed; Error of the file system when the copy cannot be written */
 export async function holdStart(run: BindableRun, binding: Binding, sources: HoldSources): Promise<HeldStart> {
   const held = await fromCopy(run, binding, sources);
-  try {
+  const check = async () => {
     const fault = bindingFault(binding, await bindFiles(run, binding.scope));
-    if (fault !== undefined) throw new ContentChanged(fault);
-    return held;
-  } catch (error) {
-    await held.release();
-    throw error;
-  }
+    if (fault !== undefined) throw changed(fault);
+  };
+  return { ...held, check };
+}
+
+function changed(what: string): GatewayError {
+  return denied(what, "run it again, and it is judged as it is now");
 }
 
 async function fromCopy(run: BindableRun, { files }: Binding, { copies, reach }: HoldSources): Promise<HeldStart> {
@@ -57,11 +59,11 @@ async function fromCopy(run: BindableRun, { files }: Binding, { copies, reach }:
       handle.close(),
     );
     if (typeof content === "string" || content.sha256 !== bound.sha256) {
-      throw new ContentChanged(`${JSON.stringify(bound.path).slice(0, 300)} changed since the command was judged`);
+      throw changed(`${JSON.stringify(bound.path).slice(0, 300)} changed since the command was judged`);
     }
     const start = startOfCopy(run, copy, content.head, content.head.length === content.bytes);
     if (start === undefined) await remove();
-    return start === undefined ? inPlace(run) : { ...start, directories: [directory], release: remove };
+    return start === undefined ? inPlace(run) : { ...inPlace(start), directories: [directory], release: remove };
   } catch (error) {
     await remove();
     throw error;

@@ -18,9 +18,9 @@ import type { AgentSandbox, Launch } from "../sandbox/agent-sandbox.ts";
 import { type Command, commandOf, type CommandRequest } from "./command.ts";
 import type { Copies } from "./copies.ts";
 import { addedVariables, commandEnvironment } from "./environment.ts";
-import { ContentChanged, type HeldStart, holdStart, inPlace } from "./held.ts";
+import { type HeldStart, holdStart, inPlace } from "./held.ts";
 import { hasAllowlist } from "./judgement.ts";
-import { bindableRun, denied, permit, type PermissionSources, sessionLimitsNow, type Wanted } from "./permission.ts";
+import { bindableRun, permit, type PermissionSources, sessionLimitsNow, type Wanted } from "./permission.ts";
 
 /** Choice: UTF-16 units of a command. */
 const MAX_COMMAND_CHARS = 32_768;
@@ -145,18 +145,13 @@ async function prepared(
   return { command, env, origin, start: await held(wanted, binding, sources) };
 }
 
-/** @throws GatewayError `FORBIDDEN`: something else lies there by now than what was judged */
+/** @throws GatewayError `FORBIDDEN`: its script is another one by now than what was judged */
 async function held(wanted: Wanted, binding: Binding | undefined, sources: ExecSources): Promise<HeldStart> {
   const run = bindableRun(wanted);
   if (binding === undefined) return inPlace(run);
   const places = [...sources.agents.list().map(({ workspace }) => workspace), tmpdir()];
   const reach = await Promise.all(places.map((place) => realpath(place).catch(() => place)));
-  try {
-    return await holdStart(run, binding, { copies: sources.copies, reach });
-  } catch (error) {
-    if (error instanceof ContentChanged) throw denied(error.message, "run it again, and it is judged as it is now");
-    throw error;
-  }
+  return holdStart(run, binding, { copies: sources.copies, reach });
 }
 
 /** What was prepared, in the sandbox of its agent. What it took is given back also when it cannot start. */
@@ -176,6 +171,7 @@ async function confined(
     const program = { file: start.file, argv: start.argv, cwd: command.plan.cwd };
     launch = await sandbox.confine(program, agentId, wasInForce, start.directories);
     span = origin && (await record.begin(agentId, origin));
+    await start.check();
     return { text: command.text, launch, env, origin, release };
   } catch (error) {
     await release();

@@ -23,7 +23,10 @@ import { describe, it } from "node:test";
 import type { AllowedProgram, ExecPolicyFile } from "@svc/sdk/approvals";
 import type { ApprovalAnswer, ApprovalQuestion } from "@svc/sdk/gateway";
 import { textOf } from "@svc/sdk/models";
+import { bindFiles } from "@svc/kit/exec";
 import { questionDigest } from "../../../plugins/approvals/canonical.ts";
+import { privateCopies } from "../../../plugins/workspace/exec/copies.ts";
+import { holdStart } from "../../../plugins/workspace/exec/held.ts";
 import { openScene } from "./scene.ts";
 
 const posix = { timeout: 30_000, skip: process.platform === "win32" && "there is no /bin/sh" };
@@ -107,6 +110,27 @@ describe("a file that another session writes while a person thinks", posix, () =
       });
     }
   }
+});
+
+describe("a start that is held", posix, () => {
+  const ways: [what: string, argv: string[], file: string][] = [
+    ["a script of a shell", ["sh", "x.sh"], "/bin/sh"],
+    ["a script of another language", ["node", "x.sh"], process.execPath],
+  ];
+  for (const [what, argv, program] of ways)
+    it(`is checked last: ${what} that changed while a sandbox was made ready`, async (t) => {
+      const root = await realpath(await mkdtemp(join(tmpdir(), "svc-held-")));
+      t.after(() => rm(root, { recursive: true, force: true }));
+      await script(join(root, "x.sh"), "true\n");
+      const run = { file: program, argv, cwd: root, path: "/usr/bin:/bin" };
+      const sources = { copies: privateCopies(() => join(root, "state")), reach: [root] };
+      const start = await holdStart(run, await bindFiles(run), sources);
+      await start.check();
+      await script(join(root, "x.sh"), "touch ran\n");
+      await assert.rejects(start.check(), changed);
+      await start.release();
+      assert.deepEqual(await readdir(join(root, "state", "exec-copies")).catch(() => []), []);
+    });
 });
 
 describe("a command that people are asked about for the words that led to it", posix, () => {
