@@ -10,6 +10,7 @@ import { Retention, Storage } from "@svc/sdk/storage";
 import { CommandSandbox, Tool } from "@svc/sdk/tools";
 import { ExecConfig, FsConfig } from "./config.ts";
 import { privateCopies } from "./exec/copies.ts";
+import { FileHolds } from "./files/file-holds.ts";
 import { execTool } from "./exec/tool.ts";
 import { editTool, writeTool } from "./files/change.ts";
 import { readTool } from "./files/read.ts";
@@ -67,7 +68,8 @@ export default definePlugin({
       log,
     });
     const keepVersions = createVersionKeeper(() => services.identityFiles.get());
-    const writing = { ...places, beforeWrite: sandbox.endCommands, keepVersions };
+    const holds = new FileHolds(clock);
+    const writing = { ...places, beforeWrite: sandbox.endCommands, keepVersions, holds };
     gateway.provide(CommandSandbox, sandbox);
     gateway.extend(Tool, "read", readTool(places));
     gateway.extend(Tool, "write", writeTool(writing));
@@ -86,6 +88,7 @@ export default definePlugin({
         programs,
         background,
         copies: privateCopies(places.stateDir),
+        holds,
         sandbox,
         sandboxed: (agentId) => sandbox.inForce(agentId),
         clock,

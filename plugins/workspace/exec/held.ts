@@ -8,6 +8,7 @@ import { type BindableRun, bindFiles, type Binding, bindingFault, readContent } 
 import type { GatewayError } from "@svc/sdk";
 import { isInside } from "@svc/sdk/files";
 import type { Copies } from "./copies.ts";
+import type { FileHolds } from "../files/file-holds.ts";
 import { denied } from "./permission.ts";
 import { scriptWord, type Start, startOfCopy } from "./pinned-start.ts";
 
@@ -15,7 +16,10 @@ import { scriptWord, type Start, startOfCopy } from "./pinned-start.ts";
 export interface HeldStart extends Start {
   /** Private directories it is read from, without links: a sandbox has to show them. */
   readonly directories: readonly string[];
-  /** Compares the contents once more. Called last, so that no time passes between it and the start. @throws GatewayError `FORBIDDEN` */
+  /**
+   * Compares the contents once more, and holds them as they are. Called last, so that no time passes between it and the start.
+   * @throws GatewayError `FORBIDDEN`
+   */
   check(): Promise<void>;
   /** To be called when the program has ended, or was not started. */
   release(): Promise<void>;
@@ -23,6 +27,7 @@ export interface HeldStart extends Start {
 
 export interface HoldSources {
   readonly copies: Copies;
+  readonly holds: Pick<FileHolds, "hold">;
   /** Directories agents write to with nobody's leave; absolute, without links. Elsewhere, only programs that were allowed write. */
   readonly reach: readonly string[];
 }
@@ -35,11 +40,19 @@ export function inPlace({ file, argv }: Start): HeldStart {
 /** @throws GatewayError `FORBIDDEN` naming the file that changed; Error of the file system when the copy cannot be written */
 export async function holdStart(run: BindableRun, binding: Binding, sources: HoldSources): Promise<HeldStart> {
   const held = await fromCopy(run, binding, sources);
-  const check = async () => {
-    const fault = bindingFault(binding, await bindFiles(run, binding.scope));
-    if (fault !== undefined) throw changed(fault);
+  let letGo = () => {};
+  return {
+    ...held,
+    async check() {
+      letGo = await sources.holds.hold(binding.files.map(({ path }) => path));
+      const fault = bindingFault(binding, await bindFiles(run, binding.scope));
+      if (fault !== undefined) throw changed(fault);
+    },
+    release() {
+      letGo();
+      return held.release();
+    },
   };
-  return { ...held, check };
 }
 
 function changed(what: string): GatewayError {

@@ -18,6 +18,7 @@ import type { AgentSandbox, Launch } from "../sandbox/agent-sandbox.ts";
 import { type Command, commandOf, type CommandRequest } from "./command.ts";
 import type { Copies } from "./copies.ts";
 import { addedVariables, commandEnvironment } from "./environment.ts";
+import type { FileHolds } from "../files/file-holds.ts";
 import { type HeldStart, holdStart, inPlace } from "./held.ts";
 import { hasAllowlist } from "./judgement.ts";
 import { bindableRun, permit, type PermissionSources, sessionLimitsNow, type Wanted } from "./permission.ts";
@@ -30,6 +31,7 @@ export interface ExecSources extends PlaceSources, PermissionSources {
   readonly programs: Programs;
   readonly background: BackgroundCommands;
   readonly copies: Copies;
+  readonly holds: FileHolds;
   readonly sandbox: Pick<AgentSandbox, "confine" | "inForce" | "isSealed">;
   readonly clock: Pick<Clock, "elapsed">;
   readonly record: Pick<OriginRecord, "begin" | "named">;
@@ -151,7 +153,7 @@ async function held(wanted: Wanted, binding: Binding | undefined, sources: ExecS
   if (binding === undefined) return inPlace(run);
   const places = [...sources.agents.list().map(({ workspace }) => workspace), tmpdir()];
   const reach = await Promise.all(places.map((place) => realpath(place).catch(() => place)));
-  return holdStart(run, binding, { copies: sources.copies, reach });
+  return holdStart(run, binding, { ...sources, reach });
 }
 
 /** What was prepared, in the sandbox of its agent. What it took is given back also when it cannot start. */

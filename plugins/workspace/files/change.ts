@@ -5,6 +5,7 @@ import { invalidRequest, notFound, Strict, Type, unavailable } from "@svc/sdk";
 import { isIdentityFile } from "@svc/sdk/agents";
 import { defineTool, type ToolEffect, type ToolResult } from "@svc/sdk/tools";
 import { withDiskRefusals } from "../disk-refusal.ts";
+import type { FileHolds } from "./file-holds.ts";
 import type { OriginRecord } from "../origins/record.ts";
 import { nameWithin, type Place, placeOf, type PlaceSources, type WriteSources } from "../place.ts";
 import { textOfBytes } from "./content.ts";
@@ -15,6 +16,7 @@ import type { VersionKeeper } from "./versions.ts";
 export interface ChangeSources extends WriteSources {
   readonly record: Pick<OriginRecord, "mark" | "clear" | "moved">;
   readonly keepVersions: VersionKeeper;
+  readonly holds: Pick<FileHolds, "write">;
 }
 
 /** The workspace, made when it is missing. */
@@ -57,7 +59,9 @@ export function writeTool(sources: ChangeSources) {
         const text = `${isNew ? "made" : "replaced"} ${name}: ${size} bytes`;
         return { content: [{ type: "text" as const, text }], details: { path: name, size, created: isNew } };
       };
-      return sources.keepVersions(context, [name], () => withDiskRefusals(path, write));
+      return sources.holds.write(place.root, [name], () =>
+        sources.keepVersions(context, [name], () => withDiskRefusals(path, write)),
+      );
     },
   });
 }
@@ -101,7 +105,9 @@ export function editTool(sources: ChangeSources) {
           details: { path: name, replacements: count, firstLine: line },
         };
       };
-      return sources.keepVersions(context, [name], () => withDiskRefusals(path, edit));
+      return sources.holds.write(place.root, [name], () =>
+        sources.keepVersions(context, [name], () => withDiskRefusals(path, edit)),
+      );
     },
   });
 }

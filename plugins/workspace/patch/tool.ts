@@ -40,7 +40,9 @@ export function patchTool(sources: ChangeSources, log: Pick<Logger, "warn">) {
       signal.throwIfAborted();
       const steps = planned.map((step) => recorded(step, call.agentId, outside?.origin, sources.record));
       const names = steps.flatMap((step) => [...step.names].filter((name) => name !== undefined));
-      return sources.keepVersions(context, names, () => carryOut(steps, log));
+      return sources.holds.write(place.root, names, () =>
+        sources.keepVersions(context, names, () => carryOut(steps, log)),
+      );
     },
   });
 }

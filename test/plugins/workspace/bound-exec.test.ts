@@ -10,6 +10,7 @@ import {
   mkdir,
   mkdtemp,
   readdir,
+  readFile,
   realpath,
   rename,
   rm,
@@ -26,6 +27,8 @@ import { textOf } from "@svc/sdk/models";
 import { bindFiles } from "@svc/kit/exec";
 import { questionDigest } from "../../../plugins/approvals/canonical.ts";
 import { privateCopies } from "../../../plugins/workspace/exec/copies.ts";
+import { FileHolds, HOLD_MS } from "../../../plugins/workspace/files/file-holds.ts";
+import { createFakeClock } from "@svc/sdk/testing";
 import { holdStart } from "../../../plugins/workspace/exec/held.ts";
 import { openScene } from "./scene.ts";
 
@@ -123,7 +126,8 @@ describe("a start that is held", posix, () => {
       t.after(() => rm(root, { recursive: true, force: true }));
       await script(join(root, "x.sh"), "true\n");
       const run = { file: program, argv, cwd: root, path: "/usr/bin:/bin" };
-      const sources = { copies: privateCopies(() => join(root, "state")), reach: [root] };
+      const holds = new FileHolds(createFakeClock());
+      const sources = { copies: privateCopies(() => join(root, "state")), reach: [root], holds };
       const start = await holdStart(run, await bindFiles(run), sources);
       await start.check();
       await script(join(root, "x.sh"), "touch ran\n");
@@ -131,6 +135,67 @@ describe("a start that is held", posix, () => {
       await start.release();
       assert.deepEqual(await readdir(join(root, "state", "exec-copies")).catch(() => []), []);
     });
+});
+
+describe("files of a command that starts", posix, () => {
+  const FILES = ["/w/x.py"];
+
+  it("are written once it has ended, and not before", async () => {
+    const holds = new FileHolds(createFakeClock());
+    const done: string[] = [];
+    const letGo = await holds.hold(FILES);
+    const [same, other] = [["x.py"], ["other.py"]].map((names) =>
+      holds.write("/w", names, async () => void done.push(String(names))),
+    );
+    await other;
+    assert.deepEqual(done, ["other.py"]);
+    letGo();
+    await same;
+    assert.deepEqual(done, ["other.py", "x.py"]);
+    await holds.write("/w", ["x.py"], async () => void done.push("again"));
+    assert.equal(done.at(-1), "again");
+  });
+
+  it("are written after 10 seconds, for a program that runs on", async () => {
+    const clock = createFakeClock();
+    const holds = new FileHolds(clock);
+    await holds.hold(FILES);
+    let isDone = false;
+    const written = holds.write("/w", ["x.py"], async () => void (isDone = true));
+    await clock.advance(HOLD_MS - 1);
+    assert.equal(isDone, false);
+    await clock.advance(1);
+    await written;
+  });
+
+  it("are compared once a write under way has ended, also one that fails", async () => {
+    const holds = new FileHolds(createFakeClock());
+    for (const ends of [async () => "written", () => Promise.reject(new Error("disk full"))]) {
+      let finish = () => {};
+      const gate = new Promise<void>((resolve) => (finish = resolve));
+      const written = holds.write("/w", ["X.py"], () => gate.then(ends)).catch(() => undefined);
+      let isHeld = false;
+      const held = holds.hold(FILES).then((letGo) => ((isHeld = true), letGo()));
+      await new Promise(setImmediate);
+      assert.equal(isHeld, false);
+      finish();
+      await Promise.all([written, held]);
+    }
+  });
+
+  it("stay as they were allowed while a script of an interpreter runs, whatever another session writes", async (t) => {
+    const { ask } = person();
+    const scene = await openScene(t, { policy: ASK_ALL, ask });
+    const text = `const fs = require("fs");
+fs.writeFileSync("began", "");
+setTimeout(() => console.log(fs.readFileSync(__filename, "utf8").length), 300);`;
+    await writeFile(join(scene.root, "x.js"), text);
+    const ran = scene.say("exec", { command: "node x.js" });
+    while (!existsSync(join(scene.root, "began"))) await new Promise(setImmediate);
+    await scene.use("write", { path: "x.js", content: "1" }, { sessionKey: "agent:main:b" });
+    assert.equal(await readFile(join(scene.root, "x.js"), "utf8"), "1");
+    assert.match(await ran, new RegExp(`^${text.length}\\n`));
+  });
 });
 
 describe("a command that people are asked about for the words that led to it", posix, () => {

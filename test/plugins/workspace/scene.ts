@@ -13,6 +13,7 @@ import type { SessionEntry } from "@svc/sdk/sessions";
 import type { OutsideWords, SandboxSettings, Tool, ToolResult } from "@svc/sdk/tools";
 import { ExecConfig } from "../../../plugins/workspace/config.ts";
 import { privateCopies } from "../../../plugins/workspace/exec/copies.ts";
+import { FileHolds } from "../../../plugins/workspace/files/file-holds.ts";
 import { execTool } from "../../../plugins/workspace/exec/tool.ts";
 import { editTool, writeTool } from "../../../plugins/workspace/files/change.ts";
 import { readTool } from "../../../plugins/workspace/files/read.ts";
@@ -112,7 +113,8 @@ export async function openScene(t: TestContext, options: SceneOptions = {}) {
   });
   const { ask, identityFiles } = options;
   const keepVersions = createVersionKeeper(() => identityFiles);
-  const writing = { ...places, beforeWrite: sandbox.endCommands, keepVersions };
+  const holds = new FileHolds(realClock);
+  const writing = { ...places, beforeWrite: sandbox.endCommands, keepVersions, holds };
   const exec = execTool({
     ...places,
     policy: () => Promise.resolve(state.policy),
@@ -127,6 +129,7 @@ export async function openScene(t: TestContext, options: SceneOptions = {}) {
     programs,
     background,
     copies: privateCopies(() => stateDir),
+    holds,
     sandbox,
     clock: realClock,
     env: { PATH: process.env["PATH"] ?? "", HOME: home, ...options.env },
