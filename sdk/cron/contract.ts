@@ -326,10 +326,12 @@ export const cron = defineContract("cron", {
   },
 });
 
-/** What happens to jobs. Spec: events.md §6. */
+/** What happens to jobs. Spec: events.md §6. Choice: `summary` is conversation, so it goes to who may read those. */
 export const cronEvent = defineEvent({
   name: "cron",
   summary: "A job was added, changed, removed, started or has ended",
+  scope: "operator.read",
+  formerlyForAll: true,
   droppable: true,
   payload: Type.Object({
     jobId: NonEmpty,

@@ -45,10 +45,12 @@ export const heartbeat = defineContract("heartbeat", {
   },
 });
 
-/** After each heartbeat, and each one that was left out. */
+/** After each heartbeat, and each one that was left out. Choice: `preview` is conversation, so it goes to who may read those. */
 export const heartbeatEvent = defineEvent({
   name: "heartbeat",
   summary: "An agent's heartbeat took place or was left out",
+  scope: "operator.read",
+  formerlyForAll: true,
   payload: HeartbeatReport,
   droppable: true,
 });
