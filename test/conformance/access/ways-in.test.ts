@@ -7,25 +7,16 @@ import assert from "node:assert/strict";
 import { access, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { definePlugin, type ServicesOf } from "@svc/sdk";
-import { AgentRuns, agents } from "@svc/sdk/agents";
+import { agents } from "@svc/sdk/agents";
 import { chat } from "@svc/sdk/chat";
 import { cron } from "@svc/sdk/cron";
-import { createDevice } from "@svc/sdk/device";
-import { SystemEvents } from "@svc/sdk/heartbeat";
-import { textOf } from "@svc/sdk/models";
-import { nodeInvokeRequest, nodes } from "@svc/sdk/nodes";
-import { sessions, Sessions } from "@svc/sdk/sessions";
+import { nodes } from "@svc/sdk/nodes";
+import { sessions } from "@svc/sdk/sessions";
 import type { FakeModelBody, FakeModelScript } from "@svc/sdk/testing";
-import { tools } from "@svc/sdk/tools";
-import { OutboundFetch, WebSearchProvider } from "@svc/sdk/web";
-import { pigeon } from "../../plugins/channels/pigeon.ts";
-import { program } from "../../plugins/mcp/scene.ts";
 import { png } from "../../plugins/media/image-files.ts";
 import { pdf, says } from "../../plugins/media/pdf-files.ts";
-import { FakeDevices } from "../../plugins/nodes/scene.ts";
-import { internet } from "../../plugins/outbound/scene.ts";
-import { newestOf, obeyingScene, until } from "./obeying-scene.ts";
+import { furnishedScene } from "./furnished-scene.ts";
+import { newestOf } from "./obeying-scene.ts";
 
 const EFFECTS = [
   "reads",
@@ -119,74 +110,27 @@ function readable({ messages }: FakeModelBody): string {
 
 const LONG = "The weather stays as it was, and nobody has anything to add to that for now. ".repeat(4);
 
-/** The web: a page, a document and a picture for each way. */
-async function web(t: TestContext) {
-  const kinds: Readonly<Record<string, (words: string) => [type: string, body: Buffer | string]>> = {
-    "": (words) => ["text/plain", words],
-    ".pdf": (words) => ["application/pdf", pdf([says(`${words} ${LONG}`)])],
-    ".png": (words) => ["image/png", Buffer.concat([png(2, 2), Buffer.from(words)])],
-  };
-  const { outbound } = await internet(t, ({ url = "" }, response) => {
-    const [, tag = "", kind = ""] = /^\/([a-z-]+)(\.\w+)?/.exec(url) ?? [];
-    const [type, body] = kinds[kind]?.(order(tag)) ?? ["text/plain", ""];
-    response.setHeader("content-type", type).end(body);
-  });
-  const found = [{ title: order("search"), url: "http://page.test/hit", snippet: "-" }];
-  return definePlugin({
-    id: "small-internet",
-    api: "^1.0.0",
-    provides: [OutboundFetch],
-    setup(gateway) {
-      gateway.provide(OutboundFetch, outbound);
-      const engine = { label: "Engine", missing: () => undefined, search: async () => found };
-      gateway.extend(WebSearchProvider, "engine", engine);
-    },
-  });
+/** What lies on the web: a page, a document and a picture for each way. */
+function page(path: string): [type: string, body: Buffer | string] {
+  const [, tag = "", kind = ""] = /^\/([a-z-]+)(\.\w+)?/.exec(path) ?? [];
+  const words = order(tag);
+  if (kind === ".pdf") return ["application/pdf", pdf([says(`${words} ${LONG}`)])];
+  if (kind === ".png") return ["image/png", Buffer.concat([png(2, 2), Buffer.from(words)])];
+  return ["text/plain", words];
 }
-
-const insides = { runs: AgentRuns, events: SystemEvents, sessions: Sessions };
 
 /** The owner's gateway. He allows what one of the ways needs done first, and nothing else. */
 async function start(t: TestContext) {
-  const bird = pigeon({ accounts: [{ allowFrom: ["ann"], groups: ["#team", "#club"] }] });
-  const devices = new FakeDevices();
-  const got: { inside?: ServicesOf<typeof insides> } = {};
-  const probe = definePlugin({
-    id: "probe",
-    api: "^1.0.0",
-    requires: insides,
-    setup: (gateway) => gateway.start(() => void (got.inside = gateway.services)),
-  });
-  const more = ["channels", "cron", "mcp", "media", "memory", "nodes", "web"];
-  const { open, server, workspace } = await obeyingScene(t, {
+  const gateway = await furnishedScene(t, {
     replies,
-    plugins: [...more, bird.plugin, devices.plugin(), await web(t), probe],
-    config: {
-      tools: { sessions: { visibility: "agent" } },
-      mcp: { servers: { docs: { ...program(), env: { WORDS: order("mcp") } } } },
-    },
+    page,
+    found: { title: order("search"), url: "http://page.test/hit", snippet: "-" },
+    words: order("mcp"),
+    config: { tools: { sessions: { visibility: "agent" } } },
     allows: ({ command }) => command.includes('"allowed-'),
   });
-  const gateway = await open();
-  const inside = got.inside ?? assert.fail(JSON.stringify(gateway.gateway.plugins()));
-  await mkdir(join(workspace, "memory"));
-  await writeFile(join(workspace, "memory/seed.md"), "Nothing of note.");
-
-  const device = createDevice();
-  devices.pair(device);
-  const is = { id: "node-host", mode: "node", platform: "macos", version: "9" } as const;
-  const node = await gateway.connect({ role: "node", scopes: [], device, commands: ["system.run"], client: is });
-  node.on(nodeInvokeRequest, ({ id }) => void node.call(nodes.invokeResult, { id, nodeId: device.id, ok: true }));
-  const report = (event: string, payload: object) => node.call(nodes.event, { event, payload });
-
-  /** The runs of a session have been told something and have ended. */
-  const settled = (key: string, told: string) =>
-    until(async () => {
-      const said = await inside.sessions.transcript(key, 100);
-      return inside.runs.active(key).length === 0 && said.some(({ message }) => textOf(message).includes(told));
-    }, `${key} is told ${told}`);
-  const waiting = (key: string, told: string) =>
-    until(async () => (await inside.events.waiting(key)).some(({ text }) => text.includes(told)), `${key}: ${told}`);
+  await mkdir(join(gateway.workspace, "memory"));
+  await writeFile(join(gateway.workspace, "memory/seed.md"), "Nothing of note.");
   /** A job that words from outside led to, made with the owner's leave and started. */
   const job = async (tag: string, more: object) => {
     const name = `allowed-${tag}`;
@@ -205,7 +149,7 @@ async function start(t: TestContext) {
     await gateway.talk(use("web_fetch", fetched(tag)), `agent:main:dirty-${tag}`);
     await gateway.talk(use("write", { path, content: `Of tea: ${order(tag)}` }), `agent:main:dirty-${tag}`);
   };
-  return { ...gateway, inside, bird, nodeId: device.id, report, settled, waiting, job, written, server, workspace };
+  return { ...gateway, job, written };
 }
 type Scene = Awaited<ReturnType<typeof start>>;
 
@@ -347,9 +291,7 @@ async function happened(name: string, { bird, server, workspace, client }: Scene
 describe("words of every author, by every way in", { timeout: 120_000 }, () => {
   it("have the effects that their author may ask for, and people are asked about the others", async (t) => {
     const scene = await start(t);
-    const { client, workspace, asked, talk } = scene;
-    const offered = async () => JSON.stringify(await client.call(tools.catalog, {})).includes("docs__environment");
-    await until(offered, "the tools of the MCP server");
+    const { workspace, asked, talk } = scene;
     for (const [tag, [author, lead]] of Object.entries(WAYS)) {
       await t.test(`${tag}: words of ${author}`, async () => {
         const again = `${tag}-again`;
