@@ -41,6 +41,20 @@ export function originOf({ id, provenance, scopes }: Pick<Principal, "id" | "pro
   return { kind: provenance === "plugin" ? "gateway" : "person", id, scopes: [...scopes] };
 }
 
+/** An origin in words, e.g. `web (https://example.com)`. */
+export function nameOfOrigin({ kind, id }: Origin): string {
+  return id === undefined ? kind : `${kind} (${id})`;
+}
+
+/**
+ * Whose words a model says that was shown words of `origin`: an agent's, with the same authority. They are not the words of
+ * `origin` again: an address in them can be made up.
+ */
+export function saidAfter(origin: Origin): Origin {
+  if (origin.kind === "agent") return origin;
+  return { ...outsideOrigin("agent", `told by ${nameOfOrigin(origin)}`), scopes: origin.scopes };
+}
+
 /** Whether the words of `origin` suffice for what needs `scope`. */
 export function mayAsk(origin: Origin | undefined, scope: Scope): boolean {
   return origin === undefined || coversScope(origin.scopes, scope);

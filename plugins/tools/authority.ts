@@ -1,5 +1,5 @@
 /** What a call may do when its model was shown words of somebody with less authority. Pure. Spec: design/security.md. */
-import { mayAsk, type Origin, outsideOrigin, type Scope } from "@svc/sdk";
+import { mayAsk, nameOfOrigin, type Origin, outsideOrigin, type Scope } from "@svc/sdk";
 import { type EffectsContext, type OutsideWords, type Tool, TOOL_EFFECTS, type ToolEffect } from "@svc/sdk/tools";
 
 /** What becomes of a call that the words do not suffice for. */
@@ -66,10 +66,5 @@ const DOES: Readonly<Record<ToolEffect, string>> = {
 /** Why somebody is asked, or why not: for people and models. */
 export function reasonFor(effects: readonly ToolEffect[], { origin }: Pick<OutsideWords, "origin">): string {
   const does = effects.map((effect) => DOES[effect]).join(" and ");
-  return `it ${does}, and this conversation holds words from ${nameOf(origin)}, who may not ask for that`;
-}
-
-/** An origin in words, e.g. `web (https://example.com)`. */
-export function nameOf({ kind, id }: Origin): string {
-  return id === undefined ? kind : `${kind} (${id})`;
+  return `it ${does}, and this conversation holds words from ${nameOfOrigin(origin)}, who may not ask for that`;
 }

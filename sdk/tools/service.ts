@@ -88,7 +88,7 @@ export interface ToolContext {
   readonly principal: Principal;
   /** Aborts with the run. */
   readonly signal: AbortSignal;
-  /** Absent: the model was shown the owner's words only. */
+  /** `origin`: whose words the arguments are. Absent: the model was shown the owner's words only. */
   readonly outside?: OutsideWords;
   /** Of a tool that asks people itself (`asksItself`): they have to allow this call, and this is what they are told. */
   readonly because?: string;

@@ -18,7 +18,7 @@ export class Heard {
   #floor: Origin | undefined;
   /** The newest first. */
   readonly #texts: OutsideText[] = [];
-  /** What the model did not write itself: a text in it is not the model's own. */
+  /** What no model wrote: a text in it is not made up. */
   readonly #written: Message[] = [];
 
   /** @param text what of it people are shown; empty: it is not known any more */
@@ -32,8 +32,9 @@ export class Heard {
   addMessages(messages: readonly Message[]): void {
     for (const message of messages) {
       this.add(message.origin, message.role === "assistant" ? "" : unwrapped(textOf(message)));
-      if (message.role === "user" || (message.role === "toolResult" && message.origin?.kind === "web"))
-        this.#written.push(message);
+      const { role, origin } = message;
+      const isWritten = role === "user" ? origin?.kind !== "agent" : role === "toolResult" && origin?.kind === "web";
+      if (isWritten) this.#written.push(message);
     }
   }
 

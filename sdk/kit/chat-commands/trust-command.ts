@@ -1,5 +1,5 @@
 /** `/trust` and `/status`: whose words a conversation holds, and taking them for the owner's. Spec: design/security.md. Choice: both words. */
-import { coversScope, floorOf, type Origin, type Principal } from "@svc/sdk";
+import { coversScope, floorOf, nameOfOrigin, type Origin, type Principal } from "@svc/sdk";
 import type { Sessions } from "@svc/sdk/sessions";
 
 /** Choice: messages that are looked at, and authors that are named. */
@@ -14,18 +14,13 @@ async function authorsOf(key: string, sessions: SessionsToTrust): Promise<readon
   // Answers count: of events, which are no messages, nothing else is left.
   const all = [origin, ...items.map(({ message }) => message.origin)];
   const lower = all.filter((one): one is Origin => floorOf([one]) !== undefined);
-  const byName = new Map(lower.map((one) => [nameOf(one), one]));
+  const byName = new Map(lower.map((one) => [nameOfOrigin(one), one]));
   return [...byName.values()].toSorted((left, right) => left.scopes.length - right.scopes.length);
-}
-
-/** An origin in words, e.g. `web (https://example.com/)`. */
-function nameOf({ kind, id }: Origin): string {
-  return id === undefined ? kind : `${kind} (${id})`;
 }
 
 function listed(authors: readonly Origin[]): string {
   const more = authors.length - MAX_NAMED;
-  return [...authors.slice(0, MAX_NAMED).map(nameOf), ...(more > 0 ? [`${more} more`] : [])].join(", ");
+  return [...authors.slice(0, MAX_NAMED).map(nameOfOrigin), ...(more > 0 ? [`${more} more`] : [])].join(", ");
 }
 
 /** @param now epoch ms. @returns the reply */

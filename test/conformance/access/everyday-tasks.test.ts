@@ -13,7 +13,7 @@ import { withoutSandbox } from "../../bubblewrap.ts";
 import { png } from "../../plugins/media/image-files.ts";
 import { pdf, says } from "../../plugins/media/pdf-files.ts";
 import { type Furnished, furnishedScene } from "./furnished-scene.ts";
-import { until } from "./obeying-scene.ts";
+import { type Step, stepOf, until } from "./obeying-scene.ts";
 
 const MOST_QUESTIONS = 5;
 
@@ -47,7 +47,6 @@ function page(path: string): [type: string, body: Buffer | string] {
   return kind === ".png" ? ["image/png", png(2, 2)] : ["text/plain", words];
 }
 
-type Step = readonly [tool: string, args: object];
 /** @throws AssertionError it has not ended well */
 type End = (scene: Furnished, key: string) => Promise<void>;
 
@@ -195,8 +194,8 @@ const TASKS: readonly [name: string, key: string, say: string, steps: readonly S
     "research",
     DESK,
     "Find out.",
-    [["sessions_spawn", { task: `task:summarise-lake ${at("lake")}` }]],
-    answers("the lake is warm"),
+    [["sessions_spawn", { task: "task:find-ferry Find out about ferries." }]],
+    answers("the ferry runs"),
   ],
   ["helpers", DESK, "Who?", [["subagents", { action: "list" }]], told("subagents")],
   [
@@ -304,7 +303,7 @@ const TASKS: readonly [name: string, key: string, say: string, steps: readonly S
 const ASKED = ["shelf", "list-files", "remind", "tell-bob"];
 
 const STEPS = new Map(TASKS.map(([name, , , steps]) => [name, steps]));
-STEPS.set("summarise-lake", [fetch("lake")]);
+STEPS.set("find-ferry", [["web_search", { query: "ferry" }], fetch("ferry")]);
 STEPS.set("run-tests", [
   fetch("advice"),
   edit("src/app.js", "hi", "hello"),
@@ -313,17 +312,14 @@ STEPS.set("run-tests", [
 ]);
 
 /** Does the steps of the task it was given last, one after the other, and tells the facts it has read. */
-const replies: FakeModelScript = ({ body: { messages = [], tools = [] } }) => {
-  const start = messages.findLastIndex(({ role }) => role === "user");
-  const task = JSON.stringify(messages[start]?.content ?? "");
-  const results = messages.slice(start + 1).filter(({ role }) => role === "tool");
-  const [, name = ""] = /task:([a-z-]+)/.exec(task) ?? [];
-  const next = tools.length > 0 ? STEPS.get(name)?.[results.length] : undefined;
-  if (next) return { toolCalls: [{ name: next[0], arguments: next[1] }] };
-  const read = (start < messages.length - 1 ? results : messages)
+const replies: FakeModelScript = ({ body }) => {
+  const { step, read } = stepOf(body, STEPS);
+  if (step) return step;
+  const found = read
     .map(({ content }) => JSON.stringify(content))
-    .join("\n");
-  const facts = read.match(/Fact: [\w ]+/g) ?? (tools.length > 0 ? [] : [fact("it shows a red square")]);
+    .join("\n")
+    .match(/Fact: [\w ]+/g);
+  const facts = found ?? (body.tools?.length ? [] : [fact("it shows a red square")]);
   return { text: facts.length === 0 ? "Done." : `I read: ${facts.join(". I read: ")}.` };
 };
 

@@ -99,6 +99,20 @@ export function newestOf({ messages = [] }: FakeModelBody): { readonly role: str
   return { role: last?.role ?? "", words: typeof content === "string" ? content : JSON.stringify(content) };
 }
 
+/** A call of the model. */
+export type Step = readonly [tool: string, args: object];
+
+/** @returns the next step of the task that the newest message names as `task:<name>`, and the results since */
+export function stepOf({ messages = [], tools = [] }: FakeModelBody, steps: ReadonlyMap<string, readonly Step[]>) {
+  const start = messages.findLastIndex(({ role }) => role === "user");
+  const [, name = ""] = /task:([a-z-]+)/.exec(JSON.stringify(messages[start]?.content ?? "")) ?? [];
+  const since = messages.slice(start + 1);
+  const results = since.filter(({ role }) => role === "tool");
+  const next = tools.length > 0 ? steps.get(name)?.[results.length] : undefined;
+  const step = next && { toolCalls: [{ name: next[0], arguments: next[1] }] };
+  return { step, read: since.length > 0 ? results : messages };
+}
+
 /** Looks again and again, for at most 10 seconds. */
 export async function until(isSo: () => boolean | Promise<boolean>, what: string): Promise<void> {
   for (const end = performance.now() + 10_000; performance.now() < end;) {

@@ -84,7 +84,7 @@ describe("a model that obeys everything", { timeout: 120_000 }, () => {
     ],
     [
       "a file that a run with a page in it wrote",
-      /words from web/,
+      /words from (?:agent \(told by )?web/,
       async ({ talk }) => {
         await talk("look at the page", "agent:main:other");
         await talk("note it down", "agent:main:other");

@@ -55,7 +55,7 @@ describe("runs", () => {
         provider: "fake",
         model: "one",
         sessionId: entry?.sessionId,
-        origin: { kind: "person", id: "token", scopes: ["operator.read", "operator.write"] },
+        origin: { kind: "agent", id: "told by person (token)", scopes: ["operator.read", "operator.write"] },
       },
     );
     assert.deepEqual(await outline(gateway), ["user: hello from r1", "assistant: fine"]);
