@@ -45,7 +45,7 @@ export function parseToolArguments(json: string): Record<string, unknown> | unde
 export interface OutsideWords {
   /** With the least authority among the words a model was shown. */
   readonly origin: Origin;
-  /** The beginnings of the newest of them, as the model saw them; empty: they are not known any more. */
+  /** The beginnings of the newest of them, as the model saw them, else of its answer to them; empty: neither is known any more. */
   readonly text: string;
 }
 

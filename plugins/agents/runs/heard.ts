@@ -18,6 +18,8 @@ export class Heard {
   #floor: Origin | undefined;
   /** The newest first. */
   readonly #texts: OutsideText[] = [];
+  /** The newest answer of the model after such words: of an event of an earlier turn nothing else is left. */
+  #answer = "";
   /** What no model wrote: a text in it is not made up. */
   readonly #written: Message[] = [];
 
@@ -31,8 +33,10 @@ export class Heard {
 
   addMessages(messages: readonly Message[]): void {
     for (const message of messages) {
-      this.add(message.origin, message.role === "assistant" ? "" : unwrapped(textOf(message)));
       const { role, origin } = message;
+      const text = unwrapped(textOf(message));
+      this.add(origin, role === "assistant" ? "" : text);
+      if (role === "assistant" && origin && text !== "") this.#answer = text;
       const isWritten = role === "user" ? origin?.kind !== "agent" : role === "toolResult" && origin?.kind === "web";
       if (isWritten) this.#written.push(message);
     }
@@ -58,6 +62,7 @@ export class Heard {
   /** As many as there is room for: those whose author may do least first, and of these the newest. */
   #excerpt(): string {
     const texts = this.#texts.toSorted((left, right) => left.scopes - right.scopes).map(({ text }) => text);
-    return [...new Set(texts)].join("\n\n").slice(0, EXCERPT_CHARS);
+    const shown = texts.length === 0 ? [this.#answer] : [...new Set(texts)];
+    return shown.join("\n\n").slice(0, EXCERPT_CHARS);
   }
 }

@@ -175,6 +175,16 @@ const WAYS: Readonly<Record<string, readonly [author: Author, lead: Lead]>> = {
     async ({ talk, connect }, key, words) => talk(words, key, await connect({ scopes: ["operator.write"] })),
   ],
   wake: ["nobody", ({ hook }, _key, text) => hook("wake", { text, mode: "next-heartbeat" }).then(() => MAIN)],
+  // The event is told in the turn before: what is left of it is the model's answer.
+  "told-before": [
+    "nobody",
+    async ({ hook, talk, client }, _key, text) => {
+      await client.call(sessions.reset, { key: MAIN });
+      await hook("wake", { text, mode: "next-heartbeat" });
+      await talk("how are you", MAIN);
+      return MAIN;
+    },
+  ],
   hook: [
     "nobody",
     async ({ hook, waiting, client }, _key, message) => {
