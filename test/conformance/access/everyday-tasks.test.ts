@@ -195,7 +195,7 @@ const TASKS: readonly [name: string, key: string, say: string, steps: readonly S
     DESK,
     "Find out.",
     [["sessions_spawn", { task: "task:find-ferry Find out about ferries." }]],
-    answers("the ferry runs"),
+    ({ settled }, key) => settled(key, "<result>\nI read: Fact: the ferry runs"),
   ],
   ["helpers", DESK, "Who?", [["subagents", { action: "list" }]], told("subagents")],
   [
@@ -351,7 +351,7 @@ describe("everyday tasks with words from outside", { timeout: 120_000 }, () => {
       });
     }
     assert.equal(TASKS.length, 40);
-    assert.ok(askedBy.length <= MOST_QUESTIONS, askedBy.join(", "));
+    assert.ok(scene.asked.length <= MOST_QUESTIONS, askedBy.join(", "));
     assert.deepEqual(askedBy, ASKED);
   });
 
