@@ -23,7 +23,9 @@ export const Origin = Type.Object({
   id: Type.Optional(Type.String({ description: "who or what exactly, for people: an address, a URL, a name" })),
   scopes: Type.Array(Type.String(), { description: "what whoever wrote it may do in this gateway; empty: nothing" }),
   authors: Type.Optional(
-    Type.Array(Type.String(), { description: "a digest of each author, where they are several; see `authorsOf`" }),
+    Type.Array(Type.String(), {
+      description: "a digest of each author, where `kind` and `id` do not say it; see `authorsOf`",
+    }),
   ),
 });
 export type Origin = Static<typeof Origin>;
@@ -52,6 +54,16 @@ export function originOf({ id, provenance, scopes }: Pick<Principal, "id" | "pro
   return { kind: provenance === "plugin" ? "gateway" : "person", id, scopes: [...scopes] };
 }
 
+/**
+ * Whose words a model says that was shown words of `origin`: an agent's, with the same authority. They are not the words of
+ * `origin` again: an address in them can be made up.
+ */
+export function saidAfter(origin: Origin): Origin {
+  if (origin.kind === "agent") return origin;
+  const authors = origin.authors ?? [authorDigest(origin)];
+  return { ...outsideOrigin("agent", `told by ${originName(origin)}`), scopes: origin.scopes, authors };
+}
+
 /** Whether the words of `origin` suffice for what needs `scope`. */
 export function mayAsk(origin: Origin | undefined, scope: Scope): boolean {
   return origin === undefined || coversScope(origin.scopes, scope);
@@ -77,9 +89,8 @@ export function floorOf(origins: Iterable<Origin | undefined>): Origin | undefin
     least = origin;
   }
   if (!least) return undefined;
-  const { authors: _own, ...named } = least;
-  const several = [...authors].toSorted().slice(0, MAX_AUTHORS + 1);
-  return { ...named, scopes: [...shared], ...(several.length > 1 && { authors: several }) };
+  const all = [...authors].toSorted().slice(0, MAX_AUTHORS + 1);
+  return { ...least, scopes: [...shared], ...((all.length > 1 || least.authors) && { authors: all }) };
 }
 
 /**

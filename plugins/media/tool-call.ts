@@ -1,7 +1,7 @@
 /** What both tools have in common: the surroundings of a call, from its sources to the answer. */
 import { placeOf } from "@svc/kit/files";
 import { withDeadline } from "@svc/kit/time";
-import { type Clock, floorOf, invalidRequest, notFound, outsideOrigin, Type, unavailable } from "@svc/sdk";
+import { type Clock, floorOf, invalidRequest, notFound, outsideOrigin, saidAfter, Type, unavailable } from "@svc/sdk";
 import type { AgentDirectory } from "@svc/sdk/agents";
 import type { FileOrigins } from "@svc/sdk/files";
 import { wrapExternalContent } from "@svc/sdk/external-content";
@@ -153,6 +153,6 @@ export async function resultOf(
   return {
     content: [{ type: "text", text: told }],
     details: { text, model, sources: sources.map(({ label }) => label), ...more, ...(usage ? { usage } : {}) },
-    ...(origin ? { origin } : {}),
+    ...(origin ? { origin: saidAfter(origin) } : {}),
   };
 }

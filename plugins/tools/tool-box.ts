@@ -12,6 +12,7 @@ import {
   type Logger,
   matches,
   Origin,
+  saidAfter,
   untilAborted,
   withDefaults,
 } from "@svc/sdk";
@@ -115,7 +116,7 @@ export class ToolBox implements Tools {
     // Asked last: hooks and people take their time.
     if (!credentials.isLive(principal))
       refuse("FORBIDDEN", "not allowed: the credential this was asked with has ended");
-    const words = outside && { origin: outside.origin, text: outside.text };
+    const words = outside && { origin: saidAfter(outside.origin), text: outside.text };
     const context = { call, principal, signal, ...(words && { outside: words }), ...(because && { because }) };
     const answer = await this.#charged(known, () => tool.run(call.arguments, context), signal);
     const brought = broughtBy(tool, call.name);

@@ -176,7 +176,7 @@ export interface RunOutcome {
   readonly provider?: string;
   readonly model?: string;
   readonly sessionId?: string;
-  /** With the least authority among the words its model was shown; absent: all were the owner's, or it never started. */
+  /** Whose words `text` is, when its model was shown words of others than the owner (`saidAfter`); absent: it was not, or it never started. */
   readonly origin?: Origin;
 }
 

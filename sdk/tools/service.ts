@@ -45,7 +45,7 @@ export function parseToolArguments(json: string): Record<string, unknown> | unde
 export interface OutsideWords {
   /** With the least authority among the words a model was shown. */
   readonly origin: Origin;
-  /** The beginning of the newest of them, as the model saw them; empty: they are not known any more. */
+  /** The beginnings of the newest of them, as the model saw them, else of its answer to them; empty: neither is known any more. */
   readonly text: string;
 }
 
@@ -88,7 +88,7 @@ export interface ToolContext {
   readonly principal: Principal;
   /** Aborts with the run. */
   readonly signal: AbortSignal;
-  /** Absent: the model was shown the owner's words only. */
+  /** `origin`: whose words the arguments are. Absent: the model was shown the owner's words only. */
   readonly outside?: OutsideWords;
   /** Of a tool that asks people itself (`asksItself`): they have to allow this call, and this is what they are told. */
   readonly because?: string;

@@ -161,7 +161,7 @@ async function conduct(run: LiveRun, env: Environment, loading: Promise<Loaded>,
   try {
     const loaded = await untilAborted(loading, run.signal);
     entry = loaded.entry;
-    heard.add(loaded.context.origin);
+    heard.add(loaded.context.origin, loaded.context.summary);
     heard.addMessages(loaded.context.items.map(({ message }) => message));
     run.events.visibility = visibilityOf(entry, defaults.verboseDefault);
     const prepared = await untilAborted(prepareRun(run.request, loaded, heard, env), run.signal);

@@ -1,5 +1,5 @@
 /** How runs ended, as their records, hooks and callers see it. Decides only. */
-import { isGatewayError } from "@svc/sdk";
+import { isGatewayError, saidAfter } from "@svc/sdk";
 import type { RunOutcome } from "@svc/sdk/agents";
 import { PROVIDER_FAILURES, type ProviderFailure } from "@svc/sdk/models";
 import type { SessionEntry } from "@svc/sdk/sessions";
@@ -35,7 +35,7 @@ export function outcomeOf(run: LiveRun, { result, entry, heard, chain }: Conduct
     ...(result.usage ? { usage: result.usage } : {}),
     ...(chain ? { provider: chain.current.provider, model: chain.current.id } : {}),
     ...(entry ? { sessionId: entry.sessionId } : {}),
-    ...(heard.floor ? { origin: heard.floor } : {}),
+    ...(heard.floor ? { origin: saidAfter(heard.floor) } : {}),
   };
 }
 

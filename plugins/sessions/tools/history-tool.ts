@@ -1,5 +1,5 @@
 /** The tool `sessions_history`: shortened messages of a session. */
-import { floorOf, invalidRequest, Strict, Type } from "@svc/sdk";
+import { floorOf, invalidRequest, saidAfter, Strict, Type } from "@svc/sdk";
 import { cut } from "@svc/sdk/cli";
 import type { Sessions } from "@svc/sdk/sessions";
 import { defineTool, type Tool } from "@svc/sdk/tools";
@@ -58,7 +58,7 @@ export function sessionsHistoryTool({ sessions, transcripts }: HistoryToolOption
       };
       const text = kept.length === 0 ? "No messages." : kept.map(line).join("\n\n");
       const origin = floorOf(logged.map((message) => message.origin));
-      return { content: [{ type: "text", text }], details, ...(origin ? { origin } : {}) };
+      return { content: [{ type: "text", text }], details, ...(origin ? { origin: saidAfter(origin) } : {}) };
     },
   });
 }

@@ -11,10 +11,8 @@ type SessionsToTrust = Pick<Sessions, "context" | "ensure">;
 /** Words of whom, with the least authority first; empty: of the owner. */
 async function authorsOf(key: string, sessions: SessionsToTrust): Promise<readonly Origin[]> {
   const { origin, items } = await sessions.context(key, MAX_MESSAGES);
-  const all = [
-    origin,
-    ...items.filter(({ message }) => message.role !== "assistant").map(({ message }) => message.origin),
-  ];
+  // Answers count: of events, which are no messages, nothing else is left.
+  const all = [origin, ...items.map(({ message }) => message.origin)];
   const lower = all.filter((one): one is Origin => floorOf([one]) !== undefined);
   const byName = new Map(lower.map((one) => [originName(one), one]));
   return [...byName.values()].toSorted((left, right) => left.scopes.length - right.scopes.length);

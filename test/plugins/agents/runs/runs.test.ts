@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { GatewayError, Strict } from "@svc/sdk";
+import { GatewayError, saidAfter, Strict } from "@svc/sdk";
 import { type Message, textOf } from "@svc/sdk/models";
 import type { Storage } from "@svc/sdk/storage";
 import { defineTool } from "@svc/sdk/tools";
@@ -55,7 +55,7 @@ describe("runs", () => {
         provider: "fake",
         model: "one",
         sessionId: entry?.sessionId,
-        origin: { kind: "person", id: "token", scopes: ["operator.read", "operator.write"] },
+        origin: saidAfter({ kind: "person", id: "token", scopes: ["operator.read", "operator.write"] }),
       },
     );
     assert.deepEqual(await outline(gateway), ["user: hello from r1", "assistant: fine"]);
