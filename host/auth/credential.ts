@@ -3,7 +3,7 @@ import type { ConnectParams } from "@svc/sdk/protocol";
 import type { Access } from "./access.ts";
 import type { Peer } from "./client-address.ts";
 import type { Reservation } from "./failure-limiter.ts";
-import { isLocal } from "./locality.ts";
+import { isForwarded, isLocal } from "./locality.ts";
 import { sameSecret } from "./secret.ts";
 import { checkShared } from "./shared-secret.ts";
 
@@ -65,5 +65,11 @@ export function verifyShared({ auth, device }: ConnectParams, peer: Peer, access
 function holdsLocalKey(token: string | undefined, peer: Peer, { localKey }: Access): boolean {
   const given = token?.trim();
   const comparable = given !== undefined && given.length === localKey.length;
-  return comparable && peer.headers.origin === undefined && isLocal(peer) && sameSecret(given, localKey);
+  return comparable && peer.headers.origin === undefined && isHere(peer) && sameSecret(given, localKey);
+}
+
+/** Local, or on the machine of a proxy that is trusted and had no hand in it: the commands of this machine get in there, too. */
+function isHere(peer: Peer): boolean {
+  const isProxyItself = peer.viaProxy && !isForwarded(peer.headers);
+  return isLocal(isProxyItself ? { ...peer, clientAddress: peer.remoteAddress, viaProxy: false } : peer);
 }

@@ -22,6 +22,13 @@ const MODES: readonly (readonly [mode: string, config: object])[] = [
       bind: "lan",
     },
   ],
+  [
+    "trusted-proxy with a proxy here",
+    {
+      auth: { mode: "trusted-proxy", trustedProxy: { userHeader: "x-user", secret: "proxy-secret-of-this-test" } },
+      trustedProxies: ["127.0.0.1"],
+    },
+  ],
 ];
 
 async function start(t: TestContext, gateway: object, more: readonly Plugin[] = []) {
