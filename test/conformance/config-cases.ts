@@ -103,6 +103,13 @@ const HOOKS: Readonly<Record<string, Given>> = {
   "hooks.mappings[].transform.timeoutMs": transformed({}, { timeoutMs: 1_000 }),
 };
 
+const proxied = (trustedProxy: object) => ({
+  gateway: {
+    auth: { mode: "trusted-proxy", trustedProxy: { secret: "proxy-secret-of-this-test", ...trustedProxy } },
+    trustedProxies: ["127.0.0.1"],
+  },
+});
+
 export const GIVEN: Readonly<Record<string, Given>> = {
   "gateway.bind": { values: ["auto"] },
   "gateway.customBindHost": { values: ["127.0.0.1"] },
@@ -113,16 +120,15 @@ export const GIVEN: Readonly<Record<string, Given>> = {
     ],
   },
   "gateway.auth.password": { beside: { gateway: { auth: { mode: "password", password: "common-password" } } } },
-  "gateway.auth.trustedProxy.userHeader": {
-    beside: { gateway: { auth: { mode: "trusted-proxy" }, trustedProxies: ["127.0.0.1"] } },
+  "gateway.auth.trustedProxy.userHeader": { beside: proxied({}) },
+  "gateway.auth.trustedProxy.requiredHeaders": { beside: proxied({}) },
+  "gateway.auth.trustedProxy.allowUsers": { beside: proxied({}) },
+  "gateway.auth.trustedProxy.secret": {
+    between: [
+      proxied({ userHeader: "x-user" }),
+      proxied({ userHeader: "x-user", secret: "another-secret-of-this-test" }),
+    ],
   },
-  "gateway.auth.trustedProxy.requiredHeaders": {
-    beside: { gateway: { auth: { mode: "trusted-proxy" }, trustedProxies: ["127.0.0.1"] } },
-  },
-  "gateway.auth.trustedProxy.allowUsers": {
-    beside: { gateway: { auth: { mode: "trusted-proxy" }, trustedProxies: ["127.0.0.1"] } },
-  },
-  "gateway.auth.trustedProxy.secret": { values: ["proxy-secret-of-this-test"] },
   "gateway.trustedProxies": { values: [["127.0.0.1"]] },
   "gateway.allowRealIpFallback": { beside: { gateway: { trustedProxies: ["127.0.0.1"] } } },
   "gateway.controlUi.allowedOrigins": { values: [["https://page.example"]] },

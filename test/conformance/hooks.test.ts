@@ -312,7 +312,14 @@ const paths: Path[] = [
 ];
 
 /** Hooks that fire outside the paths above: tested in their own way below. */
-const elsewhere = new Set(["hostReady", "hostStopping", "pluginState", "configValidate", "configChanged"]);
+const elsewhere = new Set([
+  "hostReady",
+  "hostStopping",
+  "pluginState",
+  "configValidate",
+  "configChanged",
+  "credentialsEnded",
+]);
 
 describe("hooks fire exactly once", () => {
   for (const [path, walk, expected, atLeast = []] of paths) {
@@ -363,10 +370,21 @@ describe("hooks fire exactly once", () => {
     probe.reset();
     await client.call(config.patch, { raw: "{ logging: { level: 'error' } }", baseHash: hash });
     assert.deepEqual([probe.fired()["configValidate"], probe.fired()["configChanged"]], [1, 1]);
+    assert.equal(probe.fired()["credentialsEnded"], undefined);
     probe.reset();
     await writeFile(join(stateDir, "svc.json"), "{ logging: { level: 'warn' } }");
     while (!probe.fired()["configChanged"]) await settle();
     assert.deepEqual([probe.fired()["configValidate"], probe.fired()["configChanged"]], [1, 1]);
+  });
+
+  it("on the end of a credential", async (t) => {
+    const probe = createHookProbe();
+    const { client } = await fileGateway(t, "{}", { plugins: ["config", probe.plugin] });
+    const { hash } = await client.call(config.get, {});
+    const raw = "{ gateway: { auth: { token: 'another-token-of-this-test' } } }";
+    await client.call(config.patch, { raw, baseHash: hash }).catch(() => undefined); // its own credential ends
+    while (!probe.fired()["credentialsEnded"]) await settle();
+    assert.equal(probe.fired()["credentialsEnded"], 1);
   });
 
   it("and every hook of the catalogue stands in a row", () => {
