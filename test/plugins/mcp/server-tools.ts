@@ -9,6 +9,7 @@ interface TestTool {
   readonly name: string;
   readonly description?: string;
   readonly inputSchema: { readonly type: "object"; readonly [key: string]: unknown };
+  readonly annotations?: { readonly readOnlyHint: boolean };
 }
 
 /** 1 x 1 */
@@ -32,7 +33,7 @@ export function createTestServer({ more = [] }: TestServerOptions = {}): Server 
     { name: "hang", inputSchema: NO_ARGUMENTS },
     { name: "crash", inputSchema: NO_ARGUMENTS },
     { name: "picture", inputSchema: NO_ARGUMENTS },
-    { name: "figures", inputSchema: NO_ARGUMENTS },
+    { name: "figures", inputSchema: NO_ARGUMENTS, annotations: { readOnlyHint: true } },
     { name: "add", inputSchema: TEXT },
     ...more,
   ];

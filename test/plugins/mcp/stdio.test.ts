@@ -153,6 +153,21 @@ describe("a server that is a program", { concurrency: 4 }, () => {
     assert.match(String((await line(AWAY)).fields["reason"]), /no running plugin finds secrets/);
   });
 
+  it("is not believed that a tool only reads, unless the operator says so; all it brings is from outside", async (t) => {
+    const entry = { ...program(), include: ["echo", "figures"] };
+    const { line, names, tool } = await scene(t, { one: entry, two: { ...entry, scope: "operator.read" } });
+    await line(CONNECTED, 2);
+    assert.deepEqual(
+      names().map((name) => [name, tool(name).effects, tool(name).brings]),
+      [
+        ["one__echo", undefined, "mcp"],
+        ["one__figures", undefined, "mcp"],
+        ["two__echo", undefined, "mcp"],
+        ["two__figures", ["reads"], "mcp"],
+      ],
+    );
+  });
+
   it("keeps its tools apart from those of another one", async (t) => {
     const entry = { ...program(), include: ["echo", "f*"], exclude: ["figures"] };
     const { line, names, use } = await scene(t, { one: entry, two: { ...entry, scope: "operator.read" } });
