@@ -1,7 +1,7 @@
 /** `svc plugins install` and what belongs to it, against a real registry and a running gateway, as a person types it. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { appendFile, readFile, rm, writeFile } from "node:fs/promises";
+import { appendFile, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { after, before, describe, it, type TestContext } from "node:test";
 import { connect, type GatewayClient } from "@svc/sdk/client";
@@ -13,12 +13,19 @@ import { treeLines } from "../tree-hash.ts";
 
 const NOTES = "e2e-notes";
 
+const LIBRARY = { svc: undefined, exports: "./plugin.js" };
+
+/** npm would run each of them in the directory of its package. */
+const SCRIPTS = Object.fromEntries(
+  ["preinstall", "install", "postinstall", "prepare"].map((name) => [name, "echo ran > script-ran"]),
+);
+
 /** Uses a library, as plugins do. */
 const notes = (version: string, more: Partial<PluginPackage> = {}): PluginPackage => ({
   name: NOTES,
   version,
   code: `import "e2e-library";\n${pluginCode(NOTES, version)}`,
-  package: { dependencies: { "e2e-library": "^1.0.0" } },
+  package: { dependencies: { "e2e-library": "^1.0.0" }, scripts: SCRIPTS },
   ...more,
 });
 
@@ -36,7 +43,7 @@ describe("plugins of other people", { timeout: 300_000 }, () => {
     directory = join(dirname(at.configPath), "packages");
     [registry, gateway] = await Promise.all([startRegistry(context), at.run()]);
     client = await connect({ url: gateway.ready.url, token: await tokenOf() });
-    await publish({ name: "e2e-library", code: "export {};", package: { svc: undefined, exports: "./plugin.js" } });
+    await publish({ name: "e2e-library", code: "export {};", package: { ...LIBRARY, scripts: SCRIPTS } });
     await publish(notes("1.0.0"));
   });
   after(async () => {
@@ -91,6 +98,8 @@ describe("plugins of other people", { timeout: 300_000 }, () => {
       `${dirname(dirname(dirname(waiting)))} is not there`,
     ]);
     assert.equal(await versionOf(NOTES), "1.0.0");
+    const ran = (await readdir(at.stateDir, { recursive: true })).filter((name) => name.endsWith("script-ran"));
+    assert.deepEqual(ran, [], "scripts of packages");
     assert.match(await done("list"), /^e2e-notes +1\.0\.0 +installed +active/m);
     assert.match(await done("install", NOTES), /installed already/);
   });
