@@ -49,7 +49,7 @@ export function createTestServer({ more = [] }: TestServerOptions = {}): Server 
       case "echo":
         return text(`you said: ${said}`);
       case "environment":
-        return text(JSON.stringify({ ...process.env, cwd: process.cwd() }));
+        return text(JSON.stringify({ ...process.env, cwd: process.cwd(), client: server.getClientCapabilities() }));
       case "fail":
         return { ...text("the disk is full"), isError: true };
       case "refuse":

@@ -1,7 +1,7 @@
 /** Whose words a conversation holds goes with whatever is made of them: answers, summaries, sub-agents, messages to other sessions. */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { type Origin, outsideOrigin, type Principal, Strict } from "@svc/sdk";
+import { type Origin, outsideOrigin, type Principal, Strict, Type } from "@svc/sdk";
 import { type ModelRequest, textOf } from "@svc/sdk/models";
 import { defineTool, type Tool } from "@svc/sdk/tools";
 import { turnOrigin } from "../../../../plugins/agents/runs/queue-plan.ts";
@@ -130,6 +130,32 @@ describe("words of somebody with less authority", limited, () => {
       { ...turn, overflow: [others] },
     ])
       assert.deepEqual(turnOrigin(one), { origin: WEB });
+  });
+});
+
+describe("an address in a call", limited, () => {
+  it("was read where it stands in a message to the agent or on a page, and made up where the model alone said it", async (t) => {
+    const seen: (readonly string[])[] = [];
+    const plain = { description: "-", scope: "operator.read" } as const;
+    const text = (name: string) => `See https://${name}.example/ for that`;
+    const brings = (kind: "web" | "file") =>
+      defineTool({ ...plain, params: Strict({}), effects: ["reads"], brings: kind, run: () => text(kind) });
+    const tools = {
+      page: brings("web"),
+      file: brings("file"),
+      go: defineTool({
+        ...plain,
+        params: Strict({ to: Type.Array(Type.String()) }),
+        effects: (_, context) => (seen.push(context.seen), ["reads"]),
+        run: () => "ok",
+      }),
+    };
+    const to = ["message", "web", "file", "answer"].map((name) => `https://${name}.example/`);
+    const answer = inTurn(uses("page"), uses("file"), says(text("answer"), calls("go", { to })), says("done"));
+    const gateway = await (await openFixture(t)).start({ tools, answer });
+    await gateway.runs.start(request("r1", { principal: owner, message: text("message") }));
+    await ended(gateway, "r1");
+    assert.deepEqual(seen, [["https://message.example/", "https://web.example/"]]);
   });
 });
 
