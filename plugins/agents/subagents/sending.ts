@@ -2,12 +2,12 @@
 import { randomUUID } from "node:crypto";
 import { SILENT_REPLY, spokenText } from "@svc/kit/runs";
 import {
-  GATEWAY_WORDS,
   GatewayError,
   invalidRequest,
   isGatewayError,
   notFound,
   type Origin,
+  originOf,
   type Principal,
 } from "@svc/sdk";
 import type { AgentDirectory, AgentRuns, RunOutcome } from "@svc/sdk/agents";
@@ -101,7 +101,7 @@ export async function sendToSession(
     parentRunId: from.runId,
     relayed: trail.relayed + 1,
     principal: narrowed(from.principal),
-    origin: from.origin ?? GATEWAY_WORDS, // the run may do less than those whose words led to it
+    origin: from.origin ?? originOf(from.principal), // the run itself may do less than whoever asked for it
     extraSystemPrompt: PROMPT,
   });
   const result = { runId, sessionKey };

@@ -2,11 +2,11 @@
 import { randomUUID } from "node:crypto";
 import {
   type Clock,
-  GATEWAY_WORDS,
   invalidRequest,
   type Logger,
   notFound,
   type Origin,
+  originOf,
   type Principal,
   unavailable,
 } from "@svc/sdk";
@@ -112,7 +112,7 @@ export class Subagents {
       lane: SUBAGENT,
       parentRunId: parent.runId,
       principal: narrowed(parent.principal),
-      origin: parent.origin ?? GATEWAY_WORDS, // the run may do less than those whose words led to it
+      origin: parent.origin ?? originOf(parent.principal), // the run itself may do less than whoever asked for it
       extraSystemPrompt: PROMPT,
       ...(wish.model === undefined ? {} : { model: wish.model }),
       ...(wish.thinking === undefined ? {} : { thinking: wish.thinking }),

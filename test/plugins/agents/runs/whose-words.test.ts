@@ -170,4 +170,11 @@ describe("words of the owner alone", limited, () => {
       JSON.stringify(heard),
     );
   });
+
+  it("are not those of somebody who may only write, whatever started the sub-agent", async (t) => {
+    const { gateway, heard } = await start(t, { answer: between(says("noted"), inTurn(uses("probe"), says("12"))) });
+    await gateway.runs.subagents.spawn({ task: "x" }, { runId: "p1", sessionKey: MAIN, agentId: "main", principal });
+    await until(() => heard.length > 0, "the call of the sub-agent");
+    assert.equal(heard[0]?.[1], "person");
+  });
 });
