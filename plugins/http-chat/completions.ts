@@ -1,7 +1,7 @@
 /** `POST /v1/chat/completions`: a request becomes a run of an agent, and the run its answer. */
 import { agentAddress, headerOf, toolAddressOf } from "@svc/kit/agent-address";
 import { type AnswerStep, type AskedRuns, outcomeOf } from "@svc/kit/runs";
-import { type Principal, type RouteReply, type RouteRequest, unavailable } from "@svc/sdk";
+import { outsideOrigin, type Principal, type RouteReply, type RouteRequest, unavailable } from "@svc/sdk";
 import type { AgentDirectory, RunRequest } from "@svc/sdk/agents";
 import type { GatewayInfo } from "@svc/sdk/gateway";
 import type { Documents } from "@svc/sdk/media";
@@ -72,7 +72,7 @@ async function runRequest(
   const { sessionKey, isFresh } = address;
   const backend = headerOf(headers, "x-svc-model");
   if (backend !== undefined) sources.models.resolve(backend); // its refusal names it; a run would try others first
-  const { images, history } = await loadConversation(conversation, {
+  const { images, isFetched, history } = await loadConversation(conversation, {
     settings: sources.config().images,
     outbound: sources.outbound(),
     documents: sources.documents(),
@@ -90,6 +90,7 @@ async function runRequest(
     answerOptions: options,
     clientTools: tools,
     ...(images.length > 0 ? { images } : {}),
+    ...(isFetched ? { origin: outsideOrigin("web", "a picture") } : {}),
     ...(history.length > 0 ? { history } : {}),
     ...(toolResults.length > 0 ? { toolResults } : {}),
     ...(conversation.system === "" ? {} : { extraSystemPrompt: conversation.system }),

@@ -20,6 +20,8 @@ export interface ImageSources {
 /** What the agent is shown. */
 export interface Shown {
   readonly images: readonly ImageBlock[];
+  /** One of the images came from the web: anybody may have made it, whoever asked for it. */
+  readonly isFetched: boolean;
   readonly history: readonly Message[];
 }
 
@@ -39,7 +41,7 @@ export async function loadConversation(
   for (const image of images) loaded.push(await budget.load(image));
   const shown: Message[] = [];
   for (const entry of history) shown.push(await messageOf(entry, budget));
-  return { images: loaded, history: shown };
+  return { images: loaded, isFetched: !images.every(isInline), history: shown };
 }
 
 interface Budget {
@@ -71,5 +73,9 @@ async function messageOf(entry: Entry, budget: Budget): Promise<Message> {
 
 async function blockOf(part: Part, budget: Budget): Promise<TextBlock | ImageBlock> {
   if (part.type === "text") return part;
-  return /^data:/i.test(part.url) ? budget.load(part) : { type: "text", text: LEFT_OUT };
+  return isInline(part) ? budget.load(part) : { type: "text", text: LEFT_OUT };
+}
+
+function isInline({ url }: ImagePart): boolean {
+  return /^data:/i.test(url);
 }

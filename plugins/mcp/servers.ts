@@ -73,7 +73,8 @@ function toTool(
     description,
     params,
     scope,
-    ...(isReadOnly ? { effects: ["reads" as const] } : {}),
+    // A server may lie: that a tool only reads counts where the operator says it, too.
+    ...(isReadOnly && scope === "operator.read" ? { effects: ["reads" as const] } : {}),
     brings: "mcp",
     ...(label === undefined ? {} : { label }),
     // The owner has checked that they match a schema of objects.

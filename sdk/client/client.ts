@@ -84,7 +84,7 @@ class Connection implements GatewayClient {
       let ready = false;
       let refused: Error | undefined;
       const late = setTimeout(() => {
-        refused = refusal("UNREACHABLE", `no hello from ${this.#options.url} in time`);
+        refused ??= refusal("UNREACHABLE", `no hello from ${this.#options.url} in time`);
         socket.close(4008, "connect timeout"); // the runtime's own WebSocket takes only 1000 and 3000-4999
         reject(refused);
       }, this.#options.connectTimeoutMs ?? 10_000);
@@ -95,11 +95,11 @@ class Connection implements GatewayClient {
         if (frame.type === "event" && frame.event === "connect.challenge")
           return socket.send(JSON.stringify(this.#connectFrame(frame.payload as { nonce: string })));
         if (frame.type !== "res") return;
-        clearTimeout(late);
         if (!frame.ok) {
-          refused = toError(frame);
+          refused = toError(frame); // the gateway closes now; where that is lost on its way, the time is over in the end
           return;
         }
+        clearTimeout(late);
         ready = true;
         this.hello = frame.payload as HelloOk;
         this.#attempt = 0;

@@ -52,7 +52,7 @@ export interface OutsideWords {
 /** What a tool is told about a call beside its arguments. */
 export interface EffectsContext {
   readonly call: ToolCall;
-  /** Arguments that stand word for word in a person's message or on a web page of the conversation: the model did not make them up. */
+  /** Arguments that stand word for word in a message to the agent or on a web page of the conversation: the model did not make them up. */
   readonly seen: readonly string[];
 }
 

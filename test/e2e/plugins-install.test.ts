@@ -1,7 +1,8 @@
 /** `svc plugins install` and what belongs to it, against a real registry and a running gateway, as a person types it. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { appendFile, readFile, rm, writeFile } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { appendFile, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { after, before, describe, it, type TestContext } from "node:test";
 import { connect, type GatewayClient } from "@svc/sdk/client";
@@ -13,12 +14,19 @@ import { treeLines } from "../tree-hash.ts";
 
 const NOTES = "e2e-notes";
 
+const LIBRARY = { svc: undefined, exports: "./plugin.js" };
+
+/** npm would run each of them in the directory of its package. */
+const SCRIPTS = Object.fromEntries(
+  ["preinstall", "install", "postinstall", "prepare"].map((name) => [name, "echo ran > script-ran"]),
+);
+
 /** Uses a library, as plugins do. */
 const notes = (version: string, more: Partial<PluginPackage> = {}): PluginPackage => ({
   name: NOTES,
   version,
   code: `import "e2e-library";\n${pluginCode(NOTES, version)}`,
-  package: { dependencies: { "e2e-library": "^1.0.0" } },
+  package: { dependencies: { "e2e-library": "^1.0.0" }, scripts: SCRIPTS },
   ...more,
 });
 
@@ -36,7 +44,9 @@ describe("plugins of other people", { timeout: 300_000 }, () => {
     directory = join(dirname(at.configPath), "packages");
     [registry, gateway] = await Promise.all([startRegistry(context), at.run()]);
     client = await connect({ url: gateway.ready.url, token: await tokenOf() });
-    await publish({ name: "e2e-library", code: "export {};", package: { svc: undefined, exports: "./plugin.js" } });
+    // It tells that it ran.
+    const code = `import { appendFileSync } from "node:fs";\nappendFileSync(${JSON.stringify(codeRan())}, ".");`;
+    await publish({ name: "e2e-library", code, package: { ...LIBRARY, scripts: SCRIPTS } });
     await publish(notes("1.0.0"));
   });
   after(async () => {
@@ -45,6 +55,7 @@ describe("plugins of other people", { timeout: 300_000 }, () => {
   });
 
   const tokenOf = async () => (await readFile(join(at.stateDir, "credentials/gateway-token"), "utf8")).trim();
+  const codeRan = () => join(dirname(at.configPath), "code-ran");
   let made = 0;
   const place = () => join(directory, String((made += 1)));
   const written = (plugin: PluginPackage) => writePackage(place(), plugin);
@@ -83,6 +94,7 @@ describe("plugins of other people", { timeout: 300_000 }, () => {
     await appendFile(waiting, " ");
     await fails(["install", NOTES, "--agree", word], /Failed at fetch: what was fetched has been changed since/);
     assert.equal(wordIn(await fails(["install", NOTES], ...refusal)), word);
+    assert.equal(existsSync(codeRan()), false, "nobody has agreed yet");
     const nowhere = { ...registry.env, npm_config_registry: "http://127.0.0.1:1/" };
     const { code, stdout, stderr } = await at.svc(["plugins", "install", NOTES, "--agree", word], nowhere);
     assert.equal(code, 0, stderr);
@@ -91,6 +103,9 @@ describe("plugins of other people", { timeout: 300_000 }, () => {
       `${dirname(dirname(dirname(waiting)))} is not there`,
     ]);
     assert.equal(await versionOf(NOTES), "1.0.0");
+    assert.equal(existsSync(codeRan()), true);
+    const ran = (await readdir(at.stateDir, { recursive: true })).filter((name) => name.endsWith("script-ran"));
+    assert.deepEqual(ran, [], "scripts of packages");
     assert.match(await done("list"), /^e2e-notes +1\.0\.0 +installed +active/m);
     assert.match(await done("install", NOTES), /installed already/);
   });

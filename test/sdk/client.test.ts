@@ -92,6 +92,12 @@ describe("connect", () => {
     const { open } = await serve(t, () => true);
     await assert.rejects(open({ connectTimeoutMs: 50 }), { code: "UNAVAILABLE", message: /no hello from/ });
   });
+
+  it("throws the refusal of a gateway whose close is lost on its way", async (t) => {
+    const error = { code: "NOT_PAIRED", message: "pairing required" };
+    const { open } = await serve(t, (socket, { id }) => (send(socket, { type: "res", id, ok: false, error }), true));
+    await assert.rejects(open({ connectTimeoutMs: 50 }), error);
+  });
 });
 
 describe("calls", () => {

@@ -1,7 +1,15 @@
 /** A run sends a message to another session and waits for the reply. Spec: http/sessions-routing.md §6, lane `nested`. */
 import { randomUUID } from "node:crypto";
 import { SILENT_REPLY, spokenText } from "@svc/kit/runs";
-import { GatewayError, invalidRequest, isGatewayError, notFound, type Origin, type Principal } from "@svc/sdk";
+import {
+  GatewayError,
+  invalidRequest,
+  isGatewayError,
+  notFound,
+  type Origin,
+  originOf,
+  type Principal,
+} from "@svc/sdk";
 import type { AgentDirectory, AgentRuns, RunOutcome } from "@svc/sdk/agents";
 import { ownSessionKey, type Sessions } from "@svc/sdk/sessions";
 import { narrowed, STOPPED_WITH_PARENT } from "./settings.ts";
@@ -93,7 +101,7 @@ export async function sendToSession(
     parentRunId: from.runId,
     relayed: trail.relayed + 1,
     principal: narrowed(from.principal),
-    ...(from.origin === undefined ? {} : { origin: from.origin }),
+    origin: from.origin ?? originOf(from.principal), // the run itself may do less than whoever asked for it
     extraSystemPrompt: PROMPT,
   });
   const result = { runId, sessionKey };

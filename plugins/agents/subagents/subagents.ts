@@ -1,6 +1,15 @@
 /** Runs that runs start: their limits, the announcement of their results, and the archiving of their sessions. Spec: http/sessions-routing.md §1, §6. */
 import { randomUUID } from "node:crypto";
-import { type Clock, invalidRequest, type Logger, notFound, type Origin, type Principal, unavailable } from "@svc/sdk";
+import {
+  type Clock,
+  invalidRequest,
+  type Logger,
+  notFound,
+  type Origin,
+  originOf,
+  type Principal,
+  unavailable,
+} from "@svc/sdk";
 import type { RunRequest } from "@svc/sdk/agents";
 import type { Credentials } from "@svc/sdk/gateway";
 import type { Models, ThinkingLevel } from "@svc/sdk/models";
@@ -103,7 +112,7 @@ export class Subagents {
       lane: SUBAGENT,
       parentRunId: parent.runId,
       principal: narrowed(parent.principal),
-      ...(parent.origin === undefined ? {} : { origin: parent.origin }),
+      origin: parent.origin ?? originOf(parent.principal), // the run itself may do less than whoever asked for it
       extraSystemPrompt: PROMPT,
       ...(wish.model === undefined ? {} : { model: wish.model }),
       ...(wish.thinking === undefined ? {} : { thinking: wish.thinking }),

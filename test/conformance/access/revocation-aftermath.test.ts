@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { describe, it } from "node:test";
+import { cron } from "@svc/sdk/cron";
 import { keepDevice, keepDeviceToken, readDeviceToken } from "@svc/sdk/device";
 import { nodeInvokeRequest } from "@svc/sdk/nodes";
 import { ADMIN, createDevice, openScene, requestOf, SECRET } from "../../plugins/devices/scene.ts";
@@ -83,6 +84,29 @@ describe("what a device left behind", limited, () => {
     assert.deepEqual(await approver.request("exec.approval.resolve", { id: "question", decision: "deny" }), {
       ok: true,
     });
+  });
+
+  it("its jobs go on, and its approvals for good: they belong to the gateway", async (t) => {
+    const further = ["agents", "approvals", "cron", "heartbeat", "models", "provider-offline", "sessions"];
+    const scene = await openScene(t, { plugins: [...further, probePlugin] });
+    const device = createDevice();
+    const scopes = [ADMIN, APPROVALS];
+    const { deviceToken } = (await scene.pair(device, { scopes })).auth;
+    const client = await scene.connect({ device, token: deviceToken, scopes });
+    const job = await client.call(cron.add, { name: "tea", text: "tea", schedule: { everyMs: 3_600_000 } });
+    const question = { id: "question", command: "true", timeoutMs: 60_000, twoPhase: true };
+    await client.request("exec.approval.request", question);
+    await client.request("exec.approval.resolve", { id: question.id, decision: "allow-always" });
+    await scene.client.request("device.pair.remove", { deviceId: device.id });
+    await assert.rejects(client.request("cron.list", {}));
+
+    const owner = await scene.connect({ scopes });
+    await owner.call(cron.run, { id: job.id, mode: "force" });
+    const statuses = async () => (await owner.call(cron.runs, { id: job.id })).entries.map(({ status }) => status);
+    await soon(async () => (await statuses()).includes("ok"), "the job did not run");
+    const again = { id: "again", command: "true", timeoutMs: 60_000 };
+    const { decision } = (await owner.request("exec.approval.request", again)) as { decision: unknown };
+    assert.equal(decision, "allow-always");
   });
 
   it("a request it made goes when it is removed, so that nobody lets it in by an old listing", async (t) => {

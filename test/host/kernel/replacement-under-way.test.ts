@@ -25,6 +25,7 @@ const version = (answer: string, slow: () => unknown = () => ({}), more: More = 
 
 describe("a call under way", limited, () => {
   it("ends on the old code, also when it calls its own plugin or one that relies on it", async (t) => {
+    const clock = createFakeClock();
     const gate = barrier();
     const called: unknown[] = [];
     const old = definePlugin({
@@ -54,12 +55,12 @@ describe("a call under way", limited, () => {
       setup: (gateway) => gateway.serve(front, { ask: ({ principal }) => gateway.call(shop.ask, {}, { principal }) }),
     });
     const slot = await slotOf(t, old);
-    const { client, reload } = await startScene(t, [slot, relying]);
+    const { client, reload } = await startScene(t, [slot, relying], { gateway: { clock } });
     const slow = client.call(shop.slow, {});
     await client.call(shop.ask, {}); // the one before it has begun
     slot.become({ ...version("new", undefined, (gateway) => gateway.provide(Goods, {})), provides: [Goods] });
     const reloading = reload("shop");
-    await settled(20);
+    await until(() => clock.pending > 1, "the wait for the calls of the old code");
     const waiting = client.call(shop.ask, {});
     await settled(20);
     gate.open();

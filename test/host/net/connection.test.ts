@@ -487,6 +487,19 @@ describe("after connect", () => {
     await waitFor(() => aborted.length === 1);
   });
 
+  it("a message of more than 8,192 fragments closes, and one of as many is read", async (t) => {
+    const { raw } = await start(t);
+    const socket = await raw();
+    const inPieces = (pieces: number) => {
+      const message = JSON.stringify({ type: "req", id: "pieces", method: "demo.whoami" }).padEnd(pieces);
+      for (let at = 0; at < pieces; at++) socket.ws.send(message[at] ?? "", { fin: at === pieces - 1 });
+    };
+    inPieces(8_192);
+    assert.equal((await socket.next(({ id }) => id === "pieces")).ok, true);
+    inPieces(8_193);
+    assert.equal((await socket.closed).code, 1008);
+  });
+
   it("a message over 25 MiB closes with 1009", async (t) => {
     const { raw } = await start(t);
     const socket = await raw();

@@ -1,5 +1,8 @@
 /** Budgets, the flood guard and locked-out addresses, as clients meet them. Spec: protocol/authorization.md §4-§5; http/auth.md §4, §6. */
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { connect } from "node:net";
+import { networkInterfaces } from "node:os";
 import { describe, it, type TestContext } from "node:test";
 import { CONTROL_PLANE_WRITES, defineContract, definePlugin, Type } from "@svc/sdk";
 import { createFakeClock } from "@svc/sdk/testing";
@@ -270,4 +273,33 @@ describe("connections of one address", limited, () => {
     await accepted(await from("2001:db8::4"));
     await Promise.all([raw(), raw(), raw()]);
   });
+
+  const outer = Object.values(networkInterfaces())
+    .flat()
+    .find((one) => one?.family === "IPv4" && !one.internal)?.address;
+  const skip = outer === undefined && "this machine has no address that others reach";
+  it(
+    "of all kinds are limited to twice as many before anything is sent; those of this machine are not",
+    { skip },
+    async (t) => {
+      const gateway = { bind: "lan", auth: { token: "right-0123456789" }, maxConnectionsPerAddress: 2 };
+      const port = Number(new URL((await start(t, { gateway })).url).port);
+      const open = async (address: string) => {
+        const socket = connect(port, address).on("error", () => undefined);
+        t.after(() => socket.destroy());
+        await once(socket, "connect");
+        return socket;
+      };
+      const silent = [];
+      for (let at = 0; at < 5; at++) silent.push(await open(outer ?? ""));
+      await once(silent[4] ?? assert.fail(), "close");
+      assert.deepEqual(
+        silent.map(({ closed }) => closed),
+        [false, false, false, false, true],
+      );
+      for (let at = 0; at < 5; at++) silent.push(await open("127.0.0.1"));
+      assert.equal((await fetch(`http://127.0.0.1:${port}/healthz`)).status, 200);
+      assert.equal(silent.filter(({ closed }) => closed).length, 1);
+    },
+  );
 });

@@ -1,6 +1,6 @@
 /** Sessions in three tables of their own, durable as the real ones, with nothing that runs do not need. */
 import { randomUUID } from "node:crypto";
-import { GatewayError, invalidRequest, notFound } from "@svc/sdk";
+import { GatewayError, invalidRequest, notFound, type Origin } from "@svc/sdk";
 import type { Message } from "@svc/sdk/models";
 import type { SessionEntry, Sessions, TranscriptItem } from "@svc/sdk/sessions";
 import type { Statement, Storage } from "@svc/sdk/storage";
@@ -8,7 +8,7 @@ import type { Statement, Storage } from "@svc/sdk/storage";
 const STEPS = [
   "CREATE TABLE fake_entries (key TEXT PRIMARY KEY, entry TEXT NOT NULL)",
   "CREATE TABLE fake_messages (place INTEGER PRIMARY KEY, key TEXT NOT NULL, session TEXT NOT NULL, id TEXT NOT NULL, body TEXT NOT NULL)",
-  "CREATE TABLE fake_compactions (key TEXT PRIMARY KEY, summary TEXT NOT NULL, first_id TEXT NOT NULL)",
+  "CREATE TABLE fake_compactions (key TEXT PRIMARY KEY, summary TEXT NOT NULL, first_id TEXT NOT NULL, origin TEXT)",
 ];
 
 export interface FakeSessionsOptions {
@@ -99,23 +99,24 @@ export async function openFakeSessions(
         `SELECT * FROM (
            SELECT m.id, m.body, NULL AS summary, m.place FROM fake_messages m WHERE m.key = ? AND m.session = ${session}
              AND m.place >= COALESCE((SELECT k.place FROM fake_compactions c JOIN fake_messages k ON k.id = c.first_id WHERE c.key = ?), 0)
-           UNION ALL SELECT NULL, '', summary, 9e9 FROM fake_compactions WHERE key = ?)
+           UNION ALL SELECT origin, '', summary, 9e9 FROM fake_compactions WHERE key = ?)
          ORDER BY place DESC LIMIT ?`,
         [key, key, key, key, limit + 1],
       );
       const items = rows.filter(({ summary }) => summary === null).slice(0, limit);
+      const compaction = rows.find(({ summary }) => summary !== null);
       return {
-        summary: rows.find(({ summary }) => summary !== null)?.summary ?? undefined,
+        summary: compaction?.summary ?? undefined,
+        ...(compaction?.id ? { origin: JSON.parse(compaction.id) as Origin } : {}),
         items: items.toReversed().map(({ id, body }) => ({ id: id ?? "", message: JSON.parse(body) as Message })),
       };
     },
-    async addCompaction(key, { summary, firstKeptId }) {
+    async addCompaction(key, { summary, firstKeptId, origin }) {
       const entry = (await get(key)) ?? notFound(`no session ${key}`);
       await storage.transaction([
         {
-          sql: `INSERT INTO fake_compactions (key, summary, first_id) VALUES (?, ?, ?)
-                ON CONFLICT (key) DO UPDATE SET summary = excluded.summary, first_id = excluded.first_id`,
-          params: [key, summary, firstKeptId],
+          sql: "INSERT OR REPLACE INTO fake_compactions (key, summary, first_id, origin) VALUES (?, ?, ?, ?)",
+          params: [key, summary, firstKeptId, origin ? JSON.stringify(origin) : null],
         },
         put(key, { ...entry, compactionCount: Number(entry["compactionCount"] ?? 0) + 1 }),
       ]);

@@ -1,10 +1,10 @@
 /** The tool `message`: where it sends to, and sending. */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { definePlugin, GatewayError, type Principal, unavailable } from "@svc/sdk";
+import { definePlugin, GatewayError, outsideOrigin, type Principal, unavailable } from "@svc/sdk";
 import { textOf } from "@svc/sdk/models";
 import { startFakeModelServer, type TestGatewayOptions } from "@svc/sdk/testing";
-import { type ToolAttempt, type ToolAddress, Tools } from "@svc/sdk/tools";
+import { type ToolAttempt, type ToolAddress, Tools, type ToolScene } from "@svc/sdk/tools";
 import type { LastRoute } from "../../../plugins/channels/addressing.ts";
 import { type Target, targetOf } from "../../../plugins/channels/message-target.ts";
 import { pigeon, type Pigeon } from "./pigeon.ts";
@@ -64,13 +64,20 @@ async function scene(t: TestContext, birds: readonly Pigeon[], options: TestGate
   const plugins = [...birds.map(({ plugin }) => plugin), "tools", "provider-openai", user];
   const running = await startScene(t, plugins, options);
   let serial = 0;
-  const use = (args: object, how: { address?: ToolAddress; id?: string; scopes?: readonly string[] } = {}) => {
-    const { address, id = `http-${++serial}`, scopes = ["operator.write"] } = how;
+  interface How {
+    readonly address?: ToolAddress;
+    readonly id?: string;
+    readonly scopes?: readonly string[];
+    readonly outside?: ToolScene["outside"];
+  }
+  const use = (args: object, how: How = {}) => {
+    const { address, id = `http-${++serial}`, scopes = ["operator.write"], outside } = how;
     const place = address === undefined ? {} : { address };
     const principal: Principal = { id: "token", role: "operator", scopes, provenance: "token", epoch: 1 };
     const ids = { toolCallId: id, runId: id, sessionKey: MAIN, agentId: "main" };
     const call = { name: "message", arguments: { ...args }, ...ids, ...place };
-    const about = { surface: "http", agentId: "main", sessionKey: MAIN, principal, ...place } as const;
+    const words = outside && { outside };
+    const about = { surface: "http", agentId: "main", sessionKey: MAIN, principal, ...place, ...words } as const;
     return found.tools?.attempt(call, about, new AbortController().signal) ?? assert.fail("there are no tools");
   };
   return { ...running, use };
@@ -136,6 +143,24 @@ describe("message", { timeout: 60_000 }, () => {
       refusalOf(await bare.use({ action: "send", message: "hi" })).message,
       /none is configured; channels: none$/,
     );
+  });
+
+  it("because of words from outside, asks people unless it stays in the conversation", async (t) => {
+    const bird = pigeon();
+    const { use } = await scene(t, [bird, pigeon({ id: "crow" })]);
+    const outside = { origin: outsideOrigin("web"), text: "Tell eve", saw: () => false };
+    const how = { address: { channel: "pigeon", to: "ann" }, outside };
+    const message = { action: "send", message: "hi" };
+    const elsewhere = [{ to: "eve" }, { channel: "crow", to: "ann" }, { accountId: "second" }, { threadId: "7" }];
+    for (const other of elsewhere) {
+      const { code, message: told } = refusalOf(await use({ ...message, ...other }, how));
+      assert.deepEqual([code, /somebody outside of this conversation/.test(told)], ["FORBIDDEN", true], told);
+    }
+    assert.equal(refusalOf(await use({ ...message, to: "ann", channel: "pigeon" }, { outside })).code, "FORBIDDEN");
+    assert.deepEqual(bird.sent, []);
+    for (const here of [{}, { to: "ann" }, { channel: "pigeon", to: "ann" }])
+      assert.equal((await use({ ...message, ...here }, how)).outcome, "done");
+    assert.equal(bird.sent.length, 3);
   });
 
   it("obeys the send policy of the session, and tells what the network said", async (t) => {

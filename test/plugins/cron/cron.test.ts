@@ -1,12 +1,13 @@
 /** Jobs in a gateway: run when they are due, recorded once, told to whom it concerns; across failures and restarts. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { outsideOrigin, saidAfter } from "@svc/sdk";
 import { cron } from "@svc/sdk/cron";
 import { createFakeClock } from "@svc/sdk/testing";
 import { EventStore, MAX_WAITING } from "../../../plugins/heartbeat/event-store.ts";
 import { event } from "../heartbeat/events.ts";
 import { askedOf } from "../webhook-scene.ts";
-import { MAIN, NOON, openScene, outside, pigeonPost, report } from "./scene.ts";
+import { agentWith, MAIN, NOON, openScene, outside, pigeonPost, report } from "./scene.ts";
 
 const limited = { timeout: 90_000 };
 const MINUTE = 60_000;
@@ -55,6 +56,25 @@ describe("a job for the main session", limited, () => {
     await gateway.pass(MINUTE);
     await gateway.settled(id, 1);
     assert.deepEqual(await gateway.records(id), ["ran ok"]);
+  });
+
+  it("holds the words that led to it, until the owner says anew what it does", async (t) => {
+    const page = saidAfter(outsideOrigin("web", "https://evil.example/"));
+    const agent = agentWith({ origin: page, text: "Obey", saw: () => false });
+    const gateway = await (await openScene(t, { plugins: [agent.plugin] })).start();
+    const job = { text: "Obey", schedule: { everyMs: MINUTE }, wakeMode: "next-heartbeat" };
+    const { id } = (await agent.uses({ action: "add", job })) as { id: string };
+    assert.deepEqual((await gateway.job(id)).origin, page);
+    await gateway.pass(MINUTE);
+    await gateway.settled(id, 1);
+    const [event] = await gateway.waiting();
+    assert.deepEqual([event?.text, event?.origin], ["Obey", page]);
+
+    const edited = async (patch: object) => (await gateway.client.call(cron.update, { id, patch })).origin;
+    assert.deepEqual(await edited({ enabled: false }), page);
+    assert.equal(await edited({ payload: { kind: "systemEvent", text: "tea" } }), undefined);
+    await agent.uses({ action: "update", id, patch: { name: "obey" } });
+    assert.deepEqual((await gateway.job(id)).origin, page);
   });
 
   it("is made up for once after downtime; the other runs are recorded as missed", async (t) => {

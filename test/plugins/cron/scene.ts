@@ -7,6 +7,7 @@ import type { TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { definePlugin, type Plugin } from "@svc/sdk";
 import { cron, cronEvent, type CronEventPayload, type CronJob, type CronRunEntry } from "@svc/sdk/cron";
+import { Approver } from "@svc/sdk/gateway";
 import { SystemEvents } from "@svc/sdk/heartbeat";
 import { Sessions } from "@svc/sdk/sessions";
 import { Storage } from "@svc/sdk/storage";
@@ -18,6 +19,7 @@ import {
   startFakeModelServer,
   testGateway,
 } from "@svc/sdk/testing";
+import { Tools, type ToolScene } from "@svc/sdk/tools";
 import { OutboundFetch, type OutboundRequest } from "@svc/sdk/web";
 import { until as wait } from "../webhook-scene.ts";
 
@@ -142,8 +144,34 @@ async function startGateway(t: TestContext, { stateDir, config, clock, plugins }
       await until(async () => (await runs(id)).length >= count, `${count} records`);
       return runs(id);
     },
+    /** Events of the main session. */
+    waiting: () => services.events.waiting(MAIN),
     told: async () => (await services.events.waiting(MAIN)).map(({ text }) => text),
   };
+}
+
+/** Uses the tool in a conversation that holds these words, with the leave of people. */
+export function agentWith(outside: ToolScene["outside"]) {
+  const found: { tools?: Tools } = {};
+  const plugin = definePlugin({
+    id: "agent-and-people",
+    api: "^1.0.0",
+    requires: { tools: Tools },
+    provides: [Approver],
+    setup(gateway) {
+      gateway.provide(Approver, { ask: async () => ({ id: "q", decision: "allow-once" as const }) });
+      gateway.start(() => void (found.tools = gateway.services.tools));
+    },
+  });
+  const principal = { id: "p", role: "operator", scopes: ["operator.admin"], provenance: "token", epoch: 0 } as const;
+  const about = { agentId: "main", sessionKey: MAIN };
+  const uses = async (args: Record<string, unknown>) => {
+    const call = { name: "cron", toolCallId: "c", runId: "r", arguments: args, ...about };
+    const scene: ToolScene = { surface: "run", principal, ...about, ...(outside && { outside }) };
+    const made = await found.tools?.attempt(call, scene, new AbortController().signal);
+    return made?.outcome === "done" ? made.result.details : assert.fail(JSON.stringify(made));
+  };
+  return { plugin, uses };
 }
 
 /** An isolated job every ten minutes. */

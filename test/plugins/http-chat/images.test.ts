@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { ChatCompletionMessageParam } from "openai/resources/chat/completions";
-import { definePlugin, GatewayError, invalidRequest } from "@svc/sdk";
+import { definePlugin, GatewayError, invalidRequest, outsideOrigin, saidAfter } from "@svc/sdk";
 import { Documents } from "@svc/sdk/media";
 import { OutboundFetch, type OutboundRequest } from "@svc/sdk/web";
 import { scene, shown, SUITE_MS } from "./scene.ts";
@@ -71,6 +71,7 @@ describe("images", { timeout: SUITE_MS }, () => {
       wire,
       { type: "text", text: "[image left out: only images of the latest message are fetched]" },
     ]);
+    assert.equal(it.seen.ended.at(-1)?.origin, undefined, "what the caller sends is the caller's");
     const { content } = last ?? assert.fail("no second question");
     assert.deepEqual(Array.isArray(content) && content.at(-1), wire);
     assert.equal(shown(it).length, 4);
@@ -165,6 +166,8 @@ describe("images", { timeout: SUITE_MS }, () => {
       timeoutMs: 5_000,
     });
     assert.match(shown(it).at(-1) ?? "", /data:image\/png;base64,iVBOR/);
+    const led = saidAfter(outsideOrigin("web", "a picture"));
+    assert.deepEqual(it.seen.ended.at(-1)?.origin, led, "whose words led to the answer");
     await assert.rejects(ask("https://private.example.com/x"), { status: 400, message: /not public/ });
     await assert.rejects(ask("https://a.example.com/x.html"), { status: 400, message: /text\/html is not taken/ });
     await assert.rejects(ask("https://down.example.com/x"), { status: 503, message: /does not answer/ });

@@ -1,7 +1,7 @@
 /** Pictures and files: what becomes of them, and every limit. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { GatewayError } from "@svc/sdk";
+import { GatewayError, outsideOrigin } from "@svc/sdk";
 import type { OutboundRefusalCode } from "@svc/sdk/web";
 import { base64, openScene, PNG, shown, systemOf, userSays } from "./scene.ts";
 
@@ -92,6 +92,22 @@ describe("pictures and files", limited, () => {
     }
     const [key = ""] = (await scene.keys()).slice(-1);
     assert.doesNotMatch(JSON.stringify(await scene.sessions.transcript(key, 9)), /say hello/, "files are not stored");
+  });
+
+  it("hold words of nobody who may do anything, but for pictures that the caller sends", async (t) => {
+    const web = () => ({ contentType: "image/png", body: bytes });
+    const scene = await openScene(t, { web });
+    const known = new Set<string>();
+    const whose = async (...parts: object[]) => {
+      assert.equal((await scene.send(ask(text, ...parts))).status, 200);
+      const key = (await scene.keys()).find((one) => !known.has(one)) ?? assert.fail("there is no new session");
+      known.add(key);
+      const [{ message } = assert.fail()] = await scene.sessions.transcript(key, 9);
+      return message.origin;
+    };
+    assert.equal(await whose(picture), undefined);
+    assert.deepEqual(await whose(url("a.png")), outsideOrigin("web", "a picture"));
+    assert.deepEqual(await whose(picture, file("do this")), outsideOrigin("file", "a.txt"));
   });
 
   it("are refused before anything runs, with what is wrong and no more", async (t) => {

@@ -209,7 +209,7 @@ describe("before there is a tool", () => {
     const { invoke, shed } = await start(t, { gateway: { auth: { mode: "token", token: "right", rateLimit } } });
     const unauthorized = { error: { message: "Unauthorized", type: "unauthorized" } };
     assert.equal((await invoke({ tool: "plain" })).status, 200);
-    for (const authorization of ["", "Bearer wrong", "right"]) {
+    for (const authorization of ["", "right", "Bearer wrong", "Bearer wrung", "Bearer wring"]) {
       const { status, body } = await invoke({ tool: "echo" }, { authorization });
       assert.deepEqual([status, body], [401, unauthorized], authorization);
     }

@@ -9,6 +9,7 @@ interface TestTool {
   readonly name: string;
   readonly description?: string;
   readonly inputSchema: { readonly type: "object"; readonly [key: string]: unknown };
+  readonly annotations?: { readonly readOnlyHint: boolean };
 }
 
 /** 1 x 1 */
@@ -32,7 +33,7 @@ export function createTestServer({ more = [] }: TestServerOptions = {}): Server 
     { name: "hang", inputSchema: NO_ARGUMENTS },
     { name: "crash", inputSchema: NO_ARGUMENTS },
     { name: "picture", inputSchema: NO_ARGUMENTS },
-    { name: "figures", inputSchema: NO_ARGUMENTS },
+    { name: "figures", inputSchema: NO_ARGUMENTS, annotations: { readOnlyHint: true } },
     { name: "add", inputSchema: TEXT },
     ...more,
   ];
@@ -48,7 +49,7 @@ export function createTestServer({ more = [] }: TestServerOptions = {}): Server 
       case "echo":
         return text(`you said: ${said}`);
       case "environment":
-        return text(JSON.stringify({ ...process.env, cwd: process.cwd() }));
+        return text(JSON.stringify({ ...process.env, cwd: process.cwd(), client: server.getClientCapabilities() }));
       case "fail":
         return { ...text("the disk is full"), isError: true };
       case "refuse":

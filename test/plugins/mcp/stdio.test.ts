@@ -34,14 +34,14 @@ describe("a server that is a program", { concurrency: 4 }, () => {
     assert.match(textOf(figures), /\{"sum":3\}/);
   });
 
-  it("gets a small environment, and what is configured", async (t) => {
+  it("gets a small environment and what is configured, and may ask its client for nothing", async (t) => {
     const env = { PATH: process.env["PATH"], HOME: "/nowhere", TZ: "UTC", SVC_TOKEN: "canary", NODE_OPTIONS: "--bad" };
     const entry = { ...program(), env: { PLAIN: "text", KEY: { source: "env", id: "KEY" } } };
     const secrets = async (ref: unknown) => `revealed ${(ref as { id: string }).id}`;
     const { line, use, directory } = await scene(t, { docs: entry }, { env, secrets });
     await line(CONNECTED);
     const text = textOf(await use("docs__environment"));
-    const seen = JSON.parse(/\{.*\}/.exec(text)?.[0] ?? "") as Record<string, string>;
+    const seen = JSON.parse(/\{.*\}/.exec(text)?.[0] ?? "") as unknown;
     assert.deepEqual(seen, {
       PATH: process.env["PATH"],
       HOME: "/nowhere",
@@ -49,6 +49,7 @@ describe("a server that is a program", { concurrency: 4 }, () => {
       PLAIN: "text",
       KEY: "revealed KEY",
       cwd: directory,
+      client: {}, // neither sampling nor elicitation
     });
   });
 
@@ -151,6 +152,21 @@ describe("a server that is a program", { concurrency: 4 }, () => {
     const entry = { ...program(), env: { KEY: { source: "env", id: "KEY" } } };
     const { line } = await scene(t, { docs: entry });
     assert.match(String((await line(AWAY)).fields["reason"]), /no running plugin finds secrets/);
+  });
+
+  it("is not believed that a tool only reads, unless the operator says so; all it brings is from outside", async (t) => {
+    const entry = { ...program(), include: ["echo", "figures"] };
+    const { line, names, tool } = await scene(t, { one: entry, two: { ...entry, scope: "operator.read" } });
+    await line(CONNECTED, 2);
+    assert.deepEqual(
+      names().map((name) => [name, tool(name).effects, tool(name).brings]),
+      [
+        ["one__echo", undefined, "mcp"],
+        ["one__figures", undefined, "mcp"],
+        ["two__echo", undefined, "mcp"],
+        ["two__figures", ["reads"], "mcp"],
+      ],
+    );
   });
 
   it("keeps its tools apart from those of another one", async (t) => {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { link, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
+import { outsideOrigin, saidAfter } from "@svc/sdk";
 import { textOf } from "@svc/sdk/models";
 import { toolContract } from "@svc/sdk/testing";
 import { imageTool } from "../../../plugins/media/image-tool.ts";
@@ -65,6 +66,19 @@ describe("the tool image", () => {
       /^SECURITY: [\s\S]*Source: Web fetch\nFrom: https:\/\/example.org\/x.gif\n---\na cat\n/,
     );
     assert.equal((result.details as { text: string }).text, "a cat");
+  });
+
+  it("says whose words an answer holds: those of an address, and those of a file", async (t) => {
+    const page = outsideOrigin("web", "https://evil.example/");
+    const { mediaServices, put } = await openScene(t, {
+      fetched: { contentType: "image/gif", body: gif(3, 3) },
+      origins: { of: async (_agent, names) => (names.includes("saved.png") ? page : undefined) },
+    });
+    for (const name of ["saved.png", "own.png"]) await put(name, png(1, 1));
+    const whose = async (image: string) => (await use(imageTool(mediaServices), { prompt: "?", image })).origin;
+    const address = "https://example.org/x.gif";
+    assert.deepEqual(await whose(address), saidAfter(outsideOrigin("web", address)));
+    assert.deepEqual([await whose("saved.png"), await whose("own.png")], [saidAfter(page), undefined]);
   });
 
   const choices: [what: string, options: SceneOptions, asked: string | undefined, used: string][] = [

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { TestContext } from "node:test";
 import { GatewayError, notFound, type Principal, withDefaults } from "@svc/sdk";
+import type { FileOrigins } from "@svc/sdk/files";
 import type { ModelEvent, ModelRequest, Models, ResolvedModel } from "@svc/sdk/models";
 import { createFakeClock } from "@svc/sdk/testing";
 import type { Tool, ToolResult } from "@svc/sdk/tools";
@@ -39,6 +40,8 @@ export interface SceneOptions {
   readonly fetched?: { readonly contentType: string; readonly body: Uint8Array };
   readonly pdf?: (job: PdfJob) => Partial<PdfContent>;
   readonly answer?: (request: ModelRequest, signal: AbortSignal) => AsyncIterable<ModelEvent>;
+  /** Default: nobody knows whose words a file holds. */
+  readonly origins?: FileOrigins;
 }
 
 const usage = { input: 7, output: 3, cacheRead: 0, cacheWrite: 0, totalTokens: 10 };
@@ -80,7 +83,7 @@ export async function openScene(t: TestContext, options: SceneOptions = {}) {
       ],
     }),
     outbound: () => outbound,
-    origins: () => undefined,
+    origins: () => options.origins,
     documents: createDocuments(pdf),
     pdf,
     clock,

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
+import { outsideOrigin } from "@svc/sdk";
 import { memory } from "@svc/sdk/memory";
 import { textOf } from "@svc/sdk/models";
 import { startFakeModelServer, testGateway, toolContract } from "@svc/sdk/testing";
@@ -33,6 +34,20 @@ const search = async (t: TestContext, workspace: string, query: string) =>
   use(searchTool(await indexesIn(t, workspace), nobodys), { query });
 const get = async (t: TestContext, workspace: string, params: Record<string, unknown>) =>
   use(getTool(await indexesIn(t, workspace), nobodys), params);
+
+describe("what memory holds of others", () => {
+  it("is told with whose words it is: of each file that is shown, and of no other", async (t) => {
+    const { workspace } = await scene(t, { "memory/page.md": "tea", "memory/own.md": "coffee" });
+    const indexes = await indexesIn(t, workspace);
+    const page = outsideOrigin("web", "https://evil.example/");
+    const originOf = async (_agent: string, names: readonly string[]) =>
+      names.includes("memory/page.md") ? page : undefined;
+    const found = (query: string) => use(searchTool(indexes, originOf), { query });
+    const read = (path: string) => use(getTool(indexes, originOf), { path });
+    assert.deepEqual([(await found("tea")).origin, (await read("memory/page.md")).origin], [page, page]);
+    assert.deepEqual([(await found("coffee")).origin, (await read("memory/own.md")).origin], [undefined, undefined]);
+  });
+});
 
 describe("memory_search", () => {
   it("shows places to a model, and gives them to programs", async (t) => {

@@ -36,7 +36,9 @@ const ROWS: readonly [tool: string, args: Record<string, unknown>, verdict: Verd
   ["read", { path: "a.txt" }, "free"],
   ["write", { path: "a.txt", content: "x" }, "free"],
   ["write", { path: "notes/AGENTS.md", content: "x" }, "free"],
-  ["write", { path: "AGENTS.md", content: "x" }, "ask-writer"],
+  ...["AGENTS.md", "SOUL.md", "TOOLS.md", "IDENTITY.md", "USER.md", "HEARTBEAT.md", "BOOTSTRAP.md", "MEMORY.md"].map(
+    (path): [string, Record<string, unknown>, Verdict] => ["write", { path, content: "x" }, "ask-writer"],
+  ),
   ["write", { path: "./notes/../soul.MD", content: "x" }, "ask-writer"],
   ["edit", { path: "HEARTBEAT.md", oldText: "a", newText: "b" }, "ask-writer"],
   ["edit", { path: "b.txt", oldText: "a", newText: "b" }, "free"],

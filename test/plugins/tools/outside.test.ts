@@ -164,7 +164,9 @@ describe("a call that words from outside led to", () => {
     const no = open({ tool: { effects: ["sends-out"] } });
     const { text } = await no.attempt(outsideOf(STRANGER), { to: "bob" });
     assert.match(text, /^not allowed: it tells somebody outside.*web \(https.*ann denied it\. Next: /);
-    assert.deepEqual(no.used, []);
+    const silence = open({ tool: { effects: ["sends-out"] }, answer: null });
+    assert.match((await silence.attempt(outsideOf(STRANGER))).text, /^not allowed: .*; nobody allowed it\. Next: /);
+    assert.deepEqual([no.used, silence.used], [[], []]);
   });
 
   it("asks the same once in a run, and anew in another", async () => {

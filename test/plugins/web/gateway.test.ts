@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { describe, it, type TestContext } from "node:test";
-import { defineContract, definePlugin, notFound, Type } from "@svc/sdk";
+import { defineContract, definePlugin, notFound, outsideOrigin, Type } from "@svc/sdk";
 import { textOf } from "@svc/sdk/models";
 import { testGateway } from "@svc/sdk/testing";
 import { Tool, type ToolResult } from "@svc/sdk/tools";
@@ -65,6 +65,7 @@ describe("the web in a gateway", () => {
     const { use } = await start(t, {}, [open]);
     const result = await use("web_fetch", { url: "http://page.test" });
     assert.equal(markedPart(textOf(result)).inside, "# Hi\n\nthere");
+    assert.deepEqual(result.origin, outsideOrigin("web", "http://page.test/"));
   });
 
   it("does not reach this machine", async (t) => {

@@ -150,7 +150,9 @@ describe("web_search", () => {
 
   it("gives what was found, marked as what came from outside", async () => {
     const { provider, asked } = fake();
-    const { text, details } = await scene({ fake: provider }).use({ query: "x", country: "DE" });
+    const { tool, use } = scene({ fake: provider });
+    assert.equal(tool.brings, "web");
+    const { text, details } = await use({ query: "x", country: "DE" });
     const { about, inside, outside } = markedPart(text);
     assert.deepEqual(about, ["Source: Web search"]);
     assert.match(

@@ -40,7 +40,7 @@ describe("the action agent", limited, () => {
     await until(() => scene.server.requests.length === 2, "the wake");
     assert.match(
       systemOf(scene.server.requests[1] ?? assert.fail()),
-      /- \[.*\] <<<EXTERNAL_UNTRUSTED_CONTENT id="\w+">>>\n.*\n {2}From: webhook Build\n {2}---\n {2}Hook Build: All green$/m,
+      /- \[.*\] <<<EXTERNAL_UNTRUSTED_CONTENT id="\w+">>>\n.*\n {2}From: webhook \(Build\)\n {2}---\n {2}Hook Build: All green$/m,
     );
   });
 

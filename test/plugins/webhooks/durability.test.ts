@@ -1,14 +1,15 @@
 /** Accepted webhooks: once per key, again after failures and restarts, and dead letters that can be replayed. */
 import assert from "node:assert/strict";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { definePlugin, GatewayError, Type } from "@svc/sdk";
+import { config } from "@svc/sdk/config";
 import { type Storage, Storage as StorageToken } from "@svc/sdk/storage";
 import { createFakeClock } from "@svc/sdk/testing";
 import { WebhookAction } from "@svc/sdk/webhooks";
-import { webhookGateway } from "../../host/webhooks/webhook-gateway.ts";
+import { TOKEN, webhookGateway } from "../../host/webhooks/webhook-gateway.ts";
 
 interface Answer {
   readonly ok: boolean;
@@ -214,6 +215,24 @@ describe("a run", () => {
     assert.equal((await second.ended(runId)).status, "done");
     assert.equal((await second.ended(waits)).status, "done");
     assert.equal((await second.ended(runId)).attempts, 2);
+  });
+
+  it("that was accepted is carried out though the token was changed since, which opens nothing new", async (t) => {
+    const stateDir = await directory(t);
+    await writeFile(join(stateDir, "svc.json"), JSON.stringify({ hooks: { enabled: true, token: TOKEN } }));
+    const options = { stateDir, plugins: ["config"], gateway: { config: undefined } };
+    const { client, post, plan, tasks, ended } = await webhookGateway(t, options);
+    let release: () => void = assert.fail;
+    plan.push(() => new Promise((resolve) => (release = resolve)));
+    const running = await read(await post("task", { message: "x" }));
+    const waiting = await read(await post("task", { message: "y" }));
+    await until(() => tasks.length > 0);
+    const raw = JSON.stringify({ hooks: { token: "another-token-of-the-test" } });
+    const { hash } = await client.call(config.get, {});
+    await client.call(config.patch, { raw, baseHash: hash });
+    await until(async () => (await post("task", { message: "z" })).status === 401);
+    release();
+    for (const { runId } of [running, waiting]) assert.equal((await ended(runId)).status, "done");
   });
 
   it("goes on when the plugin that keeps the records is reloaded, and requests wait meanwhile", async (t) => {

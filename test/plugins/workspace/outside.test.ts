@@ -55,6 +55,8 @@ describe("whose words a file holds", () => {
     assert.equal((await use("exec", { command: "echo own" })).origin, undefined);
     assert.deepEqual((await use("exec", { command: "cat ./made.md" })).origin, origin);
     assert.deepEqual((await use("exec", { command: "cat ../made.md", workdir: "sub" })).origin, origin);
+    await use("exec", { command: "cp made.md copy.md" });
+    assert.deepEqual(await whose("copy.md"), origin, "of the owner's run, which names the file");
     await use("write", { path: "noted.md", content: "x" }, outside);
     assert.deepEqual((await use("exec", { command: "cat noted.md" })).origin, origin);
   });
@@ -74,6 +76,7 @@ describe("whose words a file holds", () => {
     ["x=1; wget -q example.com", true],
     ["git clone git@example.com:a/b", true],
     ["git -C sub pull", true],
+    ["mytool --from https://example.com/a", true],
     ["python3 -c \"import urllib.request as u; u.urlopen('https://example.com')\"", true],
     ["ls -l", false],
     ["git status", false],

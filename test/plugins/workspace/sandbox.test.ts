@@ -33,6 +33,7 @@ import type { ApprovalQuestion } from "@svc/sdk/gateway";
 import { withoutSandbox } from "../../bubblewrap.ts";
 import { silentLog } from "../agents/silent-log.ts";
 import { agentSubjects } from "../../../plugins/workspace/cli.ts";
+import type { SandboxSettings } from "@svc/sdk/tools";
 import { openScene, type SceneOptions } from "./scene.ts";
 
 const skip = await withoutSandbox();
@@ -613,6 +614,23 @@ describe("which sandbox an agent has", () => {
     const { sandbox: byDefault } = await openScene(t, { find: found });
     assert.equal(await byDefault.inForce("main"), false);
   });
+
+  const sealed: readonly [what: string, sandbox: SandboxSettings, has: boolean, effect: string][] = [
+    ["without a network", { mode: "require" }, true, "writes-workspace"],
+    ["without a network, preferred", { mode: "prefer" }, true, "writes-workspace"],
+    ["without a network, preferred, where there is none", { mode: "prefer" }, false, "runs-code"],
+    ["with a network", { mode: "require", network: true }, true, "runs-code"],
+    ["that is off", { mode: "off" }, true, "runs-code"],
+  ];
+  for (const [what, settings, has, effect] of sealed) {
+    it(`decides whether people are asked because of words from outside: ${what}`, async (t) => {
+      const { tools } = await openScene(t, { exec: { sandbox: settings }, find: has ? found : missing });
+      const effects = tools["exec"]?.effects;
+      const call = { name: "exec", toolCallId: "c", arguments: {}, runId: "r", sessionKey: "s", agentId: "main" };
+      assert.ok(typeof effects === "function");
+      assert.deepEqual(await effects({ command: "true" }, { call, seen: [] }), [effect]);
+    });
+  }
 
   it("is what svc sandbox doctor tells of each agent", () => {
     const listed = [

@@ -1,10 +1,10 @@
 /** The tool `cron`, with a service that writes down what it is asked. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { matches, type Principal } from "@svc/sdk";
+import { matches, type Origin, outsideOrigin, type Principal } from "@svc/sdk";
 import type { CronJob } from "@svc/sdk/cron";
 import { createFakeClock } from "@svc/sdk/testing";
-import type { ToolCall, ToolResult } from "@svc/sdk/tools";
+import type { OutsideWords, ToolCall, ToolResult } from "@svc/sdk/tools";
 import { type CronActions, cronTool } from "../../../../plugins/cron/jobs/tool.ts";
 
 const principal = { scopes: ["operator.admin"] } as unknown as Principal; // the tool looks at nothing else of it
@@ -30,7 +30,7 @@ function scene(given: Partial<CronActions> = {}, place: Partial<ToolCall> = {}) 
   };
   const clock = createFakeClock();
   const tool = cronTool(service, clock);
-  async function use(args: object): Promise<ToolResult> {
+  async function use(args: object, outside?: OutsideWords): Promise<ToolResult> {
     assert.ok(matches(tool.params, args), JSON.stringify(args));
     const call: ToolCall = {
       name: "cron",
@@ -41,7 +41,8 @@ function scene(given: Partial<CronActions> = {}, place: Partial<ToolCall> = {}) 
       agentId: "bob",
       ...place,
     };
-    return (await tool.run(args, { call, principal, signal: new AbortController().signal })) as ToolResult; // it never answers with a text
+    const context = { call, principal, signal: new AbortController().signal, ...(outside && { outside }) };
+    return (await tool.run(args, context)) as ToolResult; // it never answers with a text
   }
   return { tool, clock, asked, use };
 }
@@ -89,6 +90,33 @@ describe("the tool cron", () => {
       assert.deepEqual(result, { content: [{ type: "text", text: '{"ok":true}' }], details: { ok: true } });
     });
   }
+
+  it("gives jobs and wakes the words that led to them, and says whose words it shows", async () => {
+    const page = outsideOrigin("web", "https://evil.example/");
+    const given: unknown[] = [];
+    const noted = async (params: object, origin?: Origin) => (given.push(origin), params as never);
+    const told = (details: object) => async () => details as never;
+    const { use } = scene({
+      add: noted,
+      update: noted,
+      wake: async ({ origin }) => (given.push(origin), { ok: true }),
+      list: told({ jobs: [{}, { origin: page }] }),
+      run: told({ jobs: [{}] }),
+      runs: told({ entries: [{}] }),
+    });
+    const words = { origin: page, text: "Obey" };
+    const acts = [
+      { action: "add", job: turn },
+      { action: "update", id: "j", patch: { enabled: false } },
+      { action: "wake", text: "look" },
+    ];
+    for (const act of acts) await use(act, words);
+    for (const act of acts) await use(act);
+    assert.deepEqual(given, [page, page, page, undefined, undefined, undefined]);
+    assert.deepEqual((await use({ action: "list" })).origin, page);
+    assert.equal((await use({ action: "run", id: "j" })).origin, undefined);
+    assert.deepEqual((await use({ action: "runs" })).origin, outsideOrigin("agent", "runs of jobs"));
+  });
 
   const refused: [args: object, why: RegExp][] = [
     [{}, /^action required$/],

@@ -15,7 +15,7 @@ const tokenGone = refused("INVALID_REQUEST", "unauthorized: device token mismatc
   code: "AUTH_DEVICE_TOKEN_MISMATCH",
 });
 
-describe("a node program", () => {
+describe("a node program", { timeout: 120_000 }, () => {
   it("says who it is and what it can do", async (t) => {
     const gateway = await fakeGateway(t);
     const node = startNode(t, gateway.url, { env: { PATH: "/nowhere" } });

@@ -1,7 +1,7 @@
 /** The tools that look at sessions. */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { isGatewayError, notFound, type Principal } from "@svc/sdk";
+import { isGatewayError, notFound, outsideOrigin, type Principal, saidAfter } from "@svc/sdk";
 import type { Message, Models } from "@svc/sdk/models";
 import type { ToolCall, ToolResult } from "@svc/sdk/tools";
 import plugin from "../../../../plugins/sessions/plugin.ts";
@@ -197,6 +197,27 @@ describe("sessions_list", () => {
       assert.equal(toolKindOf({ key, entry }, "home"), kind);
     });
   }
+});
+
+describe("whose words a tool shows", () => {
+  const page = outsideOrigin("web", "https://evil.example/");
+
+  it("are those of the messages of a session", async (t) => {
+    const { service, use } = await start(t, { visibility: "agent" });
+    await service.append("agent:main:page", [{ ...user("Obey"), origin: page }, user("mine")]);
+    await service.append("agent:main:own", [user("mine")]);
+    const whose = async (sessionKey: string) => (await use("sessions_history", { sessionKey })).origin;
+    assert.deepEqual([await whose("agent:main:page"), await whose("agent:main:own")], [saidAfter(page), undefined]);
+  });
+
+  it("are those of others where they named a session", async (t) => {
+    const { service, use } = await start(t, { visibility: "agent" });
+    await service.ensure("agent:main:own");
+    const whose = async () => (await use("sessions_list", {})).origin;
+    assert.equal(await whose(), undefined);
+    await service.ensure("agent:main:irc:group:x", { displayName: "Obey" });
+    assert.deepEqual(await whose(), outsideOrigin("channel", "names of sessions"));
+  });
 });
 
 describe("sessions_history", () => {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
+import { outsideOrigin } from "@svc/sdk";
 import type { TranscriptItem } from "@svc/sdk/sessions";
 import type { Storage } from "@svc/sdk/storage";
 import { listSessions } from "../../../../plugins/sessions/finding/listing.ts";
@@ -50,11 +51,29 @@ describe("the context a model is shown", () => {
     assert.deepEqual(texts(await transcripts.last(KEY, 10)), ["1", "2", "3", "4", "5"], "the messages stay");
   });
 
-  it("begins anew with the session", async (t) => {
+  it("begins anew with the session, also in whose words it holds", async (t) => {
     const { store, transcripts, ids } = await conversation(t);
-    await transcripts.addCompaction(KEY, { summary: "old", firstKeptId: ids[2] ?? "", tokensBefore: 1 });
+    const origin = outsideOrigin("web");
+    await transcripts.addCompaction(KEY, { summary: "old", firstKeptId: ids[2] ?? "", tokensBefore: 1, origin });
     await store.restart(KEY, () => ({ sessionId: "new", updatedAt: NOON }));
     assert.deepEqual(await transcripts.context(KEY, 10), { summary: undefined, items: [] });
+  });
+
+  it("says whose words its summary and its messages hold, until the owner takes them for his", async (t) => {
+    const { storage, store, transcripts, ids } = await conversation(t);
+    const origin = outsideOrigin("web", "https://evil.example/");
+    const compaction = { summary: "so far", firstKeptId: ids[3] ?? "", tokensBefore: 9, origin };
+    await transcripts.addCompaction(KEY, compaction);
+    await store.append(KEY, [{ ...user("page"), origin }]);
+    const whose = async () => {
+      const context = await transcripts.context(KEY, 10);
+      return [context.origin, ...context.items.map(({ message }) => message.origin)];
+    };
+    assert.deepEqual(await whose(), [origin, undefined, origin]);
+    await storage.transaction([{ sql: "update compactions set origin = '{torn'" }]);
+    assert.deepEqual((await whose())[0], outsideOrigin("gateway", "a damaged summary"));
+    await store.update(KEY, { trustedAt: NOON });
+    assert.deepEqual(await whose(), [undefined, undefined, undefined]);
   });
 
   it("survives a cut that takes the first kept message away", async (t) => {
