@@ -48,14 +48,18 @@ export interface EndedFile {
  */
 export function openEnded(credentialsDir: string, settings: AuthSettings, now: number): EndedFile {
   const path = join(credentialsDir, FILE);
-  const kept = readRecord(path);
+  let written = readIfThere(path);
+  const kept = written === undefined ? "absent" : readRecord(written);
   const salt = typeof kept === "object" ? kept.salt : randomBytes(16).toString("hex");
   let known = { settings, mark: markOf(settings, salt) };
   const turns = new Turns();
   const keep = (ended: Ended, current: AuthSettings) =>
     turns.take(FILE, async () => {
       if (known.settings !== current) known = { settings: current, mark: markOf(current, salt) };
-      await replaceFile(path, `${JSON.stringify({ ended, salt, mark: known.mark })}\n`);
+      const text = `${JSON.stringify({ ended, salt, mark: known.mark })}\n`;
+      if (text === written) return; // most starts change nothing
+      await replaceFile(path, text);
+      written = text;
     });
   if (kept === "absent") return { ended: nothingEnded(now), keep };
   if (kept === "damaged") {
@@ -67,12 +71,21 @@ export function openEnded(credentialsDir: string, settings: AuthSettings, now: n
   return { ended: { ...kept.ended, epoch, sharedSince: epoch }, keep };
 }
 
-function readRecord(path: string): Static<typeof EndedRecord> | "absent" | "damaged" {
+/** `""`, which is damaged, where it cannot be read. */
+function readIfThere(path: string): string | undefined {
   try {
-    const value: unknown = JSON.parse(readFileSync(path, "utf8"));
-    return matches(EndedRecord, value) ? value : "damaged";
+    return readFileSync(path, "utf8");
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "ENOENT" ? "absent" : "damaged";
+    return (error as NodeJS.ErrnoException).code === "ENOENT" ? undefined : "";
+  }
+}
+
+function readRecord(text: string): Static<typeof EndedRecord> | "damaged" {
+  try {
+    const value: unknown = JSON.parse(text);
+    return matches(EndedRecord, value) ? value : "damaged";
+  } catch {
+    return "damaged";
   }
 }
 

@@ -19,6 +19,17 @@ export interface ChangeSources extends WriteSources {
   readonly holds: Pick<FileHolds, "write">;
 }
 
+/** Carries out a write once no command that starts needs these files, and keeps versions of those that say who the agent is. */
+export function changing<T>(
+  names: readonly string[],
+  { root }: Pick<Place, "root">,
+  context: Parameters<VersionKeeper>[0],
+  { holds, keepVersions }: Pick<ChangeSources, "holds" | "keepVersions">,
+  write: () => Promise<T>,
+): Promise<T> {
+  return holds.write(root, names, () => keepVersions(context, names, write));
+}
+
 /** The workspace, made when it is missing. */
 export async function writablePlace(agentId: string, sources: PlaceSources): Promise<Place> {
   return (await placeOf(agentId, sources, true)) ?? unavailable("the workspace was removed meanwhile; try again");
@@ -59,9 +70,7 @@ export function writeTool(sources: ChangeSources) {
         const text = `${isNew ? "made" : "replaced"} ${name}: ${size} bytes`;
         return { content: [{ type: "text" as const, text }], details: { path: name, size, created: isNew } };
       };
-      return sources.holds.write(place.root, [name], () =>
-        sources.keepVersions(context, [name], () => withDiskRefusals(path, write)),
-      );
+      return changing([name], place, context, sources, () => withDiskRefusals(path, write));
     },
   });
 }
@@ -105,9 +114,7 @@ export function editTool(sources: ChangeSources) {
           details: { path: name, replacements: count, firstLine: line },
         };
       };
-      return sources.holds.write(place.root, [name], () =>
-        sources.keepVersions(context, [name], () => withDiskRefusals(path, edit)),
-      );
+      return changing([name], place, context, sources, () => withDiskRefusals(path, edit));
     },
   });
 }

@@ -2,7 +2,7 @@
 import { MAX_FILE_BYTES } from "@svc/kit/files";
 import { isGatewayError, type Logger, type Origin, Strict, Type } from "@svc/sdk";
 import { defineTool, type ToolResult } from "@svc/sdk/tools";
-import { type ChangeSources, effectsOfWrite, writablePlace } from "../files/change.ts";
+import { type ChangeSources, changing, effectsOfWrite, writablePlace } from "../files/change.ts";
 import { nameWithin } from "../place.ts";
 import { type FileChange, parsePatch } from "./parse.ts";
 import { type PatchStep, patchSteps } from "./steps.ts";
@@ -40,9 +40,7 @@ export function patchTool(sources: ChangeSources, log: Pick<Logger, "warn">) {
       signal.throwIfAborted();
       const steps = planned.map((step) => recorded(step, call.agentId, outside?.origin, sources.record));
       const names = steps.flatMap((step) => [...step.names].filter((name) => name !== undefined));
-      return sources.holds.write(place.root, names, () =>
-        sources.keepVersions(context, names, () => carryOut(steps, log)),
-      );
+      return changing(names, place, context, sources, () => carryOut(steps, log));
     },
   });
 }

@@ -12,25 +12,15 @@ import { chat } from "@svc/sdk/chat";
 import { cron } from "@svc/sdk/cron";
 import { nodes } from "@svc/sdk/nodes";
 import { sessions } from "@svc/sdk/sessions";
+import { TOOL_EFFECTS, type ToolEffect } from "@svc/sdk/tools";
 import type { FakeModelBody, FakeModelScript } from "@svc/sdk/testing";
 import { png } from "../../plugins/media/image-files.ts";
 import { pdf, says } from "../../plugins/media/pdf-files.ts";
 import { furnishedScene } from "./furnished-scene.ts";
 import { newestOf } from "./obeying-scene.ts";
 
-const EFFECTS = [
-  "reads",
-  "writes-workspace",
-  "writes-identity",
-  "sends-out",
-  "runs-code",
-  "spends",
-  "changes-gateway",
-] as const;
-type Effect = (typeof EFFECTS)[number];
-
 /** The table of .github/SECURITY.md: what whoever wrote the words has to be allowed himself. */
-const SUFFICES: Readonly<Record<Effect, "anybody" | "operator.write" | "operator.admin">> = {
+const SUFFICES: Readonly<Record<ToolEffect, "anybody" | "operator.write" | "operator.admin">> = {
   reads: "anybody",
   "writes-workspace": "anybody",
   spends: "anybody",
@@ -49,7 +39,7 @@ const AUTHORS = {
 type Author = keyof typeof AUTHORS;
 
 type Verdict = "allowed" | "asked";
-const cell = (author: Author, effect: Effect): Verdict => {
+const cell = (author: Author, effect: ToolEffect): Verdict => {
   const needed = SUFFICES[effect];
   const scopes: readonly string[] = AUTHORS[author];
   return needed === "anybody" || scopes.includes(needed) ? "allowed" : "asked";
@@ -59,10 +49,10 @@ const cell = (author: Author, effect: Effect): Verdict => {
 const order = (tag: string) => `Obey ${tag}!`;
 const ORDERS = /Obey ([a-z-]+)!/g;
 /** In a call, and in what comes of it. */
-const mark = (tag: string, effect: Effect) => `${tag}-does-${effect}`;
+const mark = (tag: string, effect: ToolEffect) => `${tag}-does-${effect}`;
 
 /** One real call for each effect. */
-const CALLS: Readonly<Record<Effect, (marked: string) => readonly [tool: string, args: object]>> = {
+const CALLS: Readonly<Record<ToolEffect, (marked: string) => readonly [tool: string, args: object]>> = {
   reads: (marked) => ["memory_search", { query: squashed(marked) }],
   "writes-workspace": (marked) => ["write", { path: `${marked}.md`, content: "x" }],
   "writes-identity": (marked) => ["write", { path: "USER.md", content: marked }],
@@ -98,7 +88,7 @@ const replies: FakeModelScript = ({ body }) => {
   const calls = (body.messages?.findLast((message) => message.role === "assistant")?.["tool_calls"] ?? []) as unknown[];
   if (tag === undefined || (role === "tool" && calls.length > 1)) return repeated;
   const now = role === "user" && words.includes(GO_ON) ? `${tag}-again` : tag;
-  return { toolCalls: EFFECTS.map((effect) => callOf(CALLS[effect](mark(now, effect)))) };
+  return { toolCalls: TOOL_EFFECTS.map((effect) => callOf(CALLS[effect](mark(now, effect)))) };
 };
 const callOf = ([name, args]: readonly [string, object]) => ({ name, arguments: args });
 
@@ -274,7 +264,7 @@ const WAYS: Readonly<Record<string, readonly [author: Author, lead: Lead]>> = {
 };
 
 /** Which of the model's calls had an effect. */
-async function happened(name: string, { bird, server, workspace, client }: Scene): Promise<readonly Effect[]> {
+async function happened(name: string, { bird, server, workspace, client }: Scene): Promise<readonly ToolEffect[]> {
   const { jobs } = await client.call(cron.list, { limit: 200 });
   const isThere = (path: string) =>
     access(join(workspace, path)).then(
@@ -283,7 +273,7 @@ async function happened(name: string, { bird, server, workspace, client }: Scene
     );
   const asked = server.requests.map(({ body }) => ({ hasTools: body.tools?.length, ...newestOf(body) }));
   const shown = server.requests.flatMap(({ body }) => body.messages ?? []);
-  const did: Readonly<Record<Effect, (marked: string) => boolean | Promise<boolean>>> = {
+  const did: Readonly<Record<ToolEffect, (marked: string) => boolean | Promise<boolean>>> = {
     reads: (marked) =>
       shown.some(({ content }) => String(content).endsWith(`memory files fits "${squashed(marked)}".`)),
     "writes-workspace": (marked) => isThere(`${marked}.md`),
@@ -293,8 +283,8 @@ async function happened(name: string, { bird, server, workspace, client }: Scene
     spends: (marked) => asked.some(({ hasTools, words }) => !hasTools && words.includes(marked)),
     "changes-gateway": (marked) => jobs.some((one) => one.name === marked),
   };
-  const found: Effect[] = [];
-  for (const effect of EFFECTS) if (await did[effect](mark(name, effect))) found.push(effect);
+  const found: ToolEffect[] = [];
+  for (const effect of TOOL_EFFECTS) if (await did[effect](mark(name, effect))) found.push(effect);
   return found;
 }
 
@@ -312,16 +302,16 @@ describe("words of every author, by every way in", { timeout: 120_000 }, () => {
         await talk(GO_ON, typeof other === "string" ? other : key);
 
         const done = await happened(again, scene);
-        const questions = (effect: Effect) =>
+        const questions = (effect: ToolEffect) =>
           asked.filter(({ command, because }) => {
             return command.includes(mark(again, effect)) && because?.includes(order(tag)) === true;
           });
-        const verdicts = EFFECTS.map((effect) => {
+        const verdicts = TOOL_EFFECTS.map((effect) => {
           const isAsked = questions(effect).length > 0;
           if (done.includes(effect)) return isAsked ? "asked, and done" : "allowed";
           return isAsked ? "asked" : "neither asked nor done";
         });
-        const expected = EFFECTS.map((effect) => cell(author, effect));
+        const expected = TOOL_EFFECTS.map((effect) => cell(author, effect));
         const because = asked.map((request) => [request.command, request.because]);
         assert.deepEqual(zip(verdicts), zip(expected), JSON.stringify(because, null, 1));
         const before = (await happened(tag, scene)).filter((effect) => cell(author, effect) === "asked");
@@ -341,4 +331,5 @@ describe("words of every author, by every way in", { timeout: 120_000 }, () => {
   });
 });
 
-const zip = (verdicts: readonly string[]) => Object.fromEntries(EFFECTS.map((effect, at) => [effect, verdicts[at]]));
+const zip = (verdicts: readonly string[]) =>
+  Object.fromEntries(TOOL_EFFECTS.map((effect, at) => [effect, verdicts[at]]));

@@ -47,6 +47,19 @@ describe("what ended before a restart", () => {
     assert.deepEqual(live(authority, made), ["shared", "onShared", "device", "local", "plugin"]);
   });
 
+  it("is written again only where it changed", async (t) => {
+    const directory = await place(t);
+    await start(directory).keep();
+    const inode = async () => (await stat(join(directory, "ended-credentials.json"))).ino;
+    const before = await inode();
+    const second = start(directory);
+    await second.keep();
+    assert.equal(await inode(), before);
+    second.authority.revoke("device:1");
+    await second.keep();
+    assert.notEqual(await inode(), before);
+  });
+
   it("stays dead: a revoked principal, a removed device, the shared credential", async (t) => {
     const directory = await place(t);
     const first = start(directory);
