@@ -4,18 +4,21 @@
 import { build } from "esbuild";
 import { execFile, execFileSync } from "node:child_process";
 import { isBuiltin } from "node:module";
-import { cpSync, existsSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { gatewayRuns, keepStamp, sourcesNow } from "./sources.mjs";
+import { gatewayRuns, isBuilt, keepStamp, sourcesNow } from "./sources.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 process.chdir(root);
 const TSC = "node_modules/typescript/bin/tsc";
 
+// `--if-changed` does nothing when the last build has the same sources.
+if (process.argv[2] === "--if-changed" && isBuilt()) process.exit(0);
 // `node .ci/build.mjs sdk plugins/chat` bundles only those, without checking types.
-const only = process.argv.slice(2);
+const only = process.argv.slice(2).filter((word) => !word.startsWith("--"));
 const wanted = (dir) => only.length === 0 || only.includes(dir);
 
 const sources = sourcesNow(); // what is saved while it builds is for the next one
@@ -152,4 +155,20 @@ for (const dir of bundled) {
 }
 // What a plugin declares, beside its entry: the gateway knows it without its code, as long as nobody uses it.
 if (plugins.length > 0) execFileSync(process.execPath, ["host/dist/declare.js", ...plugins], { stdio: "inherit" });
-if (only.length === 0) keepStamp(sources);
+if (only.length === 0) {
+  writeReference();
+  keepStamp(sources);
+}
+
+/** `sdk/reference`, from the contracts and schemas that were just built, without the configuration of this machine. */
+function writeReference() {
+  const state = mkdtempSync(join(tmpdir(), "svc-reference-"));
+  try {
+    execFileSync(process.execPath, ["host/cli/svc.js", "docs", "--out", "sdk/reference"], {
+      stdio: ["ignore", "ignore", "inherit"],
+      env: { ...process.env, SVC_STATE_DIR: state, SVC_CONFIG_PATH: join(state, "svc.json") },
+    });
+  } finally {
+    rmSync(state, { recursive: true });
+  }
+}

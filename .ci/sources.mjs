@@ -8,7 +8,17 @@ import { join } from "node:path";
 
 /** Removed at the start of a build with the directory, written at its end: a build that failed leaves none. */
 const STAMP = ".build/sources";
-const ROOTS = [".ci", "sdk", "host", "plugins", "package.json", "package-lock.json", "tsconfig.json"];
+const ROOTS = [
+  ".ci",
+  "sdk",
+  "host",
+  "plugins",
+  "examples",
+  "test",
+  "package.json",
+  "package-lock.json",
+  "tsconfig.json",
+];
 const APART = new Set(["node_modules", "dist", ".dist"]);
 
 /** Of names, sizes and times of all source files; it takes about 50 ms. */
