@@ -11,8 +11,8 @@ const TESTS = ".build/test";
 const BATCHES = ".build/batches";
 /** Rounds of kills, floods and random input, and whole installations. */
 const LONG = /^(?:fault|fuzz|e2e)\/|\.long\.test\.js$/;
-/** Files that share a process; more would only make a failure harder to place. */
-const BATCH_SIZE = 30;
+/** Files that share a process. With more of them a crash is harder to locate. */
+const BATCH_SIZE = { pure: 30, gateway: 8 };
 const SLOWEST = 20;
 const TIMEOUT_MS = 600_000;
 
@@ -31,46 +31,47 @@ if (files.length === 0) {
   process.exit(1);
 }
 
-/** Programs, threads, gateways, the environment, global state: a test with any of these has a process of its own. */
+/** Programs, threads and changes of the process itself: a test module with any of these has a process of its own. */
 const APART =
-  /child_process|worker_threads|node:inspector|@svc\/host"|testGateway|process\.(?:env|chdir|on|once|emit|exit|kill|std)|globalThis|\bmock\.|^(?:before|after)(?:Each)?\(/m;
+  /child_process|worker_threads|node:inspector|process\.(?:chdir|on|once|emit|exit|kill)\b|process\.env(?:\.\w+|\[[^\]]*\]) = |delete process\.env|(?:globalThis|process\.std\w+)\.\w+ = |\bmock\.|^(?:before|after)(?:Each)?\(/m;
+/** Gateways within the process of the test. */
+const GATEWAY = /@svc\/host"|testGateway/;
 
 const texts = new Map();
-/** Whether neither the file nor a test module that it imports needs a process of its own. */
-function isPure(file, seen = new Set()) {
-  if (seen.has(file)) return true;
+/** The text of a test file and of the test modules that it imports. */
+function textsOf(file, seen = new Set()) {
+  if (seen.has(file) || !existsSync(file)) return [];
   seen.add(file);
   if (!texts.has(file)) texts.set(file, readFileSync(file, "utf8"));
   const text = texts.get(file);
-  if (APART.test(text)) return false;
   const imports = [...text.matchAll(/^(?:im|ex)port .*from "(\.[^"]+)";$/gm)].map(([, path]) =>
     resolve(dirname(file), path),
   );
-  return imports
-    .filter((path) => path.startsWith(resolve(TESTS)) && existsSync(path))
-    .every((path) => isPure(path, seen));
+  return [text, ...imports.filter((path) => path.startsWith(resolve(TESTS))).flatMap((path) => textsOf(path, seen))];
+}
+
+const kindOf = (all) =>
+  all.some((text) => APART.test(text)) ? "apart" : all.some((text) => GATEWAY.test(text)) ? "gateway" : "pure";
+const kinds = new Map(files.map((file) => [file, files.length > 1 ? kindOf(textsOf(file)) : "apart"]));
+
+/** Files that import up to `size` files of a kind each. */
+function batches(kind, size) {
+  const all = files.filter((file) => kinds.get(file) === kind);
+  return Array.from({ length: Math.ceil(all.length / size) }, (_, at) => {
+    const batch = resolve(BATCHES, `${kind}-${at}.js`);
+    const part = all.slice(at * size, (at + 1) * size);
+    writeFileSync(batch, part.map((file) => `import ${JSON.stringify(file)};\n`).join(""));
+    return batch;
+  });
 }
 
 rmSync(BATCHES, { recursive: true, force: true });
 mkdirSync(BATCHES, { recursive: true });
-const pure = files.length > 1 ? files.filter((file) => isPure(file)) : [];
-const batches = [];
-for (let at = 0; at < pure.length; at += BATCH_SIZE) {
-  const batch = resolve(BATCHES, `${at / BATCH_SIZE}.js`);
-  writeFileSync(
-    batch,
-    pure
-      .slice(at, at + BATCH_SIZE)
-      .map((file) => `import ${JSON.stringify(file)};\n`)
-      .join(""),
-  );
-  batches.push(batch);
-}
-const shared = new Set(pure);
+const apart = files.filter((file) => kinds.get(file) === "apart");
 
 process.env.SVC_WATCHDOG = "off"; // a test that blocks the event loop is no news
 const events = run({
-  files: [...files.filter((file) => !shared.has(file)), ...batches],
+  files: [...apart, ...batches("gateway", BATCH_SIZE.gateway), ...batches("pure", BATCH_SIZE.pure)],
   concurrency: 2,
   timeout: TIMEOUT_MS,
 });

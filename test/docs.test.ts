@@ -1,39 +1,75 @@
-/** The README tells the truth: what it quotes is what stands in the file, and what it links to is there. */
+/** The pages tell the truth: quotes, links, configurations and commands are those of the tree. */
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, it } from "node:test";
-import { ERRORS, HOOKS } from "@svc/sdk";
+import { allVerbs } from "@svc/cli";
+import { HOOKS } from "@svc/sdk";
+import { ERRORS } from "@svc/sdk/errors";
 import { root } from "./checkout.ts";
 import { cleanEnvironment } from "./gateway-process.ts";
 
-const readme = readFileSync(join(root, "README.md"), "utf8");
-const quotes = [...readme.matchAll(/```\w+\n\/\/ ((?:examples)\/\S+)\n([\s\S]*?)```/g)].map(
-  ([, path = "", text = ""]) => ({ path, text }),
-);
+/** Pages that people read. Templates name the plugin they become; the changelog and figures speak of their time. */
+const pages = execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard", "*.md"], {
+  cwd: root,
+  encoding: "utf8",
+})
+  .trim()
+  .split("\n")
+  .filter((file) => existsSync(join(root, file)) && !/^(?:CHANGELOG|test\/|sdk\/reference\/)|\/templates\//.test(file))
+  .map((file) => ({ file, text: readFileSync(join(root, file), "utf8") }));
+const blocks = (text: string, language: string) =>
+  [...text.matchAll(/^```(\w+)\n([\s\S]*?)^```/gm)].flatMap(([, is, body = ""]) => (is === language ? [body] : []));
 
-describe("the README", () => {
-  it("quotes the examples", () => {
+describe("the pages", () => {
+  it("quote the examples as they stand; SVC_UPDATE_SNAPSHOT=1 writes the quotes anew", () => {
+    const quoted = new Set<string>();
+    for (const { file, text } of pages) {
+      const now = text.replace(/(```\w+\n\/\/ (examples\/\S+)\n)[\s\S]*?(?=```)/g, (_, head: string, path: string) => {
+        quoted.add(path);
+        return head + readFileSync(join(root, path), "utf8");
+      });
+      if (process.env["SVC_UPDATE_SNAPSHOT"] && now !== text) writeFileSync(join(root, file), now);
+      else assert.equal(text, now, file);
+    }
+    assert.ok(quoted.size > 12);
+  });
+
+  it("are there for every plugin and every example", () => {
+    const rooms = ["plugins", "examples"].flatMap((room) =>
+      readdirSync(join(root, room)).map((name) => join(room, name)),
+    );
+    const packages = rooms.filter((room) => existsSync(join(root, room, "package.json")));
     assert.deepEqual(
-      quotes.map(({ path }) => path),
-      [
-        "examples/webhook-transform/hooks/transforms/github-issue.ts",
-        "examples/ask-first/ask-first.ts",
-        "examples/own-namespace/greet.ts",
-        "examples/trimmed-gateway/gateway.ts",
-        "examples/trimmed-gateway/svc.json",
-      ],
+      packages.filter((room) => !existsSync(join(root, room, "README.md"))),
+      [],
     );
   });
 
-  for (const { path, text } of quotes) {
-    it(`quotes ${path} as it stands`, () => assert.equal(text, readFileSync(join(root, path), "utf8")));
-  }
+  it("link to files and headings that exist", () => {
+    const anchors = (text: string) =>
+      [...text.matchAll(/^#+ (.*)$/gm)].map(([, title = ""]) =>
+        title
+          .toLowerCase()
+          .replace(/[^\p{L}\p{N} _-]/gu, "")
+          .replaceAll(" ", "-"),
+      );
+    const broken = pages.flatMap(({ file, text }) =>
+      [...text.matchAll(/\]\(([^)#:\s]*)(?:#([^)\s]*))?\)/g)].flatMap(([link, to = "", anchor]) => {
+        const target = to === "" ? join(root, file) : join(root, dirname(file), to);
+        if (!existsSync(target)) return [`${file}: ${link}`];
+        if (anchor === undefined || !target.endsWith(".md")) return [];
+        return anchors(readFileSync(target, "utf8")).includes(anchor) ? [] : [`${file}: ${link}`];
+      }),
+    );
+    assert.deepEqual(broken, []);
+  });
 
-  it("shows configurations that are valid", () => {
-    const examples = [...readme.matchAll(/```json5\n([\s\S]*?)```/g)].map(([, text = ""]) => text);
+  it("show whole configurations that are valid", () => {
+    const readme = readFileSync(join(root, "README.md"), "utf8");
+    const examples = blocks(readme, "json5");
     assert.ok(examples.length > 0);
     const keys = Object.fromEntries([...readme.matchAll(/\$\{(\w+)\}/g)].map(([, name = ""]) => [name, "a-key"]));
     for (const text of examples) {
@@ -44,52 +80,33 @@ describe("the README", () => {
         encoding: "utf8",
       });
       rmSync(stateDir, { recursive: true });
-      assert.deepEqual((JSON.parse(stdout) as { issues: unknown; warnings: unknown }).issues, []);
-      assert.deepEqual((JSON.parse(stdout) as { warnings: unknown }).warnings, []);
+      const { issues, warnings } = JSON.parse(stdout) as { issues: unknown; warnings: unknown };
+      assert.deepEqual([issues, warnings], [[], []]);
     }
   });
 
-  it("links to what is there", () => {
-    const links = [...readme.matchAll(/\]\(([^)#:]+)\)/g)].map(([, to = ""]) => to);
-    assert.ok(links.length > 5);
-    assert.deepEqual(
-      links.filter((to) => !existsSync(join(root, to))),
-      [],
+  it("name commands of `svc` and scripts of package.json that exist", async () => {
+    const verbs = (await allVerbs()).map(({ name }) => name.split(" "));
+    const groups = new Set(verbs.flatMap((words) => words.map((_, at) => words.slice(0, at + 1).join(" "))));
+    const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { scripts: object };
+    const unknown = pages.flatMap(({ file, text }) =>
+      blocks(text, "sh").flatMap((block) => [
+        ...[...block.matchAll(/(?:^|&& |[=$][(]| )svc ([a-z][a-z -]*)/gm)].flatMap(([whole, words = ""]) => {
+          const known = words.trim().split(/ +/);
+          while (known.length > 0 && !groups.has(known.join(" "))) known.pop();
+          return known.length > 0 ? [] : [`${file}: ${whole}`];
+        }),
+        ...[...block.matchAll(/npm run ([\w:]+)/g)].flatMap(([whole, name = ""]) =>
+          name in scripts || file.startsWith("examples/") ? [] : [`${file}: ${whole}`],
+        ),
+      ]),
     );
+    assert.deepEqual(unknown, []);
   });
 
-  it("names commands of package.json that exist", () => {
-    const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
-      scripts: Record<string, string>;
-    };
-    const named = [...readme.matchAll(/npm run (\w+)/g)].map(([, name = ""]) => name);
-    assert.deepEqual(
-      named.filter((name) => !(name in scripts)),
-      [],
-    );
-  });
-});
-
-it("nobody is told to run npx svc, which is a stranger's package outside of the checkout", () => {
-  const words = ["grep", "-l", "npx svc", "--", ".", ":!CHANGELOG.md", ":!README.md", ":!test"]; // the README says why not
-  assert.equal(spawnSync("git", words, { cwd: root, encoding: "utf8" }).stdout, "");
-});
-
-describe("the READMEs of plugins and examples", () => {
-  const files = ["plugins", "examples"].flatMap((room) =>
-    readdirSync(join(root, room)).map((name) => `${room}/${name}/README.md`),
-  );
-
-  it("are there, and link to what is there", () => {
-    assert.ok(files.length > 20);
-    const broken = files.flatMap((file) => {
-      const links = [...readFileSync(join(root, file), "utf8").matchAll(/\]\(([^)#:]+)(?:#[^)]*)?\)/g)];
-      return links
-        .map(([, to = ""]) => join(root, dirname(file), to))
-        .filter((to) => !existsSync(to))
-        .map((to) => `${file}: ${to}`);
-    });
-    assert.deepEqual(broken, []);
+  it("tell nobody to run npx svc, which is a stranger's package outside of the checkout", () => {
+    const words = ["grep", "-l", "npx svc", "--", ".", ":!CHANGELOG.md", ":!README.md", ":!test"]; // the README says why not
+    assert.equal(spawnSync("git", words, { cwd: root, encoding: "utf8" }).stdout, "");
   });
 });
 

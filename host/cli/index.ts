@@ -1,4 +1,5 @@
 /** For packages that bring commands: what the built-in commands of `svc` use, too. No API promise: it changes with the host. */
+export { allVerbs, type VerbSummary } from "./all-verbs.ts";
 export { loadOwners } from "./config/owners.ts";
 export { changeConfig, openStore, setConfig } from "./config/write.ts";
 export { type RunFlags, runGateway } from "./gateway-run.ts";

@@ -25,11 +25,15 @@ export default defineCommands([
   },
   {
     name: "docs",
-    summary: "Look up methods, events, services, hooks and error codes",
+    summary: "Look up a name: method, event, hook, service, error code, configuration key, ...",
     isLocal: true,
-    args: "[topic] [name]",
-    help: ["It knows what the SDK declares. What other plugins add is shown by: svc plugins inspect <id>"],
-    examples: ["svc docs methods", "svc docs methods sessions.list", "svc docs hooks toolBefore"],
+    args: "[word...]",
+    options: [{ flags: "--out <dir>", description: "write the whole reference as Markdown files" }],
+    help: [
+      "It knows the SDK and the plugins installed here, used or not. Methods of other plugins: svc plugins inspect <id>.",
+      "A name that no entry has lists the names that contain it.",
+    ],
+    examples: ["svc docs sessions.list", "svc docs gateway.port", "svc docs hooks", "svc docs --out ./reference"],
     run: showDocs,
   },
   {
