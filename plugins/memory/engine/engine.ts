@@ -66,7 +66,7 @@ export function createEngine(options: EngineOptions): Engine {
       try {
         database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
       } catch {
-        // full disk or a damaged file: the log is read at the next start
+        // full disk or a damaged file: the next start reads the write-ahead log
       }
       database.close();
     };
@@ -136,12 +136,12 @@ export function createEngine(options: EngineOptions): Engine {
     const dimensions = index.vectors.dimensions(agent);
     if (dimensions !== undefined && dimensions !== vector.length) {
       index.vectors.forgetEndpoint(agent, endpoint.key);
-      return { reason: "the embeddings server gives vectors of another length now; all texts are asked about anew" };
+      return { reason: "the embeddings server now returns vectors of another length; all texts are embedded again" };
     }
     const { pending } = index.vectors.counts(agent);
     if (pending === 0) return { vector };
     const why = done?.error === undefined ? "" : `: ${done.error}`;
-    return { vector, reason: `of ${pending} places it is not known yet what they mean${why}` };
+    return { vector, reason: `${pending} places have no vector yet${why}` };
   }
 
   return {

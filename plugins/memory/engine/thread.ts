@@ -7,7 +7,7 @@ import type { Instruction, Kind, Questions, Report, ThreadData } from "./protoco
 const IDLE_MS = 120_000;
 /** Choice: pending requests; more are refused. */
 const MAX_WAITING = 1_000;
-/** Choice: milliseconds to close before the thread is terminated. */
+/** Choice: milliseconds the thread gets to close before it is terminated. */
 const CLOSE_MS = 3_000;
 
 export interface ThreadParts {
@@ -67,9 +67,8 @@ export function createThread(parts: ThreadParts): Thread {
       const wasAsked = running !== started;
       if (!wasAsked) running = undefined;
       const reason = death ?? `it ended with code ${code}`;
-      if (!wasAsked)
-        log.error({ reason }, "the thread with the index of memories ended; the next search starts it again");
-      const lost = new GatewayError("UNAVAILABLE", "the index of memories stopped; try again", { retryAfterMs: 1_000 });
+      if (!wasAsked) log.error({ reason }, "the memory index thread ended; the next search restarts it");
+      const lost = new GatewayError("UNAVAILABLE", "the memory index stopped; try again", { retryAfterMs: 1_000 });
       for (const { reject } of started.waiting.values()) reject(lost);
       started.waiting.clear();
     });
@@ -78,7 +77,7 @@ export function createThread(parts: ThreadParts): Thread {
 
   function replace(damaged: Running, reason: string): void {
     if (damaged !== running) return;
-    log.warn({ reason }, "the index of memories cannot be used; it is rebuilt");
+    log.warn({ reason }, "the memory index cannot be used; it is rebuilt");
     running = undefined;
     for (const { reject } of damaged.waiting.values()) reject(new Replaced());
     damaged.waiting.clear();
@@ -119,7 +118,8 @@ export function createThread(parts: ThreadParts): Thread {
     signal?.throwIfAborted();
     if (isClosed) return unavailable("the plugin memory is stopping");
     const { worker, waiting } = (running ??= start());
-    if (waiting.size >= MAX_WAITING) return unavailable("too many searches wait; try again", { retryAfterMs: 1_000 });
+    if (waiting.size >= MAX_WAITING)
+      return unavailable("too many memory requests are pending; try again", { retryAfterMs: 1_000 });
     lastId += 1;
     const id = lastId;
     const abort = () => {
@@ -147,7 +147,7 @@ export function createThread(parts: ThreadParts): Thread {
       return await once(kind, asked, signal);
     } catch (thrown) {
       if (!(thrown instanceof Replaced)) throw thrown;
-      return unavailable("the index of memories is damaged repeatedly; check the disk");
+      return unavailable("the memory index was damaged again after its rebuild; check the disk");
     }
   }
 

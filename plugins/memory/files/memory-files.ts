@@ -14,7 +14,7 @@ export const MAX_FILES = 2_000;
 export const MAX_DIRECTORIES = 2_000;
 export const MAX_DEPTH = 8;
 
-/** The memory directory of a workspace, and the single files beside it. */
+/** The memory directory of a workspace, and the single files next to it. */
 const DIRECTORY = "memory";
 const SINGLE = ["MEMORY.md", "memory.md"];
 
@@ -62,7 +62,7 @@ export interface SeenFile extends Located {
 
 export interface SeenFiles {
   readonly files: readonly SeenFile[];
-  /** What was skipped. */
+  /** Skipped files. */
   readonly leftOut: readonly LeftOut[];
   /** Directories to watch, absolute. */
   readonly directories: readonly string[];
@@ -74,7 +74,7 @@ interface Look {
   readonly signal: AbortSignal;
 }
 
-/** Finds the files, ordered by path. Does not follow links. No files is no error. */
+/** Finds the files, ordered by path. Does not follow links. Finding none is not an error. */
 export async function findFiles(
   { workspace, extraPaths }: { readonly workspace: string; readonly extraPaths: readonly string[] },
   signal: AbortSignal,
@@ -90,7 +90,7 @@ export async function findFiles(
       look.directories.push(dirname(extra));
       look.found.push({ root: dirname(extra), name: basename(extra), path: extra });
     } else
-      leftOut.push({ path: extra, reason: stats ? "it is neither a .md file nor a directory" : "it is not there" });
+      leftOut.push({ path: extra, reason: stats ? "it is neither a .md file nor a directory" : "it does not exist" });
   }
   const seen = await seenOf(look.found.slice(0, MAX_FILES), signal);
   const isCut = look.found.length > MAX_FILES || look.directories.length > MAX_DIRECTORIES;
@@ -147,7 +147,7 @@ async function statsOf(path: string): Promise<Stats | undefined> {
   }
 }
 
-/** Drops further names of one file: on a case-insensitive file system, or where sources overlap. */
+/** Drops duplicate names of one file: on a case-insensitive file system, or where sources overlap. */
 function withoutTwins(seen: readonly SeenFile[]): SeenFile[] {
   const known = new Set<string>();
   return seen.filter(({ stats: { dev, ino, nlink } }) => {

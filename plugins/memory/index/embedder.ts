@@ -13,7 +13,7 @@ const BATCH_CHARS = 100_000;
 const BATCH_TIMEOUT_MS = 60_000;
 const QUERY_TIMEOUT_MS = 10_000;
 const BATCH_TRIES = 3;
-/** Sent when chunks are refused: an endpoint that refuses this text, too, refuses every text. */
+/** Sent when chunks are refused: an endpoint that also refuses this text refuses every text. */
 export const PROBE_TEXT = "memory";
 
 export interface EmbedderOptions {
@@ -27,13 +27,13 @@ export interface EmbedderOptions {
 
 /** Result of a fill. */
 export interface Embedded {
-  /** Chunks that were sent. */
+  /** Number of chunks sent. */
   readonly asked: number;
   /** Why chunks are pending. */
   readonly error?: string;
 }
 
-/** A memory with an endpoint. */
+/** A memory with an embeddings endpoint. */
 export type WithEndpoint = AgentMemory & { readonly endpoint: Endpoint };
 
 export interface Embedder {
@@ -109,7 +109,7 @@ export function createEmbedder(parts: EmbedderOptions): Embedder {
       const embedded = await vectorsOf(endpoint, batch, signal);
       const length = embedded.find(({ vector }) => vector)?.vector?.length;
       const known = rows.dimensions(agent);
-      // The model changed behind its name: drop the old vectors and keep these.
+      // The model behind this name changed: drop the old vectors and keep these.
       if (known !== undefined && length !== undefined && known !== length) rows.forgetEndpoint(agent, endpoint.key);
       rows.put(agent, embedded, maxCached > 0 ? { endpoint: endpoint.key, now: now() } : undefined);
     }
@@ -139,7 +139,7 @@ export function createEmbedder(parts: EmbedderOptions): Embedder {
       if (waiting !== undefined) return { reason: waiting };
       try {
         const [vector] = await asked(endpoint, [text], { signal, timeoutMs: queryTimeoutMs });
-        return vector ?? { reason: "the embeddings server gave no vector" };
+        return vector ?? { reason: "the embeddings server returned no vector" };
       } catch (thrown) {
         if (thrown instanceof EndpointFailure) return { reason: thrown.message };
         throw thrown;
@@ -157,7 +157,7 @@ export function createEmbedder(parts: EmbedderOptions): Embedder {
   };
 }
 
-/** As many as fit into one request, at least one. */
+/** As many chunks as fit into one request, at least one. */
 function batchOf(pending: readonly Pending[]): readonly Pending[] {
   let chars = 0;
   const over = pending.findIndex((chunk) => (chars += embeddingText(chunk).length) > BATCH_CHARS);

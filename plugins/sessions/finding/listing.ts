@@ -45,7 +45,7 @@ const COUNTS = ["inputTokens", "outputTokens", "contextTokens"];
 const OBJECTS = ["origin", "deliveryContext"];
 
 /**
- * Answers `sessions.list`. `limit` counts what passed every filter; without it all are returned.
+ * Handles `sessions.list`. `limit` applies after all filters; without it all sessions are returned.
  * A session that is used while a list of more than `PAGE` is read may be missing from it: clients list again.
  */
 export async function listSessions(

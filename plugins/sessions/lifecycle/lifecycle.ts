@@ -21,7 +21,7 @@ export interface LifecycleOptions {
   readonly mainSessionKey: () => string;
   /** Read at each use: reset policies may change. */
   readonly config: () => SessionConfig;
-  /** IANA name: whose days count. */
+  /** IANA name of the zone whose days count. */
   readonly timeZone: () => string;
 }
 

@@ -23,7 +23,7 @@ describe("chat.send", () => {
     const { images, thinking, timeoutMs, connectionId } = started[0] ?? {};
     assert.deepEqual(images, [{ type: "image", data: png, mimeType: "image/png" }]);
     assert.deepEqual([thinking, timeoutMs, connectionId], ["low", 0, "c1"]);
-    assert.deepEqual(dropped, ["attachment left out: attachment 2 is not a png, jpeg, gif or webp image"]);
+    assert.deepEqual(dropped, ["attachment dropped: attachment 2 is not a png, jpeg, gif or webp image"]);
   });
 
   it("does not pass thinking on with a message that starts with a slash", async (t) => {

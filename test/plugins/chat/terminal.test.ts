@@ -105,7 +105,7 @@ describe("lines of a person", () => {
     input.end("/help\n/history 5\n/nope at all\n/quit\nnever\n");
     assert.equal(await done, 0);
     assert.deepEqual(calls, [["chat.history", { sessionKey: "main", limit: 5 }]]);
-    assert.match(notes.join("\n"), /^There is no command \/nope at all; \/help lists them/);
+    assert.match(notes.join("\n"), /^Unknown command \/nope at all; \/help lists the commands/);
     const text = printed();
     for (const told of [/Ctrl-C/, /\/compact/, /\/queue/]) assert.match(text, told);
     assert.match(text, /you: hi/);

@@ -103,7 +103,7 @@ describe("config.* on a gateway", { timeout: 30_000 }, () => {
       baseHash: await hash(),
     });
     assert.deepEqual([restart.scheduled, sentinel.path], [false, null]);
-    assert.match(restart.reason, /^config\.patch: written; it takes effect with a restart by hand: /);
+    assert.match(restart.reason, /^config\.patch: written; restart the gateway by hand for it to take effect: /);
     assert.equal((read()["gateway"] as { port: number }).port, 19_001);
   });
 

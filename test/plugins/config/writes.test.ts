@@ -102,7 +102,7 @@ for (const [method, mode] of methods) {
       assert.equal(answer.restart.scheduled, false);
       assert.equal(
         answer.restart.reason,
-        `config.${method}: written; it takes effect with a restart by hand: start it anew`,
+        `config.${method}: written; restart the gateway by hand for it to take effect: start it anew`,
       );
       assert.deepEqual([answer.sentinel.path, made.told.length], [null, 1]);
       assert.ok(matches(config[method].result, answer));
@@ -124,7 +124,7 @@ for (const [method, mode] of methods) {
       const made = await scene(t, { schedule, sessions: ["s"] });
       const { restart, sentinel } = await made.handlers[method](call({ raw, note: "done", sessionKey: "s" }));
       assert.equal(restart.scheduled, false);
-      assert.match(restart.reason, /a restart by hand: the restart could not be scheduled$/);
+      assert.match(restart.reason, /to take effect: the restart could not be scheduled$/);
       assert.equal(sentinel.path, made.sentinelPath);
       await made.ready();
       assert.deepEqual(made.told, [{ sessionKey: "s", message: "done" }]);
@@ -135,7 +135,7 @@ for (const [method, mode] of methods) {
       const { restart, sentinel } = await made.handlers[method](call({ raw, note: "done", sessionKey: "s" }));
       assert.deepEqual([restart.scheduled, sentinel.path], [true, null]);
       assert.deepEqual(made.told, [{ sessionKey: "s", message: "done" }]);
-      assert.match(String(made.logged[0]?.message), /cannot be kept/);
+      assert.match(String(made.logged[0]?.message), /cannot be stored/);
     });
   });
 }

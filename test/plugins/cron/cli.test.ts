@@ -96,7 +96,7 @@ describe("what svc cron prints", () => {
     ]);
     assert.match(
       jobLines({ ...job, enabled: false }, "added", false, here).join("\n"),
-      /svc cron enable 4f1c.*\n.*\n.*\nno job runs/,
+      /svc cron enable 4f1c.*\n.*\n.*\njobs do not run/,
     );
   });
 
@@ -174,7 +174,7 @@ describe("what svc cron prints", () => {
     ]);
     assert.match(
       ranLines(job, { ok: true, ran: false, reason: "already-running" }, undefined).join("\n"),
-      /runs already\nNext: svc cron runs/,
+      /is already running\nNext: svc cron runs/,
     );
     assert.match(
       ranLines(job, { ok: true, ran: false, reason: "not-due" }, undefined).join("\n"),
@@ -254,7 +254,7 @@ describe("svc cron", () => {
       { schedule: { kind: "every", everyMs: 3_600_000 }, payload: { kind: "agentTurn", message: "look" } },
       undefined,
     ]);
-    assert.match(added.text, /^added Report .*\n(?:.*\n)*no job runs: the scheduler is off/);
+    assert.match(added.text, /^added Report .*\n(?:.*\n)*jobs do not run: the scheduler is off/);
     const refusal = new GatewayError("UNAVAILABLE", "Error: no such zone");
     assert.match(
       (await run("add", [], { "cron.add": refusal }, options)).message,
@@ -272,7 +272,7 @@ describe("svc cron", () => {
     ] as const) {
       const { calls, text } = await run(verb, ["4f1c"], { "cron.update": { ...job, enabled } });
       assert.deepEqual(calls[1], ["cron.update", { id: job.id, patch: { enabled } }, undefined]);
-      assert.match(text, /^turned o(?:n|ff) Report/);
+      assert.match(text, /^(?:en|dis)abled Report/);
     }
     assert.match(
       (await run("edit", ["nobody"], {}, { name: "x" })).message,
@@ -338,11 +338,11 @@ describe("svc cron", () => {
   it("stops what runs", async () => {
     assert.equal(
       (await run("cancel", ["report"], { "cron.cancel": { ok: true, cancelled: 2 } })).text,
-      "stopped 2 of Report",
+      "cancelled runs of Report: 2",
     );
     assert.equal(
       (await run("cancel", ["report"], { "cron.cancel": { ok: true, cancelled: 0 } })).text,
-      "nothing of Report runs or waits",
+      "Report has no current or waiting run",
     );
   });
 

@@ -94,7 +94,7 @@ describe("a job for the main session", limited, () => {
     assert.deepEqual(new Set(minutes), new Set(["1 missed", "2 missed", "3 missed", "4 missed", "5 ran"]));
     assert.deepEqual(await second.told(), ["tick"]);
     await second.settled(once.id, 1);
-    assert.deepEqual(await second.records(once.id), ["missed skipped the gateway was not there in time"]);
+    assert.deepEqual(await second.records(once.id), ["missed skipped the gateway was not running in time"]);
     assert.equal((await second.job(once.id)).enabled, false);
     assert.equal((await second.job(id)).state.nextRunAtMs, NOON + 6 * MINUTE);
   });

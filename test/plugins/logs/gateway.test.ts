@@ -95,12 +95,12 @@ describe("svc logs", { timeout: 120_000 }, () => {
     add("after");
     await until(() => messages().includes("after"));
     await gateway.kill("SIGTERM");
-    await until(() => noted.some((line) => line.startsWith("No gateway answers.")));
+    await until(() => noted.some((line) => line.startsWith("No gateway responds.")));
     add("meanwhile");
     await until(() => messages().includes("meanwhile"));
     const again = await start();
     t.after(() => again.kill());
-    await until(() => noted.includes("The gateway answers again."));
+    await until(() => noted.includes("The gateway responds again."));
     add("again");
     await until(() => messages().includes("again"));
     const own = messages().filter((msg) => ["before", "after", "meanwhile", "again"].includes(msg));
@@ -116,13 +116,13 @@ describe("svc logs", { timeout: 120_000 }, () => {
     const { said, noted, ended } = svcLogs(t, stateDir, "--level", "error");
     assert.equal(await ended, 0);
     assert.deepEqual(said, ["1970-01-01 00:00:00Z  ERROR  notes  broken"]);
-    assert.match(noted.join("\n"), /^No gateway answers\. The lines are those of .+svc-.+\.log/);
+    assert.match(noted.join("\n"), /^No gateway responds\. Reading .+svc-.+\.log/);
   });
 
   it("refuses a level that is none", async (t) => {
     const { noted, ended } = svcLogs(t, temporary(t), "--level", "loud");
     assert.equal(await ended, 2);
-    assert.match(noted.join("\n"), /--level loud: it must be one of trace, debug/);
+    assert.match(noted.join("\n"), /--level loud: must be one of trace, debug/);
   });
 });
 

@@ -68,7 +68,10 @@ describe("memory_search", () => {
     await write("MEMORY.md", "coffee");
     for (const name of ["a", "b", "c", "d", "e", "f"]) await write(`memory/${name}.md`, "\0");
     const text = textOf(await search(t, workspace, "tea"));
-    assert.match(text, /^Nothing in 1 memory files fits "tea"\.\n\nNot searched:\nmemory\/a\.md: it is no text\n/);
+    assert.match(
+      text,
+      /^No match for "tea" in 1 memory files\.\n\nNot searched:\nmemory\/a\.md: it is not a text file\n/,
+    );
     assert.match(text, /and 1 more$/);
   });
 });
@@ -100,9 +103,9 @@ describe("memory_get", () => {
   });
 
   const refusals: [what: string, params: object, code: string, message: RegExp][] = [
-    ["another file of the workspace", { path: "AGENTS.md" }, "INVALID_REQUEST", /no memory file/],
-    ["a way out", { path: "memory/../../x.md" }, "INVALID_REQUEST", /no memory file/],
-    ["a file that is not there", { path: "memory/b.md" }, "NOT_FOUND", /memory_search finds/],
+    ["another file of the workspace", { path: "AGENTS.md" }, "INVALID_REQUEST", /not a memory file/],
+    ["a way out", { path: "memory/../../x.md" }, "INVALID_REQUEST", /not a memory file/],
+    ["a file that is not there", { path: "memory/b.md" }, "NOT_FOUND", /find files with memory_search/],
     ["a line after the last", { path: "memory/a.md", from: 9 }, "INVALID_REQUEST", /has 4 lines/],
   ];
   for (const [what, params, code, message] of refusals) {

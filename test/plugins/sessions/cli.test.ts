@@ -145,7 +145,7 @@ describe("svc sessions", () => {
       run("list", { given: none, options: { search: "zzz" } }),
     ]);
     assert.deepEqual(all.printed, ["No sessions. Start one: svc chat"]);
-    assert.deepEqual(some.printed, ["No session fits. See all: svc sessions list"]);
+    assert.deepEqual(some.printed, ["No matching sessions. List all: svc sessions list"]);
   });
 
   it("show tells the settings and the last messages, and changes nothing", async () => {
@@ -168,7 +168,7 @@ describe("svc sessions", () => {
     assert.deepEqual(scopes, ["operator.admin"]);
     assert.equal(printed[0], "changed agent:main:notes");
     assert.throws(() => patchParams("k", {}), { message: /svc sessions patch --help/ });
-    assert.throws(() => patchParams("k", { clear: "key" }), { message: /it takes label, model/ });
+    assert.throws(() => patchParams("k", { clear: "key" }), { message: /use label, model/ });
   });
 
   it("every option of patch sets a field the method has", () => {
@@ -183,11 +183,11 @@ describe("svc sessions", () => {
 
   const changes: [verb: string, given: Given, lines: string[]][] = [
     ["reset", {}, ["agent:main:notes starts afresh with session id s2"]],
-    ["delete", {}, ["deleted agent:main:notes", "its messages stay as db#s1.deleted.x"]],
+    ["delete", {}, ["deleted agent:main:notes", "its messages are archived as db#s1.deleted.x"]],
     [
       "compact",
       { options: { keep: "100" } },
-      ["agent:main:notes keeps its last 100 messages", "the others stay as db#s1.bak.x"],
+      ["agent:main:notes keeps its last 100 messages", "the earlier messages are archived as db#s1.bak.x"],
     ],
     [
       "compact",

@@ -83,7 +83,7 @@ describe("a swap", () => {
     const exchanges = [{ fresh: join(place, "new"), place: join(place, "old") }];
     assert.throws(
       () => swapAll(exchanges, join(place, "aside"), { rename }),
-      /not everything could be put back, what was there lies in /,
+      /not everything could be restored; the former files are in /,
     );
   });
 });
@@ -94,7 +94,7 @@ describe("a trial", () => {
       `${JSON.stringify({ ready: true, plugins: [{ id: "x", state, reason: "why" }] })}\nmore`;
     assert.equal(faultOf(ready("blocked")), undefined);
     assert.equal(faultOf(ready("failed")), "plugin x is failed: why");
-    assert.equal(faultOf("hello"), "what it says is no JSON");
+    assert.equal(faultOf("hello"), "its output is not JSON");
   });
 });
 
@@ -122,7 +122,7 @@ describe("what is told of an update", () => {
       "  git stash",
     ]);
     const failed = { ...update, report: { ...update.report, status: "error" as const } };
-    assert.match(updateLines(failed)[0] ?? "", /^The update failed, and 1\.0\.0 \(0123456\) runs on: /);
+    assert.match(updateLines(failed)[0] ?? "", /^The update failed; 1\.0\.0 \(0123456\) keeps running: /);
   });
 
   it("is kept for after the restart as the documentation has it", () => {
@@ -205,7 +205,7 @@ describe("looking for a newer version", () => {
     await clock.advance(24 * HOUR);
     assert.deepEqual(
       [log.slice(4), watch.available],
-      [["asked", "whether there is a newer version could not be found out"], found],
+      [["asked", "the check for a newer version gave no answer"], found],
     );
     stop();
     stop();
@@ -278,7 +278,7 @@ describe("looking for a newer version", () => {
     const { clock, log, watch, says, stop } = scene(stable);
     says(new Error("Cannot find module newest.js"));
     await clock.advance(FIRST_LOOK_MS);
-    assert.deepEqual(log, ["asked", "the look for a newer version failed"]);
+    assert.deepEqual(log, ["asked", "the check for a newer version failed"]);
     assert.equal((await watch.look()).reason, "Cannot find module newest.js");
     says({ mode: "npm", available: found });
     assert.deepEqual(await watch.look(), { mode: "npm", available: found });

@@ -88,7 +88,7 @@ describe("an update of installed packages", { timeout: 60_000 }, () => {
     [
       "npm installs something else",
       { view: view("1.1.0"), install: npmOf("1.0.5").install },
-      /1\.1\.0 was asked for, and npm installed 1\.0\.5/,
+      /npm should have installed 1\.1\.0, but installed 1\.0\.5/,
     ],
     ["the new version does not start", npmOf("1.1.0-broken"), /does not start/],
   ];
@@ -126,7 +126,7 @@ describe("an update of installed packages", { timeout: 60_000 }, () => {
     const { updater } = scene(t, { view: `setTimeout(() => {}, 60_000);` });
     const { report } = await updater.run({ ...ORDER, timeoutMs: 1_000 });
     assert.equal(report.status, "error");
-    assert.match(report.reason ?? "", /longer than it was allowed/);
+    assert.match(report.reason ?? "", /timed out/);
   });
 
   it("is noticed by the tag of the channel", async (t) => {

@@ -80,11 +80,11 @@ describe("svc usage", () => {
       "p/n    1        5        unknown",
       "q/o    2        unknown  unknown",
       "total  4        15       $1.0000",
-      "Of 2 answers it is unknown what they used: their provider did not say.",
-      "Of 1 answers the price is unknown: set the cost of their model.",
+      "2 answers have unknown usage: their provider reported none.",
+      "1 answers have no known price: set the cost of their model.",
     ]);
   });
 
   it("says when there was nothing", () =>
-    assert.deepEqual(usageLines([], "day", totalRow(report)), ["Nothing was used in these days."]));
+    assert.deepEqual(usageLines([], "day", totalRow(report)), ["No usage in these days."]));
 });

@@ -127,7 +127,7 @@ describe("the status of quotas", () => {
     assert.deepEqual(providers, [
       { provider: "one", displayName: "ONE", plan: "Pro", windows: [{ label: "5h", usedPercent: 100, resetAt: 5 }] },
       { provider: "two", displayName: "TWO", windows: [], error: "the key is refused" },
-      { provider: "three", displayName: "THREE", windows: [], error: "it could not be asked; the log says why" },
+      { provider: "three", displayName: "THREE", windows: [], error: "the quota could not be read; see the log" },
     ]);
   });
 
@@ -135,7 +135,7 @@ describe("the status of quotas", () => {
     const clock = createFakeClock();
     const asked = status([source("slow", () => new Promise(() => undefined))], clock);
     await clock.advance(5_000);
-    assert.equal((await asked).providers[0]?.error, "no answer within 5 s");
+    assert.equal((await asked).providers[0]?.error, "no response within 5 s");
   });
 });
 

@@ -200,8 +200,8 @@ describe("svc cron add", () => {
   }
 
   const refused: [what: string, options: object, why: RegExp][] = [
-    ["no time", tea, /when the job runs\nNext: give --at \+20m, --every 1h or --cron/],
-    ["nothing to do", soon, /what the job does\nNext: give --message/],
+    ["no time", tea, /the job has no schedule\nNext: give --at \+20m, --every 1h or --cron/],
+    ["nothing to do", soon, /the job has no payload\nNext: give --message/],
     ["two times", { ...soon, ...tea, every: "1h" }, /--at and --every exclude each other/],
     ["two things to do", { ...soon, ...tea, ...look }, /--system-event and --message exclude each other/],
     ["a moment that is none", { at: "soon", ...tea }, /--at takes ISO 8601 or \+20m, not "soon"/],
@@ -209,16 +209,16 @@ describe("svc cron add", () => {
     [
       "a length without a unit",
       { every: "5", ...tea },
-      /--every takes a length of time like 30s, 5m, 2h or 1d, not "5"\nNext: --every 5m/,
+      /--every takes a duration like 30s, 5m, 2h or 1d, not "5"\nNext: --every 5m/,
     ],
-    ["no time between", { every: "0", ...tea }, /--every takes a length/],
+    ["no time between", { every: "0", ...tea }, /--every takes a duration/],
     ["a blank expression", { cron: " ", ...tea }, /--cron is blank/],
-    ["a zone without --cron", { ...soon, ...tea, tz: "UTC" }, /--tz goes with --cron/],
-    ["a stagger without --cron", { every: "5m", ...tea, stagger: "5m" }, /--stagger goes with --cron/],
+    ["a zone without --cron", { ...soon, ...tea, tz: "UTC" }, /--tz is only valid with --cron/],
+    ["a stagger without --cron", { every: "5m", ...tea, stagger: "5m" }, /--stagger is only valid with --cron/],
     ["a blank text", { ...soon, systemEvent: " " }, /--system-event is blank/],
     ["a blank message", { ...soon, message: "" }, /--message is blank/],
     ["a blank name", { ...soon, ...tea, name: "" }, /--name is blank/],
-    ["a model of a reminder", { ...soon, ...tea, model: "m" }, /--model goes with --message/],
+    ["a model of a reminder", { ...soon, ...tea, model: "m" }, /--model is only valid with --message/],
     [
       "seconds that are none",
       { ...soon, ...look, timeoutSeconds: "5s" },
@@ -234,7 +234,7 @@ describe("svc cron add", () => {
     [
       "a webhook with a channel",
       { ...soon, ...look, webhook: "https://x", channel: "irc" },
-      /--channel goes with --announce/,
+      /--channel is only valid with --announce/,
     ],
     [
       "nothing to deliver, to a channel",
@@ -254,7 +254,7 @@ describe("svc cron add", () => {
     [
       "a window without all",
       { ...soon, ...tea, catchUp: "last", catchUpWindow: "6h" },
-      /--catch-up-window goes with --catch-up all/,
+      /--catch-up-window is only valid with --catch-up all/,
     ],
     ["an overlap nobody knows", { ...soon, ...tea, overlap: "twice" }, /--overlap takes skip, queue, replace/],
     [
@@ -349,10 +349,10 @@ describe("svc cron edit", () => {
 
   const refused: [what: string, options: object, of: CronJob, why: RegExp][] = [
     ["nothing", { deliver: true }, job, /nothing to change\nNext: svc cron edit --help/],
-    ["a zone of no expression", { tz: "UTC" }, reminder, /--tz goes with --cron/],
-    ["a model of a reminder", { model: "m" }, reminder, /--model goes with --message/],
+    ["a zone of no expression", { tz: "UTC" }, reminder, /--tz is only valid with --cron/],
+    ["a model of a reminder", { model: "m" }, reminder, /--model is only valid with --message/],
     ["a recipient of a webhook", { to: "#b" }, posting, /posts to a webhook\nNext: give --to together with --announce/],
-    ["a window of a job that does not catch up", { catchUpWindow: "1h" }, job, /--catch-up-window goes with/],
+    ["a window of a job that does not catch up", { catchUpWindow: "1h" }, job, /--catch-up-window is only valid with/],
     ["a blank name", { name: " " }, job, /--name is blank/],
   ];
   for (const [what, options, of, why] of refused) {
@@ -384,7 +384,9 @@ describe("the job somebody means", () => {
     const many = Array.from({ length: 25 }, (_, at) => named(`a${at}`, "x\u001b"));
     assert.throws(
       () => resolveJob(many, "a"),
-      isRefusal(/^"a" means 25 jobs:\n {2}a0 {2}x\\u001b\n(?:.*\n){9} {2}and 15 more\nNext: name one by its id$/),
+      isRefusal(
+        /^"a" matches 25 jobs:\n {2}a0 {2}x\\u001b\n(?:.*\n){9} {2}and 15 more\nNext: give the id of one of them$/,
+      ),
     );
   });
 });

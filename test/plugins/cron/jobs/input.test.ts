@@ -211,7 +211,7 @@ describe("draftFrom", () => {
     [
       "very many keys",
       Object.fromEntries(Array.from({ length: 101 }, (_, at) => [`k${at}`, 1])),
-      /has 101 properties, and may have 100/,
+      /has 101 properties; at most 100/,
     ],
     [
       "very many keys below",

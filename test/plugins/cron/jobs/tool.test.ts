@@ -120,7 +120,7 @@ describe("the tool cron", () => {
 
   const refused: [args: object, why: RegExp][] = [
     [{}, /^action required$/],
-    [{ action: "dance" }, /there is no action "dance" here; actions: status, list, add/],
+    [{ action: "dance" }, /unknown action "dance"; actions: status, list, add/],
     [{ action: "add" }, /job required/],
     [{ action: "update", id: "j" }, /patch required/],
     [{ action: "update", patch: {} }, /id required; the action list shows the jobs/],
@@ -153,7 +153,7 @@ describe("the tool cron", () => {
     assert.deepEqual(details, {
       ok: true,
       started: true,
-      next: "it goes on by itself; the action runs shows how it ended",
+      next: "the run continues; the action runs shows its result",
     });
     end?.({ ok: true, ran: true });
   });

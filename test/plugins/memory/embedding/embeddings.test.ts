@@ -144,20 +144,20 @@ describe("a server that fails", () => {
     [
       "refuses the key",
       refusing(401, "no such key s3cr3t-value"),
-      /401; check memorySearch.remote.apiKey. It says: no such key \*\*\*$/,
+      /401; check memorySearch.remote.apiKey. Its message: no such key \*\*\*$/,
     ],
     ["does not know the model", refusing(404, "model m not found"), /404; check .+baseUrl and memorySearch.model/],
-    ["has moved", refusing(307, "", { location: "http://127.0.0.1:1/" }), /has moved/],
-    ["is broken", refusing(500, "oh\n\u001b[2J no"), /answered 500. It says: oh \[2J no$/],
-    ["refuses any text", refusing(400, "bad model"), /answered 400. It says: bad model/],
-    ["gives no vectors", (_asked, response) => void response.end("<html>"), /gave no vectors/],
-    ["gives too few vectors", () => [[1, 2]], /no \d+ vectors of one length|gave no/],
+    ["has moved", refusing(307, "", { location: "http://127.0.0.1:1/" }), /redirects are not followed/],
+    ["is broken", refusing(500, "oh\n\u001b[2J no"), /answered 500. Its message: oh \[2J no$/],
+    ["refuses any text", refusing(400, "bad model"), /answered 400. Its message: bad model/],
+    ["gives no vectors", (_asked, response) => void response.end("<html>"), /returned no vectors/],
+    ["gives too few vectors", () => [[1, 2]], /not return \d+ vectors of equal length|returned no/],
     [
       "gives vectors of several lengths",
       ({ input }) => input.map((_, at) => [1, 2, 3, 4].slice(at)),
-      /vectors of one length/,
+      /vectors of equal length/,
     ],
-    ["gives vectors of nothing", ({ input }) => input.map(() => [0, 0]), /vectors of one length/],
+    ["gives vectors of nothing", ({ input }) => input.map(() => [0, 0]), /vectors of equal length/],
     ["goes away", (_asked, response) => void response.destroy(), /cannot be reached/],
   ];
   for (const [what, behaviour, said] of failures)
@@ -178,8 +178,8 @@ describe("a server that fails", () => {
     server.behave(refusing(403, "no"));
     await engine.sync(memory, false, never);
     const asked = server.requests.length;
-    assert.match(String((await engine.sync(memory, false, never)).error), /asked again in 15 s$/);
-    assert.match(String((await ask("pet")).meaning), /asked again in/);
+    assert.match(String((await engine.sync(memory, false, never)).error), /next attempt in 15 s$/);
+    assert.match(String((await ask("pet")).meaning), /next attempt in/);
     assert.equal(server.requests.length, asked);
     server.behave(usual);
     later(16_000);
@@ -220,7 +220,7 @@ describe("a server that fails", () => {
     server.behave(() => undefined); // never answers
     const { hits, meaning, pending } = await ask("kitten");
     assert.deepEqual([hits[0]?.startLine, pending], [3, 3]);
-    assert.match(String(meaning), /did not answer within 0.06 s/);
+    assert.match(String(meaning), /did not respond within 0.06 s/);
     const stopping = new AbortController();
     const probing = engine.probe(memory.endpoint ?? assert.fail(), stopping.signal);
     stopping.abort();
@@ -293,7 +293,7 @@ describe("the status of a memory", () => {
     assert.match(String(embedding.error), /401/);
     for (const [id, said] of [
       ["off", /enabled is false/],
-      ["words", /no embeddings server is set up/],
+      ["words", /no embeddings server is configured/],
       ["lost", /enable the plugin secrets/],
       ["nobody", /there is no agent/],
     ] as const) {
@@ -333,7 +333,7 @@ describe("a server that failed", () => {
   it("is asked later and later, at most every ten minutes, and not before it wants to be", () => {
     const failure = { reason: "down", now: 0 };
     let state = afterFailure(undefined, failure);
-    assert.deepEqual([state.until, waitingFor(state, 14_000)], [15_000, "down; it is asked again in 1 s"]);
+    assert.deepEqual([state.until, waitingFor(state, 14_000)], [15_000, "down; next attempt in 1 s"]);
     assert.equal(waitingFor(state, 15_000), undefined);
     state = afterFailure(state, failure);
     assert.equal(state.until, 30_000);

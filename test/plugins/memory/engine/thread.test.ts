@@ -116,7 +116,7 @@ describe("the thread with the index", () => {
       [3, 3, 3],
     );
     assert.equal(workers.length, 2);
-    assert.deepEqual(logged, ["the index of memories cannot be used; it is rebuilt"]);
+    assert.deepEqual(logged, ["the memory index cannot be used; it is rebuilt"]);
   });
 
   it("stops a search with its run", async (t) => {

@@ -140,7 +140,7 @@ describe("maintenance in mode enforce", () => {
     await tick();
     assert.deepEqual(await keys(), ["busy"]);
     assert.ok(!emitted.some(({ input }) => (input as { key: string }).key === "agent:main:busy"));
-    assert.ok(logged.some(({ message }) => message.includes("something runs in it")));
+    assert.ok(logged.some(({ message }) => message.includes("it has an active run")));
   });
 
   it("leaves a session that the gate keeps, and says why", async (t) => {

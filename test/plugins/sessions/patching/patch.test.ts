@@ -104,16 +104,16 @@ describe("sessions.patch", () => {
     ["a verbose level that is none", { verboseLevel: "loud" }, /off, on, full/],
     ["a word every object has", { verboseLevel: "constructor" }, /off, on, full/],
     ["an exec host that is none", { execHost: "moon" }, /sandbox, gateway, node/],
-    ["elevated commands", { elevatedLevel: "on" }, /"on" is not accepted: .* only narrow .* svc approvals security/],
+    ["elevated commands", { elevatedLevel: "on" }, /"on" is not accepted: .* only restrict .* svc approvals security/],
     [
       "elevated commands without questions",
       { elevatedLevel: "Full" },
       /"Full" is not accepted: .*; use one of off, ask/,
     ],
-    ["elevated commands by an alias", { elevatedLevel: "enabled" }, /only narrow/],
+    ["elevated commands by an alias", { elevatedLevel: "enabled" }, /only restrict/],
     ["a blank label", { label: "  " }, /blank/],
     ["a model that is none", { model: "nothing" }, /no model/],
-    ["xhigh for a model without it", { thinkingLevel: "xhigh" }, /"dp\/dm" does not take.*use high/],
+    ["xhigh for a model without it", { thinkingLevel: "xhigh" }, /"dp\/dm" does not support.*use high/],
     ["spawnedBy outside subagent sessions", { spawnedBy: "agent:main:main" }, /subagent/],
     ["spawnDepth outside subagent sessions", { spawnDepth: 1 }, /subagent/],
   ];
@@ -132,7 +132,7 @@ describe("sessions.patch", () => {
     );
     assert.deepEqual(both.map(({ status }) => status).toSorted(), ["fulfilled", "rejected"]);
     const [loser] = both.flatMap((outcome) => (outcome.status === "rejected" ? [outcome.reason as Error] : []));
-    assert.match(loser?.message ?? "", /taken by session "agent:main:[ab]"/);
+    assert.match(loser?.message ?? "", /used by session "agent:main:[ab]"/);
     assert.equal(await service.count(), 1);
     await fields({ label: "other" });
     assert.deepEqual(await fields({ label: "other" }), { label: "other" }, "its own label again");
@@ -146,7 +146,7 @@ describe("sessions.patch", () => {
     assert.deepEqual([entry["spawnedBy" as never], entry["spawnDepth" as never]], ["agent:main:main", 1]);
     await patch({ spawnedBy: "agent:main:main", spawnDepth: 1 });
     for (const params of [{ spawnedBy: "other" }, { spawnedBy: null }, { spawnDepth: 2 }, { spawnDepth: null }]) {
-      await assert.rejects(patch(params), { code: "INVALID_REQUEST", message: /settled/ });
+      await assert.rejects(patch(params), { code: "INVALID_REQUEST", message: /already set/ });
     }
   });
 
@@ -196,7 +196,7 @@ describe("the model in sessions.patch", () => {
     for (const model of ["p/plain", "new/thing"]) {
       await assert.rejects(patch({ model }), { code: "INVALID_REQUEST" }, model);
     }
-    await assert.rejects(patch({ model: "p/plain" }), { message: /not allowed; allowed are p\/deep/ });
+    await assert.rejects(patch({ model: "p/plain" }), { message: /not allowed; allowed models: p\/deep/ });
   });
 
   it("needs a catalogue", async (t) => {

@@ -88,7 +88,7 @@ describe("session_status", () => {
     for (const sessionKey of ["agent:bob:notes", "agent:bob:none", "agent::", "none"]) {
       await assert.rejects(use("session_status", { sessionKey }), {
         code: "NOT_FOUND",
-        message: `no session "${sessionKey}" within reach; sessions_list shows those that are`,
+        message: `no session "${sessionKey}" within reach; sessions_list shows the sessions within reach`,
       });
     }
   });
