@@ -10,7 +10,7 @@ export const MIGRATIONS = [
   "CREATE INDEX chat_commands_by_time ON chat_commands (answered_at)",
 ] as const;
 
-/** Milliseconds an answered command is stored. Choice: a day; the spec asks for five minutes. */
+/** Milliseconds an answered command is stored. Choice: a day; the spec requires five minutes. */
 const REMEMBERED_MS = 86_400_000;
 
 export const COMMAND_RETENTION: Retention = {

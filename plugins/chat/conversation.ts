@@ -69,7 +69,7 @@ export function createConversation(options: ConversationOptions): Conversation {
   async function ask(runId: string, message: string): Promise<Reply | undefined> {
     const extra = { ...(thinking ? { thinking } : {}), ...(timeoutMs === undefined ? {} : { timeoutMs }) };
     const answer = await client.call(chat.send, { sessionKey, message, idempotencyKey: runId, ...extra });
-    if (!("ok" in answer)) return undefined; // the rest comes as events
+    if (!("ok" in answer)) return undefined; // the reply arrives as events
     const { length } = answer.runIds;
     return {
       runId,

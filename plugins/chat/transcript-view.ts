@@ -38,7 +38,7 @@ export function createPrinter() {
 /** Lines for `chat.history` messages, oldest first: sender and text; each tool call in one dim line. */
 export function historyLines(messages: readonly unknown[], style: Style): string[] {
   return messages.flatMap((message) => {
-    const { role, content } = (message ?? {}) as { role?: unknown; content?: unknown }; // any JSON may stand here
+    const { role, content } = (message ?? {}) as { role?: unknown; content?: unknown }; // any JSON is possible here
     const blocks = typeof content === "string" ? [{ type: "text", text: content }] : asArray(content);
     if (role === "toolResult") return [];
     const who = role === "user" ? "you" : role === "assistant" ? "agent" : String(role);

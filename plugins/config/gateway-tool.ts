@@ -29,17 +29,17 @@ export interface GatewayToolSources {
   readonly clock: Pick<Clock, "now" | "elapsed">;
 }
 
-const said = (description: string) => Type.Optional(Type.String({ description }));
+const optionalText = (description: string) => Type.Optional(Type.String({ description }));
 const ACTIONS = ["status", "config.get", "config.schema", "config.patch", "config.apply", "restart"] as const;
 
 const Params = Strict({
-  action: said(ACTIONS.join(", ")),
-  path: said("for config.get and config.schema: only this part, e.g. `agents.defaults`"),
-  raw: said("for config.patch: what to merge into the file (JSON5, `null` deletes); for config.apply: the whole file"),
-  baseHash: said("for config.patch and config.apply: the `hash` that config.get returned with the part to change"),
-  note: said("message for this session once the change is in effect, or after the restart"),
+  action: optionalText(ACTIONS.join(", ")),
+  path: optionalText("for config.get and config.schema: only this part, e.g. `agents.defaults`"),
+  raw: optionalText("for config.patch: the values to merge into the file (JSON5, `null` deletes); for config.apply: the whole file"),
+  baseHash: optionalText("for config.patch and config.apply: the `hash` that config.get returned with the part to change"),
+  note: optionalText("message for this session once the change is in effect, or after the restart"),
   delayMs: Type.Optional(Type.Integer({ minimum: 0, description: "milliseconds until a restart; default 2000" })),
-  reason: said("reason for the restart, for the log"),
+  reason: optionalText("reason for the restart, for the log"),
 });
 
 /** A call of the tool. */

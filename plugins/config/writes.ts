@@ -65,12 +65,12 @@ async function followUp(
   options: WritesOptions,
 ): Promise<Pick<Result, "restart" | "sentinel">> {
   const { restarts, sentinel, post, clock, log } = options;
-  const told: Note = { message: note ?? null, ...(sessionKey ? { sessionKey } : {}) };
+  const toPost: Note = { message: note ?? null, ...(sessionKey ? { sessionKey } : {}) };
   const payload: RestartNote = {
     kind: method === "config.patch" ? "config-patch" : "config-apply",
     status: "ok",
     ts: clock.now(),
-    ...told,
+    ...toPost,
     doctorHint: "Run: svc config validate",
     stats: { mode: method, root: written.path },
   };
@@ -79,7 +79,7 @@ async function followUp(
   const wanted = written.reload === "restart";
   const kept = wanted && restarts.possible && (await keep(payload, options));
   const result = wanted ? schedule(method, restartDelayMs, restarts, log) : method;
-  if (!kept) await post(told); // no restart, or the note could not be stored for after it
+  if (!kept) await post(toPost); // no restart, or the note could not be stored for after it
   return {
     restart:
       typeof result === "string"

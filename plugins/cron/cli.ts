@@ -63,7 +63,7 @@ export default defineCommands([
         context,
         ADMIN,
         async (client) => showJob(context, client, await client.call(cron.add, params), "added"),
-        MEND,
+        OPTIONS_STEP,
       );
     },
   },
@@ -73,7 +73,7 @@ export default defineCommands([
     args: "<job>",
     options: JOB_OPTIONS,
     examples: ['svc cron edit "Morning report" --cron "0 8 * * 1-5"', 'svc cron edit 4f1c9a2e --model "" --no-deliver'],
-    run: (context) => change(context, "changed", (job) => patchFields(context.options, job, Date.now()), MEND),
+    run: (context) => change(context, "changed", (job) => patchFields(context.options, job, Date.now()), OPTIONS_STEP),
   },
   {
     name: "cron rm",
@@ -141,7 +141,7 @@ export default defineCommands([
 ]);
 
 /** The next step after invalid options. */
-const MEND = "correct that option; for all options run: svc cron add --help";
+const OPTIONS_STEP = "correct that option; for all options run: svc cron add --help";
 
 /** @returns 0 when it ran and did not fail, else 1 */
 async function runNow(context: CommandContext): Promise<number> {
@@ -149,7 +149,7 @@ async function runNow(context: CommandContext): Promise<number> {
   const work = async (client: Client) => {
     const job = await namedJob(context, client);
     const before = await recent(client, job.id);
-    // The answer comes when the run has ended; there is no limit to that.
+    // The response is sent when the run has ended, which may take any time.
     const answer = await client.call(cron.run, { id: job.id, mode }, { timeoutMs: 0 });
     const entry = answer.ran ? newOf(await recent(client, job.id), before) : undefined;
     show(context, answer, (result) => ranLines(job, result, entry));

@@ -44,7 +44,7 @@ export default defineCommands([
 ]);
 
 /** The methods every existing client of this protocol calls for a probe. Spec: protocol/clients.md §1. */
-const QUESTIONS: readonly Method[] = [health.check, health.status, health.presence, config.get];
+const PROBED: readonly Method[] = [health.check, health.status, health.presence, config.get];
 
 /** Connects with read scope and calls the four methods at once. Errors of the gateway become part of the report. */
 async function probe(context: CommandContext): Promise<ProbeReport> {
@@ -60,11 +60,11 @@ async function probe(context: CommandContext): Promise<ProbeReport> {
   }
   try {
     const answers = await Promise.allSettled(
-      QUESTIONS.map(({ name }) => client.request(name, {}, { timeoutMs: PROBE_TIMEOUT_MS })),
+      PROBED.map(({ name }) => client.request(name, {}, { timeoutMs: PROBE_TIMEOUT_MS })),
     );
     const checks = answers.map((answer, index) => {
-      const method = QUESTIONS[index]?.name ?? "";
-      const error = answer.status === "rejected" ? (answer.reason as Error).message : complaint(method, answer.value); // the client rejects with errors only
+      const method = PROBED[index]?.name ?? "";
+      const error = answer.status === "rejected" ? (answer.reason as Error).message : problemIn(method, answer.value); // the client rejects with errors only
       return { method, ok: error === undefined, ...(error === undefined ? {} : { error }) };
     });
     return {
@@ -80,7 +80,7 @@ async function probe(context: CommandContext): Promise<ProbeReport> {
 }
 
 /** The problem that a response reports. A gateway of another version may list no plugins. */
-function complaint(method: string, answer: unknown): string | undefined {
+function problemIn(method: string, answer: unknown): string | undefined {
   const { ok, missingPlugins = [] } = Object(answer) as Partial<ResultOf<typeof health.check>>;
   if (method !== health.check.name || ok !== false) return undefined;
   return `not ok; not running: ${missingPlugins.join(", ") || "unknown"}`;

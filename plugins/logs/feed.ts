@@ -67,7 +67,7 @@ export class Feed {
       await this.close();
       if (!isGatewayError(error) || error.code !== "UNAVAILABLE") throw error;
       if (this.#options.isElsewhere && !this.#place) throw error;
-      this.#tellAway();
+      this.#noteAway();
       return undefined;
     }
   }
@@ -96,7 +96,7 @@ export class Feed {
     return join(dirname(this.#path), logFileName(daily, localDay(this.#options.now())));
   }
 
-  #tellAway(): void {
+  #noteAway(): void {
     if (this.#isAway) return;
     this.#isAway = true;
     const { isElsewhere } = this.#options;

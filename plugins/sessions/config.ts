@@ -145,11 +145,11 @@ const Binding = Strict({
   agentId: nonEmpty("agent that answers; if it is not configured, the default agent answers"),
   comment: Type.Optional(Type.String({ description: "for people, without effect" })),
   match: Strict({
-    channel: nonEmpty("channel the message comes from, in any case"),
+    channel: nonEmpty("channel of the message, in any case"),
     accountId: Type.Optional(Type.String({ description: "default: the account `default`; `*`: all" })),
     peer: Type.Optional(BindingPeer),
-    guildId: Type.Optional(nonEmpty("guild the message comes from, in any case; default: any or none")),
-    teamId: Type.Optional(nonEmpty("team the message comes from, in any case; default: any or none")),
+    guildId: Type.Optional(nonEmpty("guild of the message, in any case; default: any or none")),
+    teamId: Type.Optional(nonEmpty("team of the message, in any case; default: any or none")),
     roles: Type.Optional(Type.Array(NonEmpty, { description: "roles of the sender; one match is enough" })),
   }),
 });
@@ -173,12 +173,12 @@ export const SessionTools = Strict(
   { default: {}, ...HOT },
 );
 
-/** Section `tools.agentToAgent`. Choice: an empty list allows nobody, so that `enabled` alone opens nothing. */
+/** Section `tools.agentToAgent`. Choice: an empty list allows no agent, so that `enabled` alone has no effect. */
 export const AgentToAgent = Strict(
   {
     enabled: Type.Boolean({
       default: false,
-      description: "whether session tools reach sessions of another agent, as far as tools.sessions.visibility goes",
+      description: "whether session tools reach sessions of another agent, within tools.sessions.visibility",
     }),
     allow: Type.Array(NonEmpty, {
       default: [],
@@ -193,7 +193,7 @@ export interface Reach {
   readonly visibility: (typeof VISIBILITIES)[number];
   readonly agentToAgent: {
     readonly enabled: boolean;
-    /** Agent ids, `*` for all; empty: nobody. */
+    /** Agent ids, `*` for all; empty: no agent. */
     readonly allow: readonly string[];
   };
 }

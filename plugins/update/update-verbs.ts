@@ -34,12 +34,12 @@ export const updateVerbs: readonly Command[] = [
           client.call(update.run, params, { timeoutMs: CALL_TIMEOUT }),
         );
         show(context, done, ({ sentinel, restart, result }) => [
-          ...told(sentinel.payload, result),
+          ...messageLines(sentinel.payload, result),
           ...restartLines(restart),
         ]);
         return done.ok ? 0 : 1;
       } catch (error) {
-        if (!isNobodyThere(error, context)) throw error;
+        if (!isUnreachable(error, context)) throw error;
         return updateHere(context, dryRun);
       }
     },
@@ -56,7 +56,7 @@ export const updateVerbs: readonly Command[] = [
         show(context, answer, ({ updateAvailable, reason }) => availableLines(updateAvailable, reason));
         return answer.reason === undefined ? 0 : 1;
       } catch (error) {
-        if (!isNobodyThere(error, context)) throw error;
+        if (!isUnreachable(error, context)) throw error;
         const { mode, available, reason } = await askNewest({ ...(await here()), channel: "stable" });
         const checkedAt = reason === undefined ? Date.now() : null;
         const answer = { mode, updateAvailable: available, checkedAt, ...(reason === undefined ? {} : { reason }) };
@@ -77,7 +77,7 @@ export const updateVerbs: readonly Command[] = [
 ];
 
 /** Choice: the command itself updates only the gateway of this machine, and only while that is not running. */
-function isNobodyThere(error: unknown, { options }: CommandContext): boolean {
+function isUnreachable(error: unknown, { options }: CommandContext): boolean {
   return options["url"] === undefined && detailsCode(error) === "UNREACHABLE";
 }
 
@@ -108,7 +108,7 @@ async function updateHere(context: CommandContext, dryRun: boolean): Promise<num
 }
 
 /** Prints the gateway's message, which contains the steps by hand. */
-function told(payload: unknown, report: Update["report"]): string[] {
+function messageLines(payload: unknown, report: Update["report"]): string[] {
   const { message } = Object(payload) as { message?: unknown };
   return typeof message === "string" ? message.split("\n") : updateLines({ report });
 }

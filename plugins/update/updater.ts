@@ -88,16 +88,16 @@ export function createUpdater(options: UpdaterOptions): Updater {
     let installation: Installation = UNREAD;
     const outcome = await answered(async () => {
       installation = await readInstallation(options.hostDirectory);
-      return isFirst ? bring(installation, order, steps) : refused(BUSY, { version });
+      return isFirst ? updateInstallation(installation, order, steps) : refused(BUSY, { version });
     }).finally(() => {
       if (isFirst) isRunning = false;
     });
-    const { why, byHand, ...told } = outcome;
+    const { why, byHand, ...fields } = outcome;
     return {
       report: {
         mode: installation.mode,
         ...(installation.root === undefined ? {} : { root: installation.root }),
-        ...told,
+        ...fields,
         steps: [...steps.records],
         durationMs: Math.round(clock.elapsed() - startedAt),
       },
@@ -117,7 +117,7 @@ export function createUpdater(options: UpdaterOptions): Updater {
     }
   }
 
-  async function bring(installation: Installation, order: UpdateOrder, steps: Steps): Promise<Outcome> {
+  async function updateInstallation(installation: Installation, order: UpdateOrder, steps: Steps): Promise<Outcome> {
     const { mode } = installation;
     if (mode !== "git" && mode !== "npm") return refused(installation.refusal, { version });
     if (installation.refusal) return refused(installation.refusal, { version });

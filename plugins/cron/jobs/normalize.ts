@@ -29,7 +29,7 @@ const filled: Rule = (value, method) => (isBlank(value) ? undefined : text(value
 /** A new job leaves a blank text out; a change keeps it, which clears the field. */
 const clearable: Rule = (value, method) => (method === "cron.add" ? filled : text)(value, method);
 const channel: Rule = (value, method) => clearable(typeof value === "string" ? value.toLowerCase() : value, method);
-/** One of `words`, in any case; anything else stays, so that the refusal can name it. */
+/** One of `words`, in any case; anything else is passed on, so that the error can quote it. */
 const word =
   (...words: string[]): Rule =>
   (value) =>

@@ -12,7 +12,7 @@ export interface Destination {
   readonly accountId?: string;
 }
 
-/** Where the result of a run goes; `undefined`: nowhere. */
+/** Destination of the result of a run; `undefined`: none. */
 export function primaryOf(delivery: CronDelivery | undefined): Destination | undefined {
   if (!delivery || delivery.mode === "none") return undefined;
   const { mode, channel, to, accountId } = delivery;

@@ -128,7 +128,7 @@ export class Runner {
     this.#isOpen = false;
     this.#renewal.stop();
     for (const cancel of this.#timers) cancel();
-    await Promise.all(this.#claiming.values()); // what they start is detached below
+    await Promise.all(this.#claiming.values()); // the runs they start are detached below
     const all = [...this.#running.values()];
     for (const { detach } of all) detach.abort(new Error("the plugin stops"));
     for (const settle of this.#waiters.values()) settle(false);

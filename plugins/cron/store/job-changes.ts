@@ -9,7 +9,7 @@ const ATTEMPTS = 5;
 /** Choice: retry delay in milliseconds that a client gets after these conflicts. */
 const RETRY_MS = 1_000;
 
-/** What to write. Without `job`, the job stays as it is. `beside`: written in the same transaction. */
+/** The change to write. Without `job`, the job is unchanged. `beside`: statements for the same transaction. */
 export interface Decided<T> {
   readonly job?: JobChange | "remove";
   readonly beside?: readonly Statement[];

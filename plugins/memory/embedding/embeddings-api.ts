@@ -18,7 +18,7 @@ export class EndpointFailure extends Error {
   override readonly name = "EndpointFailure";
   /** HTTP status; `undefined`: no response, or an unusable one. */
   readonly status: number | undefined;
-  /** Milliseconds the server asked to wait. */
+  /** Wait requested by the server, in milliseconds. */
   readonly retryAfterMs: number | undefined;
 
   constructor(message: string, options: { status?: number; retryAfterMs?: number | undefined } = {}) {

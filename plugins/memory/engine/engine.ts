@@ -23,7 +23,7 @@ export interface EngineOptions extends OpenOptions, Omit<EmbedderOptions, "now">
 
 /** Operations on the indexes, in any thread. After `Damaged` was thrown, the engine cannot be used. */
 export interface Engine {
-  /** @throws the signal's reason; Damaged; Error naming the file and what to do */
+  /** @throws the signal's reason; Damaged; Error naming the file and the next step */
   search(memory: AgentMemory, query: MemoryQuery, signal: AbortSignal): Promise<MemoryAnswer>;
   /** Updates an index and its vectors. @param force reads all files again, and retries texts that the endpoint refused */
   sync(memory: AgentMemory, force: boolean, signal: AbortSignal): Promise<SyncReport>;

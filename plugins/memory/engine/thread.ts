@@ -61,7 +61,7 @@ export function createThread(parts: ThreadParts): Thread {
     isDamaged = false;
     const started: Running = { worker, waiting: new Map() };
     let death: string | undefined;
-    worker.on("message", (report: Report) => hear(started, report));
+    worker.on("message", (report: Report) => onReport(started, report));
     worker.on("error", (error) => void (death ??= error.message));
     worker.once("exit", (code) => {
       const wasAsked = running !== started;
@@ -85,17 +85,17 @@ export function createThread(parts: ThreadParts): Thread {
     ending = damaged.worker.terminate();
   }
 
-  function hear(from: Running, report: Report): void {
+  function onReport(from: Running, report: Report): void {
     if (report.kind === "note") return log.warn({}, report.message);
     if (report.kind === "damaged") return replace(from, report.message);
     const waiting = from.waiting.get(report.id);
     from.waiting.delete(report.id);
     if (report.kind === "answer") waiting?.resolve(report.value);
     else waiting?.reject(report.isKnown ? new GatewayError("UNAVAILABLE", report.message) : new Error(report.message));
-    if (from === running) rest();
+    if (from === running) restartIdleTimer();
   }
 
-  function rest(): void {
+  function restartIdleTimer(): void {
     cancelIdle?.();
     cancelIdle = clock.setTimeout(() => {
       if (running && running.waiting.size === 0) ending = end();

@@ -47,22 +47,22 @@ export interface Embedder {
 
 export function createEmbedder(parts: EmbedderOptions): Embedder {
   const { embed, now, queryTimeoutMs = QUERY_TIMEOUT_MS, batchTimeoutMs = BATCH_TIMEOUT_MS } = parts;
-  const resting = new Map<string, BackOff>();
+  const backOffs = new Map<string, BackOff>();
 
   /** @throws EndpointFailure, which starts the back-off; the signal's reason */
   async function asked(endpoint: Endpoint, texts: readonly string[], options: Parameters<Embed>[2]) {
     try {
       const vectors = await embed(endpoint, texts, options);
-      resting.delete(endpoint.key);
+      backOffs.delete(endpoint.key);
       return vectors;
     } catch (thrown) {
-      if (thrown instanceof EndpointFailure && !thrown.isAboutTexts) rest(endpoint, thrown);
+      if (thrown instanceof EndpointFailure && !thrown.isAboutTexts) startBackOff(endpoint, thrown);
       throw thrown;
     }
   }
 
-  function rest({ key }: Endpoint, { message: reason, retryAfterMs }: EndpointFailure): void {
-    resting.set(key, afterFailure(resting.get(key), { reason, now: now(), retryAfterMs }));
+  function startBackOff({ key }: Endpoint, { message: reason, retryAfterMs }: EndpointFailure): void {
+    backOffs.set(key, afterFailure(backOffs.get(key), { reason, now: now(), retryAfterMs }));
   }
 
   /** Splits a refused batch in halves, so that one text does not block the others. @throws as `asked` */
@@ -91,7 +91,7 @@ export function createEmbedder(parts: EmbedderOptions): Embedder {
       await asked(endpoint, [PROBE_TEXT], options);
     } catch (thrown) {
       if (!(thrown instanceof EndpointFailure && thrown.isAboutTexts)) throw thrown;
-      rest(endpoint, refusal);
+      startBackOff(endpoint, refusal);
       throw refusal;
     }
   }
@@ -122,7 +122,7 @@ export function createEmbedder(parts: EmbedderOptions): Embedder {
       if (rows.counts(agent).pending === 0) return { asked: 0 };
       if (maxCached > 0) rows.adopt(agent, endpoint.key, now());
       const before = rows.counts(agent).pending;
-      const waiting = waitingFor(resting.get(endpoint.key), now());
+      const waiting = waitingFor(backOffs.get(endpoint.key), now());
       if (before === 0) return { asked: 0 };
       if (waiting !== undefined) return { asked: 0, error: waiting };
       try {
@@ -135,7 +135,7 @@ export function createEmbedder(parts: EmbedderOptions): Embedder {
       }
     },
     async query(endpoint, text, signal) {
-      const waiting = waitingFor(resting.get(endpoint.key), now());
+      const waiting = waitingFor(backOffs.get(endpoint.key), now());
       if (waiting !== undefined) return { reason: waiting };
       try {
         const [vector] = await asked(endpoint, [text], { signal, timeoutMs: queryTimeoutMs });

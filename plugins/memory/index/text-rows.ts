@@ -17,7 +17,7 @@ export interface KnownFile {
   readonly reason: string | null;
 }
 
-/** What the index stores of a file. */
+/** The row of a file. */
 export interface FileEntry extends Omit<KnownFile, "id"> {
   readonly size: number;
   /** epoch ms */

@@ -159,7 +159,7 @@ function isCount(value: unknown): value is number {
   return typeof value === "number" && Number.isInteger(value) && value >= 0;
 }
 
-/** At most 60 characters: display name, else subject, else what the user said first, else id and day. Spec: methods-sessions.md §2. */
+/** At most 60 characters: display name, else subject, else the first text of the user, else id and day. Spec: methods-sessions.md §2. */
 export function derivedTitle(entry: SessionEntry, firstUserText = ""): string {
   const candidates = [entry.displayName, entry["subject"], firstUserText];
   const title = candidates.map((text) => (typeof text === "string" ? oneLine(text) : "")).find((text) => text !== "");

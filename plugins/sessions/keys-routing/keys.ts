@@ -4,7 +4,7 @@
  */
 import { invalidRequest } from "@svc/sdk";
 
-/** What the spelling of a key depends on. */
+/** Settings that the spelling of a key depends on. */
 export interface KeyRules {
   /** Agent that keys without an `agent:` prefix belong to. */
   readonly defaultAgentId: string;

@@ -14,7 +14,7 @@ export interface ResetPolicy {
   readonly idleMinutes: number | undefined;
 }
 
-/** What the caller knows about the message. */
+/** Facts about the message, from the caller. */
 export interface ResetContext {
   readonly channel?: string | undefined;
   readonly isThread?: boolean | undefined;

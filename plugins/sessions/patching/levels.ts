@@ -14,7 +14,7 @@ const ON = { true: "on", yes: "on", "1": "on", enable: "on", enabled: "on" };
 
 const NOT_WIDENED = "session settings can only restrict commands; to allow more, use: svc approvals security";
 
-/** Choice: `on` and `full` of `elevatedLevel` would let commands do more than the policy says, so they are refused. */
+/** Choice: `on` and `full` of `elevatedLevel` would allow commands more than the policy does, so they are refused. */
 const WORDS = {
   verboseLevel: { values: ["off", "on", "full"], aliases: { ...OFF, ...ON, all: "full" } },
   reasoningLevel: { values: ["off", "on", "stream"], aliases: { ...OFF, ...ON } },

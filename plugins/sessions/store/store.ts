@@ -1,7 +1,7 @@
 /**
  * The session store: entries on the `Storage` service, and appending to their transcripts.
  *
- * It takes canonical keys only and calls no hooks; `lifecycle.ts` and `service.ts` do that. `transcripts.ts` reads.
+ * It takes canonical keys only and calls no hooks; `lifecycle.ts` and `service.ts` do that. `transcripts.ts` reads transcripts.
  */
 import { randomBytes, randomUUID } from "node:crypto";
 import { type Clock, GatewayError, invalidRequest, isGatewayError, notFound, unavailable } from "@svc/sdk";
@@ -111,7 +111,7 @@ export class SessionStore {
   }
 
   /**
-   * Merges `patch` (`undefined` and `null` remove); `updatedAt` becomes now unless the patch says otherwise.
+   * Merges `patch` (`undefined` and `null` remove); `updatedAt` becomes now unless the patch sets it.
    * `patch.sessionId` is a condition.
    * @throws GatewayError `NOT_FOUND`, or `CONFLICT` when the session has another id
    */

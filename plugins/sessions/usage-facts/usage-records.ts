@@ -145,7 +145,7 @@ export function createUsageRecords({ storage, damage, transcripts, rules }: Usag
     async logs(key, limit, maxChars) {
       const subject = await find(key);
       if (!subject) return { logs: [] };
-      // One character more than is shown, and the "…", tell whether there is more.
+      // One extra character and the "…" show that the text was cut.
       const messages = await transcripts.logs(subject.sessionId, limit, maxChars + 2);
       const logs = messages.map((message): Logged => {
         const { at: timestamp, role, tokens, cost } = message;

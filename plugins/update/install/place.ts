@@ -28,7 +28,7 @@ export interface PlaceFacts {
 
 export type Mode = "git" | "npm" | "pnpm" | "bun" | "unknown";
 
-/** Why the installation cannot be updated, and what a person can do. */
+/** Why the installation cannot be updated, and how to update it by hand. */
 export interface Refusal {
   /** Reason code. */
   readonly reason: string;
