@@ -35,8 +35,12 @@ const ACTIONS = ["status", "config.get", "config.schema", "config.patch", "confi
 const Params = Strict({
   action: optionalText(ACTIONS.join(", ")),
   path: optionalText("for config.get and config.schema: only this part, e.g. `agents.defaults`"),
-  raw: optionalText("for config.patch: the values to merge into the file (JSON5, `null` deletes); for config.apply: the whole file"),
-  baseHash: optionalText("for config.patch and config.apply: the `hash` that config.get returned with the part to change"),
+  raw: optionalText(
+    "for config.patch: the values to merge into the file (JSON5, `null` deletes); for config.apply: the whole file",
+  ),
+  baseHash: optionalText(
+    "for config.patch and config.apply: the `hash` that config.get returned with the part to change",
+  ),
   note: optionalText("message for this session once the change is in effect, or after the restart"),
   delayMs: Type.Optional(Type.Integer({ minimum: 0, description: "milliseconds until a restart; default 2000" })),
   reason: optionalText("reason for the restart, for the log"),

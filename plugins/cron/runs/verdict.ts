@@ -36,8 +36,8 @@ export function endOf(outcome: RunOutcome, retryOn: CronConfig["retry"]["retryOn
 }
 
 /**
- * A run whose delivery failed has failed, unless the delivery is `bestEffort`. Choice: nor does a run of a job that names
- * neither `channel` nor `to`, since older clients send `announce` without either.
+ * A run whose delivery failed has failed, unless the delivery is `bestEffort`. Choice: also unless the job names neither
+ * `channel` nor `to`, since older clients send `announce` without either.
  */
 export function withDelivery(ended: Ended, { deliveryError }: Delivered, delivery: CronDelivery | undefined): Ended {
   if (ended.status !== "ok" || deliveryError === undefined || !delivery || delivery.bestEffort === true) return ended;

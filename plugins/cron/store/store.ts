@@ -274,7 +274,7 @@ export class CronStore {
     return Number(row?.at ?? 0);
   }
 
-  /** Deletes the oldest records of a job beyond `kept`. */
+  /** Deletes the oldest records of a job above `kept`. */
   async prune(jobId: string, kept: number): Promise<void> {
     const sql = `DELETE FROM cron_fires WHERE job_id = ? AND due_at IN (SELECT due_at FROM cron_fires
       WHERE job_id = ? AND settled_at IS NOT NULL ORDER BY settled_at DESC, due_at DESC LIMIT ${PRUNED_AT_ONCE} OFFSET ?)`;

@@ -31,13 +31,13 @@ export interface Engine {
   figures(memory: AgentMemory): Promise<Figures | undefined>;
   /** Why the endpoint fails; `undefined`: it works. */
   probe(endpoint: Endpoint, signal: AbortSignal): Promise<string | undefined>;
-  /** Drops the indexes of all agents but these. */
+  /** Drops the indexes of all agents except these. */
   keep(agentIds: readonly string[]): Promise<void>;
   /** Aborts running operations. Safe to call twice. */
   close(): Promise<void>;
 }
 
-/** The vector of a query, and why it, or the vectors of some chunks, are missing. */
+/** The vector of a query, and why vectors of the query or of chunks are missing. */
 interface QueryVector {
   readonly vector?: Float32Array;
   readonly reason?: string;

@@ -120,7 +120,7 @@ export function columnsOf(entry: SessionEntry): { readonly label: string | null;
 /**
  * `undefined` and `null` remove a field, anything else replaces it as a whole: an object is not merged into
  * the old one. Choice: a `null` inside an object value is dropped, as a JSON merge patch does.
- * @throws GatewayError `INVALID_REQUEST` for a label with U+0000 (choice), which no column can hold
+ * @throws GatewayError `INVALID_REQUEST` for a label with U+0000 (choice), which a column cannot hold
  */
 export function mergeable(patch: Partial<SessionEntry>): EntryPatch {
   const { sessionId, updatedAt, label } = patch;

@@ -36,7 +36,7 @@ export class StepFailed extends Error {
 
 export interface Steps {
   readonly records: readonly StepRecord[];
-  /** Returns the end of the program, whatever it is. */
+  /** Returns how the program ended, also for a failure. */
   attempt(name: string, program: Program, args: readonly string[], options: StepOptions): Promise<ProgramEnd>;
   /** @returns its standard output, trimmed. @throws StepFailed */
   run(name: string, program: Program, args: readonly string[], options: StepOptions): Promise<string>;

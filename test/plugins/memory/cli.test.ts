@@ -16,7 +16,7 @@ interface Given {
   readonly json?: boolean;
 }
 
-/** Runs a verb against a gateway that gives this answer. */
+/** Runs a command against a gateway with this response. */
 async function run(name: string, { answer, args = [], options = {}, json = false }: Given) {
   const printed: unknown[] = [];
   const asked: unknown[] = [];
@@ -38,7 +38,7 @@ async function run(name: string, { answer, args = [], options = {}, json = false
       return client as unknown as Client;
     },
     print: (value: unknown) => void printed.push(value),
-  } as unknown as CommandContext; // the parts the commands use
+  } as unknown as CommandContext; // only the parts that the commands use
   const command = commands.find((candidate) => candidate.name === `memory ${name}`) ?? assert.fail(name);
   try {
     return { code: (await command.run(context)) ?? 0, printed, asked };
@@ -47,7 +47,7 @@ async function run(name: string, { answer, args = [], options = {}, json = false
   }
 }
 
-it("svc memory has the same verbs in package.json", () => {
+it("svc memory has the same commands in package.json", () => {
   const { svc } = JSON.parse(readFileSync(join(root, "plugins/memory/package.json"), "utf8"));
   assert.deepEqual(
     svc.commands,
@@ -64,7 +64,7 @@ describe("svc memory status", () => {
     ],
   };
 
-  it("shows a line an agent, and what is unknown as such", async () => {
+  it("shows one line per agent, and unknown values as unknown", async () => {
     const { printed, asked } = await run("status", { answer });
     assert.deepEqual(printed, [
       "AGENT  FILES  CHUNKS  VECTORS        LAST SYNC",
@@ -78,7 +78,7 @@ describe("svc memory status", () => {
     assert.deepEqual(asked, [["operator.read"], ["memory.status", {}]]);
   });
 
-  it("asks for one agent, and gives programs what it was told", async () => {
+  it("queries one agent, and prints the response as JSON", async () => {
     const { printed, asked } = await run("status", { answer, options: { agent: "main" }, json: true });
     assert.deepEqual([printed, asked[1]], [[answer], ["memory.status", { agentId: "main" }]]);
   });
@@ -86,7 +86,7 @@ describe("svc memory status", () => {
 
 describe("svc memory index", () => {
   const counts = { files: 2, chunks: 5, changed: 1, removed: 0, embedded: 3 };
-  it("says what was done, and by its exit code that places wait", async () => {
+  it("prints the result, and exits with 1 if places have no vector", async () => {
     const leftOut = [{ path: "memory/a.md", reason: "it is not a text file" }];
     const agents = [
       { agentId: "main", ...counts, pending: 2, leftOut, error: "the server is down" },
@@ -120,7 +120,7 @@ describe("svc memory search", () => {
     assert.deepEqual(asked[1], ["memory.search", { query: "likes tea", maxResults: 3 }]);
   });
 
-  it("says when there is nothing", async () => {
+  it("reports an empty result", async () => {
     assert.deepEqual((await run("search", { answer: found, args: ["x"] })).printed, ["No match in 2 memory files."]);
     const none = { ...found, files: 0 };
     assert.deepEqual((await run("search", { answer: none, args: ["x"] })).printed, ["There are no memory files yet."]);

@@ -73,7 +73,7 @@ describe("svc usage", () => {
   ];
   for (const [by, expected] of rows) it(`groups by ${by}`, () => assert.deepEqual(shown(by), expected));
 
-  it("prints a table that says what is unknown", () => {
+  it("prints a table with unknown values as unknown", () => {
     assert.deepEqual(usageLines(usageRows(report, "model"), "model", totalRow(report)), [
       "model  answers  tokens   cost",
       "p/m    1        10       $1.0000",
@@ -85,6 +85,6 @@ describe("svc usage", () => {
     ]);
   });
 
-  it("says when there was nothing", () =>
+  it("reports an empty range", () =>
     assert.deepEqual(usageLines([], "day", totalRow(report)), ["No usage in these days."]));
 });

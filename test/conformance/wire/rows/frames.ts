@@ -114,7 +114,7 @@ export const frameRows: Readonly<Record<string, Row>> = {
   "§11 snapshot.updateAvailable": later("update events"),
   "§11 Connect: presence upsert by device, instance, connection": tested(
     "plugins/health/presence",
-    "tells devices, instances and connections apart",
+    "distinguishes devices, instances and connections",
     "does not track",
   ),
   "§11 Connect: no presence event, a health event": wire("hello", "a connect is followed by a health event"),
