@@ -1,11 +1,11 @@
-/** Stopping runs that `chat.send` started, and no others. Spec: protocol/methods-chat.md §3. */
+/** Stops runs that `chat.send` started. Spec: protocol/methods-chat.md §3. */
 import { type Handler, invalidRequest, type ResultOf } from "@svc/sdk";
 import type { AgentRuns } from "@svc/sdk/agents";
 import type { chat } from "@svc/sdk/chat";
 import type { Sessions } from "@svc/sdk/sessions";
 import type { SentRuns } from "./sent-runs.ts";
 
-/** What the abort event says in `stopReason`: `chat.abort`, or a stop request in `chat.send`. */
+/** `stopReason` of the abort event: by `chat.abort`, or by a stop request in `chat.send`. */
 export type AbortReason = "rpc" | "stop";
 export type AbortResult = ResultOf<typeof chat.abort>;
 
@@ -22,7 +22,7 @@ export interface Aborts {
 }
 
 export function createAborts({ sessions, runs, sent }: AbortOptions): Aborts {
-  /** Choice: a run that was sent before this plugin was reloaded counts as sent under its canonical key. */
+  /** Choice: a run sent before this plugin was reloaded counts as sent under its canonical key. */
   const rawKeyOf = (runId: string, canonicalKey: string) => sent.rawKey(runId) ?? canonicalKey;
 
   async function activeRuns(rawKey: string) {

@@ -17,7 +17,7 @@ interface Settings {
   readonly timeoutMs: number | undefined;
 }
 
-/** Choice: only for a person at a terminal. Whoever has it counts as somebody who can be asked. */
+/** Choice: requested only for a person at a terminal, since a client with this scope counts as an operator who can decide. */
 const APPROVALS = ["operator.approvals"];
 
 export default defineCommands([
@@ -29,7 +29,10 @@ export default defineCommands([
       { flags: "--message <text>", description: "send this one message, print the reply and exit" },
       { flags: "--history <n>", description: "messages to show at the start, 0 for none, at most 1000", default: "20" },
       { flags: "--thinking <level>", description: "thinking level for these messages, e.g. low, medium, high" },
-      { flags: "--timeout <seconds>", description: "seconds a reply may take, 0 for no limit; default: as configured" },
+      {
+        flags: "--timeout <seconds>",
+        description: "seconds a reply may take, 0 for no limit; default: from the configuration",
+      },
     ],
     examples: [
       "svc chat",
@@ -37,9 +40,7 @@ export default defineCommands([
       "svc chat --session notes --history 0",
       "svc chat < questions.txt",
     ],
-    help: [
-      "In a terminal it also shows the questions that wait for an operator, and takes the answer: y, n or always.",
-    ],
+    help: ["In a terminal it also shows questions that wait for an operator; answer with y, n or always."],
     run,
   },
 ]);
@@ -86,7 +87,7 @@ async function talk(
   return converse(conversation, terminal, { interactive: true, questions: (tell) => watched(client, tell) });
 }
 
-/** Those that wait already come first; where this client may decide none, there are none. */
+/** Begins with the pending questions; none if this client may not decide them. */
 async function watched(client: GatewayClient, tell: (news: QuestionNews) => void): Promise<OpenQuestions> {
   const questions = new OpenQuestions(client, tell);
   await questions.refresh().catch((error: unknown) => {
@@ -131,7 +132,7 @@ function terminalOf(context: CommandContext): Terminal {
   return { input, output, note: (line) => context.note(line), style: coloured ? ANSI : PLAIN };
 }
 
-/** @throws GatewayError `INVALID_REQUEST` for a number that is none, and for `--json` in a conversation */
+/** @throws GatewayError `INVALID_REQUEST` for an invalid number, and for `--json` without `--message` */
 export function readSettings(options: Readonly<Record<string, unknown>>, json: boolean): Settings {
   const text = (name: string) => (typeof options[name] === "string" ? options[name] : undefined);
   const message = text("message");

@@ -1,4 +1,4 @@
-/** Which `idempotencyKey`s were answered by a command instead of a run, so that a repeated request does nothing twice. */
+/** Stores which `idempotencyKey`s were answered by a command instead of a run, so that a repeated request has no second effect. */
 import type { Retention, Statement, Storage } from "@svc/sdk/storage";
 
 export const MIGRATIONS = [
@@ -10,7 +10,7 @@ export const MIGRATIONS = [
   "CREATE INDEX chat_commands_by_time ON chat_commands (answered_at)",
 ] as const;
 
-/** Milliseconds an answered command is remembered. Choice: a day; the spec asks for five minutes. */
+/** Milliseconds an answered command is stored. Choice: a day; the spec requires five minutes. */
 const REMEMBERED_MS = 86_400_000;
 
 export const COMMAND_RETENTION: Retention = {
@@ -24,7 +24,7 @@ export interface CommandLog {
   /** Canonical key of the session the command was answered in. */
   find(runId: string): Promise<{ readonly sessionKey: string } | undefined>;
   /**
-   * To run in the transaction that keeps the answer; a second one for the same `runId` rolls it back with `CONFLICT`.
+   * For the transaction that stores the answer; a second entry for the same `runId` rolls it back with `CONFLICT`.
    * @param answeredAt epoch ms
    */
   record(entry: { runId: string; sessionKey: string; answeredAt: number }): Statement[];

@@ -1,4 +1,4 @@
-/** One conversation over a client: sends a message, follows its reply, stops it. Knows nothing of terminals. */
+/** One conversation over a client: sends a message, follows its reply, stops it. Independent of terminals. */
 import { GatewayError, type PayloadOf } from "@svc/sdk";
 import { agentEvent } from "@svc/sdk/agents";
 import { chat, chatEvent } from "@svc/sdk/chat";
@@ -12,15 +12,15 @@ export type ChatClient = Pick<Awaited<ReturnType<CommandContext["connect"]>>, "c
 export interface Reply {
   readonly runId: string;
   readonly status: "ok" | "error" | "aborted";
-  /** Whole text, or what there was of it; empty when the agent had nothing to say. */
+  /** The whole text, or the part received; empty if the agent had nothing to say. */
   readonly text: string;
-  /** Why, for `error` and `aborted`. */
+  /** The reason, for `error` and `aborted`. */
   readonly reason?: string;
 }
 
-/** Who watches a reply being written. */
+/** Receives the progress of a reply. */
 export interface ReplyWatcher {
-  /** @param text all of it so far */
+  /** @param text the whole text so far */
   text(text: string): void;
   /** @param data of the `tool` stream, protocol/events.md §3 */
   tool(data: Readonly<Record<string, unknown>>): void;
@@ -30,7 +30,7 @@ export interface ConversationOptions {
   readonly client: ChatClient;
   readonly sessionKey: string;
   readonly thinking?: string;
-  /** Milliseconds a run may take; 0 means no limit; default: what the gateway has configured. */
+  /** Milliseconds a run may take; 0: no limit; default: the gateway's configuration. */
   readonly timeoutMs?: number;
   /** Makes idempotency keys. */
   readonly newId?: () => string;
@@ -41,16 +41,16 @@ export interface Conversation {
   history(limit: number): Promise<readonly unknown[]>;
   /**
    * Sends and waits for the end of the reply. One at a time.
-   * @throws GatewayError the refusal, or `UNAVAILABLE` when the connection is lost (the run goes on in the gateway).
+   * @throws GatewayError the error of the gateway, or `UNAVAILABLE` when the connection is lost (the run goes on in the gateway).
    */
   send(message: string, watcher: ReplyWatcher): Promise<Reply>;
-  /** Stops the reply that is being written. @returns false when there is none. */
+  /** Stops the reply in progress. @returns false when there is none. */
   abort(): Promise<boolean>;
-  /** A reply is being written. */
+  /** A reply is in progress. */
   readonly replying: boolean;
-  /** Why the connection is gone; `undefined` while it stands. */
+  /** Why the connection was lost; `undefined` while it is open. */
   readonly lost: GatewayError | undefined;
-  /** Calls back once, when the connection is gone. */
+  /** Calls `listener` once, when the connection is lost. */
   readonly onLost: (listener: () => void) => void;
 }
 
@@ -64,12 +64,12 @@ export function createConversation(options: ConversationOptions): Conversation {
       reject((lost ??= new GatewayError("UNAVAILABLE", `connection to the gateway lost (${why})`)));
     });
   });
-  whenLost.catch(() => undefined); // nobody may be waiting
+  whenLost.catch(() => undefined); // there may be no awaiting caller
 
   async function ask(runId: string, message: string): Promise<Reply | undefined> {
     const extra = { ...(thinking ? { thinking } : {}), ...(timeoutMs === undefined ? {} : { timeoutMs }) };
     const answer = await client.call(chat.send, { sessionKey, message, idempotencyKey: runId, ...extra });
-    if (!("ok" in answer)) return undefined; // the rest comes as events
+    if (!("ok" in answer)) return undefined; // the reply arrives as events
     const { length } = answer.runIds;
     return {
       runId,

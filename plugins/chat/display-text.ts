@@ -1,5 +1,5 @@
 /**
- * What of an agent's text people get to see: directive tags are taken out, the silent reply is recognised. Pure.
+ * The visible part of an agent's text: removes directive tags, detects the silent reply. Pure.
  *
  * A directive tag is `[[name]]` or `[[name: value]]` where the name has at least two lower-case words joined by
  * `_`, such as `[[reply_to_current]]` or `[[reply_to: 42]]`. Choice: this shape, because the facts give no list;
@@ -8,31 +8,31 @@
 import { SILENT_REPLY } from "@svc/kit/runs";
 import { withoutMarkers } from "@svc/sdk/external-content";
 
-/** Characters between the brackets of a tag, at most; also how much of an unfinished tag is held back. */
+/** Most characters between the brackets of a tag; also the most characters withheld of an unfinished tag. */
 const TAG_CHARS = 150;
 const BOUND = String.raw`(?=[^\]\n]{1,${TAG_CHARS}}\]\])`;
 const TAG = String.raw`\[\[${BOUND}[ \t]*[a-z]+(?:_[a-z]+)+[ \t]*(?::[^\]\n]*)?\]\]`;
 const LEADING_TAGS = new RegExp(String.raw`^\s*(?:${TAG}\s*)+`);
 const INNER_TAG = new RegExp(String.raw`${TAG}[ \t]*`, "g");
-/** The beginning of a tag, or of a marker of text from outside. */
+/** The beginning of a tag, or of a marker around external content. */
 const UNFINISHED = new RegExp(
   String.raw`(?:\[(?:\[[^\]\n]{0,${TAG_CHARS}}\]?)?|<{1,2}|<<<(?:E[A-Z_]{0,30}[^<>\n]{0,80}>{0,2})?)$`,
 );
 
-/** `text` without directive tags, and without the blanks around tags it starts with. */
+/** `text` without directive tags, and without white space around leading tags. */
 export function withoutDirectives(text: string): string {
   if (!text.includes("[[")) return text;
   return text.replace(LEADING_TAGS, "").replace(INNER_TAG, "");
 }
 
-/** What people see of a reply: also without the markers of text from outside, which models repeat at times. */
+/** The visible part of a reply: also without the markers around external content, which models sometimes repeat. */
 export function replyText(text: string): string {
   return withoutDirectives(text.includes("<<<") ? withoutMarkers(text) : text);
 }
 
 /**
- * As `replyText`, for a text that still grows: an end that may become a tag is held back, so that
- * what was shown never shrinks. Spec: protocol/clients.md §3 ("text must not shrink").
+ * As `replyText`, for a text that is still growing: withholds an end that may become a tag, so that the visible
+ * text never shrinks. Spec: protocol/clients.md §3 ("text must not shrink").
  */
 export function growingText(text: string): string {
   return replyText(text.replace(UNFINISHED, ""));
@@ -43,7 +43,7 @@ export function isSilent(text: string): boolean {
   return text.trim() === SILENT_REPLY;
 }
 
-/** Whether the text may still become the silent reply: it, or an upper-case leading part of it. Spec: protocol/events.md §4. */
+/** Whether the text may still become the silent reply: it is a leading part of it. Spec: protocol/events.md §4. */
 export function mayBecomeSilent(text: string): boolean {
   const trimmed = text.trim();
   return trimmed !== "" && SILENT_REPLY.startsWith(trimmed);

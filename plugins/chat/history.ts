@@ -1,4 +1,4 @@
-/** What `chat.history` shows of a transcript: without bookkeeping, cut to size. Pure. Spec: protocol/methods-chat.md §1. */
+/** The view of a transcript in `chat.history`: without internal fields, cut to size. Pure. Spec: protocol/methods-chat.md §1. */
 import { type Message, textOf } from "@svc/sdk/models";
 import type { TranscriptItem } from "@svc/sdk/sessions";
 import { isSilent, replyText, withoutDirectives } from "./display-text.ts";
@@ -16,12 +16,12 @@ export const OVERSIZED_TEXT = "[this message is too large to be shown here]";
 type Fields = Record<string, unknown>;
 
 const DROPPED_MESSAGE_FIELDS = new Set(["details", "usage", "cost"]);
-/** `[Mon 2026-03-02 09:15 UTC] `, put before what the model reads. Spec: protocol/methods-chat.md §2. */
+/** `[Mon 2026-03-02 09:15 UTC] `, prefixed to messages for the model. Spec: protocol/methods-chat.md §2. */
 const TIME_STAMP = /^\[(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) \d{4}-\d{2}-\d{2} \d{2}:\d{2}(?: [^\]\n]{1,40})?\] ?/;
 
 /**
  * The messages to show, oldest first.
- * @param compactedBefore id of the message before which all is summed up; a mark is shown there
+ * @param compactedBefore id of the first message after the last compaction; a mark is shown before it
  */
 export function shownHistory(items: readonly TranscriptItem[], compactedBefore?: string): Fields[] {
   const shown = items.flatMap(({ id, message }) => [
@@ -32,8 +32,8 @@ export function shownHistory(items: readonly TranscriptItem[], compactedBefore?:
 }
 
 /**
- * Id of the first message the last compaction kept, as far as it is among the last `limit`.
- * Choice: only the last compaction is marked; sessions tell no others.
+ * Id of the first message the last compaction kept, if it is among the last `limit`.
+ * Choice: only the last compaction is marked; sessions do not provide earlier ones.
  */
 export function compactionIn(
   { summary, items }: { readonly summary: string | undefined; readonly items: readonly TranscriptItem[] },
@@ -104,7 +104,7 @@ function fitMessage(message: Fields): Fields {
   return { role, timestamp, content: [textBlock(OVERSIZED_TEXT)], __svc: { truncated: true, reason: "oversized" } };
 }
 
-/** Drops the oldest until the rest fits. The last one always fits: `fitMessage` saw to that. */
+/** Drops the oldest messages until the rest fits. The last one always fits, thanks to `fitMessage`. */
 function fitList(messages: Fields[]): Fields[] {
   let bytes = 2;
   let first = messages.length;

@@ -1,4 +1,4 @@
-/** A text that an operator has the gateway write into a transcript. Spec: protocol/methods-chat.md §4. */
+/** `chat.inject`: writes an operator's text into a transcript. Spec: protocol/methods-chat.md §4. */
 import { type Handler, notFound } from "@svc/sdk";
 import type { chat } from "@svc/sdk/chat";
 import { injectedMessage } from "@svc/sdk/models";

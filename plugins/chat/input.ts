@@ -1,4 +1,4 @@
-/** What `chat.send` does to a message before anybody looks at its meaning. Pure. Spec: protocol/methods-chat.md §2. */
+/** Cleans the message of `chat.send` before it is interpreted. Pure. Spec: protocol/methods-chat.md §2. */
 import { invalidRequest } from "@svc/sdk";
 
 /** Unicode control characters (C0, DEL, C1) other than tab, LF and CR. */
@@ -10,7 +10,7 @@ export function cleanMessage(message: string): string {
   return message.normalize("NFC").replace(CONTROL, "");
 }
 
-/** Whether there is nothing to read in it. */
+/** Whether the message has only white space. */
 export function isBlank(message: string): boolean {
   return message.trim() === "";
 }

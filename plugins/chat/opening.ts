@@ -1,4 +1,4 @@
-/** The first lines of `svc chat`: who answers, and what can be typed. */
+/** The first lines of `svc chat`: the agent, and what can be typed. */
 import { isGatewayError } from "@svc/sdk";
 import { agents } from "@svc/sdk/agents";
 import { visibleLines } from "@svc/sdk/cli";
@@ -6,7 +6,7 @@ import { sessions } from "@svc/sdk/sessions";
 import type { ChatClient } from "./conversation.ts";
 import type { Style } from "./transcript-view.ts";
 
-/** @param isNew nothing was said in this session yet: examples are shown */
+/** @param isNew the session has no messages yet: examples are shown */
 export async function openingLines(
   client: ChatClient,
   sessionKey: string,
@@ -40,7 +40,7 @@ async function modelOf(client: ChatClient, sessionKey: string): Promise<string |
   });
 }
 
-/** Whoever may not ask, or a gateway without that plugin, has no such line. */
+/** `undefined` if the client may not call the method, or the gateway lacks its plugin. */
 async function unlessRefused<T>(ask: () => Promise<T>): Promise<T | undefined> {
   try {
     return await ask();

@@ -1,4 +1,4 @@
-/** Chat: talk to an agent, follow and stop its replies, read the conversation. */
+/** Chat: sends messages to an agent, streams and stops its replies, returns the history. */
 import { definePlugin } from "@svc/sdk";
 import { AgentRuns } from "@svc/sdk/agents";
 import { chat, chatEvent } from "@svc/sdk/chat";
@@ -33,7 +33,7 @@ export default definePlugin({
       async history({ params: { sessionKey, limit = DEFAULT_HISTORY } }) {
         const key = sessions.canonicalKey(sessionKey);
         const [entry, context] = await Promise.all([sessions.get(key), sessions.context(key, limit)]);
-        // What stands before a summary is only in the transcript.
+        // Messages before a summary are only in the transcript.
         const isWhole = context.summary === undefined || context.items.length >= limit;
         const items = isWhole ? context.items : await sessions.transcript(key, limit);
         return {

@@ -1,12 +1,12 @@
-/** What a second request with the idempotency key of a first is told. Spec: protocol/methods-chat.md §2. */
+/** Handles a second request with the same idempotency key. Spec: protocol/methods-chat.md §2. */
 import { GatewayError, invalidRequest, type ResultOf } from "@svc/sdk";
 import type { AgentRuns, RunState } from "@svc/sdk/agents";
 import type { chat } from "@svc/sdk/chat";
 
 /**
- * Choice: a key that belongs to another session or another kind of run is refused, because this message would
- * be lost; keys are remembered as long as runs are, not five minutes; an aborted run counts as ended badly, unless
- * its message went into another run.
+ * Choice: a key of another session or another kind of run is refused, because this message would be lost; keys are
+ * stored as long as runs are, not five minutes; an aborted run counts as failed, unless its message was merged into
+ * another run.
  * @throws GatewayError `INVALID_REQUEST`, or `UNAVAILABLE` with `{ runId, status: "error", summary }` as payload
  */
 export async function repeated(

@@ -1,4 +1,4 @@
-/** Handler of `chat.send`: a message becomes a run, a command's answer or a stop. Spec: protocol/methods-chat.md §2. */
+/** Handler of `chat.send`: a message starts a run, executes a command, or stops runs. Spec: protocol/methods-chat.md §2. */
 import { type Command, commandIn, obey } from "@svc/kit/chat-commands";
 import { readAttachments } from "@svc/kit/media";
 import { type Call, type Handler, invalidRequest, type ParamsOf, type ResultOf } from "@svc/sdk";
@@ -22,7 +22,7 @@ import { type ChatPayload, shownMessage } from "./stream.ts";
 type SendCall = Call<ParamsOf<typeof chat.send>>;
 type SendResult = ResultOf<typeof chat.send>;
 
-/** Name of this surface among the channels. */
+/** Name of this channel. */
 const CHANNEL = "webchat";
 
 export interface SendOptions {
@@ -36,11 +36,11 @@ export interface SendOptions {
   readonly commands: CommandLog;
   readonly clock: { now(): number };
   readonly log: { info(fields: object, message: string): void };
-  /** Sends a `chat` event once the answer to the call is on its way, so that clients know the run id first. */
+  /** Sends a `chat` event after the response to the call, so that clients know the run id first. */
   readonly emitSoon: (payload: ChatPayload) => void;
 }
 
-/** A request whose parts were checked. */
+/** A checked request. */
 interface Checked {
   readonly call: SendCall;
   /** Canonical. */
@@ -52,12 +52,12 @@ interface Checked {
 }
 
 interface Accepted extends Checked {
-  /** Set when a mode was chosen for the session. */
+  /** Set when a queue mode was chosen for the session. */
   readonly queue: QueueMode | undefined;
 }
 
 export function createSend(options: SendOptions): Handler<typeof chat.send> {
-  /** Requests that are being accepted, by idempotency key: a second one waits and gets the same outcome. */
+  /** Requests being accepted, by idempotency key: a repeated request waits and gets the same outcome. */
   const accepting = new Map<string, Promise<SendResult>>();
 
   return async (call) => {
@@ -77,7 +77,7 @@ export function createSend(options: SendOptions): Handler<typeof chat.send> {
 function check(call: SendCall, { sessions, log }: SendOptions): Checked {
   const message = cleanMessage(call.params.message);
   const { images, dropped } = readAttachments(call.params.attachments);
-  for (const reason of dropped) log.info({ runId: call.params.idempotencyKey }, `attachment left out: ${reason}`);
+  for (const reason of dropped) log.info({ runId: call.params.idempotencyKey }, `attachment dropped: ${reason}`);
   if (isBlank(message) && images.length === 0) {
     const why = dropped.length > 0 ? ` and ${dropped[0]}` : "";
     invalidRequest(`message is empty${why}; write something or attach an image`);
@@ -90,33 +90,34 @@ function check(call: SendCall, { sessions, log }: SendOptions): Checked {
 function thinkingLevel(word: string | undefined): ThinkingLevel | undefined {
   if (word === undefined || isBlank(word)) return undefined;
   return (
-    parseThinkingLevel(word) ?? invalidRequest(`no thinking level "${word}"; levels: ${THINKING_LEVELS.join(", ")}`)
+    parseThinkingLevel(word) ??
+    invalidRequest(`unknown thinking level "${word}"; levels: ${THINKING_LEVELS.join(", ")}`)
   );
 }
 
-/** Before the answer, storage is read once and written once. */
+/** Reads storage once and writes it once before the response. */
 async function accept(options: SendOptions, checked: Checked): Promise<SendResult> {
   const { sessions, runs, commands, aborts } = options;
   const { call, key, command } = checked;
   const { sessionKey, idempotencyKey: runId } = call.params;
   const isBusy = runs.active(key).length > 0;
-  // A session in use is not stale, and what restarts it anyway, or stops it, needs it as it is.
+  // A busy session is not stale; a command that resets it, or stops runs, needs it unchanged.
   const isForAgent = command === undefined || command.kind === "compact";
   const isInbound = isForAgent && !isBusy;
   const [entry, answered, mode, run] = await Promise.all([
     isInbound ? sessions.freshen(key, { channel: CHANNEL }).then((fresh) => fresh.entry) : sessions.get(key),
     commands.find(runId),
     isForAgent ? runs.queueMode(key, CHANNEL) : undefined,
-    isForAgent ? undefined : runs.state(runId), // for the others, `start` tells
+    isForAgent ? undefined : runs.state(runId), // for other messages, `start` returns it
   ]);
   if (sessions.sendPolicy(key, entry) === "deny") {
-    invalidRequest(`sending to session "${sessionKey}" is switched off (sendPolicy "deny"); an admin can allow it`);
+    invalidRequest(`sending to session "${sessionKey}" is disabled (sendPolicy "deny"); an admin can allow it`);
   }
   if (command?.kind === "stop") return aborts.all(sessionKey, "stop");
   if (run) return repeated(run, key, runs);
   if (answered) return repeated({ ...answered, runId, source: "chat", status: "ok" }, key, runs);
 
-  // Choice: without any setting each message keeps its own answer, since clients wait for the end of their own run.
+  // Choice: without any setting each message gets its own reply, since clients wait for the end of their own run.
   const isChosen = entry?.["queueMode"] !== undefined || mode !== "followup";
   const accepted: Accepted = { ...checked, queue: isChosen ? mode : undefined };
   if (!command || command.kind === "compact") return startRun(options, accepted);
@@ -137,7 +138,7 @@ async function startRun(
   const { call, key, message, images, thinking, queue, command } = accepted;
   const { sessionKey, idempotencyKey: runId, timeoutMs } = call.params;
   const { connection, principal } = call;
-  const isDirective = call.params.message.trimStart().startsWith("/"); // Spec: `thinking` is not for those
+  const isDirective = call.params.message.trimStart().startsWith("/"); // Spec: `thinking` does not apply to directives
   const request: RunRequest = {
     runId,
     sessionKey: key,
@@ -166,7 +167,7 @@ async function startRun(
 
 const isOpen = ({ status }: RunState) => status === "accepted" || status === "running";
 
-/** No run: the reply goes into the transcript and out as one `final` under the caller's own key. Spec: events.md §4. */
+/** Answers a command without a run: appends the reply to the transcript and sends one `final` event under the caller's key. Spec: events.md §4. */
 async function answer(options: SendOptions, { call, key }: Accepted, text: string): Promise<SendResult> {
   const { sessions, commands, clock, emitSoon } = options;
   const { sessionKey, idempotencyKey: runId } = call.params;

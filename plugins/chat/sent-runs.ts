@@ -1,6 +1,6 @@
-/** Runs that `chat.send` started, from the request until their end: who may abort them, and under which key they were asked for. */
+/** Runs that `chat.send` started, from the request until their end, with the session key of the caller, who may abort them. */
 
-/** Choice: far more than can run at once; past it the oldest is forgotten, and its canonical key counts as its raw one. */
+/** Choice: far more than can run at once; above it the oldest is dropped, and its canonical key counts as the caller's key. */
 const MAX_REMEMBERED = 10_000;
 
 interface SentRun {
@@ -11,12 +11,12 @@ interface SentRun {
 }
 
 export interface SentRuns {
-  /** @param start resolves when the run is on disk. @returns false for one that is known: that stays as it is */
+  /** @param start resolves when the run is on disk. @returns false for a known run, which is left unchanged */
   add(runId: string, rawKey: string, start: Promise<unknown>): boolean;
   delete(runId: string): void;
-  /** `undefined` for a run that did not come from `chat.send`, or came before this plugin was loaded. */
+  /** `undefined` for a run that `chat.send` did not start, or started before this plugin was loaded. */
   rawKey(runId: string): string | undefined;
-  /** Waits until no start under `rawKey` is half-way, so that an abort finds every run that was sent before it. */
+  /** Waits for all pending starts under `rawKey`, so that an abort finds every run sent before it. */
   settled(rawKey: string): Promise<void>;
   readonly size: number;
 }

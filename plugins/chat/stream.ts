@@ -1,4 +1,4 @@
-/** From the steps of runs to `chat` events. The only state is when each live run last sent a delta. Spec: protocol/events.md §4. */
+/** Turns the events of runs into `chat` events. The only state is when each active run last sent a delta. Spec: protocol/events.md §4. */
 import type { PayloadOf } from "@svc/sdk";
 import type { RunEvent, RunOutcome } from "@svc/sdk/agents";
 import type { chatEvent } from "@svc/sdk/chat";
@@ -8,13 +8,13 @@ import type { SentRuns } from "./sent-runs.ts";
 export type ChatPayload = PayloadOf<typeof chatEvent>;
 type ShownMessage = NonNullable<ChatPayload["message"]>;
 
-/** Milliseconds between two deltas of one run; text in between comes with the next delta or the final. */
+/** Milliseconds between two deltas of one run; text in between is sent with the next delta or the final event. */
 export const DELTA_INTERVAL_MS = 150;
 
-/** Choice: characters of cumulative text that the deltas of one run carry in a millisecond, on average: a long text is sent more seldom. */
+/** Choice: average number of characters of cumulative text that the deltas of one run send in a millisecond: long texts are sent less often. */
 const CHARS_PER_MS = 500;
 
-/** Choice: past this many live runs the oldest loses its throttle, which costs one more delta. */
+/** Choice: above this many active runs the oldest loses its throttle, which costs one more delta. */
 const MAX_THROTTLED = 10_000;
 
 export interface ChatStreamOptions {
@@ -23,7 +23,7 @@ export interface ChatStreamOptions {
   readonly emit: (payload: ChatPayload, audience?: { droppable: boolean }) => void;
 }
 
-/** @returns what to call with every step of every run, in order. */
+/** @returns the handler to call with every event of every run, in order. */
 export function createChatStream({ clock, sent, emit }: ChatStreamOptions): (event: RunEvent) => void {
   const lastDeltaAt = new Map<string, number>();
 
@@ -56,12 +56,12 @@ export function createChatStream({ clock, sent, emit }: ChatStreamOptions): (eve
 
 /**
  * The one event that ends a run.
- * @param rawKey key as the caller of `chat.send` wrote it; it names the session where the agent was not reached
- *   or was stopped. Runs that came another way have only the canonical key.
+ * @param rawKey key as the caller of `chat.send` wrote it; it names the session if the run never started
+ *   or was aborted. Other runs have only the canonical key.
  */
 export function ending(outcome: RunOutcome, seq: number, rawKey: string | undefined): ChatPayload {
   const { runId, sessionKey, status, endedAt, errorMessage, abortReason } = outcome;
-  // Its words went into another run, which has the answer. Spec: protocol/methods-chat.md §2, "session busy".
+  // The message was merged into another run, which has the reply. Spec: protocol/methods-chat.md §2, "session busy".
   if (abortReason === "collected" || abortReason === "steered") {
     return { runId, sessionKey: rawKey ?? sessionKey, seq, state: "final" };
   }
@@ -78,7 +78,7 @@ export function ending(outcome: RunOutcome, seq: number, rawKey: string | undefi
   return { runId, sessionKey: rawKey ?? sessionKey, seq, state: "aborted", stopReason, ...message };
 }
 
-/** An assistant message as `chat` events carry it. */
+/** An assistant message in the form of `chat` events. */
 export function shownMessage(text: string, timestamp: number): ShownMessage {
   return { role: "assistant", content: [{ type: "text", text }], timestamp };
 }

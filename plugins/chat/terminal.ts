@@ -1,4 +1,4 @@
-/** Talks to a person (or a pipe) over streams: prints replies as they come, reads lines, minds Ctrl-C. */
+/** The conversation of a person (or a pipe) over streams: prints replies as they arrive, reads lines, handles Ctrl-C. */
 import { HELP } from "@svc/kit/chat-commands";
 import { answerIn, answerPrompt, endLine, type OpenQuestions, questionLines, type QuestionNews } from "@svc/kit/exec";
 import { type GatewayError, isGatewayError, messageOf } from "@svc/sdk";
@@ -11,7 +11,7 @@ export interface Terminal {
   readonly input: NodeJS.ReadableStream;
   readonly output: NodeJS.WritableStream;
   readonly style: Style;
-  /** Prints a line beside the conversation. */
+  /** Prints a line outside of the conversation. */
   readonly note: (line: string) => void;
 }
 
@@ -19,12 +19,12 @@ const PROMPT = "> ";
 
 export const LOCAL_HELP = [
   "/history [n]  show the last n messages (20)",
-  "/quit         leave; so does Ctrl-C here. Ctrl-C while a reply is written stops the reply",
+  "/quit         leave, as Ctrl-C does at the prompt; during a reply, Ctrl-C stops the reply",
   "y, n, always  answer a question that waits for a decision",
   HELP,
 ].join("\n");
 
-/** Sends one message and prints the reply as it grows. @throws GatewayError as `Conversation.send` */
+/** Sends one message and prints the reply as it arrives. @throws GatewayError as `Conversation.send` */
 export async function say(conversation: Conversation, message: string, terminal: Terminal): Promise<Reply> {
   const { output, style, note } = terminal;
   const printer = createPrinter();
@@ -50,7 +50,7 @@ export async function say(conversation: Conversation, message: string, terminal:
   return reply;
 }
 
-/** `rpc`, `stop`: somebody asked for it, as whoever types here did. */
+/** `rpc` and `stop` are requests to stop, as from this terminal, and need no reason. */
 function stoppedLine({ reason = "rpc" }: Reply): string {
   return reason === "rpc" || reason === "stop" ? "(stopped)" : `(stopped: ${visibleLines(reason)})`;
 }
@@ -67,8 +67,8 @@ export async function showHistory(
 
 /**
  * Reads lines until the input ends, each a message or a local command.
- * @param options.interactive show a prompt and take local commands; otherwise every line that is not blank is a message.
- * @param options.questions those that this client may decide: shown as they come, answered by a line.
+ * @param options.interactive show a prompt and accept local commands; otherwise every line that is not blank is a message.
+ * @param options.questions approval questions that this client may decide: shown as they arrive, answered by a line.
  * @returns the exit code: 1 when the connection was lost, or when a reply of a pipe failed.
  */
 export async function converse(
@@ -107,7 +107,7 @@ export async function converse(
   return interactive || failures === 0 ? 0 : 1;
 }
 
-/** Begins to watch questions. */
+/** Starts watching questions. */
 export type Questions = (tell: (news: QuestionNews) => void) => Promise<OpenQuestions>;
 
 function newsLines(news: QuestionNews): string[] {
@@ -115,7 +115,7 @@ function newsLines(news: QuestionNews): string[] {
   return ["", "A decision is needed:", ...questionLines(news.question), answerPrompt(news.question)];
 }
 
-/** Lines from now on, also those typed while one is being handled; answers are taken out at once. */
+/** Lines from now on, including those typed while one is being handled; answers to questions are removed at once. */
 function messagesIn(lines: Interface, isTaken: (line: string) => boolean): AsyncIterable<string> {
   const waiting: string[] = [];
   let isOpen = true;
@@ -141,8 +141,8 @@ function messagesIn(lines: Interface, isTaken: (line: string) => boolean): Async
 }
 
 /**
- * Whether a line is no message: it answers a question, or stands where one is expected. Choice: while a reply waits for a decision,
- * nothing but an answer or a local command is taken; a question of somebody else leaves the conversation alone.
+ * Whether a line is not a message: it answers a question, or is typed where an answer is expected. Choice: while a reply is in
+ * progress and a question is open, only an answer or a local command is accepted; otherwise every other line is a message.
  */
 function isAnswer(
   line: string,
@@ -161,7 +161,7 @@ function isAnswer(
   return true;
 }
 
-/** Ctrl-C: stops the reply that is being written, else leaves. */
+/** Handles Ctrl-C: stops the reply in progress, else leaves. */
 export async function interrupt(
   conversation: Conversation,
   note: (line: string) => void,
@@ -175,14 +175,14 @@ export async function interrupt(
   }
 }
 
-/** Says that the connection is gone and what to do. @returns the exit code */
+/** Reports the lost connection and the next step. @returns the exit code */
 export function lostMessage(error: GatewayError, note: (line: string) => void): number {
   note(`${error.message}.`);
-  note("Check with `svc gateway probe` whether it answers again; `svc chat` then shows how far the conversation got.");
+  note("Check the gateway with `svc gateway probe`; once it responds, `svc chat` shows the conversation so far.");
   return 1;
 }
 
-/** @returns false when it failed */
+/** @returns false when the message or its reply failed */
 async function handleLine(
   conversation: Conversation,
   line: string,
@@ -202,7 +202,7 @@ async function handleLine(
 /** Commands of the gateway (`commands.ts`, `/compact` of the plugin `agents`). */
 const SENT = /^\/(new|reset|stop|compact|queue)\b/i;
 
-/** @returns whether `line` was one, or looks like one that does not exist */
+/** @returns whether `line` was a local command, or an unknown command */
 async function localCommand(conversation: Conversation, line: string, terminal: Terminal): Promise<boolean> {
   if (line === "/help") {
     terminal.output.write(`${LOCAL_HELP}\n`);
@@ -211,7 +211,9 @@ async function localCommand(conversation: Conversation, line: string, terminal: 
   const [, count] = /^\/history(?:\s+([1-9]\d{0,2}|1000))?$/.exec(line) ?? [undefined, undefined];
   if (line !== "/history" && count === undefined) {
     if (!/^\/[a-z]+(\s|$)/i.test(line) || SENT.test(line)) return false;
-    terminal.note(`There is no command ${visibleLines(line)}; /help lists them. In quotes it is sent to the agent.`);
+    terminal.note(
+      `Unknown command ${visibleLines(line)}; /help lists the commands. To send it to the agent, put it in quotes.`,
+    );
     return true;
   }
   await showHistory(conversation, Number(count ?? 20), terminal);

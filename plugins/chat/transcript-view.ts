@@ -1,7 +1,7 @@
-/** How a conversation looks in a terminal. Pure. */
+/** Formats a conversation for a terminal. Pure. */
 import { visibleLines } from "@svc/sdk/cli";
 
-/** How text is set off; plain when the output is no terminal. */
+/** Highlights text; plain if the output is not a terminal. */
 export interface Style {
   dim(text: string): string;
 }
@@ -10,8 +10,8 @@ export const PLAIN: Style = { dim: (text) => text };
 export const ANSI: Style = { dim: (text) => `\u001B[2m${text}\u001B[22m` };
 
 /**
- * Turns the texts of a growing reply into what is to be printed of each: the new end, or all of it on a new line
- * when it starts over, as it does after a tool was used.
+ * Turns the texts of a growing reply into the part to print: the new end, or the whole text on a new line
+ * when it starts over, as it does after a tool call.
  */
 export function createPrinter() {
   let printed = "";
@@ -24,7 +24,7 @@ export function createPrinter() {
   };
   return {
     lineEnd,
-    /** @param text all of the reply so far */
+    /** @param text the whole reply so far */
     next(text: string): string {
       const goesOn = text.startsWith(printed);
       const part = goesOn ? text.slice(printed.length) : lineEnd() + text;
@@ -35,10 +35,10 @@ export function createPrinter() {
   };
 }
 
-/** Lines for `chat.history` messages, oldest first: who, then what; tool calls in one dim line each. */
+/** Lines for `chat.history` messages, oldest first: sender and text; each tool call in one dim line. */
 export function historyLines(messages: readonly unknown[], style: Style): string[] {
   return messages.flatMap((message) => {
-    const { role, content } = (message ?? {}) as { role?: unknown; content?: unknown }; // any JSON may stand here
+    const { role, content } = (message ?? {}) as { role?: unknown; content?: unknown }; // any JSON is possible here
     const blocks = typeof content === "string" ? [{ type: "text", text: content }] : asArray(content);
     if (role === "toolResult") return [];
     const who = role === "user" ? "you" : role === "assistant" ? "agent" : String(role);
@@ -62,7 +62,7 @@ function asArray(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** One line for a step of the `tool` stream, or nothing for steps that say no more than the one before. */
+/** One line for an event of the `tool` stream; `undefined` for events without news. */
 export function toolLine(data: Readonly<Record<string, unknown>>): string | undefined {
   const name = stringOr(data["name"], "?");
   if (data["phase"] === "start") return `tool ${name}`;

@@ -1,8 +1,8 @@
-/** One part of the configuration, or of its schema, by a dotted path. Pure. */
+/** A part of the configuration, or of its schema, at a dotted path. Pure. */
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Parts of a path; numbers are places in arrays. */
+/** The parts of a path; numbers are array indexes. */
 export function partsOf(path: string): readonly string[] {
   return path
     .split(".")
@@ -10,12 +10,12 @@ export function partsOf(path: string): readonly string[] {
     .filter((part) => part !== "");
 }
 
-/** @returns `undefined` where there is nothing */
+/** @returns `undefined` if the path does not exist */
 export function valueAt(value: unknown, parts: readonly string[]): unknown {
   return parts.reduce((node: unknown, part) => own(node, part), value);
 }
 
-/** The schema of what stands at a path. A member of a map or an array has that of all members. @returns `undefined` where nothing can stand */
+/** The schema at a path. Members of a map or an array share one schema. @returns `undefined` if the path cannot exist */
 export function schemaAt(schema: unknown, parts: readonly string[]): unknown {
   return parts.reduce((node: unknown, part) => memberOf(node, part), schema);
 }

@@ -1,10 +1,10 @@
-/** How often writes may be asked for from inside the gateway, where no connection is counted. In memory only. */
+/** Limits writes requested inside the gateway, where there is no connection to count. In memory only. */
 import { type Clock, type RateLimit, unavailable } from "@svc/sdk";
 
 /**
- * Takes one call of a budget; the window begins with the first.
- * Choice: one budget for all that runs inside: agents are many, and the gateway that restarts is one.
- * @returns `take`, which throws GatewayError `UNAVAILABLE` with the time to wait when nothing is left
+ * Counts the calls in a time window, which begins with the first call.
+ * Choice: one budget for all callers inside the gateway: there are many agents, but only one gateway that restarts.
+ * @returns `take`, which throws GatewayError `UNAVAILABLE` with the time to wait when the budget is used up
  */
 export function createBudget({ calls, windowMs }: RateLimit, clock: Pick<Clock, "elapsed">): (what: string) => void {
   let endsAt = 0;

@@ -1,4 +1,4 @@
-/** The tool `gateway`: an agent of whoever owns the gateway looks at it, changes its configuration, restarts it. */
+/** The tool `gateway`: an agent of the gateway's owner shows its state, changes its configuration, and restarts it. */
 import {
   type Clock,
   CONTROL_PLANE_WRITES,
@@ -24,25 +24,29 @@ export interface GatewayToolSources {
   readonly info: GatewayInfo;
   readonly restarts: Restarts;
   readonly sentinel: Pick<Sentinel, "keep">;
-  /** Calls a method of this gateway for somebody. */
+  /** Calls a method of this gateway on behalf of a principal. */
   call<M extends Method>(method: M, params: ParamsOf<M>, options: { principal: Principal }): Promise<ResultOf<M>>;
   readonly clock: Pick<Clock, "now" | "elapsed">;
 }
 
-const said = (description: string) => Type.Optional(Type.String({ description }));
+const optionalText = (description: string) => Type.Optional(Type.String({ description }));
 const ACTIONS = ["status", "config.get", "config.schema", "config.patch", "config.apply", "restart"] as const;
 
 const Params = Strict({
-  action: said(ACTIONS.join(", ")),
-  path: said("for config.get and config.schema: only this part, e.g. `agents.defaults`"),
-  raw: said("for config.patch: what to merge into the file (JSON5, `null` deletes); for config.apply: the whole file"),
-  baseHash: said("for config.patch and config.apply: `hash` that config.get gave with what is changed"),
-  note: said("what this session is told when the change is in effect, or after the restart"),
+  action: optionalText(ACTIONS.join(", ")),
+  path: optionalText("for config.get and config.schema: only this part, e.g. `agents.defaults`"),
+  raw: optionalText(
+    "for config.patch: the values to merge into the file (JSON5, `null` deletes); for config.apply: the whole file",
+  ),
+  baseHash: optionalText(
+    "for config.patch and config.apply: the `hash` that config.get returned with the part to change",
+  ),
+  note: optionalText("message for this session once the change is in effect, or after the restart"),
   delayMs: Type.Optional(Type.Integer({ minimum: 0, description: "milliseconds until a restart; default 2000" })),
-  reason: said("why to restart, for the log"),
+  reason: optionalText("reason for the restart, for the log"),
 });
 
-/** Who asks, and what. */
+/** A call of the tool. */
 interface Asked {
   readonly params: Static<typeof Params>;
   readonly sessionKey: string;
@@ -52,7 +56,7 @@ interface Asked {
 type Answer = Promise<ToolResult> | ToolResult;
 
 export function gatewayTool(sources: GatewayToolSources): Tool {
-  // The methods count connections, and a tool has none.
+  // The methods limit calls per connection, and a tool has no connection.
   const take = createBudget(CONTROL_PLANE_WRITES, sources.clock);
   const actions: Readonly<Record<(typeof ACTIONS)[number], (asked: Asked) => Answer>> = {
     status: () => status(sources),
@@ -64,8 +68,8 @@ export function gatewayTool(sources: GatewayToolSources): Tool {
   };
   return defineTool({
     description:
-      "Shows how the gateway is, reads and changes its configuration, restarts it. Read the part you change and its schema " +
-      "first; a change names the hash of what was read.",
+      "Shows the state of the gateway, reads and changes its configuration, and restarts it. Read the part to change and its schema " +
+      "first; a change needs the hash of the configuration that was read.",
     params: Params,
     scope: "operator.admin",
     ownerOnly: true,
@@ -75,7 +79,7 @@ export function gatewayTool(sources: GatewayToolSources): Tool {
       const wanted = params.action?.trim() ?? "";
       if (wanted === "") return invalidRequest("action required");
       const action = ACTIONS.find((name) => name === wanted);
-      if (!action) return invalidRequest(`there is no action "${wanted}" here; actions: ${ACTIONS.join(", ")}`);
+      if (!action) return invalidRequest(`unknown action "${wanted}"; actions: ${ACTIONS.join(", ")}`);
       return actions[action]({ params, sessionKey, principal });
     },
   });
@@ -89,7 +93,7 @@ function status({ info, restarts, clock }: GatewayToolSources): ToolResult {
     state,
     ...(reason === undefined ? {} : { reason }),
   }));
-  return told({
+  return resultOf({
     version,
     startedAt,
     uptimeMs: clock.now() - startedAt,
@@ -108,21 +112,22 @@ async function get({ params: { path = "" }, principal }: Asked, { call }: Gatewa
   const parts = partsOf(path);
   if (parts.length > 0) {
     const value = valueAt(snapshot.config, parts);
-    return told({ path: parts.join("."), hash, value: value ?? null });
+    return resultOf({ path: parts.join("."), hash, value: value ?? null });
   }
-  return told(snapshot, { path: snapshot.path, hash, valid, issues, warnings, parsed });
+  return resultOf(snapshot, { path: snapshot.path, hash, valid, issues, warnings, parsed });
 }
 
 async function schema({ params: { path = "" }, principal }: Asked, { call }: GatewayToolSources): Promise<ToolResult> {
   const all = await call(config.schema, {}, { principal });
   const parts = partsOf(path);
   if (parts.length === 0) {
-    const keys = Object.keys((valueAt(all.schema, ["properties"]) as object | undefined) ?? {}); // of an object, or there are none
-    return told(all, { version: all.version, keys, next: "ask again with path for the schema of one of them" });
+    const keys = Object.keys((valueAt(all.schema, ["properties"]) as object | undefined) ?? {}); // an object, or undefined
+    return resultOf(all, { version: all.version, keys, next: "call again with path for the schema of one of them" });
   }
   const part =
-    schemaAt(all.schema, parts) ?? notFound(`nothing can stand at "${parts.join(".")}"; ask without path for the keys`);
-  return told({ path: parts.join("."), version: all.version, schema: part });
+    schemaAt(all.schema, parts) ??
+    notFound(`the configuration has no path "${parts.join(".")}"; call without path for the keys`);
+  return resultOf({ path: parts.join("."), version: all.version, schema: part });
 }
 
 async function write(
@@ -146,7 +151,7 @@ async function write(
     { principal },
   );
   const { hash, changed, restart: planned } = written;
-  return told(written, { ok: true, hash, changed, restart: planned });
+  return resultOf(written, { ok: true, hash, changed, restart: planned });
 }
 
 async function restart(
@@ -164,12 +169,12 @@ async function restart(
     message: note ?? null,
     stats: { mode: "gateway.restart", reason: reason ?? null },
   };
-  await sentinel.keep(payload); // on disk before the restart can come
+  await sentinel.keep(payload); // on disk before the restart can begin
   const why = reason?.trim() ? `tool: ${reason.trim().slice(0, 200)}` : "tool";
-  return told({ ok: true, ...restarts.schedule({ reason: why, ...(delayMs === undefined ? {} : { delayMs }) }) });
+  return resultOf({ ok: true, ...restarts.schedule({ reason: why, ...(delayMs === undefined ? {} : { delayMs }) }) });
 }
 
-/** @param shown what a model reads of it; default: all */
-function told(details: object, shown: object = details): ToolResult {
+/** @param shown the part a model reads; default: all */
+function resultOf(details: object, shown: object = details): ToolResult {
   return { content: [{ type: "text", text: JSON.stringify(shown) }], details };
 }

@@ -1,24 +1,24 @@
-/** Tells a session what became of a change. */
+/** Notifies a session of the outcome of a change. */
 import { isGatewayError, type Logger, type ParamsOf } from "@svc/sdk";
 import { chat } from "@svc/sdk/chat";
 
 export interface NoteOptions {
-  /** `chat.inject`. @throws GatewayError where there is no such method or session */
+  /** Calls `chat.inject`. @throws GatewayError when the method or the session does not exist */
   inject(params: ParamsOf<typeof chat.inject>): Promise<unknown>;
-  /** Key of the main session; `undefined` while nobody keeps sessions. */
+  /** Key of the main session; `undefined` while no plugin provides sessions. */
   mainSession(): string | undefined;
   readonly log: Logger;
 }
 
-/** What is told to whom. */
+/** A message, and the session it is for. */
 export interface Note {
   readonly message?: string | null;
   readonly sessionKey?: string;
 }
 
 /**
- * Posts a note as an assistant message to its session; where that fails, to the main session. Nothing to tell: does nothing.
- * Never rejects: a note that reaches nobody stands in the log.
+ * Posts a note as an assistant message to its session, or to the main session if that fails. Does nothing for a blank note.
+ * Never rejects: a note that could not be posted is logged.
  */
 export async function postNote(
   { message, sessionKey }: Note,
@@ -26,7 +26,7 @@ export async function postNote(
 ): Promise<void> {
   if (!message?.trim()) return;
   const targets = new Set([sessionKey?.trim(), mainSession()]);
-  let why = "there is no session to tell";
+  let why = "there is no session to notify";
   for (const target of targets) {
     if (!target) continue;
     try {

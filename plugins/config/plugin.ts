@@ -1,4 +1,4 @@
-/** Config: the configuration file as the gateway sees it, the schema of all of it, and changing it; by methods and by a tool. */
+/** Config: reads and changes the configuration file and serves its schema, by methods and by a tool. */
 import { join } from "node:path";
 import { definePlugin, live } from "@svc/sdk";
 import { chat } from "@svc/sdk/chat";
@@ -12,7 +12,7 @@ import { type Note, postNote } from "./note.ts";
 import { createSentinel } from "./sentinel.ts";
 import { createWrites } from "./writes.ts";
 
-/** In the state directory. Spec: protocol/stores.md §8. */
+/** A file in the state directory. Spec: protocol/stores.md §8. */
 const SENTINEL_FILE = "restart-sentinel.json";
 
 export default definePlugin({
@@ -61,7 +61,7 @@ export default definePlugin({
       gatewayTool({ info, restarts, sentinel, clock, call: (...asked) => gateway.call(...asked) }),
     );
 
-    // Not in `start`: a reload of this plugin must leave the note of a restart that is still to come alone.
+    // Not in `start`: a reload of this plugin must not post the note of a restart that has yet to happen.
     gateway.hooks.hostReady.tap(() => sentinel.consume(post));
   },
 });

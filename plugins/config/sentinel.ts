@@ -1,4 +1,4 @@
-/** What a restart is to tell whom, kept in a file over that restart. Spec: protocol/stores.md §8. */
+/** Notes to post after a restart, stored in a file until then. Spec: protocol/stores.md §8. */
 import { readFile, rm } from "node:fs/promises";
 import { type Logger, matches, type Static, Turns, Type } from "@svc/sdk";
 import { replaceFile } from "@svc/sdk/files";
@@ -7,7 +7,7 @@ import type { RestartNote, RestartNotes } from "@svc/sdk/gateway";
 const optionalText = Type.Optional(Type.String());
 const textOrNull = Type.Union([Type.String(), Type.Null()]);
 
-/** Choice: what other writers of this file leave out is no reason to lose their message. */
+/** Choice: fields that other writers of this file omit are optional, so that their message is not lost. */
 const Payload = Type.Object({
   kind: Type.String({ description: "config-apply, config-patch, update or restart" }),
   status: Type.String({ description: "ok, error or skipped" }),
@@ -18,10 +18,10 @@ const Payload = Type.Object({
   stats: Type.Optional(Type.Unknown()),
 });
 
-/** Notes one restart may tell. Choice: the newest; what nobody restarts for is told some day, and must not pile up. */
+/** Most notes posted after one restart. Choice: the newest; without a restart they must not pile up. */
 const MOST_NOTES = 20;
 
-/** `earlier`: what others wanted told who joined the same restart. Choice: an addition, so that no message is lost. */
+/** `earlier`: notes of other callers who joined the same restart. Choice: an addition, so that no message is lost. */
 const SentinelFile = Type.Object({
   version: Type.Literal(1),
   payload: Payload,
@@ -30,15 +30,15 @@ const SentinelFile = Type.Object({
 
 /** The file `restart-sentinel.json`. */
 export interface Sentinel extends RestartNotes {
-  /** Hands what is kept to `tell`, oldest first, and removes the file afterwards. A torn file is logged and removed. @throws Error the file cannot be read */
+  /** Passes the stored notes to `tell`, oldest first, then removes the file. A torn file is logged and removed. @throws Error the file cannot be read */
   consume(tell: (note: RestartNote) => Promise<void>): Promise<void>;
 }
 
 export function createSentinel(pathOf: () => string, log: Logger): Sentinel {
-  /** Two writers would overwrite each other's message. */
+  /** Serialises writes: two writers would overwrite each other's note. */
   const turns = new Turns();
 
-  /** What is kept, oldest first. @throws Error there is a file and it cannot be read: it stays */
+  /** The stored notes, oldest first. @throws Error the file exists and cannot be read: it stays */
   async function kept(path: string): Promise<RestartNote[]> {
     const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
       if (error.code === "ENOENT") return undefined;
@@ -47,7 +47,7 @@ export function createSentinel(pathOf: () => string, log: Logger): Sentinel {
     if (text === undefined) return [];
     const file = parse(text);
     if (!file) {
-      log.warn({ path, text: text.slice(0, 500) }, "the restart sentinel is not readable as one; it is removed");
+      log.warn({ path, text: text.slice(0, 500) }, "the restart sentinel is not valid and is removed");
       return [];
     }
     return [...(file.earlier ?? []), file.payload];
@@ -69,7 +69,7 @@ export function createSentinel(pathOf: () => string, log: Logger): Sentinel {
       const path = pathOf();
       return turns.take(path, async () => {
         for (const payload of await kept(path)) await tell(payload);
-        await rm(path, { force: true }); // after the telling: a crash in between tells twice, never not at all
+        await rm(path, { force: true }); // after posting: a crash in between posts a note twice, but never loses one
       });
     },
   };

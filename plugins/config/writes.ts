@@ -1,4 +1,4 @@
-/** `config.set`, `config.patch`, `config.apply`: what is written, what restarts, and who is told. Spec: protocol/methods-config.md §3. */
+/** `config.set`, `config.patch`, `config.apply`: writing, restarting and notifying. Spec: protocol/methods-config.md §3. */
 import {
   type Clock,
   type Handlers,
@@ -17,7 +17,7 @@ export interface WritesOptions {
   readonly store: ConfigStore;
   readonly restarts: Restarts;
   readonly sentinel: Sentinel;
-  /** Tells a session now. Never rejects. */
+  /** Posts a note to its session now. Never rejects. */
   post(note: Note): Promise<void>;
   readonly clock: Clock;
   readonly log: Logger;
@@ -57,7 +57,7 @@ function shown({ path, config: value, hash, changed }: ConfigWritten) {
   return { ok: true as const, path, config: value, hash, changed };
 }
 
-/** After the write: a restart where a changed key needs one, and the note then or now. Never rejects: the write stands. */
+/** After the write: schedules a restart if a changed key needs one, and posts the note after it or now. Never rejects: the write stands. */
 async function followUp(
   method: RestartMethod,
   { note, sessionKey, restartDelayMs }: Params,
@@ -65,12 +65,12 @@ async function followUp(
   options: WritesOptions,
 ): Promise<Pick<Result, "restart" | "sentinel">> {
   const { restarts, sentinel, post, clock, log } = options;
-  const told: Note = { message: note ?? null, ...(sessionKey ? { sessionKey } : {}) };
+  const toPost: Note = { message: note ?? null, ...(sessionKey ? { sessionKey } : {}) };
   const payload: RestartNote = {
     kind: method === "config.patch" ? "config-patch" : "config-apply",
     status: "ok",
     ts: clock.now(),
-    ...told,
+    ...toPost,
     doctorHint: "Run: svc config validate",
     stats: { mode: method, root: written.path },
   };
@@ -79,7 +79,7 @@ async function followUp(
   const wanted = written.reload === "restart";
   const kept = wanted && restarts.possible && (await keep(payload, options));
   const result = wanted ? schedule(method, restartDelayMs, restarts, log) : method;
-  if (!kept) await post(told); // no restart, or one that would not remember it
+  if (!kept) await post(toPost); // no restart, or the note could not be stored for after it
   return {
     restart:
       typeof result === "string"
@@ -89,26 +89,26 @@ async function followUp(
   };
 }
 
-/** On disk before the restart can come. @returns whether it is there */
+/** Stores the note on disk before the restart can begin. @returns whether it is stored */
 async function keep(payload: RestartNote, { sentinel, log }: WritesOptions): Promise<boolean> {
   try {
     await sentinel.keep(payload);
     return true;
   } catch (error) {
-    log.warn({ err: error, path: sentinel.path }, "the note cannot be kept over the restart; it is posted before it");
+    log.warn({ err: error, path: sentinel.path }, "the note cannot be stored for after the restart; it is posted now");
     return false;
   }
 }
 
-/** @returns the restart, or why there is none and what to do */
+/** @returns the restart, or why there is none and the next step */
 function schedule(method: RestartMethod, delayMs: number | undefined, restarts: Restarts, log: Logger) {
   try {
     return restarts.schedule({ reason: method, ...(delayMs === undefined ? {} : { delayMs }) });
   } catch (error) {
     if (!isGatewayError(error)) log.error({ err: error }, "a restart could not be scheduled");
     if (isGatewayError(error) && error.retryAfterMs !== undefined)
-      return `${method}: written; it takes effect when the gateway starts again: it is stopping now`;
+      return `${method}: written; it takes effect at the next start: the gateway is stopping now`;
     const why = isGatewayError(error) ? error.message : "the restart could not be scheduled";
-    return `${method}: written; it takes effect with a restart by hand: ${why}`;
+    return `${method}: written; restart the gateway by hand for it to take effect: ${why}`;
   }
 }

@@ -63,7 +63,7 @@ export default defineCommands([
         context,
         ADMIN,
         async (client) => showJob(context, client, await client.call(cron.add, params), "added"),
-        MEND,
+        OPTIONS_STEP,
       );
     },
   },
@@ -73,7 +73,7 @@ export default defineCommands([
     args: "<job>",
     options: JOB_OPTIONS,
     examples: ['svc cron edit "Morning report" --cron "0 8 * * 1-5"', 'svc cron edit 4f1c9a2e --model "" --no-deliver'],
-    run: (context) => change(context, "changed", (job) => patchFields(context.options, job, Date.now()), MEND),
+    run: (context) => change(context, "changed", (job) => patchFields(context.options, job, Date.now()), OPTIONS_STEP),
   },
   {
     name: "cron rm",
@@ -94,14 +94,14 @@ export default defineCommands([
     summary: "Schedule a disabled job again",
     args: "<job>",
     examples: ['svc cron enable "Morning report"'],
-    run: (context) => change(context, "turned on", () => ({ enabled: true })),
+    run: (context) => change(context, "enabled", () => ({ enabled: true })),
   },
   {
     name: "cron disable",
     summary: "Stop scheduling a job until it is enabled again",
     args: "<job>",
     examples: ['svc cron disable "Morning report"'],
-    run: (context) => change(context, "turned off", () => ({ enabled: false })),
+    run: (context) => change(context, "disabled", () => ({ enabled: false })),
   },
   {
     name: "cron run",
@@ -132,14 +132,16 @@ export default defineCommands([
         const { id, name } = await namedJob(context, client);
         const answer = await client.call(cron.cancel, { id });
         show(context, answer, ({ cancelled }) => [
-          visible(cancelled === 0 ? `nothing of ${name} runs or waits` : `stopped ${cancelled} of ${name}`),
+          visible(
+            cancelled === 0 ? `${name} has no current or waiting run` : `cancelled runs of ${name}: ${cancelled}`,
+          ),
         ]);
       }),
   },
 ]);
 
-/** The next step after a refusal of the options. */
-const MEND = "correct what it names, and see what there is: svc cron add --help";
+/** The next step after invalid options. */
+const OPTIONS_STEP = "correct that option; for all options run: svc cron add --help";
 
 /** @returns 0 when it ran and did not fail, else 1 */
 async function runNow(context: CommandContext): Promise<number> {
@@ -147,7 +149,7 @@ async function runNow(context: CommandContext): Promise<number> {
   const work = async (client: Client) => {
     const job = await namedJob(context, client);
     const before = await recent(client, job.id);
-    // The answer comes when the run has ended; there is no limit to that.
+    // The response is sent when the run has ended, which may take any time.
     const answer = await client.call(cron.run, { id: job.id, mode }, { timeoutMs: 0 });
     const entry = answer.ran ? newOf(await recent(client, job.id), before) : undefined;
     show(context, answer, (result) => ranLines(job, result, entry));
@@ -180,7 +182,7 @@ async function listRuns(context: CommandContext): Promise<void> {
   show(context, answer, (listed) => runsLines(listed, wanted === undefined, here()));
 }
 
-/** The runs of a job outlive it: the id of a removed job is accepted. */
+/** Records outlive their job, so the id of a removed job is accepted. */
 async function runsIdOf(context: CommandContext, client: Client, wanted: string): Promise<string> {
   try {
     return (await namedJob(context, client)).id;
@@ -211,7 +213,9 @@ function remove(context: CommandContext): Promise<void> {
   return ask(context, ADMIN, async (client) => {
     const { id, name } = await namedJob(context, client);
     const answer = await client.call(cron.remove, { id });
-    show(context, answer, ({ removed }) => [visible(removed ? `removed ${name} (${id})` : `${name} was gone already`)]);
+    show(context, answer, ({ removed }) => [
+      visible(removed ? `removed ${name} (${id})` : `${name} does not exist any more`),
+    ]);
   });
 }
 

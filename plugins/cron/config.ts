@@ -43,7 +43,7 @@ export const CronConfig = Type.Object({
   webhookToken: Type.Optional(SecretSetting({ description: "sent to webhooks as `Authorization: Bearer …`" })),
   sessionRetention: Type.Union([Type.String({ pattern: DURATION_PATTERN }), Type.Literal(false)], {
     default: "24h",
-    description: "how long the session of each run is kept, e.g. `12h` or `7d`; false: for ever",
+    description: "how long the session of each run is kept, e.g. `12h` or `7d`; false: forever",
   }),
   runLog: Type.Object(
     { keepLines: Type.Integer({ default: 2_000, minimum: 1, description: "run records kept for each job" }) },

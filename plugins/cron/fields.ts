@@ -1,13 +1,13 @@
 /** Objects of unknown shape, and keys that may be absent. Pure. */
 
-/** An object as it came from outside. */
+/** An object from outside, not yet checked. */
 export type Fields = Readonly<Record<string, unknown>>;
 
 export function isFields(value: unknown): value is Fields {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** `T`, with `undefined` for what may be absent. */
+/** `T`, where optional keys may also be `undefined`. */
 export type Gaps<T> = { [K in keyof T]: {} extends Pick<T, K> ? T[K] | undefined : T[K] };
 
 /** A copy without the keys that are `undefined`. */

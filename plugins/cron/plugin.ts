@@ -24,7 +24,7 @@ import { CRON_RETENTION } from "./store/schema.ts";
 import { CronStore } from "./store/store.ts";
 import { type CronActions, cronTool } from "./jobs/tool.ts";
 
-/** Choice: milliseconds after the start when jobs begin to run even if `hostReady` never comes. */
+/** Choice: milliseconds after the start when jobs begin to run even if `hostReady` is never called. */
 const OPEN_AFTER_MS = 1_000;
 
 export default definePlugin({
@@ -110,7 +110,7 @@ export default definePlugin({
     gateway.busy(() => runner.size > 0);
 
     let opened: Promise<void> | undefined;
-    /** Starts the jobs. They wait for `hostReady`, so that an agent has the tools of every plugin. */
+    /** Starts the scheduler. Waits for `hostReady`, so that an agent has the tools of every plugin. */
     const open = (): Promise<void> =>
       (opened ??= (async () => {
         await loadCalendarIfNeeded(store);

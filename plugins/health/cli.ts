@@ -1,4 +1,4 @@
-/** `svc gateway health|status|probe`: questions to a running gateway. */
+/** `svc gateway health|status|probe`: queries a running gateway. */
 import { isGatewayError, type Method, type ResultOf } from "@svc/sdk";
 import { type CommandContext, defineCommands, show, withGateway } from "@svc/sdk/cli";
 import { config } from "@svc/sdk/config";
@@ -6,7 +6,7 @@ import { detailsCode } from "@svc/sdk/errors";
 import { health } from "@svc/sdk/health";
 import { healthLines, type ProbeReport, probeLines, statusLines } from "./report.ts";
 
-/** What the questions need, and no more. */
+/** The only scope the probe needs. */
 const READ = ["operator.read"];
 
 /** Milliseconds a probe waits for the connection, and again for each answer. Choice. */
@@ -43,10 +43,10 @@ export default defineCommands([
   },
 ]);
 
-/** What every existing client of this protocol asks when it probes. Spec: protocol/clients.md §1. */
-const QUESTIONS: readonly Method[] = [health.check, health.status, health.presence, config.get];
+/** The methods every existing client of this protocol calls for a probe. Spec: protocol/clients.md §1. */
+const PROBED: readonly Method[] = [health.check, health.status, health.presence, config.get];
 
-/** Connects as a reader and asks the four questions at once. Never throws for what the gateway refuses. */
+/** Connects with read scope and calls the four methods at once. Errors of the gateway become part of the report. */
 async function probe(context: CommandContext): Promise<ProbeReport> {
   const began = performance.now();
   let client: Client;
@@ -54,17 +54,17 @@ async function probe(context: CommandContext): Promise<ProbeReport> {
     client = await context.connect({ scopes: READ, timeoutMs: PROBE_TIMEOUT_MS });
   } catch (error) {
     if (!isGatewayError(error)) throw error;
-    const [reason = "", step] = error.message.split("\nNext: "); // but for TLS the report has a next step of its own
+    const [reason = "", step] = error.message.split("\nNext: "); // except for TLS, the report has its own next step
     const next = detailsCode(error)?.startsWith("TLS_") ? step : undefined;
     return { ok: false, reachable: false, error: reason, code: error.code, ...(next === undefined ? {} : { next }) };
   }
   try {
     const answers = await Promise.allSettled(
-      QUESTIONS.map(({ name }) => client.request(name, {}, { timeoutMs: PROBE_TIMEOUT_MS })),
+      PROBED.map(({ name }) => client.request(name, {}, { timeoutMs: PROBE_TIMEOUT_MS })),
     );
     const checks = answers.map((answer, index) => {
-      const method = QUESTIONS[index]?.name ?? "";
-      const error = answer.status === "rejected" ? (answer.reason as Error).message : complaint(method, answer.value); // the client rejects with errors only
+      const method = PROBED[index]?.name ?? "";
+      const error = answer.status === "rejected" ? (answer.reason as Error).message : problemIn(method, answer.value); // the client rejects with errors only
       return { method, ok: error === undefined, ...(error === undefined ? {} : { error }) };
     });
     return {
@@ -79,8 +79,8 @@ async function probe(context: CommandContext): Promise<ProbeReport> {
   }
 }
 
-/** What an answer says is wrong. A gateway of another version may name no plugins. */
-function complaint(method: string, answer: unknown): string | undefined {
+/** The problem that a response reports. A gateway of another version may list no plugins. */
+function problemIn(method: string, answer: unknown): string | undefined {
   const { ok, missingPlugins = [] } = Object(answer) as Partial<ResultOf<typeof health.check>>;
   if (method !== health.check.name || ok !== false) return undefined;
   return `not ok; not running: ${missingPlugins.join(", ") || "unknown"}`;

@@ -1,4 +1,4 @@
-/** Facts about this machine, asked of the operating system. */
+/** Facts about this machine, from the operating system. */
 import { hostname, networkInterfaces, platform, release } from "node:os";
 import type { SelfFacts } from "./presence.ts";
 

@@ -1,4 +1,4 @@
-/** Health, status and presence: how the gateway is, and who is there. */
+/** Health, status and presence: the state of the gateway, and its connected clients. */
 import { randomUUID } from "node:crypto";
 import { coversScope, definePlugin, isGatewayError, live, optional } from "@svc/sdk";
 import { AgentDirectory } from "@svc/sdk/agents";
@@ -35,15 +35,16 @@ export default definePlugin({
       summarise: () => healthSummary(services, clock),
       publish: gateway.event(healthEvent),
       failed(error) {
-        // Storage comes and goes with its plugin; the next refresh is about what is there then.
+        // Storage may be unavailable while its plugin reloads; the next refresh uses it again.
         const passes = isGatewayError(error) && error.code === "UNAVAILABLE";
-        if (passes) log.info({ reason: error.message }, "health could not be refreshed now");
+        if (passes)
+          log.info({ reason: error.message }, "health could not be refreshed; retrying with the next refresh");
         else log.warn({ err: error }, "health could not be refreshed");
       },
     });
 
     gateway.serve(health, {
-      // Spec: only a literal `true` probes. No plugin contributes a probe yet, so it only asks for fresh facts.
+      // Spec: only a literal `true` probes. No plugin contributes a probe yet, so it only forces a refresh.
       check: async ({ params }) => ({ ...(await refresh.get(params.probe === true)), ...pluginHealth(services) }),
       async status({ principal }) {
         const { tlsFingerprint } = services.gateway;
@@ -69,7 +70,7 @@ export default definePlugin({
     }));
     hooks.hostReady.tap(() => refresh.request());
     hooks.connectionReady.tap((connection) => {
-      // A new version of the list, and nobody is told. Spec: protocol/frames-and-connect.md §11.
+      // Raises the version of the list without notifying any connection. Spec: protocol/frames-and-connect.md §11.
       if (presence.connected(connection)) presenceChanged({ presence: [] }, { connections: [] });
       refresh.request();
     });

@@ -1,20 +1,20 @@
 /**
- * Who is connected: a list with a clock, no I/O. Spec: protocol/events.md §7.
+ * Connected clients: a list with a clock, no I/O. Spec: protocol/events.md §7.
  *
- * Choice: an entry expires 5 minutes after its last connection closed, not after it was opened, because a
- * client that says nothing is still there; and it reads `disconnect` only when its last connection closed.
+ * Choice: an entry expires 5 minutes after its last connection closed, not 5 minutes after it was opened, because a silent
+ * client is still connected. It gets the reason `disconnect` only when its last connection closes.
  */
 import type { ConnectionInfo, Static } from "@svc/sdk";
 import type { PresenceEntry } from "@svc/sdk/health";
 
 export type Presence = Static<typeof PresenceEntry>;
 
-/** Milliseconds an entry stays after its last connection closed. */
+/** Milliseconds for which an entry stays after its last connection closed. */
 export const PRESENCE_TTL_MS = 300_000;
-/** Entries, the gateway's own included; the oldest are dropped. */
+/** Most entries, including the gateway's own; the oldest are dropped. */
 export const MAX_ENTRIES = 200;
 
-/** What the gateway says about itself. */
+/** Facts about the gateway itself. */
 export interface SelfFacts {
   readonly host: string;
   readonly ip?: string;
@@ -24,11 +24,11 @@ export interface SelfFacts {
 }
 
 export interface PresenceList {
-  /** A connection was accepted. @returns whether its client is tracked */
+  /** Adds an accepted connection. @returns whether its client is tracked */
   connected(connection: ConnectionInfo): boolean;
-  /** @returns whether it belonged to a tracked client. */
+  /** Removes a closed connection. @returns whether it belonged to a tracked client */
   disconnected(connection: ConnectionInfo): boolean;
-  /** Somebody says something about itself; `key` in any case. @returns what was known of it before */
+  /** Stores what a client reports about itself; `key` is case-insensitive. @returns the former entry */
   reported(key: string, fields: Omit<Presence, "ts">): Presence | undefined;
   /** Newest first, the gateway itself included. */
   list(): Presence[];
@@ -39,13 +39,13 @@ interface Tracked {
   readonly connections: Set<string>;
 }
 
-/** @param self asked at the first listing. @param clock epoch ms */
+/** @param self called at the first listing. @param clock epoch ms */
 export function createPresence(self: () => SelfFacts, clock: { now(): number }): PresenceList {
   let own: Omit<Presence, "ts"> | undefined;
   /** By key, in the order of `entry.ts`, oldest first. */
   const tracked = new Map<string, Tracked>();
 
-  /** Puts it at the new end, so that the map stays in order. */
+  /** Moves the entry to the end, so that the map stays in order. */
   function upsert(key: string, fields: Omit<Presence, "ts">): Tracked {
     const known = tracked.get(key);
     const entry = merged(known?.entry, { ...fields, ts: clock.now() });
@@ -95,7 +95,7 @@ export function createPresence(self: () => SelfFacts, clock: { now(): number }):
   };
 }
 
-/** Choice: connections without a principal were never accepted. Spec: not tracked are clients with mode `cli`. */
+/** Choice: a connection without a principal was never accepted. Spec: clients with mode `cli` are not tracked. */
 function isTracked({ client, principal }: ConnectionInfo): boolean {
   return client !== undefined && principal !== undefined && client.mode !== "cli";
 }
@@ -107,7 +107,7 @@ function keyOf({ id, client, device }: ConnectionInfo): string {
 function entryOf({ client, device, principal, remoteAddress, local }: ConnectionInfo): Omit<Presence, "ts"> {
   return withText({
     ...present("host", client?.displayName ?? client?.id),
-    ...present("ip", local ? undefined : remoteAddress), // its own loopback address tells nothing about a local client
+    ...present("ip", local ? undefined : remoteAddress), // the loopback address of a local client has no meaning
     ...present("version", client?.version),
     ...present("platform", client?.platform),
     ...present("deviceFamily", client?.deviceFamily),
@@ -121,12 +121,12 @@ function entryOf({ client, device, principal, remoteAddress, local }: Connection
   });
 }
 
-/** The field when there is something in it: clients refuse empty strings. */
+/** The field, unless its value is empty: clients reject empty strings. */
 function present<K extends keyof Presence>(field: K, value: string | undefined): { [P in K]?: string } {
   return value ? ({ [field]: value } as { [P in K]?: string }) : {}; // a computed key widens to string
 }
 
-/** With the one-line summary of events.md §7, in the form of methods-health.md §4. */
+/** Adds the one-line summary of events.md §7, in the form of methods-health.md §4. */
 function withText<E extends Omit<Presence, "ts">>(entry: E): E & { text: string } {
   const { host, ip, version, mode, reason } = entry;
   const who = `${mode === "gateway" ? "Gateway" : "Node"}: ${host ?? "unknown"}${ip ? ` (${ip})` : ""}`;

@@ -1,32 +1,32 @@
-/** Keeps the last health summary, and makes a new one often enough but never twice at a time. */
+/** Caches the last health summary, and refreshes it regularly, one refresh at a time. */
 import { isGatewayError, unavailable } from "@svc/sdk";
 import type { Health } from "./summary.ts";
 
-/** Milliseconds a summary may be answered from memory. Spec: protocol/methods-health.md §1. */
+/** Milliseconds for which a cached summary may be returned. Spec: protocol/methods-health.md §1. */
 export const MAX_AGE_MS = 60_000;
-/** Choice: milliseconds between two refreshes nobody waits for, so that 2,000 handshakes at once cost one or two. */
+/** Choice: least milliseconds between two background refreshes, so that 2,000 handshakes at once cost one or two. */
 export const MIN_INTERVAL_MS = 1_000;
 
 export interface HealthRefreshOptions {
   readonly clock: { elapsed(): number; setTimeout(callback: () => void, ms: number): () => void };
   readonly summarise: () => Promise<Health>;
-  /** A fresh summary is there. */
+  /** Called with each new summary. */
   readonly publish: (health: Health) => void;
-  /** A refresh that nobody waits for failed. */
+  /** Called when a background refresh failed. */
   readonly failed: (error: unknown) => void;
 }
 
 export interface HealthRefresh {
   /**
-   * The summary: from memory while it is young enough (a new one is then made behind it), else a new one.
-   * @param fresh always make a new one. @throws GatewayError `UNAVAILABLE` when that fails
+   * Returns the cached summary while it is fresh enough, and refreshes it in the background; otherwise a new one.
+   * @param fresh always wait for a new one. @throws GatewayError `UNAVAILABLE` when the refresh fails
    */
   get(fresh: boolean): Promise<Health>;
-  /** Makes a new one soon; many requests within a second become one. */
+  /** Refreshes soon, in the background; many requests within a second become one. */
   request(): void;
-  /** The last one, however old. */
+  /** The last summary, however old. */
   readonly last: Health | undefined;
-  /** Forgets what was requested. Safe to call twice. */
+  /** Cancels a pending refresh. Safe to call twice. */
   stop(): void;
 }
 
@@ -74,7 +74,7 @@ export function createHealthRefresh({ clock, summarise, publish, failed }: Healt
         return await refresh();
       } catch (error) {
         if (isGatewayError(error)) throw error;
-        return unavailable("health could not be determined; the log says why", { cause: error });
+        return unavailable("health could not be determined; see the log", { cause: error });
       }
     },
     request,

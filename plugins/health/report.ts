@@ -1,30 +1,30 @@
-/** What the commands print. Pure. */
+/** The output of the commands. Pure. */
 import type { ResultOf } from "@svc/sdk";
 import type { health } from "@svc/sdk/health";
 
 /** Outcome of `svc gateway probe`. */
 export interface ProbeReport {
-  /** Reachable, every question was answered, and every plugin that is to run does. */
+  /** The gateway is reachable, every method responded without an error, and every enabled plugin is running. */
   readonly ok: boolean;
   readonly reachable: boolean;
-  /** Why it is not reachable. */
+  /** Why the gateway is not reachable. */
   readonly error?: string;
   readonly code?: string;
-  /** What the refusal says to do next, where it knows better than its code. */
+  /** Next step from the error, where it is more specific than its code. */
   readonly next?: string;
-  /** Milliseconds from the start of the connection to the last answer. */
+  /** Milliseconds from the start of the connection to the last response. */
   readonly latencyMs?: number;
   readonly version?: string;
   readonly checks?: readonly { readonly method: string; readonly ok: boolean; readonly error?: string }[];
 }
 
-const LAST_GOOD = "Configuration: the last one that worked; the start refused the file";
+const LAST_GOOD = "Configuration: the last one that worked; the file was rejected at the start";
 
 type Health = ResultOf<typeof health.check>;
 
 export function healthLines({
   ok,
-  missingPlugins = [], // a gateway of another version names none
+  missingPlugins = [], // a gateway of another version may list none
   durationMs,
   defaultAgentId,
   agents,
@@ -43,7 +43,7 @@ export function healthLines({
   ];
 }
 
-/** The parts of `status` that are printed. Spec: protocol/methods-health.md §2. */
+/** The printed parts of `status`. Spec: protocol/methods-health.md §2. */
 interface StatusFacts {
   readonly lastGoodConfig?: string;
   readonly tls?: { readonly fingerprint: string };
@@ -61,7 +61,7 @@ interface StatusFacts {
 }
 
 export function statusLines(status: object): string[] {
-  const { tls, heartbeat, sessions, lastGoodConfig } = status as StatusFacts; // a gateway with fewer plugins leaves parts out
+  const { tls, heartbeat, sessions, lastGoodConfig } = status as StatusFacts; // a gateway with fewer plugins omits parts
   const beats = (heartbeat?.agents ?? []).map(({ agentId, enabled, every }) => `${agentId} ${enabled ? every : "off"}`);
   const rows = (sessions?.recent ?? []).map(({ key, age, percentUsed }) => {
     const used = percentUsed === null ? "" : `, ${percentUsed}% of the context used`;
@@ -86,7 +86,7 @@ export function probeLines({ reachable, error, code, next, latencyMs, version, c
     `Version: ${version ?? "unknown"}`,
     ...failed.map(({ method, error }) => `Failed: ${method}: ${error ?? "no reason given"}`),
     ...(failed.length > 0
-      ? ["Next: run `svc plugins list` on the gateway's machine; it says which plugin is not active and why"]
+      ? ["Next: run `svc plugins list` on the gateway's machine to see which plugin is not active, and why"]
       : []),
   ];
 }
@@ -97,7 +97,7 @@ function nextStep(code: string | undefined): string {
   return "check the credential: --token, or the environment variable SVC_GATEWAY_TOKEN";
 }
 
-/** `90000` as `1m`. @param ms milliseconds */
+/** Rounds down to the largest unit: `90000` becomes `1m`. @param ms milliseconds */
 export function duration(ms: number): string {
   const units = [
     ["d", 86_400_000],

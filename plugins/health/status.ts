@@ -1,4 +1,4 @@
-/** What `status` answers: sessions, agents and heartbeat at a glance. Reads only. Spec: protocol/methods-health.md §2. */
+/** The result of `status`: sessions, agents and heartbeat at a glance. Read-only. Spec: protocol/methods-health.md §2. */
 import { isGatewayError, type Live } from "@svc/sdk";
 import type { GatewayInfo } from "@svc/sdk/gateway";
 import type { AgentDirectory } from "@svc/sdk/agents";
@@ -9,9 +9,9 @@ import { defaultAgentOf, type HealthSources, heartbeatOf } from "./summary.ts";
 
 /** Rows in each list. */
 const RECENT = 10;
-/** Events that wait for the main session, of which the texts are told. Spec: http/sessions-routing.md §7.4. */
+/** Most events waiting for the main session whose texts are returned. Spec: http/sessions-routing.md §7.4. */
 const QUEUED = 20;
-/** Keys that are left out of the lists. */
+/** Keys that the lists omit. */
 const SPECIAL = new Set(["global", "unknown"]);
 
 export interface StatusSources extends Omit<HealthSources, "gateway"> {
@@ -56,7 +56,7 @@ export async function gatewayStatus(sources: StatusSources, { full, now }: { ful
     count: (await sessions?.count(agentId)) ?? 0,
     recent: await recentRows(agentId),
   });
-  // Awaited together: one that fails while another is waited for would be nobody's.
+  // Awaited together: otherwise a promise that rejects while another one is awaited would be an unhandled rejection.
   const [count = 0, recent, byAgent, waiting = []] = await Promise.all([
     sessions?.count(),
     recentRows(),
@@ -86,7 +86,7 @@ export async function gatewayStatus(sources: StatusSources, { full, now }: { ful
   };
 }
 
-/** Choice: a gateway that has no usable model has no default, which is not an error here. */
+/** Choice: a gateway without a usable model has no default model, which is not an error here. */
 function modelDefaults(models: StatusSources["models"]): ModelDefaults {
   try {
     const model = models?.resolve();
@@ -103,7 +103,7 @@ interface RowFacts extends StoredSession {
   readonly now: number;
 }
 
-/** Fields of an entry that are shown as they are when they are there. */
+/** Fields of an entry that are copied if present. */
 const SHOWN = [
   "thinkingLevel",
   "verboseLevel",
@@ -117,7 +117,7 @@ const SHOWN = [
   "cacheWrite",
 ] as const;
 
-/** One session as `status` shows it. */
+/** The row of a session in `status`. */
 export function sessionRow({ key, entry, agentId, defaults, now }: RowFacts) {
   const fresh = entry.totalTokensFresh !== false && entry.totalTokens !== undefined;
   const total = fresh ? (entry.totalTokens ?? null) : null;
@@ -141,7 +141,7 @@ export function sessionRow({ key, entry, agentId, defaults, now }: RowFacts) {
   };
 }
 
-/** By the shape of the key. Spec: protocol/methods-sessions.md §1. */
+/** The kind of a session, by the shape of its key. Spec: protocol/methods-sessions.md §1. */
 function kindOf(key: string): "direct" | "group" | "global" | "unknown" {
   if (key === "global" || key === "unknown") return key;
   return /:(?:group|channel):/.test(key) ? "group" : "direct";

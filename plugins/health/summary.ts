@@ -1,4 +1,4 @@
-/** The health summary: what it says, from what the services know. Reads only. Spec: protocol/methods-health.md §1. */
+/** The health summary, built from the services. Read-only. Spec: protocol/methods-health.md §1. */
 import type { Live, Static } from "@svc/sdk";
 import type { AgentDirectory } from "@svc/sdk/agents";
 import type { GatewayInfo } from "@svc/sdk/gateway";
@@ -8,10 +8,10 @@ import type { Sessions } from "@svc/sdk/sessions";
 
 export type Health = Static<typeof HealthSummary>;
 
-/** Sessions named in a summary. */
+/** Sessions listed in a summary. */
 const RECENT = 5;
 
-/** Choice: without a plugin that beats, every agent's heartbeat reads as switched off. */
+/** Choice: without a heartbeat plugin, the heartbeat of every agent is shown as disabled. */
 export const NO_HEARTBEAT: HeartbeatView = {
   enabled: false,
   every: "0m",
@@ -21,7 +21,7 @@ export const NO_HEARTBEAT: HeartbeatView = {
   ackMaxChars: 0,
 };
 
-/** Where the facts come from; a trimmed gateway has fewer. */
+/** Sources of the facts; a trimmed gateway has fewer. */
 export interface HealthSources {
   readonly gateway: Pick<GatewayInfo, "fileRefusal" | "missingPlugins">;
   readonly sessions: Pick<Sessions, "recent" | "count" | "location" | "defaults"> | undefined;
@@ -29,7 +29,7 @@ export interface HealthSources {
   readonly heartbeats?: Live<Pick<Heartbeats, "of">>;
 }
 
-/** An agent's heartbeat as it is now. */
+/** The current heartbeat settings of an agent. */
 export function heartbeatOf({ heartbeats }: Pick<HealthSources, "heartbeats">, agentId: string): HeartbeatView {
   return heartbeats?.get()?.of(agentId) ?? NO_HEARTBEAT;
 }
@@ -70,13 +70,13 @@ export async function healthSummary(
   };
 }
 
-/** The part that is never answered from memory. Choice: `ok` is false while a plugin that is to run does not. */
+/** The part that is never cached. Choice: `ok` is false while an enabled plugin is not running. */
 export function pluginHealth({ gateway }: Pick<HealthSources, "gateway">): Pick<Health, "ok" | "missingPlugins"> {
   const missingPlugins = [...gateway.missingPlugins()];
   return { ok: missingPlugins.length === 0, missingPlugins };
 }
 
-/** Choice: `main` when neither agents nor sessions are there to say. */
+/** Choice: `main` without agents and sessions. */
 export function defaultAgentOf({ sessions, agents }: Pick<HealthSources, "sessions" | "agents">): string {
   return agents?.defaultId ?? sessions?.defaults().defaultAgentId ?? "main";
 }
@@ -85,7 +85,7 @@ async function recentSessions(sessions: HealthSources["sessions"], agentId: stri
   if (!sessions) return { path: "", count: 0, recent: [] };
   const [count, recent] = await Promise.all([sessions.count(agentId), sessions.recent({ limit: RECENT, agentId })]);
   return {
-    path: "", // of the machine; the method `status` tells it to admins
+    path: "", // a path of the machine; `status` shows it to admins
     count,
     recent: recent.map(({ key, entry }) => ({
       key,

@@ -1,4 +1,4 @@
-/** `system-event`: a client says how it is. Spec: protocol/methods-health.md §4. */
+/** `system-event`: a client reports its state. Spec: protocol/methods-health.md §4. */
 import { type Handler, invalidRequest, type Live, originOf, unavailable } from "@svc/sdk";
 import type { health } from "@svc/sdk/health";
 import type { SystemEvents } from "@svc/sdk/heartbeat";
@@ -7,7 +7,7 @@ import type { Presence, PresenceList } from "./presence.ts";
 
 type Fields = Omit<Presence, "ts">;
 
-/** Texts an entry takes from the parameters. */
+/** Text fields that an entry takes from the parameters. */
 const TEXTS = [
   "deviceId",
   "instanceId",
@@ -20,9 +20,9 @@ const TEXTS = [
   "modelIdentifier",
   "reason",
 ] as const;
-/** Characters of a text that stands in for a name. */
+/** Characters of the text used as key when the report has no id, host or address. */
 const NAME_CHARS = 64;
-/** Choice: characters of one field, and entries of a list, that are kept. */
+/** Choice: most characters stored of a field, and most entries of a list. */
 const MAX_CHARS = 1_000;
 const MAX_LISTED = 50;
 
@@ -30,21 +30,21 @@ interface SystemEventSources {
   readonly presence: Pick<PresenceList, "reported">;
   readonly sessions: Pick<Sessions, "defaults"> | undefined;
   readonly events: Live<Pick<SystemEvents, "add">>;
-  /** Presence is another one now. */
+  /** Called after presence has changed. */
   readonly changed: () => void;
   /** epoch ms */
   readonly now: () => number;
   readonly newId: () => string;
 }
 
-/** @throws GatewayError `INVALID_REQUEST` for a blank text; `UNAVAILABLE` when the event could not be kept */
+/** @throws GatewayError `INVALID_REQUEST` for a blank text; `UNAVAILABLE` when the event could not be stored */
 export function createSystemEvent(sources: SystemEventSources): Handler<typeof health.event> {
   const { presence, sessions, events, changed, now, newId } = sources;
   return async ({ params, principal }) => {
     const text = params.text.trim();
-    if (text === "") invalidRequest("text is blank; say what happened");
+    if (text === "") invalidRequest("text is blank; describe the event");
     const queue = events.get();
-    if (!queue || !sessions) unavailable("no plugin of this gateway keeps events for sessions; enable heartbeat");
+    if (!queue || !sessions) unavailable("no running plugin stores events for sessions; enable the plugin heartbeat");
     const { key, fields } = readReport(text, params);
     const known = presence.reported(key, fields);
     changed();
@@ -70,7 +70,7 @@ function isBeacon(text: string): boolean {
   return text.startsWith("Node:");
 }
 
-/** Whose entry it is, and what it says. Parameters of another type are ignored. */
+/** The key of the entry, and its fields. Parameters of another type are ignored. */
 export function readReport(text: string, params: object): { readonly key: string; readonly fields: Fields } {
   const given = new Map(Object.entries(params));
   const said = isBeacon(text) ? parseBeacon(text.slice(0, MAX_CHARS)) : {};
@@ -123,7 +123,7 @@ export function parseBeacon(text: string): Fields {
   };
 }
 
-/** A short line with what is new; `undefined`: nothing that counts. */
+/** A short line with the changes; `undefined`: no relevant change. */
 export function whatChanged(known: Fields | undefined, fields: Fields): string | undefined {
   const isNew = (name: "host" | "ip" | "version" | "mode" | "reason") =>
     fields[name] !== undefined && fields[name] !== known?.[name];

@@ -1,4 +1,4 @@
-/** `svc logs`: the log of the gateway, for people. */
+/** `svc logs`: shows the log of the gateway to people. */
 import { invalidRequest, type Static } from "@svc/sdk";
 import { type CommandContext, defineCommands, visibleLines } from "@svc/sdk/cli";
 import type { LogLevelParam } from "@svc/sdk/logs";
@@ -17,12 +17,16 @@ export default defineCommands([
     name: "logs",
     summary: "Show the log of the gateway, and follow it",
     options: [
-      { flags: "-f, --follow", description: "go on with new lines, also over a restart of the gateway" },
-      { flags: "--limit <n>", description: `lines to begin with, 1 to ${MAX_LINES}`, default: String(DEFAULT_LINES) },
-      { flags: "--level <level>", description: `least level: ${LEVEL_NAMES.join(", ")}` },
-      { flags: "--subsystem <id>", description: "lines of one plugin; host: those of no plugin" },
-      { flags: "--file <path>", description: "read this file instead of asking a gateway" },
-      { flags: "--interval <ms>", description: "between two looks", default: String(DEFAULT_INTERVAL_MS) },
+      { flags: "-f, --follow", description: "print new lines as they arrive, also across restarts of the gateway" },
+      { flags: "--limit <n>", description: `lines to start with, 1 to ${MAX_LINES}`, default: String(DEFAULT_LINES) },
+      { flags: "--level <level>", description: `lowest level to show: ${LEVEL_NAMES.join(", ")}` },
+      { flags: "--subsystem <id>", description: "only lines of this plugin; host: lines of the gateway itself" },
+      { flags: "--file <path>", description: "read this file instead of calling a gateway" },
+      {
+        flags: "--interval <ms>",
+        description: "polling interval with --follow, in milliseconds",
+        default: String(DEFAULT_INTERVAL_MS),
+      },
     ],
     examples: [
       "svc logs --limit 50",
@@ -41,13 +45,13 @@ export default defineCommands([
   },
 ]);
 
-/** @param intervalMs `undefined`: only what is there */
+/** @param intervalMs polling interval; `undefined`: print the existing lines and return */
 async function show(context: CommandContext, feed: Feed, intervalMs: number | undefined): Promise<void> {
   let before = "";
   for (let isFirst = true; ; isFirst = false) {
     const answer = await feed.next();
-    if (answer?.part === undefined && isFirst) context.note("There are no lines yet.");
-    if (answer?.reset) context.note("Lines before these are gone.");
+    if (answer?.part === undefined && isFirst) context.note("The log is empty.");
+    if (answer?.reset) context.note("Some lines before these are lost.");
     for (const line of answer?.lines ?? [])
       context.output.write(`${visibleLines(context.json ? line : prettyLine(line))}\n`);
     if (intervalMs === undefined) return;
@@ -61,7 +65,7 @@ async function show(context: CommandContext, feed: Feed, intervalMs: number | un
 function settingsOf(options: CommandContext["options"]): FeedOptions {
   const { level, subsystem, file, url } = options;
   if (typeof level === "string" && !isLevel(level))
-    invalidRequest(`--level ${level}: it must be one of ${LEVEL_NAMES.join(", ")}`);
+    invalidRequest(`--level ${level}: must be one of ${LEVEL_NAMES.join(", ")}`);
   return {
     filter: {
       ...(isLevel(level) ? { level } : {}),
@@ -81,5 +85,5 @@ function isLevel(value: unknown): value is Static<typeof LogLevelParam> {
 function wholeNumber(flag: string, text: unknown, least: number, most: number): number {
   const number = Number(text);
   if (Number.isInteger(number) && number >= least && number <= most) return number;
-  return invalidRequest(`${flag} ${String(text)}: it must be a whole number, ${least} to ${most}`);
+  return invalidRequest(`${flag} ${String(text)}: must be a whole number from ${least} to ${most}`);
 }

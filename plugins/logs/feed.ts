@@ -1,4 +1,4 @@
-/** Lines of the log for the command: of the gateway, or of the file on this machine while no gateway answers. */
+/** Log lines for the command: from the gateway, or from the file on this machine while the gateway does not respond. */
 import { isGatewayError, localDay, type ParamsOf } from "@svc/sdk";
 import type { CommandContext } from "@svc/sdk/cli";
 import { logFileName, logs, logSeries, USUAL_LOG } from "@svc/sdk/logs";
@@ -8,16 +8,16 @@ import { type Answer, readOn, tail } from "./reader.ts";
 
 type Client = Awaited<ReturnType<CommandContext["connect"]>>;
 
-/** Milliseconds a gateway has to answer before the file is read instead. Choice. */
+/** Milliseconds a gateway has to respond before the file is read instead. Choice. */
 const CONNECT_MS = 3_000;
 
 export interface FeedOptions {
   readonly filter: Filter;
-  /** Lines of the first answer. */
+  /** Most lines of the first result. */
   readonly limit: number;
-  /** A file to read, whether or not a gateway runs. */
+  /** A file to read, whether or not a gateway is running. */
   readonly file: string | undefined;
-  /** The gateway may be on another machine: no file here is its log. */
+  /** The gateway may be on another machine, so no local file is its log. */
   readonly isElsewhere: boolean;
   readonly now: () => number;
 }
@@ -26,7 +26,7 @@ export class Feed {
   readonly #context: CommandContext;
   readonly #options: FeedOptions;
   #client: Client | undefined;
-  /** Where the last answer ended. */
+  /** Where the last result ended. */
   #place: { readonly part: string; readonly cursor: number } | undefined;
   #path: string;
   #isAway = false;
@@ -38,13 +38,13 @@ export class Feed {
   }
 
   /**
-   * The last lines at first, then what came since. `undefined`: nobody could be asked.
-   * @throws GatewayError at the first call when neither a gateway nor a file can be had, later what a gateway refuses
+   * Returns the last lines at first, then the lines since. `undefined`: the gateway did not respond.
+   * @throws GatewayError at the first call when neither a gateway nor a file can be read; later, errors of the gateway
    */
   async next(): Promise<Answer | undefined> {
     const answer = (await this.#ask()) ?? (this.#options.isElsewhere ? undefined : await this.#readFile());
     if (!answer) return undefined;
-    // The name without a number is where lines go on.
+    // New lines are written to the file whose name has no number.
     if (basename(answer.file) !== answer.part) this.#path = answer.file;
     if (answer.part !== undefined) this.#place = { part: answer.part, cursor: answer.cursor };
     return answer;
@@ -60,14 +60,14 @@ export class Feed {
     try {
       this.#client ??= await this.#context.connect({ scopes: ["operator.read"], timeoutMs: CONNECT_MS });
       const answer = await this.#client.call(logs.tail, this.#params());
-      if (this.#isAway) this.#context.note("The gateway answers again.");
+      if (this.#isAway) this.#context.note("The gateway responds again.");
       this.#isAway = false;
       return answer;
     } catch (error) {
       await this.close();
       if (!isGatewayError(error) || error.code !== "UNAVAILABLE") throw error;
       if (this.#options.isElsewhere && !this.#place) throw error;
-      this.#tellAway();
+      this.#noteAway();
       return undefined;
     }
   }
@@ -88,7 +88,7 @@ export class Feed {
     return readOn({ path, cursor: this.#place.cursor, keep }, this.#place.part);
   }
 
-  /** Of a series with days, the file of this one. */
+  /** Today's file of a daily series; otherwise the path itself. */
   #today(): string {
     const series = logSeries(basename(this.#path));
     if (!series.isDaily && basename(this.#path) !== logFileName(USUAL_LOG, "")) return this.#path;
@@ -96,14 +96,14 @@ export class Feed {
     return join(dirname(this.#path), logFileName(daily, localDay(this.#options.now())));
   }
 
-  #tellAway(): void {
+  #noteAway(): void {
     if (this.#isAway) return;
     this.#isAway = true;
     const { isElsewhere } = this.#options;
     this.#context.note(
       isElsewhere
-        ? "The gateway does not answer; it is asked again."
-        : `No gateway answers. The lines are those of ${this.#today()}; name another file with --file.`,
+        ? "The gateway does not respond; retrying."
+        : `No gateway responds. Reading ${this.#today()} instead; use --file for another file.`,
     );
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Where each connection stopped reading, for clients that know nothing but a cursor: when the file was renamed meanwhile,
- * they get the rest of it first, then the new one with `reset`. Pure.
+ * Where each connection stopped reading, for clients that send only a cursor. When the file was renamed meanwhile, they get
+ * the rest of it first, then the new file with `reset`. Pure.
  */
 
 /** A place in the log. */
@@ -9,13 +9,13 @@ export interface Place {
   readonly cursor: number;
 }
 
-/** Choice: connections that are remembered; more than a gateway has in practice. */
+/** Choice: most connections remembered; more than a gateway has in practice. */
 const MAX_FOLLOWERS = 1_000;
 
 export class Followers {
   readonly #places = new Map<string, Place>();
 
-  /** The file that the cursor is of, where the connection had it in its last answer. */
+  /** The file the cursor belongs to, if it ended the last result of this connection. */
   partOf(connection: string, cursor: number): string | undefined {
     const place = this.#places.get(connection);
     return place?.cursor === cursor ? place.part : undefined;

@@ -1,7 +1,7 @@
-/** What a line of the log says, for filters and people. Pure. */
+/** Reads the fields of log lines, for filters and people. Pure. */
 import { cut, time, visible } from "@svc/sdk/cli";
 
-/** Names of the numbers on the lines, least first. */
+/** Names of the numeric levels, lowest first. */
 const LEVELS = [
   ["trace", 10],
   ["debug", 20],
@@ -13,20 +13,20 @@ const LEVELS = [
 export type Level = (typeof LEVELS)[number][0];
 export const LEVEL_NAMES: readonly string[] = LEVELS.map(([name]) => name);
 
-/** Lines of the gateway itself. */
+/** Subsystem of lines that the gateway itself writes. */
 export const HOST = "host";
 
-/** Characters of a line shown to people. */
+/** Most characters of a line shown to people. */
 const MAX_SHOWN = 4_000;
 
 export interface Filter {
-  /** Least level. */
+  /** Lowest level. */
   readonly level?: Level | undefined;
   /** Plugin id, or `host`. */
   readonly subsystem?: string | undefined;
 }
 
-/** With a filter, lines that are no JSON are left out: nobody knows what they are about. */
+/** With a filter, lines that are not JSON are dropped: their level and subsystem are unknown. */
 export function passes(line: string, { level, subsystem }: Filter): boolean {
   if (level === undefined && subsystem === undefined) return true;
   const fields = parse(line);
@@ -37,7 +37,7 @@ export function passes(line: string, { level, subsystem }: Filter): boolean {
   return subsystem === undefined || subsystemOf(fields) === subsystem;
 }
 
-/** One line for a terminal: time, level, subsystem, sentence, the error where there is one, and the fields that say who and why. */
+/** One line for a terminal: time, level, subsystem, message, the error if any, and the fields that identify sender and reason. */
 export function prettyLine(line: string): string {
   const fields = parse(line);
   if (!fields) return visible(cut(line, MAX_SHOWN));
@@ -62,7 +62,7 @@ function subsystemOf({ plugin, subsystem }: Readonly<Record<string, unknown>>): 
 function parse(line: string): Readonly<Record<string, unknown>> | undefined {
   if (!line.startsWith("{")) return undefined;
   try {
-    return JSON.parse(line) as Record<string, unknown>; // what begins with a brace is an object
+    return JSON.parse(line) as Record<string, unknown>; // JSON that begins with a brace is an object
   } catch {
     return undefined;
   }

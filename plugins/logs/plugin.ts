@@ -1,4 +1,4 @@
-/** Logs: `logs.tail`, and `svc logs`. `reader.ts` reads files, `tail.ts` and `lines.ts` decide. */
+/** Logs: `logs.tail`, and `svc logs`. `reader.ts` reads files; `tail.ts` and `lines.ts` decide. */
 import { definePlugin, unavailable } from "@svc/sdk";
 import { GatewayInfo } from "@svc/sdk/gateway";
 import { logs } from "@svc/sdk/logs";
@@ -16,7 +16,7 @@ export default definePlugin({
     const { log, services, hooks } = gateway;
     const followers = new Followers();
 
-    /** A cursor of a file that was renamed since: first its rest, then the new file from the start. */
+    /** For a cursor in a file that was renamed since: first the rest of that file, then the new file from its start. */
     async function tailFor(connection: string, question: Question): Promise<Answer> {
       const { cursor } = question;
       const part = cursor === undefined ? undefined : followers.partOf(connection, cursor);
@@ -32,7 +32,7 @@ export default definePlugin({
         return await (part === undefined ? tailFor(connection, question) : readOn(question, part));
       } catch (error) {
         log.warn({ err: error }, "the log file cannot be read");
-        return unavailable("the log file cannot be read; the log on standard error says why", { cause: error });
+        return unavailable("the log file cannot be read; see the log on standard error", { cause: error });
       }
     }
 

@@ -1,4 +1,4 @@
-/** Reads the files of the log; a file that is renamed meanwhile is noticed. Spec: protocol/methods-logs.md. */
+/** Reads the log files, and detects files renamed meanwhile. Spec: protocol/methods-logs.md. */
 import { type FileHandle, open, readdir } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { compareParts, type LogFileName, logFiles, logSeries } from "@svc/sdk/logs";
@@ -6,16 +6,16 @@ import { firstLines, lastLines, windowOf } from "./tail.ts";
 
 export const DEFAULT_LIMIT = 500;
 export const DEFAULT_BYTES = 250_000;
-/** How often a file that is renamed while it is opened is looked for again. */
+/** Attempts to open a file that is being renamed. */
 const TRIES = 5;
 
 export interface Question {
-  /** Where lines are written now. */
+  /** The file that lines are written to now. */
   readonly path: string;
   readonly cursor?: number | undefined;
   readonly limit?: number | undefined;
   readonly maxBytes?: number | undefined;
-  /** Which lines count. Default: all. */
+  /** Selects lines. Default: all. */
   readonly keep?: (line: string) => boolean;
 }
 
@@ -26,14 +26,14 @@ export interface Answer {
   readonly lines: string[];
   readonly truncated: boolean;
   readonly reset: boolean;
-  /** Absent: there is no file. */
+  /** Absent: no file exists. */
   readonly part?: string;
 }
 
 /**
- * The last lines, or those since the cursor as far as `maxBytes` goes back.
- * @param part only of this file; default: the one that is written to, of a series with days else the youngest
- * @throws Error of node:fs; a file that is not there is no error
+ * Returns the last lines, or the lines since the cursor, as far as `maxBytes` allows.
+ * @param part only of this file; default: the file written to now, or the newest file of a daily series
+ * @throws Error of node:fs; a missing file is not an error
  */
 export async function tail(question: Question, part?: string): Promise<Answer> {
   const { path, cursor, limit = DEFAULT_LIMIT, maxBytes = DEFAULT_BYTES, keep = all } = question;
@@ -51,9 +51,9 @@ export async function tail(question: Question, part?: string): Promise<Answer> {
 }
 
 /**
- * What follows a place in the log, the rest of renamed files first: at most `limit` lines, the oldest, in `maxBytes` of
- * one file. `cursor` of the answer is where they end. `reset`: that file is gone, and the oldest younger one is read.
- * A line longer than `maxBytes` comes in pieces.
+ * Returns the lines after a place in the log, the rest of renamed files first: at most the `limit` oldest lines, within
+ * `maxBytes` of one file. `cursor` of the result is where they end. `reset`: that file is gone, and the oldest newer one is
+ * read instead. A line longer than `maxBytes` is returned in pieces.
  */
 export async function readOn(question: Question, part: string): Promise<Answer> {
   const { path, cursor = 0, limit = DEFAULT_LIMIT, maxBytes = DEFAULT_BYTES, keep = all } = question;
@@ -61,7 +61,7 @@ export async function readOn(question: Question, part: string): Promise<Answer> 
   let next: string | undefined;
   const pick = (files: readonly LogFileName[]) => {
     const at = files.findIndex((file) => (compareParts(series, file.part, part) ?? -1) >= 0);
-    const file = files.at(at); // none is younger: the youngest there is
+    const file = files.at(at); // no newer file: the newest existing one
     next = at === -1 ? undefined : files[at + 1]?.part;
     return file;
   };
@@ -88,7 +88,7 @@ interface OpenedFile {
   readonly size: number;
 }
 
-/** Opens the file that `pick` names and makes sure that it still is the one, since its writer may rename it any time. */
+/** Opens the file that `pick` selects, and checks that it still has that name, since its writer may rename it at any time. */
 async function withFile(
   path: string,
   pick: (files: readonly LogFileName[]) => LogFileName | undefined,
@@ -99,7 +99,7 @@ async function withFile(
     if (!file) return { file: path, cursor: 0, size: 0, lines: [], truncated: false, reset: false };
     const handle = await openIfThere(join(dirname(path), file.name));
     if (!handle) {
-      if (tries >= TRIES) throw new Error(`${file.name} was renamed again and again while it was read`);
+      if (tries >= TRIES) throw new Error(`${file.name} was repeatedly renamed while it was read`);
       continue;
     }
     try {
@@ -111,7 +111,7 @@ async function withFile(
   }
 }
 
-/** Of the series of this path, oldest first. */
+/** Files of the series that this path belongs to, oldest first. */
 async function listFiles(path: string): Promise<LogFileName[]> {
   const names = await readdir(dirname(path)).catch(ifMissing<string[]>([]));
   return logFiles(logSeries(basename(path)), names);
@@ -121,7 +121,7 @@ async function openIfThere(path: string): Promise<FileHandle | undefined> {
   return open(path, "r").catch(ifMissing(undefined));
 }
 
-/** Only for what is not there. */
+/** Handles only the error of a missing file. */
 function ifMissing<T>(value: T): (error: NodeJS.ErrnoException) => T {
   return (error) => {
     if (error.code === "ENOENT") return value;

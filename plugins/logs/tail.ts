@@ -1,16 +1,16 @@
-/** Which bytes of the log an answer is made of, and the lines in them. Pure. Spec: protocol/methods-logs.md. */
+/** Decides which bytes of the log a result covers, and splits them into lines. Pure. Spec: protocol/methods-logs.md. */
 
-/** What is read. */
+/** The range of bytes to read. */
 export interface Window {
   readonly from: number;
   readonly to: number;
-  /** Older bytes that were asked for are left out. */
+  /** Older requested bytes are left out. */
   readonly truncated: boolean;
-  /** The cursor is of no use: the file shrank, or it is too far behind. */
+  /** The cursor cannot be used: the file shrank, or the cursor is too far behind. */
   readonly reset: boolean;
 }
 
-/** @param cursor where the last answer ended; `undefined`: nothing was read before */
+/** @param cursor where the last result ended; `undefined`: nothing was read before */
 export function windowOf(size: number, maxBytes: number, cursor?: number): Window {
   if (cursor !== undefined && cursor <= size && size - cursor <= maxBytes)
     return { from: cursor, to: size, truncated: false, reset: false };
@@ -21,8 +21,8 @@ export function windowOf(size: number, maxBytes: number, cursor?: number): Windo
 type Keep = (line: string) => boolean;
 
 /**
- * The lines of what was read that are kept, the last `limit` of them.
- * @param startsInside the bytes begin inside a line, which is dropped then
+ * The last `limit` lines that `keep` accepts.
+ * @param startsInside the bytes begin inside a line, which is then dropped
  */
 export function lastLines(bytes: Buffer, limit: number, startsInside: boolean, keep: Keep): string[] {
   const begin = startsInside ? bytes.indexOf(10) + 1 || bytes.length : 0;
@@ -32,8 +32,8 @@ export function lastLines(bytes: Buffer, limit: number, startsInside: boolean, k
 }
 
 /**
- * The first `limit` whole lines that are kept, and where they end: what is behind is read next.
- * @param isAll nothing will be added: a line that has no end is taken as it is
+ * The first `limit` whole lines that `keep` accepts, and where they end; the next read begins there.
+ * @param isAll nothing will be appended: a line without an end is returned as it is
  */
 export function firstLines(
   bytes: Buffer,

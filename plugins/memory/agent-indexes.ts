@@ -1,4 +1,4 @@
-/** The indexes of all agents, for tools, methods and the background sync: resolves settings and secrets, and asks the index thread. */
+/** The indexes of all agents, for tools, methods and the background sync: resolves settings and secrets, and calls the index thread. */
 import { invalidRequest, isGatewayError, type Logger, notFound, unavailable } from "@svc/sdk";
 import type { AgentDirectory } from "@svc/sdk/agents";
 import type { Secrets } from "@svc/sdk/secrets";
@@ -72,7 +72,7 @@ export function createAgentIndexes({ agents, secrets, thread, file, log, used }:
   function enabledSettings(agentId: string): MemorySettings {
     const found = settings(agentId);
     if (found.enabled) return found;
-    return unavailable(`the memory of agent "${agentId}" is not searched: memorySearch.enabled is false`);
+    return unavailable(`memory search is disabled for agent "${agentId}": memorySearch.enabled is false`);
   }
 
   async function memoryOf(agentId: string, found: MemorySettings): Promise<AgentMemory & Partial<NoEndpoint>> {
@@ -88,7 +88,7 @@ export function createAgentIndexes({ agents, secrets, thread, file, log, used }:
     return memory;
   }
 
-  /** Runs once per set of agents; a failure is harmless. */
+  /** Runs once per set of agents. A failure is harmless. */
   async function tidy(): Promise<void> {
     if (isTidy) return;
     isTidy = true;
@@ -97,7 +97,7 @@ export function createAgentIndexes({ agents, secrets, thread, file, log, used }:
       .map(({ id }) => id);
     await thread
       .ask("keep", { agentIds })
-      .catch((err: unknown) => log.warn({ err }, "old indexes could not be dropped"));
+      .catch((err: unknown) => log.warn({ err }, "indexes of removed agents could not be dropped"));
   }
 
   async function synced(agentId: string, force: boolean, signal?: AbortSignal): Promise<SyncReport> {
@@ -117,7 +117,7 @@ export function createAgentIndexes({ agents, secrets, thread, file, log, used }:
     settings,
     locate(agentId, path) {
       const found = locate(path, workspaceOf(agentId), settings(agentId).extraPaths);
-      return found ?? invalidRequest(`"${path.slice(0, 100)}" is no memory file: those are ${WHERE}`);
+      return found ?? invalidRequest(`"${path.slice(0, 100)}" is not a memory file; memory files are ${WHERE}`);
     },
     async search(agentId, { text, maxResults, minScore }, signal) {
       const found = enabledSettings(agentId);
@@ -155,12 +155,12 @@ export function createAgentIndexes({ agents, secrets, thread, file, log, used }:
     agentsChanged: () => void (isTidy = false),
   };
 
-  /** Refusals are ignored here: the next search reports them. */
+  /** Ignores expected errors, which the next search reports. */
   function quiet(err: unknown): void {
-    if (!isGatewayError(err)) log.warn({ err }, "an index of memories could not be updated");
+    if (!isGatewayError(err)) log.warn({ err }, "a memory index could not be updated");
   }
   return indexes;
 }
 
-/** Where memory files are, for people and models. */
+/** Where memory files are, as text for people and models. */
 export const WHERE = "MEMORY.md, memory.md and the .md files below memory/";

@@ -32,9 +32,9 @@ interface SyncState {
   watch?: DirectoryWatch;
   cancelTimer?: (() => void) | undefined;
   isRunning: boolean;
-  /** Something changed while it ran. */
+  /** Something changed during the run. */
   isDue: boolean;
-  /** Some chunks or directories wait for the next tick. */
+  /** Some chunks or directories are left for the next tick. */
   isPartial: boolean;
   /** Directories that do not exist yet. */
   missing: readonly string[];
@@ -42,7 +42,7 @@ interface SyncState {
   lastAt: number;
 }
 
-/** Choice: no watch where each search checks the files itself and no vectors are to be made ahead of it. */
+/** Choice: no watch if every search checks the files itself and there are no vectors to prepare. */
 const isWatched = ({ enabled, watch, endpoint, refreshOnSearch }: MemorySettings) =>
   enabled && watch && (endpoint !== undefined || !refreshOnSearch);
 
@@ -101,7 +101,7 @@ export function createBackgroundSync(parts: BackgroundSyncOptions): BackgroundSy
       if (isNew) state.isDue = true; // a new directory may have changed before the watch began
     } catch (err) {
       state.isPartial = true;
-      if (!isStopped && !isGatewayError(err)) log.warn({ err }, "an index of memories could not be updated");
+      if (!isStopped && !isGatewayError(err)) log.warn({ err }, "a memory index could not be updated");
     } finally {
       state.lastAt = clock.now();
       state.isRunning = false;

@@ -1,4 +1,4 @@
-/** What `svc memory` prints. Pure. */
+/** The output of `svc memory`. Pure. */
 import type { ResultOf } from "@svc/sdk";
 import { table, time, visible } from "@svc/sdk/cli";
 import type { memory } from "@svc/sdk/memory";
@@ -9,14 +9,14 @@ type Found = ResultOf<typeof memory.search>;
 
 /** Printed for an unknown value. */
 const UNKNOWN = "-";
-const HEAD = ["AGENT", "FILES", "PLACES", "BY MEANING", "LAST LOOK"];
+const HEAD = ["AGENT", "FILES", "CHUNKS", "VECTORS", "LAST SYNC"];
 
 export function statusLines({ agents }: Statuses): string[] {
   const rows = agents.map(({ agentId, files, chunks, vectors, pending, lastIndexedAt }) => [
     visible(agentId),
     shown(files),
     shown(chunks),
-    pending === undefined || pending === 0 ? shown(vectors) : `${shown(vectors)} (${pending} wait)`,
+    pending === undefined || pending === 0 ? shown(vectors) : `${shown(vectors)} (${pending} pending)`,
     lastIndexedAt === undefined ? "never" : time(lastIndexedAt),
   ]);
   return [...table([HEAD, ...rows]), "", ...agents.map(meaningLine), ...sizeLine(agents)];
@@ -26,7 +26,7 @@ const shown = (count: number | undefined) => (count === undefined ? UNKNOWN : St
 
 function meaningLine({ agentId, provider, model, embedding }: Statuses["agents"][number]): string {
   const server = provider === undefined ? "" : ` (${[provider, model].filter(Boolean).join(", ")})`;
-  const state = embedding.ok ? "the embeddings server answers" : (embedding.error ?? "no embeddings server answers");
+  const state = embedding.ok ? "the embeddings server responds" : (embedding.error ?? "no embeddings server responds");
   return visible(`${agentId}: ${state}${server}`);
 }
 
@@ -37,18 +37,18 @@ function sizeLine(agents: Statuses["agents"]): string[] {
 
 export function syncLines({ agents }: Syncs): string[] {
   return agents.flatMap(({ agentId, files, chunks, changed, removed, embedded, pending, leftOut, error }) => {
-    const meaning = pending === undefined ? [] : [`${embedded} asked about`, `${pending} wait`];
-    const parts = [`${files} files`, `${chunks} places`, `${changed} read anew`, `${removed} gone`, ...meaning];
+    const meaning = pending === undefined ? [] : [`${embedded} sent for vectors`, `${pending} pending`];
+    const parts = [`${files} files`, `${chunks} chunks`, `${changed} changed`, `${removed} removed`, ...meaning];
     return [
       visible(`${agentId}: ${parts.join(", ")}`),
       ...leftOut.map(({ path, reason }) => visible(`  not searched: ${path}: ${reason}`)),
-      ...(error === undefined ? [] : [visible(`  by words only so far: ${error}`)]),
+      ...(error === undefined ? [] : [visible(`  only keyword search so far: ${error}`)]),
     ];
   });
 }
 
 export function foundLines({ results, files, leftOut, meaning }: Found): string[] {
-  const none = files === 0 ? "There are no memory files yet." : `Nothing in ${files} memory files fits.`;
+  const none = files === 0 ? "There are no memory files yet." : `No match in ${files} memory files.`;
   const places = results.flatMap(({ path, startLine, endLine, score, snippet }) => [
     visible(`${path}:${startLine}-${endLine}  ${score}`),
     ...snippet.split("\n").map((line) => `  ${visible(line)}`.trimEnd()),
@@ -57,6 +57,6 @@ export function foundLines({ results, files, leftOut, meaning }: Found): string[
   return [
     ...(results.length > 0 ? places : [none]),
     ...leftOut.map(({ path, reason }) => visible(`Not searched: ${path}: ${reason}`)),
-    ...(meaning === undefined ? [] : [visible(`Not or not fully searched by meaning: ${meaning}`)]),
+    ...(meaning === undefined ? [] : [visible(`Semantic search was skipped or partial: ${meaning}`)]),
   ];
 }

@@ -7,7 +7,7 @@ import { foundLines, statusLines, syncLines } from "./cli-text.ts";
 const READ = ["operator.read"];
 const ADMIN = ["operator.admin"];
 
-/** Choice: milliseconds to wait for an answer. Indexing many texts takes minutes, and continues without the command. */
+/** Choice: milliseconds to wait for the result. Indexing many texts takes minutes, and continues without the command. */
 const SEARCH_MS = 60_000;
 const INDEX_MS = 900_000;
 
@@ -29,7 +29,7 @@ export default defineCommands([
     summary: "Bring the indexes of agents' memories up to date",
     options: [
       { ...AGENT, description: "Only this agent" },
-      { flags: "--force", description: "Read all files anew" },
+      { flags: "--force", description: "Read all files again" },
     ],
     examples: ["svc memory index", "svc memory index --agent main --force"],
     run: (context) =>
@@ -45,8 +45,8 @@ export default defineCommands([
     summary: "Search an agent's memory",
     args: "<query...>",
     options: [
-      { ...AGENT, description: "Whose memory; default: the default agent's" },
-      { flags: "--limit <n>", description: "Most places to show; default: as the agent is set up" },
+      { ...AGENT, description: "Agent whose memory to search; default: the default agent" },
+      { flags: "--limit <n>", description: "Most places to show; default: the agent's memorySearch.query.maxResults" },
     ],
     examples: [
       'svc memory search "when does the backup run"',
@@ -71,5 +71,5 @@ function limitOf({ options }: CommandContext): { maxResults?: number } {
   if (limit === undefined) return {};
   const count = Number(limit);
   if (Number.isInteger(count) && count >= 1 && count <= 50) return { maxResults: count };
-  throw new GatewayError("INVALID_REQUEST", `--limit is a number from 1 to 50, not ${JSON.stringify(limit)}`);
+  throw new GatewayError("INVALID_REQUEST", `--limit takes a whole number from 1 to 50, not ${JSON.stringify(limit)}`);
 }

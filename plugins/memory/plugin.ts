@@ -64,6 +64,6 @@ export default definePlugin({
 });
 
 function startThread(data: ThreadData): Worker {
-  const url = new URL("./worker.js", import.meta.url); // beside this file both compiled and bundled
+  const url = new URL("./worker.js", import.meta.url); // next to this file, both compiled and bundled
   return new Worker(url, { name: "memory-index", workerData: data, execArgv: [], env: {} });
 }

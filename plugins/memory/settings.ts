@@ -57,7 +57,7 @@ function hybridOf(given: NonNullable<NonNullable<MemorySearch["query"]>["hybrid"
   };
 }
 
-/** No endpoint unless the configuration names a provider or an address. */
+/** No endpoint unless the configuration names a provider or a base URL. */
 function endpointOf({ provider, remote, model }: MemorySearch): { endpoint?: EndpointSettings } {
   if (provider === undefined && remote?.baseUrl === undefined) return {};
   const kind = provider ?? "openai";

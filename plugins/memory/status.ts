@@ -17,7 +17,7 @@ export interface StatusParts {
   readonly clock: Pick<Clock, "now">;
 }
 
-/** Never throws: the answer contains the reason why a memory cannot be searched. */
+/** Never throws: the status contains the reason why a memory cannot be searched. */
 export type StatusOf = (agentId: string, signal: AbortSignal) => Promise<Status>;
 
 export function createStatus({ indexes, clock }: StatusParts): StatusOf {
@@ -55,8 +55,8 @@ export function createStatus({ indexes, clock }: StatusParts): StatusOf {
 }
 
 const NONE =
-  "no embeddings server is set up, so only words are searched; set agents.defaults.memorySearch.provider or .remote.baseUrl";
+  "no embeddings server is configured, so search uses keywords only; set agents.defaults.memorySearch.provider or .remote.baseUrl";
 
 function reasonOf(error: unknown): string {
-  return isGatewayError(error) ? error.message : "the memory cannot be looked at; see the log";
+  return isGatewayError(error) ? error.message : "the memory could not be checked; see the log";
 }

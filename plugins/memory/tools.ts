@@ -7,28 +7,28 @@ import { type AgentIndexes, WHERE } from "./agent-indexes.ts";
 import type { MemoryAnswer } from "./engine/protocol.ts";
 import { linesOf } from "./files/chunks.ts";
 
-/** Choice: characters returned by one `memory_get`. */
+/** Choice: most characters returned by one `memory_get`. */
 export const MAX_TEXT_CHARS = 50_000;
-/** Skipped files listed by name; the rest is counted. */
+/** Skipped files listed by name; the others are counted. */
 const MAX_NAMED = 5;
 
-/** Whose words notes hold. */
+/** Finds the origin of notes: who may have written them. */
 export type OriginOf = FileOrigins["of"];
 
 export function searchTool(indexes: Pick<AgentIndexes, "search">, originOf: OriginOf): Tool {
   return defineTool({
     label: "Search memory",
-    description: `Searches your notes (${WHERE} in your workspace). Use it before you answer about earlier work, decisions, dates, people or preferences. Gives the best places with path and lines; read on with memory_get.`,
+    description: `Searches your notes (${WHERE} in your workspace). Use it before you answer questions about earlier work, decisions, dates, people or preferences. Returns the best places with path and lines; read more with memory_get.`,
     scope: "operator.read",
     effects: ["reads"],
     brings: "none",
     params: Strict({
-      query: Type.String({ pattern: "\\S", maxLength: 1_000, description: "Words to look for" }),
+      query: Type.String({ pattern: "\\S", maxLength: 1_000, description: "Words to search for" }),
       maxResults: Type.Optional(
-        Type.Integer({ minimum: 1, maximum: 50, description: "Most places to give; default 6" }),
+        Type.Integer({ minimum: 1, maximum: 50, description: "Most places to return; default 6" }),
       ),
       minScore: Type.Optional(
-        Type.Number({ minimum: 0, maximum: 1, description: "0 to 1; weaker places are left out; default 0" }),
+        Type.Number({ minimum: 0, maximum: 1, description: "0 to 1; weaker places are dropped; default 0" }),
       ),
     }),
     async run({ query: text, maxResults, minScore }, { call, signal }) {
@@ -40,7 +40,7 @@ export function searchTool(indexes: Pick<AgentIndexes, "search">, originOf: Orig
   });
 }
 
-/** The answer of a search, for programs. */
+/** The result of a search, for programs. */
 export function detailsOf({ hits: results, files, leftOut, mode, meaning }: MemoryAnswer) {
   return { results: [...results], files, leftOut: [...leftOut], mode, ...(meaning === undefined ? {} : { meaning }) };
 }
@@ -53,14 +53,14 @@ export function getTool(indexes: Pick<AgentIndexes, "locate">, originOf: OriginO
     effects: ["reads"],
     brings: "none",
     params: Strict({
-      path: Type.String({ pattern: "\\S", maxLength: 1_000, description: "As memory_search gives it" }),
+      path: Type.String({ pattern: "\\S", maxLength: 1_000, description: "Path as returned by memory_search" }),
       from: Type.Optional(Type.Integer({ minimum: 1, description: "First line; default 1" })),
-      lines: Type.Optional(Type.Integer({ minimum: 1, description: "How many; default: all that follow" })),
+      lines: Type.Optional(Type.Integer({ minimum: 1, description: "Number of lines; default: all that follow" })),
     }),
     async run({ path, from = 1, lines: count }, { call }) {
       const { root, name } = indexes.locate(call.agentId, path);
       const file = await readWithin(root, name);
-      if (!file) notFound(`there is no ${path}; memory_search finds what there is`);
+      if (!file) notFound(`there is no file ${path}; find files with memory_search`);
       const all = linesOf(file.bytes.toString("utf8"));
       if (from > all.length) invalidRequest(`${path} has ${all.length} lines; there is no line ${from}`);
       const shown = firstOf(all.slice(from - 1, count === undefined ? undefined : from - 1 + count));
@@ -90,10 +90,10 @@ function answerText(query: string, { hits, files, leftOut, meaning }: MemoryAnsw
       `${path} lines ${startLine} to ${endLine}, score ${score}\n${snippet}`,
   );
   const nothing =
-    files === 0 ? `There are no memory files yet (${WHERE}).` : `Nothing in ${files} memory files fits "${query}".`;
+    files === 0 ? `There are no memory files yet (${WHERE}).` : `No match for "${query}" in ${files} memory files.`;
   const named = leftOut.slice(0, MAX_NAMED).map(({ path, reason }) => `${path}: ${reason}`);
   const more = leftOut.length > MAX_NAMED ? [`and ${leftOut.length - MAX_NAMED} more`] : [];
   const skipped = leftOut.length === 0 ? [] : [["Not searched:", ...named, ...more].join("\n")];
-  const words = meaning === undefined ? [] : [`Searched by words, not or not fully by meaning: ${meaning}`];
+  const words = meaning === undefined ? [] : [`Semantic search was skipped or partial: ${meaning}`];
   return [...(found.length > 0 ? found : [nothing]), ...skipped, ...words].join("\n\n");
 }

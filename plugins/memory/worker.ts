@@ -1,4 +1,4 @@
-/** Entry of the index thread: answers several requests at a time. */
+/** Entry of the index thread: handles several requests concurrently. */
 import { parentPort, workerData } from "node:worker_threads";
 import { createEmbed } from "./embedding/embeddings-api.ts";
 import { createEngine } from "./engine/engine.ts";

@@ -1,4 +1,4 @@
-/** What `svc sessions` prints for people. Pure. */
+/** The output of `svc sessions` for people. Pure. */
 import type { ResultOf, Static } from "@svc/sdk";
 import { cut, table } from "@svc/sdk/cli";
 import type { SessionRow, sessions } from "@svc/sdk/sessions";
@@ -14,7 +14,7 @@ const TITLE_CHARS = 48;
 /** One line per session: key, age, model, tokens, title. @param now epoch ms @param filtered the list was restricted */
 export function listLines(rows: readonly Row[], now: number, filtered = false): string[] {
   if (rows.length === 0)
-    return [filtered ? "No session fits. See all: svc sessions list" : "No sessions. Start one: svc chat"];
+    return [filtered ? "No matching sessions. List all: svc sessions list" : "No sessions. Start one: svc chat"];
   return table(
     rows.map(({ key, updatedAt, model, totalTokens, label, derivedTitle }) => [
       key,
@@ -50,7 +50,7 @@ export function compactLines(result: ResultOf<typeof sessions.compact>): string[
   if (!compacted) return [`${key} has only ${counted(kept, "message")}; nothing to do`];
   return [
     `${key} keeps its last ${counted(kept, "message")}`,
-    ...(archived === undefined ? [] : [`the others stay as ${archived}`]),
+    ...(archived === undefined ? [] : [`the earlier messages are archived as ${archived}`]),
   ];
 }
 
@@ -71,10 +71,10 @@ function tokensAndCost({
   totalTokens,
   totalCost,
   missingCostEntries,
-  missingUsageEntries: untold = 0,
+  missingUsageEntries: unreported = 0,
 }: Usage["totals"]): string {
-  if (untold === 0) return `${number(totalTokens)} tokens, ${money(totalCost, missingCostEntries)}`;
-  const rest = `${counted(untold, "answer")} whose provider did not say`;
+  if (unreported === 0) return `${number(totalTokens)} tokens, ${money(totalCost, missingCostEntries)}`;
+  const rest = `${counted(unreported, "answer")} whose provider reported no usage`;
   if (totalTokens === 0) return `tokens and cost unknown (${rest})`;
   return `${number(totalTokens)} tokens, ${money(totalCost, missingCostEntries)} (without ${rest})`;
 }

@@ -24,13 +24,18 @@ const PATCH_OPTIONS = [
   ["thinking", "thinkingLevel", "<level>", "off, minimal, low, medium, high, xhigh or adaptive"],
   ["verbose", "verboseLevel", "<level>", "off, on or full"],
   ["reasoning", "reasoningLevel", "<level>", "off, on or stream"],
-  ["elevated", "elevatedLevel", "<level>", "off; ask: people are asked before each command"],
+  ["elevated", "elevatedLevel", "<level>", "off; ask: every command needs approval"],
   ["responseUsage", "responseUsage", "<mode>", "off, tokens or full"],
   ["sendPolicy", "sendPolicy", "<policy>", "allow or deny"],
   ["groupActivation", "groupActivation", "<mode>", "mention or always"],
   ["execHost", "execHost", "<host>", "where commands may run: sandbox, gateway or node"],
-  ["execSecurity", "execSecurity", "<mode>", "commands that may run at most: deny, allowlist or full"],
-  ["execAsk", "execAsk", "<mode>", "when people are asked at least: off, on-miss or always"],
+  [
+    "execSecurity",
+    "execSecurity",
+    "<mode>",
+    "commands that may run at most: none (deny), those on the allowlist (allowlist) or all (full)",
+  ],
+  ["execAsk", "execAsk", "<mode>", "when approval is required at least: off, on-miss or always"],
   ["execNode", "execNode", "<id>", "the only node that commands may run on"],
 ] as const;
 
@@ -43,9 +48,9 @@ export default defineCommands([
     summary: "The newest conversations",
     options: [
       { flags: "--limit <n>", description: `rows to show, default ${LISTED}` },
-      { flags: "--agent <id>", description: "only those of this agent" },
-      { flags: "--search <text>", description: "only those with this in name, label, subject, id or key" },
-      { flags: "--active <minutes>", description: "only those used within so many minutes" },
+      { flags: "--agent <id>", description: "only conversations of this agent" },
+      { flags: "--search <text>", description: "only conversations with this text in name, label, subject, id or key" },
+      { flags: "--active <minutes>", description: "only conversations used within this many minutes" },
     ],
     examples: ["svc sessions list", "svc sessions list --agent main --active 60", "svc sessions list --json"],
     async run(context) {
@@ -85,7 +90,10 @@ export default defineCommands([
     args: "<key>",
     options: [
       ...PATCH_OPTIONS.map(([option, , value, description]) => ({ flags: `${flagOf(option)} ${value}`, description })),
-      { flags: "--clear <fields>", description: `back to the default, by commas: ${CLEARABLE.join(", ")}` },
+      {
+        flags: "--clear <fields>",
+        description: `fields to set back to the default, separated by commas: ${CLEARABLE.join(", ")}`,
+      },
     ],
     examples: ["svc sessions patch main --thinking high", "svc sessions patch main --clear model,label"],
     async run(context) {
@@ -112,10 +120,10 @@ export default defineCommands([
     examples: ["svc sessions delete notes"],
     async run(context) {
       const answer = await ask(context, ADMIN, (client) => client.call(sessions.delete, { key: keyOf(context) }));
-      if (!answer.deleted) notFound(`no session "${answer.key}"; see which there are: svc sessions list`);
+      if (!answer.deleted) notFound(`no session "${answer.key}"; to list sessions: svc sessions list`);
       show(context, answer, ({ key, archived }) => [
         `deleted ${key}`,
-        ...archived.map((name) => `its messages stay as ${name}`),
+        ...archived.map((name) => `its messages are archived as ${name}`),
       ]);
     },
   },
@@ -130,7 +138,7 @@ export default defineCommands([
       const params = { key: keyOf(context), ...(maxLines !== undefined && { maxLines }) };
       const answer = await ask(context, ADMIN, (client) => client.call(sessions.compact, params));
       if (answer.reason === "no sessionId") {
-        notFound(`no session "${answer.key}"; see which there are: svc sessions list`);
+        notFound(`no session "${answer.key}"; to list sessions: svc sessions list`);
       }
       show(context, answer, compactLines);
     },
@@ -163,7 +171,7 @@ export default defineCommands([
         }),
       );
       if (key !== undefined && answer.sessions.length === 0) {
-        notFound(`no session "${key}"; see which there are: svc sessions list`);
+        notFound(`no session "${key}"; to list sessions: svc sessions list`);
       }
       show(context, answer, usageLines);
     },
@@ -179,8 +187,7 @@ const STEPS: Readonly<Partial<Record<DetailCode, string>>> = {
 };
 
 function nextStep(refusal: GatewayError): string {
-  if (refusal.code === "UNAVAILABLE")
-    return "wait until its run has ended, or see what the gateway does: svc gateway status";
+  if (refusal.code === "UNAVAILABLE") return "wait until its run has ended, or check the gateway: svc gateway status";
   const code = detailsCode(refusal);
   return (code && STEPS[code]) ?? "svc sessions list";
 }
@@ -204,21 +211,21 @@ export function patchParams(key: string, options: Readonly<Record<string, unknow
     .map((field) => field.trim())
     .filter((field) => field !== "");
   const unknown = cleared.find((field) => !CLEARABLE.some((known) => known === field));
-  if (unknown !== undefined) invalidRequest(`--clear does not know "${unknown}"; it takes ${CLEARABLE.join(", ")}`);
+  if (unknown !== undefined) invalidRequest(`--clear: unknown field "${unknown}"; use ${CLEARABLE.join(", ")}`);
   const given = PATCH_OPTIONS.flatMap(([option, field]) => {
     const value = text(options, option);
     return value === undefined ? [] : [[field, value] as const];
   });
   const fields = Object.fromEntries([...cleared.map((field) => [field, null] as const), ...given]);
   if (Object.keys(fields).length === 0) {
-    invalidRequest("nothing to change; see what can be: svc sessions patch --help");
+    invalidRequest("nothing to change; for the options run: svc sessions patch --help");
   }
   return { ...fields, key } as PatchParams; // the gateway checks every value
 }
 
 function keyOf({ args }: CommandContext): string {
   const [key = ""] = args;
-  return key.trim() === "" ? invalidRequest("name a session, e.g. main; see which there are: svc sessions list") : key;
+  return key.trim() === "" ? invalidRequest("give a session key, e.g. main; to list sessions: svc sessions list") : key;
 }
 
 function text(options: Readonly<Record<string, unknown>>, name: string): string | undefined {

@@ -8,11 +8,12 @@ const HOT = { reload: "hot" };
 const Duration = Type.Union([Type.Integer({ minimum: 1 }), Type.String({ pattern: DURATION_PATTERN })]);
 const Size = Type.Union([Type.Integer({ minimum: 1 }), Type.String({ pattern: SIZE_PATTERN })]);
 
-/** When a conversation expires. Defaults depend on the other levels, see `reset-policy.ts`. */
+/** When a conversation expires. The defaults depend on the other levels, see `reset-policy.ts`. */
 export const ResetSetting = Strict({
   mode: Type.Optional(
     Type.Enum(["daily", "idle"], {
-      description: "daily: afresh after `atHour`; idle: after `idleMinutes`; default daily, by type that of `reset`",
+      description:
+        "daily: expires at `atHour`; idle: after `idleMinutes`; default daily, for a type the mode of `reset`",
     }),
   ),
   atHour: Type.Optional(
@@ -40,16 +41,16 @@ const SendPolicySetting = Strict({
         action: policyAction("whether it may speak where the rule matches; a matching deny always wins"),
         match: Type.Optional(
           Strict({
-            channel: Type.Optional(nonEmpty("of the session, in any case; default: every channel")),
+            channel: Type.Optional(nonEmpty("channel of the session, in any case; default: every channel")),
             chatType: Type.Optional(
               Type.Enum(["direct", "dm", "group", "channel"], {
-                description: "of the session; dm: old word for direct; default: every type",
+                description: "chat type of the session; dm: old name of direct; default: every type",
               }),
             ),
             keyPrefix: Type.Optional(
-              Type.String({ minLength: 1, description: "of the key, with or without its agent:<id>:" }),
+              Type.String({ minLength: 1, description: "prefix of the key, with or without its agent:<id>:" }),
             ),
-            rawKeyPrefix: Type.Optional(Type.String({ minLength: 1, description: "of the whole key" })),
+            rawKeyPrefix: Type.Optional(Type.String({ minLength: 1, description: "prefix of the whole key" })),
           }),
         ),
       }),
@@ -59,14 +60,15 @@ const SendPolicySetting = Strict({
 export type SendPolicySetting = Static<typeof SendPolicySetting>;
 
 /**
- * Choice: `enforce` is the default and `maxEntries` has none (Spec: `warn`, 500), so that a gateway nobody looks after does not grow
- * for ever, and nobody loses a session that was used within `pruneAfter`.
+ * Choice: `enforce` is the default and `maxEntries` has none (Spec: `warn`, 500), so that an unattended gateway does not grow
+ * forever, and no session used within `pruneAfter` is lost.
  */
 const Maintenance = Strict(
   {
     mode: Type.Enum(["warn", "enforce"], {
       default: "enforce",
-      description: "enforce: deletes what is beyond the limits; warn: keeps all, and logs what enforce would delete",
+      description:
+        "enforce: deletes what exceeds the limits; warn: deletes nothing, and logs what enforce would delete",
     }),
     pruneAfter: Type.Optional(
       Type.Union([Duration], {
@@ -75,16 +77,19 @@ const Maintenance = Strict(
     ),
     pruneDays: Type.Optional(Type.Integer({ minimum: 1, description: "old name of pruneAfter" })),
     maxEntries: Type.Optional(
-      Type.Integer({ minimum: 1, description: "sessions kept, the longest unused go first; absent: no limit" }),
+      Type.Integer({
+        minimum: 1,
+        description: "sessions kept; the longest unused are deleted first; absent: no limit",
+      }),
     ),
     resetArchiveRetention: Type.Optional(
       Type.Union([Duration, Type.Literal(false)], {
-        description: "how long retired transcripts stay; false: for ever; default: as pruneAfter",
+        description: "how long retired transcripts stay; false: forever; default: as pruneAfter",
       }),
     ),
     maxDiskBytes: Type.Optional(Type.Union([Size], { description: "bytes of all transcripts; absent: no limit" })),
     highWaterBytes: Type.Optional(
-      Type.Union([Size], { description: "bytes to come down to when over the limit; default 80 % of it" }),
+      Type.Union([Size], { description: "bytes to reduce to when over the limit; default 80 % of the limit" }),
     ),
     rotateBytes: Type.Optional(
       Type.Union([Size], { description: "without effect: sessions are rows of a database, not a file that grows" }),
@@ -131,21 +136,21 @@ export type MaintenanceConfig = SessionConfig["maintenance"];
 
 const BindingPeer = Strict({
   kind: Type.Enum(["direct", "group", "channel", "dm"], {
-    description: "group and channel mean the same; dm: old word for direct",
+    description: "group and channel mean the same; dm: old name of direct",
   }),
   id: Type.String({ description: "an empty id never matches" }),
 });
 
 const Binding = Strict({
-  agentId: nonEmpty("agent that answers; one that is not configured gives way to the default agent"),
+  agentId: nonEmpty("agent that answers; if it is not configured, the default agent answers"),
   comment: Type.Optional(Type.String({ description: "for people, without effect" })),
   match: Strict({
-    channel: nonEmpty("channel the message comes from, in any case"),
+    channel: nonEmpty("channel of the message, in any case"),
     accountId: Type.Optional(Type.String({ description: "default: the account `default`; `*`: all" })),
     peer: Type.Optional(BindingPeer),
-    guildId: Type.Optional(nonEmpty("guild the message comes from, in any case; default: any or none")),
-    teamId: Type.Optional(nonEmpty("team the message comes from, in any case; default: any or none")),
-    roles: Type.Optional(Type.Array(NonEmpty, { description: "one of them is enough" })),
+    guildId: Type.Optional(nonEmpty("guild of the message, in any case; default: any or none")),
+    teamId: Type.Optional(nonEmpty("team of the message, in any case; default: any or none")),
+    roles: Type.Optional(Type.Array(NonEmpty, { description: "roles of the sender; one match is enough" })),
   }),
 });
 export type Binding = Static<typeof Binding>;
@@ -162,22 +167,22 @@ export const SessionTools = Strict(
     visibility: Type.Enum([...VISIBILITIES], {
       default: "tree",
       description:
-        "sessions an agent's tools reach: self: its own; tree: and those it started; agent: and all of its agent; all: every one",
+        "sessions that tools reach: self: their own; tree: also its descendants; agent: also all of its agent; all: every session",
     }),
   },
   { default: {}, ...HOT },
 );
 
-/** Section `tools.agentToAgent`. Choice: an empty list allows nobody, so that `enabled` alone opens nothing. */
+/** Section `tools.agentToAgent`. Choice: an empty list allows no agent, so that `enabled` alone has no effect. */
 export const AgentToAgent = Strict(
   {
     enabled: Type.Boolean({
       default: false,
-      description: "whether session tools reach sessions of another agent, as far as tools.sessions.visibility goes",
+      description: "whether session tools reach sessions of another agent, within tools.sessions.visibility",
     }),
     allow: Type.Array(NonEmpty, {
       default: [],
-      description: "ids of agents that reach each other; `*`: all; both have to be named; default: none",
+      description: "ids of agents that reach each other; `*`: all; both must be listed; default: none",
     }),
   },
   { default: {}, ...HOT },
@@ -188,7 +193,7 @@ export interface Reach {
   readonly visibility: (typeof VISIBILITIES)[number];
   readonly agentToAgent: {
     readonly enabled: boolean;
-    /** Agent ids, `*` for all; empty: nobody. */
+    /** Agent ids, `*` for all; empty: no agent. */
     readonly allow: readonly string[];
   };
 }

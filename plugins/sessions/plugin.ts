@@ -24,7 +24,7 @@ import { sessionsListTool, sessionStatusTool } from "./tools/tools.ts";
 import { Transcripts } from "./transcripts/transcripts.ts";
 import { createUsageRecords } from "./usage-facts/usage-records.ts";
 
-/** Default agent while no plugin names one. Spec: sessions-routing.md §1. */
+/** Default agent when no plugin provides agents. Spec: sessions-routing.md §1. */
 const FALLBACK_AGENT_ID = "main";
 
 export default definePlugin({
@@ -108,7 +108,7 @@ export default definePlugin({
     gateway.extend(RetentionPoint, "sessions", {
       tables: ["sessions", "transcript", "message_facts", "archives", "compactions"],
       holds: "conversations and their archived transcripts",
-      rule: "30 days without use, but never a main session; archived transcripts: 30 days (session.maintenance)",
+      rule: "30 days without use, except main sessions; archived transcripts: 30 days (session.maintenance)",
       clean: maintain,
     });
 

@@ -1,4 +1,4 @@
-/** `svc update doctor`: updates that were interrupted. Reads only. */
+/** `svc update doctor`: finds interrupted updates. Read-only. */
 import { existsSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -6,17 +6,17 @@ import type { DoctorFinding } from "@svc/sdk/cli";
 import { WORK_PREFIX } from "./install/outcome.ts";
 import { placeOf } from "./install/place.ts";
 
-/** An update that was killed leaves its directory; the former version still starts. */
+/** An update that was killed leaves its directory behind; the former version still starts. */
 export async function interruptedUpdates(hostDirectory: string | undefined): Promise<DoctorFinding[]> {
   if (hostDirectory === undefined) return [];
   const { root } = placeOf(hostDirectory);
-  if (existsSync(join(root, ".svc-update.lock"))) return []; // an update runs, or the next one tidies up
+  if (existsSync(join(root, ".svc-update.lock"))) return []; // an update is running, or the next one cleans up
   const left = (await readdir(root)).filter((name) => name.startsWith(WORK_PREFIX));
   return left.map((name) => ({
     severity: "warning",
     check: "update",
     about: join(root, name),
-    message: "an update was interrupted and left it behind",
+    message: "an interrupted update left it behind",
     next: `svc --version; if that works: rm -r ${join(root, name)}, then svc update`,
   }));
 }

@@ -1,4 +1,4 @@
-/** Asks whether there is a newer version: the registry npm goes to, or the branch a checkout follows. Writes nothing. */
+/** Checks for a newer version: in npm's registry, or on the branch that a checkout follows. Writes nothing. */
 import { ownPlaces, type ProgramPlaces } from "@svc/kit/exec";
 import { type Clock, messageOf, type Static } from "@svc/sdk";
 import type { UpdateAvailable } from "@svc/sdk/update";
@@ -15,9 +15,9 @@ export type Available = Static<typeof UpdateAvailable>;
 
 export interface Answer {
   readonly mode: Installation["mode"];
-  /** As far as it is known. */
+  /** The newer version, as far as known. */
   readonly available: Available;
-  /** Why it is not known. */
+  /** Why it is unknown. */
   readonly reason?: string;
 }
 
@@ -28,11 +28,11 @@ export interface AskOptions {
   readonly clock: Pick<Clock, "elapsed">;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly signal: AbortSignal;
-  /** Where git and npm are looked for. Default: this machine. */
+  /** Where to search for git and npm. Default: this machine. */
   readonly places?: ProgramPlaces;
 }
 
-/** Milliseconds one question may take. Choice. */
+/** Choice: milliseconds a step may take. */
 const TIMEOUT = 60_000;
 
 /** Never rejects. */
@@ -56,18 +56,18 @@ type Tools = AskOptions & { readonly programs: Programs; readonly steps: Steps }
 type Found = Omit<Answer, "mode">;
 
 async function askRegistry(root: string, { programs: { npm }, steps, channel, version }: Tools): Promise<Found> {
-  if (!npm) return { available: null, reason: "there is no npm here" };
+  if (!npm) return { available: null, reason: "npm was not found" };
   const latest = await newestVersion({ root, npm, steps, channel });
   if (latest === undefined) return { available: null, reason: "the registry has no such package" };
   return { available: isNewer(latest, version) ? { currentVersion: version, latestVersion: latest, channel } : null };
 }
 
-/** A commit that is part of what is here already is no news. */
+/** A commit that is already part of the local history is not newer. */
 async function askRemote(root: string, { programs: { git }, steps, version }: Tools): Promise<Found> {
-  if (!git) return { available: null, reason: "there is no git here" };
+  if (!git) return { available: null, reason: "git was not found" };
   const repository = { root, git, steps };
   const { branch, upstream } = await followed(repository);
-  if (!upstream) return { available: null, reason: `${branch ?? "the checkout"} follows no branch of a remote` };
+  if (!upstream) return { available: null, reason: `${branch ?? "the checkout"} has no upstream branch` };
   const sha = await remoteHead(upstream, repository);
   if (sha === undefined) return { available: null, reason: `the remote ${upstream.remote} has no ${upstream.ref}` };
   const head = await steps.run("head", git, ["rev-parse", "HEAD"], { cwd: root });

@@ -9,7 +9,7 @@ import { UpdateSettings } from "./settings.ts";
 import type { Updater } from "./updater.ts";
 import { createWatch } from "./watch.ts";
 
-/** The code that asks and the installer are imported on first use. */
+/** The check and the installer are imported on first use. */
 const updaterCode = lazy(() => import("./updater.ts"));
 const newestCode = lazy(() => import("./newest.ts"));
 
@@ -44,7 +44,7 @@ export default definePlugin({
         ask: async () => (await newestCode()).askNewest({ ...here, channel }),
         changed: (available) => publish({ updateAvailable: available }),
         install: async () =>
-          void (await run({ note: "Installed without being asked (update.auto.enabled)." }, { isAsked: false })),
+          void (await run({ note: "Installed automatically (update.auto.enabled)." }, { isAsked: false })),
       });
       return { run, watch };
     });
@@ -75,7 +75,7 @@ function once<T>(work: () => NonNullable<T>): () => T {
   return () => (result ??= work());
 }
 
-/** Spreads gateways over time; the same for one of them every time. */
+/** A fixed fraction per gateway, which spreads the updates of many gateways over time. */
 function jitterOf(stateDir: string): number {
   return createHash("sha256").update(stateDir).digest().readUInt32BE(0) / 2 ** 32;
 }

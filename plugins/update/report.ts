@@ -1,4 +1,4 @@
-/** What an update came to, in the words of those who are told. Pure. */
+/** The outcome of an update as text for people and as a note. Pure. */
 import type { Static } from "@svc/sdk";
 import type { RestartNote } from "@svc/sdk/gateway";
 import type { UpdateAvailable } from "@svc/sdk/update";
@@ -9,7 +9,7 @@ export const DOCTOR_HINT = "Run: svc doctor";
 
 type Version = UpdateReport["before"];
 
-/** For the session: what was asked to be told, then what became of it and what to do. */
+/** For the session: the caller's note, then the outcome and the next steps. */
 export function messageOf(update: Update, note?: string): string {
   const lines = updateLines(update);
   return [...(note?.trim() ? [note.trim(), ""] : []), ...lines].join("\n");
@@ -17,10 +17,10 @@ export function messageOf(update: Update, note?: string): string {
 
 export function updateLines({ report, why, byHand = [] }: Update): string[] {
   const { status, before, after, reason, plan = [] } = report;
-  const known = why ?? reason ?? "nobody said why";
+  const known = why ?? reason ?? "no reason given";
   const hand = byHand.length > 0 ? ["By hand:", ...byHand.map((line) => `  ${line}`)] : [];
   if (status === "ok") return [`Updated from ${versionText(before)} to ${versionText(after)}.`];
-  if (status === "error") return [`The update failed, and ${versionText(before)} runs on: ${known}`, ...hand];
+  if (status === "error") return [`The update failed; ${versionText(before)} keeps running: ${known}`, ...hand];
   if (reason === "dry-run") return [`${known}:`, ...plan.map(({ name, command }) => `  ${name.padEnd(8)} ${command}`)];
   if (reason === "up-to-date") return [`Nothing to do: ${known}.`];
   return [`Not updated: ${known}.`, ...hand];
@@ -34,7 +34,7 @@ export function versionText(version: Version): string {
   return number ?? short ?? "an unknown version";
 }
 
-/** What is kept over the restart. Spec: protocol/stores.md §8. */
+/** The note to post after the restart. Spec: protocol/stores.md §8. */
 export function noteOf(
   update: Update,
   asked: { readonly note?: string; readonly sessionKey?: string },
@@ -67,12 +67,11 @@ export function noteOf(
 }
 
 export function availableLines(available: Static<typeof UpdateAvailable>, reason: string | undefined): string[] {
-  if (reason !== undefined)
-    return [`Whether there is a newer version could not be found out: ${reason}`, "Next: svc update --dry-run"];
+  if (reason !== undefined) return [`The check for a newer version failed: ${reason}`, "Next: svc update --dry-run"];
   if (available === null) return ["There is no newer version."];
   const { currentVersion, latestVersion, channel } = available;
   return [
-    `${latestVersion} is there (${channel}); ${currentVersion} runs.`,
+    `${latestVersion} is available (${channel}); ${currentVersion} is running.`,
     "Next: svc update --dry-run, then svc update",
   ];
 }

@@ -1,4 +1,4 @@
-/** `update.run`: the update, the note that is told after the restart, and that restart. Spec: protocol/methods-system.md §1. */
+/** `update.run`: the update, the restart, and the note posted after the restart. Spec: protocol/methods-system.md §1. */
 import { type Clock, isGatewayError, type Logger, messageOf, type ParamsOf, type ResultOf } from "@svc/sdk";
 import type { RestartNote, RestartNotes, Restarts } from "@svc/sdk/gateway";
 import type { update } from "@svc/sdk/update";
@@ -16,14 +16,14 @@ export interface RunOptions {
   readonly version: string;
   readonly channel: UpdateSettings["channel"];
   readonly restarts: Restarts;
-  /** `undefined`: nobody keeps notes. */
+  /** `undefined`: no plugin stores notes. */
   notes(): RestartNotes | undefined;
   readonly clock: Pick<Clock, "now">;
   readonly log: Logger;
   updater(): Promise<Pick<Updater, "run">>;
 }
 
-/** @param how.isAsked default true; what nobody asked for and does not work stands in the log only, however often it is tried */
+/** @param how.isAsked default true; false: a failure is only logged, however often the update is retried */
 export type Run = (params: Params, how?: { readonly isAsked: boolean }) => Promise<Result>;
 
 export function createRun(options: RunOptions): Run {
@@ -37,7 +37,7 @@ export function createRun(options: RunOptions): Run {
     const { report } = done;
     const note = noteOf(done, asked, clock.now());
     const isKept = !dryRun && (isAsked || report.status === "ok");
-    const path = isKept ? await keep(note, options) : null; // on disk before the restart can come
+    const path = isKept ? await keep(note, options) : null; // on disk before the restart can begin
     const restart = report.status === "ok" ? schedule(restartDelayMs, options) : null;
     log.info({ status: report.status, reason: report.reason, before: report.before, after: report.after }, "update");
     return { ok: report.status !== "error", result: report, restart, sentinel: { path, payload: note } };
@@ -46,7 +46,7 @@ export function createRun(options: RunOptions): Run {
 
 export const EMBEDDED = "this gateway runs inside another program";
 
-/** Choice: whose code is part of another program is updated with that program. */
+/** Choice: a gateway inside another program is updated with that program. */
 function embedded(version: string): Update {
   return {
     report: { status: "skipped", mode: "unknown", reason: "embedded", before: { version }, steps: [], durationMs: 0 },
@@ -55,11 +55,11 @@ function embedded(version: string): Update {
   };
 }
 
-/** @returns where it is kept; `null`: nobody keeps it, or it could not be written. The log has it then */
+/** @returns path of the stored note; `null`: not stored, and logged instead */
 async function keep(note: RestartNote, { log, ...options }: RunOptions): Promise<string | null> {
   const notes = options.notes();
   if (!notes) {
-    log.info({ note: note.message }, "no plugin keeps what is told after a restart");
+    log.info({ note: note.message }, "no plugin stores notes for after the restart");
     return null;
   }
   try {
@@ -67,7 +67,7 @@ async function keep(note: RestartNote, { log, ...options }: RunOptions): Promise
     return notes.path;
   } catch (error) {
     const fields = { err: error, path: notes.path, note: note.message };
-    log.warn(fields, "what became of the update cannot be told after the restart");
+    log.warn(fields, "the outcome of the update cannot be posted after the restart");
     return null;
   }
 }
@@ -81,7 +81,7 @@ function schedule(delayMs: number | undefined, { restarts, log }: RunOptions): N
   } catch (error) {
     if (!isGatewayError(error)) log.error({ err: error }, "a restart could not be scheduled");
     const why = isGatewayError(error) ? messageOf(error) : "the restart could not be scheduled";
-    const reason = `update.run: updated; it takes effect with a restart by hand: ${why}`;
+    const reason = `update.run: updated; restart the gateway by hand for it to take effect: ${why}`;
     return { ...base, delayMs: 0, coalesced: false, cooldownMsApplied: 0, reason, scheduled: false };
   }
 }

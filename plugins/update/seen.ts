@@ -1,4 +1,4 @@
-/** The newest version that is known and since when, on disk: a delay counts over restarts. */
+/** Stores the newest known version and when it was first seen, so that a delay continues across restarts. */
 import { readWithin, writeWithin } from "@svc/kit/files";
 import { matches, type Static, Strict, Type } from "@svc/sdk";
 
@@ -7,14 +7,14 @@ const Seen = Strict({ version: Type.String(), since: Type.Integer() });
 export type Seen = Static<typeof Seen>;
 
 export interface SeenFile {
-  /** `undefined` also for a file that cannot be understood. */
+  /** `undefined` also for an invalid file. */
   read(): Promise<Seen | undefined>;
   write(seen: Seen): Promise<void>;
 }
 
 const NAME = "seen.json";
 
-/** @param directory asked for on first use */
+/** @param directory called on first use */
 export function createSeenFile(directory: () => string): SeenFile {
   return {
     async read() {

@@ -1,4 +1,4 @@
-/** `svc update` and `svc update check`: through the gateway that runs, else here and now. */
+/** `svc update` and `svc update check`: by the running gateway, otherwise by the command itself. */
 import { realpathSync } from "node:fs";
 import { detailsCode, GatewayError } from "@svc/sdk/errors";
 import { askingWith, type Command, type CommandContext, show, showFindings } from "@svc/sdk/cli";
@@ -9,9 +9,9 @@ import { askNewest } from "./newest.ts";
 import { availableLines, updateLines } from "./report.ts";
 import { createUpdater, type Update } from "./updater.ts";
 
-/** Milliseconds a step may take that runs here. Spec: protocol/methods-system.md §1. */
+/** Milliseconds a step of the command itself may take. Spec: protocol/methods-system.md §1. */
 const STEP_TIMEOUT = 1_200_000;
-/** Choice: as long as a handful of steps. */
+/** Choice: enough for several steps. */
 const CALL_TIMEOUT = 3_600_000;
 
 const asking = askingWith({ plugin: "update", step: "svc doctor" });
@@ -21,8 +21,8 @@ export const updateVerbs: readonly Command[] = [
     name: "update",
     summary: "Bring the gateway up to date and restart it",
     options: [
-      { flags: "--dry-run", description: "only look, and say what would be done" },
-      { flags: "--note <text>", description: "what the main session is told first, after the restart" },
+      { flags: "--dry-run", description: "print what would be done, and change nothing" },
+      { flags: "--note <text>", description: "text that precedes the outcome in the main session, after the restart" },
     ],
     examples: ["svc update --dry-run", "svc update"],
     async run(context) {
@@ -34,12 +34,12 @@ export const updateVerbs: readonly Command[] = [
           client.call(update.run, params, { timeoutMs: CALL_TIMEOUT }),
         );
         show(context, done, ({ sentinel, restart, result }) => [
-          ...told(sentinel.payload, result),
+          ...messageLines(sentinel.payload, result),
           ...restartLines(restart),
         ]);
         return done.ok ? 0 : 1;
       } catch (error) {
-        if (!isNobodyThere(error, context)) throw error;
+        if (!isUnreachable(error, context)) throw error;
         return updateHere(context, dryRun);
       }
     },
@@ -56,7 +56,7 @@ export const updateVerbs: readonly Command[] = [
         show(context, answer, ({ updateAvailable, reason }) => availableLines(updateAvailable, reason));
         return answer.reason === undefined ? 0 : 1;
       } catch (error) {
-        if (!isNobodyThere(error, context)) throw error;
+        if (!isUnreachable(error, context)) throw error;
         const { mode, available, reason } = await askNewest({ ...(await here()), channel: "stable" });
         const checkedAt = reason === undefined ? Date.now() : null;
         const answer = { mode, updateAvailable: available, checkedAt, ...(reason === undefined ? {} : { reason }) };
@@ -76,8 +76,8 @@ export const updateVerbs: readonly Command[] = [
   },
 ];
 
-/** Choice: only the gateway of this machine is updated here, and only while it does not run. */
-function isNobodyThere(error: unknown, { options }: CommandContext): boolean {
+/** Choice: the command itself updates only the gateway of this machine, and only while that is not running. */
+function isUnreachable(error: unknown, { options }: CommandContext): boolean {
   return options["url"] === undefined && detailsCode(error) === "UNREACHABLE";
 }
 
@@ -85,7 +85,7 @@ async function here() {
   const hostDirectory = hostDirectoryOf(realpathSync(process.argv[1] ?? ""));
   const version = hostDirectory === undefined ? undefined : await versionIn(hostDirectory);
   if (version === undefined)
-    throw new GatewayError("UNAVAILABLE", "the package this command belongs to was not found\nNext: install svc anew");
+    throw new GatewayError("UNAVAILABLE", "the package this command belongs to was not found\nNext: reinstall svc");
   const interrupted = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => interrupted.abort());
   const clock = { elapsed: () => performance.now() };
@@ -93,7 +93,7 @@ async function here() {
 }
 
 async function updateHere(context: CommandContext, dryRun: boolean): Promise<number> {
-  context.note("No gateway runs here; nothing has to be restarted.");
+  context.note("No gateway is running here, so no restart is needed.");
   const updater = createUpdater({ ...(await here()), plugins: () => [] });
   const done = await updater.run({ channel: "stable", timeoutMs: STEP_TIMEOUT, dryRun });
   const { status } = done.report;
@@ -107,8 +107,8 @@ async function updateHere(context: CommandContext, dryRun: boolean): Promise<num
   return status === "error" ? 1 : 0;
 }
 
-/** The sentences are the gateway's, which knows what a person can do. */
-function told(payload: unknown, report: Update["report"]): string[] {
+/** Prints the gateway's message, which contains the steps by hand. */
+function messageLines(payload: unknown, report: Update["report"]): string[] {
   const { message } = Object(payload) as { message?: unknown };
   return typeof message === "string" ? message.split("\n") : updateLines({ report });
 }
@@ -117,5 +117,5 @@ function restartLines(
   restart: { readonly scheduled: boolean; readonly delayMs: number; readonly reason: string } | null,
 ): string[] {
   if (restart === null) return [];
-  return [restart.scheduled ? `It restarts in ${Math.ceil(restart.delayMs / 1_000)} s.` : restart.reason];
+  return [restart.scheduled ? `The gateway restarts in ${Math.ceil(restart.delayMs / 1_000)} s.` : restart.reason];
 }

@@ -1,4 +1,4 @@
-/** Brings the gateway of this machine up to date: one at a time, whoever asks and in whatever process. Restarts nothing. */
+/** Updates the gateway of this machine: one update at a time, across all processes. Restarts nothing. */
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { ownPlaces, type ProgramPlaces } from "@svc/kit/exec";
@@ -17,7 +17,7 @@ import { proveVersion } from "./install/trial.ts";
 
 export type UpdateReport = ResultOf<typeof update.run>["result"];
 
-/** With what only people read. */
+/** A report, with text for people. */
 export interface Update {
   readonly report: UpdateReport;
   readonly why?: string;
@@ -25,16 +25,16 @@ export interface Update {
 }
 
 export interface UpdaterOptions {
-  /** Where the host's package lies. */
+  /** Directory of the host's package. */
   readonly hostDirectory: string | undefined;
   readonly version: string;
   readonly clock: Pick<Clock, "elapsed">;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Ends a step that runs; what is already being put in place is brought to an end. */
+  /** Aborts a running step, except while files are being put in place. */
   readonly signal: AbortSignal;
-  /** Ids of plugins that run now. */
+  /** Ids of the running plugins. */
   plugins(): readonly string[];
-  /** Where git and npm are looked for. Default: this machine. */
+  /** Where to search for git and npm. Default: this machine. */
   readonly places?: ProgramPlaces;
   readonly random?: () => string;
 }
@@ -48,23 +48,23 @@ export interface UpdateOrder {
 
 export interface Updater {
   readonly isRunning: boolean;
-  /** Never rejects: what goes wrong is the report. */
+  /** Never rejects: errors are part of the report. */
   run(order: UpdateOrder): Promise<Update>;
 }
 
-/** Where an update leaves its lock, below the root of the installation. */
+/** Base name of the lock, below the root of the installation. */
 const LOCK = ".svc-update";
 
-/** Milliseconds. Who holds it may take as long as it takes; nobody waits for it. A holder that is gone holds nothing. */
+/** Milliseconds. A holder may take a day, and no caller waits for it; the lock of a process that has ended is free. */
 const LOCK_LIMITS = { stale: 24 * 3_600_000, patience: 0 };
 
 const BUSY = {
   reason: "already-running",
-  why: "an update is under way",
+  why: "an update is already running",
   byHand: ["wait until it is done, then: svc update"],
 };
 
-/** Until it has been looked at. */
+/** Used until the installation has been read. */
 const UNREAD: Installation = {
   mode: "unknown",
   refusal: {
@@ -82,22 +82,22 @@ export function createUpdater(options: UpdaterOptions): Updater {
   async function run(order: UpdateOrder): Promise<Update> {
     const startedAt = clock.elapsed();
     const isFirst = !isRunning;
-    if (isFirst) isRunning = true; // before anything is waited for: of two calls the first one is it
+    if (isFirst) isRunning = true; // before the first await, so that the first of two calls wins
     const shown = programEnvironment(env);
     const steps = createSteps({ clock, timeoutMs: order.timeoutMs, signal, env: shown, secrets });
     let installation: Installation = UNREAD;
     const outcome = await answered(async () => {
       installation = await readInstallation(options.hostDirectory);
-      return isFirst ? bring(installation, order, steps) : refused(BUSY, { version });
+      return isFirst ? updateInstallation(installation, order, steps) : refused(BUSY, { version });
     }).finally(() => {
       if (isFirst) isRunning = false;
     });
-    const { why, byHand, ...told } = outcome;
+    const { why, byHand, ...fields } = outcome;
     return {
       report: {
         mode: installation.mode,
         ...(installation.root === undefined ? {} : { root: installation.root }),
-        ...told,
+        ...fields,
         steps: [...steps.records],
         durationMs: Math.round(clock.elapsed() - startedAt),
       },
@@ -106,7 +106,7 @@ export function createUpdater(options: UpdaterOptions): Updater {
     };
   }
 
-  /** What goes wrong is an answer, too. */
+  /** Turns errors into an outcome. */
   async function answered(work: () => Promise<Outcome>): Promise<Outcome> {
     try {
       return await work();
@@ -117,7 +117,7 @@ export function createUpdater(options: UpdaterOptions): Updater {
     }
   }
 
-  async function bring(installation: Installation, order: UpdateOrder, steps: Steps): Promise<Outcome> {
+  async function updateInstallation(installation: Installation, order: UpdateOrder, steps: Steps): Promise<Outcome> {
     const { mode } = installation;
     if (mode !== "git" && mode !== "npm") return refused(installation.refusal, { version });
     if (installation.refusal) return refused(installation.refusal, { version });

@@ -1,24 +1,24 @@
-/** Looks for a newer version after the start and from time to time, reports when the answer changed, and installs it where that is wanted. */
+/** Checks for a newer version after the start and periodically, publishes changes, and installs the version if configured. */
 import { type Clock, type Logger, messageOf } from "@svc/sdk";
 import type { Answer, Available } from "./newest.ts";
 import type { Seen, SeenFile } from "./seen.ts";
 import type { UpdateSettings } from "./settings.ts";
 
-/** Milliseconds. Choice: the start itself has the machine for itself. */
+/** Milliseconds. Choice: the check must not compete with the start. */
 export const FIRST_LOOK_MS = 120_000;
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
-/** Choice: who asks in between gets the last answer. */
+/** Choice: milliseconds for which callers get the last answer. */
 const FRESH_MS = 60_000;
 
 export interface Watch {
-  /** The last answer; `null`: nothing newer is known. */
+  /** The last answer; `null`: no newer version is known. */
   readonly available: Available;
-  /** epoch ms of the last answer that was one. */
+  /** epoch ms of the last successful check. */
   readonly checkedAt: number | null;
-  /** Asks, unless somebody did within a minute. Never rejects. */
+  /** Checks, unless the last check is less than a minute old. Never rejects. */
   look(): Promise<Answer>;
-  /** Plans the first look. @returns stops it; safe to call twice */
+  /** Plans the first check. @returns a function that stops checking; safe to call twice */
   begin(): () => void;
 }
 
@@ -26,12 +26,12 @@ export interface WatchOptions {
   readonly settings: UpdateSettings;
   readonly clock: Clock;
   readonly log: Logger;
-  /** 0 to 1, the same for one gateway every time. */
+  /** 0 to 1, fixed per gateway. */
   readonly jitter: number;
   readonly seen: SeenFile;
   ask(): Promise<Answer>;
   changed(available: Available): void;
-  /** Installs it. Never rejects. */
+  /** Installs the newer version. Never rejects. */
   install(): Promise<void>;
 }
 
@@ -46,7 +46,7 @@ export function createWatch({ settings, clock, log, jitter, seen, ask, changed, 
   async function fresh(): Promise<Answer> {
     const answer = await ask();
     if (answer.reason !== undefined) {
-      log.debug({ reason: answer.reason }, "whether there is a newer version could not be found out");
+      log.debug({ reason: answer.reason }, "the check for a newer version gave no answer");
       return answer;
     }
     checkedAt = clock.now();
@@ -64,7 +64,7 @@ export function createWatch({ settings, clock, log, jitter, seen, ask, changed, 
     const now = clock.elapsed();
     if (last && now - last.at < FRESH_MS) return last.answer;
     const answer = fresh().catch((error: unknown): Answer => {
-      log.warn({ err: error }, "the look for a newer version failed");
+      log.warn({ err: error }, "the check for a newer version failed");
       last = undefined;
       return { mode: "unknown", available: null, reason: messageOf(error) };
     });
@@ -72,7 +72,7 @@ export function createWatch({ settings, clock, log, jitter, seen, ask, changed, 
     return answer;
   }
 
-  /** Counts from when the version was seen first. Only the plan writes: who asks in between changes nothing on disk. */
+  /** Counts from when the version was first seen. Only scheduled checks write to disk. */
   async function remember(): Promise<void> {
     if (!news) return;
     const known = await seen.read();
@@ -93,7 +93,7 @@ export function createWatch({ settings, clock, log, jitter, seen, ask, changed, 
       wait = news && dueIn(settings, clock.now() - news.since, jitter);
       if (wait !== undefined && wait <= 0 && !isOver) await install();
     } catch (error) {
-      log.warn({ err: error }, "the look for a newer version failed");
+      log.warn({ err: error }, "the check for a newer version failed");
     }
     if (!isOver) plan(Math.min(intervalOf(settings), wait !== undefined && wait > 0 ? wait : Infinity));
   }
@@ -116,15 +116,15 @@ export function createWatch({ settings, clock, log, jitter, seen, ask, changed, 
   };
 }
 
-/** Milliseconds between two looks. */
+/** Milliseconds between two checks. */
 export function intervalOf({ channel, auto }: UpdateSettings): number {
   const isEager = auto?.enabled === true && channel !== "stable";
   return isEager ? (auto.betaCheckIntervalHours ?? 6) * HOUR : DAY;
 }
 
 /**
- * Milliseconds until what has been known for `knownFor` is installed without being asked; `undefined`: never.
- * Choice: a stable version waits, so that a bad one is withdrawn before everybody has it.
+ * Milliseconds until a version known for `knownFor` is installed automatically; `undefined`: never.
+ * Choice: a stable version waits, so that a bad one can be withdrawn before it is widely installed.
  */
 export function dueIn({ channel, auto }: UpdateSettings, knownFor: number, jitter: number): number | undefined {
   if (auto?.enabled !== true) return undefined;

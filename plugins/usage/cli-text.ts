@@ -1,4 +1,4 @@
-/** What `svc usage` prints. Pure. An unknown value is printed as unknown, never as zero. */
+/** The output of `svc usage`. Pure. An unknown value is printed as unknown, never as zero. */
 import type { ResultOf } from "@svc/sdk";
 import { cut, table, visible } from "@svc/sdk/cli";
 import type { sessionsUsage } from "@svc/sdk/usage";
@@ -12,18 +12,18 @@ export type Grouping = (typeof GROUPINGS)[number];
 /** One line of the table; `null` is unknown. */
 export interface Row {
   readonly name: string;
-  /** Answers of models, where known. */
+  /** Number of model answers, where known. */
   readonly answers?: number;
   readonly tokens: number | null;
   /** US dollars */
   readonly cost: number | null;
-  /** Answers with unknown tokens, and answers with only the price unknown; neither sum includes them. */
+  /** Number of answers with unknown tokens, and with known tokens but no price; neither sum includes them. */
   readonly missingUsage: number;
   readonly missingCost: number;
 }
 
 const MAX_NAME = 60;
-/** Name of the row without agent or channel. */
+/** Name of the row for usage without an agent or channel. */
 const NONE = "(none)";
 
 export function usageRows(report: Report, by: Grouping): Row[] {
@@ -75,7 +75,7 @@ export function totalRow({ totals, aggregates }: Report): Row {
 
 /** Rows as a table, followed by the number of answers with unknown usage or price. */
 export function usageLines(rows: readonly Row[], by: Grouping, total: Row): string[] {
-  if (rows.length === 0) return ["Nothing was used in these days."];
+  if (rows.length === 0) return ["No usage in these days."];
   const shown = by === "tool" ? rows : [...rows, total]; // answers that called two tools are in two rows
   const cells = shown.map(({ name, answers, tokens, cost }) => [
     visible(cut(name, MAX_NAME)),
@@ -86,10 +86,8 @@ export function usageLines(rows: readonly Row[], by: Grouping, total: Row): stri
   const { missingUsage, missingCost } = total;
   return [
     ...table([[by, "answers", "tokens", "cost"], ...cells]),
-    ...(missingUsage > 0
-      ? [`Of ${missingUsage} answers it is unknown what they used: their provider did not say.`]
-      : []),
-    ...(missingCost > 0 ? [`Of ${missingCost} answers the price is unknown: set the cost of their model.`] : []),
+    ...(missingUsage > 0 ? [`${missingUsage} answers have unknown usage: their provider reported none.`] : []),
+    ...(missingCost > 0 ? [`${missingCost} answers have no known price: set the cost of their model.`] : []),
   ];
 }
 
@@ -120,7 +118,7 @@ function sumsOf({ totalTokens, totalCost, missingCostEntries, missingUsageEntrie
   return { tokens: totalTokens, cost: totalCost, missingCost: missingCostEntries, missingUsage: missingUsageEntries };
 }
 
-/** Adds a row for the rest, so that the rows add up to the total. */
+/** Adds a row for usage without an agent or channel, so that the rows add up to the total. */
 function withRest(named: readonly (readonly [name: string, totals: Totals])[], totals: Totals): Row[] {
   const all = sumsOf(totals);
   const rest = named.reduce<Sums>((left, [, used]) => {

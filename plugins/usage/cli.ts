@@ -6,7 +6,7 @@ import { type Grouping, GROUPINGS, totalRow, usageLines, usageRows } from "./cli
 
 const DEFAULT_DAYS = 30;
 const MAX_DAYS = 3_650;
-/** Sessions of one report. Choice. */
+/** Most sessions of one report. Choice. */
 const MAX_SESSIONS = 10_000;
 
 export default defineCommands([
@@ -26,7 +26,7 @@ export default defineCommands([
         const rows = usageRows(report, by);
         const total = totalRow(report);
         if (report.sessions.length === MAX_SESSIONS)
-          context.note(`Only the newest ${MAX_SESSIONS} sessions are counted; ask for fewer days.`);
+          context.note(`Only the newest ${MAX_SESSIONS} sessions are counted; use fewer --days.`);
         print(context, { days, by, rows, total }, usageLines(rows, by, total));
       });
     },
@@ -41,12 +41,12 @@ function print(context: CommandContext, value: object, lines: readonly string[])
 function daysOf(text: unknown): number {
   const days = Number(text);
   if (Number.isInteger(days) && days >= 1 && days <= MAX_DAYS) return days;
-  return invalidRequest(`--days ${String(text)}: it must be a whole number, 1 to ${MAX_DAYS}`);
+  return invalidRequest(`--days ${String(text)}: must be a whole number from 1 to ${MAX_DAYS}`);
 }
 
 function groupingOf(text: unknown): Grouping {
   return (
     GROUPINGS.find((one) => one === text) ??
-    invalidRequest(`--by ${String(text)}: it must be one of ${GROUPINGS.join(", ")}`)
+    invalidRequest(`--by ${String(text)}: must be one of ${GROUPINGS.join(", ")}`)
   );
 }

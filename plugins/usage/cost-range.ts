@@ -27,7 +27,7 @@ export function costRange(params: ParamsOf<typeof usage.cost>, now: number, time
   }
 }
 
-/** `days` of the answer: one more than the range has. Spec: §3. */
+/** `days` of the result: one more than the range has. Spec: §3. */
 export function answerDays({ from, to }: UsageRange): number {
   return Math.round((to + 1 - from) / DAY_MS) + 1; // a day with a clock change is not 24 hours long
 }

@@ -9,7 +9,7 @@ type Cost = ResultOf<typeof usage.cost>;
 
 /** Spec: §3 "Cached". */
 const MAX_AGE_MS = 30_000;
-/** Choice: cached ranges. */
+/** Choice: most cached ranges. */
 const MAX_RANGES = 32;
 
 interface Kept {
@@ -17,7 +17,7 @@ interface Kept {
   readonly cost: Promise<Cost>;
 }
 
-/** Costs by agent and range. Concurrent calls share one read; a failed read is not kept. */
+/** Costs by agent and range. Concurrent calls share one read; a failed read is not cached. */
 export class Costs {
   readonly #clock: Pick<Clock, "now" | "elapsed">;
   readonly #kept = new Map<string, Kept>();

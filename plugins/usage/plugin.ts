@@ -9,7 +9,7 @@ import { Costs } from "./cost.ts";
 import { reportUsage, usageLogs, usageTimeseries } from "./session-reports.ts";
 import { quotaStatus } from "./status.ts";
 
-/** Default agent while no plugin names one. */
+/** Default agent when no plugin provides agents or sessions. */
 const FALLBACK_AGENT_ID = "main";
 
 export default definePlugin({
@@ -29,7 +29,7 @@ export default definePlugin({
       services.agents.get()?.defaultId ?? services.sessions.get()?.defaults().defaultAgentId ?? FALLBACK_AGENT_ID;
     const timeZone = () => services.agents.get()?.timeZone ?? machineZone();
     const records = () =>
-      services.records.get() ?? unavailable("no running plugin keeps what was used: enable the plugin sessions");
+      services.records.get() ?? unavailable("no running plugin records usage: enable the plugin sessions");
 
     gateway.serve(sessionsUsage, {
       report: ({ params }) => reportUsage(records(), params, { now: clock.now(), timeZone: timeZone() }),

@@ -7,7 +7,7 @@ type Zone = UsagePeriod["zone"];
 
 /** Whole days as a period. */
 export interface UsageRange extends UsagePeriod {
-  /** UTC dates of the two. */
+  /** UTC dates of the first and the last moment. */
   readonly startDate: string;
   readonly endDate: string;
 }
@@ -20,9 +20,9 @@ export interface UsageDates {
   /** `YYYY-MM-DD`; one alone is ignored. */
   readonly startDate?: string;
   readonly endDate?: string;
-  /** Days up to and with today. Default 30. */
+  /** Number of days up to and including today. Default 30. */
   readonly days?: number;
-  /** Whose days. Default `utc`; `gateway`: those of agents.defaults.userTimezone; `specific`: at `utcOffset`, e.g. `UTC+5:30`. */
+  /** Time zone of the days. Default `utc`; `gateway`: agents.defaults.userTimezone; `specific`: `utcOffset`, e.g. `UTC+5:30`. */
   readonly mode?: "utc" | "gateway" | "specific";
   readonly utcOffset?: string;
 }
@@ -38,7 +38,7 @@ export function usageRange(dates: UsageDates, now: number, timeZone: string): Us
   if (startDate !== undefined && endDate !== undefined) {
     const from = dayStart(startDate, 0, zone);
     const to = dayStart(endDate, 1, zone) - 1;
-    if (to < from) invalidRequest(`startDate ${startDate} is after endDate ${endDate}; exchange them`);
+    if (to < from) invalidRequest(`startDate ${startDate} is after endDate ${endDate}; swap them`);
     return range(from, to, zone);
   }
   const today = typeof zone === "string" ? calendarDay(now, zone) : calendarDay(now + zone.offsetMs, "UTC");
@@ -58,11 +58,11 @@ function zoneOf({ mode, utcOffset = "" }: UsageDates, timeZone: string): Zone {
   return { offsetMs: isReal ? offset * MINUTE_MS : 0 };
 }
 
-/** First moment of a day, or of the one `plus` days later. */
+/** First moment of the day that is `plus` days after `date`. */
 function dayStart(date: string, plus: number, zone: Zone): number {
   const [year = 0, month = 0, day = 0] = date.split("-").map(Number);
   const midnight = Date.UTC(year, month - 1, day);
-  if (utcDate(midnight) !== date) invalidRequest(`${date} is not a day of the calendar; use YYYY-MM-DD`);
+  if (utcDate(midnight) !== date) invalidRequest(`${date} is not a valid date; use YYYY-MM-DD`);
   return startOf({ year, month, day }, plus, zone);
 }
 

@@ -40,7 +40,7 @@ export async function usageTimeseries(
   return (await records.timeseries(key, MAX_POINTS)) ?? notFound(`no session "${key}"; see sessions.list`);
 }
 
-/** The newest messages, oldest first; none of a missing session. Spec: §6. */
+/** The newest messages, oldest first; none for a missing session. Spec: §6. */
 export function usageLogs(
   records: UsageRecords,
   { key, limit = DEFAULT_LOGS }: ParamsOf<typeof sessionsUsage.logs>,

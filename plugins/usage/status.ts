@@ -1,4 +1,4 @@
-/** `usage.status`: asks every provider that has quotas. Spec: protocol/methods-usage.md §1. */
+/** `usage.status`: queries every provider that has quotas. Spec: protocol/methods-usage.md §1. */
 import { withDeadline } from "@svc/kit/time";
 import { type Clock, isGatewayError, type Logger, type ResultOf, untilAborted } from "@svc/sdk";
 import type { ModelQuotas, QuotaSource, usage } from "@svc/sdk/usage";
@@ -14,7 +14,7 @@ export interface StatusOptions {
   readonly log: Logger;
 }
 
-/** A failure of a provider is part of its row, not an error. */
+/** The failure of a provider is part of its row, not an error. */
 export async function quotaStatus(
   quotas: ModelQuotas | undefined,
   { clock, log }: StatusOptions,
@@ -27,7 +27,7 @@ export async function quotaStatus(
 
 async function ask(source: QuotaSource, { clock, log }: StatusOptions, signal: AbortSignal): Promise<Row> {
   const { provider, displayName } = source;
-  const late = () => `no answer within ${TIMEOUT_MS / 1_000} s`;
+  const late = () => `no response within ${TIMEOUT_MS / 1_000} s`;
   try {
     const { windows, plan } = await withDeadline({ ms: TIMEOUT_MS, clock, signals: [signal], late }, (until) =>
       untilAborted(source.ask(until), until),
@@ -41,8 +41,8 @@ async function ask(source: QuotaSource, { clock, log }: StatusOptions, signal: A
   } catch (error) {
     signal.throwIfAborted();
     if (isGatewayError(error)) return failed(source, error.message);
-    log.warn({ err: error, provider }, "the quota of a model provider could not be asked");
-    return failed(source, "it could not be asked; the log says why");
+    log.warn({ err: error, provider }, "the quota of a model provider could not be read");
+    return failed(source, "the quota could not be read; see the log");
   }
 }
 

@@ -1,4 +1,4 @@
-/** Totals, aggregates and days of a usage report, from the sums of transcripts. Pure. Spec: protocol/methods-usage.md §4. */
+/** Totals, aggregates and days of a usage report, computed from the sums of transcripts. Pure. Spec: protocol/methods-usage.md §4. */
 import type { ResultOf, Static } from "@svc/sdk";
 import type { sessionsUsage, SessionUsage, ToolSum, UsageSum, UsageTotals, UsedTranscript } from "@svc/sdk/usage";
 
@@ -27,7 +27,7 @@ export function totalsOf(sums: readonly UsageSum[]): Totals {
   };
 }
 
-/** `undefined` without messages in the range. */
+/** `undefined` when the range has no messages. */
 export function usageOf(sums: readonly UsageSum[], tools: readonly ToolSum[]): Usage | undefined {
   if (sums.length === 0) return undefined;
   const firstActivity = Math.min(...sums.map(({ firstAt }) => firstAt));
@@ -96,7 +96,7 @@ function toolUsage(tools: readonly ToolSum[]): NonNullable<Usage["toolUsage"]> {
   return { totalCalls: list.reduce((total, { count }) => total + count, 0), uniqueTools: list.length, tools: list };
 }
 
-/** Tokens and cost are null where no provider reported any; a partial sum is marked by the two missing counts. */
+/** Tokens and cost are null where no provider reported any; the two missing counts mark a partial sum. */
 function byTool(tools: readonly ToolSum[]): NonNullable<Aggregates["byTool"]> {
   return groups(tools, ({ name }) => name)
     .map(([name, some]) => {
@@ -144,7 +144,7 @@ function dailyLatency(sums: readonly UsageSum[]): NonNullable<Usage["dailyLatenc
   });
 }
 
-/** The 95th percentile is the nearest rank. */
+/** The 95th percentile by nearest rank. */
 function latencyOf(sums: readonly UsageSum[]): Latency | undefined {
   // The statement builds this JSON.
   const all = sums.flatMap(({ latencies }) => JSON.parse(latencies) as number[]).toSorted((a, b) => a - b);
@@ -186,12 +186,12 @@ export function byDay(sums: readonly UsageSum[]): [date: string, sums: UsageSum[
   return groups(sums, ({ day }) => day).toSorted(([a], [b]) => (a < b ? -1 : 1));
 }
 
-/** The sums that hold answers of models. */
+/** The sums that contain model answers. */
 export function answered(sums: readonly UsageSum[]): UsageSum[] {
   return sums.filter(({ answers, uncounted }) => answers + uncounted > 0);
 }
 
-/** Includes answers without reported usage; `missingUsageEntries` of the totals is their number. */
+/** Includes answers without reported usage, which `missingUsageEntries` of the totals counts. */
 function answersOf(sums: readonly UsageSum[]): number {
   return sums.reduce((total, { answers, uncounted }) => total + answers + uncounted, 0);
 }
@@ -206,7 +206,7 @@ function modelOf([first]: readonly UsageSum[]): { provider?: string; model?: str
 
 function named<F extends Record<string, string>>(fields: F): Partial<F> {
   const present = Object.entries(fields).filter(([, value]) => value !== "");
-  return Object.fromEntries(present) as Partial<F>; // a part of what came in
+  return Object.fromEntries(present) as Partial<F>; // a subset of `fields`
 }
 
 function groups<T>(items: readonly T[], keyOf: (item: T) => string): [key: string, items: T[]][] {

@@ -10,7 +10,7 @@ type Client = Awaited<ReturnType<CommandContext["connect"]>>;
 export const PAGE = 200;
 /** Choice: most pages of jobs to search. */
 const MOST_PAGES = 50;
-/** Most jobs that a refusal lists. */
+/** Most jobs that an error message lists. */
 const MOST_NAMED = 10;
 
 /** The job that the first argument names. @throws as `resolveJob` */
@@ -43,7 +43,10 @@ export function resolveJob(jobs: readonly CronJob[], wanted: string): CronJob {
     if (found.length > 1) {
       const lines = found.slice(0, MOST_NAMED).map(({ id, name }) => `  ${visible(id)}  ${visible(name)}`);
       const more = found.length > MOST_NAMED ? [`  and ${found.length - MOST_NAMED} more`] : [];
-      return refuse([`"${wanted}" means ${found.length} jobs:`, ...lines, ...more].join("\n"), "name one by its id");
+      return refuse(
+        [`"${wanted}" matches ${found.length} jobs:`, ...lines, ...more].join("\n"),
+        "give the id of one of them",
+      );
     }
     if (found[0]) return found[0];
   }

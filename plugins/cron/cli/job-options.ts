@@ -1,4 +1,4 @@
-/** The options of `svc cron add` and `svc cron edit`, and the params they stand for. Pure. */
+/** The options of `svc cron add` and `svc cron edit`, and the params made from them. Pure. */
 import type { Command } from "@svc/sdk/cli";
 import type { CronJob, CronSchedule } from "@svc/sdk/cron";
 import {
@@ -16,7 +16,7 @@ import {
 import { parseWhen } from "./times.ts";
 import { defined, type Fields } from "../fields.ts";
 
-/** Of `add` and `edit`. */
+/** Options of `add` and `edit`. */
 export const JOB_OPTIONS: NonNullable<Command["options"]> = [
   { flags: "--name <name>", description: "name of the job; default: the beginning of its text" },
   { flags: "--description <text>", description: "purpose of the job" },
@@ -31,10 +31,10 @@ export const JOB_OPTIONS: NonNullable<Command["options"]> = [
     flags: "--stagger <span>",
     description: "delay runs of --cron by a fixed offset below this, different per job; 0: no delay",
   },
-  { flags: "--session <target>", description: "main: the main session; isolated: a session of its own" },
+  { flags: "--session <target>", description: "main: the main session; isolated: the job's own session" },
   { flags: "--session-key <key>", description: "session that gets --system-event; default: main" },
   { flags: "--system-event <text>", description: "text for the main session" },
-  { flags: "--message <text>", description: "task for an agent, in a session of its own" },
+  { flags: "--message <text>", description: "task for an agent, in the job's own session" },
   { flags: "--agent <id>", description: "agent that runs it; default: the default agent" },
   { flags: "--model <ref>", description: "model for --message" },
   { flags: "--thinking <level>", description: "thinking level for --message" },
@@ -63,7 +63,7 @@ export const JOB_OPTIONS: NonNullable<Command["options"]> = [
 ];
 
 const WHENS = ["at", "every", "cron"] as const;
-const WHAT_WHEN = '--at +20m, --every 1h or --cron "0 9 * * 1-5"';
+const SCHEDULE_EXAMPLES = '--at +20m, --every 1h or --cron "0 9 * * 1-5"';
 /** Options that only an agent turn has. */
 const TURN_OPTIONS = ["model", "thinking", "timeoutSeconds"] as const;
 const ADDRESS = [
@@ -78,10 +78,10 @@ const MOST_SECONDS = 604_800;
 /** The params of `cron.add`. @param now epoch ms @throws GatewayError `INVALID_REQUEST` naming the option */
 export function draftParams(options: Options, now: number): Fields {
   const schedule =
-    scheduleFields(options, undefined, now) ?? refuse("it is not said when the job runs", `give ${WHAT_WHEN}`);
+    scheduleFields(options, undefined, now) ?? refuse("the job has no schedule", `give ${SCHEDULE_EXAMPLES}`);
   const payload =
     payloadFields(options, undefined) ??
-    refuse("it is not said what the job does", 'give --message "..." or --system-event "..."');
+    refuse("the job has no payload", 'give --message "..." or --system-event "..."');
   const agentId = filledOption(options, "agent", "main");
   return defined<Fields>({
     ...jobFields(options, undefined),
@@ -97,7 +97,7 @@ export function draftParams(options: Options, now: number): Fields {
 /**
  * The `patch` of `cron.update`.
  * @param now epoch ms
- * @throws GatewayError `INVALID_REQUEST` naming the option, or when nothing is to be changed
+ * @throws GatewayError `INVALID_REQUEST` naming the option, or when no option changes anything
  */
 export function patchFields(options: Options, job: CronJob, now: number): Fields {
   const payload = payloadFields(options, job);
@@ -139,7 +139,7 @@ function scheduleFields(options: Options, former: CronSchedule | undefined, now:
   const isCron = which === "cron" || (which === undefined && former?.kind === "cron");
   if (!isCron) {
     for (const name of ["tz", "stagger"])
-      if (isGiven(options, name)) refuse(`${flagOf(name)} goes with --cron`, CRON_EXAMPLE);
+      if (isGiven(options, name)) refuse(`${flagOf(name)} is only valid with --cron`, CRON_EXAMPLE);
   }
   if (which === "at") {
     const at = textOption(options, "at") ?? "";
@@ -159,7 +159,7 @@ function payloadFields(options: Options, job: CronJob | undefined): Fields | und
   const isTurn = which === "message" || (which === undefined && job?.payload.kind === "agentTurn");
   const first = TURN_OPTIONS.find((name) => isGiven(options, name));
   if (first !== undefined && !isTurn)
-    refuse(`${flagOf(first)} goes with --message`, `--message "..." ${flagOf(first)} ...`);
+    refuse(`${flagOf(first)} is only valid with --message`, `--message "..." ${flagOf(first)} ...`);
   if (which === "systemEvent") return { kind: "systemEvent", text: filledOption(options, which, '"..."') };
   if (which === undefined && first === undefined) return undefined;
   const limits = { least: 0, most: MOST_SECONDS, example: 600 };
@@ -185,7 +185,7 @@ function deliveryFields(options: Options, job: CronJob | undefined): Fields | un
     return { mode: "none" };
   }
   if (which === "webhook") {
-    if (first) refuse(`${flagOf(first[0])} goes with --announce, not with --webhook`, "leave one of them out");
+    if (first) refuse(`${flagOf(first[0])} is only valid with --announce, not with --webhook`, "leave one of them out");
     const to = filledOption(options, "webhook", "https://example.com/done");
     return defined<Fields>({ mode: "webhook", to, bestEffort });
   }
@@ -193,7 +193,7 @@ function deliveryFields(options: Options, job: CronJob | undefined): Fields | un
   if (which === undefined && former?.mode === "webhook") {
     refuse("this job posts to a webhook", `give ${flagOf(first?.[0] ?? "to")} together with --announce`);
   }
-  // The URL of a webhook is no recipient in a channel.
+  // The URL of a webhook is not a recipient of a channel.
   const to = address["to"] ?? (former?.mode === "webhook" ? "" : undefined);
   return defined<Fields>({ mode: "announce", ...address, to, bestEffort });
 }
@@ -203,7 +203,7 @@ function catchUpFields(options: Options, former: CronJob["catchUp"]): Fields | u
   const windowMs = spanOption(options, "catchUpWindow", 1, "6h");
   const mode = given ?? (windowMs === undefined ? undefined : former?.mode);
   if (windowMs !== undefined && mode !== "all")
-    refuse("--catch-up-window goes with --catch-up all", "--catch-up all --catch-up-window 6h");
+    refuse("--catch-up-window is only valid with --catch-up all", "--catch-up all --catch-up-window 6h");
   return mode === undefined ? undefined : defined<Fields>({ mode, windowMs });
 }
 
@@ -223,7 +223,7 @@ function alertFields(options: Options): Fields | false | undefined {
   });
 }
 
-/** A blank text clears. */
+/** A blank text clears the field. */
 function orNull(text: string | undefined): string | null | undefined {
   return text === "" ? null : text;
 }

@@ -46,19 +46,16 @@ export function choiceOption<T extends string>(options: Options, name: string, c
   return choice ?? refuse(`${flag} takes ${choices.join(", ")}, not "${text}"`, `${flag} ${choices[0]}`);
 }
 
-/** Milliseconds. @param least milliseconds @throws GatewayError `INVALID_REQUEST` when it is no duration, or shorter */
+/** A duration in milliseconds. @param least milliseconds @throws GatewayError `INVALID_REQUEST` for an invalid or shorter duration */
 export function spanOption(options: Options, name: string, least: number, example: string): number | undefined {
   const text = textOption(options, name);
   if (text === undefined) return undefined;
   const ms = parseSpan(text);
   if (ms !== undefined && ms >= least) return ms;
-  return refuse(
-    `${flagOf(name)} takes a length of time like 30s, 5m, 2h or 1d, not "${text}"`,
-    `${flagOf(name)} ${example}`,
-  );
+  return refuse(`${flagOf(name)} takes a duration like 30s, 5m, 2h or 1d, not "${text}"`, `${flagOf(name)} ${example}`);
 }
 
-/** @throws GatewayError `INVALID_REQUEST` when it is no whole number from `least` to `most` */
+/** @throws GatewayError `INVALID_REQUEST` unless it is a whole number from `least` to `most` */
 export function countOption(
   options: Options,
   name: string,
@@ -74,7 +71,7 @@ export function countOption(
   );
 }
 
-/** @throws GatewayError `INVALID_REQUEST`, with the next step in a line of its own */
+/** @throws GatewayError `INVALID_REQUEST`, with the next step on its own line */
 export function refuse(why: string, next: string): never {
   const lines = why.split("\n").map(visible);
   return invalidRequest(`${lines.join("\n")}\nNext: ${next}`);

@@ -23,8 +23,8 @@ export function listLines(listed: ResultOf<typeof cron.list>, filtered: boolean,
   if (jobs.length === 0) {
     if (total > 0) return [`there are ${total} jobs, none from ${offset} on`, "Next: svc cron list --offset 0"];
     return filtered
-      ? ["no job fits; see all: svc cron list --all"]
-      : ['no job; add one: svc cron add --every 1h --message "What is new?"'];
+      ? ["no matching jobs; to list all: svc cron list --all"]
+      : ['no jobs; add one: svc cron add --every 1h --message "What is new?"'];
   }
   const rows = jobs.map((job) => [
     visible(cut(job.name, NAME_CHARS)),
@@ -87,7 +87,7 @@ export function jobLines(job: CronJob, done: string, isOn: boolean, here: Here):
     `  next:     ${enabled ? nextText(job, here) : "off; turn it on: svc cron enable " + visible(id)}`,
     visible(`  does:     ${cut(what.split(/\r?\n/, 1)[0] ?? "", DETAIL_CHARS)} (${sessionTarget})`),
     ...(delivery ? [visible(`  delivery: ${deliveryText(delivery)}`)] : []),
-    ...(isOn ? [] : ["no job runs: the scheduler is off", OFF_STEP]),
+    ...(isOn ? [] : ["jobs do not run: the scheduler is off", OFF_STEP]),
   ];
 }
 
@@ -101,7 +101,7 @@ function deliveryText({ mode, channel = "last", to }: NonNullable<CronJob["deliv
 /** A line per run: time, record, duration, details. @param ofAll with the name of the job */
 export function runsLines(listed: ResultOf<typeof cron.runs>, ofAll: boolean, here: Here): string[] {
   const { entries, total, nextOffset } = listed;
-  if (entries.length === 0) return ["nothing has become due yet that fits; see the jobs: svc cron list --all"];
+  if (entries.length === 0) return ["no matching runs; to list the jobs: svc cron list --all"];
   const rows = entries.map((entry) => [
     localText(entry.dueAtMs ?? entry.runAtMs ?? entry.ts, here.zone),
     ...(ofAll ? [visible(cut(entry.jobName ?? entry.jobId.slice(0, ID_CHARS), NAME_CHARS))] : []),
@@ -140,7 +140,7 @@ export function ranLines(
   entry: CronRunEntry | undefined,
 ): string[] {
   const job = visible(name);
-  if (!ran && reason === "already-running") return [`${job} runs already`, `Next: svc cron runs ${visible(id)}`];
+  if (!ran && reason === "already-running") return [`${job} is already running`, `Next: svc cron runs ${visible(id)}`];
   if (!ran) return [`${job} is not due`, `Next: svc cron run ${visible(id)}`];
   if (!entry) return [`${job} ran`, `Next: svc cron runs ${visible(id)}`];
   const { status = "?", durationMs } = entry;

@@ -46,7 +46,7 @@ export function spanText(ms: number): string {
   return [...parts, ...(rest > 0 ? [`${rest}ms`] : [])].join("");
 }
 
-/** `Sat 2026-01-03 12:05 GMT+1`; the number itself when it is no valid moment. @param zone IANA name; default: that of this machine */
+/** `Sat 2026-01-03 12:05 GMT+1`, or the number itself for an invalid moment. @param zone IANA name; default: that of this machine */
 export function localText(at: number, zone?: string): string {
   return Number.isFinite(at) && Math.abs(at) <= LAST_MS ? localTime(at, zone) : String(at);
 }

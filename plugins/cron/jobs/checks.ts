@@ -10,11 +10,11 @@ export interface CheckContext {
   checkSchedule(schedule: CronSchedule): void;
 }
 
-/** The channel whose topics are `<chat>:topic:<id>`. With a slash it would look for a chat that does not exist. */
+/** The channel whose topics are `<chat>:topic:<id>`. It would read an id with a slash as a chat that does not exist. */
 const TOPIC_CHANNEL = "telegram";
 const SLASH_TOPIC = /^-?\d+\/\d+$/;
 
-/** @throws GatewayError `UNAVAILABLE`, `Error: ...` with a way out, for settings that cannot be combined; whatever `checkSchedule` throws */
+/** @throws GatewayError `UNAVAILABLE`, `Error: ...` with a fix, for settings that cannot be combined; errors of `checkSchedule` */
 export function checkJob(job: Checked, { defaultAgentId, checkSchedule }: CheckContext): void {
   checkTarget(job, defaultAgentId);
   checkDelivery(job);
@@ -61,7 +61,7 @@ function checkAlert({ failureAlert }: Checked): void {
   if (failureAlert) checkFailureAddress(failureAlert, "failureAlert.to");
 }
 
-/** The recipient may be absent. Choice: a recipient follows the same rules as that of the delivery. */
+/** The recipient may be absent. Choice: the recipient of a failure follows the same rules as that of the delivery. */
 function checkFailureAddress(
   { mode, channel, to }: { mode?: "announce" | "webhook"; channel?: string; to?: string },
   field: string,
@@ -74,12 +74,12 @@ function checkFailureAddress(
 function checkUrl(to: string | undefined, field: string): void {
   const url = to !== undefined && URL.canParse(to) ? new URL(to) : undefined;
   const isHttp = url !== undefined && /^https?:$/.test(url.protocol);
-  // The URL may hold a secret: the refusal does not repeat it.
+  // The URL may hold a secret, so the error does not repeat it.
   if (!isHttp) refuse(`${field} of a webhook must be a URL that begins with http:// or https://`);
-  // Nothing is sent to such an address, and whoever may list jobs would read the password.
+  // The gateway sends nothing to such a URL, and anyone who may list jobs could read the password.
   if (url.username !== "" || url.password !== "")
     refuse(
-      `${field} may have no user name or password; leave them out, and set cron.webhookToken to what the webhook asks for`,
+      `${field} may have no user name or password; leave them out, and set cron.webhookToken to the token that the webhook expects`,
     );
 }
 

@@ -19,7 +19,7 @@ import { type Method, normalizedJob } from "./normalize.ts";
 
 /** UTF-16 units of a name taken from the payload. Spec: §2. */
 const NAME_CHARS = 60;
-/** Keys an object of `cron.*` may have. Choice: more than any client sends, and few enough to check in no time. */
+/** Most keys of an object in `cron.*`. Choice: more than any client sends, and few enough to check quickly. */
 const MOST_KEYS = 100;
 
 const { name, enabled, sessionTarget, wakeMode } = CronJobPatch.properties;
@@ -38,7 +38,7 @@ const Change = Strict({ ...idOfJob, patch: Patch });
 /**
  * The job that the params of `cron.add` describe, with its defaults.
  * @param now epoch ms
- * @throws GatewayError `INVALID_REQUEST` naming the field and what is wrong with it
+ * @throws GatewayError `INVALID_REQUEST` naming the field and its error
  */
 export function draftFrom(raw: Fields, now: number): CronJobDraft {
   const method = "cron.add";
@@ -53,8 +53,8 @@ export function draftFrom(raw: Fields, now: number): CronJobDraft {
 }
 
 /**
- * The change that the params of `cron.update` describe. `patched` checks whether its moment lies in the past.
- * @throws GatewayError `INVALID_REQUEST` naming the field and what is wrong with it
+ * The change that the params of `cron.update` describe. A moment in the past is refused later, by `patched`.
+ * @throws GatewayError `INVALID_REQUEST` naming the field and its error
  */
 export function changeFrom(raw: Fields): { readonly id: string; readonly patch: CronJobPatch } {
   const method = "cron.update";
@@ -73,7 +73,7 @@ export function changeFrom(raw: Fields): { readonly id: string; readonly patch: 
   return { id: id ?? jobId ?? refuse(method, "id is missing"), patch: change.patch };
 }
 
-/** The job itself, where a client wraps it in `data` or `job`. Beside other keys the wrapper stays, and is refused. */
+/** Unwraps a job that a client sends in `data` or `job`. A wrapper with other keys stays as it is, and is refused later. */
 export function unwrapped(raw: Fields): Fields {
   const [key, ...others] = Object.keys(raw);
   const inner = others.length === 0 && (key === "data" || key === "job") ? raw[key] : undefined;
@@ -101,7 +101,7 @@ function scheduleFrom(schedule: CronSchedule, now: number): CronSchedule {
   return defined<CronSchedule & { kind: "cron" }>({ staggerMs: defaultStaggerMs(schedule.expr), ...schedule });
 }
 
-/** An agent turn is announced; older clients say in its payload whether and where. */
+/** An agent turn is announced by default; older clients put the delivery into its payload. */
 function deliveryFrom(payload: Draft["payload"]): Pick<CronJobDraft, "delivery" | "payload"> {
   if (payload.kind !== "agentTurn") return { payload };
   const { deliver, channel, to, bestEffortDeliver, ...turn } = payload;
@@ -110,13 +110,13 @@ function deliveryFrom(payload: Draft["payload"]): Pick<CronJobDraft, "delivery" 
   return { delivery, payload: turn };
 }
 
-/** The first line of what the job says or asks. */
+/** The first line of the job's text or message. */
 function nameFrom(payload: Draft["payload"]): string {
   const [line = ""] = (payload.kind === "systemEvent" ? payload.text : payload.message).split(/\r?\n/, 1);
   return cut(line.trim(), NAME_CHARS);
 }
 
-/** The schema with only the schedule and payload of the given kind, so that a refusal says nothing of the other kinds. */
+/** The schema with only the given kind of schedule and payload, so that errors do not mention the other kinds. */
 function byKind(properties: Readonly<Record<string, TSchema>>, value: unknown): TSchema {
   const given = isFields(value) ? value : {};
   const narrowed = Object.entries(properties).map(([key, schema]) => {
@@ -140,12 +140,12 @@ function oneKind(union: TSchema, { kind }: Fields): TSchema {
   );
 }
 
-/** Refuses very large objects, which take the schema long. @throws GatewayError `INVALID_REQUEST` */
+/** Refuses objects with too many keys, which are slow to validate. @throws GatewayError `INVALID_REQUEST` */
 function boundKeys(value: unknown, method: Method, levels = 4): void {
   if (!isFields(value) || levels === 0) return;
   const children = Object.values(value);
   if (children.length > MOST_KEYS)
-    refuse(method, `an object has ${children.length} properties, and may have ${MOST_KEYS}`);
+    refuse(method, `an object has ${children.length} properties; at most ${MOST_KEYS} are allowed`);
   for (const child of children) boundKeys(child, method, levels - 1);
 }
 

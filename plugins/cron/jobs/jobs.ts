@@ -13,9 +13,9 @@ import { isCovered } from "../schedule/slots.ts";
 import { runIdOf, type Scheduler } from "../runs/scheduler.ts";
 import type { CronStore } from "../store/store.ts";
 
-/** Choice. */
+/** Choice: most jobs. */
 export const MAX_JOBS = 10_000;
-const MOVED = "its next time was set by hand";
+const MOVED = "its next run was set by hand";
 
 export interface JobSources {
   readonly store: CronStore;
@@ -38,14 +38,14 @@ export class Jobs {
   }
 
   /**
-   * @param origin whose words its texts are; absent: the owner's
+   * @param origin source of the job's texts; absent: the owner
    * @throws GatewayError `UNAVAILABLE` for settings that cannot be combined, and at the limit of jobs
    */
   async add(draft: CronJobDraft, origin?: Origin): Promise<CronJob> {
     const { store, clock, newId, publish, scheduler, timeZone } = this.#sources;
     await loadCalendar();
     if ((await store.count()) >= MAX_JOBS)
-      unavailable(`there are ${MAX_JOBS} cron jobs, which is the most; remove one first`);
+      unavailable(`there are already ${MAX_JOBS} cron jobs, the maximum; remove one first`);
     const now = clock.now();
     const id = newId();
     const { agentId, sessionKey, ...rest } = draft;
@@ -75,7 +75,7 @@ export class Jobs {
   }
 
   /**
-   * @param origin whose words the patch holds; absent: the owner's, and a payload of his is his again
+   * @param origin source of the texts in the patch; absent: the owner, who then also becomes the source of a replaced payload
    * @throws GatewayError `NOT_FOUND`; `UNAVAILABLE` for settings that cannot be combined
    */
   async update(id: string, patch: CronJobPatch, origin?: Origin): Promise<CronJob> {
@@ -136,7 +136,7 @@ export class Jobs {
       if ((await store.unsettled(id)).length > 0) return { result: "already-running" };
       const recorded = await store.recorded(id, now);
       let dueAt = now;
-      while (isCovered(recorded, dueAt) || dueAt === stored.nextAt) dueAt += 1; // one record for each time
+      while (isCovered(recorded, dueAt) || dueAt === stored.nextAt) dueAt += 1; // one record per run time
       const runId = runIdOf(id, dueAt);
       return { beside: [store.accept({ jobId: id, dueAt, runId, isManual: true })], result: { runId } };
     });
@@ -147,7 +147,7 @@ export class Jobs {
     return { ok: true, ran: true };
   }
 
-  /** Aborts the current run of a job and skips waiting runs. @returns how many runs that were. @throws GatewayError `NOT_FOUND` */
+  /** Aborts the current run of a job and skips waiting runs. @returns the number of these runs. @throws GatewayError `NOT_FOUND` */
   async cancel(id: string): Promise<number> {
     const { changes, store, clock, runner } = this.#sources;
     const dropped = await changes.change(id, async (stored) => {
@@ -171,7 +171,7 @@ export class Jobs {
   }
 }
 
-/** Spec: §3 for the words. */
+/** Spec: §3 for the message. */
 function unknown(id: string): never {
   return notFound(`Error: unknown cron job id: ${id}`);
 }
@@ -180,7 +180,7 @@ function anchored(schedule: CronSchedule, now: number): CronSchedule {
   return schedule.kind === "every" ? { ...schedule, anchorMs: schedule.anchorMs ?? now } : schedule;
 }
 
-/** A moment that has just passed is due at once. `refusedMoment` limits how far back it may lie. */
+/** A moment that has just passed is due at once. `refusedMoment` limits how far back it may be. */
 function firstSlot(schedule: CronSchedule, id: string, now: number): number | undefined {
   return schedule.kind === "at" ? atOf(schedule) : nextSlot(schedule, id, now);
 }

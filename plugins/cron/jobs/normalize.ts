@@ -1,15 +1,15 @@
-/** Rewrites what clients send, old and new, in the terms of the contract. Refuses almost nothing: the schema does that. Pure. Spec: methods-cron.md §1-3. */
+/** Converts the params of old and new clients to those of the contract. Refuses almost nothing; the schema does. Pure. Spec: methods-cron.md §1-3. */
 import { normalizeId } from "@svc/kit/agent-address";
 import { invalidRequest } from "@svc/sdk";
 import { defined, type Fields, isBlank, isFields } from "../fields.ts";
 import { parseMoment } from "../schedule/moment.ts";
 
 export type Method = "cron.add" | "cron.update";
-/** What becomes of one field; `undefined` leaves the field out. */
+/** Converts one field; `undefined` drops the field. */
 type Rule = (value: unknown, method: Method) => unknown;
 type Rules = Readonly<Record<string, Rule>>;
 
-/** Keys that older clients write beside an agent turn instead of into it. */
+/** Keys of an agent turn that older clients put next to the payload instead of into it. */
 const BESIDE: ReadonlySet<string> = new Set([
   "model",
   "thinking",
@@ -29,7 +29,7 @@ const filled: Rule = (value, method) => (isBlank(value) ? undefined : text(value
 /** A new job leaves a blank text out; a change keeps it, which clears the field. */
 const clearable: Rule = (value, method) => (method === "cron.add" ? filled : text)(value, method);
 const channel: Rule = (value, method) => clearable(typeof value === "string" ? value.toLowerCase() : value, method);
-/** One of `words`, in any case; anything else stays, so that the refusal can name it. */
+/** One of `words`, in any case; anything else is passed on, so that the error can quote it. */
 const word =
   (...words: string[]): Rule =>
   (value) =>
@@ -51,7 +51,7 @@ const wakeMode: Rule = (value, method) => {
 };
 const catchUpMode = word("none", "last", "all");
 const catchUp: Rule = (value, method) => (typeof value === "string" ? { mode: catchUpMode(value, method) } : value);
-/** Choice: without a letter or digit it is refused. */
+/** Choice: an id without a letter or digit is refused. */
 const agentId: Rule = (value, method) => {
   if (typeof value !== "string" || isBlank(value)) return filled(value, method);
   return (
@@ -72,7 +72,7 @@ const mode: Rule = (value, method) => {
 const address = { channel, to: clearable, accountId: clearable };
 const schedule = fields({ kind: word("at", "every", "cron"), at, expr: text, tz: filled });
 const job: Rules = {
-  isolation: () => undefined, // of older clients; it has no meaning any more
+  isolation: () => undefined, // sent by older clients, ignored
   name: clearable,
   agentId,
   sessionKey: filled,
@@ -100,7 +100,7 @@ function normalized(given: Fields, rules: Rules, method: Method): Fields {
   return defined<Fields>(Object.fromEntries(entries));
 }
 
-/** Gives a schedule of older clients its kind, and its fields their names of today. */
+/** Adds the kind to a schedule of older clients, and renames its fields. */
 function withScheduleKind(given: unknown): unknown {
   if (!isFields(given)) return given;
   const { atMs, cron, ...rest } = given;
@@ -110,7 +110,7 @@ function withScheduleKind(given: unknown): unknown {
   return { ...rest, kind: isBlank(rest["kind"]) ? implied?.[0] : rest["kind"], at, expr };
 }
 
-/** The job with its payload in one place: with a kind, and with what older clients write beside it. */
+/** The job with a complete payload: its kind, and the keys that older clients put next to it. */
 export function withPayload(given: Fields): Fields {
   const { payload, ...rest } = payloadOf(given);
   if (!isFields(payload)) return defined<Fields>({ ...rest, payload });
@@ -123,7 +123,7 @@ export function withPayload(given: Fields): Fields {
   return { ...Object.fromEntries(others), payload: defined<Fields>({ ...whole, channel }) };
 }
 
-/** A message or text of the job itself stands for the whole payload. */
+/** A `message` or `text` of the job itself becomes the payload when there is none. */
 function payloadOf(job: Fields): Fields {
   const { message, text, ...rest } = job;
   if (job["payload"] !== undefined) return job;

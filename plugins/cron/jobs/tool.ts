@@ -19,11 +19,11 @@ import { type Fields, isBlank, isFields } from "../fields.ts";
 import { unwrapped } from "./input.ts";
 import { withPayload } from "./normalize.ts";
 
-/** The actions of the tool. Each works as the method of the same name. */
+/** The actions of the tool. Each works like the method of the same name. */
 export interface CronActions {
   status(params: ParamsOf<typeof cron.status>): Promise<ResultOf<typeof cron.status>>;
   list(params: ParamsOf<typeof cron.list>): Promise<ResultOf<typeof cron.list>>;
-  /** @param params as `cron.add` @param origin whose words led to it; `undefined`: the owner's */
+  /** @param params as `cron.add` @param origin source of the input that led to the call; `undefined`: the owner */
   add(params: Fields, origin: Origin | undefined): Promise<ResultOf<typeof cron.add>>;
   /** @param params as `cron.update` @param origin as of `add` */
   update(params: Fields, origin: Origin | undefined): Promise<ResultOf<typeof cron.update>>;
@@ -41,10 +41,10 @@ export interface CronActions {
 
 type WakeMode = "now" | "next-heartbeat";
 
-/** Milliseconds the tool waits for a run. Choice: enough for a refusal, and too short to block a run that waits for this one. */
+/** Milliseconds the tool waits for a run. Choice: enough to report a refusal, and too short to block a run that waits for this one. */
 const RUN_WAIT_MS = 2_000;
 const ACTIONS = ["status", "list", "add", "update", "remove", "run", "runs", "wake"] as const;
-/** Sessions that end with their run or belong to another program: a reminder there would reach nobody. */
+/** Sessions that end with their run or belong to another program: nobody would read a reminder there. */
 const PASSING_SESSION = /^(?:agent:[^:]*:)?(?:cron|subagent|acp):/i;
 
 const text = (description: string) => Type.Optional(Type.String({ description }));
@@ -58,20 +58,22 @@ const Params = Strict({
     'for add: {name?, schedule, payload, ...}. schedule: {"kind":"at","at":"2030-01-31T09:00:00Z"}, ' +
       '{"kind":"every","everyMs":3600000} or {"kind":"cron","expr":"0 9 * * 1-5","tz":"Europe/Berlin"}. ' +
       'payload: {"kind":"systemEvent","text":"..."} reminds this session; {"kind":"agentTurn","message":"..."} lets an ' +
-      'agent work in a session of its own and sends what it says, see delivery: {"mode":"none|announce|webhook",' +
+      'agent work in its own session and delivers its reply as delivery says: {"mode":"none|announce|webhook",' +
       '"channel":"...","to":"..."}. Further: enabled, deleteAfterRun, wakeMode, catchUp (none, last, all), overlap ' +
       "(skip, queue, replace), failureAlert, description",
   ),
   patch: loose("for update: only what changes, as in job"),
   includeDisabled: Type.Optional(Type.Boolean({ description: "for list" })),
-  query: text("for list and runs: only those with this text"),
+  query: text("for list and runs: only entries with this text"),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200, description: "for list and runs" })),
   runMode: Type.Optional(
     Type.Enum(["due", "force"], { description: "for run; due: only when it is due. Default force" }),
   ),
-  text: text("for wake: what the main session is told"),
+  text: text("for wake: the event for the main session"),
   mode: Type.Optional(
-    Type.Enum(["now", "next-heartbeat"], { description: "for wake: when it looks at it; default next-heartbeat" }),
+    Type.Enum(["now", "next-heartbeat"], {
+      description: "for wake: when the session reads the event; default next-heartbeat",
+    }),
   ),
 });
 type Params = Static<typeof Params>;
@@ -97,8 +99,8 @@ export function cronTool(service: CronActions, clock: Pick<Clock, "setTimeout">)
   };
   return defineTool({
     description:
-      "Plans what happens by the clock: reminders for this session, and work an agent does on its own at a time or again " +
-      "and again. list shows the jobs, runs what became of them, wake tells the main session something.",
+      "Schedules reminders for this session, and work that an agent does on its own, once or repeatedly. " +
+      "list shows the jobs, runs their results; wake adds an event to the main session.",
     params: Params,
     scope: "operator.admin",
     ownerOnly: true,
@@ -108,18 +110,18 @@ export function cronTool(service: CronActions, clock: Pick<Clock, "setTimeout">)
       const wanted = params.action?.trim() ?? "";
       if (wanted === "") return invalidRequest("action required");
       const action = ACTIONS.find((name) => name === wanted);
-      if (!action) return invalidRequest(`there is no action "${wanted}" here; actions: ${ACTIONS.join(", ")}`);
+      if (!action) return invalidRequest(`unknown action "${wanted}"; actions: ${ACTIONS.join(", ")}`);
       return resultOf(await actions[action]({ params, call, signal, origin: outside?.origin }));
     },
   });
 }
 
 /**
- * A job that an agent adds belongs to that agent. A reminder goes to the session of the call. The session key names the
- * agent as well; `agentId` would be refused for any agent but the default one.
+ * A job that an agent adds belongs to that agent. A reminder goes to the session of the call: its key names the agent
+ * as well, whereas `agentId` would be refused for any agent except the default one.
  */
 function jobBy({ agentId, sessionKey }: ToolCall, given: Fields | undefined): Fields {
-  if (!given) return invalidRequest("job required: what is to happen and when");
+  if (!given) return invalidRequest("job required: a payload and a schedule");
   const job = unwrapped(given);
   const { payload } = withPayload(job);
   const isReminder = isFields(payload) && payload["kind"] === "systemEvent";
@@ -129,8 +131,8 @@ function jobBy({ agentId, sessionKey }: ToolCall, given: Fields | undefined): Fi
 }
 
 /**
- * Starts a run and waits for it only briefly: the job may run the asking agent, or wait for it.
- * @returns the result of `cron.run`, or that the run goes on
+ * Starts a run and waits for it only briefly: the job may run the calling agent, or wait for it.
+ * @returns the result of `cron.run`, or a note that the run continues
  */
 async function started(
   service: CronActions,
@@ -143,7 +145,7 @@ async function started(
   const late = pause(RUN_WAIT_MS, clock, over.signal).then(() => undefined);
   try {
     const ended = await Promise.race([running, late]);
-    return ended ?? { ok: true, started: true, next: "it goes on by itself; the action runs shows how it ended" };
+    return ended ?? { ok: true, started: true, next: "the run continues; the action runs shows its result" };
   } finally {
     over.abort();
     running.catch(() => undefined); // `cron.runs` has the error
@@ -155,7 +157,7 @@ async function wake(
   { text = "", mode = "next-heartbeat" }: Params,
   origin: Origin | undefined,
 ): Promise<object> {
-  if (text.trim() === "") return invalidRequest("text required: what the main session is told");
+  if (text.trim() === "") return invalidRequest("text required: the event for the main session");
   return service.wake({ text, mode, ...(origin ? { origin } : {}) });
 }
 
@@ -164,7 +166,7 @@ function pageOf({ query, limit }: Params): { query?: string; limit?: number } {
 }
 
 function changeIn({ patch }: Params): Fields {
-  return patch ?? invalidRequest("patch required: what changes, as in job");
+  return patch ?? invalidRequest("patch required: the changed fields, as in job");
 }
 
 function hasId({ id, jobId }: Params): boolean {
@@ -182,11 +184,14 @@ function resultOf(details: object): ToolResult {
   return { content: [{ type: "text", text: JSON.stringify(details) }], details, ...(origin ? { origin } : {}) };
 }
 
-/** Choice: what runs of jobs came to is of nobody who may do anything, since they may have read anything. */
+/** Choice: results of runs count as external content, since a run may have read anything. */
 function originIn(details: object): Origin | undefined {
-  type Told = { readonly origin?: Origin };
-  const { entries, jobs = [details] } = details as { readonly entries?: unknown; readonly jobs?: readonly Told[] };
+  type WithOrigin = { readonly origin?: Origin };
+  const { entries, jobs = [details] } = details as {
+    readonly entries?: unknown;
+    readonly jobs?: readonly WithOrigin[];
+  };
   return entries === undefined
-    ? floorOf(jobs.map(({ origin }: Told) => origin))
+    ? floorOf(jobs.map(({ origin }: WithOrigin) => origin))
     : outsideOrigin("agent", "runs of jobs");
 }

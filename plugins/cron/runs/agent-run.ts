@@ -9,11 +9,11 @@ import type { Definition, Fire } from "../store/records.ts";
 
 /** Spec: §10. */
 const DEFAULT_TIMEOUT_MS = 3_600_000;
-/** Choice: milliseconds beyond its timeout before cron aborts a run, and after that before it gives the run up. */
+/** Choice: milliseconds after its timeout when cron aborts a run, and after that when it abandons the run. */
 const OVERTIME_MS = 60_000;
 const GIVEN_UP_AFTER_MS = 30_000;
 
-/** The principal of the runs. Choice: at most read and write, as for sub-agents, whoever added the job. */
+/** The principal of the runs. Choice: at most read and write, as for sub-agents, regardless of who added the job. */
 const PRINCIPAL: Principal = {
   id: "plugin:cron",
   role: "operator",
@@ -23,8 +23,8 @@ const PRINCIPAL: Principal = {
 };
 
 const DELIVERY_PROMPT =
-  "This is a scheduled job and nobody reads along. Your last message is sent on as it stands: make it a short report in " +
-  "plain text, and do not send it yourself with a tool. If nobody needs to hear of this, answer only NO_REPLY.";
+  "This is a scheduled job; no user is present. Your last message is delivered unchanged: make it a short report in " +
+  "plain text, and do not send it yourself with a tool. If there is nothing to report, answer only NO_REPLY.";
 
 type AgentPayload = Extract<Definition["payload"], { kind: "agentTurn" }>;
 
@@ -58,12 +58,12 @@ export function mainKey({ agentId }: Pick<Definition, "agentId">, { sessions, ag
   return sessions.canonicalKey(`agent:${agentOf(agentId, agents)}:main`);
 }
 
-/** The session a job belongs to: the one it names, e.g. the chat it was made in, else the main session of its agent. */
+/** The session a job belongs to: its `sessionKey`, e.g. the chat it was created in, else the main session of its agent. */
 export function homeKey(job: Pick<Definition, "agentId" | "sessionKey">, sources: KeySources): string {
   return job.sessionKey ? sources.sessions.canonicalKey(job.sessionKey) : mainKey(job, sources);
 }
 
-/** Choice: the default agent does the work of a removed agent. */
+/** Choice: jobs of a removed agent run as the default agent. */
 export function agentOf(agentId: string | undefined, agents: KeySources["agents"]): string {
   return agentId !== undefined && agents.has(agentId) ? agentId : agents.defaultId;
 }
@@ -130,7 +130,7 @@ async function begin(
   await runs.start(request, restart);
 }
 
-/** Whose words the text of a job is. */
+/** Source of the job's text. */
 export function textOrigin({ origin = GATEWAY_WORDS }: Pick<Definition, "origin">): Origin {
   return origin;
 }
@@ -140,14 +140,14 @@ function timeoutOf({ timeoutSeconds }: { readonly timeoutSeconds?: number | unde
   return timeoutSeconds === undefined ? DEFAULT_TIMEOUT_MS : timeoutSeconds * 1_000;
 }
 
-/** Keeps the conversation under a key of its own, since the next run resets the session. Spec: §10. */
+/** Keeps the conversation under its own key, since the next run resets the session. Spec: §10. */
 async function keepSession(sessionKey: string, sessionId: string, { sessions }: AgentRunSources): Promise<string> {
   const key = `${sessionKey}:run:${sessionId}`;
   await sessions.ensure(key, { sessionId });
   return key;
 }
 
-/** Waits for the end of a run. A run beyond its timeout is aborted, and given up if even that does not end it. */
+/** Waits for the end of a run. A run that exceeds its timeout is aborted, and abandoned if even that does not end it. */
 async function ended(
   runId: string,
   timeoutMs: number,
@@ -178,6 +178,6 @@ async function givenUp(
   runs.abort(runId, "timeout");
   await pause(GIVEN_UP_AFTER_MS, clock, signal);
   signal.throwIfAborted();
-  const errorMessage = "the run did not end in its time and could not be stopped; it is given up";
+  const errorMessage = "the run exceeded its timeout, could not be stopped and was abandoned";
   return { runId, sessionKey: "", status: "error", endedAt: clock.now(), text: "", errorMessage };
 }

@@ -12,14 +12,14 @@ export interface Destination {
   readonly accountId?: string;
 }
 
-/** Where the result of a run goes; `undefined`: nowhere. */
+/** Destination of the result of a run; `undefined`: none. */
 export function primaryOf(delivery: CronDelivery | undefined): Destination | undefined {
   if (!delivery || delivery.mode === "none") return undefined;
   const { mode, channel, to, accountId } = delivery;
   return { mode, ...given({ channel, to, accountId }) };
 }
 
-/** Where a failure goes besides the destination of the result; `undefined`: nowhere else. */
+/** Where a failure is sent in addition to the destination of the result; `undefined`: nowhere else. */
 export function failureDestination({ delivery }: Definition, config: CronConfig): Destination | undefined {
   const own = delivery?.failureDestination;
   const chosen = own ?? config.failureDestination;
@@ -39,7 +39,7 @@ function sameDestination(left: Destination, right: Destination): boolean {
   );
 }
 
-/** Where an alert about errors in a row goes now; `undefined`: no alert is due. @param facts after the run */
+/** Where an alert about errors in a row is sent now; `undefined`: no alert is due. @param facts after the run */
 export function alertDestination(
   { delivery, failureAlert }: Definition,
   { consecutiveErrors = 0, lastFailureAlertAtMs }: Facts,

@@ -1,4 +1,4 @@
-/** Does what a job is to do, and delivers the result. May be repeated after a crash at any point. */
+/** Executes the payload of a job and delivers the result. Safe to repeat after a crash at any point. */
 import { deliverableReply, isGatewayStopping, replySummary } from "@svc/kit/runs";
 import { isGatewayError, type Logger } from "@svc/sdk";
 import type { RunOutcome } from "@svc/sdk/agents";
@@ -33,7 +33,7 @@ export interface Done {
 }
 
 /**
- * @param signal aborted when the next generation takes the run over
+ * @param signal aborted when the next plugin generation takes the run over
  * @throws the signal's reason; GatewayError `UNAVAILABLE` (`isGatewayStopping`): the run begins after the restart
  */
 export async function perform(
@@ -58,7 +58,7 @@ function refused(error: unknown, jobId: string, log: Logger): Ended {
   if (isGatewayError(error))
     return { status: "error", error: error.message, isTransient: error.code === "UNAVAILABLE" };
   log.error({ err: error, jobId }, "a cron job failed because of a bug");
-  return { status: "error", error: "internal error; the log has it", isTransient: false };
+  return { status: "error", error: "internal error; see the log", isTransient: false };
 }
 
 async function notifyMain(job: Definition, text: string, { runId }: Fire, sources: ExecutionSources): Promise<Done> {
@@ -111,7 +111,7 @@ async function deliver(
   const destination = primaryOf(job.delivery);
   if (!destination || ended.status !== "ok") return NOT_REQUESTED;
   const text = destination.mode === "webhook" ? ended.summary : deliverableReply(reply);
-  if (text === undefined) return { delivered: false, deliveryStatus: "not-delivered" }; // the agent answered NO_REPLY or the like
+  if (text === undefined) return { delivered: false, deliveryStatus: "not-delivered" }; // the agent replied NO_REPLY or HEARTBEAT_OK
   const sessionKey = homeKey(job, sources);
   return notify({ id, sessionKey, text, payload: finished(job.id, ended, facts) }, destination, sources.notifications);
 }
@@ -142,7 +142,7 @@ function undelivered(
   };
 }
 
-/** What the record says of the model. */
+/** Fields of the record about the model. */
 function modelFacts({ model, provider, usage }: RunOutcome): Partial<CronRunEntry> {
   return defined<Partial<CronRunEntry>>({
     model,

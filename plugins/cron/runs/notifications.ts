@@ -11,16 +11,16 @@ import type { Destination } from "./destinations.ts";
 
 /** Spec: §10. */
 const WEBHOOK_TIMEOUT_MS = 10_000;
-/** Choice: most bytes of the answer of a webhook, which is ignored. */
+/** Choice: most bytes of a webhook's response, which is ignored. */
 const WEBHOOK_ANSWER_BYTES = 64 * 1024;
 
-/** What became of a delivery, as it is recorded. */
+/** Outcome of a delivery, as recorded. */
 export type Delivered = Pick<Settled["entry"], "delivered" | "deliveryStatus" | "deliveryError">;
 
 export interface Notification {
   /** Unique: a notification is sent once for each id. */
   readonly id: string;
-  /** Canonical key of the session whose last conversation `last` means. */
+  /** Canonical key of the session whose last channel and recipient `last` stands for. */
   readonly sessionKey: string;
   readonly text: string;
   /** The body for a webhook. */
@@ -31,7 +31,7 @@ export interface NotificationSources {
   readonly delivery: Live<Delivery>;
   readonly outbound: Live<OutboundFetch>;
   readonly webhookToken: CronConfig["webhookToken"];
-  /** Needed where the token is a reference. */
+  /** Needed only for a token that is a secret reference. */
   readonly secrets: Live<Secrets>;
   readonly log: Pick<Logger, "warn">;
 }
@@ -75,7 +75,7 @@ async function post(
   sources: NotificationSources,
 ): Promise<Delivered> {
   const outbound = sources.outbound.get();
-  if (!outbound) return deliveredAs("no plugin asks addresses outside; see svc plugins why outbound");
+  if (!outbound) return deliveredAs("no plugin makes outbound requests; see svc plugins why outbound");
   const token = await tokenOf(sources);
   const { status } = await outbound.fetch({
     url: to,
@@ -92,16 +92,16 @@ async function post(
   return deliveredAs(status >= 200 && status < 300 ? undefined : `the webhook answered ${status}`);
 }
 
-/** @throws GatewayError `UNAVAILABLE` when the reference cannot be resolved: a webhook that expects a token gets no request without it */
+/** @throws GatewayError `UNAVAILABLE` when the reference cannot be resolved: nothing is posted without the token */
 async function tokenOf({ webhookToken, secrets }: NotificationSources): Promise<string | undefined> {
   if (!isSecretRef(webhookToken)) return webhookToken;
   const finder = secrets.get();
   if (!finder)
-    return unavailable("cron.webhookToken is a reference, and no plugin finds secrets; see svc plugins why secrets");
+    return unavailable("cron.webhookToken is a reference, and no plugin resolves secrets; see svc plugins why secrets");
   return finder.reveal(webhookToken);
 }
 
-/** @param error why it was not delivered; `undefined`: it was */
+/** @param error why it was not delivered; `undefined`: it was delivered */
 function deliveredAs(error: string | undefined): Delivered {
   if (error === undefined) return { delivered: true, deliveryStatus: "delivered" };
   return { delivered: false, deliveryStatus: "not-delivered", deliveryError: error };

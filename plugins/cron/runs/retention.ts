@@ -30,14 +30,17 @@ export async function forgetOldSessions({ store, clock, log, config, deleteSessi
           await deleteSession(key);
         } catch (error) {
           failed += 1;
-          log.warn({ err: error, sessionKey: key }, "the session of an old run of a cron job could not be deleted now");
+          log.warn(
+            { err: error, sessionKey: key },
+            "the session of an old run of a cron job could not be deleted; retrying after the next run",
+          );
           continue;
         }
-        await store.write([store.forgetRunKey(key)]); // second: after a crash in between it is only deleted once more
+        await store.write([store.forgetRunKey(key)]); // after the deletion: a crash in between only repeats the deletion
       }
-      isMore = keys.length === BATCH && failed > failedBefore; // sessions that stay do not keep those behind them
+      isMore = keys.length === BATCH && failed > failedBefore; // sessions that could not be deleted do not block later ones
     }
   } catch (error) {
-    log.warn({ err: error }, "sessions of old runs of cron jobs could not be deleted now");
+    log.warn({ err: error }, "sessions of old runs of cron jobs could not be deleted; retrying after the next run");
   }
 }

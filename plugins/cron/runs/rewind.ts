@@ -1,8 +1,8 @@
 /**
- * Undoes what a clock that was ahead has left: records of times that have not come, and next runs that are far away.
+ * Undoes the effects of a clock that was ahead: records of future run times, and next runs too far in the future.
  *
- * A run that took place keeps its record, so its time does not run again when it comes. Choice: a job of a single time is left
- * alone; what was decided of it stands.
+ * A run that took place keeps its record, so it is not repeated when its time comes. Choice: jobs that run once are left
+ * unchanged.
  */
 import type { Clock, Logger } from "@svc/sdk";
 import type { CronSchedule } from "@svc/sdk/cron";
@@ -43,7 +43,7 @@ export async function rewind({ store, changes, clock, log, timeZone }: RewindSou
   log.warn({ jobs: jobs.length }, "the clock was set back; the next runs of cron jobs were computed again");
 }
 
-/** The times of a job where they change. @param recorded what has a record after `now` */
+/** The changed times of a job; `undefined`: none. @param recorded spans with a record after `now` */
 function timesAt(
   { definition: { id }, facts, nextAt, heldUntil }: StoredJob,
   schedule: CronSchedule,
@@ -53,6 +53,6 @@ function timesAt(
   let slot = nextSlot(schedule, id, now);
   while (slot !== undefined && isCovered(recorded, slot)) slot = nextSlot(schedule, id, slot);
   const isLate = nextAt !== undefined && slot !== undefined && slot < nextAt;
-  const isHeld = heldUntil > 0 && (facts.lastRunAtMs ?? 0) > now; // by a run of the clock that was ahead
+  const isHeld = heldUntil > 0 && (facts.lastRunAtMs ?? 0) > now; // set by a run while the clock was ahead
   return isLate || isHeld ? { nextAt: isLate ? slot : nextAt, heldUntil: isHeld ? 0 : heldUntil } : undefined;
 }

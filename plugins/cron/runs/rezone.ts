@@ -1,8 +1,8 @@
 /**
- * Computes the next runs of jobs without `tz` again after the user's zone changed.
+ * Recomputes the next runs of jobs without `tz` after the user's zone changed.
  *
- * Choice: existing jobs go by the new zone from their next run on, also those whose next run was set by hand. A run that is
- * due already takes place.
+ * Choice: existing jobs use the new zone from their next run on, also those whose next run was set by hand. A run that is
+ * already due still takes place.
  */
 import { machineZone } from "@svc/kit/time";
 import type { Clock } from "@svc/sdk";
@@ -23,7 +23,7 @@ export async function rezone({ store, changes, clock, timeZone }: RezoneSources)
   const zone = timeZone();
   const stored = await store.zone();
   if (stored === zone) return;
-  // No zone is stored by a version that knew only that of the machine.
+  // Earlier versions stored no zone; they used the zone of the machine.
   if ((stored ?? machineZone()) !== zone)
     for (const { definition } of await store.dueAfter(clock.now()))
       await changes.change(definition.id, (job) => {

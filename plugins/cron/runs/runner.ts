@@ -1,5 +1,5 @@
 /**
- * Runs what waits: the runs of one job one after the other, those of different jobs in parallel.
+ * Executes waiting runs: those of one job in sequence, those of different jobs in parallel.
  *
  * A run belongs to its owner by a lease on disk, which the owner renews. Runs of a process or plugin generation that has
  * ended are taken over when their lease expires.
@@ -17,7 +17,7 @@ const REMOVED = "the job was removed";
 const DISABLED = "the job was disabled";
 
 export interface RunnerSources extends ExecutionSources, SettlingSources {
-  /** Distinguishes this generation of the plugin from all others: of `newOwner`. */
+  /** Distinguishes this generation of the plugin from all others; from `newOwner`. */
   readonly owner: string;
   /** Aborts an agent run and its sub-agents. */
   abortRun(runId: string): void;
@@ -36,19 +36,19 @@ interface Running {
 export class Runner {
   readonly #sources: RunnerSources;
   readonly #running = new Map<string, Running>();
-  /** Jobs whose next run is being claimed, and those to check again afterwards. */
+  /** Jobs whose next run is being claimed, and jobs to check again afterwards. */
   readonly #claiming = new Map<string, Promise<void>>();
   readonly #again = new Set<string>();
   /** Jobs that wait because `maxConcurrentRuns` is reached. */
   readonly #queued = new Set<string>();
-  /** Resolve the promises of `settled`, by run id: whether the run is settled. */
+  /** Resolvers of the promises of `settled`, by run id. */
   readonly #waiters = new Map<string, (isSettled: boolean) => void>();
   /** Cancel the pending retries. */
   readonly #timers = new Set<() => void>();
   readonly #leases: Leases;
   readonly #renewal: Renewal;
   #isOpen = false;
-  /** Set when the gateway is going to stop: what runs goes on, and nothing begins. */
+  /** Set when the gateway is about to stop: current runs continue, and no new run begins. */
   #isPaused = false;
   /** A run of this owner was left to the next start. */
   #hasLeft = false;
@@ -73,7 +73,7 @@ export class Runner {
     for (const jobId of new Set(fires.map((fire) => fire.jobId))) this.pump(jobId);
   }
 
-  /** How many jobs run here. */
+  /** Number of jobs running here. */
   get size(): number {
     return this.#running.size;
   }
@@ -109,14 +109,14 @@ export class Runner {
     return [...this.#running.values()].some(({ fire }) => fire.runId === runId);
   }
 
-  /** Aborts the current run of a job. @returns how many runs that were: 0 or 1 */
+  /** Aborts the current run of a job. @returns the number of aborted runs: 0 or 1 */
   cancel(jobId: string): number {
     const running = this.#running.get(jobId);
     if (running) this.#sources.abortRun(running.fire.runId);
     return running ? 1 : 0;
   }
 
-  /** To be called when the gateway is going to stop. What is due waits on disk for the next start. */
+  /** Call this when the gateway is about to stop. Due runs wait on disk for the next start. */
   pause(): void {
     this.#isPaused = true;
     for (const [runId, settle] of this.#waiters) if (!this.#hasBegun(runId)) settle(false);
@@ -128,7 +128,7 @@ export class Runner {
     this.#isOpen = false;
     this.#renewal.stop();
     for (const cancel of this.#timers) cancel();
-    await Promise.all(this.#claiming.values()); // what they start is detached below
+    await Promise.all(this.#claiming.values()); // the runs they start are detached below
     const all = [...this.#running.values()];
     for (const { detach } of all) detach.abort(new Error("the plugin stops"));
     for (const settle of this.#waiters.values()) settle(false);
@@ -179,7 +179,10 @@ export class Runner {
       .catch((error: unknown) => {
         this.#hasLeft = true;
         if (!detach.signal.aborted && !isGatewayStopping(error))
-          this.#sources.log.error({ err: error, jobId: fire.jobId }, "a cron job stays unsettled until the next start");
+          this.#sources.log.error(
+            { err: error, jobId: fire.jobId },
+            "a run of a cron job stays unsettled until the next start",
+          );
         return false;
       })
       .then((isSettled) => this.#ended(fire, isSettled));

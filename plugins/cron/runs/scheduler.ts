@@ -1,8 +1,8 @@
 /**
- * Settles due jobs: every scheduled run gets its record, and the next one is set, in one transaction.
+ * Settles due jobs: records every scheduled run and sets the next one, in one transaction.
  *
- * One timer serves all jobs; without jobs there is none. It checks the clock at least once a minute, since the clock may be
- * set and the machine may sleep.
+ * One timer serves all jobs; without scheduled jobs there is none. It checks the clock at least once a minute, since the
+ * clock may be set and the machine may sleep.
  */
 import { type Clock, isGatewayError, type Logger, messageOf } from "@svc/sdk";
 import type { CronEventPayload } from "@svc/sdk/cron";
@@ -21,13 +21,13 @@ export const LONGEST_SLEEP_MS = 60_000;
 const RETRY_MS = 5_000;
 /** Choice: jobs settled at once; further due jobs follow immediately. */
 const BATCH = 100;
-/** Choice: milliseconds the clock may go back before the next runs are computed again. */
+/** Choice: milliseconds the clock may go back before the next runs are recomputed. */
 const SET_BACK_MS = 60_000;
 export const OVERLAP = "it was still running";
-const CROWDED = "too many of its times wait";
+const CROWDED = "too many of its runs are waiting";
 /** Choice: most waiting runs of one job. */
 const MAX_WAITING = 100;
-/** Spec: §10: in a row. */
+/** Spec: §10: most errors in a row. */
 const MAX_SCHEDULE_ERRORS = 3;
 
 export interface SchedulerSources {
@@ -129,7 +129,7 @@ export class Scheduler {
     }
   }
 
-  /** Records every scheduled run until now, and starts those that are to be run. */
+  /** Records every scheduled run until now, and starts those that take place. */
   async #settle(jobId: string): Promise<void> {
     const { store, changes, clock, runner, publish } = this.#sources;
     const passed = await changes.change(jobId, async (job) => {
@@ -142,7 +142,7 @@ export class Scheduler {
           ? store.accept({ jobId, dueAt: fate.dueAt, runId: runIdOf(jobId, fate.dueAt), isManual: false })
           : store.recordNotRun(job.definition, runIdOf(jobId, fate.dueAt), fate, now),
       );
-      // A job that runs once is over; it must not look as if its run were still to come.
+      // A job that runs once is done: disabled, it does not look as if it were still to run.
       const isOver = job.definition.schedule.kind === "at" && !fates.some(({ fate }) => fate === "run");
       const over = isOver ? { definition: { ...job.definition, enabled: false, updatedAtMs: now } } : {};
       return { job: { nextAt, ...over }, beside: statements, result: fates };

@@ -24,7 +24,7 @@ export interface SettlingSources extends Pick<ExecutionSources, "agents" | "sess
   wakeBy(wakeAt: number | undefined): void;
 }
 
-/** What is published once the record is on disk. */
+/** Data to publish once the record is on disk. */
 interface Recorded {
   readonly payload: CronEventPayload;
   readonly isRemoved: boolean;

@@ -1,4 +1,4 @@
-/** What the end of a run means for its job. Pure. Spec: protocol/methods-cron.md §10. */
+/** How the end of a run changes its job. Pure. Spec: protocol/methods-cron.md §10. */
 import type { RunOutcome } from "@svc/sdk/agents";
 import type { CronDelivery, CronStatus } from "@svc/sdk/cron";
 import type { CronConfig } from "../config.ts";
@@ -36,8 +36,8 @@ export function endOf(outcome: RunOutcome, retryOn: CronConfig["retry"]["retryOn
 }
 
 /**
- * A run whose delivery failed has failed, unless the delivery is `bestEffort`. Choice: nor does a run of a job that names
- * neither `channel` nor `to`, since older clients send `announce` without either.
+ * A run whose delivery failed has failed, unless the delivery is `bestEffort`. Choice: also unless the job names neither
+ * `channel` nor `to`, since older clients send `announce` without either.
  */
 export function withDelivery(ended: Ended, { deliveryError }: Delivered, delivery: CronDelivery | undefined): Ended {
   if (ended.status !== "ok" || deliveryError === undefined || !delivery || delivery.bestEffort === true) return ended;
@@ -92,7 +92,7 @@ export function afterRun(
   return isRetried ? { ...same, retryAt: now + pick(retry.backoffMs, errors) } : { ...same, enabled: false };
 }
 
-/** The n-th, counted from 1; the last value also holds for all further ones. */
+/** The n-th value, counted from 1; the last value also serves all higher n. */
 function pick(list: readonly number[], n: number): number {
   return list[Math.min(n, list.length) - 1] ?? 0;
 }

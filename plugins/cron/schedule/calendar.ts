@@ -6,7 +6,7 @@ import type { Cron } from "croner";
 
 type CronClass = typeof Cron;
 
-/** Spec: protocol/methods-cron.md §2: jobs of the full hour are spread over its first minutes. */
+/** Spec: protocol/methods-cron.md §2: jobs due on the hour are spread over its first minutes. */
 const FULL_HOUR_STAGGER_MS = 300_000;
 /** Choice: cache size; parsing an expression takes about 0.1 ms. */
 const MAX_PARSED = 1_000;
@@ -26,7 +26,8 @@ export async function loadCalendar(): Promise<void> {
 export function checkSchedule(schedule: CronSchedule): void {
   if (schedule.kind === "every" && schedule.everyMs < SHORTEST_EVERY_MS)
     unavailable(`Error: everyMs must be at least ${SHORTEST_EVERY_MS}, one second`);
-  if (schedule.kind === "at" && atOf(schedule) === undefined) unavailable(`Error: at "${schedule.at}" is no time`);
+  if (schedule.kind === "at" && atOf(schedule) === undefined)
+    unavailable(`Error: at "${schedule.at}" is not a valid time`);
   if (schedule.kind !== "cron") return;
   try {
     expression(schedule);
@@ -39,7 +40,7 @@ function zoneText({ tz }: { readonly tz?: string }): string {
   return tz === undefined ? "" : ` in zone "${tz}"`;
 }
 
-/** The schedule with its zone: an expression without `tz` goes by `timeZone` (IANA name). What a job stores keeps no `tz`. */
+/** The schedule with its zone: an expression without `tz` uses `timeZone` (IANA name). The stored job keeps no `tz`. */
 export function zoned(schedule: CronSchedule, timeZone: string): CronSchedule {
   return schedule.kind === "cron" && !schedule.tz ? { ...schedule, tz: timeZone } : schedule;
 }
@@ -47,7 +48,7 @@ export function zoned(schedule: CronSchedule, timeZone: string): CronSchedule {
 /**
  * The first run time after `after` (epoch ms); `undefined`: there is none.
  * Choice: an expression may name every second. The least gap of 2 s in protocol/methods-cron.md §10 guards a scheduler that
- * could repeat a time; here each time has one record.
+ * could repeat a run time; here each run time has one record.
  * Choice: `every` counts from its anchor, not from the last run, so that run times do not drift.
  */
 export function nextSlot(schedule: CronSchedule, jobId: string, after: number): number | undefined {
@@ -69,7 +70,7 @@ export function slotsBetween(schedule: CronSchedule, first: number, end: number)
   return schedule.kind === "every" ? Math.ceil((end - first) / schedule.everyMs) : undefined;
 }
 
-/** epoch ms; `undefined`: it is no valid time. */
+/** epoch ms; `undefined`: not a valid time. */
 export function atOf({ at }: { readonly at: string }): number | undefined {
   const time = /^\d+$/.test(at) ? Number(at) : Date.parse(at);
   return Number.isFinite(time) ? time : undefined;

@@ -1,9 +1,9 @@
-/** A moment as people and older clients write it. Pure. Spec: methods-cron.md §1, §2. */
+/** Parses a moment as people and older clients write it. Pure. Spec: methods-cron.md §1, §2. */
 import type { CronSchedule } from "@svc/sdk/cron";
 
 /** The last moment a `Date` can hold. */
 const LAST_MS = 8.64e15;
-/** Spec: §2: how far a moment may lie behind or ahead when a job is set to it. */
+/** Spec: §2: how far a job's moment may lie in the past or future when it is set. */
 export const PAST_MS = 60_000;
 const AHEAD_MS = 10 * 365.25 * 86_400_000;
 
@@ -37,7 +37,7 @@ function zoneOffsetMs(zone: string): number | undefined {
   return (sign === "-" ? -1 : 1) * (Number(hours) * 60 + Number(minutes)) * 60_000;
 }
 
-/** Why a schedule's moment is refused; `undefined`: it is fine. @param now epoch ms; absent: any moment is fine */
+/** Why a schedule's moment is refused; `undefined`: it is valid. @param now epoch ms; absent: only the format is checked */
 export function refusedMoment(schedule: CronSchedule | undefined, now?: number): string | undefined {
   if (schedule?.kind !== "at") return undefined;
   const at = parseMoment(schedule.at);

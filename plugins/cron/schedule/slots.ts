@@ -1,4 +1,4 @@
-/** Decides which of the run times ("slots") that have come since the last check are run, skipped or missed. Pure. */
+/** Decides which run times ("slots") since the last check are run, skipped or missed. Pure. */
 import type { CronCatchUp, CronSchedule } from "@svc/sdk/cron";
 import { nextSlot, slotsBetween } from "./calendar.ts";
 
@@ -10,7 +10,7 @@ export const MAX_SINGLE = 100;
 export const MAX_MADE_UP = 100;
 const DEFAULT_WINDOW_MS = 24 * 3_600_000;
 
-/** Times that share one record, both ends included; epoch ms. */
+/** Run times that share one record, both ends included; epoch ms. */
 export interface Span {
   readonly dueAt: number;
   readonly throughAt: number;
@@ -25,11 +25,11 @@ export interface DueJob {
   readonly nextAt: number;
   /** End of the back-off after errors. 0: none. */
   readonly heldUntil: number;
-  /** What has a record from `nextAt` on, oldest first. There is some after the clock was set back. */
+  /** Spans from `nextAt` on that already have a record, oldest first. Not empty only after the clock was set back. */
   readonly recorded: readonly Span[];
 }
 
-/** What is recorded of a slot. */
+/** The decision about a slot, as recorded. */
 export type SlotFate =
   | { readonly dueAt: number; readonly fate: "run" }
   | {
@@ -38,7 +38,7 @@ export type SlotFate =
       readonly reason: string;
       /** The record stands for all slots from `dueAt` to this one. */
       readonly throughAt?: number;
-      /** How many slots the record stands for, where that is known. */
+      /** Number of slots the record stands for, where known. */
       readonly slots?: number;
     };
 
@@ -75,10 +75,10 @@ export function settleSlots(job: DueJob, now: number): Settlement {
 }
 
 /** Recorded reasons. */
-export const LATE = "the gateway was not there in time";
-export const SUPERSEDED = "a later time was made up for instead";
-export const OUTSIDE_WINDOW = "older than what is made up for";
-export const TOO_MANY = "more than is made up for at once";
+export const LATE = "the gateway was not running in time";
+export const SUPERSEDED = "a later run was made up for instead";
+export const OUTSIDE_WINDOW = "older than the catch-up window";
+export const TOO_MANY = "more runs than are made up for at once";
 export const BACKING_OFF = "backing off after errors";
 
 interface Crowd extends Span {

@@ -6,10 +6,10 @@ import { type CronStore, isConflict, type JobChange } from "./store.ts";
 
 /** Attempts of a change that conflicts with another gateway on the same storage. */
 const ATTEMPTS = 5;
-/** Choice: milliseconds after which a client that met these conflicts tries again. */
+/** Choice: retry delay in milliseconds that a client gets after these conflicts. */
 const RETRY_MS = 1_000;
 
-/** What to write. Without `job`, the job stays as it is. `beside`: written in the same transaction. */
+/** The change to write. Without `job`, the job is unchanged. `beside`: statements for the same transaction. */
 export interface Decided<T> {
   readonly job?: JobChange | "remove";
   readonly beside?: readonly Statement[];
@@ -42,7 +42,7 @@ export class JobChanges {
         } catch (error) {
           if (!isConflict(error)) throw error;
           if (attempt === ATTEMPTS)
-            unavailable(`cron job ${jobId} is being changed by somebody else; try again`, { retryAfterMs: RETRY_MS });
+            unavailable(`cron job ${jobId} is being changed by another caller; try again`, { retryAfterMs: RETRY_MS });
         }
       }
     });

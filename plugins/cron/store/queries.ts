@@ -1,4 +1,4 @@
-/** `cron.list` and `cron.runs`: pages of what is stored. Spec: protocol/methods-cron.md §6, §8. */
+/** `cron.list` and `cron.runs`: pages of stored jobs and runs. Spec: protocol/methods-cron.md §6, §8. */
 import { invalidRequest, type ParamsOf, type ResultOf } from "@svc/sdk";
 import type { cron } from "@svc/sdk/cron";
 import type { SqlValue, Storage } from "@svc/sdk/storage";

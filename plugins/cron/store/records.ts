@@ -1,12 +1,12 @@
-/** The rows of the tables as objects. Pure. */
+/** Converts table rows to objects. Pure. */
 import type { Lease } from "@svc/kit/lease";
 import type { CronDeliveryStatus, CronJob, CronJobState, CronRunEntry, CronStatus } from "@svc/sdk/cron";
 import type { Row } from "@svc/sdk/storage";
 import { defined } from "../fields.ts";
 
-/** What people set of a job. */
+/** The settings of a job. */
 export type Definition = Omit<CronJob, "state">;
-/** How the last run of a job went. */
+/** The state of a job after its last run. */
 export type Facts = Omit<CronJobState, "nextRunAtMs" | "runningAtMs">;
 
 /** A job as it is stored. Times: epoch ms. */
@@ -37,7 +37,7 @@ export interface Fire {
   readonly startedAt: number | undefined;
   readonly lease: Lease;
   readonly settledAt: number | undefined;
-  /** What is recorded; empty before the end. */
+  /** The fields of the record; empty before the run has ended. */
   readonly entry: Partial<CronRunEntry>;
 }
 

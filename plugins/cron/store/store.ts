@@ -50,7 +50,7 @@ export class CronStore {
     return this.#storage.migrate("cron", STEPS);
   }
 
-  /** All or none. @throws GatewayError `CONFLICT` when a row was changed meanwhile */
+  /** Writes all statements or none. @throws GatewayError `CONFLICT` when a row was changed meanwhile */
   async write(statements: readonly Statement[]): Promise<void> {
     await this.#storage.transaction(statements);
   }
@@ -142,7 +142,7 @@ export class CronStore {
     return { sql, params: [definition.id, revision], expectChanges: 1 };
   }
 
-  /** What has a record of a job's times from `from` on, oldest first. */
+  /** Recorded spans of a job from `from` on, oldest first. */
   async recorded(jobId: string, from: number): Promise<Span[]> {
     const sql = "SELECT due_at, through_at FROM cron_fires WHERE job_id = ? AND through_at >= ? ORDER BY due_at";
     const rows = await this.#storage.all<{ due_at: number | bigint; through_at: number | bigint }>(sql, [jobId, from]);
@@ -153,8 +153,8 @@ export class CronStore {
   }
 
   /**
-   * Records of a job's times after `now`, oldest first. `premature`: written by a clock that was ahead, of runs that did not
-   * take place; the first may begin before `now`.
+   * Records of a job after `now`, oldest first. `premature`: written while the clock was ahead, of runs that did not take
+   * place; the first may begin before `now`.
    */
   async beyond(jobId: string, now: number): Promise<{ readonly premature: Fire[]; readonly kept: Fire[] }> {
     const sql = "SELECT * FROM cron_fires WHERE job_id = ? AND through_at > ? ORDER BY due_at";
@@ -164,19 +164,19 @@ export class CronStore {
     return { premature: fires.filter(isPremature), kept: fires.filter((fire) => !isPremature(fire)) };
   }
 
-  /** Deletes the premature records of times after `now`. */
+  /** Deletes the premature records after `now`. */
   retract(jobId: string, now: number): Statement {
     const sql = `DELETE FROM cron_fires WHERE job_id = ? AND due_at > ? AND settled_at > ? AND status IN ('skipped', 'missed')`;
     return { sql, params: [jobId, now, now] };
   }
 
-  /** Ends a shared record at `throughAt`. @param slots how many times it stands for then, where that is known */
+  /** Ends a shared record at `throughAt`. @param slots number of runs it then stands for, where known */
   shorten({ jobId, dueAt, entry }: Fire, throughAt: number, slots: number | undefined): Statement {
     const sql = "UPDATE cron_fires SET through_at = ?, entry = ? WHERE job_id = ? AND due_at = ?";
     return { sql, params: [throughAt, JSON.stringify({ ...entry, slots }), jobId, dueAt], expectChanges: 1 };
   }
 
-  /** Conflicts when there is a record for that time. */
+  /** Conflicts when that run time has a record. */
   accept({ jobId, dueAt, runId, isManual }: NewFire): Statement {
     return {
       sql: `INSERT INTO cron_fires (job_id, due_at, through_at, status, is_manual, run_id, fence)
@@ -186,7 +186,7 @@ export class CronStore {
     };
   }
 
-  /** Records a scheduled run that does not take place. Conflicts when there is a record for that time. @param at epoch ms */
+  /** Records a scheduled run that does not take place. Conflicts when that run time has a record. @param at epoch ms */
   recordNotRun({ id, name }: Named, runId: string, fate: Exclude<SlotFate, { fate: "run" }>, at: number): Statement {
     const { dueAt, throughAt = dueAt, fate: status, reason, slots } = fate;
     const entry = { ...notRun(status, reason, at).entry, ...(slots === undefined ? {} : { slots }) };
@@ -274,7 +274,7 @@ export class CronStore {
     return Number(row?.at ?? 0);
   }
 
-  /** Deletes the oldest records of a job beyond `kept`. */
+  /** Deletes the oldest records of a job above `kept`. */
   async prune(jobId: string, kept: number): Promise<void> {
     const sql = `DELETE FROM cron_fires WHERE job_id = ? AND due_at IN (SELECT due_at FROM cron_fires
       WHERE job_id = ? AND settled_at IS NOT NULL ORDER BY settled_at DESC, due_at DESC LIMIT ${PRUNED_AT_ONCE} OFFSET ?)`;

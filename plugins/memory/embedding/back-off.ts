@@ -21,8 +21,8 @@ export function afterFailure(
   return { failures, until: now + wait, reason };
 }
 
-/** Why the server is not asked now, for people; `undefined`: it may be asked. */
+/** Why no request is sent now, for people; `undefined`: requests may be sent. */
 export function waitingFor(backOff: BackOff | undefined, now: number): string | undefined {
   if (backOff === undefined || now >= backOff.until) return undefined;
-  return `${backOff.reason}; it is asked again in ${Math.ceil((backOff.until - now) / 1_000)} s`;
+  return `${backOff.reason}; next attempt in ${Math.ceil((backOff.until - now) / 1_000)} s`;
 }

@@ -3,9 +3,9 @@ import { AnySignal } from "@svc/kit/time";
 import type { Endpoint } from "./endpoint.ts";
 import { unit } from "./vectors.ts";
 
-/** Choice: bytes of one response, ten times a hundred vectors of the largest models. */
+/** Choice: most bytes of one response, ten times a hundred vectors of the largest models. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
-/** Choice: dimensions of a vector. */
+/** Choice: most dimensions of a vector. */
 const MAX_DIMENSIONS = 16_384;
 /** Characters quoted of the server's error message. */
 const QUOTED_CHARS = 200;
@@ -13,12 +13,12 @@ const QUOTED_CHARS = 200;
 const RETRY_MS = 500;
 const MAX_RETRY_MS = 10_000;
 
-/** The server gave no vectors. The message is for people and contains no secret. */
+/** The server returned no vectors. The message is for people and contains no secret. */
 export class EndpointFailure extends Error {
   override readonly name = "EndpointFailure";
   /** HTTP status; `undefined`: no response, or an unusable one. */
   readonly status: number | undefined;
-  /** Milliseconds the server asked to wait. */
+  /** Wait requested by the server, in milliseconds. */
   readonly retryAfterMs: number | undefined;
 
   constructor(message: string, options: { status?: number; retryAfterMs?: number | undefined } = {}) {
@@ -73,7 +73,8 @@ export function createEmbed({ fetch = globalThis.fetch, pause = realPause }: Emb
     } catch (thrown) {
       signal.throwIfAborted();
       if (thrown instanceof EndpointFailure) throw thrown;
-      if (late.aborted) throw new EndpointFailure(`the embeddings server did not answer within ${timeoutMs / 1_000} s`);
+      if (late.aborted)
+        throw new EndpointFailure(`the embeddings server did not respond within ${timeoutMs / 1_000} s`);
       throw new EndpointFailure(`the embeddings server cannot be reached (${codeOf(thrown)})`);
     } finally {
       either.release();
@@ -112,7 +113,7 @@ async function bounded(answer: Response): Promise<string> {
   let size = 0;
   for await (const part of answer.body ?? []) {
     size += part.length;
-    if (size > MAX_ANSWER_BYTES) throw new EndpointFailure("the answer of the embeddings server is too large");
+    if (size > MAX_ANSWER_BYTES) throw new EndpointFailure("the response of the embeddings server is too large");
     parts.push(part);
   }
   return Buffer.concat(parts).toString("utf8");
@@ -122,16 +123,16 @@ const ADVICE: Readonly<Record<number, string>> = {
   401: "check memorySearch.remote.apiKey",
   403: "check memorySearch.remote.apiKey",
   404: "check memorySearch.remote.baseUrl and memorySearch.model",
-  429: "it is asked too often, or the account has no credit left",
+  429: "too many requests, or the account has no credit left",
 };
 
 function refusalOf({ status, headers }: Response, body: string, endpoint: Endpoint): EndpointFailure {
   const isElsewhere = status >= 300 && status < 400;
-  const advice = isElsewhere ? "it has moved: correct memorySearch.remote.baseUrl" : ADVICE[status];
+  const advice = isElsewhere ? "redirects are not followed: correct memorySearch.remote.baseUrl" : ADVICE[status];
   const said = messageOf(body, endpoint);
   const sentence = [`the embeddings server answered ${status}`, advice].filter(Boolean).join("; ");
   const seconds = Number(headers.get("retry-after") ?? Number.NaN);
-  return new EndpointFailure(said === "" ? sentence : `${sentence}. It says: ${said}`, {
+  return new EndpointFailure(said === "" ? sentence : `${sentence}. Its message: ${said}`, {
     status,
     retryAfterMs: seconds > 0 ? seconds * 1_000 : undefined,
   });
@@ -151,7 +152,7 @@ function messageOf(body: string, { headers }: Endpoint): string {
 function vectorsOf(body: string, count: number): Float32Array[] {
   const value = parsed(body);
   const data: unknown = isRecord(value) ? value["data"] : undefined;
-  if (!Array.isArray(data)) throw new EndpointFailure("the embeddings server gave no vectors");
+  if (!Array.isArray(data)) throw new EndpointFailure("the embeddings server returned no vectors");
   const found = new Map<number, Float32Array>();
   for (const [at, item] of (data as readonly unknown[]).entries()) {
     const { index = at, embedding } = isRecord(item) ? item : {};
@@ -162,7 +163,9 @@ function vectorsOf(body: string, count: number): Float32Array[] {
   const whole = vectors.filter((vector) => vector !== undefined);
   const isSame = whole.every(({ length }) => length === whole[0]?.length);
   if (whole.length < count || data.length !== count || !isSame)
-    throw new EndpointFailure(`the embeddings server gave no ${count} vectors of one length for ${count} texts`);
+    throw new EndpointFailure(
+      `the embeddings server did not return ${count} vectors of equal length for ${count} texts`,
+    );
   return whole;
 }
 
@@ -183,8 +186,8 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null;
 }
 
-/** The error code, not the message: messages may quote an address with a password, or a header. */
+/** The error code instead of the message, which may quote an address with a password, or a header. */
 function codeOf(error: unknown): string {
   const cause = error instanceof Error ? (error.cause ?? error) : undefined;
-  return cause instanceof Error && "code" in cause ? String(cause.code) : "no answer";
+  return cause instanceof Error && "code" in cause ? String(cause.code) : "no response";
 }

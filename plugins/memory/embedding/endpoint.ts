@@ -28,7 +28,7 @@ export interface NoEndpoint {
   readonly reason: string;
 }
 
-/** @param secrets `undefined`: no running plugin finds secrets */
+/** @param secrets `undefined`: no running plugin resolves secrets */
 export async function findEndpoint(
   settings: EndpointSettings,
   secrets: Pick<Secrets, "reveal"> | undefined,
@@ -37,7 +37,7 @@ export async function findEndpoint(
   const found = await findKey(apiKey, secrets);
   if ("reason" in found) return found;
   const bearer = found.key === undefined ? {} : { authorization: `Bearer ${found.key}` };
-  if (!URL.canParse(baseUrl)) return { reason: "memorySearch.remote.baseUrl is no address; correct it" };
+  if (!URL.canParse(baseUrl)) return { reason: "memorySearch.remote.baseUrl is not a valid URL; correct it" };
   const { origin, pathname } = new URL(baseUrl);
   return {
     // Without user, password and query, which may hold a secret.
@@ -55,11 +55,11 @@ async function findKey(
   if (!isSecretRef(setting)) return { key: setting };
   if (!secrets) {
     const next = "enable the plugin secrets; see `svc plugins why secrets`";
-    return { reason: `memorySearch.remote.apiKey is a reference, and no running plugin finds secrets: ${next}` };
+    return { reason: `memorySearch.remote.apiKey is a reference, and no running plugin resolves secrets: ${next}` };
   }
   try {
     return { key: await secrets.reveal(setting) };
   } catch (error) {
-    return { reason: isGatewayError(error) ? error.message : "the key of the embeddings server cannot be found" };
+    return { reason: isGatewayError(error) ? error.message : "the key of the embeddings server cannot be resolved" };
   }
 }

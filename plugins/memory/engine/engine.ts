@@ -23,7 +23,7 @@ export interface EngineOptions extends OpenOptions, Omit<EmbedderOptions, "now">
 
 /** Operations on the indexes, in any thread. After `Damaged` was thrown, the engine cannot be used. */
 export interface Engine {
-  /** @throws the signal's reason; Damaged; Error naming the file and what to do */
+  /** @throws the signal's reason; Damaged; Error naming the file and the next step */
   search(memory: AgentMemory, query: MemoryQuery, signal: AbortSignal): Promise<MemoryAnswer>;
   /** Updates an index and its vectors. @param force reads all files again, and retries texts that the endpoint refused */
   sync(memory: AgentMemory, force: boolean, signal: AbortSignal): Promise<SyncReport>;
@@ -31,13 +31,13 @@ export interface Engine {
   figures(memory: AgentMemory): Promise<Figures | undefined>;
   /** Why the endpoint fails; `undefined`: it works. */
   probe(endpoint: Endpoint, signal: AbortSignal): Promise<string | undefined>;
-  /** Drops the indexes of all agents but these. */
+  /** Drops the indexes of all agents except these. */
   keep(agentIds: readonly string[]): Promise<void>;
   /** Aborts running operations. Safe to call twice. */
   close(): Promise<void>;
 }
 
-/** The vector of a query, and why it, or the vectors of some chunks, are missing. */
+/** The vector of a query, and why vectors of the query or of chunks are missing. */
 interface QueryVector {
   readonly vector?: Float32Array;
   readonly reason?: string;
@@ -66,7 +66,7 @@ export function createEngine(options: EngineOptions): Engine {
       try {
         database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
       } catch {
-        // full disk or a damaged file: the log is read at the next start
+        // full disk or a damaged file: the next start reads the write-ahead log
       }
       database.close();
     };
@@ -136,12 +136,12 @@ export function createEngine(options: EngineOptions): Engine {
     const dimensions = index.vectors.dimensions(agent);
     if (dimensions !== undefined && dimensions !== vector.length) {
       index.vectors.forgetEndpoint(agent, endpoint.key);
-      return { reason: "the embeddings server gives vectors of another length now; all texts are asked about anew" };
+      return { reason: "the embeddings server now returns vectors of another length; all texts are embedded again" };
     }
     const { pending } = index.vectors.counts(agent);
     if (pending === 0) return { vector };
     const why = done?.error === undefined ? "" : `: ${done.error}`;
-    return { vector, reason: `of ${pending} places it is not known yet what they mean${why}` };
+    return { vector, reason: `${pending} places have no vector yet${why}` };
   }
 
   return {

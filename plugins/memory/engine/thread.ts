@@ -7,7 +7,7 @@ import type { Instruction, Kind, Questions, Report, ThreadData } from "./protoco
 const IDLE_MS = 120_000;
 /** Choice: pending requests; more are refused. */
 const MAX_WAITING = 1_000;
-/** Choice: milliseconds to close before the thread is terminated. */
+/** Choice: milliseconds the thread gets to close before it is terminated. */
 const CLOSE_MS = 3_000;
 
 export interface ThreadParts {
@@ -61,15 +61,14 @@ export function createThread(parts: ThreadParts): Thread {
     isDamaged = false;
     const started: Running = { worker, waiting: new Map() };
     let death: string | undefined;
-    worker.on("message", (report: Report) => hear(started, report));
+    worker.on("message", (report: Report) => onReport(started, report));
     worker.on("error", (error) => void (death ??= error.message));
     worker.once("exit", (code) => {
       const wasAsked = running !== started;
       if (!wasAsked) running = undefined;
       const reason = death ?? `it ended with code ${code}`;
-      if (!wasAsked)
-        log.error({ reason }, "the thread with the index of memories ended; the next search starts it again");
-      const lost = new GatewayError("UNAVAILABLE", "the index of memories stopped; try again", { retryAfterMs: 1_000 });
+      if (!wasAsked) log.error({ reason }, "the memory index thread ended; the next search restarts it");
+      const lost = new GatewayError("UNAVAILABLE", "the memory index stopped; try again", { retryAfterMs: 1_000 });
       for (const { reject } of started.waiting.values()) reject(lost);
       started.waiting.clear();
     });
@@ -78,7 +77,7 @@ export function createThread(parts: ThreadParts): Thread {
 
   function replace(damaged: Running, reason: string): void {
     if (damaged !== running) return;
-    log.warn({ reason }, "the index of memories cannot be used; it is rebuilt");
+    log.warn({ reason }, "the memory index cannot be used; it is rebuilt");
     running = undefined;
     for (const { reject } of damaged.waiting.values()) reject(new Replaced());
     damaged.waiting.clear();
@@ -86,17 +85,17 @@ export function createThread(parts: ThreadParts): Thread {
     ending = damaged.worker.terminate();
   }
 
-  function hear(from: Running, report: Report): void {
+  function onReport(from: Running, report: Report): void {
     if (report.kind === "note") return log.warn({}, report.message);
     if (report.kind === "damaged") return replace(from, report.message);
     const waiting = from.waiting.get(report.id);
     from.waiting.delete(report.id);
     if (report.kind === "answer") waiting?.resolve(report.value);
     else waiting?.reject(report.isKnown ? new GatewayError("UNAVAILABLE", report.message) : new Error(report.message));
-    if (from === running) rest();
+    if (from === running) restartIdleTimer();
   }
 
-  function rest(): void {
+  function restartIdleTimer(): void {
     cancelIdle?.();
     cancelIdle = clock.setTimeout(() => {
       if (running && running.waiting.size === 0) ending = end();
@@ -119,7 +118,8 @@ export function createThread(parts: ThreadParts): Thread {
     signal?.throwIfAborted();
     if (isClosed) return unavailable("the plugin memory is stopping");
     const { worker, waiting } = (running ??= start());
-    if (waiting.size >= MAX_WAITING) return unavailable("too many searches wait; try again", { retryAfterMs: 1_000 });
+    if (waiting.size >= MAX_WAITING)
+      return unavailable("too many memory requests are pending; try again", { retryAfterMs: 1_000 });
     lastId += 1;
     const id = lastId;
     const abort = () => {
@@ -147,7 +147,7 @@ export function createThread(parts: ThreadParts): Thread {
       return await once(kind, asked, signal);
     } catch (thrown) {
       if (!(thrown instanceof Replaced)) throw thrown;
-      return unavailable("the index of memories is damaged repeatedly; check the disk");
+      return unavailable("the memory index was damaged again after its rebuild; check the disk");
     }
   }
 

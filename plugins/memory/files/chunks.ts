@@ -1,4 +1,4 @@
-/** Cuts a Markdown text into the chunks that are searched: one per section, long sections at paragraphs. Pure. */
+/** Cuts a Markdown text into searchable chunks: one per section, long sections at paragraphs. Pure. */
 
 import { createHash } from "node:crypto";
 
@@ -98,7 +98,7 @@ function pieces(lines: readonly string[], { heading, from, to }: Section, { toke
   return chunks;
 }
 
-/** Index after the last line that fits; at the end of a paragraph where that leaves at least half of it. */
+/** Index after the last line that fits, or after the last paragraph that fits where that is at least half of `most`. */
 function fitting(
   lines: readonly string[],
   { start, to, most }: { readonly start: number; readonly to: number; readonly most: number },
@@ -114,7 +114,7 @@ function fitting(
   return to;
 }
 
-/** Start of the next chunk: some lines back, unless the next line leaves no room for them. */
+/** Start of the next chunk: some lines back, unless they leave no room for the next line. */
 function withOverlap(start: number, end: number, chunking: Chunking, cost: (index: number) => number): number {
   let tokens = 0;
   let back = end;
@@ -142,7 +142,7 @@ function slices(line: string, tokens: number): string[] {
   return parts.filter((part) => part.trim() !== "");
 }
 
-/** What is sent for a chunk: its headings first, because a part of a section alone does not name its subject. */
+/** The text sent for a chunk: its headings first, because a part of a section alone does not name its subject. */
 export function embeddingText({ heading, text }: ChunkText): string {
   return heading === "" ? text : `${heading}\n${text}`;
 }

@@ -1,20 +1,20 @@
 /**
  * Watches directories, without their subdirectories.
  *
- * chokidar does not fit: it takes one system watch per file (measured: 201 against 1), and does not report missing directories.
+ * chokidar does not fit: it needs one system watch per file (measured: 201 against 1), and does not report missing directories.
  */
 import { watch } from "node:fs";
 import { basename } from "node:path";
 
 export interface WatchParts {
-  /** Something may have changed. @param name of the changed entry; `undefined`: unknown */
+  /** Called when something may have changed. @param name of the changed entry; `undefined`: unknown */
   readonly changed: (directory: string, name: string | undefined) => void;
-  /** A directory cannot be watched, e.g. because the system's limit of watches is reached. */
+  /** Called when a directory cannot be watched, e.g. because the system's limit of watches is reached. */
   readonly failed: (directory: string, error: Error) => void;
 }
 
 export interface DirectoryWatch {
-  /** Watches exactly these. @returns whether any is new, and which are missing or cannot be watched */
+  /** Watches exactly these directories. @returns whether any is new, and which are missing or cannot be watched */
   follow(directories: readonly string[]): {
     readonly isNew: boolean;
     readonly missing: readonly string[];

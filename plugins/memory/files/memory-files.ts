@@ -14,7 +14,7 @@ export const MAX_FILES = 2_000;
 export const MAX_DIRECTORIES = 2_000;
 export const MAX_DEPTH = 8;
 
-/** The memory directory of a workspace, and the single files beside it. */
+/** The memory directory of a workspace, and the single files next to it. */
 const DIRECTORY = "memory";
 const SINGLE = ["MEMORY.md", "memory.md"];
 
@@ -62,44 +62,44 @@ export interface SeenFile extends Located {
 
 export interface SeenFiles {
   readonly files: readonly SeenFile[];
-  /** What was skipped. */
+  /** Skipped files. */
   readonly leftOut: readonly LeftOut[];
   /** Directories to watch, absolute. */
   readonly directories: readonly string[];
 }
 
-interface Look {
+interface Walk {
   readonly found: (Located & { readonly path: string })[];
   readonly directories: string[];
   readonly signal: AbortSignal;
 }
 
-/** Finds the files, ordered by path. Does not follow links. No files is no error. */
+/** Finds the files, ordered by path. Does not follow links. Finding none is not an error. */
 export async function findFiles(
   { workspace, extraPaths }: { readonly workspace: string; readonly extraPaths: readonly string[] },
   signal: AbortSignal,
 ): Promise<SeenFiles> {
-  const look: Look = { found: [], directories: [workspace], signal };
+  const walk: Walk = { found: [], directories: [workspace], signal };
   const leftOut: LeftOut[] = [];
-  for (const name of SINGLE) look.found.push({ root: workspace, name, path: name });
-  await collect({ root: workspace, below: DIRECTORY, prefix: "" }, 1, look);
+  for (const name of SINGLE) walk.found.push({ root: workspace, name, path: name });
+  await collect({ root: workspace, below: DIRECTORY, prefix: "" }, 1, walk);
   for (const extra of extraPaths) {
     const stats = await stat(extra).catch(() => undefined);
-    if (stats?.isDirectory()) await collect({ root: extra, below: "", prefix: `${extra}/` }, 1, look);
+    if (stats?.isDirectory()) await collect({ root: extra, below: "", prefix: `${extra}/` }, 1, walk);
     else if (stats && isNote(basename(extra))) {
-      look.directories.push(dirname(extra));
-      look.found.push({ root: dirname(extra), name: basename(extra), path: extra });
+      walk.directories.push(dirname(extra));
+      walk.found.push({ root: dirname(extra), name: basename(extra), path: extra });
     } else
-      leftOut.push({ path: extra, reason: stats ? "it is neither a .md file nor a directory" : "it is not there" });
+      leftOut.push({ path: extra, reason: stats ? "it is neither a .md file nor a directory" : "it does not exist" });
   }
-  const seen = await seenOf(look.found.slice(0, MAX_FILES), signal);
-  const isCut = look.found.length > MAX_FILES || look.directories.length > MAX_DIRECTORIES;
+  const seen = await seenOf(walk.found.slice(0, MAX_FILES), signal);
+  const isCut = walk.found.length > MAX_FILES || walk.directories.length > MAX_DIRECTORIES;
   const limits = `${MAX_FILES} files and ${MAX_DIRECTORIES} directories`;
   if (isCut) leftOut.push({ path: "memory/", reason: `only the first ${limits} are searched` });
-  return { files: withoutTwins(seen), leftOut, directories: look.directories.slice(0, MAX_DIRECTORIES) };
+  return { files: withoutTwins(seen), leftOut, directories: walk.directories.slice(0, MAX_DIRECTORIES) };
 }
 
-async function seenOf(found: Look["found"], signal: AbortSignal): Promise<SeenFile[]> {
+async function seenOf(found: Walk["found"], signal: AbortSignal): Promise<SeenFile[]> {
   const seen: SeenFile[] = [];
   // In batches, to limit concurrent calls.
   for (let at = 0; at < found.length; at += 32) {
@@ -119,8 +119,8 @@ interface Step {
   readonly prefix: string;
 }
 
-async function collect({ root, below, prefix }: Step, depth: number, look: Look): Promise<void> {
-  const { found, directories, signal } = look;
+async function collect({ root, below, prefix }: Step, depth: number, walk: Walk): Promise<void> {
+  const { found, directories, signal } = walk;
   signal.throwIfAborted();
   const directory = join(root, below);
   // The root itself may be a link, by the operator's choice.
@@ -132,7 +132,7 @@ async function collect({ root, below, prefix }: Step, depth: number, look: Look)
     const name = below === "" ? entry.name : `${below}/${entry.name}`;
     if (found.length > MAX_FILES || directories.length > MAX_DIRECTORIES) return;
     if (entry.isDirectory() && depth < MAX_DEPTH && !entry.name.startsWith(".")) {
-      await collect({ root, below: name, prefix }, depth + 1, look);
+      await collect({ root, below: name, prefix }, depth + 1, walk);
     } else if (!entry.isDirectory() && (prefix === "" ? isMemoryPath(name) : isNote(name)))
       found.push({ root, name, path: `${prefix}${name}` });
   }
@@ -147,7 +147,7 @@ async function statsOf(path: string): Promise<Stats | undefined> {
   }
 }
 
-/** Drops further names of one file: on a case-insensitive file system, or where sources overlap. */
+/** Drops duplicate names of one file: on a case-insensitive file system, or where sources overlap. */
 function withoutTwins(seen: readonly SeenFile[]): SeenFile[] {
   const known = new Set<string>();
   return seen.filter(({ stats: { dev, ino, nlink } }) => {

@@ -31,7 +31,7 @@ export async function openIndex(options: OpenOptions): Promise<OpenIndex> {
   }
 }
 
-/** Removes the file and SQLite's files beside it. */
+/** Removes the file and SQLite's side files. */
 function removeIndex(file: string): void {
   for (const end of ["", "-wal", "-shm", "-journal"]) rmSync(`${file}${end}`, { force: true, recursive: true });
 }
@@ -48,7 +48,7 @@ async function open({ file, extension = packagedExtension, note }: OpenOptions):
     database.exec("PRAGMA journal_size_limit = 67108864");
     const { user_version: version } = database.prepare("PRAGMA user_version").get() as { user_version: number };
     const { count } = database.prepare("SELECT count(*) AS count FROM sqlite_schema").get() as { count: number };
-    if (count > 0 && version !== SCHEMA_VERSION) throw new Damaged(`it is of version ${version}`);
+    if (count > 0 && version !== SCHEMA_VERSION) throw new Damaged(`it has version ${version}`);
     if (count === 0) database.exec(`BEGIN; ${SCHEMA}; PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT`);
     return { database, hasExtension };
   } catch (thrown) {
@@ -102,7 +102,7 @@ export function isDamage(thrown: unknown): boolean {
   return SENTENCE.test(thrown.message);
 }
 
-/** The index cannot be used. The message says what to do. */
+/** The index cannot be used. The message names the next step. */
 class Unavailable extends Error {
   override readonly name = "Unavailable";
 }
@@ -112,7 +112,7 @@ export function failureOf(thrown: unknown): string | undefined {
   if (!(thrown instanceof Error)) return undefined;
   if (thrown instanceof Unavailable) return thrown.message;
   const isOfDatabase = "errcode" in thrown || /^(?:database|disk|unable to open)/.test(thrown.message);
-  return isOfDatabase ? `the index of memories cannot be used (${thrown.message}); try again` : undefined;
+  return isOfDatabase ? `the memory index cannot be used (${thrown.message}); try again` : undefined;
 }
 
 function messageOf(thrown: unknown): string {
@@ -120,6 +120,6 @@ function messageOf(thrown: unknown): string {
 }
 
 function described(thrown: unknown, file: string): Unavailable {
-  const advice = "check that its directory may be written and has space, and that no other program holds it";
+  const advice = "check that its directory is writable and has free space, and that no other program has it open";
   return new Unavailable(`the index ${file} cannot be opened: ${messageOf(thrown)}; ${advice}`, { cause: thrown });
 }

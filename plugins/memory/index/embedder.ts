@@ -13,7 +13,7 @@ const BATCH_CHARS = 100_000;
 const BATCH_TIMEOUT_MS = 60_000;
 const QUERY_TIMEOUT_MS = 10_000;
 const BATCH_TRIES = 3;
-/** Sent when chunks are refused: an endpoint that refuses this text, too, refuses every text. */
+/** Sent when chunks are refused: an endpoint that also refuses this text refuses every text. */
 export const PROBE_TEXT = "memory";
 
 export interface EmbedderOptions {
@@ -27,13 +27,13 @@ export interface EmbedderOptions {
 
 /** Result of a fill. */
 export interface Embedded {
-  /** Chunks that were sent. */
+  /** Number of chunks sent. */
   readonly asked: number;
   /** Why chunks are pending. */
   readonly error?: string;
 }
 
-/** A memory with an endpoint. */
+/** A memory with an embeddings endpoint. */
 export type WithEndpoint = AgentMemory & { readonly endpoint: Endpoint };
 
 export interface Embedder {
@@ -47,22 +47,22 @@ export interface Embedder {
 
 export function createEmbedder(parts: EmbedderOptions): Embedder {
   const { embed, now, queryTimeoutMs = QUERY_TIMEOUT_MS, batchTimeoutMs = BATCH_TIMEOUT_MS } = parts;
-  const resting = new Map<string, BackOff>();
+  const backOffs = new Map<string, BackOff>();
 
   /** @throws EndpointFailure, which starts the back-off; the signal's reason */
   async function asked(endpoint: Endpoint, texts: readonly string[], options: Parameters<Embed>[2]) {
     try {
       const vectors = await embed(endpoint, texts, options);
-      resting.delete(endpoint.key);
+      backOffs.delete(endpoint.key);
       return vectors;
     } catch (thrown) {
-      if (thrown instanceof EndpointFailure && !thrown.isAboutTexts) rest(endpoint, thrown);
+      if (thrown instanceof EndpointFailure && !thrown.isAboutTexts) startBackOff(endpoint, thrown);
       throw thrown;
     }
   }
 
-  function rest({ key }: Endpoint, { message: reason, retryAfterMs }: EndpointFailure): void {
-    resting.set(key, afterFailure(resting.get(key), { reason, now: now(), retryAfterMs }));
+  function startBackOff({ key }: Endpoint, { message: reason, retryAfterMs }: EndpointFailure): void {
+    backOffs.set(key, afterFailure(backOffs.get(key), { reason, now: now(), retryAfterMs }));
   }
 
   /** Splits a refused batch in halves, so that one text does not block the others. @throws as `asked` */
@@ -91,7 +91,7 @@ export function createEmbedder(parts: EmbedderOptions): Embedder {
       await asked(endpoint, [PROBE_TEXT], options);
     } catch (thrown) {
       if (!(thrown instanceof EndpointFailure && thrown.isAboutTexts)) throw thrown;
-      rest(endpoint, refusal);
+      startBackOff(endpoint, refusal);
       throw refusal;
     }
   }
@@ -109,7 +109,7 @@ export function createEmbedder(parts: EmbedderOptions): Embedder {
       const embedded = await vectorsOf(endpoint, batch, signal);
       const length = embedded.find(({ vector }) => vector)?.vector?.length;
       const known = rows.dimensions(agent);
-      // The model changed behind its name: drop the old vectors and keep these.
+      // The model behind this name changed: drop the old vectors and keep these.
       if (known !== undefined && length !== undefined && known !== length) rows.forgetEndpoint(agent, endpoint.key);
       rows.put(agent, embedded, maxCached > 0 ? { endpoint: endpoint.key, now: now() } : undefined);
     }
@@ -122,7 +122,7 @@ export function createEmbedder(parts: EmbedderOptions): Embedder {
       if (rows.counts(agent).pending === 0) return { asked: 0 };
       if (maxCached > 0) rows.adopt(agent, endpoint.key, now());
       const before = rows.counts(agent).pending;
-      const waiting = waitingFor(resting.get(endpoint.key), now());
+      const waiting = waitingFor(backOffs.get(endpoint.key), now());
       if (before === 0) return { asked: 0 };
       if (waiting !== undefined) return { asked: 0, error: waiting };
       try {
@@ -135,11 +135,11 @@ export function createEmbedder(parts: EmbedderOptions): Embedder {
       }
     },
     async query(endpoint, text, signal) {
-      const waiting = waitingFor(resting.get(endpoint.key), now());
+      const waiting = waitingFor(backOffs.get(endpoint.key), now());
       if (waiting !== undefined) return { reason: waiting };
       try {
         const [vector] = await asked(endpoint, [text], { signal, timeoutMs: queryTimeoutMs });
-        return vector ?? { reason: "the embeddings server gave no vector" };
+        return vector ?? { reason: "the embeddings server returned no vector" };
       } catch (thrown) {
         if (thrown instanceof EndpointFailure) return { reason: thrown.message };
         throw thrown;
@@ -157,7 +157,7 @@ export function createEmbedder(parts: EmbedderOptions): Embedder {
   };
 }
 
-/** As many as fit into one request, at least one. */
+/** As many chunks as fit into one request, at least one. */
 function batchOf(pending: readonly Pending[]): readonly Pending[] {
   let chars = 0;
   const over = pending.findIndex((chunk) => (chars += embeddingText(chunk).length) > BATCH_CHARS);

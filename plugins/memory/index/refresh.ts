@@ -1,4 +1,4 @@
-/** Updates the files of one index; reads only changed files. */
+/** Updates the files in one index; reads only changed files. */
 import { MAX_FILE_BYTES, readWithin } from "@svc/kit/files";
 import { isGatewayError } from "@svc/sdk/errors";
 import { createHash } from "node:crypto";
@@ -51,7 +51,7 @@ export async function refresh(
     const before = known.get(path);
     if (bytes + stats.size > maxTotalBytes) {
       if (before) rows.removeFile(agent, before);
-      const reason = `the files are more than ${maxTotalBytes} bytes together; shorten or remove some`;
+      const reason = `the files have more than ${maxTotalBytes} bytes in total; shorten or remove some`;
       leftOut.push({ path, reason });
       continue;
     }
@@ -105,12 +105,12 @@ type ReadText = { readonly text: string; readonly stats: Stats } | { readonly re
 async function readText({ root, name }: SeenFile): Promise<ReadText> {
   try {
     const file = await readWithin(root, name, MAX_FILE_BYTES);
-    if (!file) return { reason: "it went away" };
+    if (!file) return { reason: "it was removed meanwhile" };
     if (file.isCut) return { reason: `it has more than ${MAX_FILE_BYTES} bytes; split it` };
-    if (file.bytes.includes(0)) return { reason: "it is no text" };
+    if (file.bytes.includes(0)) return { reason: "it is not a text file" };
     return { text: file.bytes.toString("utf8"), stats: file.stats };
   } catch (error) {
-    // Messages of a GatewayError are for people; errors of the disk are not.
+    // Messages of a GatewayError are for people; those of disk errors are not.
     return { reason: isGatewayError(error) ? error.message : "it cannot be read" };
   }
 }

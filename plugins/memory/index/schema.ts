@@ -1,13 +1,13 @@
 /** Schema of the index. Its contents can be rebuilt, so there are no migrations: another version recreates the file. */
 
-/** Raised with every change of the tables, of chunking or of the tokeniser. */
+/** Raised with every change to the tables, the chunking or the tokeniser. */
 export const SCHEMA_VERSION = 1;
 
 export const SCHEMA = `
 CREATE TABLE agents (
   id INTEGER PRIMARY KEY,
   name TEXT NOT NULL UNIQUE,
-  -- workspace and chunking: with others, all files are read anew
+  -- workspace and chunking: a change empties the index
   basis TEXT NOT NULL,
   -- Endpoint.key the vectors came from
   endpoint TEXT,
@@ -18,9 +18,9 @@ CREATE TABLE files (
   id INTEGER PRIMARY KEY,
   agent INTEGER NOT NULL REFERENCES agents ON DELETE CASCADE,
   path TEXT NOT NULL,
-  -- changes with the file; empty: it may have changed unseen
+  -- changes with the file; empty: it may have changed unnoticed
   stamp TEXT NOT NULL,
-  -- of the content; NULL: it was not read
+  -- of the content; NULL: not read
   hash TEXT,
   size INTEGER NOT NULL,
   mtime INTEGER NOT NULL,
@@ -37,7 +37,7 @@ CREATE TABLE chunks (
   heading TEXT NOT NULL,
   text TEXT NOT NULL,
   words INTEGER NOT NULL,
-  -- of what is asked of the endpoint
+  -- of the text sent to the endpoint
   hash TEXT NOT NULL
 ) STRICT;
 CREATE INDEX chunks_file ON chunks (file);

@@ -41,7 +41,7 @@ export function statementsOf(database: DatabaseSyncInstance): Statements {
   };
 }
 
-/** The driver binds integers beyond 32 bits as REAL. */
+/** The driver binds integers outside 32 bits as REAL. */
 function bound(value: Value): Value {
   return typeof value === "number" && Number.isSafeInteger(value) && value !== (value | 0) ? BigInt(value) : value;
 }

@@ -17,7 +17,7 @@ export interface KnownFile {
   readonly reason: string | null;
 }
 
-/** What the index stores of a file. */
+/** The row of a file. */
 export interface FileEntry extends Omit<KnownFile, "id"> {
   readonly size: number;
   /** epoch ms */
@@ -76,7 +76,7 @@ export function createTextRows(statements: Statements) {
   return {
     /** Row id of the agent; `undefined`: no index. */
     findAgent: (name: string) => all<{ id: number }>("SELECT id FROM agents WHERE name = ?", name)[0]?.id,
-    /** @param basis when it changed, the index starts empty */
+    /** @param basis a changed basis empties the index */
     openAgent(name: string, basis: string): number {
       const known = all<{ id: number; basis: string }>("SELECT id, basis FROM agents WHERE name = ?", name)[0];
       if (known?.basis === basis) return known.id;

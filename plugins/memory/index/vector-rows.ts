@@ -68,7 +68,7 @@ export function createVectorRows({ all, run, together }: Statements, hasExtensio
       )[0];
       return found && found.bytes / 4;
     },
-    /** The model changed behind its name: drops all its vectors. */
+    /** Drops all vectors of an endpoint, because the model behind its name changed. */
     forgetEndpoint(agent: number, endpoint: string): void {
       together(() => {
         drop(agent);
@@ -110,7 +110,7 @@ export function createVectorRows({ all, run, together }: Statements, hasExtensio
         );
       });
     },
-    /** Skips chunks that no longer exist. @param keep fill the cache, too */
+    /** Skips chunks that no longer exist. @param keep also fill the cache */
     put(
       agent: number,
       embedded: readonly ChunkVector[],

@@ -1,4 +1,4 @@
-/** Ranks chunks by keywords and vectors, and makes hits of the best. */
+/** Ranks chunks by keywords and vectors, and turns the best into hits. */
 import type { DeepReadonly, Static } from "@svc/sdk";
 import type { MemoryPlace } from "@svc/sdk/memory";
 import type { ChunkRow, TextRows } from "../index/text-rows.ts";

@@ -5,9 +5,9 @@ import type { Form } from "./keyword-score.ts";
 
 /** Choice: shorter words do not match as a prefix. */
 export const MIN_PREFIX_CHARS = 4;
-/** Choice: shorter words must be spelled right. */
+/** Choice: shorter words must be spelled correctly. */
 export const MIN_SLIP_CHARS = 6;
-/** Choice: leading letters of a misspelled word that must be right. */
+/** Choice: leading letters of a misspelled word that must match. */
 export const SURE_CHARS = 2;
 
 const PREFIX_WEIGHT = 0.5;

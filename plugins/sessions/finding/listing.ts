@@ -45,7 +45,7 @@ const COUNTS = ["inputTokens", "outputTokens", "contextTokens"];
 const OBJECTS = ["origin", "deliveryContext"];
 
 /**
- * Answers `sessions.list`. `limit` counts what passed every filter; without it all are returned.
+ * Handles `sessions.list`. `limit` applies after all filters; without it all sessions are returned.
  * A session that is used while a list of more than `PAGE` is read may be missing from it: clients list again.
  */
 export async function listSessions(
@@ -159,7 +159,7 @@ function isCount(value: unknown): value is number {
   return typeof value === "number" && Number.isInteger(value) && value >= 0;
 }
 
-/** At most 60 characters: display name, else subject, else what the user said first, else id and day. Spec: methods-sessions.md §2. */
+/** At most 60 characters: display name, else subject, else the first text of the user, else id and day. Spec: methods-sessions.md §2. */
 export function derivedTitle(entry: SessionEntry, firstUserText = ""): string {
   const candidates = [entry.displayName, entry["subject"], firstUserText];
   const title = candidates.map((text) => (typeof text === "string" ? oneLine(text) : "")).find((text) => text !== "");

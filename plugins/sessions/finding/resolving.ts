@@ -6,7 +6,7 @@ import type { SessionStore } from "../store/store.ts";
 
 type ResolveParams = ParamsOf<typeof sessions.resolve>;
 
-/** Keys listed in a refusal when several sessions match. */
+/** Keys listed in the error when several sessions match. */
 const NAMED = 8;
 
 /**

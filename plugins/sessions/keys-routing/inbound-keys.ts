@@ -1,4 +1,4 @@
-/** The session a message from outside belongs to. Pure. Spec: http/sessions-routing.md §2. */
+/** The session of an inbound message. Pure. Spec: http/sessions-routing.md §2. */
 import { normalizeId } from "@svc/kit/agent-address";
 import type { InboundAddress } from "@svc/sdk/sessions";
 import { canonicalKey, type KeyRules, mainSessionKey } from "./keys.ts";
@@ -14,8 +14,8 @@ export interface InboundRules extends KeyRules {
 
 type Peer = NonNullable<InboundAddress["peer"]>;
 
-/** Stands for a channel or a chat nobody named. Spec: §2. */
-const NOBODY = "unknown";
+/** Placeholder for a missing channel or chat. Spec: §2. */
+const UNKNOWN = "unknown";
 
 /** @throws GatewayError `INVALID_REQUEST` for ids with control characters, or that make the key too long */
 export function inboundKey(inbound: InboundAddress, agentId: string, rules: InboundRules): string {
@@ -34,7 +34,7 @@ export function inboundKey(inbound: InboundAddress, agentId: string, rules: Inbo
 }
 
 /**
- * Whose session it is. Choice: a thread that is a room of its own (its id is the peer's) counts below the room it was
+ * The peer that owns the session. Choice: a thread that is its own room (its id is the peer's) belongs to the room it was
  * opened in, so that its parent can be read from its key.
  */
 function basePeer({ peer, parentPeer, threadId }: InboundAddress): Peer | undefined {
@@ -71,5 +71,5 @@ export function linkedName(
 }
 
 function segment(text: string): string {
-  return text.trim() || NOBODY;
+  return text.trim() || UNKNOWN;
 }

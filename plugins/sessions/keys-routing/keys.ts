@@ -1,10 +1,10 @@
 /**
- * Session keys: one canonical spelling for each conversation, and what a key tells about it. Pure.
+ * Session keys: one canonical spelling for each conversation, and the facts a key contains. Pure.
  * Spec: protocol/methods-sessions.md §1, http/sessions-routing.md §1-2.
  */
 import { invalidRequest } from "@svc/sdk";
 
-/** What the spelling of a key depends on. */
+/** Settings that the spelling of a key depends on. */
 export interface KeyRules {
   /** Agent that keys without an `agent:` prefix belong to. */
   readonly defaultAgentId: string;
@@ -114,7 +114,7 @@ export function isThread(canonicalKey: string): boolean {
   return /:(?:thread|topic):/.test(canonicalKey);
 }
 
-/** The session a thread belongs to: what stands before the last `:thread:` or `:topic:`. */
+/** The session a thread belongs to: its key before the last `:thread:` or `:topic:`. */
 export function threadParent(canonicalKey: string): string | undefined {
   return /^(.+):(?:thread|topic):.*$/s.exec(canonicalKey)?.[1];
 }
@@ -125,7 +125,7 @@ export function subagentDepth(canonicalKey: string): number {
   return segments.slice(0, -1).filter((segment) => segment === "subagent").length;
 }
 
-/** What the tokens of a key say; `dm` is the old word for `direct`. Spec: sessions-routing.md §2. */
+/** The chat type named in a key; `dm` is the old name of `direct`. Spec: sessions-routing.md §2. */
 export function chatTypeOf(canonicalKey: string): ChatType | undefined {
   const token = CHAT_TYPE.exec(parseKey(canonicalKey)?.rest ?? "")?.[1];
   if (token === "group" || token === "channel") return token;
@@ -137,7 +137,7 @@ export function channelOf(canonicalKey: string): string | undefined {
   return CHANNEL.exec(parseKey(canonicalKey)?.rest ?? "")?.[1];
 }
 
-/** Choice: the channel of last use, when neither entry nor key name a channel. */
+/** Choice: the channel of last use, when neither entry nor key names a channel. */
 export function channelOfSession(
   canonicalKey: string,
   entry: Readonly<Record<string, unknown>> | undefined,

@@ -1,4 +1,4 @@
-/** Which agent a message from outside belongs to: the bindings, eight tiers, first hit wins. Pure. Spec: http/sessions-routing.md §3. */
+/** Selects the agent of an inbound message by the bindings: eight tiers, the first hit wins. Pure. Spec: http/sessions-routing.md §3. */
 import { normalizeId } from "@svc/kit/agent-address";
 import type { AgentDirectory } from "@svc/sdk/agents";
 import type { InboundAddress, Route } from "@svc/sdk/sessions";
@@ -42,7 +42,7 @@ const TIERS: readonly Tier[] = [
   { matchedBy: "binding.channel", peer: "peer", takes: (match) => !narrow(match) && match.accountId?.trim() === "*" },
 ];
 
-/** @throws GatewayError `INVALID_REQUEST` for ids no session key can hold */
+/** @throws GatewayError `INVALID_REQUEST` for ids that a session key cannot hold */
 export function routeInbound(inbound: InboundAddress, rules: RoutingRules): Route {
   const { agentId, matchedBy } = pickAgent(inbound, rules);
   return {
@@ -80,14 +80,14 @@ function fits(match: Match, { inbound, peer }: Facts): boolean {
   return !roles(match) || (match.roles ?? []).some((role) => inbound.roles?.some((held) => same(role, held)));
 }
 
-/** `group` and `channel` are interchangeable, `dm` is the old word for `direct`; an empty id never matches. */
+/** `group` and `channel` are interchangeable, `dm` is the old name of `direct`; an empty id never matches. */
 function isPeer(wanted: NonNullable<Match["peer"]>, peer: Peer | undefined): boolean {
   if (peer === undefined || wanted.id.trim() === "") return false;
   const isDirect = wanted.kind === "direct" || wanted.kind === "dm";
   return isDirect === (peer.kind === "direct") && same(wanted.id, peer.id);
 }
 
-/** Choice: without case, as session keys are. */
+/** Choice: case-insensitive, as session keys are. */
 function same(wanted: string, given: string | undefined): boolean {
   return given !== undefined && wanted.trim().toLowerCase() === given.trim().toLowerCase();
 }

@@ -1,4 +1,4 @@
-/** Ends and restarts sessions: asks the gate, changes the store, emits hooks. Spec: protocol/methods-sessions.md §6, §7. */
+/** Ends and restarts sessions: calls the gate, changes the store, emits hooks. Spec: protocol/methods-sessions.md §6, §7. */
 import { type Clock, type HookEmitter, type HOOKS, unavailable } from "@svc/sdk";
 import { refusal } from "@svc/sdk/errors";
 import type { SessionEntry } from "@svc/sdk/sessions";
@@ -21,7 +21,7 @@ export interface LifecycleOptions {
   readonly mainSessionKey: () => string;
   /** Read at each use: reset policies may change. */
   readonly config: () => SessionConfig;
-  /** IANA name: whose days count. */
+  /** IANA name of the zone whose days count. */
   readonly timeZone: () => string;
 }
 
@@ -53,8 +53,8 @@ export interface Lifecycle {
   reset(key: string, reason: "new" | "reset"): Promise<SessionEntry>;
   /**
    * Creates a missing session, and restarts an expired one. A message that is appended
-   * at the same time either goes to the old conversation and keeps it alive, or to the new one.
-   * Choice: does not ask the gate, whose taps stop runs: a run is about to begin.
+   * at the same time either goes into the old conversation, which then does not expire, or into the new one.
+   * Choice: does not call the gate, whose taps stop runs: a run is about to begin.
    */
   freshen(key: string, context?: ResetContext): Promise<Freshened>;
   delete(key: string, options: DeleteOptions): Promise<Deleted>;

@@ -29,7 +29,7 @@ export interface Limits {
   readonly pruneAfterMs: number;
   /** Absent: no limit. */
   readonly maxEntries: number | undefined;
-  /** Milliseconds; absent: archives stay for ever. */
+  /** Milliseconds; absent: archives stay forever. */
   readonly retentionMs: number | undefined;
   /** Bytes; absent: no limit. */
   readonly maxBytes: number | undefined;
@@ -65,8 +65,8 @@ function retentionOf(setting: NonNullable<MaintenanceConfig["resetArchiveRetenti
 }
 
 /**
- * @returns a function that runs maintenance, or only counts with `dryRun`; a call during a run does nothing. It resolves with the sessions and
- * archives that went or would go, and rejects with errors of the storage.
+ * @returns a function that runs maintenance, or only counts with `dryRun`; a call during a run does nothing. It resolves with the
+ * number of sessions and archives that were or would be deleted, and rejects with errors of the storage.
  */
 export function createMaintenance(options: MaintenanceOptions): (dryRun: boolean) => Promise<number> {
   const { retention, lifecycle, clock, log, config, isMain, isActive, signal } = options;
@@ -110,7 +110,7 @@ export function createMaintenance(options: MaintenanceOptions): (dryRun: boolean
     if (warning !== "{}" && warning !== lastWarning) {
       log.warn(
         findings,
-        'the session store is beyond its limits; set session.maintenance.mode to "enforce" to clean it up',
+        'the session store exceeds its limits; set session.maintenance.mode to "enforce" to clean it up',
       );
     }
     lastWarning = warning;
@@ -120,7 +120,7 @@ export function createMaintenance(options: MaintenanceOptions): (dryRun: boolean
   async function removeSession({ key, updatedAt }: Candidate, why: string): Promise<boolean> {
     if (isMain(key)) return false;
     if (isActive(key)) {
-      log.info({ key, why }, "a session is kept by maintenance: something runs in it");
+      log.info({ key, why }, "maintenance kept a session: it has an active run");
       return false;
     }
     try {
@@ -132,7 +132,7 @@ export function createMaintenance(options: MaintenanceOptions): (dryRun: boolean
       return deleted;
     } catch (thrown) {
       if (!isGatewayError(thrown)) throw thrown;
-      log.info({ key, why, reason: thrown.message }, "a session is kept by maintenance");
+      log.info({ key, why, reason: thrown.message }, "maintenance kept a session");
       return false;
     }
   }
@@ -186,7 +186,8 @@ export function createMaintenance(options: MaintenanceOptions): (dryRun: boolean
     for (const listed of [0, 1] as const) {
       await removeUnused(listed, Number.MAX_SAFE_INTEGER, "maxDiskBytes", fits, purgeAll);
     }
-    if (!fits()) log.warn({ bytes, highWaterBytes }, "transcripts stay over their limit: what is left is in use");
+    if (!fits())
+      log.warn({ bytes, highWaterBytes }, "transcripts exceed maxDiskBytes; the remaining sessions cannot be deleted");
   }
 
   async function enforce(limits: Limits): Promise<void> {

@@ -14,7 +14,7 @@ export interface ResetPolicy {
   readonly idleMinutes: number | undefined;
 }
 
-/** What the caller knows about the message. */
+/** Facts about the message, from the caller. */
 export interface ResetContext {
   readonly channel?: string | undefined;
   readonly isThread?: boolean | undefined;
@@ -53,7 +53,7 @@ function completed(setting: ResetSetting, defaultMode: ResetPolicy["mode"]): Res
   return { mode, atHour, idleMinutes: setting.idleMinutes ?? (mode === "idle" ? DEFAULT_IDLE_MINUTES : undefined) };
 }
 
-/** @param updatedAt epoch ms of its last use @param timeZone IANA name: whose days count */
+/** @param updatedAt epoch ms of its last use @param timeZone IANA name of the zone whose days count */
 export function isStale(
   { mode, atHour, idleMinutes }: ResetPolicy,
   updatedAt: number,
@@ -64,7 +64,7 @@ export function isStale(
   return mode === "daily" && updatedAt < lastBoundary(atHour, now, timeZone);
 }
 
-/** The last time the wall clock of the zone showed `atHour`:00, as `hourOfDay` says when the clock changes. */
+/** The last time the wall clock of the zone showed `atHour`:00; `hourOfDay` decides on days when the clock changes. */
 export function lastBoundary(atHour: number, now: number, timeZone: string): number {
   const today = calendarDay(now, timeZone);
   const boundary = hourOfDay(today, atHour, timeZone);

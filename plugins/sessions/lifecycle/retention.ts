@@ -17,7 +17,7 @@ export interface Retired {
   readonly archivedAt: number;
 }
 
-/** Which sessions: those that lists show, or runs of scheduled jobs. */
+/** Which sessions: 1 for those that lists show, 0 for runs of scheduled jobs. */
 export type Listed = 0 | 1;
 
 /** Messages deleted per transaction, so that other writers do not wait long. */
@@ -38,7 +38,7 @@ export class Retention {
     this.#storage = storage;
   }
 
-  /** Sessions last used before a time, longest unused first, after one of them. */
+  /** Sessions last used before `before` (epoch ms), longest unused first, starting after `after`. */
   unused(listed: Listed, before: number, after: Candidate, limit: number): Promise<Candidate[]> {
     return this.#storage().all<Candidate>(LONGEST_UNUSED, [listed, before, after.updatedAt, after.key, limit]);
   }

@@ -5,17 +5,16 @@ import { parseThinkingLevel, THINKING_LEVELS } from "@svc/sdk/models";
 interface Words {
   readonly values: readonly string[];
   readonly aliases?: Readonly<Record<string, string>>;
-  /** Words of the contract that are refused, each with why and what to do instead. */
+  /** Values of the contract that are refused, each with the reason and the alternative. */
   readonly refused?: Readonly<Record<string, string>>;
 }
 
 const OFF = { false: "off", no: "off", "0": "off", disable: "off", disabled: "off" };
 const ON = { true: "on", yes: "on", "1": "on", enable: "on", enabled: "on" };
 
-const NOT_WIDENED =
-  "the settings of a session only narrow what its commands may do; what they may do is set with: svc approvals security";
+const NOT_WIDENED = "session settings can only restrict commands; to allow more, use: svc approvals security";
 
-/** Choice: `on` and `full` of `elevatedLevel` would let commands do more than the policy says, so they are refused. */
+/** Choice: `on` and `full` of `elevatedLevel` would allow commands more than the policy does, so they are refused. */
 const WORDS = {
   verboseLevel: { values: ["off", "on", "full"], aliases: { ...OFF, ...ON, all: "full" } },
   reasoningLevel: { values: ["off", "on", "stream"], aliases: { ...OFF, ...ON } },

@@ -33,7 +33,7 @@ export function chooseModel(ref: string, sources: ModelSources): ChosenModel {
   const name = `${model.provider}/${model.id}`;
   if (!allowed || allowed.has(name) || isDefault(model, defaultModel(sources))) return model;
   const names = [...allowed.keys()].join(", ");
-  throw refusal("MODEL_NOT_ALLOWED", `model "${name}" is not allowed; allowed are ${names}, see models.list`);
+  throw refusal("MODEL_NOT_ALLOWED", `model "${name}" is not allowed; allowed models: ${names}; see models.list`);
 }
 
 export function isDefault(model: ChosenModel, other: ChosenModel | undefined): boolean {

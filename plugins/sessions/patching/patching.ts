@@ -79,7 +79,7 @@ function lineage(old: SessionEntry | undefined, params: PatchParams, key: string
     const given = typeof params[field] === "string" ? params[field].trim() : params[field];
     const stored = old?.[field];
     if (given === undefined || (given === null && stored === undefined) || given === stored) continue;
-    if (stored !== undefined) invalidRequest(`${field} of "${key}" is settled and cannot be changed; leave it out`);
+    if (stored !== undefined) invalidRequest(`${field} of "${key}" is already set and cannot be changed; leave it out`);
     if (subagentDepth(key) === 0) invalidRequest(`${field} is for subagent sessions only, not for "${key}"`);
     if (given === "") invalidRequest("spawnedBy is blank; give the key of the session that started this one");
     fields[field] = given;
@@ -110,7 +110,7 @@ function thinkingField(entry: Fields, params: PatchParams, context: PatchContext
   if (used?.xhigh) return { thinkingLevel: level };
   if (given === undefined) return { thinkingLevel: "high" };
   const name = used ? `"${used.provider}/${used.id}"` : "the session's model";
-  const message = `${name} does not take the thinking level xhigh; use high, or choose another model first`;
+  const message = `${name} does not support the thinking level xhigh; use high, or choose another model first`;
   throw refusal("THINKING_NOT_SUPPORTED", message);
 }
 

@@ -28,7 +28,10 @@ export function createDamageLog(log: Pick<Logger, "error">): DamageLog {
   return {
     message(sessionId, seq) {
       if (!isNew(`message ${sessionId} ${seq}`)) return;
-      log.error({ sessionId, seq, damaged: count }, "a message cannot be read and is left out; its row stays as it is");
+      log.error(
+        { sessionId, seq, damaged: count },
+        "a message cannot be read and is skipped; its row is left unchanged",
+      );
     },
     entry(key) {
       if (!isNew(`entry ${key}`)) return;

@@ -44,8 +44,8 @@ export interface EntryPatch {
 const COLUMNS: ReadonlySet<string> = new Set(["sessionId", "updatedAt", "label"]);
 
 /**
- * Settings that narrow commands. Choice: they stay until somebody with `operator.admin` clears them. The contract drops them at a
- * reset, where they may widen; here that would let whoever may write `/new`, and the clock at 4 in the morning, lift a protection.
+ * Settings that restrict commands. Choice: they stay until a client with `operator.admin` clears them. The contract, where they
+ * may also widen, drops them at a reset; here any sender who may write `/new`, and the daily expiry, would lift a protection.
  */
 const NARROWING = ["elevatedLevel", "execHost", "execSecurity", "execAsk", "execNode"] as const;
 
@@ -119,8 +119,8 @@ export function columnsOf(entry: SessionEntry): { readonly label: string | null;
 
 /**
  * `undefined` and `null` remove a field, anything else replaces it as a whole: an object is not merged into
- * the old one. Choice: a `null` inside an object value is left out, which is what a JSON merge patch does.
- * @throws GatewayError `INVALID_REQUEST` for a label with U+0000 (choice), which no column can hold
+ * the old one. Choice: a `null` inside an object value is dropped, as a JSON merge patch does.
+ * @throws GatewayError `INVALID_REQUEST` for a label with U+0000 (choice), which a column cannot hold
  */
 export function mergeable(patch: Partial<SessionEntry>): EntryPatch {
   const { sessionId, updatedAt, label } = patch;

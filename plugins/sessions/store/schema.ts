@@ -88,7 +88,7 @@ export const STEPS: readonly string[] = [
   `create trigger transcript_facts after insert on transcript when json_valid(new.body) begin
     insert or ignore into message_facts ${factsOf("new")};
   end`,
-  // JSON of an Origin: with the least authority among the words that are summed up; null: the owner's.
+  // JSON of an Origin: the one with the least authority among the summarized messages; null: the owner's.
   "alter table compactions add column origin text",
 ];
 

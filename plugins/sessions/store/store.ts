@@ -1,7 +1,7 @@
 /**
  * The session store: entries on the `Storage` service, and appending to their transcripts.
  *
- * It takes canonical keys only and calls no hooks; `lifecycle.ts` and `service.ts` do that. `transcripts.ts` reads.
+ * It takes canonical keys only and calls no hooks; `lifecycle.ts` and `service.ts` do that. `transcripts.ts` reads transcripts.
  */
 import { randomBytes, randomUUID } from "node:crypto";
 import { type Clock, GatewayError, invalidRequest, isGatewayError, notFound, unavailable } from "@svc/sdk";
@@ -111,7 +111,7 @@ export class SessionStore {
   }
 
   /**
-   * Merges `patch` (`undefined` and `null` remove); `updatedAt` becomes now unless the patch says otherwise.
+   * Merges `patch` (`undefined` and `null` remove); `updatedAt` becomes now unless the patch sets it.
    * `patch.sessionId` is a condition.
    * @throws GatewayError `NOT_FOUND`, or `CONFLICT` when the session has another id
    */
@@ -180,7 +180,7 @@ export class SessionStore {
       const old = await this.#find(key);
       const entry = decide(old?.entry);
       if (!entry) {
-        if (!old) throw new Error("a change must make the session that is missing");
+        if (!old) throw new Error("decide() must create a missing session");
         return { old: old.entry, entry: old.entry, changed: false };
       }
       const change = old
@@ -193,7 +193,7 @@ export class SessionStore {
       if (await this.#succeeds([...guard, ...change])) return { old: old?.entry, entry, changed: true };
       if (uniqueLabel !== undefined) await this.#refuseTaken(uniqueLabel, key);
     }
-    return unavailable(`session "${key}" is being changed all the time; try again`, { retryAfterMs: 1_000 });
+    return unavailable(`session "${key}" keeps changing; try again`, { retryAfterMs: 1_000 });
   }
 
   /** Replaces the entry and retires its transcript. */
@@ -232,7 +232,7 @@ export class SessionStore {
   async #refuseTaken(label: string, key: string): Promise<void> {
     const sql = "select key from sessions where label = ? and key <> ? limit 1";
     const owner = await this.#storage().get<{ key: string }>(sql, [label, key]);
-    if (owner) invalidRequest(`the label "${label}" is taken by session "${owner.key}"; choose another one`);
+    if (owner) invalidRequest(`the label "${label}" is already used by session "${owner.key}"; choose another one`);
   }
 
   /** Whether the transaction succeeded; false on a conflict. */
@@ -256,7 +256,7 @@ function rowsOf(result: StatementResult | undefined): readonly SessionTableRow[]
 }
 
 function refuseSessionId(key: string): never {
-  throw new GatewayError("CONFLICT", `session "${key}" was reset meanwhile: it has another session id; read it again`);
+  throw new GatewayError("CONFLICT", `session "${key}" was reset meanwhile and has another session id; read it again`);
 }
 
 /** SQL reads a negative limit as no limit. */

@@ -31,8 +31,7 @@ export interface HistoryToolOptions {
 
 export function sessionsHistoryTool({ sessions, transcripts }: HistoryToolOptions): Tool {
   return defineTool({
-    description:
-      "Shows the last messages of a session, oldest first. Long texts are cut, and results of tools left out.",
+    description: "Shows the last messages of a session, oldest first. Long texts are cut; tool results are omitted.",
     params: Strict({
       sessionKey: Type.Optional(Type.String({ description: "key, as sessions_list shows it" })),
       limit: Type.Optional(

@@ -1,4 +1,4 @@
-/** Finds the sessions that the tools of a session reach. The rule is in `visibility.ts`. */
+/** Finds the sessions within reach of a session's tools. The rule is in `visibility.ts`. */
 import { isGatewayError } from "@svc/sdk";
 import type { Reach } from "../config.ts";
 import { collect } from "../finding/listing.ts";
@@ -8,9 +8,9 @@ import type { ListFilter } from "../store/statements.ts";
 import type { SessionStore } from "../store/store.ts";
 import { isVisible, type SessionRef } from "./visibility.ts";
 
-/** Choice: ancestors checked; sub-runs are at most five deep. */
+/** Choice: ancestors checked; sub-agents nest at most five deep. */
 const MAX_DEPTH = 16;
-/** Choice: sessions read of one tree. */
+/** Choice: sessions read of one tree of descendants. */
 const MAX_TREE = 500;
 
 export interface ReachingOptions {

@@ -12,10 +12,10 @@ import type { Reaching } from "./reaching.ts";
 import { type Status, statusText } from "./status-text.ts";
 import { findVisible } from "./tool-session.ts";
 
-/** Kinds of sessions as `sessions_list` names them. Choice: `other` is everything else: direct chats, sub-agents, HTTP clients. */
+/** Kinds of sessions in `sessions_list`. Choice: `other` is everything else: direct chats, sub-agents, HTTP clients. */
 const KINDS = ["main", "group", "cron", "hook", "node", "other"] as const;
 
-/** Choice: sessions `sessions_list` shows unless told, and at most. */
+/** Choice: default and maximum of the sessions that `sessions_list` shows. */
 const DEFAULT_LISTED = 20;
 const MAX_LISTED = 200;
 
@@ -31,17 +31,17 @@ export interface ToolOptions {
   readonly mainKey: string;
 }
 
-/** Tells an agent which session it is in, or another one is: its model, its size and the time; sets the model. */
+/** Shows a session to an agent: its model, its size and the current time. Can set the model. */
 export function sessionStatusTool(options: ToolOptions): Tool {
   const { store, transcripts, sessions, patch, clock, modelDefaults, mainKey } = options;
   return defineTool({
     description:
       "Shows this session, or another one: key, id, model, number of messages, tokens used, and the current time (UTC). " +
-      "With `model` it is answered by that model from then on.",
+      "`model` sets the model of the session from then on.",
     params: Strict({
       sessionKey: Type.Optional(Type.String({ description: "default: this session" })),
       model: Type.Optional(
-        Type.String({ description: "`provider/id` or a short name, used from then on; `default`: the usual one" }),
+        Type.String({ description: "`provider/id` or a short name, used from then on; `default`: the default model" }),
       ),
     }),
     scope: "operator.read",
@@ -62,7 +62,7 @@ export function sessionStatusTool(options: ToolOptions): Tool {
   });
 }
 
-/** Lists the sessions that the caller's one reaches. */
+/** Lists the sessions within reach of the calling session. */
 export function sessionsListTool({ reaching, clock, modelDefaults, mainKey }: ToolOptions): Tool {
   return defineTool({
     description: "Lists sessions within reach, newest first: key, title, when last used.",
@@ -70,9 +70,11 @@ export function sessionsListTool({ reaching, clock, modelDefaults, mainKey }: To
       limit: Type.Optional(
         Type.Integer({ minimum: 1, maximum: MAX_LISTED, description: `sessions; default ${DEFAULT_LISTED}` }),
       ),
-      kinds: Type.Optional(Type.Array(Type.Enum([...KINDS]), { description: "only these; default: all" })),
-      activeMinutes: Type.Optional(Type.Integer({ minimum: 1, description: "only those used in the last minutes" })),
-      search: Type.Optional(Type.String({ description: "in title, label, subject, id and key, in any case" })),
+      kinds: Type.Optional(Type.Array(Type.Enum([...KINDS]), { description: "only these kinds; default: all" })),
+      activeMinutes: Type.Optional(
+        Type.Integer({ minimum: 1, description: "only sessions used within this many minutes" }),
+      ),
+      search: Type.Optional(Type.String({ description: "text in title, label, subject, id or key, in any case" })),
     }),
     scope: "operator.read",
     effects: ["reads"],
@@ -86,7 +88,7 @@ export function sessionsListTool({ reaching, clock, modelDefaults, mainKey }: To
       const rows = found.map((session) => ({ ...rowOf(session, modelDefaults()), kind: toolKindOf(session, mainKey) }));
       const text = found.length === 0 ? "No sessions." : found.map(listLine).join("\n");
       const details = { count: rows.length, sessions: rows };
-      // Names that people on a channel gave themselves or their group.
+      // People on a channel choose their own names and the names of their groups.
       const isNamed = found.some(({ entry }) => entry.displayName !== undefined);
       const origin = isNamed ? { origin: outsideOrigin("channel", "names of sessions") } : {};
       return { content: [{ type: "text", text }], details, ...origin };
@@ -94,7 +96,7 @@ export function sessionsListTool({ reaching, clock, modelDefaults, mainKey }: To
   });
 }
 
-/** By the key of the session. Spec: http/sessions-routing.md §2. @param mainKey name of the main session of each agent */
+/** The kind of a session, by its key. Spec: http/sessions-routing.md §2. @param mainKey name of the main session of each agent */
 export function toolKindOf({ key, entry }: StoredSession, mainKey: string): (typeof KINDS)[number] {
   const rest = parseKey(key)?.rest ?? "";
   if (key === "global" || rest === mainKey) return "main";
@@ -121,5 +123,5 @@ function listLine({ key, entry }: StoredSession): string {
 }
 
 function refuseModel(): never {
-  throw new GatewayError("FORBIDDEN", "this run may not choose a model: it can only read");
+  throw new GatewayError("FORBIDDEN", "this run may not choose a model: it has read access only");
 }

@@ -10,8 +10,8 @@ export interface SessionRef {
 
 /**
  * Whether tools of `from` may touch `target`. Another agent's session needs both: a wide enough `visibility`, and
- * `agentToAgent` for both agents. Choice: that holds for what it started itself, too.
- * @param isDescendant `from` started `target`, or one of those that did
+ * `agentToAgent` for both agents. Choice: that also holds for sessions that `from` started itself.
+ * @param isDescendant `from` started `target`, directly or through other sessions
  */
 export function isVisible(from: SessionRef, target: SessionRef, isDescendant: boolean, reach: Reach): boolean {
   if (from.key === target.key) return true;

@@ -30,8 +30,8 @@ export const LOG_TAIL = `select transcript.session_id, transcript.seq, transcrip
   where transcript.session_id = ? order by transcript.seq desc limit ?`;
 
 /**
- * Until when all words count as the owner's (seq -2, epoch ms as the body), the summary of the newest compaction (seq -1, its origin
- * in the place of the id), then the messages from the first one it kept, newest first. Parameters: key, limit.
+ * In this order: the time until which all messages count as the owner's (seq -2, epoch ms as the body), the summary of the newest
+ * compaction (seq -1, its origin as the id), then the messages it kept, newest first. Parameters: key, limit.
  */
 export const CONTEXT = `with one as materialized (select session_id,
     cast(coalesce(case when json_valid(entry) then entry ->> '$.trustedAt' end, 0) as bigint) as trusted_at from sessions where key = ?),

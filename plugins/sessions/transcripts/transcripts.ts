@@ -25,7 +25,7 @@ export interface Excerpt {
 
 /** An excerpt with time, tokens and cost. */
 export interface LoggedMessage extends Excerpt {
-  /** Whose words it is; `undefined`: the owner's. */
+  /** Origin of the message; `undefined`: the owner. */
   readonly origin?: Origin | undefined;
   /** epoch ms */
   readonly at: number;
@@ -213,13 +213,13 @@ function messageOf(body: string): Message | undefined {
   }
 }
 
-/** Words that the owner has taken for his. @param trustedAt epoch ms */
+/** The item, without its origin once the owner has trusted it. @param trustedAt epoch ms; earlier messages are trusted */
 function trusted(item: TranscriptItem, trustedAt: number): TranscriptItem {
   const { origin, ...message } = item.message;
   return origin === undefined || message.timestamp > trustedAt ? item : { ...item, message };
 }
 
-/** Choice: words of nobody knows whom count as words from outside. */
+/** Choice: a summary whose origin cannot be read counts as external content. */
 function originFrom(json: string): Origin {
   try {
     const value: unknown = JSON.parse(json);

@@ -3,7 +3,7 @@ import { offsetsIn } from "@svc/kit/time";
 import type { UsagePeriod } from "@svc/sdk/usage";
 import { LISTED_COLUMNS } from "../store/statements.ts";
 
-/** Choice: a longer latency is a pause of the person or of the gateway, and is not counted. */
+/** Choice: a longer latency is a pause of the user or the gateway, and is not counted. */
 const MAX_LATENCY_MS = 12 * 3_600_000;
 
 const COLUMNS = (report: boolean) =>
@@ -24,7 +24,7 @@ export const RETIRED_SUBJECTS = `select session_id, key, archived_at from archiv
 
 /** The provider reported usage. Zero tokens are no report: servers that do not count send zeros. */
 const COUNTED = "(f.has_usage = 1 and f.total_tokens > 0)";
-/** Written by a model, not by the gateway in its place. */
+/** Written by a model, not by the gateway itself. */
 const BY_MODEL = "coalesce(f.provider, '') not in ('', 'svc')";
 
 /** Sums over the transcripts in a JSON array. Parameters: `params`, ids, from, to. */

@@ -1,4 +1,4 @@
-/** The service `UsageRecords`: what transcripts used, summed up by the database. Spec: protocol/methods-usage.md §4-6. */
+/** The service `UsageRecords`: usage of transcripts, summed by the database. Spec: protocol/methods-usage.md §4-6. */
 import { cut } from "@svc/sdk/cli";
 import type { Storage } from "@svc/sdk/storage";
 import type { ToolSum, UsagePeriod, UsageRecords, UsageSum, UsedTranscript } from "@svc/sdk/usage";
@@ -9,10 +9,10 @@ import { excerptText } from "../transcripts/text.ts";
 import type { Transcripts } from "../transcripts/transcripts.ts";
 import * as statements from "./statements.ts";
 
-/** Transcripts summed up in one read, so that other reads get their turn in between. */
+/** Transcripts summed in one read, so that other reads can run in between. */
 const BATCH = 50;
 
-/** Text fields of an entry that a row shows as they are. */
+/** Text fields of an entry that rows copy. */
 const TEXTS = ["label", "modelOverride", "providerOverride", "modelProvider", "model"] as const;
 
 export interface UsageRecordsOptions {
@@ -20,18 +20,18 @@ export interface UsageRecordsOptions {
   readonly storage: () => Storage;
   readonly damage: DamageLog;
   readonly transcripts: Pick<Transcripts, "logs">;
-  /** Asked at each use: the default agent may change while this runs. */
+  /** Read at each use: the default agent may change at run time. */
   readonly rules: () => KeyRules;
 }
 
-/** A session, or a retired transcript: that one has no entry, and a key made of its id. */
+/** A session, or a retired transcript, which has no entry and a key made from its id. */
 interface Subject {
   readonly key: string;
   readonly sessionId: string;
   /** epoch ms */
   readonly updatedAt: number;
   readonly entry?: StoredSession["entry"];
-  /** JSON of the last system prompt report, when it was asked for and there is one. */
+  /** JSON of the last system prompt report, if requested and present. */
   readonly report?: string | null;
 }
 
@@ -145,7 +145,7 @@ export function createUsageRecords({ storage, damage, transcripts, rules }: Usag
     async logs(key, limit, maxChars) {
       const subject = await find(key);
       if (!subject) return { logs: [] };
-      // One character more than is shown, and the "…", tell whether there is more.
+      // One extra character and the "…" show that the text was cut.
       const messages = await transcripts.logs(subject.sessionId, limit, maxChars + 2);
       const logs = messages.map((message): Logged => {
         const { at: timestamp, role, tokens, cost } = message;

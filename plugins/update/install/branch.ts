@@ -1,31 +1,31 @@
-/** Whether a checkout can be brought forward, from what git says of it. Pure. */
+/** Decides from facts of git whether a checkout can be updated. Pure. */
 import { gitByHand, type Refusal } from "./place.ts";
 
 export interface BranchFacts {
   readonly root: string;
-  /** Of `git status --porcelain` without untracked files. */
+  /** Output of `git status --porcelain` without untracked files. */
   readonly status: string;
-  /** `undefined`: HEAD is on none. */
+  /** `undefined`: detached HEAD. */
   readonly branch: string | undefined;
-  /** `undefined`: the branch follows none. */
+  /** `undefined`: the branch has no upstream. */
   readonly upstream: Upstream | undefined;
 }
 
 export interface Upstream {
   readonly remote: string;
-  /** Whole name at the remote, e.g. `refs/heads/main`. */
+  /** Full name at the remote, e.g. `refs/heads/main`. */
   readonly ref: string;
 }
 
-/** @returns why not, or the branch at the remote that is followed */
+/** @returns the upstream branch, or why the checkout cannot be updated */
 export function judgeBranch({ root, status, branch, upstream }: BranchFacts): Refusal | Upstream {
   const cd = `cd ${root}`;
   if (branch === undefined) {
-    const why = "the checkout is on no branch, so there is none to follow";
+    const why = "the checkout has a detached HEAD, so there is no branch to follow";
     return { reason: "detached", why, byHand: [cd, "git switch <branch>", "svc update"] };
   }
   if (!upstream) {
-    const why = `the branch ${branch} follows no branch of a remote`;
+    const why = `the branch ${branch} has no upstream branch`;
     return {
       reason: "no-upstream",
       why,
@@ -40,18 +40,18 @@ export function judgeBranch({ root, status, branch, upstream }: BranchFacts): Re
   return upstream;
 }
 
-/** @param counts of `git rev-list --left-right --count HEAD...<upstream>` @returns why not; `behind`: how many commits there are to come */
+/** @param counts of `git rev-list --left-right --count HEAD...<upstream>` @returns `behind`: number of commits to pull; or why not */
 export function judgeDistance(counts: string, root: string): Refusal | { readonly behind: number } {
   const [ahead, behind] = counts.split(/\s+/).map(Number);
   if (ahead === undefined || behind === undefined || Number.isNaN(ahead + behind)) {
     return {
       reason: "unknown-distance",
-      why: `git says "${counts.slice(0, 100)}" of how far it is`,
+      why: `git counts the commits as "${counts.slice(0, 100)}"`,
       byHand: gitByHand(root),
     };
   }
   if (ahead === 0 || behind === 0) return { behind };
-  const why = `there are ${ahead} commits here that are not at the remote, and ${behind} there that are not here`;
+  const why = `${ahead} commits here are not on the remote, and ${behind} on the remote are not here`;
   return {
     reason: "diverged",
     why,

@@ -1,16 +1,16 @@
-/** What git and npm get to know of this process. Pure. */
+/** Environment variables that git and npm get from this process. Pure. */
 
-/** What a program needs to run at all, to reach the network, and to find the user's own settings and keys. */
+/** Variables a program needs to start, to reach the network, and to find the user's settings and keys. */
 const KEPT =
   /^(?:path|home|user|logname|userprofile|appdata|localappdata|systemroot|comspec|pathext|temp|tmp|tmpdir|lang|lc_\w+|(?:https?|all|no)_proxy|ssl_cert_(?:file|dir)|node_extra_ca_certs|xdg_\w+|ssh_auth_sock)$/i;
 
-/** Settings of npm that say where packages come from and how they are reached. */
+/** Settings of npm about the sources of packages and the way to reach them. */
 const NPM =
   /^npm_config_(?:registry|_?auth|_authtoken|userconfig|globalconfig|cache|cafile|ca|cert|key|proxy|https_proxy|http_proxy|noproxy|strict_ssl|fetch_\w+|prefer_offline|offline|@\S*|\/\/\S*|.*:registry)$/i;
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Nobody is there to answer a question: they are not to ask one. */
+/** No user is present, so git must not prompt. */
 export function programEnvironment(env: Environment): Record<string, string> {
   const kept = Object.entries(env).filter(
     (entry): entry is [string, string] => entry[1] !== undefined && (KEPT.test(entry[0]) || NPM.test(entry[0])),
@@ -20,7 +20,7 @@ export function programEnvironment(env: Environment): Record<string, string> {
 
 const SECRET_NAME = /token|secret|passw|_key$|apikey|api_key|auth(?!or)/i;
 
-/** Values of the environment that nobody may read in the output of a program. Choice: short ones would hide ordinary words. */
+/** Values of the environment to hide in the output of programs. Choice: short values would also hide ordinary words. */
 export function secretValues(env: Environment): string[] {
   const found = Object.entries(env).flatMap(([name, value]) =>
     value && value.length >= 8 && SECRET_NAME.test(name) ? [value] : [],
@@ -30,7 +30,7 @@ export function secretValues(env: Environment): string[] {
 
 const HIDDEN = "***";
 
-/** The same text without what lets somebody in. */
+/** The text without credentials. */
 export function withoutSecrets(text: string, values: readonly string[]): string {
   const plain = values.reduce((left, value) => left.replaceAll(value, HIDDEN), text);
   return plain

@@ -1,17 +1,17 @@
-/** Reads what `place.ts` decides by. Looks only. */
+/** Reads the facts that `place.ts` decides by. Read-only. */
 import { constants } from "node:fs";
 import { access, lstat, readdir, readFile, stat } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { type Installation, installationOf, isOwnPackage, type OwnPackage, type Place, placeOf } from "./place.ts";
 
-/** @param hostDirectory where the host's package lies; `undefined`: its code was taken out of it */
+/** @param hostDirectory directory of the host's package; `undefined`: the code runs outside of its package */
 export async function readInstallation(hostDirectory: string | undefined): Promise<Installation> {
   if (hostDirectory === undefined) {
-    const why = "the code of this gateway was taken out of its package";
+    const why = "the code of this gateway runs outside of its package";
     return {
       mode: "unknown",
-      refusal: { reason: "unknown-install", why, byHand: ["install it anew from where it came"] },
+      refusal: { reason: "unknown-install", why, byHand: ["reinstall it from its original source"] },
     };
   }
   const place = placeOf(hostDirectory);
@@ -26,7 +26,7 @@ export async function readInstallation(hostDirectory: string | undefined): Promi
   });
 }
 
-/** `undefined`: there is none, or nobody can read it. */
+/** `undefined`: there is none, or it cannot be read. */
 export async function readPackage(directory: string): Promise<Readonly<Record<string, unknown>> | undefined> {
   try {
     return Object(JSON.parse(await readFile(join(directory, "package.json"), "utf8"))) as Record<string, unknown>;
@@ -35,13 +35,13 @@ export async function readPackage(directory: string): Promise<Readonly<Record<st
   }
 }
 
-/** Version a package says it has. */
+/** Version in a package's package.json. */
 export async function versionIn(directory: string): Promise<string | undefined> {
   const version = (await readPackage(directory))?.["version"];
   return typeof version === "string" ? version : undefined;
 }
 
-/** The host's package as seen from the script that runs, for commands that have no gateway to ask. */
+/** Directory of the host's package as the running script resolves it, for commands without a gateway. */
 export function hostDirectoryOf(script: string): string | undefined {
   try {
     return dirname(createRequire(script).resolve("@svc/host/package.json"));

@@ -1,6 +1,6 @@
 /**
- * Brings a checkout forward. The new version is built and proven in a directory of its own; then the branch goes forward, and
- * what was built takes the place of what was. Until then nothing that runs is touched.
+ * Updates a checkout. The new version is built and tested in its own directory; then the branch is fast-forwarded, and the build
+ * output replaces the former one. Until then no running file is touched.
  */
 import { mkdirSync } from "node:fs";
 import { rm } from "node:fs/promises";
@@ -28,7 +28,7 @@ interface Repository {
   readonly steps: Steps;
 }
 
-/** @throws StepFailed; Error of the file system. All is as it was then. */
+/** @throws StepFailed; Error of the file system. The former version is in place then. */
 export async function updateCheckout(installation: Checkout, work: UpdateWork): Promise<Outcome> {
   const { root } = installation;
   const { git, npm } = work.programs;
@@ -36,7 +36,7 @@ export async function updateCheckout(installation: Checkout, work: UpdateWork): 
   if (!git || !npm)
     return refused({
       reason: `no-${missing}`,
-      why: `there is no ${missing} here`,
+      why: `${missing} was not found`,
       byHand: [`install ${missing}, then: svc update`],
     });
   const repository = { root, git, steps: work.steps };
@@ -62,7 +62,7 @@ export async function updateCheckout(installation: Checkout, work: UpdateWork): 
   return { status: "ok", before, after: { sha, version } };
 }
 
-/** The branch HEAD is on, and what it follows. */
+/** The current branch and its upstream. */
 export async function followed({
   root,
   git,
@@ -76,12 +76,12 @@ export async function followed({
   if (branch === undefined) return { branch, upstream: undefined };
   const remote = await ask("remote", "config", "--get", `branch.${branch}.remote`);
   const ref = await ask("follows", "config", "--get", `branch.${branch}.merge`);
-  // A remote `.` is a branch of this very repository.
+  // A remote `.` is a branch of this repository.
   const upstream = remote !== undefined && remote !== "." && ref !== undefined ? { remote, ref } : undefined;
   return { branch, upstream };
 }
 
-/** The commit the followed branch is at, asked of the remote; writes nothing. `undefined`: there is no such branch. */
+/** The commit of the upstream branch, read from the remote; writes nothing. `undefined`: the branch does not exist there. */
 export async function remoteHead(
   { remote, ref }: Upstream,
   { root, git, steps }: Repository,
@@ -108,12 +108,12 @@ async function lookOnly(upstream: Upstream, before: Version, repository: Reposit
     { name: "install", command: "npm ci --ignore-scripts", cwd: beside },
     { name: "build", command: "npm run build", cwd: beside },
     { name: "prove", command: "svc gateway run --port 0, on an empty state directory", cwd: beside },
-    { name: "switch", command: `git merge --ff-only ${sha}, and what was built in place`, cwd: root },
+    { name: "switch", command: `git merge --ff-only ${sha}, then the build output in its place`, cwd: root },
   ];
   return {
     status: "skipped",
     reason: "dry-run",
-    why: `${sha} would be installed, if it only adds to what is here`,
+    why: `${sha} would be installed, if it is a fast-forward`,
     before,
     after: { sha },
     plan,
@@ -126,7 +126,7 @@ interface Target extends Repository {
   readonly before: string;
 }
 
-/** @returns the version that is in place now */
+/** @returns the version that is now in place */
 async function build({ root, host }: Checkout, target: Target, { prove, random }: UpdateWork): Promise<string> {
   const { git, npm, steps, sha } = target;
   const beside = join(root, `${WORK_PREFIX}${random()}`);
@@ -143,7 +143,7 @@ async function build({ root, host }: Checkout, target: Target, { prove, random }
   }
 }
 
-/** What git does not keep, and a build made: it is put where the running version has the same. */
+/** Fast-forwards the branch, and puts the ignored files that the build created in the place of the running version's. */
 async function takeOver(beside: string, { root, git, steps, sha, before }: Target): Promise<void> {
   const listed = ["ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory"];
   const made = (await steps.run("made", git, listed, { cwd: beside })).split("\0").filter(Boolean);

@@ -1,6 +1,6 @@
 /**
- * Installs the newest packages beside the ones that run, proves them there, and puts them in their place. Until then nothing
- * that runs is touched.
+ * Installs the newest packages in a separate directory, tests them there, and puts them in the place of the running ones. Until
+ * then no running file is touched.
  */
 import { existsSync, mkdirSync } from "node:fs";
 import { copyFile, mkdir, rm, writeFile } from "node:fs/promises";
@@ -14,15 +14,15 @@ import { type Exchange, swapAll } from "./swap.ts";
 
 type Installed = Installation & { readonly mode: "npm" };
 
-/** Its version is that of the gateway. */
+/** The package whose version is the gateway's. */
 const HOST = "@svc/host";
 
-/** Tag of the registry, by channel. */
+/** Registry tag of each channel. */
 const TAGS = { stable: "latest", beta: "beta", dev: "dev" } as const;
 
-const NO_NPM = { reason: "no-npm", why: "there is no npm here", byHand: ["install npm, then: svc update"] };
+const NO_NPM = { reason: "no-npm", why: "npm was not found", byHand: ["install npm, then: svc update"] };
 
-/** @throws StepFailed; Error of the file system. All is as it was then. */
+/** @throws StepFailed; Error of the file system. The former version is in place then. */
 export async function updatePackages(installation: Installed, work: UpdateWork): Promise<Outcome> {
   const { npm } = work.programs;
   if (!npm) return refused(NO_NPM);
@@ -50,7 +50,7 @@ export async function updatePackages(installation: Installed, work: UpdateWork):
   return { status: "ok", before, after: { version } };
 }
 
-/** The version the registry names by the channel's tag. `undefined`: it has none. @throws StepFailed it could not be asked */
+/** The version with the channel's tag in the registry. `undefined`: there is none. @throws StepFailed when npm fails */
 export async function newestVersion(asked: {
   readonly root: string;
   readonly npm: Program;
@@ -65,7 +65,7 @@ export async function newestVersion(asked: {
   return semver.valid(end.stdout.trim().replace(/^"|"$/g, "")) ?? undefined;
 }
 
-/** Choice: a version that cannot be compared is no newer one. */
+/** Choice: a version that cannot be compared is not newer. */
 export function isNewer(candidate: string, current: string): boolean {
   return semver.valid(candidate) !== null && semver.valid(current) !== null && semver.gt(candidate, current);
 }
@@ -76,7 +76,7 @@ function planOf({ root, layout }: Installed, wanted: readonly string[]): Planned
   return [
     { name: "install", command: `npm install --ignore-scripts ${where}${wanted.join(" ")}`, cwd: beside },
     { name: "prove", command: "svc gateway run --port 0, on an empty state directory", cwd: beside },
-    { name: "switch", command: `node_modules of ${beside} in the place of that of ${root}`, cwd: root },
+    { name: "switch", command: `node_modules of ${beside} replaces that of ${root}`, cwd: root },
   ];
 }
 
@@ -97,7 +97,9 @@ async function install(installation: Installed, { npm, wanted, newest }: Wanted,
     const lib = layout === "global" ? join(beside, "lib") : beside;
     const found = await versionIn(join(lib, host));
     if (found !== newest)
-      throw new Error(`${newest} was asked for, and npm installed ${found ?? "no host where the running one lies"}`);
+      throw new Error(
+        `npm should have installed ${newest}, but installed ${found ?? "no host at the path of the running one"}`,
+      );
     const version = await work.prove(join(lib, host));
     const aside = join(beside, "former");
     mkdirSync(aside);
@@ -108,7 +110,7 @@ async function install(installation: Installed, { npm, wanted, newest }: Wanted,
   }
 }
 
-/** What npm goes by; of the packages only ours are named, and there are no others. */
+/** Copies the files that npm reads. `package.json` lists only packages of this project; `foreign` refuses others. */
 async function copyProject(root: string, beside: string): Promise<void> {
   await writeFile(join(beside, "package.json"), `${JSON.stringify((await readPackage(root)) ?? {}, null, 2)}\n`);
   for (const name of ["package-lock.json", ".npmrc"]) {
@@ -116,7 +118,7 @@ async function copyProject(root: string, beside: string): Promise<void> {
   }
 }
 
-/** Of a directory without a lock file none is made. */
+/** The files to swap. A directory without a lock file gets none. */
 function exchangesOf({ root, layout, packages }: Installed, lib: string): Exchange[] {
   if (layout === "global") {
     return packages

@@ -1,4 +1,4 @@
-/** What an update comes to. */
+/** Outcome of an update. */
 import type { ResultOf } from "@svc/sdk";
 import type { update } from "@svc/sdk/update";
 import type { Refusal } from "./place.ts";
@@ -12,28 +12,28 @@ export type PlannedStep = NonNullable<Result["plan"]>[number];
 
 export interface Outcome extends Partial<Pick<Result, "before" | "after" | "plan">> {
   readonly status: Result["status"];
-  /** A word for programs, or what a failed step said. */
+  /** Reason code, or the error of a failed step. */
   readonly reason?: string;
-  /** A sentence for people. */
+  /** The reason as a sentence for people. */
   readonly why?: string;
-  /** Command lines with which a person can do it. */
+  /** Command lines to do it by hand. */
   readonly byHand?: readonly string[];
 }
 
-/** What both ways of updating work with. */
+/** Inputs of both kinds of update. */
 export interface UpdateWork {
   readonly steps: Steps;
   readonly programs: Programs;
-  /** Version that runs now. */
+  /** The running version. */
   readonly version: string;
   readonly channel: "stable" | "beta" | "dev";
   readonly dryRun: boolean;
   /**
-   * Starts the version whose host lies there once, on an empty state directory. @returns its version
-   * @throws StepFailed it does not start, or a plugin that runs now fails there
+   * Starts the version in that directory once, on an empty state directory. @returns its version
+   * @throws StepFailed when it does not start, or a plugin that is running now fails there
    */
   prove(hostDirectory: string): Promise<string>;
-  /** Six random bytes in hexadecimal: names of directories. */
+  /** Six random bytes in hexadecimal, for names of directories. */
   random(): string;
 }
 
@@ -41,10 +41,10 @@ export function refused({ reason, why, byHand }: Refusal, before?: Version): Out
   return { status: "skipped", reason, why, byHand, ...(before ? { before } : {}) };
 }
 
-/** Nothing to do. */
+/** The outcome when there is no newer version. */
 export function upToDate(before: Version, what: string): Outcome {
   return { status: "skipped", reason: "up-to-date", why: `${what} is the newest version`, before };
 }
 
-/** Begin of the names of directories an update works in; what is left of one was interrupted. */
+/** Prefix of the directories an update works in; a leftover one means an interrupted update. */
 export const WORK_PREFIX = ".svc-update-";

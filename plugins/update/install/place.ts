@@ -1,25 +1,25 @@
-/** How this gateway is installed, which decides what an update is. Pure, over facts that `facts.ts` reads. */
+/** How this gateway is installed, which decides how it is updated. Pure, over facts that `facts.ts` reads. */
 
-/** Where the host's package lies, by its path alone. */
+/** Location of the host's package, by its path alone. */
 export type Place =
   | { readonly kind: "checkout"; readonly root: string }
-  /** `root` holds the outermost `node_modules`; `host` is the host's package relative to it. */
+  /** `root` contains the outermost `node_modules`; `host` is the path of the host's package relative to `root`. */
   | { readonly kind: "modules"; readonly root: string; readonly host: string };
 
-/** A package at the top of `node_modules` that is of this project. */
+/** A package of this project at the top of `node_modules`. */
 export interface OwnPackage {
   readonly name: string;
   /** It is a symbolic link, e.g. of `npm link`. */
   readonly isLink: boolean;
 }
 
-/** What stands on disk around it. */
+/** Facts about the installation on disk. */
 export interface PlaceFacts {
-  /** Names in the root. */
+  /** Names of the entries in the root. */
   readonly entries: readonly string[];
-  /** Of the root; `undefined`: there is none. */
+  /** package.json of the root; `undefined`: there is none. */
   readonly packageJson: Readonly<Record<string, unknown>> | undefined;
-  /** The directory belongs to the user of this process, or the question makes no sense here. */
+  /** The directory belongs to the user of this process, or the platform has no such owner. */
   readonly isOwn: boolean;
   readonly isWritable: boolean;
   readonly own: readonly OwnPackage[];
@@ -28,9 +28,9 @@ export interface PlaceFacts {
 
 export type Mode = "git" | "npm" | "pnpm" | "bun" | "unknown";
 
-/** Why nothing can be done here, and what a person can do. */
+/** Why the installation cannot be updated, and how to update it by hand. */
 export interface Refusal {
-  /** A word for programs. */
+  /** Reason code. */
   readonly reason: string;
   /** A sentence. */
   readonly why: string;
@@ -44,9 +44,9 @@ export type Installation =
       readonly mode: "npm";
       readonly root: string;
       readonly host: string;
-      /** `global`: of `npm install --global`, whose prefix is above the root. */
+      /** `global`: installed by `npm install --global`, with the prefix above the root. */
       readonly layout: "project" | "global";
-      /** Packages of this project that were asked for. */
+      /** Requested packages of this project. */
       readonly packages: readonly string[];
       readonly refusal?: Refusal;
     }
@@ -60,7 +60,7 @@ export function placeOf(hostDirectory: string): Place {
   return { kind: "modules", root: parts.slice(0, at).join("/") || "/", host: parts.slice(at).join("/") };
 }
 
-/** Packages an update replaces: all of this project come in one version. */
+/** Whether an update replaces the package: all packages of this project share one version. */
 export function isOwnPackage(name: string): boolean {
   return name === "svc" || name.startsWith("@svc/");
 }
@@ -93,12 +93,12 @@ function modules({ root, host }: Place & { kind: "modules" }, facts: PlaceFacts)
   const other = otherTool(entries, host);
   if (other) {
     const byHand = [`cd ${root}`, `${other} update ${names.join(" ")}`];
-    const why = `${other} installed it, and only npm and git are known here`;
+    const why = `it was installed with ${other}, and only installations by npm or git can be updated`;
     return { mode: other === "yarn" ? "unknown" : other, root, refusal: { reason: "package-manager", why, byHand } };
   }
   const isGlobal = packageJson === undefined && /[\\/]lib$/.test(root) && platform !== "win32";
   if (packageJson === undefined && !isGlobal) {
-    const why = `${root} has no package.json that says what was installed`;
+    const why = `${root} has no package.json that lists what was installed`;
     return {
       mode: "unknown",
       root,
@@ -132,12 +132,13 @@ function linked(own: readonly OwnPackage[], names: readonly string[], root: stri
   return { reason: "linked-package", why, byHand: [`cd ${root}`, `npm install ${latest(names)}`] };
 }
 
-/** Choice: a directory that has packages of others is a program of somebody; what an update of ours does to it is theirs to say. */
+/** Choice: a directory with packages of other projects belongs to another program, whose owner decides about updates. */
 function foreign(root: string, packageJson: PlaceFacts["packageJson"], asked: readonly string[]): Refusal | undefined {
   const all = Object.entries(dependencies(packageJson));
   const other = all.find(([name]) => !isOwnPackage(name));
   const byHand = [`cd ${root}`, `npm install ${latest(asked)}`];
-  if (other) return { reason: "other-packages", why: `${root} has packages of others too, e.g. ${other[0]}`, byHand };
+  if (other)
+    return { reason: "other-packages", why: `${root} also has packages of other projects, e.g. ${other[0]}`, byHand };
   const file = all.find(([, spec]) => /[:/]/.test(spec));
   if (file) return { reason: "not-from-registry", why: `${file[0]} was not installed from a registry`, byHand };
   if (asked.some((name) => ["svc", "@svc/cli", "@svc/host"].includes(name))) return undefined;
@@ -151,7 +152,7 @@ function rights(root: string, { isOwn, isWritable }: PlaceFacts, mode: "git" | "
   return undefined;
 }
 
-/** What an update of a checkout does, by hand. */
+/** The commands to update a checkout by hand. */
 export function gitByHand(root: string): readonly string[] {
   return [`cd ${root}`, "git pull --ff-only", "npm ci", "npm run build", "svc gateway restart"];
 }

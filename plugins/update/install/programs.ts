@@ -1,4 +1,4 @@
-/** Where git, npm and Node lie. */
+/** Finds git, npm and Node. */
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { findOnPath, type ProgramPlaces } from "@svc/kit/exec";
@@ -10,7 +10,7 @@ export interface Programs {
   readonly npm: Program | undefined;
 }
 
-/** What runs in a repository without being asked is not run: hooks, and programs that watch files. */
+/** Disables programs that a repository runs implicitly: hooks, and file system monitors. */
 const GIT_ALWAYS = ["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "advice.detachedHead=false"];
 
 /** Scripts of packages never run. */
@@ -24,7 +24,7 @@ const NPM_ALWAYS = [
   "--loglevel=error",
 ];
 
-/** @param node path of the Node that runs this. Choice: the npm of `PATH`, as for whoever types it; else the one beside Node. */
+/** @param node path of the running Node. Choice: the npm on `PATH`, as in the user's shell; else the one installed with Node. */
 export async function findPrograms(places: ProgramPlaces, node: string): Promise<Programs> {
   const [git, npm] = await Promise.all([findOnPath("git", places), findOnPath("npm", places)]);
   const beside = [

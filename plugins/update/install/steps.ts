@@ -1,4 +1,4 @@
-/** Runs the programs of an update one after the other, and keeps what each came to. */
+/** Runs the programs of an update in sequence, and records the result of each. */
 import { commandText, type ProgramEnd, type ProgramRun, runProgram } from "@svc/kit/exec";
 import type { Clock, Static } from "@svc/sdk";
 import type { UpdateStep } from "@svc/sdk/update";
@@ -6,7 +6,7 @@ import { withoutSecrets } from "./environment.ts";
 
 export type StepRecord = Static<typeof UpdateStep>;
 
-/** UTF-16 units of each stream that are shown. Choice. */
+/** Choice: UTF-16 units shown of each output stream, from its end. */
 const TAIL = 4_000;
 
 /** A program and the arguments it always gets. */
@@ -17,13 +17,13 @@ export interface Program {
 
 export interface StepOptions {
   readonly cwd: string;
-  /** Beside what every step gets. */
+  /** Added to the environment of every step. */
   readonly env?: Readonly<Record<string, string>>;
-  /** It has to end whatever happens to the gateway: what was begun on disk is brought to an end. */
+  /** The step is not aborted when the gateway stops: a change begun on disk is completed. */
   readonly isShielded?: boolean;
 }
 
-/** A step that did not do what it should. */
+/** A failed step. */
 export class StepFailed extends Error {
   override readonly name = "StepFailed";
   readonly step: StepRecord;
@@ -36,22 +36,22 @@ export class StepFailed extends Error {
 
 export interface Steps {
   readonly records: readonly StepRecord[];
-  /** Never throws for how it ends. */
+  /** Returns how the program ended, also for a failure. */
   attempt(name: string, program: Program, args: readonly string[], options: StepOptions): Promise<ProgramEnd>;
-  /** @returns what it wrote on standard output, trimmed. @throws StepFailed */
+  /** @returns its standard output, trimmed. @throws StepFailed */
   run(name: string, program: Program, args: readonly string[], options: StepOptions): Promise<string>;
-  /** Takes up one that was run elsewhere. */
+  /** Records a step that was run elsewhere. */
   add(name: string, command: readonly string[], cwd: string, startedAt: number, end: ProgramEnd): StepRecord;
 }
 
 export interface StepsOptions {
   readonly clock: Pick<Clock, "elapsed">;
-  /** Milliseconds each may take. */
+  /** Milliseconds each step may take. */
   readonly timeoutMs: number;
-  /** Ends what runs. */
+  /** Aborts the running step. */
   readonly signal: AbortSignal;
   readonly env: Readonly<Record<string, string>>;
-  /** Never shown. */
+  /** Values hidden in all output. */
   readonly secrets: readonly string[];
   readonly start?: (run: ProgramRun) => Promise<ProgramEnd>;
 }
@@ -107,7 +107,7 @@ export function createSteps({ clock, timeoutMs, signal, env, secrets, start = ru
 }
 
 function whyOf(end: ProgramEnd, { stderrTail = "", stdoutTail = "" }: StepRecord): string {
-  if (end.timedOut) return "it took longer than it was allowed to";
+  if (end.timedOut) return "it timed out";
   const last = (stderrTail || stdoutTail)
     .split("\n")
     .filter((line) => line.trim() !== "")

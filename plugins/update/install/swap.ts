@@ -1,8 +1,8 @@
-/** Puts new files and directories in the place of old ones: all of them, or none. Synchronous, so that nothing comes in between. */
+/** Replaces files and directories with new ones: all of them, or none. Synchronous, so that nothing runs in between. */
 import { existsSync, mkdirSync, renameSync } from "node:fs";
 import { dirname, join } from "node:path";
 
-/** What is put where; both on one file system. */
+/** A replacement; both paths are on one file system. */
 export interface Exchange {
   readonly fresh: string;
   readonly place: string;
@@ -13,8 +13,8 @@ export interface SwapCalls {
 }
 
 /**
- * @param aside directory that takes what was there; it must be there
- * @throws Error of the file system: all is as it was then, except where that could not be done either, which the error says
+ * @param aside existing directory that receives the former files
+ * @throws Error of the file system, after restoring the former files; the error says so if some could not be restored
  */
 export function swapAll(
   exchanges: readonly Exchange[],
@@ -36,7 +36,7 @@ export function swapAll(
   } catch (error) {
     const failed = undo.reverse().filter((back) => !worked(back));
     if (failed.length === 0) throw error;
-    throw new Error(`${String(error)}; not everything could be put back, what was there lies in ${aside}`, {
+    throw new Error(`${String(error)}; not everything could be restored; the former files are in ${aside}`, {
       cause: error,
     });
   }

@@ -1,4 +1,4 @@
-/** Whether a version starts: it is run once where it lies, on an empty state directory and a free port, and ended again. */
+/** Tests whether a version starts: runs it once in its directory, on an empty state directory and a free port, then stops it. */
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
@@ -15,20 +15,20 @@ export interface TrialOptions {
   readonly env: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
   readonly timeoutMs: number;
-  /** Ids of plugins that run now; empty: nobody knows, and the new version chooses. */
+  /** Ids of the running plugins; empty: unknown, and the new version uses its defaults. */
   readonly plugins: readonly string[];
 }
 
-/** What a gateway says when it is ready. */
+/** The line that a ready gateway prints. */
 interface Ready {
   readonly version?: unknown;
   readonly plugins?: readonly { readonly id?: string; readonly state?: string; readonly reason?: string }[];
 }
 
-/** Milliseconds. Choice: a gateway that needs longer would not be taken for one that starts by whoever supervises it either. */
+/** Milliseconds. Choice: a supervisor would not accept a gateway that takes longer to start, either. */
 const LONGEST_START = 120_000;
 
-/** Choice: a plugin that waits for configuration it does not get here (`blocked`, `pending`) is none that is broken. */
+/** Choice: a plugin that only lacks configuration here (`blocked`, `pending`) is not broken. */
 const BROKEN: ReadonlySet<unknown> = new Set(["failed", "quarantined"]);
 
 /** @returns its version. @throws StepFailed */
@@ -51,7 +51,7 @@ export async function proveVersion(hostDirectory: string, options: TrialOptions)
   }
 }
 
-/** Plugins of others are installed elsewhere, and are not what is tried here. */
+/** The plugins that this installation contains. Third-party plugins are installed elsewhere and are not tested. */
 function knownThere(resolve: NodeJS.RequireResolve, ids: readonly string[]): readonly string[] {
   return ids.filter((id) => {
     try {
@@ -105,13 +105,13 @@ async function start(script: string, env: Readonly<Record<string, string>>, opti
   if (fault !== undefined) throw new StepFailed(record, `the new version does not start: ${fault}`);
 }
 
-/** @returns what is wrong with a gateway that says this; `undefined`: nothing */
+/** @returns the problem in the line of a ready gateway; `undefined`: none */
 export function faultOf(stdout: string): string | undefined {
   let ready: Ready;
   try {
     ready = Object(JSON.parse(stdout.split("\n")[0] ?? "")) as Ready;
   } catch {
-    return "what it says is no JSON";
+    return "its output is not JSON";
   }
   const broken = (ready.plugins ?? []).filter(({ state }) => BROKEN.has(state));
   if (broken.length === 0) return undefined;

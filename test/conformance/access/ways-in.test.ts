@@ -274,8 +274,7 @@ async function happened(name: string, { bird, server, workspace, client }: Scene
   const asked = server.requests.map(({ body }) => ({ hasTools: body.tools?.length, ...newestOf(body) }));
   const shown = server.requests.flatMap(({ body }) => body.messages ?? []);
   const did: Readonly<Record<ToolEffect, (marked: string) => boolean | Promise<boolean>>> = {
-    reads: (marked) =>
-      shown.some(({ content }) => String(content).endsWith(`memory files fits "${squashed(marked)}".`)),
+    reads: (marked) => shown.some(({ content }) => String(content).includes(`No match for "${squashed(marked)}" in `)),
     "writes-workspace": (marked) => isThere(`${marked}.md`),
     "writes-identity": async (marked) => (await readFile(join(workspace, "USER.md"), "utf8")) === marked,
     "sends-out": (marked) => bird.sent.some(({ text }) => text === marked),

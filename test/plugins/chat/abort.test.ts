@@ -37,7 +37,7 @@ describe("chat.abort", () => {
     });
   }
 
-  it("answers that nothing was aborted for an unknown run, a finished one and a quiet session", async (t) => {
+  it("returns that nothing was aborted for an unknown run, a finished one and an idle session", async (t) => {
     const { send, abort, states, sent } = await openScene(t);
     await send({ idempotencyKey: "r1" });
     states.set("r1", { runId: "r1", sessionKey: "agent:main:main", source: "chat", status: "ok" });
@@ -48,7 +48,7 @@ describe("chat.abort", () => {
     assert.deepEqual(await abort({ sessionKey: "main" }), nothing);
   });
 
-  it("leaves runs alone that chat.send did not start", async (t) => {
+  it("does not abort runs that chat.send did not start", async (t) => {
     const { abort, states, aborted } = await openScene(t);
     states.set("a1", { runId: "a1", sessionKey: "agent:main:main", source: "agent", status: "running" });
     for (const params of [{ sessionKey: "agent:main:main" }, { sessionKey: "agent:main:main", runId: "a1" }]) {
@@ -57,7 +57,7 @@ describe("chat.abort", () => {
     assert.deepEqual(aborted, []);
   });
 
-  it("takes the canonical key for a run that was sent before the plugin was loaded", async (t) => {
+  it("uses the canonical key for a run sent before the plugin was loaded", async (t) => {
     const { abort, states } = await openScene(t);
     states.set("r1", { runId: "r1", sessionKey: "agent:main:main", source: "chat", status: "running" });
     assert.deepEqual(await abort({ sessionKey: "agent:main:main" }), { ok: true, aborted: true, runIds: ["r1"] });
@@ -70,7 +70,7 @@ describe("chat.abort", () => {
     const accepted = new Promise<void>((resolve) => (accept = resolve));
     gate.open = () => accepted;
     const sending = send({ idempotencyKey: "r1" });
-    await new Promise((resolve) => setTimeout(resolve, 50)); // past the look-ups in storage
+    await new Promise((resolve) => setTimeout(resolve, 50)); // after the reads from storage
     const aborting = abort({ sessionKey: "main" });
     accept();
     assert.deepEqual(await aborting, { ok: true, aborted: true, runIds: ["r1"] });
@@ -87,14 +87,14 @@ describe("a stop request", () => {
     assert.equal(started.length, 1);
   });
 
-  it("answers in its own shape when there is nothing to stop", async (t) => {
+  it("has its own response when there is nothing to stop", async (t) => {
     const { send } = await openScene(t);
     assert.deepEqual(await send({ message: "/stop" }), { ok: true, aborted: false, runIds: [] });
   });
 });
 
 describe("chat.inject", () => {
-  it("appends an assistant message and tells it as a final of its own", async (t) => {
+  it("appends an assistant message and sends it as a separate final event", async (t) => {
     const { inject, transcript, events } = await openScene(t);
     const answer = await inject({ sessionKey: "main", message: "done", label: "cron" });
     assert.deepEqual(answer, { ok: true, messageId: "0000abcd" });

@@ -1,4 +1,4 @@
-/** A client that answers what a test says, and the frames a gateway would send. */
+/** A client with responses from the test, and events that the test sends. */
 import type { PayloadOf } from "@svc/sdk";
 import { agentEvent } from "@svc/sdk/agents";
 import { chatEvent } from "@svc/sdk/chat";
@@ -30,7 +30,7 @@ export function createFakeClient(answers: Record<string, Answer> = {}) {
       return () => undefined;
     },
     close: async () => undefined,
-  } as unknown as ChatClient; // only the parts a conversation uses, without their type parameters
+  } as unknown as ChatClient; // only the parts that a conversation uses, without their type parameters
   return {
     client,
     calls,
@@ -57,5 +57,5 @@ export function createFakeClient(answers: Record<string, Answer> = {}) {
   };
 }
 
-/** Lets everything that waits for a settled promise run. */
+/** Lets all callbacks of settled promises run. */
 export const settle = () => new Promise<void>((resolve) => setImmediate(resolve));

@@ -1,4 +1,4 @@
-/** What chat's handlers stand on in tests: real storage, and just enough of sessions and runs. */
+/** The dependencies of chat's handlers in tests: real storage, and minimal sessions and runs. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -141,7 +141,7 @@ export async function openScene(t: TestContext) {
     sent,
     aborts,
     storage,
-    /** Sends a valid message with what `change` says changed in it. */
+    /** Sends a valid message, changed by `change`. */
     async send(change: Partial<ParamsOf<typeof chat.send>> = {}, from: ConnectionInfo = connection([])) {
       const params = { sessionKey: "main", message: "hi", idempotencyKey: `k${++keys}`, ...change };
       return send({ ...around(params), connection: from });

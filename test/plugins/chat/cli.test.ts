@@ -53,7 +53,7 @@ describe("svc chat --message", () => {
       json,
       connect: async (options) => {
         asked.push(options);
-        return fake.client as Awaited<ReturnType<CommandContext["connect"]>>; // the command uses no other part of it
+        return fake.client as Awaited<ReturnType<CommandContext["connect"]>>; // the command uses only this part
       },
       print: (value) => void printed.push(value),
       stateDir: "/nowhere",
@@ -67,7 +67,7 @@ describe("svc chat --message", () => {
     return { ...fake, asked, printed, notes, done, runId, text: () => String(output.read() ?? "") };
   }
 
-  it("asks for no more than reading and writing, prints the reply and exits with 0", async () => {
+  it("requests only read and write, prints the reply and exits with 0", async () => {
     const { asked, says, done, runId, text } = start(false);
     await settle();
     says(runId(), "final", "Hello");
@@ -87,7 +87,7 @@ describe("svc chat --message", () => {
     assert.equal(text(), "");
   });
 
-  it("says what to do and exits with 1 when the connection is lost", async () => {
+  it("prints the next step and exits with 1 when the connection is lost", async () => {
     const { breaks, done, notes } = start(false);
     await settle();
     breaks();

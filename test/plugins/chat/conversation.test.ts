@@ -22,7 +22,7 @@ function open(
 }
 
 describe("a conversation", () => {
-  it("sends, hears of the progress of its own run only, and resolves with the final", async () => {
+  it("sends, receives only the progress of its own run, and resolves with the final event", async () => {
     const { send, says, usesTool, calls, texts, tools, conversation, listeners } = open(
       {},
       { thinking: "low", timeoutMs: 0 },
@@ -43,7 +43,7 @@ describe("a conversation", () => {
     assert.equal(listeners.size, 0);
   });
 
-  it("tells why a reply failed or was stopped", async () => {
+  it("returns why a reply failed or was stopped", async () => {
     const { send, says } = open();
     const failed = send("a");
     says("r1", "error", "", { errorMessage: "no model" });
@@ -53,7 +53,7 @@ describe("a conversation", () => {
     assert.deepEqual(await stopped, { runId: "r2", status: "aborted", text: "Hel", reason: "rpc" });
   });
 
-  it("understands the answer to a stop request", async () => {
+  it("handles the response to a stop request", async () => {
     const { send } = open({ "chat.send": () => ({ ok: true, aborted: true, runIds: ["x"] }) });
     assert.deepEqual(await send("stop"), { runId: "r1", status: "ok", text: "Stopped 1 run." });
   });
@@ -70,7 +70,7 @@ describe("a conversation", () => {
     assert.equal(listeners.size, 0);
   });
 
-  it("aborts the reply that is being written, and nothing when there is none", async () => {
+  it("aborts the reply in progress, and nothing without one", async () => {
     const { send, says, calls, conversation } = open({
       "chat.abort": () => ({ ok: true, aborted: true, runIds: ["r1"] }),
     });

@@ -20,7 +20,8 @@ describe("directive tags", () => {
     ["a shell test", "if [[ -f a_b ]]; then", "if [[ -f a_b ]]; then"],
     ["the indentation of a text without tags", "  indented", "  indented"],
   ];
-  for (const [what, text, shown] of rows) it(`shows ${what} right`, () => assert.equal(withoutDirectives(text), shown));
+  for (const [what, text, shown] of rows)
+    it(`shows ${what} correctly`, () => assert.equal(withoutDirectives(text), shown));
 
   it("never lets a growing text shrink or show part of a tag", () => {
     const whole =

@@ -30,13 +30,13 @@ describe("chat.history", () => {
     assert.deepEqual(history.shownHistory(items(user, stored)), expected);
   });
 
-  it("does not change what it is given", () => {
+  it("does not change its input", () => {
     const before = structuredClone(assistant);
     history.shownHistory(items(assistant));
     assert.deepEqual(assistant, before);
   });
 
-  it("cuts text, thinking, arguments and partial JSON at 12000 characters and says so", () => {
+  it("cuts text, thinking, arguments and partial JSON at 12000 characters with a marker", () => {
     const call = {
       type: "toolCall",
       id: "1",
@@ -53,7 +53,7 @@ describe("chat.history", () => {
     assert.deepEqual(shownContent(saying("x".repeat(12_000))), [{ type: "text", text: "x".repeat(12_000) }]);
   });
 
-  it("leaves out the data of images and says how long it was", () => {
+  it("drops the data of images and reports its length", () => {
     const content = [{ type: "image", data: "aGVsbG8=", mimeType: "image/png" }] as const;
     assert.deepEqual(shownContent({ ...user, content }), [
       { type: "image", mimeType: "image/png", omitted: true, bytes: 8 },
@@ -71,7 +71,7 @@ describe("chat.history", () => {
     );
   });
 
-  it("takes out directive tags, and the time stamp before a user's words", () => {
+  it("removes directive tags, and the time stamp before a user's text", () => {
     assert.deepEqual(shownContent(saying("[[reply_to_current]] ok")), [{ type: "text", text: "ok" }]);
     const stamped = { ...user, content: [{ type: "text", text: "[Mon 2026-03-02 09:15 GMT+1] hi" }] as const };
     assert.deepEqual(shownContent(stamped), [{ type: "text", text: "hi" }]);
@@ -99,7 +99,7 @@ describe("chat.history", () => {
     assert.equal(kept.at(-1)?.["timestamp"], 79);
   });
 
-  it("marks where the last compaction cut, as far as that is shown", () => {
+  it("marks the last compaction if it is in the shown part", () => {
     const talk = items(user, assistant, user, assistant);
     const context = { summary: "notes", items: talk.slice(2) };
     const mark = {

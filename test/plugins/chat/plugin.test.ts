@@ -5,7 +5,7 @@ import type { RunEvent } from "@svc/sdk/agents";
 import type { SessionEntry, TranscriptItem } from "@svc/sdk/sessions";
 import chatPlugin from "../../../plugins/chat/plugin.ts";
 
-/** Runs `setup` and keeps what it declares. */
+/** Runs `setup` and records its declarations. */
 async function setUp(entry?: Partial<SessionEntry>, summarized?: { summary: string; kept: readonly TranscriptItem[] }) {
   const events: [payload: unknown, audience: unknown][] = [];
   const starts: (() => unknown)[] = [];
@@ -36,12 +36,12 @@ async function setUp(entry?: Partial<SessionEntry>, summarized?: { summary: stri
     start: (begin: () => unknown) => starts.push(begin),
     extend: () => undefined,
   };
-  await chatPlugin.setup(gateway as unknown as PluginGateway<never, never>); // the parts chat uses
+  await chatPlugin.setup(gateway as unknown as PluginGateway<never, never>); // only the parts that chat uses
   return { ...declared, events, starts, migrated, limits };
 }
 
 describe("the chat plugin", () => {
-  it("is a plugin that opens nothing in setup and makes its table at the start", async () => {
+  it("is a plugin that opens nothing in setup and creates its table at the start", async () => {
     assert.ok(isPlugin(chatPlugin));
     const { starts, migrated } = await setUp();
     assert.deepEqual(migrated, []);
@@ -49,7 +49,7 @@ describe("the chat plugin", () => {
     assert.deepEqual(migrated, ["chat"]);
   });
 
-  it("answers history with the key as it was sent, 200 messages unless told", async () => {
+  it("returns history with the key as it was sent, 200 messages by default", async () => {
     const { handlers, limits } = await setUp({ thinkingLevel: "low", verboseLevel: "full" });
     const message = { role: "user", content: [{ type: "text", text: "hi" }], timestamp: 1 };
     assert.deepEqual(await handlers?.["history"]?.({ params: { sessionKey: "Main" } }), {
@@ -63,7 +63,7 @@ describe("the chat plugin", () => {
     assert.deepEqual(limits, [200, 3]);
   });
 
-  it("shows what stands before a summary, too", async () => {
+  it("also shows the messages before a summary", async () => {
     const { handlers } = await setUp({}, { summary: "They said hi.", kept: [] });
     const shown = await handlers?.["history"]?.({ params: { sessionKey: "main" } });
     assert.deepEqual((shown as { messages?: unknown } | undefined)?.messages, [
@@ -71,13 +71,13 @@ describe("the chat plugin", () => {
     ]);
   });
 
-  it("answers history of an unknown session with nothing in it", async () => {
+  it("returns an empty history for an unknown session", async () => {
     const { handlers } = await setUp();
     const expected = { sessionKey: "nobody", messages: [], thinkingLevel: "off" };
     assert.deepEqual(await handlers?.["history"]?.({ params: { sessionKey: "nobody" } }), expected);
   });
 
-  it("turns the steps of any run into chat events; only deltas may be dropped", async () => {
+  it("turns the events of any run into chat events; only deltas may be dropped", async () => {
     const { runEvent, events } = await setUp();
     const step = { runId: "r", sessionKey: "agent:main:x", stream: "assistant", ts: 1, data: { text: "a" } } as const;
     runEvent?.({ ...step, seq: 1 });

@@ -16,14 +16,14 @@ describe("chat.send", () => {
     assert.equal(sent.rawKey("r1"), "main");
   });
 
-  it("passes images, thinking and timeout on, and the connection only when it takes tool events", async (t) => {
+  it("passes images, thinking and timeout on, and the connection only if it accepts tool events", async (t) => {
     const { send, started, dropped } = await openScene(t);
     const params = { attachments: [{ content: png }, { content: text }], thinking: "low", timeoutMs: 0 };
     await send(params, connection(["tool-events"]));
     const { images, thinking, timeoutMs, connectionId } = started[0] ?? {};
     assert.deepEqual(images, [{ type: "image", data: png, mimeType: "image/png" }]);
     assert.deepEqual([thinking, timeoutMs, connectionId], ["low", 0, "c1"]);
-    assert.deepEqual(dropped, ["attachment left out: attachment 2 is not a png, jpeg, gif or webp image"]);
+    assert.deepEqual(dropped, ["attachment dropped: attachment 2 is not a png, jpeg, gif or webp image"]);
   });
 
   it("does not pass thinking on with a message that starts with a slash", async (t) => {
@@ -33,13 +33,13 @@ describe("chat.send", () => {
     assert.equal(started[0]?.thinking, undefined);
   });
 
-  it("takes an image without words", async (t) => {
+  it("accepts an image without text", async (t) => {
     const { send, started } = await openScene(t);
     await send({ message: "", attachments: [{ content: png }] });
     assert.equal(started[0]?.images?.length, 1);
   });
 
-  it("takes thinking by any of its names", async (t) => {
+  it("accepts thinking by any of its names", async (t) => {
     const { send, started } = await openScene(t);
     for (const thinking of ["MAX", "x-high", " "]) await send({ thinking });
     assert.deepEqual(
@@ -56,7 +56,7 @@ describe("chat.send", () => {
     });
   });
 
-  it("starts a stale session afresh, but not for commands, stop requests and sessions in use", async (t) => {
+  it("starts a stale session afresh, but not for commands, stop requests and busy sessions", async (t) => {
     const { send, freshened, states } = await openScene(t);
     await send();
     assert.deepEqual(freshened, ["agent:main:main webchat"]);
@@ -66,7 +66,7 @@ describe("chat.send", () => {
     assert.equal(freshened.length, 2);
   });
 
-  it("asks storage once before it starts a run", async (t) => {
+  it("reads storage once before it starts a run", async (t) => {
     const { send, storage, gate } = await openScene(t);
     let reads = 0;
     const get = storage.get.bind(storage);
@@ -83,7 +83,7 @@ describe("chat.send", () => {
   const refusals: [why: string, params: Parameters<Awaited<ReturnType<typeof openScene>>["send"]>[0]][] = [
     ["a NUL", { message: "a\0" }],
     ["a blank message", { message: " \n" }],
-    ["a blank message with a file that is no image", { message: "", attachments: [{ content: text }] }],
+    ["a blank message with a file that is not an image", { message: "", attachments: [{ content: text }] }],
     ["an attachment that is not base64", { attachments: [{ content: "%" }] }],
     ["a malformed session key", { sessionKey: "agent:" }],
   ];
@@ -102,7 +102,7 @@ describe("chat.send", () => {
     await assert.rejects(send({ message: "stop" }), { code: "INVALID_REQUEST" });
   });
 
-  it("lets the refusal of a run through and forgets the key", async (t) => {
+  it("passes on the refusal of a run and frees the key", async (t) => {
     const { send, gate, sent } = await openScene(t);
     gate.open = () => Promise.reject(new Error("disk full"));
     await assert.rejects(send(), /disk full/);
@@ -111,7 +111,7 @@ describe("chat.send", () => {
 });
 
 describe("chat.send with a key that was used before", () => {
-  it("answers in_flight while the run goes on and ok when it went well", async (t) => {
+  it("returns in_flight during the run and ok after its success", async (t) => {
     const { send, states, started } = await openScene(t);
     await send({ idempotencyKey: "r1" });
     assert.deepEqual(await send({ idempotencyKey: "r1" }), { runId: "r1", status: "in_flight" });
@@ -126,7 +126,7 @@ describe("chat.send with a key that was used before", () => {
     ["aborted", undefined, "the run was aborted"],
     ["interrupted", undefined, "the run was interrupted"],
   ] as const) {
-    it(`answers UNAVAILABLE with a payload when the run ended as ${status} (${summary})`, async (t) => {
+    it(`fails with UNAVAILABLE and a payload when the run ended as ${status} (${summary})`, async (t) => {
       const { send, states } = await openScene(t);
       states.set("r1", { ...running("r1"), status, ...(error === undefined ? {} : { error }) });
       const payload = { runId: "r1", status: "error", summary };
@@ -155,7 +155,7 @@ describe("chat.send with a key that was used before", () => {
     ]);
   });
 
-  it("does a command once", async (t) => {
+  it("executes a command once", async (t) => {
     const { send, resets, transcript } = await openScene(t);
     const twice = await Promise.all([1, 2].map(() => send({ message: "/new", idempotencyKey: "r1" })));
     assert.deepEqual(twice, [
@@ -183,11 +183,11 @@ describe("chat.send and the queue", () => {
     return scene.started.map(({ queue }) => queue);
   }
 
-  it("lets each message have its own answer when nobody chose a mode", async (t) => {
+  it("gives each message its own reply without a configured mode", async (t) => {
     assert.deepEqual(await queued(t, undefined), [undefined, undefined]);
   });
 
-  it("passes the mode of the session on, also when that is one answer each by the rules of the queue", async (t) => {
+  it("passes the mode of the session on, also if it means one reply per message", async (t) => {
     assert.deepEqual(await queued(t, "steer"), [undefined, "steer"]);
     assert.deepEqual(await queued(t, "followup"), [undefined, "followup"]);
   });
@@ -196,7 +196,7 @@ describe("chat.send and the queue", () => {
     assert.deepEqual(await queued(t, undefined, "collect"), ["collect", "collect"]);
   });
 
-  it("counts a message that went into another run as answered", async (t) => {
+  it("counts a message merged into another run as answered", async (t) => {
     const { send, states, outcomes } = await openScene(t);
     states.set("r1", { ...running("r1"), status: "aborted" });
     const outcome = { runId: "r1", sessionKey: CANONICAL, status: "aborted", endedAt: 1, text: "" } as const;
@@ -206,7 +206,7 @@ describe("chat.send and the queue", () => {
 });
 
 describe("chat.send with a command", () => {
-  it("sets and tells the queue mode without a run, once", async (t) => {
+  it("sets and returns the queue mode without a run, once", async (t) => {
     const { send, started, entries, events } = await openScene(t);
     const message = "/queue steer cap:3";
     await send({ message, idempotencyKey: "q1" });
@@ -220,7 +220,7 @@ describe("chat.send with a command", () => {
     await assert.rejects(send({ message: "/queue loud" }), { code: "INVALID_REQUEST" });
   });
 
-  it("leaves /compact to the agents as a run of its own", async (t) => {
+  it("passes /compact to the agents as a separate run", async (t) => {
     const { send, started } = await openScene(t);
     await send({ message: "/compact keep names", thinking: "high" });
     assert.deepEqual([started[0]?.compact, started[0]?.thinking], ["keep names", undefined]);
@@ -230,7 +230,7 @@ describe("chat.send with a command", () => {
     ["/new", ["new agent:main:main"], "New session started."],
     [" /reset ", ["reset agent:main:main"], "Session reset."],
   ] as const) {
-    it(`answers ${message} with one final under the raw key and keeps the answer`, async (t) => {
+    it(`answers ${message} with one final under the raw key and stores the reply`, async (t) => {
       const { send, resets, started, events, transcript } = await openScene(t);
       assert.deepEqual(await send({ message, idempotencyKey: "r1" }), { runId: "r1", status: "started" });
       assert.deepEqual(resets, reset);
@@ -245,7 +245,7 @@ describe("chat.send with a command", () => {
     });
   }
 
-  it("resets first and then runs the text behind /new", async (t) => {
+  it("resets first and then runs the text after /new", async (t) => {
     const { send, resets, started, events } = await openScene(t);
     await send({ message: "/new tell me", thinking: "low" });
     assert.deepEqual(resets, ["new agent:main:main"]);
@@ -256,7 +256,7 @@ describe("chat.send with a command", () => {
     assert.deepEqual(events, []);
   });
 
-  it("resets nothing when the run of the text behind /new is refused, and once when it is sent again", async (t) => {
+  it("resets nothing if the run of the text after /new is refused, and once if it is sent again", async (t) => {
     const { send, resets, started, gate } = await openScene(t);
     gate.open = () => Promise.reject(new Error("the gateway is stopping"));
     await assert.rejects(send({ message: "/new tell me" }), /the gateway is stopping/);

@@ -40,7 +40,7 @@ const message = (text: string, timestamp: number) => ({
 });
 
 describe("the chat stream of a run", () => {
-  it("sends a long text more seldom, since each delta carries all of it", () => {
+  it("sends a long text less often, since each delta carries all of it", () => {
     const { says, texts } = createScene();
     const long = "x".repeat(500_000);
     says(long);
@@ -52,7 +52,7 @@ describe("the chat stream of a run", () => {
     );
   });
 
-  it("sends cumulative deltas and one final with the canonical key and the number of the step", () => {
+  it("sends cumulative deltas and one final with the canonical key and the seq of the event", () => {
     const { events, says, step, ends } = createScene();
     step({ data: { phase: "start" } });
     says("Hello");
@@ -66,7 +66,7 @@ describe("the chat stream of a run", () => {
     ]);
   });
 
-  it("tells nothing of a quiet run before its end, and nothing at all where it was taken back", () => {
+  it("sends nothing about a quiet run before its end, and no text if it was withdrawn", () => {
     const { events, texts, step, ends } = createScene();
     step({ stream: "assistant", data: { text: "All is", delta: "" }, isQuiet: true });
     ends({ text: "All is well. HEARTBEAT_OK", takenBack: "token" });
@@ -85,7 +85,7 @@ describe("the chat stream of a run", () => {
     assert.deepEqual(texts(), ["a", "other", "abc"]);
   });
 
-  it("holds back what may become the silent reply, and sends a final without message for it", () => {
+  it("withholds text that may become the silent reply, and sends a final without message for it", () => {
     const { events, says, ends } = createScene();
     for (const text of ["", "N", "NO_", "NO_REPLY"]) says(text);
     ends({ text: "NO_REPLY" });
@@ -100,7 +100,7 @@ describe("the chat stream of a run", () => {
     assert.deepEqual(texts(), ["NO, not today", "NO"]);
   });
 
-  it("takes directive tags out of deltas and finals", () => {
+  it("removes directive tags from deltas and finals", () => {
     const { texts, says, ends } = createScene();
     says("[[reply_to_cur");
     says("[[reply_to_current]] Hi");
@@ -167,13 +167,13 @@ describe("the chat stream of a run", () => {
     ]);
   });
 
-  it("ends runs that nobody sent through chat under their canonical key", () => {
+  it("ends runs not sent through chat under their canonical key", () => {
     const { events, ends } = createScene();
     ends({ status: "aborted", abortReason: "rpc", text: "" });
     assert.equal(events[0]?.sessionKey, CANONICAL);
   });
 
-  it("keeps nothing of a run that ended", () => {
+  it("keeps no state of an ended run", () => {
     const { sent, says, ends, texts } = createScene();
     sent.add("r1", "main", Promise.resolve());
     says("a");

@@ -57,7 +57,7 @@ describe("a reply in the terminal", () => {
     ["failed", ["r1", "error", "", { errorMessage: "no model" }], "", "The reply failed: no model"],
   ];
   for (const [what, end, out, note] of ends) {
-    it(`says when the agent ${what}`, async () => {
+    it(`reports when the agent ${what}`, async () => {
       const { conversation, terminal, says, printed, notes } = open();
       const reply = say(conversation, "hi", terminal);
       says(...end);
@@ -68,7 +68,7 @@ describe("a reply in the terminal", () => {
 });
 
 describe("lines from a pipe", () => {
-  it("are sent one after the other, blank ones left out", async () => {
+  it("are sent in sequence, without blank ones", async () => {
     const { conversation, terminal, input, says, calls, printed } = open();
     const done = converse(conversation, terminal, { interactive: false });
     input.end("one\n\n/quit\n");
@@ -105,7 +105,7 @@ describe("lines of a person", () => {
     input.end("/help\n/history 5\n/nope at all\n/quit\nnever\n");
     assert.equal(await done, 0);
     assert.deepEqual(calls, [["chat.history", { sessionKey: "main", limit: 5 }]]);
-    assert.match(notes.join("\n"), /^There is no command \/nope at all; \/help lists them/);
+    assert.match(notes.join("\n"), /^Unknown command \/nope at all; \/help lists the commands/);
     const text = printed();
     for (const told of [/Ctrl-C/, /\/compact/, /\/queue/]) assert.match(text, told);
     assert.match(text, /you: hi/);
@@ -144,7 +144,7 @@ describe("questions that wait for an operator", () => {
     return { ...scene, clock, done, types, decisions, messages };
   }
 
-  it("are shown while the reply waits for them, and answered by a line that is no message", async () => {
+  it("are shown while the reply waits for them, and answered by a line that is not a message", async () => {
     const { types, tells, says, clock, printed, decisions, messages, notes, done } = watching();
     await types("status");
     tells(execApprovalRequested.name, asked("q1", clock.now() + 60_000));
@@ -164,7 +164,7 @@ describe("questions that wait for an operator", () => {
     assert.equal(await done, 0);
   });
 
-  it("of others leave the conversation alone, end with their time, and are answered one after the other", async () => {
+  it("of other sessions do not affect the conversation, expire, and are answered in order", async () => {
     const { types, tells, clock, printed, decisions, messages, says, done } = watching();
     await settle();
     for (const id of ["q1", "q2", "q3"])
@@ -185,7 +185,7 @@ describe("questions that wait for an operator", () => {
     await done;
   });
 
-  it("take s where they offer something for the session, and say so", async () => {
+  it("accept s if they offer a session answer, and show it", async () => {
     const { types, tells, clock, printed, decisions, messages, says, done } = watching();
     await settle();
     tells(execApprovalRequested.name, asked("q1", clock.now() + 60_000));
@@ -210,7 +210,7 @@ describe("questions that wait for an operator", () => {
     await done;
   });
 
-  it("stay when they are asked while those that wait are read", async () => {
+  it("are kept if they arrive while pending ones are read", async () => {
     const fake = createFakeClient({
       "exec.approval.list": () => {
         fake.tells(execApprovalRequested.name, asked("new", clock.now() + 60_000));
@@ -226,14 +226,14 @@ describe("questions that wait for an operator", () => {
   });
 });
 
-/** As the event brings it. */
+/** In the form of the event. */
 function asked(id: string, expiresAtMs: number, session?: string) {
   const request = { command: "rm -r \u001b[2J build", nodeId: null, ...(session !== undefined && { session }) };
   return { id, request, createdAtMs: 0, expiresAtMs };
 }
 
 describe("Ctrl-C", () => {
-  it("leaves at the prompt and stops a reply that is being written", async () => {
+  it("leaves at the prompt and stops a reply in progress", async () => {
     const { conversation, terminal, says, calls } = open();
     let left = 0;
     await interrupt(conversation, terminal.note, () => left++);
@@ -248,7 +248,7 @@ describe("Ctrl-C", () => {
 });
 
 describe("the view of a transcript", () => {
-  it("shows who said what, tool calls and images in one line, and no tool results", () => {
+  it("shows senders and texts, tool calls and images in one line, and no tool results", () => {
     const messages = [
       {
         role: "user",
@@ -271,7 +271,7 @@ describe("the view of a transcript", () => {
     assert.deepEqual(historyLines(messages, PLAIN), ["you: look", "you: [image]", "  tool read", "agent: old form"]);
   });
 
-  it("prints no history when none is asked for", async () => {
+  it("prints no history for a limit of 0", async () => {
     const { conversation, terminal, calls } = open();
     await showHistory(conversation, 0, terminal);
     assert.deepEqual(calls, []);
@@ -286,7 +286,7 @@ describe("the view of a transcript", () => {
     assert.equal(toolLine({ phase: "result", name: "read", isError: false }), undefined);
   });
 
-  it("goes on in the line when a text only grew after a tool", () => {
+  it("continues the line if the text only grew after a tool call", () => {
     const { next, lineEnd } = createPrinter();
     assert.deepEqual([next("one "), lineEnd(), next("one two"), lineEnd(), lineEnd()], ["one ", "\n", "two", "\n", ""]);
   });

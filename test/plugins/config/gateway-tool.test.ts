@@ -52,17 +52,14 @@ async function scene(t: TestContext, { restartable = true } = {}) {
 }
 
 describe("the tool gateway", { timeout: 60_000 }, () => {
-  it("asks for an action, names those it has, and is the owner's alone", async (t) => {
+  it("requires an action, lists its actions, and is for the owner only", async (t) => {
     const { refusal } = await scene(t);
     assert.equal((await refusal({})).message, "action required");
-    assert.match(
-      (await refusal({ action: "update.run" })).message,
-      /^there is no action "update.run" here; actions: status,/,
-    );
+    assert.match((await refusal({ action: "update.run" })).message, /^unknown action "update.run"; actions: status,/);
     assert.equal((await refusal({ action: "status" }, ["operator.write", "operator.approvals"])).code, "FORBIDDEN");
   });
 
-  it("shows how the gateway is", async (t) => {
+  it("shows the state of the gateway", async (t) => {
     const { details } = await scene(t);
     const { authMode, restartPossible, plugins, uptimeMs, connections } = await details({ action: "status" });
     assert.deepEqual([authMode, restartPossible, connections, Number(uptimeMs) >= 0], ["token", true, 1, true]);
@@ -92,7 +89,7 @@ describe("the tool gateway", { timeout: 60_000 }, () => {
     assert.equal((await refusal({ action: "config.schema", path: "nothing.here" })).code, "NOT_FOUND");
   });
 
-  it("changes the file as the methods do: with the hash of what was read, and within a budget", async (t) => {
+  it("changes the file like the methods: with the hash of the configuration read, and within a budget", async (t) => {
     const { details, refusal, read } = await scene(t);
     const raw = '{ logging: { level: "error" } }';
     const patch = { action: "config.patch", raw };
@@ -112,7 +109,7 @@ describe("the tool gateway", { timeout: 60_000 }, () => {
     assert.equal((await details({ action: "config.get", path: "logging.level" }))["value"], "error");
   });
 
-  it("schedules a restart, and keeps what is to be told after it", async (t) => {
+  it("schedules a restart, and stores the note for after it", async (t) => {
     const { details, directory } = await scene(t);
     const planned = await details({ action: "restart", delayMs: 60_000, note: "back", reason: "to try" });
     assert.deepEqual([planned["ok"], planned["delayMs"], planned["coalesced"]], [true, 60_000, false]);
@@ -125,7 +122,7 @@ describe("the tool gateway", { timeout: 60_000 }, () => {
     );
   });
 
-  it("keeps nothing where nobody can restart it", async (t) => {
+  it("stores nothing if the gateway cannot restart", async (t) => {
     const { refusal, directory } = await scene(t, { restartable: false });
     assert.match((await refusal({ action: "restart", note: "back" })).message, /restart it by hand/);
     assert.ok(!existsSync(join(directory, "restart-sentinel.json")));
@@ -134,7 +131,7 @@ describe("the tool gateway", { timeout: 60_000 }, () => {
 });
 
 describe("a budget", () => {
-  it("begins with the first call, and anew when its time is over", async () => {
+  it("begins with the first call, and again after its window", async () => {
     const clock = createFakeClock();
     const take = createBudget({ bucket: "b", calls: 2, windowMs: 1_000 }, clock);
     take("x");
@@ -148,7 +145,7 @@ describe("a budget", () => {
   });
 });
 
-describe("a part by its path", () => {
+describe("a part at a path", () => {
   const schema = {
     properties: {
       list: { items: { properties: { id: { type: "string" } } } },
@@ -173,7 +170,7 @@ describe("a part by its path", () => {
     it(`finds ${path || "all"} in a schema`, () => assert.deepEqual(schemaAt(schema, partsOf(path)), found));
   }
 
-  it("finds values by their own keys and places only", () => {
+  it("finds values by their own keys and indexes only", () => {
     const value = { a: [{ b: 1 }] };
     assert.equal(valueAt(value, partsOf("a.0.b")), 1);
     for (const path of ["a.1", "a.length.x", "toString", "__proto__.x"])

@@ -11,7 +11,7 @@ import { testGateway } from "@svc/sdk/testing";
 
 const told: string[] = [];
 
-/** Stands for whoever keeps conversations. */
+/** Stands for the plugin that provides sessions. */
 const scribe = definePlugin({
   id: "scribe",
   api: "^1.0.0",
@@ -49,7 +49,7 @@ async function scene(t: TestContext, file: unknown, { restartable = true, stateD
 const mode = { gateway: { reload: { mode: "off" } } };
 
 describe("config.* on a gateway", { timeout: 30_000 }, () => {
-  it("patches the file, is in effect at once, and tells the session", async (t) => {
+  it("patches the file, applies it at once, and notifies the session", async (t) => {
     const { client, read, hash, restarts } = await scene(t, { ...mode, logging: { level: "warn" } });
     told.length = 0;
     const params = { raw: "{ logging: { level: 'error' } }", baseHash: await hash(), note: "quiet", sessionKey: "s" };
@@ -60,7 +60,7 @@ describe("config.* on a gateway", { timeout: 30_000 }, () => {
     assert.deepEqual(told, ["quiet"]);
   });
 
-  it("refuses a change made from an older file, and one that is not valid, and writes neither", async (t) => {
+  it("refuses a change based on an older file and an invalid change, and writes neither", async (t) => {
     const { client, read, hash } = await scene(t, mode);
     const before = read();
     const raw = "{ logging: { level: 'error' } }";
@@ -78,7 +78,7 @@ describe("config.* on a gateway", { timeout: 30_000 }, () => {
     assert.deepEqual(read(), before);
   });
 
-  it("schedules the restart that a key needs, and tells the session after it", async (t) => {
+  it("schedules the restart that a key needs, and notifies the session after it", async (t) => {
     const { client, hash, directory, gateway } = await scene(t, mode);
     told.length = 0;
     const raw = "{ gateway: { port: 19001 } }";
@@ -96,14 +96,14 @@ describe("config.* on a gateway", { timeout: 30_000 }, () => {
     assert.deepEqual(told, ["moved"]);
   });
 
-  it("where nobody can restart it, says so and keeps what was written", async (t) => {
+  it("reports that the gateway cannot restart, and keeps the written file", async (t) => {
     const { client, hash, read } = await scene(t, mode, { restartable: false });
     const { restart, sentinel } = await client.call(config.patch, {
       raw: "{ gateway: { port: 19001 } }",
       baseHash: await hash(),
     });
     assert.deepEqual([restart.scheduled, sentinel.path], [false, null]);
-    assert.match(restart.reason, /^config\.patch: written; it takes effect with a restart by hand: /);
+    assert.match(restart.reason, /^config\.patch: written; restart the gateway by hand for it to take effect: /);
     assert.equal((read()["gateway"] as { port: number }).port, 19_001);
   });
 

@@ -1,4 +1,4 @@
-/** The plugin `config` on a pretended gateway, with a real state directory. */
+/** The plugin `config` on a fake gateway, with a real state directory. */
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -32,12 +32,12 @@ export const written: ConfigWritten = {
   reload: "restart",
 };
 
-/** What the surroundings answer; each test changes what it is about. */
+/** Responses of the environment; each test changes its part. */
 export interface Surroundings {
   write?: (change: ConfigChange) => ConfigWritten;
   possible?: boolean;
   schedule?: (options: { reason: string; delayMs?: number }) => ScheduledRestart;
-  /** Sessions that can be told; others do not exist. `undefined`: there is no such method. */
+  /** Sessions that can be notified; others do not exist. `undefined`: the method does not exist. */
   sessions?: readonly string[];
   mainSession?: string;
   stateDir?: string;
@@ -49,11 +49,11 @@ export interface Scene {
   readonly sentinelPath: string;
   readonly changes: ConfigChange[];
   readonly scheduled: { reason: string; delayMs?: number }[];
-  /** What sessions were told. */
+  /** Notes that sessions received. */
   readonly told: ParamsOf<typeof chat.inject>[];
   /** Warnings and worse. */
   readonly logged: { fields: Record<string, unknown>; message: string }[];
-  /** Fires the hook `hostReady`. */
+  /** Emits the hook `hostReady`. */
   ready(): Promise<void>;
 }
 
@@ -99,7 +99,7 @@ export async function scene(t: TestContext, surroundings: Surroundings = {}): Pr
     log: { debug() {}, info() {}, warn: log, error: log },
     hooks: { hostReady: { tap: (tap: () => Promise<void>) => (ready = tap) } },
     provide() {},
-    extend: () => undefined, // its tool has a test of its own
+    extend: () => undefined, // the tool has its own test
     serve: (_contract: unknown, given: Handlers<typeof config>) => (handlers = given),
     async call(method: { name: string }, params: ParamsOf<typeof chat.inject>) {
       if (!surroundings.sessions) throw new GatewayError("INVALID_REQUEST", `unknown method: ${method.name}`);
@@ -108,7 +108,7 @@ export async function scene(t: TestContext, surroundings: Surroundings = {}): Pr
       return { ok: true, messageId: "1" };
     },
   };
-  await configPlugin.setup(gateway as unknown as PluginGateway<never, never>); // the parts config uses
+  await configPlugin.setup(gateway as unknown as PluginGateway<never, never>); // only the parts that config uses
   assert.ok(handlers && ready);
   const sentinelPath = join(stateDir, "restart-sentinel.json");
   return { handlers, stateDir, sentinelPath, changes, scheduled, told, logged, ready };
@@ -116,5 +116,5 @@ export async function scene(t: TestContext, surroundings: Surroundings = {}): Pr
 
 /** The call of a method by `token:1`. */
 export function call(params: object): never {
-  return { params, principal: { id: "token:1" } } as never; // the parts the handlers look at
+  return { params, principal: { id: "token:1" } } as never; // only the parts that the handlers use
 }

@@ -9,7 +9,7 @@ const raw = "{ gateway: { port: 1 } }";
 const head = { ok: true, path: written.path, config: written.config, hash: "11", changed: ["gateway.port"] };
 
 describe("config.set", () => {
-  it("replaces the file in the caller's name, and leaves the rest to the gateway", async (t) => {
+  it("replaces the file on behalf of the caller, and leaves the restart to the gateway", async (t) => {
     const { handlers, changes, scheduled, sentinelPath } = await scene(t);
     const answer = await handlers.set(call({ raw, baseHash: "00" }));
     assert.deepEqual(answer, head);
@@ -74,7 +74,7 @@ for (const [method, mode] of methods) {
       assert.deepEqual(told, [], "not before the restart");
     });
 
-    it("passes on what became of the restart", async (t) => {
+    it("returns the outcome of the restart", async (t) => {
       const given = { delayMs: 7, coalesced: true, cooldownMsApplied: 5 };
       const { handlers, scheduled } = await scene(t, { schedule: () => given });
       const { restart } = await handlers[method](call({ raw }));
@@ -95,20 +95,20 @@ for (const [method, mode] of methods) {
       });
     }
 
-    it("where nobody can restart, the write stands and the answer asks for a restart by hand", async (t) => {
+    it("if the gateway cannot restart, the write stands and the result says to restart by hand", async (t) => {
       const made = await scene(t, { possible: false, sessions: ["s"] });
       const answer = await made.handlers[method](call({ raw, note: "done", sessionKey: "s" }));
       assert.equal(made.changes.length, 1);
       assert.equal(answer.restart.scheduled, false);
       assert.equal(
         answer.restart.reason,
-        `config.${method}: written; it takes effect with a restart by hand: start it anew`,
+        `config.${method}: written; restart the gateway by hand for it to take effect: start it anew`,
       );
       assert.deepEqual([answer.sentinel.path, made.told.length], [null, 1]);
       assert.ok(matches(config[method].result, answer));
     });
 
-    it("a refused change restarts nothing and tells nobody", async (t) => {
+    it("a refused change restarts nothing and notifies no session", async (t) => {
       const write = () => invalidRequest("config changed since last load; re-run config.get");
       const made = await scene(t, { write, sessions: ["s"] });
       await assert.rejects(async () => made.handlers[method](call({ raw, note: "done", sessionKey: "s" })), {
@@ -117,37 +117,37 @@ for (const [method, mode] of methods) {
       assert.deepEqual([made.scheduled, made.told, existsSync(made.sentinelPath)], [[], [], false]);
     });
 
-    it("with a scheduler that fails the write stands, and the note waits for the next start", async (t) => {
+    it("if scheduling fails, the write stands, and the note waits for the next start", async (t) => {
       const schedule = () => {
         throw new Error("a bug");
       };
       const made = await scene(t, { schedule, sessions: ["s"] });
       const { restart, sentinel } = await made.handlers[method](call({ raw, note: "done", sessionKey: "s" }));
       assert.equal(restart.scheduled, false);
-      assert.match(restart.reason, /a restart by hand: the restart could not be scheduled$/);
+      assert.match(restart.reason, /to take effect: the restart could not be scheduled$/);
       assert.equal(sentinel.path, made.sentinelPath);
       await made.ready();
       assert.deepEqual(made.told, [{ sessionKey: "s", message: "done" }]);
     });
 
-    it("where the note cannot be kept, it is posted before the restart", async (t) => {
+    it("a note that cannot be stored is posted before the restart", async (t) => {
       const made = await scene(t, { stateDir: "/dev/null/nowhere", sessions: ["s"] });
       const { restart, sentinel } = await made.handlers[method](call({ raw, note: "done", sessionKey: "s" }));
       assert.deepEqual([restart.scheduled, sentinel.path], [true, null]);
       assert.deepEqual(made.told, [{ sessionKey: "s", message: "done" }]);
-      assert.match(String(made.logged[0]?.message), /cannot be kept/);
+      assert.match(String(made.logged[0]?.message), /cannot be stored/);
     });
   });
 }
 
 describe("a note", () => {
   const rows: [why: string, params: object, main: string | undefined, to: string | undefined][] = [
-    ["goes to its session", { sessionKey: "s" }, "m", "s"],
-    ["goes to the main session when it names none", {}, "m", "m"],
-    ["goes to the main session when it names a blank one", { sessionKey: " " }, "m", "m"],
-    ["goes to the main session when its own is gone", { sessionKey: "gone" }, "m", "m"],
-    ["stands in the log when nobody keeps sessions", {}, undefined, undefined],
-    ["stands in the log when no session is there", { sessionKey: "gone" }, "gone, too", undefined],
+    ["is posted to its session", { sessionKey: "s" }, "m", "s"],
+    ["is posted to the main session when it has no session", {}, "m", "m"],
+    ["is posted to the main session when its session is blank", { sessionKey: " " }, "m", "m"],
+    ["is posted to the main session when its own does not exist", { sessionKey: "gone" }, "m", "m"],
+    ["is logged when no plugin provides sessions", {}, undefined, undefined],
+    ["is logged when no session exists", { sessionKey: "gone" }, "gone, too", undefined],
   ];
   for (const [why, params, main, to] of rows) {
     it(why, async (t) => {
@@ -163,13 +163,13 @@ describe("a note", () => {
     });
   }
 
-  it("stands in the log where there is no such method", async (t) => {
+  it("is logged if the method does not exist", async (t) => {
     const { handlers, logged } = await scene(t, { write: () => ({ ...written, reload: "hot" }), mainSession: "m" });
     await handlers.patch(call({ raw, note: "done" }));
     assert.deepEqual(logged[0]?.fields, { note: "done", sessionKey: undefined, why: "unknown method: chat.inject" });
   });
 
-  it("that says nothing is told to nobody", async (t) => {
+  it("that is blank is not posted", async (t) => {
     const { handlers, told, logged } = await scene(t, {
       write: () => ({ ...written, reload: "hot" }),
       sessions: ["s"],
@@ -181,7 +181,7 @@ describe("a note", () => {
 });
 
 describe("after the restart", () => {
-  it("every note is told once, oldest first, and the file is gone", async (t) => {
+  it("every note is posted once, oldest first, and the file is gone", async (t) => {
     const { stateDir, handlers, sentinelPath } = await scene(t);
     await handlers.patch(call({ raw, note: "one", sessionKey: "s" }));
     await handlers.patch(call({ raw, sessionKey: "s" }));
@@ -206,7 +206,7 @@ describe("after the restart", () => {
     assert.deepEqual(next.told.map(({ message }) => message).sort(), notes);
   });
 
-  it("a file as others write it is understood", async (t) => {
+  it("a file of other writers is understood", async (t) => {
     const made = await scene(t, { sessions: ["s"] });
     const payload = { kind: "update", status: "ok", ts: 1, sessionKey: "s", message: "updated", deliveryContext: {} };
     writeFileSync(made.sentinelPath, JSON.stringify({ version: 1, payload }));
@@ -224,7 +224,7 @@ describe("after the restart", () => {
     });
   }
 
-  it("nothing happens where nothing is kept", async (t) => {
+  it("nothing happens without a stored note", async (t) => {
     const made = await scene(t, { sessions: ["s"] });
     await made.ready();
     assert.deepEqual([made.told, made.logged], [[], []]);

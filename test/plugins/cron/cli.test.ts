@@ -1,4 +1,4 @@
-/** `svc cron ...` against a gateway that gives known answers, and what it prints. */
+/** `svc cron ...` against a gateway with fixed responses, and its output. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -39,7 +39,7 @@ const entry: CronRunEntry = {
 };
 const status = { enabled: true, storePath: "/s/cron", jobs: 1, nextWakeAtMs: NOW + 300_000 };
 
-describe("what svc cron prints", () => {
+describe("the output of svc cron", () => {
   const listed = (jobs: CronJob[], more: object = {}) =>
     ({ jobs, total: jobs.length, ...page, ...more }) as ResultOf<typeof cron.list>;
 
@@ -75,13 +75,13 @@ describe("what svc cron prints", () => {
     ]);
   });
 
-  it("says how to go on where there is nothing to list", () => {
+  it("prints the next step for an empty list", () => {
     assert.match(listLines(listed([]), false, here).join(), /add one: svc cron add/);
     assert.match(listLines(listed([]), true, here).join(), /svc cron list --all/);
     assert.match(listLines(listed([], { total: 3, offset: 9 }), true, here).join(), /there are 3 jobs/);
   });
 
-  it("shows a job, and neither the path of its webhook nor what steers a terminal", () => {
+  it("shows a job, without the path of its webhook and without terminal control characters", () => {
     const posting: CronJob = {
       ...job,
       name: "a\u001bb",
@@ -96,17 +96,17 @@ describe("what svc cron prints", () => {
     ]);
     assert.match(
       jobLines({ ...job, enabled: false }, "added", false, here).join("\n"),
-      /svc cron enable 4f1c.*\n.*\n.*\nno job runs/,
+      /svc cron enable 4f1c.*\n.*\n.*\njobs do not run/,
     );
   });
 
-  it("writes schedules with what is special about them", () => {
+  it("shows schedules with their zone or unit", () => {
     assert.equal(scheduleText({ kind: "cron", expr: "* * * * *" }, here), "cron * * * * *");
     assert.equal(scheduleText({ kind: "at", at: "nonsense" }, here), "at nonsense");
     assert.equal(scheduleText({ kind: "every", everyMs: 90_500 }, here), "every 1m30s500ms");
   });
 
-  it("says whether jobs run", () => {
+  it("shows whether the scheduler is on", () => {
     assert.match(
       statusLines(status, here).join("\n"),
       /^jobs run: {2}yes\njobs: {6}1\nnext: {6}Tue 2030-01-01 12:05 UTC \(in 5m\)\nstore: {5}\/s\/cron$/,
@@ -153,7 +153,7 @@ describe("what svc cron prints", () => {
     });
   }
 
-  it("names the job of each run where there are several, and says how to see more", () => {
+  it("shows the job of each run if there are several, and how to list more", () => {
     const lines = runsLines(
       { entries: [entry, { ...entry, jobName: "Tea" }], total: 9, ...page, nextOffset: 2 },
       true,
@@ -166,7 +166,7 @@ describe("what svc cron prints", () => {
     assert.match(runsLines({ entries: [], total: 0, ...page }, true, here).join(), /svc cron list --all/);
   });
 
-  it("says how a run ended", () => {
+  it("shows how a run ended", () => {
     assert.deepEqual(ranLines(job, { ok: true, ran: true }, entry), ["Report ran: ok after 1s", "  all well"]);
     assert.deepEqual(ranLines(job, { ok: true, ran: true }, undefined), [
       "Report ran",
@@ -174,7 +174,7 @@ describe("what svc cron prints", () => {
     ]);
     assert.match(
       ranLines(job, { ok: true, ran: false, reason: "already-running" }, undefined).join("\n"),
-      /runs already\nNext: svc cron runs/,
+      /is already running\nNext: svc cron runs/,
     );
     assert.match(
       ranLines(job, { ok: true, ran: false, reason: "not-due" }, undefined).join("\n"),
@@ -183,7 +183,7 @@ describe("what svc cron prints", () => {
   });
 });
 
-/** Runs a verb against a gateway that gives these answers; an `Error` is a refusal, a function makes one. */
+/** Runs a command against a gateway with these responses; an `Error` is a refusal, a function creates the response. */
 async function run(
   verb: string,
   args: string[],
@@ -220,7 +220,7 @@ async function run(
     },
     print: (value: unknown) => void printed.push(value),
     note: () => undefined,
-  } as unknown as CommandContext; // the parts the commands use
+  } as unknown as CommandContext; // only the parts that the commands use
   const command = commands.find(({ name }) => name === `cron ${verb}`) ?? assert.fail(verb);
   const [code, message] = await command.run(context).then(
     (exit) => [exit ?? 0, ""] as const,
@@ -230,7 +230,7 @@ async function run(
 }
 
 describe("svc cron", () => {
-  it("has the verbs its package names", () => {
+  it("has the commands that its package lists", () => {
     const verbs = commands.map(({ name, summary }) => ({ name, summary }));
     const manifest = JSON.parse(readFileSync(join(root, "plugins/cron/package.json"), "utf8")) as {
       svc: { commands: object[] };
@@ -238,7 +238,7 @@ describe("svc cron", () => {
     assert.deepEqual(verbs, manifest.svc.commands);
   });
 
-  it("lists what is on, or all of it", async () => {
+  it("lists enabled jobs, or all", async () => {
     assert.deepEqual((await run("list", [], {})).calls, [["cron.list", { enabled: "enabled" }, undefined]]);
     const all = await run("list", [], {}, { all: true, search: "x", limit: "5", offset: "2", json: true });
     assert.deepEqual(all.calls, [["cron.list", { enabled: "all", limit: 5, offset: 2, query: "x" }, undefined]]);
@@ -246,7 +246,7 @@ describe("svc cron", () => {
     assert.match((await run("list", [], {}, { limit: "201" })).message, /--limit takes a whole number from 1 to 200/);
   });
 
-  it("adds a job, and says when the scheduler is off", async () => {
+  it("adds a job, and warns when the scheduler is off", async () => {
     const options = { every: "1h", message: "look" };
     const added = await run("add", [], { "cron.add": job, "cron.status": { ...status, enabled: false } }, options);
     assert.deepEqual(added.calls[0], [
@@ -254,7 +254,7 @@ describe("svc cron", () => {
       { schedule: { kind: "every", everyMs: 3_600_000 }, payload: { kind: "agentTurn", message: "look" } },
       undefined,
     ]);
-    assert.match(added.text, /^added Report .*\n(?:.*\n)*no job runs: the scheduler is off/);
+    assert.match(added.text, /^added Report .*\n(?:.*\n)*jobs do not run: the scheduler is off/);
     const refusal = new GatewayError("UNAVAILABLE", "Error: no such zone");
     assert.match(
       (await run("add", [], { "cron.add": refusal }, options)).message,
@@ -262,7 +262,7 @@ describe("svc cron", () => {
     );
   });
 
-  it("changes the job that is meant", async () => {
+  it("changes the named job", async () => {
     const edited = await run("edit", ["report"], { "cron.update": job }, { name: "x", json: true });
     assert.deepEqual(edited.calls[1], ["cron.update", { id: job.id, patch: { name: "x" } }, undefined]);
     assert.deepEqual(edited.printed, [job]);
@@ -272,7 +272,7 @@ describe("svc cron", () => {
     ] as const) {
       const { calls, text } = await run(verb, ["4f1c"], { "cron.update": { ...job, enabled } });
       assert.deepEqual(calls[1], ["cron.update", { id: job.id, patch: { enabled } }, undefined]);
-      assert.match(text, /^turned o(?:n|ff) Report/);
+      assert.match(text, /^(?:en|dis)abled Report/);
     }
     assert.match(
       (await run("edit", ["nobody"], {}, { name: "x" })).message,
@@ -280,7 +280,7 @@ describe("svc cron", () => {
     );
   });
 
-  it("looks for the job on every page", async () => {
+  it("searches for the job on every page", async () => {
     const pages = ({ offset = 0 }: { offset?: number }) =>
       offset === 0 ? { jobs: [], total: 201, ...page, nextOffset: 200 } : { jobs: [job], total: 201, ...page };
     const removed = await run("rm", ["report"], { "cron.list": pages, "cron.remove": { ok: true, removed: true } });
@@ -291,7 +291,7 @@ describe("svc cron", () => {
     assert.equal(removed.text, `removed Report (${job.id})`);
   });
 
-  it("waits for a run as long as it takes, and says how it ended", async () => {
+  it("waits for a run without a limit, and prints how it ended", async () => {
     let ran = false;
     const runs = () => ({ entries: ran ? [{ ...entry, ts: NOW + 5 }, entry] : [entry], total: 1, ...page });
     const ending = (result: object) => ({ "cron.runs": runs, "cron.run": () => ((ran = true), result) });
@@ -307,7 +307,7 @@ describe("svc cron", () => {
     assert.equal(due.code, 1);
   });
 
-  it("fails with the run", async () => {
+  it("exits with 1 when the run failed", async () => {
     const entries: CronRunEntry[] = [];
     const fail = () => (entries.push({ ...entry, status: "error", error: "no route" }), { ok: true, ran: true });
     const failed = await run("run", ["Report"], {
@@ -323,7 +323,7 @@ describe("svc cron", () => {
     assert.equal(lost.message, "connection lost: 1006\nNext: svc cron runs Report");
   });
 
-  it("shows the runs of all jobs, of one, and of one that is gone", async () => {
+  it("shows the runs of all jobs, of one job, and of a removed job", async () => {
     const given = { "cron.runs": { entries: [entry], total: 1, ...page } };
     assert.deepEqual((await run("runs", [], given, { status: "error" })).calls, [
       ["cron.runs", { scope: "all", status: "error" }, undefined],
@@ -335,18 +335,18 @@ describe("svc cron", () => {
     assert.match((await run("runs", [], given, { status: "fine" })).message, /--status takes ok, error, skipped/);
   });
 
-  it("stops what runs", async () => {
+  it("cancels runs", async () => {
     assert.equal(
       (await run("cancel", ["report"], { "cron.cancel": { ok: true, cancelled: 2 } })).text,
-      "stopped 2 of Report",
+      "cancelled runs of Report: 2",
     );
     assert.equal(
       (await run("cancel", ["report"], { "cron.cancel": { ok: true, cancelled: 0 } })).text,
-      "nothing of Report runs or waits",
+      "Report has no current or waiting run",
     );
   });
 
-  it("asks for no more than it needs", async () => {
+  it("requests only the scopes it needs", async () => {
     assert.deepEqual((await run("status", [], {})).scopes, [["operator.read"]]);
     assert.deepEqual((await run("rm", ["report"], { "cron.remove": { ok: true, removed: false } })).scopes, [
       ["operator.read", "operator.admin"],

@@ -1,4 +1,4 @@
-/** What the section `cron` changes. */
+/** Effects of the section `cron`. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { cron } from "@svc/sdk/cron";

@@ -1,4 +1,4 @@
-/** Jobs in a gateway: run when they are due, recorded once, told to whom it concerns; across failures and restarts. */
+/** Jobs in a gateway: run when due, recorded once, with notifications; across failures and restarts. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { outsideOrigin, saidAfter } from "@svc/sdk";
@@ -37,7 +37,7 @@ describe("a job for the main session", limited, () => {
     );
   });
 
-  it("without a zone goes by that of the user", async (t) => {
+  it("without a zone uses that of the user", async (t) => {
     const gateway = await (await openScene(t, { defaults: { userTimezone: "Asia/Tokyo" } })).start();
     const schedule = { kind: "cron", expr: "15 9 * * *" };
     const job = await gateway.add({ text: "good morning", schedule });
@@ -47,7 +47,7 @@ describe("a job for the main session", limited, () => {
     assert.deepEqual(jobs[0]?.schedule, schedule);
   });
 
-  it("adds its event however many wait", async (t) => {
+  it("adds its event even if many are waiting", async (t) => {
     const gateway = await (await openScene(t)).start();
     const store = new EventStore(gateway.storage);
     const waiting = Array.from({ length: MAX_WAITING }, (_, index) => store.add(event(`e${index}`), NOON));
@@ -58,7 +58,7 @@ describe("a job for the main session", limited, () => {
     assert.deepEqual(await gateway.records(id), ["ran ok"]);
   });
 
-  it("holds the words that led to it, until the owner says anew what it does", async (t) => {
+  it("keeps the origin of its text until the owner replaces the payload", async (t) => {
     const page = saidAfter(outsideOrigin("web", "https://evil.example/"));
     const agent = agentWith({ origin: page, text: "Obey", saw: () => false });
     const gateway = await (await openScene(t, { plugins: [agent.plugin] })).start();
@@ -94,7 +94,7 @@ describe("a job for the main session", limited, () => {
     assert.deepEqual(new Set(minutes), new Set(["1 missed", "2 missed", "3 missed", "4 missed", "5 ran"]));
     assert.deepEqual(await second.told(), ["tick"]);
     await second.settled(once.id, 1);
-    assert.deepEqual(await second.records(once.id), ["missed skipped the gateway was not there in time"]);
+    assert.deepEqual(await second.records(once.id), ["missed skipped the gateway was not running in time"]);
     assert.equal((await second.job(once.id)).enabled, false);
     assert.equal((await second.job(id)).state.nextRunAtMs, NOON + 6 * MINUTE);
   });
@@ -132,7 +132,7 @@ describe("an isolated job", limited, () => {
     );
   });
 
-  it("that hangs delays no other, nor do ten of them: others run, lists answer, and each can be aborted", async (t) => {
+  it("that hangs delays no other, even ten of them: others run, lists work, and each can be aborted", async (t) => {
     const scene = await openScene(t, {
       replies: (request) => (/hang/.test(askedOf(request)) ? { text: "never", hangAfter: 0 } : { text: "done" }),
     });
@@ -174,7 +174,7 @@ describe("an isolated job", limited, () => {
     assert.deepEqual([state.consecutiveErrors, state.lastRunStatus], [1, "error"]);
   });
 
-  it("interrupted by a restart goes on after it, and is recorded once", async (t) => {
+  it("interrupted by a restart continues after it, and is recorded once", async (t) => {
     const scene = await openScene(t, { replies: [{ pieces: ["half"], hangAfter: 1 }, { text: "next" }] });
     const first = await scene.start();
     const { id } = await first.add(report);
@@ -191,7 +191,7 @@ describe("an isolated job", limited, () => {
     assert.equal(scene.server.requests.length, 3);
   });
 
-  it("goes on while the plugin is reloaded, and is recorded once", async (t) => {
+  it("continues while the plugin is reloaded, and is recorded once", async (t) => {
     const scene = await openScene(t, { replies: [{ text: "slowly done", delayMs: 400 }] });
     const gateway = await scene.start();
     const { id } = await gateway.add(report);
@@ -253,7 +253,7 @@ describe("failures", limited, () => {
     assert.equal((await gateway.job(id)).state.consecutiveErrors, 1);
     await gateway.pass(MINUTE);
     await gateway.settled(id, 2);
-    // 60 s after the second error in a row the backoff is over, at the third time.
+    // 60 s after the second error in a row the backoff is over, at the third run.
     await gateway.pass(MINUTE);
     await gateway.settled(id, 3);
     await gateway.pass(5 * MINUTE);
@@ -326,7 +326,7 @@ describe("the result of a run", limited, () => {
     ["agent:main:pigeon:group:42", "agent:main:pigeon:group:42"],
     [undefined, MAIN],
   ] as const) {
-    it(`goes where its session was spoken to last: ${sessionKey ?? "main"}`, async (t) => {
+    it(`is sent to the last channel of its session: ${sessionKey ?? "main"}`, async (t) => {
       const post = pigeonPost({ delivered: false, reason: "no such pigeon" });
       const scene = await openScene(t, { replies: [{ text: "first" }], plugins: [post.plugin] });
       const gateway = await scene.start();
@@ -341,7 +341,7 @@ describe("the result of a run", limited, () => {
     });
   }
 
-  it("goes to a webhook with the token", async (t) => {
+  it("is posted to a webhook with the token", async (t) => {
     const web = outside(200, 500);
     const scene = await openScene(t, {
       replies: [{ text: "first" }, { text: "second" }],

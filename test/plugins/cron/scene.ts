@@ -1,4 +1,4 @@
-/** A gateway with jobs, whose time a test moves, and a model server. */
+/** A gateway with jobs and a fake clock, and a model server. */
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -34,7 +34,7 @@ export interface SceneOptions {
   readonly replies?: readonly FakeModelReply[] | ((request: FakeModelRequest, index: number) => FakeModelReply);
   /** Section `cron`. */
   readonly cron?: object;
-  /** Beside what each scene sets of `agents.defaults`. */
+  /** Added to the scene's own `agents.defaults`. */
   readonly defaults?: object;
   readonly plugins?: readonly Plugin[];
 }
@@ -56,7 +56,7 @@ export async function openScene(t: TestContext, options: SceneOptions = {}) {
   return {
     server,
     stateDir,
-    /** @param clock default: one that begins at noon */
+    /** @param clock default: one that starts at noon */
     start: (clock: FakeClock = createFakeClock(NOON)) =>
       startGateway(t, { stateDir, config, clock, plugins: options.plugins ?? [] }),
   };
@@ -85,7 +85,7 @@ async function startGateway(t: TestContext, { stateDir, config, clock, plugins }
     plugins: [...BUNDLED, "cron", seen, ...plugins],
     gateway: { clock },
   });
-  /** Stops it; what waits for its time meanwhile gets it. */
+  /** Stops the gateway; pending timers fire meanwhile. */
   halt = async () => {
     const stopped = gateway.stop().then(() => true);
     const turn = async () => {
@@ -98,13 +98,13 @@ async function startGateway(t: TestContext, { stateDir, config, clock, plugins }
   const services = declared.services ?? assert.fail(JSON.stringify(gateway.plugins()));
   const events: CronEventPayload[] = [];
   client.on(cronEvent, (payload) => events.push(payload));
-  /** Time goes on a little meanwhile, for pauses between two attempts. */
+  /** Moves the clock on a little meanwhile, for pauses between two attempts. */
   const until = (holds: () => boolean | Promise<boolean>, what: string) =>
     wait(async () => {
       await clock.advance(20);
       return holds();
     }, what);
-  /** Moves time on by steps of at most a minute, each with time for what it brings. */
+  /** Moves the clock on by steps of at most a minute, and lets the effects of each happen. */
   const pass = async (ms: number) => {
     for (let left = ms; left > 0; left -= 60_000) {
       await clock.advance(Math.min(left, 60_000));
@@ -125,7 +125,7 @@ async function startGateway(t: TestContext, { stateDir, config, clock, plugins }
     until,
     pass,
     halt: () => halt(),
-    /** What clients were told, in order. */
+    /** Events that clients received, in order. */
     events,
     add: (job: object): Promise<CronJob> => client.call(cron.add, job as Record<string, unknown>),
     async job(id: string): Promise<CronJob> {
@@ -139,7 +139,7 @@ async function startGateway(t: TestContext, { stateDir, config, clock, plugins }
       (await runs(id)).map(({ record, status, reason, error }) =>
         [record, status, reason ?? error].filter(Boolean).join(" "),
       ),
-    /** Resolves when so many times of the job are settled. */
+    /** Resolves when this many runs of the job are settled. */
     settled: async (id: string, count: number) => {
       await until(async () => (await runs(id)).length >= count, `${count} records`);
       return runs(id);
@@ -150,7 +150,7 @@ async function startGateway(t: TestContext, { stateDir, config, clock, plugins }
   };
 }
 
-/** Uses the tool in a conversation that holds these words, with the leave of people. */
+/** Calls the tool in a conversation with this origin, with approval. */
 export function agentWith(outside: ToolScene["outside"]) {
   const found: { tools?: Tools } = {};
   const plugin = definePlugin({
@@ -182,7 +182,7 @@ export const report = {
   delivery: { mode: "none" },
 };
 
-/** Answers requests to the outside with these statuses in turn, then with 200. */
+/** Responds to outbound requests with these statuses in turn, then with 200. */
 export function outside(...statuses: number[]) {
   const requests: OutboundRequest[] = [];
   const plugin = definePlugin({

@@ -28,7 +28,7 @@ const answers: Answers = {
   "config.get": { valid: true },
 };
 
-/** Runs a command against a gateway that gives these answers; an `Error` is a refusal. */
+/** Runs a command against a gateway with these responses; an `Error` is a refusal. */
 async function run(
   name: string,
   { given = answers, json = false, refused }: { given?: Answers; json?: boolean; refused?: Error } = {},
@@ -46,7 +46,7 @@ async function run(
     call: (method: { name: string }) => answer(method.name),
     request: answer,
     close: async () => void open--,
-  } as unknown as Client; // the parts the commands use
+  } as unknown as Client; // only the parts that the commands use
   const context: CommandContext = {
     args: [],
     options: {},
@@ -83,7 +83,7 @@ describe("svc gateway health and status", () => {
     assert.deepEqual(status.printed, ["Model: m1", "Heartbeat: main off", "Sessions: 2", row]);
   });
 
-  it("say that a plugin does not run, and what to do", async () => {
+  it("report a plugin that is not running, and the next step", async () => {
     const given = { health: { ...healthy, ok: false, missingPlugins: ["chat", "sessions"] } };
     const { printed } = await run("gateway health", { given });
     assert.deepEqual(printed.slice(0, 3), [
@@ -104,7 +104,7 @@ describe("svc gateway health and status", () => {
 });
 
 describe("svc gateway probe", () => {
-  it("is content when a reader gets all four answers", async () => {
+  it("succeeds if a reader gets all four responses", async () => {
     const { code, printed, scopes, open } = await run("gateway probe");
     assert.equal(code, 0);
     assert.deepEqual(scopes, [["operator.read"]]);
@@ -114,7 +114,7 @@ describe("svc gateway probe", () => {
     assert.equal(open, 0);
   });
 
-  it("says which question failed and what to do", async () => {
+  it("reports the failed method and the next step", async () => {
     const given = { ...answers, "config.get": new GatewayError("INVALID_REQUEST", "unknown method: config.get") };
     const { code, printed } = await run("gateway probe", { given });
     assert.equal(code, 1);
@@ -126,7 +126,7 @@ describe("svc gateway probe", () => {
     [["chat", "sessions"], "chat, sessions"],
     [undefined, "unknown"],
   ] as const) {
-    it(`is not content with a gateway that is not ok: ${named}`, async () => {
+    it(`fails for a gateway that is not ok: ${named}`, async () => {
       const given = { ...answers, health: { ...healthy, ok: false, missingPlugins } };
       const { code, printed } = await run("gateway probe", { given });
       assert.equal(code, 1);
@@ -141,7 +141,7 @@ describe("svc gateway probe", () => {
     ["NOT_PAIRED", /approve this device/],
   ];
   for (const [refusal, next] of unreachable) {
-    it(`says that it cannot connect (${refusal}) and what to do`, async () => {
+    it(`reports that it cannot connect (${refusal}) and the next step`, async () => {
       const { code, printed } = await run("gateway probe", { refused: new GatewayError(refusal, "no luck") });
       assert.equal(code, 1);
       assert.deepEqual(printed.slice(0, 2), ["Reachable: no", "Reason: no luck"]);
@@ -149,7 +149,7 @@ describe("svc gateway probe", () => {
     });
   }
 
-  it("passes on what to do about a certificate that is not trusted", async () => {
+  it("passes on the next step for an untrusted certificate", async () => {
     const refused = refusal("TLS_UNTRUSTED", "self-signed certificate\nNext: --tls-fingerprint <sha256>");
     const { code, printed } = await run("gateway probe", { refused });
     assert.equal(code, 1);

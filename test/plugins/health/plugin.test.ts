@@ -18,11 +18,11 @@ const connection: ConnectionInfo = {
   principal,
 };
 
-/** Runs `setup` on a gateway with no other plugin, or with sessions, and keeps what it declares. */
+/** Runs `setup` on a gateway without other plugins, or with sessions, and records its declarations. */
 async function setUp(sessions?: object) {
   const taps: Record<string, Tap> = {};
   const events: [name: string, payload: unknown][] = [];
-  /** Events for nobody: they only raise the version. */
+  /** Events without a receiver, which only raise the version. */
   const raised: string[] = [];
   const timers: number[] = [];
   const served: Record<string, (call: unknown) => unknown> = {};
@@ -46,7 +46,7 @@ async function setUp(sessions?: object) {
     every: (ms: number) => timers.push(ms),
     start: () => undefined,
   };
-  await healthPlugin.setup(gateway as unknown as PluginGateway<never, never>); // the parts health uses
+  await healthPlugin.setup(gateway as unknown as PluginGateway<never, never>); // only the parts that health uses
   return { taps, events, raised, timers, served };
 }
 
@@ -56,14 +56,14 @@ describe("the health plugin", () => {
     assert.deepEqual((await setUp()).timers, [60_000]);
   });
 
-  it("adds presence and health to hello, and leaves the rest as it was", async () => {
+  it("adds presence and health to hello, and leaves the rest unchanged", async () => {
     const { taps } = await setUp();
     const snapshot = taps["hello"]?.({ uptimeMs: 1 }) as { presence: { host: string; mode: string }[] };
     assert.deepEqual({ ...snapshot, presence: [] }, { uptimeMs: 1, presence: [], health: {} });
     assert.deepEqual([snapshot.presence[0]?.host, snapshot.presence[0]?.mode], [hostname(), "gateway"]);
   });
 
-  it("answers a client's connect with a health event and no presence event, and its end with a presence event", async () => {
+  it("sends a health event after a connect, and a presence event only after a disconnect", async () => {
     const { taps, events, raised, served } = await setUp();
     taps["connectionReady"]?.(connection);
     await settle();
@@ -84,7 +84,7 @@ describe("the health plugin", () => {
     assert.deepEqual(events[1]?.[1], { presence: served["presence"]?.({}) });
   });
 
-  it("tells nothing of a connection that is not tracked", async () => {
+  it("sends nothing about an untracked connection", async () => {
     const { taps, events, raised } = await setUp();
     taps["connectionReady"]?.({ ...connection, client: undefined });
     taps["connectionClosed"]?.({ ...connection, client: undefined, code: 1000 });

@@ -7,7 +7,7 @@ import { createPresence, MAX_ENTRIES, PRESENCE_TTL_MS } from "../../../plugins/h
 const self = { host: "box", ip: "10.0.0.1", version: "1.2.3", platform: "linux 6", deviceFamily: "Linux" };
 const principal = { id: "token", role: "operator", scopes: ["operator.read"], provenance: "token", epoch: 1 } as const;
 
-/** A connection that is tracked; each test changes something. */
+/** A tracked connection; each test changes something. */
 function connection(
   change: Partial<ConnectionInfo> = {},
   client: Partial<ConnectionInfo["client"]> = {},
@@ -31,14 +31,14 @@ function open() {
 }
 
 describe("presence", () => {
-  it("lists the gateway itself first, with what clients look for", () => {
+  it("lists the gateway itself first, with the fields that clients read", () => {
     const [entry, ...others] = open().list();
     const text = "Gateway: box (10.0.0.1) · app 1.2.3 · mode gateway · reason self";
     assert.deepEqual(entry, { ...self, mode: "gateway", reason: "self", text, ts: 1_000 });
     assert.deepEqual(others, []);
   });
 
-  it("lists a client with what it said about itself", () => {
+  it("lists a client with its own facts", () => {
     const { connected, others } = open();
     connected(connection());
     const [entry] = others();
@@ -62,7 +62,7 @@ describe("presence", () => {
   const untracked: [who: string, connection: ConnectionInfo][] = [
     ["a client of mode cli", connection({}, { mode: "cli" })],
     ["a connection that was never accepted", connection({ principal: undefined })],
-    ["a connection that never said who it is", connection({ client: undefined })],
+    ["a connection without a client", connection({ client: undefined })],
   ];
   for (const [who, unknown] of untracked) {
     it(`does not track ${who}`, () => {
@@ -73,7 +73,7 @@ describe("presence", () => {
     });
   }
 
-  it("says when the last connection of a device closed", () => {
+  it("marks the close of a device's last connection", () => {
     const { connected, disconnected, others, time } = open();
     connected(connection());
     connected(connection({ id: "c2", device: "device" }));
@@ -102,7 +102,7 @@ describe("presence", () => {
     );
   });
 
-  it("tells devices, instances and connections apart, newest first, without the address of a local client", () => {
+  it("distinguishes devices, instances and connections, newest first, without the address of a local client", () => {
     const { connected, others, time } = open();
     connected(connection());
     time.now++;
@@ -119,7 +119,7 @@ describe("presence", () => {
     );
   });
 
-  it("forgets who left five minutes ago, and nobody who is still there", () => {
+  it("drops clients five minutes after they left, and no connected one", () => {
     const { connected, disconnected, others, time } = open();
     connected(connection());
     connected(connection({ id: "c2", device: "stays" }));

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { createHealthRefresh, MAX_AGE_MS } from "../../../plugins/health/refresh.ts";
 import { type Health, healthSummary } from "../../../plugins/health/summary.ts";
 
-/** A clock that goes only where it is told. */
+/** A clock that moves only when told. */
 function createClock() {
   let elapsed = 0;
   let timers: { at: number; run: () => void }[] = [];
@@ -45,7 +45,7 @@ function open() {
 }
 
 describe("the health refresh", () => {
-  it("makes one summary for all who ask at the same time, and tells it once", async () => {
+  it("creates one summary for concurrent calls, and publishes it once", async () => {
     const { scene, refresh } = open();
     const answers = await Promise.all([refresh.get(false), refresh.get(true), refresh.get(false)]);
     assert.equal(scene.made, 1);
@@ -54,7 +54,7 @@ describe("the health refresh", () => {
     assert.equal(refresh.last, scene.published[0]);
   });
 
-  it("answers from memory for a minute and refreshes behind the answer", async () => {
+  it("returns the cached summary for a minute and refreshes in the background", async () => {
     const { scene, clock, refresh } = open();
     const first = await refresh.get(false);
     await clock.advance(30_000);
@@ -67,7 +67,7 @@ describe("the health refresh", () => {
     assert.equal(scene.made, 3);
   });
 
-  it("makes a new one when asked to, however young the last is", async () => {
+  it("creates a new one on request, even if the last is fresh", async () => {
     const { scene, refresh } = open();
     const first = await refresh.get(false);
     assert.notEqual(await refresh.get(true), first);
@@ -85,7 +85,7 @@ describe("the health refresh", () => {
     assert.equal(scene.made, 2);
   });
 
-  it("answers UNAVAILABLE when it fails, reports failures nobody waits for, and recovers", async () => {
+  it("fails with UNAVAILABLE, reports background failures, and recovers", async () => {
     const { scene, clock, refresh } = open();
     scene.broken = true;
     await assert.rejects(refresh.get(false), { code: "UNAVAILABLE" });
@@ -98,7 +98,7 @@ describe("the health refresh", () => {
     assert.equal((await refresh.get(false)).ok, true);
   });
 
-  it("does nothing more after it was stopped", async () => {
+  it("does nothing after it was stopped", async () => {
     const { scene, clock, refresh } = open();
     await refresh.get(false);
     refresh.request();

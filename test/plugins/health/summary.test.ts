@@ -35,7 +35,7 @@ const models: Pick<Models, "resolve"> = {
 };
 
 describe("the health summary", () => {
-  it("says what clients read, for every agent", async () => {
+  it("has the fields that clients read, for every agent", async () => {
     const health = await healthSummary({ gateway, sessions, agents }, clock);
     const recent = stored.map(({ key, entry }) => ({ key, updatedAt: entry.updatedAt, age: NOW - entry.updatedAt }));
     const main = { path: "", count: 3, recent };
@@ -59,13 +59,13 @@ describe("the health summary", () => {
     assert.ok(matches(HealthSummary, health));
   });
 
-  it("is not ok while a plugin does not run, and names it", async () => {
+  it("is not ok while a plugin is not running, and names it", async () => {
     const gateway = { missingPlugins: () => ["chat", "sessions"] };
     const health = await healthSummary({ gateway, sessions, agents }, clock);
     assert.deepEqual([health.ok, health.missingPlugins], [false, ["chat", "sessions"]]);
   });
 
-  it("names at most five sessions", async () => {
+  it("lists at most five sessions", async () => {
     const many = Array.from({ length: 9 }, (_, n) => ({ key: `agent:main:${n}`, entry }));
     const source = { ...sessions, recent: async ({ limit }: { limit: number }) => many.slice(0, limit) };
     const { recent } = (await healthSummary({ gateway, sessions: source, agents }, clock)).sessions as {
@@ -74,7 +74,7 @@ describe("the health summary", () => {
     assert.equal(recent.length, 5);
   });
 
-  it("is there on a gateway without sessions and agents", async () => {
+  it("works without sessions and agents", async () => {
     const health = await healthSummary({ gateway, sessions: undefined, agents: undefined }, clock);
     assert.deepEqual(
       [health.defaultAgentId, health.agents, health.sessions],
@@ -105,7 +105,7 @@ describe("status", () => {
     assert.deepEqual(status.heartbeat.agents[0], { agentId: "main", enabled: false, every: "0m", everyMs: null });
   });
 
-  it("shows others only counts", async () => {
+  it("shows only counts to other callers", async () => {
     const status = await gatewayStatus({ sessions, agents, models }, { full: false, now: NOW });
     assert.deepEqual(status.sessions, {
       paths: [],
@@ -119,7 +119,7 @@ describe("status", () => {
     });
   });
 
-  it("fails as a whole when storage does, and leaves no rejection behind", async (t) => {
+  it("fails as a whole when storage does, and leaves no unhandled rejection", async (t) => {
     const stray: unknown[] = [];
     const note = (reason: unknown) => void stray.push(reason);
     process.on("unhandledRejection", note);
@@ -134,7 +134,7 @@ describe("status", () => {
     assert.deepEqual(stray, []);
   });
 
-  it("has no default model when there is none to use", async () => {
+  it("has no default model if none is usable", async () => {
     const none = { resolve: () => notFound("no model") };
     const status = await gatewayStatus({ sessions, agents, models: none }, { full: true, now: NOW });
     assert.deepEqual(status.sessions.defaults, { model: null, contextTokens: null });
@@ -145,7 +145,7 @@ describe("a row of status", () => {
   const base = { key: "agent:main:main", agentId: "main", now: NOW, defaults: { model: "m1", contextTokens: 1_000 } };
   const row = (change: Partial<SessionEntry>) => sessionRow({ ...base, entry: { ...entry, ...change } });
 
-  it("measures the context by fresh token counts", () => {
+  it("computes the used context from fresh token counts", () => {
     const { totalTokens, remainingTokens, percentUsed, totalTokensFresh } = row({ totalTokens: 250 });
     assert.deepEqual([totalTokens, remainingTokens, percentUsed, totalTokensFresh], [250, 750, 25, true]);
   });
@@ -156,12 +156,12 @@ describe("a row of status", () => {
     ["the context has no size", { totalTokens: 250, contextTokens: 0 }],
   ];
   for (const [why, change] of unmeasured) {
-    it(`measures nothing when ${why}`, () => {
+    it(`computes no used context when ${why}`, () => {
       assert.deepEqual([row(change).remainingTokens, row(change).percentUsed], [null, null]);
     });
   }
 
-  it("never says more than 999 percent or less than nothing", () => {
+  it("shows at most 999 percent and at least zero", () => {
     const { remainingTokens, percentUsed } = row({ totalTokens: 50_000 });
     assert.deepEqual([remainingTokens, percentUsed], [0, 999]);
   });

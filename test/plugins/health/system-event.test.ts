@@ -22,9 +22,9 @@ describe("a report of a client", () => {
     ["its text", "x".repeat(99), {}, "x".repeat(64)],
   ];
   for (const [what, text, params, key] of keys)
-    it(`is known by ${what}`, () => assert.equal(readReport(text, params).key, key));
+    it(`has its key from ${what}`, () => assert.equal(readReport(text, params).key, key));
 
-  it("takes parameters before the text, and leaves out what has another type", () => {
+  it("prefers parameters to the text, and ignores those of another type", () => {
     const params = { host: "shed", ip: 7, mode: "", lastInputSeconds: "3", roles: ["a", 1], scopes: "x", tags: ["t"] };
     assert.deepEqual(readReport(whole, params).fields, {
       ...desk,
@@ -45,5 +45,5 @@ describe("a report of a client", () => {
     ["no heartbeat", desk, { ...desk, reason: "heartbeat" }, undefined],
   ];
   for (const [what, known, fields, line] of news)
-    it(`tells ${what}`, () => assert.equal(whatChanged(known, fields), line));
+    it(`reports ${what}`, () => assert.equal(whatChanged(known, fields), line));
 });

@@ -1,4 +1,4 @@
-/** `logs.tail` of a gateway, and `svc logs` over a rotation, a restart and without one. */
+/** `logs.tail` of a gateway, and `svc logs` across a rotation, a restart and without a gateway. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
@@ -18,7 +18,7 @@ function temporary(t: TestContext): string {
 }
 
 describe("logs.tail", () => {
-  it("shows the log of the gateway; a cursor lives through a rotation", async (t) => {
+  it("shows the log of the gateway; a cursor survives a rotation", async (t) => {
     const stateDir = temporary(t);
     const { client } = await testGateway(t, {
       plugins: ["logs"],
@@ -36,7 +36,7 @@ describe("logs.tail", () => {
     const { cursor } = await client.call(logs.tail, {});
     appendFileSync(first.file, "the rest\n");
     renameSync(first.file, join(stateDir, "own.1.log"));
-    appendFileSync(first.file, `${"new ".repeat(100)}\n`); // longer than the cursor: its size says nothing
+    appendFileSync(first.file, `${"new ".repeat(100)}\n`); // longer than the cursor, so that its size does not reveal the rotation
     const rest = await client.call(logs.tail, { cursor });
     assert.deepEqual([rest.lines, rest.reset], [["the rest"], false]);
     const next = await client.call(logs.tail, { cursor: rest.cursor });
@@ -48,7 +48,7 @@ describe("logs.tail", () => {
     await assert.rejects(client.request("logs.tail", { lines: 1 }), { code: "INVALID_REQUEST" });
   });
 
-  it("says that a file cannot be read", async (t) => {
+  it("reports a file that cannot be read", async (t) => {
     const stateDir = temporary(t);
     mkdirSync(join(stateDir, "own.log"));
     const { client } = await testGateway(t, { plugins: ["logs"], stateDir, config: { logging: { file: "own.log" } } });
@@ -81,7 +81,7 @@ function svcLogs(t: TestContext, stateDir: string, ...args: string[]) {
 }
 
 describe("svc logs", { timeout: 120_000 }, () => {
-  it("follows over a rotation and a restart, and shows each line once", async (t) => {
+  it("follows across a rotation and a restart, and shows each line once", async (t) => {
     const stateDir = temporary(t);
     const start = () => startGatewayProcess(stateDir, {}, { logLevel: "info" });
     const gateway = await start();
@@ -95,12 +95,12 @@ describe("svc logs", { timeout: 120_000 }, () => {
     add("after");
     await until(() => messages().includes("after"));
     await gateway.kill("SIGTERM");
-    await until(() => noted.some((line) => line.startsWith("No gateway answers.")));
+    await until(() => noted.some((line) => line.startsWith("No gateway responds.")));
     add("meanwhile");
     await until(() => messages().includes("meanwhile"));
     const again = await start();
     t.after(() => again.kill());
-    await until(() => noted.includes("The gateway answers again."));
+    await until(() => noted.includes("The gateway responds again."));
     add("again");
     await until(() => messages().includes("again"));
     const own = messages().filter((msg) => ["before", "after", "meanwhile", "again"].includes(msg));
@@ -108,7 +108,7 @@ describe("svc logs", { timeout: 120_000 }, () => {
     assert.equal(messages().filter((msg) => msg === "the gateway is up").length, 2);
   });
 
-  it("reads the file when no gateway runs, and says so", async (t) => {
+  it("reads the file when no gateway is running, and prints a note", async (t) => {
     const stateDir = temporary(t);
     mkdirSync(join(stateDir, "logs"));
     const line = (level: number, msg: string) => `${JSON.stringify({ level, time: 0, plugin: "notes", msg })}\n`;
@@ -116,13 +116,13 @@ describe("svc logs", { timeout: 120_000 }, () => {
     const { said, noted, ended } = svcLogs(t, stateDir, "--level", "error");
     assert.equal(await ended, 0);
     assert.deepEqual(said, ["1970-01-01 00:00:00Z  ERROR  notes  broken"]);
-    assert.match(noted.join("\n"), /^No gateway answers\. The lines are those of .+svc-.+\.log/);
+    assert.match(noted.join("\n"), /^No gateway responds\. Reading .+svc-.+\.log/);
   });
 
-  it("refuses a level that is none", async (t) => {
+  it("refuses an unknown level", async (t) => {
     const { noted, ended } = svcLogs(t, temporary(t), "--level", "loud");
     assert.equal(await ended, 2);
-    assert.match(noted.join("\n"), /--level loud: it must be one of trace, debug/);
+    assert.match(noted.join("\n"), /--level loud: must be one of trace, debug/);
   });
 });
 

@@ -23,7 +23,7 @@ function place(t: TestContext, name = "svc-2026-03-02.log") {
 }
 
 describe("the last lines", () => {
-  it("of a file that is not there are none", async (t) => {
+  it("of a missing file are none", async (t) => {
     const { path } = place(t);
     const none = { file: path, cursor: 0, size: 0, lines: [], truncated: false, reset: false };
     assert.deepEqual(await tail({ path }), none);
@@ -34,7 +34,7 @@ describe("the last lines", () => {
     });
   });
 
-  it("come oldest first, at most the limit, and the cursor is the size", async (t) => {
+  it("are returned oldest first, at most the limit, and the cursor is the size", async (t) => {
     const { path, write } = place(t);
     write("1\n2\n3\n");
     const part = "svc-2026-03-02.1.log";
@@ -75,7 +75,7 @@ describe("the last lines", () => {
     });
   }
 
-  it("are of the youngest day when there is no file of today, but of no other name", async (t) => {
+  it("are of the newest day when there is no file of today, and never of another series", async (t) => {
     const { path, write } = place(t);
     write("old\n", "svc-2026-02-27.log");
     write("full\n", "svc-2026-02-28.1.log");
@@ -88,13 +88,13 @@ describe("the last lines", () => {
     assert.deepEqual((await tail({ path: own.path })).lines, []);
   });
 
-  it("may end without an end", () => assert.deepEqual(lastLines(Buffer.from("a\nb"), 9, false, all), ["a", "b"]));
+  it("may lack a final line feed", () => assert.deepEqual(lastLines(Buffer.from("a\nb"), 9, false, all), ["a", "b"]));
   it("of one endless line are none", () => assert.deepEqual(lastLines(Buffer.from("abc"), 9, true, all), []));
-  it("are looked for in a window that fits", () =>
+  it("are read from a window that fits", () =>
     assert.deepEqual(windowOf(10, 4, 6), { from: 6, to: 10, truncated: false, reset: false }));
 });
 
-describe("reading on", () => {
+describe("continued reading", () => {
   const start: Pick<Answer, "cursor"> & { part: string } = { cursor: 0, part: "svc-2026-03-02.1.log" };
 
   /** Everything a follower gets from a place on. */
@@ -110,7 +110,7 @@ describe("reading on", () => {
     }
   }
 
-  it("leaves nothing out, however little comes at once", async (t) => {
+  it("skips nothing, even in small steps", async (t) => {
     const { path, write } = place(t);
     const lines = Array.from({ length: 50 }, (_, i) => `line ${i}`);
     write(`${lines.join("\n")}\n`);
@@ -118,7 +118,7 @@ describe("reading on", () => {
       assert.deepEqual((await follow(path, start, more)).lines, lines);
   });
 
-  it("takes the rest of files that were renamed meanwhile, then the new ones", async (t) => {
+  it("returns the rest of files renamed meanwhile, then the new ones", async (t) => {
     const { path, write, rename } = place(t);
     write("1\n");
     const first = await follow(path, start);
@@ -132,7 +132,7 @@ describe("reading on", () => {
     assert.deepEqual([first.lines, lines], [["1"], ["2", "3", "4", "5"]]);
   });
 
-  it("waits for the end of a line, but not in a file that is done", async (t) => {
+  it("waits for the end of a line, except in a complete file", async (t) => {
     const { path, write, rename } = place(t);
     write("1\nha");
     const first = await follow(path, start);
@@ -143,7 +143,7 @@ describe("reading on", () => {
     assert.deepEqual((await follow(path, first)).lines, ["half", "3"]);
   });
 
-  it("says that lines are lost when the file is gone or shrank", async (t) => {
+  it("reports lost lines when the file was deleted or shrank", async (t) => {
     const { path, write, rename, remove, replace } = place(t);
     write("1\n2\n");
     rename("svc-2026-03-02.3.log");
@@ -158,12 +158,12 @@ describe("reading on", () => {
     assert.deepEqual((await readOn({ path, cursor: 9 }, "svc-2026-03-02.1.log")).lines, []);
   });
 
-  it("gives an endless line in pieces", () => {
+  it("returns an endless line in pieces", () => {
     assert.deepEqual(firstLines(Buffer.from("abc"), 9, true, all), { lines: ["abc"], bytes: 3 });
     assert.deepEqual(firstLines(Buffer.from("abc"), 9, false, all), { lines: [], bytes: 0 });
   });
 
-  it("steps over lines that are not wanted", async (t) => {
+  it("skips filtered lines", async (t) => {
     const { path, write } = place(t);
     write("1\n2\n3\n");
     const answer = await readOn({ path, cursor: 0, limit: 1, keep: (line) => line === "3" }, start.part);
@@ -191,13 +191,13 @@ describe("a line", () => {
     it(`${expected ? "passes" : "does not pass"} ${JSON.stringify(filter)}`, () =>
       assert.equal(passes(line, filter), expected));
 
-  it("of the gateway itself belongs to host; one that is no JSON to nobody", () => {
+  it("of the gateway itself belongs to host; one that is not JSON matches no filter", () => {
     assert.equal(passes('{"level":30,"msg":"x"}', { subsystem: "host" }), true);
     assert.equal(passes("plain text", { level: "trace" }), false);
     assert.equal(passes("{ cut off", { level: "trace" }), false);
   });
 
-  it("is told people with time, level, subsystem and sentence", () => {
+  it("is shown to people with time, level, subsystem and sentence", () => {
     assert.equal(prettyLine(line), "2026-01-02 00:00:00Z  WARN   notes  odd\\u001b (why)");
     const refused =
       '{"level":30,"time":1767312000000,"plugin":"channels","msg":"refused","who":"bob","why":"not in x"}';

@@ -1,4 +1,4 @@
-/** Indexes that keep up with their files while nobody searches. */
+/** Indexes that are kept up to date between searches. */
 import assert from "node:assert/strict";
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -24,7 +24,7 @@ const REPORT: SyncReport = {
 };
 const SERVER: MemorySearch = { provider: "ollama" };
 
-/** Agents that are followed, with a watch and a time of the test's. */
+/** Agents with a background sync, a fake watch and a fake clock. */
 function follow(t: TestContext, settings: Record<string, MemorySearch>) {
   const clock = createFakeClock();
   const synced: string[] = [];
@@ -78,7 +78,7 @@ function follow(t: TestContext, settings: Record<string, MemorySearch>) {
 }
 
 describe("the files of an agent", () => {
-  it("are looked at when they changed and rested, once more when there are new directories", async (t) => {
+  it("are synced after a change and a pause, and again for new directories", async (t) => {
     const { backgroundSync, clock, taken, watches } = follow(t, { main: SERVER });
     backgroundSync.applySettings();
     await clock.advance(0);
@@ -102,7 +102,7 @@ describe("the files of an agent", () => {
     assert.deepEqual(taken(), ["main"]);
   });
 
-  it("that change while they are looked at are looked at again", async (t) => {
+  it("that change during a sync are synced again", async (t) => {
     const { backgroundSync, clock, taken, watches, reply } = follow(t, {
       main: { ...SERVER, sync: { watchDebounceMs: 0 } },
     });
@@ -130,7 +130,7 @@ describe("the files of an agent", () => {
     ["memory is switched off", { ...SERVER, enabled: false }, false, false],
   ];
   for (const [what, settings, atStart, afterUse] of wanted)
-    it(`are followed from the ${atStart ? "start" : afterUse ? "first use" : "never"} on when ${what}`, async (t) => {
+    it(`are followed from the ${atStart ? "start" : afterUse ? "first use" : "never"} on if ${what}`, async (t) => {
       const { backgroundSync, clock, taken } = follow(t, { main: settings });
       backgroundSync.applySettings();
       await clock.advance(0);
@@ -140,7 +140,7 @@ describe("the files of an agent", () => {
       assert.equal(atStart || taken().length > 0, afterUse);
     });
 
-  it("are looked at by the clock, and again where something was left", async (t) => {
+  it("are synced periodically, and again if something was left", async (t) => {
     const { backgroundSync, clock, taken, reply } = follow(t, { main: { sync: { intervalMinutes: 2, watch: false } } });
     const minute = async () => {
       await clock.advance(60_000);
@@ -160,7 +160,7 @@ describe("the files of an agent", () => {
     assert.deepEqual([await minute(), await minute(), await minute()], [1, 0, 1]);
   });
 
-  it("are looked at when their directory comes to be there, and not before", async (t) => {
+  it("are synced when their directory is created, and not before", async (t) => {
     const { backgroundSync, clock, taken, lost } = follow(t, { main: SERVER });
     lost.push("/not-there");
     backgroundSync.applySettings();
@@ -178,7 +178,7 @@ describe("the files of an agent", () => {
     assert.deepEqual(taken(), ["main"]);
   });
 
-  it("are let go with their agent, with its setting, and at the end", async (t) => {
+  it("are no longer watched once the agent is removed, disabled or stopped", async (t) => {
     const { backgroundSync, clock, watches, settings, taken } = follow(t, { main: SERVER, ops: SERVER, third: SERVER });
     backgroundSync.applySettings();
     await clock.advance(2_000);
@@ -201,7 +201,7 @@ describe("the files of an agent", () => {
 });
 
 describe("real files", () => {
-  it("are noticed: new ones, changed ones, in new directories, and gone ones", async (t) => {
+  it("are noticed: new, changed and deleted ones, also in new directories", async (t) => {
     const { workspace, write } = await scene(t);
     const settings: MemorySearch = { sync: { onSearch: false, watchDebounceMs: 20 } };
     const { indexes, warned } = await indexesOf(t, { main: workspace }, { settings: { main: settings } });
@@ -244,7 +244,7 @@ describe("real files", () => {
     await write("memory/b.md", "the bat");
     await until("bat", ["memory/b.md"]);
     await rm(join(workspace, "memory"), { recursive: true });
-    await write("memory/c.md", "the bat"); // before anybody looked
+    await write("memory/c.md", "the bat"); // before the first sync
     await until("bat", ["memory/c.md"]);
     await write("memory/c.md", "the cow");
     await until("cow", ["memory/c.md"]);

@@ -16,7 +16,7 @@ interface Given {
   readonly json?: boolean;
 }
 
-/** Runs a verb against a gateway that gives this answer. */
+/** Runs a command against a gateway with this response. */
 async function run(name: string, { answer, args = [], options = {}, json = false }: Given) {
   const printed: unknown[] = [];
   const asked: unknown[] = [];
@@ -38,7 +38,7 @@ async function run(name: string, { answer, args = [], options = {}, json = false
       return client as unknown as Client;
     },
     print: (value: unknown) => void printed.push(value),
-  } as unknown as CommandContext; // the parts the commands use
+  } as unknown as CommandContext; // only the parts that the commands use
   const command = commands.find((candidate) => candidate.name === `memory ${name}`) ?? assert.fail(name);
   try {
     return { code: (await command.run(context)) ?? 0, printed, asked };
@@ -47,7 +47,7 @@ async function run(name: string, { answer, args = [], options = {}, json = false
   }
 }
 
-it("svc memory has the same verbs in package.json", () => {
+it("svc memory has the same commands in package.json", () => {
   const { svc } = JSON.parse(readFileSync(join(root, "plugins/memory/package.json"), "utf8"));
   assert.deepEqual(
     svc.commands,
@@ -64,21 +64,21 @@ describe("svc memory status", () => {
     ],
   };
 
-  it("shows a line an agent, and what is unknown as such", async () => {
+  it("shows one line per agent, and unknown values as unknown", async () => {
     const { printed, asked } = await run("status", { answer });
     assert.deepEqual(printed, [
-      "AGENT  FILES  PLACES  BY MEANING  LAST LOOK",
-      "main   2      5       3 (2 wait)  2026-01-31 12:00:00Z",
-      "ops    -      -       -           never",
+      "AGENT  FILES  CHUNKS  VECTORS        LAST SYNC",
+      "main   2      5       3 (2 pending)  2026-01-31 12:00:00Z",
+      "ops    -      -       -              never",
       "",
-      "main: the embeddings server answers (openai, m)",
+      "main: the embeddings server responds (openai, m)",
       "ops: no server\\u001b[2J",
       "The index has 4096 bytes.",
     ]);
     assert.deepEqual(asked, [["operator.read"], ["memory.status", {}]]);
   });
 
-  it("asks for one agent, and gives programs what it was told", async () => {
+  it("queries one agent, and prints the response as JSON", async () => {
     const { printed, asked } = await run("status", { answer, options: { agent: "main" }, json: true });
     assert.deepEqual([printed, asked[1]], [[answer], ["memory.status", { agentId: "main" }]]);
   });
@@ -86,18 +86,18 @@ describe("svc memory status", () => {
 
 describe("svc memory index", () => {
   const counts = { files: 2, chunks: 5, changed: 1, removed: 0, embedded: 3 };
-  it("says what was done, and by its exit code that places wait", async () => {
-    const leftOut = [{ path: "memory/a.md", reason: "it is no text" }];
+  it("prints the result, and exits with 1 if places have no vector", async () => {
+    const leftOut = [{ path: "memory/a.md", reason: "it is not a text file" }];
     const agents = [
       { agentId: "main", ...counts, pending: 2, leftOut, error: "the server is down" },
       { agentId: "ops", ...counts, leftOut: [] },
     ];
     const { code, printed, asked } = await run("index", { answer: { agents }, options: { force: true } });
     assert.deepEqual(printed, [
-      "main: 2 files, 5 places, 1 read anew, 0 gone, 3 asked about, 2 wait",
-      "  not searched: memory/a.md: it is no text",
-      "  by words only so far: the server is down",
-      "ops: 2 files, 5 places, 1 read anew, 0 gone",
+      "main: 2 files, 5 chunks, 1 changed, 0 removed, 3 sent for vectors, 2 pending",
+      "  not searched: memory/a.md: it is not a text file",
+      "  only keyword search so far: the server is down",
+      "ops: 2 files, 5 chunks, 1 changed, 0 removed",
     ]);
     assert.deepEqual([code, asked], [1, [["operator.admin"], ["memory.index", { force: true }]]]);
     assert.equal((await run("index", { answer: { agents: [] } })).code, 0);
@@ -115,15 +115,13 @@ describe("svc memory search", () => {
       "  # Tea",
       "  \\u001b[2JAda",
       "",
-      "Not or not fully searched by meaning: the server is down",
+      "Semantic search was skipped or partial: the server is down",
     ]);
     assert.deepEqual(asked[1], ["memory.search", { query: "likes tea", maxResults: 3 }]);
   });
 
-  it("says when there is nothing", async () => {
-    assert.deepEqual((await run("search", { answer: found, args: ["x"] })).printed, [
-      "Nothing in 2 memory files fits.",
-    ]);
+  it("reports an empty result", async () => {
+    assert.deepEqual((await run("search", { answer: found, args: ["x"] })).printed, ["No match in 2 memory files."]);
     const none = { ...found, files: 0 };
     assert.deepEqual((await run("search", { answer: none, args: ["x"] })).printed, ["There are no memory files yet."]);
   });

@@ -1,9 +1,9 @@
-/** A server that tells what texts mean: texts about the same thing lie near each other. */
+/** An embeddings server: texts about the same subject get similar vectors. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { TestContext } from "node:test";
 
-/** Words that mean the same share a place. */
+/** Synonyms share a dimension. */
 const THINGS = [
   ["key", "latchkey", "lock", "door"],
   ["cat", "kitten", "pet", "fox"],
@@ -24,7 +24,7 @@ export interface Asked {
   readonly input: readonly string[];
 }
 
-/** Answers by itself, or returns vectors. */
+/** Sends a response itself, or returns vectors. */
 export type Behaviour = (asked: Asked, response: ServerResponse) => readonly (readonly number[])[] | undefined;
 
 export const usual: Behaviour = ({ input }) => input.map((text) => meaningOf(text));
@@ -59,7 +59,7 @@ export async function startEmbeddings(t: TestContext) {
     url: `http://127.0.0.1:${port}/v1`,
     requests,
     behave: (next: Behaviour) => void (behaviour = next),
-    /** All that were sent. */
+    /** All texts that were sent. */
     texts: () => requests.flatMap(({ input }) => input),
     keys: () => [...new Set(keys)],
     close: () => {
@@ -69,7 +69,7 @@ export async function startEmbeddings(t: TestContext) {
   };
 }
 
-/** An error as such servers word it. */
+/** An error in the form of such servers. */
 export function refusing(status: number, message: string, headers: Record<string, string> = {}): Behaviour {
   return (_asked, response) => {
     response.writeHead(status, { "content-type": "application/json", ...headers });

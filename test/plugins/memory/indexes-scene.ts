@@ -1,4 +1,4 @@
-/** A indexes whose index is in this thread, and its agents. */
+/** Agents, and their indexes in this thread. */
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import type { MemorySearch } from "@svc/sdk/memory";
@@ -11,7 +11,7 @@ import type { Thread } from "../../../plugins/memory/engine/thread.ts";
 import { temporaryDirectory } from "../agents/temporary.ts";
 import { never } from "./scene.ts";
 
-/** Asks an index of this thread. */
+/** Calls an index in this thread. */
 export function threadOf(engine: Engine): Pick<Thread, "ask"> {
   const answers: { [K in Kind]: (asked: Questions[K]["asked"], signal: AbortSignal) => unknown } = {
     search: ({ memory, query }, signal) => engine.search(memory, query, signal),

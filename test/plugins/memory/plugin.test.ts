@@ -1,4 +1,4 @@
-/** The tools, alone and in a real gateway whose agent asks for them. */
+/** The tools, alone and in a real gateway with an agent that calls them. */
 import assert from "node:assert/strict";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -26,7 +26,7 @@ async function use(tool: Tool, params: Record<string, unknown>): Promise<ToolRes
     sessionKey: "agent:main:main",
     agentId: "main",
   };
-  return (await tool.run(params, { call, principal, signal: never })) as ToolResult; // both answer with blocks
+  return (await tool.run(params, { call, principal, signal: never })) as ToolResult; // both return blocks
 }
 
 const nobodys = async () => undefined;
@@ -35,8 +35,8 @@ const search = async (t: TestContext, workspace: string, query: string) =>
 const get = async (t: TestContext, workspace: string, params: Record<string, unknown>) =>
   use(getTool(await indexesIn(t, workspace), nobodys), params);
 
-describe("what memory holds of others", () => {
-  it("is told with whose words it is: of each file that is shown, and of no other", async (t) => {
+describe("content of others in memory", () => {
+  it("has the origin of each file that is shown, and of no other", async (t) => {
     const { workspace } = await scene(t, { "memory/page.md": "tea", "memory/own.md": "coffee" });
     const indexes = await indexesIn(t, workspace);
     const page = outsideOrigin("web", "https://evil.example/");
@@ -50,7 +50,7 @@ describe("what memory holds of others", () => {
 });
 
 describe("memory_search", () => {
-  it("shows places to a model, and gives them to programs", async (t) => {
+  it("returns places as text for models and as values for programs", async (t) => {
     const { workspace } = await scene(t, { "memory/a.md": "# Tea\nAda likes tea." });
     const result = await search(t, workspace, "tea");
     assert.match(textOf(result), /^memory\/a\.md lines 1 to 2, score 0\.\d+\n# Tea\nAda likes tea\.$/);
@@ -62,13 +62,16 @@ describe("memory_search", () => {
     assert.deepEqual(details, { files: 1, leftOut: [], mode: "keyword" });
   });
 
-  it("says when there is nothing, and what was not searched", async (t) => {
+  it("reports an empty result and skipped files", async (t) => {
     const { workspace, write } = await scene(t);
     assert.match(textOf(await search(t, workspace, "tea")), /^There are no memory files yet/);
     await write("MEMORY.md", "coffee");
     for (const name of ["a", "b", "c", "d", "e", "f"]) await write(`memory/${name}.md`, "\0");
     const text = textOf(await search(t, workspace, "tea"));
-    assert.match(text, /^Nothing in 1 memory files fits "tea"\.\n\nNot searched:\nmemory\/a\.md: it is no text\n/);
+    assert.match(
+      text,
+      /^No match for "tea" in 1 memory files\.\n\nNot searched:\nmemory\/a\.md: it is not a text file\n/,
+    );
     assert.match(text, /and 1 more$/);
   });
 });
@@ -92,7 +95,7 @@ describe("memory_get", () => {
     });
   }
 
-  it("cuts a long file at the end of a line, and says how far it read", async (t) => {
+  it("cuts a long file at the end of a line, and reports the lines it read", async (t) => {
     const line = "x".repeat(999);
     const { workspace } = await scene(t, { "MEMORY.md": Array.from({ length: 60 }, () => line).join("\n") });
     const shown = textOf(await get(t, workspace, { path: "MEMORY.md" }));
@@ -100,9 +103,9 @@ describe("memory_get", () => {
   });
 
   const refusals: [what: string, params: object, code: string, message: RegExp][] = [
-    ["another file of the workspace", { path: "AGENTS.md" }, "INVALID_REQUEST", /no memory file/],
-    ["a way out", { path: "memory/../../x.md" }, "INVALID_REQUEST", /no memory file/],
-    ["a file that is not there", { path: "memory/b.md" }, "NOT_FOUND", /memory_search finds/],
+    ["another file of the workspace", { path: "AGENTS.md" }, "INVALID_REQUEST", /not a memory file/],
+    ["a way out", { path: "memory/../../x.md" }, "INVALID_REQUEST", /not a memory file/],
+    ["a file that is not there", { path: "memory/b.md" }, "NOT_FOUND", /find files with memory_search/],
     ["a line after the last", { path: "memory/a.md", from: 9 }, "INVALID_REQUEST", /has 4 lines/],
   ];
   for (const [what, params, code, message] of refusals) {
@@ -125,7 +128,7 @@ describe("both", () => {
     await toolContract(t, { tool: getTool(indexes, nobodys), name: "memory_get", samples: [{ path: "MEMORY.md" }] });
   });
 
-  it("say when the agent is gone, and when its memory is switched off", async (t) => {
+  it("report a removed agent and a disabled memory", async (t) => {
     const { indexes } = await indexesOf(t, { other: "/nowhere" });
     await assert.rejects(use(searchTool(indexes, nobodys), { query: "x" }), { code: "NOT_FOUND" });
     await assert.rejects(use(getTool(indexes, nobodys), { path: "MEMORY.md" }), { code: "NOT_FOUND" });
@@ -137,7 +140,7 @@ describe("both", () => {
   });
 });
 
-/** A gateway with two agents, each with a memory of its own; its model asks as the test says. */
+/** A gateway with two agents, each with its own memory; the test controls the model. */
 async function gatewayWith(
   t: TestContext,
   call: { readonly name: string; readonly arguments: unknown },
@@ -185,7 +188,7 @@ describe("an agent of a real gateway", () => {
     assert.doesNotMatch(told, /under the mat/);
   });
 
-  it("is searched by meaning as well where a server is set up, by methods too, and followed while nobody asks", async (t) => {
+  it("has semantic search with a server, also by methods, and a background sync", async (t) => {
     const server = await startEmbeddings(t);
     const memorySearch = { remote: { baseUrl: server.url, apiKey: "key-of-the-test" }, sync: { watchDebounceMs: 20 } };
     const { client, workspace } = await gatewayWith(t, { name: "memory_search", arguments: {} }, { memorySearch });

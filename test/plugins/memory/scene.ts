@@ -1,4 +1,4 @@
-/** A workspace with memory files, and an index of it in a file of its own. */
+/** A workspace with memory files, and an index of it in a separate file. */
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { TestContext } from "node:test";
@@ -11,7 +11,7 @@ import { temporaryDirectory } from "../agents/temporary.ts";
 
 export const never = new AbortController().signal;
 
-/** What is in force where nobody says anything. */
+/** The default settings. */
 export const { hybrid: HYBRID, chunking: CHUNKING } = settingsOf({});
 
 export const query = (text: string, changes: Partial<MemoryQuery> = {}): MemoryQuery => ({
@@ -33,7 +33,7 @@ export const memoryOf = (workspace: string, changes: Partial<AgentMemory> = {}):
   ...changes,
 });
 
-/** Nobody asks a server that is not set up. */
+/** Fails on a request, since no server is configured. */
 const noServer: Embed = () => Promise.reject(new Error("a server was asked"));
 
 export interface SceneOptions extends Partial<EngineOptions> {
@@ -62,7 +62,7 @@ export async function scene(
   const memory = memoryOf(workspace, changes);
   const ask = (text: string, asked: Partial<MemoryQuery> = {}, signal = never) =>
     engine.search(memory, query(text, asked), signal);
-  /** `path:start-end` of what is found. */
+  /** `path:start-end` of the hits. */
   const places = async (text: string, asked: Partial<MemoryQuery> = {}) =>
     (await ask(text, asked)).hits.map(({ path, startLine, endLine }) => `${path}:${startLine}-${endLine}`);
   const remove = (path: string) => rm(join(workspace, path));

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { settingsOf } from "../../../plugins/memory/settings.ts";
 
 describe("settings", () => {
-  it("name no server unless the configuration does", () => {
+  it("have no server unless the configuration names one", () => {
     assert.equal(settingsOf({}).endpoint, undefined);
     assert.equal(settingsOf({ model: "m", remote: { apiKey: "k" } }).endpoint, undefined);
     const servers = [
@@ -23,7 +23,7 @@ describe("settings", () => {
     );
   });
 
-  it("are what is written, with bounds that hold together", () => {
+  it("are the configured ones, with consistent bounds", () => {
     const found = settingsOf({
       chunking: { tokens: 100, overlap: 90 },
       cache: { enabled: false, maxEntries: 5 },

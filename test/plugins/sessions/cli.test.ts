@@ -68,7 +68,7 @@ interface Given {
   readonly given?: Record<string, unknown>;
 }
 
-/** Runs a verb against a gateway that gives these answers; an `Error` is a refusal. */
+/** Runs a command against a gateway with these responses; an `Error` is a refusal. */
 async function run(name: string, { args = [], options = {}, json = false, given = {} }: Given = {}) {
   const printed: unknown[] = [];
   const asked: [method: string, params: unknown][] = [];
@@ -105,7 +105,7 @@ async function run(name: string, { args = [], options = {}, json = false, given 
 }
 
 describe("svc sessions", () => {
-  it("has the same verbs in package.json", async () => {
+  it("has the same commands in package.json", async () => {
     const text = await readFile(new URL("../../../../plugins/sessions/package.json", import.meta.url), "utf8");
     const { svc } = JSON.parse(text) as { svc: { commands: unknown } };
     assert.deepEqual(
@@ -114,7 +114,7 @@ describe("svc sessions", () => {
     );
   });
 
-  it("list shows a line a session and passes what was asked", async () => {
+  it("list shows one line per session and passes its options", async () => {
     const options = { limit: "5", agent: "main", search: "no", active: "60" };
     const { printed, asked, scopes } = await run("list", { options });
     assert.deepEqual(asked, [
@@ -138,17 +138,17 @@ describe("svc sessions", () => {
     assert.deepEqual(listLines([], NOON), ["No sessions. Start one: svc chat"]);
   });
 
-  it("list without a hit says whether there are others", async () => {
+  it("list without a match says whether there are other sessions", async () => {
     const none = { "sessions.list": { ts: NOON, sessions: [] } };
     const [all, some] = await Promise.all([
       run("list", { given: none }),
       run("list", { given: none, options: { search: "zzz" } }),
     ]);
     assert.deepEqual(all.printed, ["No sessions. Start one: svc chat"]);
-    assert.deepEqual(some.printed, ["No session fits. See all: svc sessions list"]);
+    assert.deepEqual(some.printed, ["No matching sessions. List all: svc sessions list"]);
   });
 
-  it("show tells the settings and the last messages, and changes nothing", async () => {
+  it("show prints the settings and the last messages, and changes nothing", async () => {
     const { printed, asked, scopes } = await run("show", { args: ["notes"] });
     assert.deepEqual(
       asked.map(([method]) => method),
@@ -160,7 +160,7 @@ describe("svc sessions", () => {
     assert.deepEqual(printed.slice(-2), ["user: milk", "(1 messages cannot be read; see the log of the gateway)"]);
   });
 
-  it("patch passes settings and what is to be cleared", async () => {
+  it("patch passes the settings and the fields to clear", async () => {
     const options = { thinking: "high", sendPolicy: "deny", clear: "label, model" };
     const { printed, asked, scopes } = await run("patch", { args: ["notes"], options });
     const params = { key: "notes", thinkingLevel: "high", sendPolicy: "deny", label: null, model: null };
@@ -168,7 +168,7 @@ describe("svc sessions", () => {
     assert.deepEqual(scopes, ["operator.admin"]);
     assert.equal(printed[0], "changed agent:main:notes");
     assert.throws(() => patchParams("k", {}), { message: /svc sessions patch --help/ });
-    assert.throws(() => patchParams("k", { clear: "key" }), { message: /it takes label, model/ });
+    assert.throws(() => patchParams("k", { clear: "key" }), { message: /use label, model/ });
   });
 
   it("every option of patch sets a field the method has", () => {
@@ -183,11 +183,11 @@ describe("svc sessions", () => {
 
   const changes: [verb: string, given: Given, lines: string[]][] = [
     ["reset", {}, ["agent:main:notes starts afresh with session id s2"]],
-    ["delete", {}, ["deleted agent:main:notes", "its messages stay as db#s1.deleted.x"]],
+    ["delete", {}, ["deleted agent:main:notes", "its messages are archived as db#s1.deleted.x"]],
     [
       "compact",
       { options: { keep: "100" } },
-      ["agent:main:notes keeps its last 100 messages", "the others stay as db#s1.bak.x"],
+      ["agent:main:notes keeps its last 100 messages", "the earlier messages are archived as db#s1.bak.x"],
     ],
     [
       "compact",
@@ -201,11 +201,11 @@ describe("svc sessions", () => {
     ],
   ];
   for (const [verb, given, lines] of changes) {
-    it(`${verb} says: ${lines[0]}`, async () =>
+    it(`${verb} prints: ${lines[0]}`, async () =>
       assert.deepEqual((await run(verb, { args: ["notes"], ...given })).printed, lines));
   }
 
-  it("usage tells totals, sessions and models", async () => {
+  it("usage prints totals, sessions and models", async () => {
     const cost = "1,200 tokens, $0.5000 (2 answers without a price)";
     const { printed, asked } = await run("usage", { options: { since: "2026-03-01", until: "2026-03-02" } });
     assert.deepEqual(printed, [
@@ -232,7 +232,7 @@ describe("svc sessions", () => {
 
   const refusals: [what: string, verb: string, given: Given, says: RegExp][] = [
     ["a key that is missing", "reset", {}, /svc sessions list/],
-    ["a number that is none", "list", { options: { limit: "many" } }, /--limit 10/],
+    ["an invalid number", "list", { options: { limit: "many" } }, /--limit 10/],
     ["one date alone", "usage", { options: { since: "2026-03-01" } }, /svc sessions usage --since/],
     [
       "a session that is not there",
@@ -259,7 +259,7 @@ describe("svc sessions", () => {
       /svc sessions list/,
     ],
     [
-      "a model that is none",
+      "an unknown model",
       "patch",
       {
         args: ["x"],

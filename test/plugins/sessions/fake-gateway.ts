@@ -1,4 +1,4 @@
-/** Just enough of a gateway to set the plugin up and to call what it declared. */
+/** A minimal gateway that sets the plugin up and calls its methods. */
 import {
   type ConnectionInfo,
   type Denial,
@@ -98,7 +98,7 @@ export async function startFake(plugin: Plugin, options: FakeOptions) {
       },
     }),
   };
-  await plugin.setup(gateway as unknown as PluginGateway<never, never>); // only what this plugin uses is there
+  await plugin.setup(gateway as unknown as PluginGateway<never, never>); // only the parts that this plugin uses
   started = true;
   for (const start of starts) await start();
   if (!handlers || !service || !records) throw new Error("the plugin served no methods or gave no service");
@@ -112,7 +112,7 @@ export async function startFake(plugin: Plugin, options: FakeOptions) {
     hello: (snapshot: object) => hello?.(snapshot),
     /** Deletes what has expired. */
     tick: async (dryRun = false) => retention?.clean?.(dryRun),
-    /** Hands it a new configuration, as the host does for hot keys. */
+    /** Passes a new configuration, as the host does for hot keys. */
     change: (next: object, changed: object = {}) =>
       configChanged?.(withDefaults(plugin.config ?? {}, next), { ...sections, ...changed }),
   };

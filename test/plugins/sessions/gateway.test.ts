@@ -28,46 +28,42 @@ function borrower() {
 const said = (text: string) => ({ role: "user" as const, content: [{ type: "text" as const, text }], timestamp: 1 });
 
 describe("sessions in a gateway", () => {
-  it(
-    "patches, compacts, reports usage, and tells clients of the methods they are to know",
-    { timeout: 30_000 },
-    async (t) => {
-      const { plugin, service } = borrower();
-      const { client } = await testGateway(t, { plugins: [...PLUGINS, plugin] });
-      const { methods } = (client.hello as { features: { methods: readonly string[] } }).features;
-      const advertised = methods.filter((method) => method.startsWith("sessions.")).toSorted();
-      const expected = ["compact", "delete", "list", "patch", "preview", "reset"].map((name) => `sessions.${name}`);
-      assert.deepEqual(advertised, expected);
+  it("patches, compacts, reports usage, and advertises its methods to clients", { timeout: 30_000 }, async (t) => {
+    const { plugin, service } = borrower();
+    const { client } = await testGateway(t, { plugins: [...PLUGINS, plugin] });
+    const { methods } = (client.hello as { features: { methods: readonly string[] } }).features;
+    const advertised = methods.filter((method) => method.startsWith("sessions.")).toSorted();
+    const expected = ["compact", "delete", "list", "patch", "preview", "reset"].map((name) => `sessions.${name}`);
+    assert.deepEqual(advertised, expected);
 
-      const { key, entry } = await client.call(sessions.patch, { key: "Notes", label: "Notes", verboseLevel: "yes" });
-      assert.equal(key, "agent:main:notes");
-      assert.equal((entry as { verboseLevel?: string }).verboseLevel, "on");
-      await assert.rejects(client.call(sessions.patch, { key: "other", label: "Notes" }), { code: "INVALID_REQUEST" });
-      await assert.rejects(client.call(sessions.patch, { key: "notes", thinkingLevel: "loud" }), {
-        code: "INVALID_REQUEST",
-      });
+    const { key, entry } = await client.call(sessions.patch, { key: "Notes", label: "Notes", verboseLevel: "yes" });
+    assert.equal(key, "agent:main:notes");
+    assert.equal((entry as { verboseLevel?: string }).verboseLevel, "on");
+    await assert.rejects(client.call(sessions.patch, { key: "other", label: "Notes" }), { code: "INVALID_REQUEST" });
+    await assert.rejects(client.call(sessions.patch, { key: "notes", thinkingLevel: "loud" }), {
+      code: "INVALID_REQUEST",
+    });
 
-      const answer = {
-        role: "assistant" as const,
-        content: [{ type: "text" as const, text: "hello" }],
-        api: "x",
-        provider: "p",
-        model: "m",
-        usage: { input: 1, output: 2, cacheRead: 0, cacheWrite: 0, totalTokens: 3 },
-        stopReason: "stop" as const,
-        timestamp: Date.now(),
-      };
-      await service().append(key, [said("one"), answer, said("two")]);
-      const cut = await client.call(sessions.compact, { key, maxLines: 1 });
-      assert.deepEqual([cut.compacted, cut.kept], [true, 1]);
-      const { totals } = await client.call(sessionsUsage.report, { key });
-      assert.equal(totals.totalTokens, 3);
-      assert.equal((await client.call(sessionsUsage.timeseries, { key })).points.length, 1);
-      assert.equal((await client.call(sessionsUsage.logs, { key })).logs.length, 1);
-      const [row] = (await client.call(sessions.list, { label: "Notes" })).sessions;
-      assert.equal(row?.verboseLevel, "on");
-    },
-  );
+    const answer = {
+      role: "assistant" as const,
+      content: [{ type: "text" as const, text: "hello" }],
+      api: "x",
+      provider: "p",
+      model: "m",
+      usage: { input: 1, output: 2, cacheRead: 0, cacheWrite: 0, totalTokens: 3 },
+      stopReason: "stop" as const,
+      timestamp: Date.now(),
+    };
+    await service().append(key, [said("one"), answer, said("two")]);
+    const cut = await client.call(sessions.compact, { key, maxLines: 1 });
+    assert.deepEqual([cut.compacted, cut.kept], [true, 1]);
+    const { totals } = await client.call(sessionsUsage.report, { key });
+    assert.equal(totals.totalTokens, 3);
+    assert.equal((await client.call(sessionsUsage.timeseries, { key })).points.length, 1);
+    assert.equal((await client.call(sessionsUsage.logs, { key })).logs.length, 1);
+    const [row] = (await client.call(sessions.list, { label: "Notes" })).sessions;
+    assert.equal(row?.verboseLevel, "on");
+  });
 
   it("refuses changes of a connection that may only read", { timeout: 30_000 }, async (t) => {
     const { client } = await testGateway(t, { plugins: PLUGINS, scopes: ["operator.read"] });
@@ -77,7 +73,7 @@ describe("sessions in a gateway", () => {
     assert.deepEqual((await client.call(sessionsUsage.report, {})).sessions, []);
   });
 
-  it("serves what is left of a damaged database after a restart", { timeout: 60_000 }, async (t) => {
+  it("serves the rest of a damaged database after a restart", { timeout: 60_000 }, async (t) => {
     const stateDir = await mkdtemp(join(tmpdir(), "svc-sessions-"));
     const key = "agent:main:main";
     const before = borrower();
@@ -122,7 +118,7 @@ describe("sessions in a gateway", () => {
     );
   });
 
-  it("reaches as far as the configuration says, and refuses what it does not know", { timeout: 30_000 }, async (t) => {
+  it("applies the configured visibility, and refuses unknown values", { timeout: 30_000 }, async (t) => {
     const { plugin, service } = borrower();
     const agents = { list: [{ id: "main" }, { id: "ada" }] };
     const tools = { sessions: { visibility: "all" }, agentToAgent: { enabled: true, allow: ["*"] } };

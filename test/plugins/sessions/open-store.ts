@@ -1,4 +1,4 @@
-/** A session store on the real database, in a directory of its own. */
+/** A session store on a real database in its own directory. */
 import type { AssistantMessage, Message, UserMessage } from "@svc/sdk/models";
 import type { Storage } from "@svc/sdk/storage";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -21,7 +21,7 @@ export class FakeClock {
   elapsed(): number {
     return this.#now;
   }
-  /** Milliseconds from here on. */
+  /** Moves the clock on, in milliseconds. */
   advance(ms: number): void {
     this.#now += ms;
   }
@@ -37,7 +37,7 @@ export async function openTestStorage(t: TestContext): Promise<Storage> {
   return storage;
 }
 
-/** `damaged` are the fields of what was logged about rows that cannot be read. */
+/** `damaged`: the logged fields about unreadable rows. */
 export async function openStore(t: TestContext, mainKey = "main") {
   const storage = await openTestStorage(t);
   const clock = new FakeClock();

@@ -34,12 +34,12 @@ type Started = Awaited<ReturnType<typeof start>>;
 const hooks = ({ emitted }: Started) => emitted.map(({ hook }) => hook);
 
 describe("the plugin sessions", () => {
-  it("is one, and owns the section session", () => {
+  it("is a plugin, and owns the section session", () => {
     assert.ok(isPlugin(plugin));
     assert.equal(plugin.section, "session");
   });
 
-  it("tells clients about keys, with the agent main while nobody names a default", async (t) => {
+  it("sends clients the session defaults, with the agent main unless another is the default", async (t) => {
     const { service, hello } = await start(t);
     const expected = {
       defaultAgentId: "main",
@@ -69,7 +69,7 @@ describe("the plugin sessions", () => {
 });
 
 describe("the service Sessions", () => {
-  it("announces a session once, when ensure or append made it", async (t) => {
+  it("announces a session once, when ensure or append created it", async (t) => {
     const started = await start(t);
     const { service } = started;
     const entry = await service.ensure("agent:main:a");
@@ -80,7 +80,7 @@ describe("the service Sessions", () => {
     assert.deepEqual(started.emitted[0]?.input, { key: "agent:main:a", entry });
   });
 
-  it("gives the newest sessions, also the global one", async (t) => {
+  it("returns the newest sessions, including the global one", async (t) => {
     const { service, clock } = await start(t);
     await service.ensure("agent:main:a");
     clock.advance(1);
@@ -97,20 +97,20 @@ describe("the service Sessions", () => {
     await assert.rejects(service.ensure("agent:main:a", { sessionId: "../x" }), { code: "INVALID_REQUEST" });
   });
 
-  it("tells where sessions live", async (t) => {
+  it("returns the location of the store", async (t) => {
     const { service, storage } = await start(t);
     assert.equal(service.location, storage.location);
   });
 });
 
 describe("sessions.list", () => {
-  it("tells the default model", async (t) => {
+  it("returns the default model", async (t) => {
     const { handlers } = await start(t);
     const { defaults } = await handlers.list(call({}));
     assert.deepEqual(defaults, { modelProvider: "dp", model: "dm", contextTokens: 1000 });
   });
 
-  it("tells nulls while there is no model", async (t) => {
+  it("returns nulls without a model", async (t) => {
     const { handlers, service } = await start(t, { models: noModels });
     await service.ensure("agent:main:a");
     const { defaults, sessions } = await handlers.list(call({}));
@@ -120,7 +120,7 @@ describe("sessions.list", () => {
 });
 
 describe("sessions.resolve and sessions.preview", () => {
-  it("take keys as people write them", async (t) => {
+  it("accept keys as people write them", async (t) => {
     const { handlers, service } = await start(t);
     await service.append("agent:main:foo", [user("hi")]);
     assert.deepEqual(await handlers.resolve(call({ key: "FOO" })), { ok: true, key: "agent:main:foo" });
@@ -130,7 +130,7 @@ describe("sessions.resolve and sessions.preview", () => {
 });
 
 describe("sessions.reset", () => {
-  it("asks the gate, then ends the old session and starts a new one", async (t) => {
+  it("calls the gate, then ends the old session and starts a new one", async (t) => {
     const started = await start(t);
     const { handlers, service, emitted } = started;
     const old = await service.ensure("agent:main:foo", { label: "l", totalTokens: 5 });
@@ -157,13 +157,13 @@ describe("sessions.reset", () => {
     });
   });
 
-  it("makes a missing session, ending none", async (t) => {
+  it("creates a missing session, and ends none", async (t) => {
     const started = await start(t);
     await started.handlers.reset(call({ key: "foo" }));
     assert.deepEqual(hooks(started), ["sessionReplacing", "sessionStarted"]);
   });
 
-  it("changes nothing when the gate denies, and tells why", async (t) => {
+  it("changes nothing when the gate denies, and returns the reason", async (t) => {
     const started = await start(t, { deny: { allow: false, reason: "still active", retryAfterMs: 500 } });
     const { handlers, service } = started;
     const before = await service.ensure("agent:main:foo");
@@ -194,7 +194,7 @@ describe("sessions.delete", () => {
 
   const quiet: [what: string, params: object, archived: number, announced: boolean][] = [
     ["keeps the transcript with deleteTranscript false", { deleteTranscript: false }, 0, true],
-    ["tells nobody with emitLifecycleHooks false", { emitLifecycleHooks: false }, 1, false],
+    ["emits nothing with emitLifecycleHooks false", { emitLifecycleHooks: false }, 1, false],
   ];
   for (const [what, params, archived, announced] of quiet) {
     it(what, async (t) => {
@@ -207,7 +207,7 @@ describe("sessions.delete", () => {
     });
   }
 
-  it("answers deleted: false for a missing session and asks nobody", async (t) => {
+  it("returns deleted: false for a missing session without calling the gate", async (t) => {
     const started = await start(t);
     const result = await started.handlers.delete(call({ key: "foo" }));
     assert.deepEqual(result, { ok: true, key: "agent:main:foo", deleted: false, archived: [] });

@@ -1,4 +1,4 @@
-/** What is read with 10,000 sessions and 10,000 messages: plans, not timings. */
+/** Rows read with 10,000 sessions and 10,000 messages: query plans, not timings. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { SqlValue, Storage } from "@svc/sdk/storage";
@@ -60,7 +60,7 @@ function pageOf(filter: entries.ListFilter): [sql: string, params: readonly SqlV
   return [sql, params];
 }
 
-/** Lists that are asked for a few sessions, and the index that holds them. */
+/** Filters that match few sessions, and the index that each must use. */
 const NARROW: readonly (readonly [filter: entries.ListFilter, index: string])[] = [
   [{ label: "l" }, "sessions_label (label=?)"],
   [{ label: "l", agentId: "main" }, "sessions_label (label=?)"],
@@ -69,7 +69,7 @@ const NARROW: readonly (readonly [filter: entries.ListFilter, index: string])[] 
   [{ spawnedBy: "x", updatedSince: 5 }, "sessions_spawned_by (<expr>=?"],
 ];
 
-/** Sorting a whole table is as bad as reading it; the groups of one session are small. */
+/** Sorting a whole table is as bad as reading it; sorting the groups of one session is fine. */
 const MAY_SORT = /sums|tools|points|label|page of an id|spawned/;
 
 describe("a large store", () => {
@@ -79,7 +79,7 @@ describe("a large store", () => {
     await Promise.all(names.map((key) => store.ensure(key)));
     await store.append(KEY, Array.from({ length: 5_000 }, () => [user("hi"), assistant("hello")]).flat());
     for (const statistics of [false, true]) {
-      // The planner must not change its mind once it knows how much there is.
+      // The plan must stay the same after `analyze`.
       if (statistics) await storage.transaction([{ sql: "analyze" }]);
       for (const [filter, index] of NARROW) {
         const { sql, params } = entries.page(filter, undefined, 60);
@@ -97,7 +97,7 @@ describe("a large store", () => {
     }
   });
 
-  it("appends, freshens and reads the context in one trip to the storage each", async (t) => {
+  it("appends, freshens and reads the context with one storage call each", async (t) => {
     const { storage, store, transcripts: reader } = await openStore(t);
     await store.append(KEY, [user("hi")]);
     let trips = 0;

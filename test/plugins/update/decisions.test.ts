@@ -16,8 +16,8 @@ import { directory, put } from "../../directory.ts";
 
 const HOUR = 3_600_000;
 
-describe("what programs get and show", () => {
-  it("is only what they need", () => {
+describe("the environment and output of programs", () => {
+  it("contains only what they need", () => {
     const env = {
       PATH: "/bin",
       HOME: "/home/a",
@@ -45,7 +45,7 @@ describe("what programs get and show", () => {
     ["fatal: could not read from remote", "fatal: could not read from remote"],
   ];
   for (const [text, shown] of rows) {
-    it(`hides what lets somebody in: ${shown}`, () => {
+    it(`hides credentials: ${shown}`, () => {
       assert.equal(withoutSecrets(text, secretValues({ MY_TOKEN: "hunter2hunter2", SHORT_KEY: "abc" })), shown);
     });
   }
@@ -70,7 +70,7 @@ describe("a swap", () => {
     assert.deepEqual([read("old/a"), read("old/b"), read("aside/0")], ["new a", "new b", "old a"]);
   });
 
-  it("says where things are when they cannot be put back", (t) => {
+  it("reports where the former files are if they cannot be restored", (t) => {
     const place = directory(t);
     put(join(place, "old"), "old");
     mkdirSync(join(place, "aside"));
@@ -83,22 +83,22 @@ describe("a swap", () => {
     const exchanges = [{ fresh: join(place, "new"), place: join(place, "old") }];
     assert.throws(
       () => swapAll(exchanges, join(place, "aside"), { rename }),
-      /not everything could be put back, what was there lies in /,
+      /not everything could be restored; the former files are in /,
     );
   });
 });
 
 describe("a trial", () => {
-  it("takes a gateway whose plugins wait, and none whose plugins break", () => {
+  it("accepts waiting plugins, and refuses broken ones", () => {
     const ready = (state: string) =>
       `${JSON.stringify({ ready: true, plugins: [{ id: "x", state, reason: "why" }] })}\nmore`;
     assert.equal(faultOf(ready("blocked")), undefined);
     assert.equal(faultOf(ready("failed")), "plugin x is failed: why");
-    assert.equal(faultOf("hello"), "what it says is no JSON");
+    assert.equal(faultOf("hello"), "its output is not JSON");
   });
 });
 
-describe("what is told of an update", () => {
+describe("the report of an update", () => {
   const report = {
     status: "skipped",
     mode: "git",
@@ -122,10 +122,10 @@ describe("what is told of an update", () => {
       "  git stash",
     ]);
     const failed = { ...update, report: { ...update.report, status: "error" as const } };
-    assert.match(updateLines(failed)[0] ?? "", /^The update failed, and 1\.0\.0 \(0123456\) runs on: /);
+    assert.match(updateLines(failed)[0] ?? "", /^The update failed; 1\.0\.0 \(0123456\) keeps running: /);
   });
 
-  it("is kept for after the restart as the documentation has it", () => {
+  it("is stored for after the restart in the documented form", () => {
     const step = { name: "fetch", command: "git fetch", cwd: "/r", durationMs: 3, exitCode: 0, stdoutTail: "x" };
     const note = noteOf({ ...update, report: { ...report, steps: [step] } }, { note: "now", sessionKey: "main" }, 7);
     assert.deepEqual(note, {
@@ -156,7 +156,7 @@ describe("what is told of an update", () => {
   });
 });
 
-describe("looking for a newer version", () => {
+describe("the check for a newer version", () => {
   const createSeen = (): SeenFile => {
     let kept: Seen | undefined;
     return { read: async () => kept, write: async (seen: Seen) => void (kept = seen) };
@@ -190,7 +190,7 @@ describe("looking for a newer version", () => {
     return { clock, log, watch, stop, says: (next: Answer | Error) => (answer = next) };
   }
 
-  it("begins after the start, goes on once a day, and tells what changed", async () => {
+  it("begins after the start, repeats once a day, and publishes changes", async () => {
     const { clock, log, watch, stop, says } = scene(stable);
     await clock.advance(FIRST_LOOK_MS - 1);
     assert.deepEqual(log, []);
@@ -205,14 +205,14 @@ describe("looking for a newer version", () => {
     await clock.advance(24 * HOUR);
     assert.deepEqual(
       [log.slice(4), watch.available],
-      [["asked", "whether there is a newer version could not be found out"], found],
+      [["asked", "the check for a newer version gave no answer"], found],
     );
     stop();
     stop();
     assert.equal(clock.pending, 0);
   });
 
-  it("is left to people with checkOnStart: false, who ask once a minute at most", async () => {
+  it("runs only on request with checkOnStart: false, at most once a minute", async () => {
     const { clock, log, watch } = scene({ ...stable, checkOnStart: false });
     await clock.advance(48 * HOUR);
     assert.deepEqual([log, watch.checkedAt], [[], null]);
@@ -235,7 +235,7 @@ describe("looking for a newer version", () => {
     assert.equal(dueIn({ ...stable, auto: { enabled: true } }, 0, 0), 24 * HOUR);
   });
 
-  it("counts the delay over restarts, from when the version was seen first", async (t) => {
+  it("counts the delay across restarts, from when the version was first seen", async (t) => {
     const auto = { enabled: true, stableDelayHours: 10, stableJitterHours: 0 };
     const file = createSeenFile(() => directory(t));
     assert.equal(await file.read(), undefined);
@@ -274,11 +274,11 @@ describe("looking for a newer version", () => {
     assert.ok(!behind.log.includes("installed"), "a clock that was ahead counts for nothing");
   });
 
-  it("goes on after a look that failed, and keeps no failure", async () => {
+  it("continues after a failed check, and does not cache failures", async () => {
     const { clock, log, watch, says, stop } = scene(stable);
     says(new Error("Cannot find module newest.js"));
     await clock.advance(FIRST_LOOK_MS);
-    assert.deepEqual(log, ["asked", "the look for a newer version failed"]);
+    assert.deepEqual(log, ["asked", "the check for a newer version failed"]);
     assert.equal((await watch.look()).reason, "Cannot find module newest.js");
     says({ mode: "npm", available: found });
     assert.deepEqual(await watch.look(), { mode: "npm", available: found });
@@ -288,7 +288,7 @@ describe("looking for a newer version", () => {
     stop();
   });
 
-  it("looks every betaCheckIntervalHours on the channel beta, and installs at once", () => {
+  it("runs every betaCheckIntervalHours on the channel beta, and installs at once", () => {
     const auto = { enabled: true, betaCheckIntervalHours: 3 };
     assert.deepEqual(
       [intervalOf({ ...stable, auto }), intervalOf({ ...stable, channel: "beta", auto })],

@@ -1,4 +1,4 @@
-/** `update.run` in a gateway: refused inside another program; in a process of its own the restart runs the new code. */
+/** `update.run` in a gateway: refused inside another program; in its own process the restart runs the new code. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -16,7 +16,7 @@ import { directory } from "../../directory.ts";
 import { fakeNpm } from "./scene.ts";
 
 describe("update.run of a gateway inside another program", () => {
-  it("is skipped, and kept for whoever reads it after the next start", async (t) => {
+  it("is skipped, and its note is stored for the next start", async (t) => {
     const { client, stateDir } = await testGateway(t, { plugins: [updatePlugin, configPlugin] });
     const done = await client.call(update.run, { note: "now", sessionKey: "main" });
     assert.deepEqual(
@@ -30,7 +30,7 @@ describe("update.run of a gateway inside another program", () => {
     assert.deepEqual([known, checkedAt, "updateAvailable" in client.hello.snapshot], [null, null, false]);
   });
 
-  it("keeps nothing in a dry run, and says so where nobody keeps notes", async (t) => {
+  it("stores nothing in a dry run, and logs the note if no plugin stores notes", async (t) => {
     const { client, stateDir } = await testGateway(t, { plugins: [updatePlugin] });
     const { sentinel } = await client.call(update.run, {});
     assert.equal(sentinel.path, null);
@@ -39,7 +39,7 @@ describe("update.run of a gateway inside another program", () => {
   });
 });
 
-/** The built packages in a directory as npm leaves it, with a version of their own. */
+/** The built packages in a directory as npm installs them, with a version of the test's. */
 function installed(t: TestContext): string {
   const place = directory(t, "svc-installed-");
   const modules = join(place, "node_modules");
@@ -65,13 +65,13 @@ function installed(t: TestContext): string {
   return place;
 }
 
-/** Copies what is there, and gives the host another version. */
+/** Copies the packages, and gives the host another version. */
 const INSTALL = `fs.cpSync("../node_modules", "node_modules", { recursive: true, verbatimSymlinks: true });
 const path = "node_modules/@svc/host/package.json";
 fs.writeFileSync(path, JSON.stringify({ ...JSON.parse(fs.readFileSync(path)), version: "9.9.9" }));`;
 
 describe("svc gateway run after an update", { timeout: 120_000 }, () => {
-  it("is a new process with the new code on the same port, which tells what became of it", async (t) => {
+  it("runs the new code in a new process on the same port, which posts the outcome", async (t) => {
     const place = installed(t);
     const npm = fakeNpm(t, { view: `console.log('"9.9.9"')`, install: INSTALL });
     const own = Object.entries(process.env).filter(([name]) => !name.startsWith("SVC_"));
@@ -134,7 +134,7 @@ describe("svc gateway run after an update", { timeout: 120_000 }, () => {
     await assert.rejects(connect({ url, token }), { code: "UNAVAILABLE" });
   });
 
-  it("is left to whoever supervises it, with exit code 75", async (t) => {
+  it("exits with code 75 under a supervisor", async (t) => {
     const { keepRenewing } = await import("../../../host/cli/renewal.ts");
     process.env["SVC_SUPERVISOR"] = "systemd";
     t.after(() => delete process.env["SVC_SUPERVISOR"]);

@@ -11,7 +11,7 @@ const NPM = {
   run: `fs.mkdirSync("host/dist", { recursive: true }); fs.writeFileSync("host/dist/index.js", "built of " + JSON.parse(fs.readFileSync("host/package.json")).version);`,
 };
 
-/** A remote, and a checkout of it that was built. */
+/** A remote, and a built checkout of it. */
 function scene(t: TestContext, verbs: Readonly<Record<string, string>> = NPM) {
   const place = directory(t);
   const origin = join(place, "origin");
@@ -44,7 +44,7 @@ const tidy = (root: string) =>
   );
 
 describe("an update of a checkout", { timeout: 120_000 }, () => {
-  it("builds and proves the new version beside, and puts it in place", async (t) => {
+  it("builds and tests the new version separately, and puts it in place", async (t) => {
     const { root, npm, updater, release, head } = scene(t);
     const before = head();
     const sha = release();
@@ -67,7 +67,7 @@ describe("an update of a checkout", { timeout: 120_000 }, () => {
     assert.equal((await updater.run(ORDER)).report.reason, "up-to-date");
   });
 
-  it("only looks in a dry run", async (t) => {
+  it("changes nothing in a dry run", async (t) => {
     const { root, npm, updater, release, head } = scene(t);
     const before = head();
     const sha = release();
@@ -98,7 +98,7 @@ describe("an update of a checkout", { timeout: 120_000 }, () => {
     ["the new version does not start", NPM, "1.1.0-broken", /^start: the new version does not start/],
   ];
   for (const [why, verbs, version, told] of faults) {
-    it(`leaves all as it was when ${why}`, async (t) => {
+    it(`changes nothing when ${why}`, async (t) => {
       const { root, updater, release, head } = scene(t, verbs);
       const before = head();
       release(version);
@@ -127,7 +127,7 @@ describe("an update of a checkout", { timeout: 120_000 }, () => {
     ],
   ];
   for (const [reason, prepare] of refusals) {
-    it(`is skipped where the checkout is ${reason}, and says how to do it by hand`, async (t) => {
+    it(`is skipped if the checkout is ${reason}, with the steps by hand`, async (t) => {
       const { root, npm, updater, release } = scene(t);
       release();
       prepare(root);
@@ -139,7 +139,7 @@ describe("an update of a checkout", { timeout: 120_000 }, () => {
     });
   }
 
-  it("is put back when a file of somebody is in the way", async (t) => {
+  it("is undone when a file of the user is in the way", async (t) => {
     const { root, origin, updater, head } = scene(t);
     const before = head();
     put(join(origin, "notes"), "theirs");
@@ -165,7 +165,7 @@ describe("an update of a checkout", { timeout: 120_000 }, () => {
     assert.equal(third.report.reason, "already-running", "nor by another process");
   });
 
-  it("is noticed without anything being written", async (t) => {
+  it("is detected without writing anything", async (t) => {
     const { root, npm, release, head } = scene(t);
     const ask = () =>
       askNewest({

@@ -25,7 +25,7 @@ const decide = (facts: Partial<PlaceFacts> = {}, host = MODULES) =>
   installationOf(placeOf(host), { ...project, ...facts });
 
 describe("how a gateway is installed", () => {
-  it("is read from where its host lies", () => {
+  it("is derived from the path of its host", () => {
     assert.deepEqual(placeOf("/srv/svc/host"), { kind: "checkout", root: "/srv/svc" });
     assert.deepEqual(placeOf(MODULES), { kind: "modules", root: "/opt/gw", host: "node_modules/@svc/host" });
     const nested = "/usr/lib/node_modules/svc/node_modules/@svc/host";
@@ -36,7 +36,7 @@ describe("how a gateway is installed", () => {
     });
   });
 
-  it("is a checkout where git and workspaces are", () => {
+  it("is a checkout with git and workspaces", () => {
     assert.deepEqual(installationOf(placeOf("/srv/svc/host"), checkout), {
       mode: "git",
       root: "/srv/svc",
@@ -44,7 +44,7 @@ describe("how a gateway is installed", () => {
     });
   });
 
-  it("is a directory of npm that names the host, with the packages it asked for", () => {
+  it("is a directory of npm that lists the host and the requested packages", () => {
     assert.deepEqual(decide(), {
       mode: "npm",
       root: "/opt/gw",
@@ -61,7 +61,7 @@ describe("how a gateway is installed", () => {
 
   const refusals: [why: string, facts: Partial<PlaceFacts>, mode: string, reason: string][] = [
     [
-      "packages of others beside ours",
+      "packages of other projects",
       { packageJson: { dependencies: { "@svc/host": "1.0.0", other: "1.0.0" } } },
       "npm",
       "other-packages",
@@ -87,14 +87,14 @@ describe("how a gateway is installed", () => {
     ["a place that cannot be written to", { isWritable: false }, "npm", "not-writable"],
   ];
   for (const [why, facts, mode, reason] of refusals) {
-    it(`is left alone with ${why}, and says what to do by hand`, () => {
+    it(`is not updated with ${why}, and has the steps by hand`, () => {
       const { mode: found, refusal } = decide(facts);
       assert.deepEqual([found, refusal?.reason], [mode, reason]);
       assert.ok(refusal && refusal.byHand.length > 0 && refusal.why.length > 10);
     });
   }
 
-  it("is left alone where there is neither git nor npm", () => {
+  it("is not updated without git and npm", () => {
     const facts = { ...checkout, entries: ["package.json"] };
     assert.equal(installationOf(placeOf("/srv/svc/host"), facts).refusal?.reason, "unknown-install");
     assert.equal(

@@ -1,4 +1,4 @@
-/** A version of the gateway that costs nothing, installed by git or npm into a directory that vanishes; git is real, npm is not. */
+/** A minimal version of the gateway, installed by git or npm into a temporary directory; git is real, npm is fake. */
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
@@ -6,7 +6,7 @@ import type { TestContext } from "node:test";
 import { directory, put } from "../../directory.ts";
 import { createUpdater, type UpdateOrder, type Updater, type UpdaterOptions } from "../../../plugins/update/updater.ts";
 
-/** Says its version, or that it is ready; a version with "broken" in it ends at its start. */
+/** Prints its version, or that it is ready; a version with "broken" in it exits at its start. */
 const SVC = `import { readFileSync } from "node:fs";
 const { version } = JSON.parse(readFileSync(new URL("package.json", import.meta.url), "utf8"));
 if (process.argv[2] === "--version") console.log(version);
@@ -14,14 +14,14 @@ else if (version.includes("broken")) { console.error("no way"); process.exitCode
 else { console.log(JSON.stringify({ ready: true, version, plugins: [] })); setInterval(() => {}, 1000); }
 `;
 
-/** The host, and the command line beside it or where `cli` says. */
+/** The host, and the command line next to it or in `cli`. */
 export function putHost(path: string, version: string, cli = join(path, "../cli")): void {
   put(join(path, "package.json"), JSON.stringify({ name: "@svc/host", version, type: "module" }));
   put(join(cli, "package.json"), JSON.stringify({ name: "@svc/cli", version, type: "module" }));
   put(join(cli, "svc.js"), SVC);
 }
 
-/** Its words go into \`npm.log\`; each verb does what is given for it, as JavaScript with \`fs\`, \`join\` and \`args\`. */
+/** Logs its arguments to \`npm.log\`; each command runs the given JavaScript with \`fs\`, \`join\` and \`args\`. */
 export function fakeNpm(t: Pick<TestContext, "after">, verbs: Readonly<Record<string, string>>) {
   const bin = directory(t, "svc-npm-");
   const log = join(bin, "npm.log");
@@ -39,7 +39,7 @@ ${cases.join("\n")}
   return {
     places: { path, platform: process.platform },
     bin,
-    /** What npm was asked for, without what it always gets. */
+    /** Arguments npm was called with, without those it always gets. */
     asked: () => (existsSync(log) ? readFileSync(log, "utf8").trim().split("\n") : []),
   };
 }

@@ -73,18 +73,18 @@ describe("svc usage", () => {
   ];
   for (const [by, expected] of rows) it(`groups by ${by}`, () => assert.deepEqual(shown(by), expected));
 
-  it("prints a table that says what is unknown", () => {
+  it("prints a table with unknown values as unknown", () => {
     assert.deepEqual(usageLines(usageRows(report, "model"), "model", totalRow(report)), [
       "model  answers  tokens   cost",
       "p/m    1        10       $1.0000",
       "p/n    1        5        unknown",
       "q/o    2        unknown  unknown",
       "total  4        15       $1.0000",
-      "Of 2 answers it is unknown what they used: their provider did not say.",
-      "Of 1 answers the price is unknown: set the cost of their model.",
+      "2 answers have unknown usage: their provider reported none.",
+      "1 answers have no known price: set the cost of their model.",
     ]);
   });
 
-  it("says when there was nothing", () =>
-    assert.deepEqual(usageLines([], "day", totalRow(report)), ["Nothing was used in these days."]));
+  it("reports an empty range", () =>
+    assert.deepEqual(usageLines([], "day", totalRow(report)), ["No usage in these days."]));
 });

@@ -79,7 +79,7 @@ async function seeded(t: TestContext) {
 }
 
 describe("sessions.usage", () => {
-  it("tells all of one session", async (t) => {
+  it("reports all of one session", async (t) => {
     const { report, service } = await seeded(t);
     const entry = await service.update(KEY, { label: "Bob", lastChannel: "sms", updatedAt: NOON });
     const { sessions: rows, totals, startDate, endDate, updatedAt } = await report({ key: "irc:direct:BOB" });
@@ -158,7 +158,7 @@ describe("sessions.usage", () => {
     );
   });
 
-  it("adds all sessions up by model, provider, agent, channel and day, dearest first", async (t) => {
+  it("sums all sessions by model, provider, agent, channel and day, highest cost first", async (t) => {
     const { report, service, clock } = await seeded(t);
     clock.advance(1);
     await service.append("agent:eve:main", [asks(NOON), answers(NOON + 9000, used(7, 4))]);
@@ -204,7 +204,7 @@ describe("sessions.usage", () => {
     ]);
   });
 
-  it("counts what was said before a cut and a reset, and what is left of deleted sessions", async (t) => {
+  it("counts messages before a cut and a reset, and archived ones of deleted sessions", async (t) => {
     const { report, handlers, service } = await seeded(t);
     const { sessionId } = (await service.get(KEY)) ?? assert.fail();
     await handlers.compact(call({ key: KEY, maxLines: 1 }));
@@ -221,7 +221,7 @@ describe("sessions.usage", () => {
     assert.equal((await report()).totals.totalTokens, 38);
   });
 
-  it("tells answers whose provider did not count as unknown, and not as answers of no tokens", async (t) => {
+  it("counts answers without reported usage as unknown, not as zero tokens", async (t) => {
     const { report, service } = await start(t);
     const zeros = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, totalTokens: 0 };
     await service.append(KEY, [
@@ -248,7 +248,7 @@ describe("sessions.usage", () => {
     ]);
   });
 
-  it("groups by days of a zone, across changes of its clock", async (t) => {
+  it("groups by days of a zone, across clock changes", async (t) => {
     const { service, records } = await start(t);
     const at = (iso: string) => Date.parse(iso);
     const times = [
@@ -270,7 +270,7 @@ describe("sessions.usage", () => {
     assert.deepEqual(counts, ["2025-10-26 2", "2025-10-27 1", "2026-03-28 1", "2026-03-29 2", "2026-03-30 1"]);
   });
 
-  it("gives the sums of an agent's days, what was reset, cut off and belongs to nobody included", async (t) => {
+  it("returns the sums of an agent by day, including reset, cut off and unassigned transcripts", async (t) => {
     const { records, service, handlers } = await seeded(t);
     const days = async (agentId: string, from = 0) =>
       byDay(answered(await records.ofAgent(agentId, { from, to: NOON + DAY, zone: "UTC" }))).map(([, sums]) => {
@@ -296,7 +296,7 @@ describe("sessions.usage", () => {
     assert.deepEqual(await days("ev"), []);
   });
 
-  it("counts a transcript once that two sessions show", async (t) => {
+  it("counts a transcript of two sessions once", async (t) => {
     const { report, service } = await start(t);
     await service.ensure("agent:main:cron:j", { sessionId: "shared" });
     await service.ensure("agent:main:cron:j:run:shared", { sessionId: "shared" });
@@ -305,13 +305,13 @@ describe("sessions.usage", () => {
     assert.deepEqual([rows.length, totals.totalTokens], [1, 9]);
   });
 
-  it("keeps to the dates, the limit and what is asked", async (t) => {
+  it("respects the dates, the limit and the key", async (t) => {
     const { report, service, clock } = await seeded(t);
     const day = (date: string, more: object = {}) => report({ startDate: date, endDate: date, ...more });
     assert.equal((await day("2026-03-01")).totals.totalTokens, 30);
     assert.equal((await day("2026-02-28")).totals.totalTokens, 0);
     assert.equal((await day("2026-02-28", { key: KEY })).sessions[0]?.usage, null);
-    // Noon of the first of March is the second of March in the far east.
+    // Noon of the first of March is the second of March at UTC+14.
     const east = { mode: "specific", utcOffset: "UTC+14" };
     assert.equal((await day("2026-03-02", east)).totals.totalTokens, 30);
     assert.deepEqual(
@@ -329,13 +329,13 @@ describe("sessions.usage", () => {
     assert.equal("contextWeight" in ((await report()).sessions[0] ?? {}), false);
   });
 
-  it("answers no rows for an unknown key, refuses a malformed one", async (t) => {
+  it("returns no rows for an unknown key, and refuses a malformed one", async (t) => {
     const { report } = await seeded(t);
     assert.deepEqual((await report({ key: "none" })).sessions, []);
     await assert.rejects(report({ key: "agent:x" }), { code: "INVALID_REQUEST" });
   });
 
-  it("leaves messages out that cannot be read", async (t) => {
+  it("skips unreadable messages", async (t) => {
     const { report, storage, service } = await seeded(t);
     const { sessionId } = (await service.get(KEY)) ?? assert.fail();
     const sql =
@@ -373,7 +373,7 @@ describe("the range of a report", () => {
     ["25 hours long", "2026-10-25", "2026-10-24T22:00:00.000Z", "2026-10-25T22:59:59.999Z"],
   ];
   for (const [what, startDate, from, to] of days) {
-    it(`of the gateway's days is in the zone of the person: a day ${what}`, () => {
+    it(`of the gateway's days is in the user's zone: a day ${what}`, () => {
       const dates = startDate === undefined ? { days: 1 } : { startDate, endDate: startDate };
       const range = usageRange({ mode: "gateway", ...dates }, NOON, "Europe/Berlin");
       assert.deepEqual([new Date(range.from).toISOString(), new Date(range.to).toISOString()], [from, to]);
@@ -421,7 +421,7 @@ describe("sessions.usage.timeseries", () => {
     assert.deepEqual([points.at(-1)?.cumulativeTokens, points.at(-1)?.cumulativeCost], [1002, 501]);
   });
 
-  it("refuses a session that is not there", async (t) => {
+  it("refuses a missing session", async (t) => {
     const { records } = await start(t);
     await assert.rejects(usageTimeseries(records, { key: "none" }), { code: "NOT_FOUND" });
   });
@@ -440,7 +440,7 @@ describe("sessions.usage.logs", () => {
     ]);
   });
 
-  it("cuts long texts, keeps to its limits, and has none of a missing session", async (t) => {
+  it("cuts long texts, respects its limits, and returns none for a missing session", async (t) => {
     const { records, service } = await start(t);
     const long = { ...asks(NOON), content: [{ type: "text" as const, text: "x".repeat(2500) }] } as Message;
     await service.append(KEY, [...Array.from({ length: 1001 }, () => asks(NOON)), long]);

@@ -47,7 +47,7 @@ describe("the range of usage.cost", () => {
     });
   }
 
-  it("has a longest one", () => assert.equal(answerDays(costRange({ days: 1e12 }, NOON, "UTC")), 36_501));
+  it("has a maximum length", () => assert.equal(answerDays(costRange({ days: 1e12 }, NOON, "UTC")), 36_501));
 });
 
 const sum = (day: string, more: Partial<UsageSum>): UsageSum => ({
@@ -70,7 +70,7 @@ const sum = (day: string, more: Partial<UsageSum>): UsageSum => ({
 });
 
 describe("costs", () => {
-  it("are added up, kept for 30 seconds, and read again after a failure", async () => {
+  it("are summed, cached for 30 seconds, and read again after a failure", async () => {
     const clock = createFakeClock();
     const costs = new Costs(clock);
     let reads = 0;
@@ -112,13 +112,13 @@ describe("the status of quotas", () => {
   const status = (sources: readonly QuotaSource[], clock = createFakeClock()) =>
     quotaStatus({ sources: () => Promise.resolve(sources) }, { clock, log }, new AbortController().signal);
 
-  it("is nothing where nobody can be asked", async () => {
+  it("is empty without a provider that has quotas", async () => {
     assert.deepEqual((await status([])).providers, []);
     const none = await quotaStatus(undefined, { clock: createFakeClock(), log }, new AbortController().signal);
     assert.deepEqual(none.providers, []);
   });
 
-  it("has the windows of each, and the error of who fails", async () => {
+  it("has the windows of each provider, or its error", async () => {
     const { providers } = await status([
       source("one", () => Promise.resolve({ plan: "Pro", windows: [{ label: "5h", usedPercent: 120, resetAt: 5.4 }] })),
       source("two", () => Promise.reject(new GatewayError("UNAVAILABLE", "the key is refused"))),
@@ -127,19 +127,19 @@ describe("the status of quotas", () => {
     assert.deepEqual(providers, [
       { provider: "one", displayName: "ONE", plan: "Pro", windows: [{ label: "5h", usedPercent: 100, resetAt: 5 }] },
       { provider: "two", displayName: "TWO", windows: [], error: "the key is refused" },
-      { provider: "three", displayName: "THREE", windows: [], error: "it could not be asked; the log says why" },
+      { provider: "three", displayName: "THREE", windows: [], error: "the quota could not be read; see the log" },
     ]);
   });
 
-  it("does not wait for who does not answer, nor need him to listen", async () => {
+  it("does not wait for a provider that hangs or ignores the abort", async () => {
     const clock = createFakeClock();
     const asked = status([source("slow", () => new Promise(() => undefined))], clock);
     await clock.advance(5_000);
-    assert.equal((await asked).providers[0]?.error, "no answer within 5 s");
+    assert.equal((await asked).providers[0]?.error, "no response within 5 s");
   });
 });
 
-/** A kind of model server whose accounts have a quota, and what two answers of the default agent have used. */
+/** A kind of model server whose accounts have a quota, and the usage of two answers of the default agent. */
 function stage(): Plugin {
   const answer = (totalTokens: number, more: Partial<AssistantMessage> = {}): AssistantMessage => ({
     role: "assistant",
@@ -180,7 +180,7 @@ function stage(): Plugin {
 }
 
 describe("usage of a gateway", () => {
-  it("is what the default agent used, and the quotas of accounts that can be asked", async (t) => {
+  it("has the usage of the default agent, and the quotas of accounts that have some", async (t) => {
     const provider = (apiKey?: string) => ({ api: "quota-api", models: [{ id: "m" }], ...(apiKey ? { apiKey } : {}) });
     const { client } = await testGateway(t, {
       plugins: ["usage", "sessions", "storage-sqlite", "models", stage()],
@@ -206,7 +206,7 @@ describe("usage of a gateway", () => {
     await client.request("usage.status", { anything: true });
   });
 
-  it("says what is missing where nobody keeps it", async (t) => {
+  it("names the missing plugin without records", async (t) => {
     const { client } = await testGateway(t, { plugins: ["usage"] });
     assert.deepEqual((await client.call(usage.status, {})).providers, []);
     await assert.rejects(client.call(usage.cost, {}), { code: "UNAVAILABLE", message: /enable the plugin sessions/ });

@@ -114,7 +114,7 @@ export const frameRows: Readonly<Record<string, Row>> = {
   "§11 snapshot.updateAvailable": later("update events"),
   "§11 Connect: presence upsert by device, instance, connection": tested(
     "plugins/health/presence",
-    "tells devices, instances and connections apart",
+    "distinguishes devices, instances and connections",
     "does not track",
   ),
   "§11 Connect: no presence event, a health event": wire("hello", "a connect is followed by a health event"),
@@ -163,7 +163,7 @@ export const frameRows: Readonly<Record<string, Row>> = {
   "§14 chat.send: key required, one run": tested(
     "plugins/chat/send",
     "starts one run for many equal requests at once",
-    "answers in_flight while the run goes on",
+    "returns in_flight during the run",
   ),
   "§14 send, poll": later("send and poll"),
   "§14 node.invoke": tested("plugins/nodes/invoke", "hands the command to the node and its answer to the caller"),

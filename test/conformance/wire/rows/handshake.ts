@@ -10,7 +10,7 @@ export const handshakeRows: Readonly<Record<string, Row>> = {
   "§4 minProtocol, maxProtocol": params("minProtocol and maxProtocol around 3", "no minProtocol", "minProtocol 0"),
   "§4 client": params("no client", "client as text"),
   "§4 caps": params('["caps"', "an empty cap"),
-  "§4 caps: tool-events": tested("plugins/chat/send", "the connection only when it takes tool events"),
+  "§4 caps: tool-events": tested("plugins/chat/send", "the connection only if it accepts tool events"),
   "§4 commands": params('["commands"', "an empty command"),
   "§4 commands: platform allowlist": all(
     tested("plugins/nodes/command-policy", "and its like on: ${platforms"),

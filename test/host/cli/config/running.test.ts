@@ -38,7 +38,7 @@ describe("svc gateway run --last-good", { timeout: 120_000 }, () => {
     const { code, stdout } = await svc(["gateway", "health"]);
     assert.match(
       stdout,
-      /^Configuration: the last one that worked; the start refused the file\nNext: svc config validate$/m,
+      /^Configuration: the last one that worked; the file was rejected at the start\nNext: svc config validate$/m,
     );
     assert.equal(code, 0);
   });

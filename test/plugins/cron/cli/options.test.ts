@@ -1,4 +1,4 @@
-/** What people type after `svc cron add` and `svc cron edit`, and what the gateway is asked for. */
+/** Options of `svc cron add` and `svc cron edit`, and the params that the gateway gets. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { type GatewayError, matches } from "@svc/sdk";
@@ -46,7 +46,7 @@ const isRefusal = (pattern: RegExp) => (error: GatewayError) => {
   return true;
 };
 
-describe("lengths of time", () => {
+describe("durations", () => {
   const spans: [text: string, ms: number | undefined][] = [
     ["30s", 30_000],
     ["5m", 300_000],
@@ -71,17 +71,17 @@ describe("lengths of time", () => {
   for (const [text, ms] of spans) it(`"${text}" is ${ms ?? "none"}`, () => assert.equal(parseSpan(text), ms));
 
   for (const ms of [0, 1, 999, 1_000, 90_000, 3_600_000, 5_400_250, 86_400_000, 93_784_005]) {
-    it(`${spanText(ms)} is read as it was written`, () => assert.equal(parseSpan(spanText(ms)), ms));
+    it(`${spanText(ms)} is parsed as it is printed`, () => assert.equal(parseSpan(spanText(ms)), ms));
   }
 
-  it("are rough where that is enough", () => {
+  it("are rounded for people", () => {
     assert.deepEqual([5, 1_500, 90_500, 3_661_000, 90_061_000].map(roughly), ["5ms", "1s", "1m30s", "1h1m", "1d1h"]);
     assert.equal(distanceText(NOW + 90_000, NOW), "in 1m30s");
     assert.equal(distanceText(NOW - 7_200_000, NOW), "2h ago");
     assert.equal(distanceText(NOW + 5, NOW), "now");
   });
 
-  it("are shown in a zone, and what is no moment as it is", () => {
+  it("are shown in a zone, and invalid moments unchanged", () => {
     assert.equal(localText(NOW, "Europe/Berlin"), "Tue 2030-01-01 01:00 GMT+1");
     assert.equal(localText(1e300, "UTC"), "1e+300");
   });
@@ -192,7 +192,7 @@ describe("svc cron add", () => {
     ["no alert", { ...soon, ...look, failureAlert: false }, { schedule: at, payload: turn, failureAlert: false }],
   ];
   for (const [what, options, params] of cases) {
-    it(`takes ${what}`, () => {
+    it(`accepts ${what}`, () => {
       const asked = draftParams({ ...options }, NOW);
       assert.deepEqual(asked, params);
       assert.ok(matches(CronJobDraft, draftFrom(asked, NOW)), "the gateway takes it");
@@ -200,32 +200,32 @@ describe("svc cron add", () => {
   }
 
   const refused: [what: string, options: object, why: RegExp][] = [
-    ["no time", tea, /when the job runs\nNext: give --at \+20m, --every 1h or --cron/],
-    ["nothing to do", soon, /what the job does\nNext: give --message/],
+    ["no time", tea, /the job has no schedule\nNext: give --at \+20m, --every 1h or --cron/],
+    ["nothing to do", soon, /the job has no payload\nNext: give --message/],
     ["two times", { ...soon, ...tea, every: "1h" }, /--at and --every exclude each other/],
     ["two things to do", { ...soon, ...tea, ...look }, /--system-event and --message exclude each other/],
-    ["a moment that is none", { at: "soon", ...tea }, /--at takes ISO 8601 or \+20m, not "soon"/],
+    ["an invalid moment", { at: "soon", ...tea }, /--at takes ISO 8601 or \+20m, not "soon"/],
     ["what would steer the terminal", { at: "\u001b[2J", ...tea }, /not "\\u001b\[2J"/],
     [
       "a length without a unit",
       { every: "5", ...tea },
-      /--every takes a length of time like 30s, 5m, 2h or 1d, not "5"\nNext: --every 5m/,
+      /--every takes a duration like 30s, 5m, 2h or 1d, not "5"\nNext: --every 5m/,
     ],
-    ["no time between", { every: "0", ...tea }, /--every takes a length/],
+    ["no time between", { every: "0", ...tea }, /--every takes a duration/],
     ["a blank expression", { cron: " ", ...tea }, /--cron is blank/],
-    ["a zone without --cron", { ...soon, ...tea, tz: "UTC" }, /--tz goes with --cron/],
-    ["a stagger without --cron", { every: "5m", ...tea, stagger: "5m" }, /--stagger goes with --cron/],
+    ["a zone without --cron", { ...soon, ...tea, tz: "UTC" }, /--tz is only valid with --cron/],
+    ["a stagger without --cron", { every: "5m", ...tea, stagger: "5m" }, /--stagger is only valid with --cron/],
     ["a blank text", { ...soon, systemEvent: " " }, /--system-event is blank/],
     ["a blank message", { ...soon, message: "" }, /--message is blank/],
     ["a blank name", { ...soon, ...tea, name: "" }, /--name is blank/],
-    ["a model of a reminder", { ...soon, ...tea, model: "m" }, /--model goes with --message/],
+    ["a model of a reminder", { ...soon, ...tea, model: "m" }, /--model is only valid with --message/],
     [
       "seconds that are none",
       { ...soon, ...look, timeoutSeconds: "5s" },
       /--timeout-seconds takes a whole number from 0/,
     ],
-    ["a session nobody knows", { ...soon, ...look, session: "side" }, /--session takes main, isolated, not "side"/],
-    ["a wake mode nobody knows", { ...soon, ...tea, wake: "later" }, /--wake takes now, next-heartbeat/],
+    ["an unknown session", { ...soon, ...look, session: "side" }, /--session takes main, isolated, not "side"/],
+    ["an unknown wake mode", { ...soon, ...tea, wake: "later" }, /--wake takes now, next-heartbeat/],
     [
       "two deliveries",
       { ...soon, ...look, announce: true, webhook: "https://x" },
@@ -234,7 +234,7 @@ describe("svc cron add", () => {
     [
       "a webhook with a channel",
       { ...soon, ...look, webhook: "https://x", channel: "irc" },
-      /--channel goes with --announce/,
+      /--channel is only valid with --announce/,
     ],
     [
       "nothing to deliver, to a channel",
@@ -254,9 +254,9 @@ describe("svc cron add", () => {
     [
       "a window without all",
       { ...soon, ...tea, catchUp: "last", catchUpWindow: "6h" },
-      /--catch-up-window goes with --catch-up all/,
+      /--catch-up-window is only valid with --catch-up all/,
     ],
-    ["an overlap nobody knows", { ...soon, ...tea, overlap: "twice" }, /--overlap takes skip, queue, replace/],
+    ["an unknown overlap", { ...soon, ...tea, overlap: "twice" }, /--overlap takes skip, queue, replace/],
     [
       "an alert and none",
       { ...soon, ...look, failureAlert: false, failureAlertAfter: "3" },
@@ -349,10 +349,10 @@ describe("svc cron edit", () => {
 
   const refused: [what: string, options: object, of: CronJob, why: RegExp][] = [
     ["nothing", { deliver: true }, job, /nothing to change\nNext: svc cron edit --help/],
-    ["a zone of no expression", { tz: "UTC" }, reminder, /--tz goes with --cron/],
-    ["a model of a reminder", { model: "m" }, reminder, /--model goes with --message/],
+    ["a zone of no expression", { tz: "UTC" }, reminder, /--tz is only valid with --cron/],
+    ["a model of a reminder", { model: "m" }, reminder, /--model is only valid with --message/],
     ["a recipient of a webhook", { to: "#b" }, posting, /posts to a webhook\nNext: give --to together with --announce/],
-    ["a window of a job that does not catch up", { catchUpWindow: "1h" }, job, /--catch-up-window goes with/],
+    ["a window of a job that does not catch up", { catchUpWindow: "1h" }, job, /--catch-up-window is only valid with/],
     ["a blank name", { name: " " }, job, /--name is blank/],
   ];
   for (const [what, options, of, why] of refused) {
@@ -360,7 +360,7 @@ describe("svc cron edit", () => {
   }
 });
 
-describe("the job somebody means", () => {
+describe("the job that an argument names", () => {
   const named = (id: string, name: string): CronJob => ({ ...job, id, name });
   const jobs = [named("aa11", "Report"), named("aa22", "Report weekly"), named("bb33", "Tea"), named("tea", "Other")];
   const found: [wanted: string, id: string][] = [
@@ -380,11 +380,13 @@ describe("the job somebody means", () => {
     });
   }
 
-  it("is asked for where several fit, a bounded number of them", () => {
+  it("is refused if several jobs match, with a bounded list of them", () => {
     const many = Array.from({ length: 25 }, (_, at) => named(`a${at}`, "x\u001b"));
     assert.throws(
       () => resolveJob(many, "a"),
-      isRefusal(/^"a" means 25 jobs:\n {2}a0 {2}x\\u001b\n(?:.*\n){9} {2}and 15 more\nNext: name one by its id$/),
+      isRefusal(
+        /^"a" matches 25 jobs:\n {2}a0 {2}x\\u001b\n(?:.*\n){9} {2}and 15 more\nNext: give the id of one of them$/,
+      ),
     );
   });
 });

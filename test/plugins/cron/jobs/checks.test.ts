@@ -1,4 +1,4 @@
-/** What a job may be put together of. */
+/** Settings of a job that can and cannot be combined. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { CronJob } from "@svc/sdk/cron";
@@ -24,7 +24,7 @@ describe("checkJob", () => {
     ["a reminder that posts", { ...main, delivery: { mode: "webhook", to: "https://example.com/x" } }],
     ["a reminder that delivers nothing", { ...main, delivery: { mode: "none" } }],
     [
-      "a reminder that posts, and says when it fails",
+      "a reminder that posts to a webhook, with a failure destination",
       { ...main, delivery: { mode: "webhook", to: "http://example.com", failureDestination: { channel: "irc" } } },
     ],
     ["a turn of any agent", { ...isolated, agentId: "other" }],
@@ -38,7 +38,7 @@ describe("checkJob", () => {
     ["no alert", { ...isolated, failureAlert: false }],
     ["an alert to a webhook that is named elsewhere", { ...isolated, failureAlert: { mode: "webhook" } }],
   ];
-  for (const [what, job] of fine) it(`takes ${what}`, () => checkJob(job, context));
+  for (const [what, job] of fine) it(`accepts ${what}`, () => checkJob(job, context));
 
   const refused: [what: string, job: Checked, why: RegExp][] = [
     ["a turn in the main session", { ...isolated, sessionTarget: "main" }, /"systemEvent"/],
@@ -62,12 +62,12 @@ describe("checkJob", () => {
       /failureDestination/,
     ],
     [
-      "a failure destination that is no URL",
+      "a failure destination that is not a URL",
       { ...isolated, delivery: { mode: "none", failureDestination: { mode: "webhook", to: "x" } } },
       /delivery\.failureDestination\.to of a webhook/,
     ],
     [
-      "an alert that is no URL",
+      "an alert that is not a URL",
       { ...isolated, failureAlert: { mode: "webhook", to: "x" } },
       /failureAlert\.to of a webhook/,
     ],
@@ -116,7 +116,7 @@ describe("checkJob", () => {
     );
   });
 
-  it("passes on what the schedule is refused with", () => {
+  it("passes on the error of an invalid schedule", () => {
     const wrong = new RangeError("no such zone");
     const checkSchedule = () => {
       throw wrong;

@@ -1,4 +1,4 @@
-/** What clients write, put right: `cron.add` and `cron.update`. */
+/** Normalisation of the params of `cron.add` and `cron.update`. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { GatewayError } from "@svc/sdk";
@@ -17,12 +17,12 @@ const every = { kind: "every", everyMs: 5_000, anchorMs: 7 };
 const told = { kind: "systemEvent", text: "tea" };
 const turn = { kind: "agentTurn", message: "look" };
 
-/** A job that needs nothing put right; each case changes something. */
+/** A job that is already normalised; each case changes something. */
 const base = { name: "n", schedule: every, payload: told };
 const basicDraft = { ...base, enabled: true, sessionTarget: "main", wakeMode: "now" };
 const turnDraft = { ...basicDraft, sessionTarget: "isolated", payload: turn, delivery: { mode: "announce" } };
 
-/** Without the keys that are `undefined`, as JSON has it. */
+/** Drops the keys that are `undefined`, as JSON does. */
 const json = (value: unknown): Fields => JSON.parse(JSON.stringify(value)) as Fields;
 
 const isRefusal = (pattern: RegExp) => (error: GatewayError) => {
@@ -33,7 +33,7 @@ const isRefusal = (pattern: RegExp) => (error: GatewayError) => {
 
 describe("draftFrom", () => {
   const cases: [what: string, given: unknown, draft: object][] = [
-    ["takes a plain job", base, basicDraft],
+    ["accepts a plain job", base, basicDraft],
     ["unwraps data", { data: base }, basicDraft],
     ["unwraps job", { job: base }, basicDraft],
     ["makes an agent turn isolated, and announces it", { ...base, payload: turn }, turnDraft],
@@ -44,12 +44,12 @@ describe("draftFrom", () => {
       { ...basicDraft, schedule: { kind: "at", at: "2030-01-01T01:00:00.000Z" }, deleteAfterRun: true },
     ],
     [
-      "takes atMs",
+      "accepts atMs",
       { ...base, schedule: { atMs: NOW + MINUTE }, deleteAfterRun: false },
       { ...basicDraft, schedule: { kind: "at", at: iso(NOW + MINUTE) }, deleteAfterRun: false },
     ],
     [
-      "takes atMs as text, and the kind in any case",
+      "accepts atMs as text, and the kind in any case",
       { ...base, schedule: { kind: "AT", atMs: String(NOW) }, deleteAfterRun: true },
       { ...basicDraft, schedule: { kind: "at", at: iso(NOW) }, deleteAfterRun: true },
     ],
@@ -79,11 +79,11 @@ describe("draftFrom", () => {
       { ...basicDraft, schedule: { kind: "cron", expr: "0 * * * *", staggerMs: 0 } },
     ],
     // payload
-    ["takes a text for the payload", { ...base, payload: undefined, text: " tea " }, basicDraft],
-    ["takes a message for the payload", { ...base, payload: undefined, message: "look" }, turnDraft],
+    ["accepts a text as the payload", { ...base, payload: undefined, text: " tea " }, basicDraft],
+    ["accepts a message as the payload", { ...base, payload: undefined, message: "look" }, turnDraft],
     ["infers a turn", { ...base, payload: { message: "look" } }, turnDraft],
     ["infers a system event", { ...base, payload: { text: "tea" } }, basicDraft],
-    ["takes the kind in any case", { ...base, payload: { ...turn, kind: "agentturn" } }, turnDraft],
+    ["accepts the kind in any case", { ...base, payload: { ...turn, kind: "agentturn" } }, turnDraft],
     [
       "moves what belongs to the turn into it",
       { ...base, payload: { ...turn, model: "own" }, model: "other", thinking: "low", timeoutSeconds: 0 },
@@ -100,19 +100,19 @@ describe("draftFrom", () => {
       { ...turnDraft, delivery: { mode: "none" } },
     ],
     [
-      "leaves older hints beside a delivery where they are",
+      "leaves older hints next to a delivery unchanged",
       { ...base, payload: { ...turn, provider: "IRC", deliver: true }, delivery: { mode: "none" } },
       { ...turnDraft, payload: { ...turn, channel: "irc", deliver: true }, delivery: { mode: "none" } },
     ],
     ["leaves blank texts out", { ...base, payload: { ...turn, model: " ", to: "" } }, turnDraft],
     // delivery
     [
-      "takes deliver for announce, and a channel in lower case",
+      "accepts deliver as announce, and a channel in lower case",
       { ...base, payload: turn, delivery: { mode: "Deliver", channel: " IRC ", to: " #a ", accountId: "" } },
       { ...turnDraft, delivery: { mode: "announce", channel: "irc", to: "#a" } },
     ],
     [
-      "takes a webhook",
+      "accepts a webhook",
       { ...base, delivery: { mode: "webhook", to: "https://example.com", failureDestination: { channel: "IRC" } } },
       {
         ...basicDraft,
@@ -125,15 +125,15 @@ describe("draftFrom", () => {
     ["leaves out an agent of nothing", { ...base, agentId: " ", sessionKey: "" }, basicDraft],
     ["keeps null", { ...base, agentId: null, sessionKey: null }, { ...basicDraft, agentId: null, sessionKey: null }],
     ["drops isolation", { ...base, isolation: { any: 1 } }, basicDraft],
-    ["takes a wake mode nobody knows for now", { ...base, wakeMode: 5 }, basicDraft],
-    ["takes a wake mode", { ...base, wakeMode: "Next-Heartbeat" }, { ...basicDraft, wakeMode: "next-heartbeat" }],
+    ["treats an unknown wake mode as now", { ...base, wakeMode: 5 }, basicDraft],
+    ["accepts a wake mode", { ...base, wakeMode: "Next-Heartbeat" }, { ...basicDraft, wakeMode: "next-heartbeat" }],
     [
-      "takes a bare word for catchUp",
+      "accepts a plain string for catchUp",
       { ...base, catchUp: "All", overlap: "Queue" },
       { ...basicDraft, catchUp: { mode: "all" }, overlap: "queue" },
     ],
     [
-      "passes what is ours",
+      "passes the other fields",
       { ...base, catchUp: { mode: "all", windowMs: 5 }, failureAlert: false },
       { ...basicDraft, catchUp: { mode: "all", windowMs: 5 }, failureAlert: false },
     ],
@@ -163,14 +163,14 @@ describe("draftFrom", () => {
     ["an unknown key", { ...base, foo: 1 }, /^invalid cron\.add params: at root: unexpected property 'foo'$/],
     ["an id", { ...base, id: "x" }, /unexpected property 'id'/],
     ["a state", { ...base, state: {} }, /unexpected property 'state'/],
-    ["a wrapped job beside other keys", { job: base, foo: 1 }, /unexpected property 'job'/],
+    ["a wrapped job next to other keys", { job: base, foo: 1 }, /unexpected property 'job'/],
     [
       "an unknown key of the schedule alone",
       { ...base, schedule: { ...every, foo: 1 } },
       /params: at \/schedule: unexpected property 'foo'$/,
     ],
     [
-      "a kind nobody knows",
+      "an unknown kind",
       { ...base, schedule: { kind: "never" } },
       /at \/schedule\/kind: must be one of "at", "every", "cron"$/,
     ],
@@ -189,40 +189,32 @@ describe("draftFrom", () => {
       /at \/payload\/text: must not have fewer/,
     ],
     ["a model of a system event", { ...base, model: "m" }, /unexpected property 'model'/],
-    ["a hint that is no text", { ...base, payload: { ...turn, to: 5 } }, /at \/payload\/to: must be string/],
+    ["a hint that is not a text", { ...base, payload: { ...turn, to: 5 } }, /at \/payload\/to: must be string/],
     [
-      "a mode nobody knows",
+      "an unknown mode",
       { ...base, delivery: { mode: "shout" } },
       /at \/delivery\/mode: must be one of "none", "announce", "webhook"/,
     ],
     ["no mode", { ...base, delivery: {} }, /at \/delivery: must have required properties mode/],
     ["a webhook to nowhere", { ...base, delivery: { mode: "webhook", to: " " } }, /at \/delivery\/to: must be the URL/],
-    [
-      "a target nobody knows",
-      { ...base, sessionTarget: "side" },
-      /at \/sessionTarget: must be one of "main", "isolated"/,
-    ],
+    ["an unknown target", { ...base, sessionTarget: "side" }, /at \/sessionTarget: must be one of "main", "isolated"/],
     ["an agent without a letter", { ...base, agentId: "!!!" }, /at \/agentId: must have a letter or a digit/],
     ["an agent that is a number", { ...base, agentId: 5 }, /at \/agentId/],
     ["enabled: null", { ...base, enabled: null }, /at \/enabled: must be boolean/],
     ["a failure alert of true", { ...base, failureAlert: true }, /at \/failureAlert/],
-    ["a catch-up nobody knows", { ...base, catchUp: "some" }, /at \/catchUp\/mode: must be one of/],
-    ["an overlap nobody knows", { ...base, overlap: "twice" }, /at \/overlap: must be one of/],
+    ["an unknown catch-up", { ...base, catchUp: "some" }, /at \/catchUp\/mode: must be one of/],
+    ["an unknown overlap", { ...base, overlap: "twice" }, /at \/overlap: must be one of/],
     [
       "very many keys",
       Object.fromEntries(Array.from({ length: 101 }, (_, at) => [`k${at}`, 1])),
-      /has 101 properties, and may have 100/,
+      /has 101 properties; at most 100/,
     ],
     [
       "very many keys below",
       { ...base, failureAlert: Object.fromEntries(Array.from({ length: 500 }, (_, at) => [`k${at}`, 1])) },
       /has 500 properties/,
     ],
-    [
-      "a moment that is none",
-      { ...base, schedule: { at: "tomorrow" } },
-      /at \/schedule\/at: must be ISO 8601 or epoch ms/,
-    ],
+    ["an invalid moment", { ...base, schedule: { at: "tomorrow" } }, /at \/schedule\/at: must be ISO 8601 or epoch ms/],
     ["a day that is in no calendar", { ...base, schedule: { at: "2030-02-30" } }, /must be ISO 8601/],
     ["a moment of another kind", { ...base, schedule: { kind: "at", atMs: {} } }, /at \/schedule\/at: must be string/],
     [
@@ -231,7 +223,7 @@ describe("draftFrom", () => {
       /at \/schedule\/at: must not be in the past; it is 2030-01-01T00:00:00.000Z now/,
     ],
     [
-      "what is far ahead",
+      "a moment too far ahead",
       { ...base, schedule: { at: iso(NOW + 10 * YEAR + 1) } },
       /must not be more than 10 years ahead/,
     ],
@@ -243,7 +235,7 @@ describe("draftFrom", () => {
   }
 
   for (const at of [NOW - MINUTE, NOW + 10 * YEAR]) {
-    it(`takes ${iso(at)} at ${iso(NOW)}`, () => {
+    it(`accepts ${iso(at)} at ${iso(NOW)}`, () => {
       assert.deepEqual(draftFrom({ ...base, schedule: { atMs: at } }, NOW).schedule, { kind: "at", at: iso(at) });
     });
   }
@@ -258,7 +250,7 @@ describe("draftFrom", () => {
   ];
   for (const text of hostile) {
     it(`refuses ${text} by name`, () => {
-      // A spread keeps `__proto__` as a key of its own, as it came out of the JSON.
+      // A spread keeps `__proto__` as an own key, as JSON parsing creates it.
       const raw = { ...json({ ...base }), ...(JSON.parse(text) as Fields) };
       assert.throws(() => draftFrom(raw, NOW), isRefusal(/unexpected property '(?:__proto__|constructor)'/));
       assert.equal(({} as Fields)["polluted"], undefined);
@@ -274,7 +266,7 @@ describe("changeFrom", () => {
     ["a wrapped change", { data: { name: " x " } }, { name: "x" }],
     ["a turn without a message", { payload: { model: "m" } }, { payload: { kind: "agentTurn", model: "m" } }],
     [
-      "a message beside",
+      "a message next to it",
       { message: "look", model: "m" },
       { payload: { kind: "agentTurn", message: "look", model: "m" } },
     ],
@@ -295,7 +287,7 @@ describe("changeFrom", () => {
     ["catchUp as a word", { catchUp: "none" }, { catchUp: { mode: "none" } }],
   ];
   for (const [what, patch, expected] of cases) {
-    it(`takes ${what}`, () => {
+    it(`accepts ${what}`, () => {
       assert.deepEqual(changeFrom({ id: "j", patch }), { id: "j", patch: expected });
       assert.deepEqual(changeFrom({ jobId: "j", patch }), { id: "j", patch: expected });
     });
@@ -321,14 +313,14 @@ describe("changeFrom", () => {
     ],
     ["a model without a payload", { id: "a", patch: { model: "m" } }, /unexpected property 'model'/],
     [
-      "a mode nobody knows",
+      "an unknown mode",
       { id: "a", patch: { delivery: { mode: "shout" } } },
       /at \/patch\/delivery\/mode: must be one of/,
     ],
-    ["a wake mode nobody knows", { id: "a", patch: { wakeMode: "later" } }, /at \/patch\/wakeMode: must be one of/],
+    ["an unknown wake mode", { id: "a", patch: { wakeMode: "later" } }, /at \/patch\/wakeMode: must be one of/],
     ["a blank name", { id: "a", patch: { name: " " } }, /at \/patch\/name: must not have fewer/],
     [
-      "a moment that is none",
+      "an invalid moment",
       { id: "a", patch: { schedule: { at: "soon" } } },
       /at \/patch\/schedule\/at: must be ISO 8601/,
     ],
@@ -375,7 +367,7 @@ describe("moments", () => {
   }
 });
 
-describe("the usual stagger", () => {
+describe("the default stagger", () => {
   const exprs: [expr: string, staggerMs: number | undefined][] = [
     ["0 * * * *", 300_000],
     ["0 */6 * * *", 300_000],

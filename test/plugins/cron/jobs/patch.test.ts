@@ -34,7 +34,7 @@ const hourly: CronJob = { ...isolated, schedule: { kind: "cron", expr: "0 * * * 
 const { delivery, payload } = isolated;
 const mainTurn = { kind: "agentTurn", message: "look" } as const;
 
-/** A change and what it leads to; `undefined` for what is gone. Everything else stays. */
+/** A change and its effect; `undefined` for removed fields. Everything else stays. */
 const cases: [what: string, job: CronJob, patch: CronJobPatch, changed: Partial<Record<keyof CronJob, unknown>>][] = [
   ["nothing but the time of the change", isolated, {}, {}],
   [
@@ -54,13 +54,13 @@ const cases: [what: string, job: CronJob, patch: CronJobPatch, changed: Partial<
     { schedule: { kind: "every", everyMs: 6, anchorMs: 7 } },
   ],
   [
-    "every takes an anchor",
+    "every accepts an anchor",
     isolated,
     { schedule: { kind: "every", everyMs: 6, anchorMs: 0 } },
     { schedule: { kind: "every", everyMs: 6, anchorMs: 0 } },
   ],
   [
-    "every anew starts now",
+    "a new every starts now",
     hourly,
     { schedule: { kind: "every", everyMs: 6 } },
     { schedule: { kind: "every", everyMs: 6, anchorMs: NOW } },
@@ -72,19 +72,19 @@ const cases: [what: string, job: CronJob, patch: CronJobPatch, changed: Partial<
     { schedule: { kind: "cron", expr: "5 * * * *", staggerMs: 9 } },
   ],
   [
-    "cron takes a stagger",
+    "cron accepts a stagger",
     hourly,
     { schedule: { kind: "cron", expr: "5 * * * *", staggerMs: 0 } },
     { schedule: { kind: "cron", expr: "5 * * * *", staggerMs: 0 } },
   ],
   [
-    "cron anew has the usual stagger",
+    "a new cron has the default stagger",
     isolated,
     { schedule: { kind: "cron", expr: "0 * * * *" } },
     { schedule: { kind: "cron", expr: "0 * * * *", staggerMs: 300_000 } },
   ],
   [
-    "cron anew has none of its own",
+    "a new cron without a default stagger has none",
     isolated,
     { schedule: { kind: "cron", expr: "5 9 * * *" } },
     { schedule: { kind: "cron", expr: "5 9 * * *" } },
@@ -128,13 +128,13 @@ const cases: [what: string, job: CronJob, patch: CronJobPatch, changed: Partial<
   ],
   ["no text keeps it", main, { payload: { kind: "systemEvent" } }, {}],
   [
-    "another kind is built anew",
+    "another kind replaces the payload",
     isolated,
     { sessionTarget: "main", payload: { kind: "systemEvent", text: "tea" } },
     { sessionTarget: "main", payload: { kind: "systemEvent", text: "tea" }, delivery: undefined },
   ],
   [
-    "a turn built anew",
+    "a turn replaces the payload",
     main,
     { sessionTarget: "isolated", payload: { ...mainTurn, fallbacks: ["a"] } },
     { sessionTarget: "isolated", payload: { ...mainTurn, fallbacks: ["a"] } },
@@ -148,7 +148,7 @@ const cases: [what: string, job: CronJob, patch: CronJobPatch, changed: Partial<
     { delivery: { mode: "announce", failureDestination: { channel: "irc" } } },
   ],
   [
-    "a failure destination of nothing is none",
+    "an empty failure destination is removed",
     isolated,
     { delivery: { failureDestination: { channel: "", to: "" } } },
     { delivery: { mode: "announce", channel: "irc", to: "#a" } },
@@ -211,12 +211,12 @@ const cases: [what: string, job: CronJob, patch: CronJobPatch, changed: Partial<
     { enabled: false, state: { lastRunAtMs: 8 } },
   ],
   [
-    "a schedule of one that is off",
+    "a schedule of a disabled job",
     { ...isolated, enabled: false },
     { schedule: isolated.schedule },
     { state: { lastRunAtMs: 8 } },
   ],
-  ["another field of one that is off", { ...isolated, enabled: false }, { name: "x" }, { name: "x" }],
+  ["another field of a disabled job", { ...isolated, enabled: false }, { name: "x" }, { name: "x" }],
   ["enabling leaves the state", { ...isolated, enabled: false }, { enabled: true }, { enabled: true }],
 ];
 
@@ -254,7 +254,7 @@ describe("patched", () => {
       "INVALID_REQUEST",
       /^invalid cron\.update params: at \/patch\/schedule\/at: must not be in the past/,
     ],
-    ["what is far ahead", isolated, { schedule: { kind: "at", at: "2041-01-01" } }, "INVALID_REQUEST", /10 years/],
+    ["a moment too far ahead", isolated, { schedule: { kind: "at", at: "2041-01-01" } }, "INVALID_REQUEST", /10 years/],
   ];
   for (const [what, job, patch, code, message] of refused) {
     it(`refuses ${what}`, () => assert.throws(() => patched(job, patch, NOW), { code, message }));

@@ -1,4 +1,4 @@
-/** The tool `cron`, with a service that writes down what it is asked. */
+/** The tool `cron`, with a service that records its calls. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { matches, type Origin, outsideOrigin, type Principal } from "@svc/sdk";
@@ -7,7 +7,7 @@ import { createFakeClock } from "@svc/sdk/testing";
 import type { OutsideWords, ToolCall, ToolResult } from "@svc/sdk/tools";
 import { type CronActions, cronTool } from "../../../../plugins/cron/jobs/tool.ts";
 
-const principal = { scopes: ["operator.admin"] } as unknown as Principal; // the tool looks at nothing else of it
+const principal = { scopes: ["operator.admin"] } as unknown as Principal; // the tool uses only the scopes
 const reminder = { schedule: { everyMs: 5 }, payload: { text: "tea" } };
 const turn = { schedule: { everyMs: 5 }, payload: { message: "look" } };
 
@@ -15,7 +15,7 @@ function scene(given: Partial<CronActions> = {}, place: Partial<ToolCall> = {}) 
   const asked: [action: string, params: unknown][] = [];
   const action = (name: string) => async (params: unknown) => {
     asked.push([name, params]);
-    return { ok: true } as never; // whatever it is, the tool passes it on
+    return { ok: true } as never; // the tool passes any result on
   };
   const service: CronActions = {
     status: action("status"),
@@ -42,13 +42,13 @@ function scene(given: Partial<CronActions> = {}, place: Partial<ToolCall> = {}) 
       ...place,
     };
     const context = { call, principal, signal: new AbortController().signal, ...(outside && { outside }) };
-    return (await tool.run(args, context)) as ToolResult; // it never answers with a text
+    return (await tool.run(args, context)) as ToolResult; // it never returns a plain text
   }
   return { tool, clock, asked, use };
 }
 
 describe("the tool cron", () => {
-  it("is for whoever owns the gateway", () => {
+  it("is for the owner of the gateway only", () => {
     const { tool } = scene();
     assert.equal(tool.scope, "operator.admin");
     assert.equal(tool.ownerOnly, true);
@@ -91,7 +91,7 @@ describe("the tool cron", () => {
     });
   }
 
-  it("gives jobs and wakes the words that led to them, and says whose words it shows", async () => {
+  it("passes the origin of its input to jobs and wakes, and returns the origin of its output", async () => {
     const page = outsideOrigin("web", "https://evil.example/");
     const given: unknown[] = [];
     const noted = async (params: object, origin?: Origin) => (given.push(origin), params as never);
@@ -120,7 +120,7 @@ describe("the tool cron", () => {
 
   const refused: [args: object, why: RegExp][] = [
     [{}, /^action required$/],
-    [{ action: "dance" }, /there is no action "dance" here; actions: status, list, add/],
+    [{ action: "dance" }, /unknown action "dance"; actions: status, list, add/],
     [{ action: "add" }, /job required/],
     [{ action: "update", id: "j" }, /patch required/],
     [{ action: "update", patch: {} }, /id required; the action list shows the jobs/],
@@ -137,7 +137,7 @@ describe("the tool cron", () => {
   }
 
   for (const sessionKey of ["agent:bob:cron:j:run:s", "agent:bob:subagent:x", "cron:j"]) {
-    it(`does not remind ${sessionKey}, which is over by then`, async () => {
+    it(`does not remind ${sessionKey}, which has ended by then`, async () => {
       const { asked, use } = scene({}, { sessionKey });
       await use({ action: "add", job: reminder });
       assert.deepEqual(asked, [["add", reminder]]);
@@ -153,19 +153,19 @@ describe("the tool cron", () => {
     assert.deepEqual(details, {
       ok: true,
       started: true,
-      next: "it goes on by itself; the action runs shows how it ended",
+      next: "the run continues; the action runs shows its result",
     });
     end?.({ ok: true, ran: true });
   });
 
-  it("says at once what it is refused with, and leaves no timer", async () => {
+  it("returns a refusal at once, and leaves no timer", async () => {
     const unknown = new Error("unknown cron job id: j");
     const { clock, use } = scene({ run: () => Promise.reject(unknown) });
     await assert.rejects(use({ action: "run", id: "j" }), unknown);
     assert.equal(clock.pending, 0);
   });
 
-  it("lets a run fail after it has answered", async () => {
+  it("ignores the failure of a run after its response", async () => {
     let fail: ((error: Error) => void) | undefined;
     const { clock, use } = scene({ run: () => new Promise((_, reject) => (fail = reject)) });
     const answer = use({ action: "run", id: "j" });
@@ -175,8 +175,8 @@ describe("the tool cron", () => {
     await new Promise((resolve) => setImmediate(resolve));
   });
 
-  it("passes on what it is told", async () => {
-    const job = { id: "j", name: "n" } as CronJob; // what else it has does not matter here
+  it("passes results on", async () => {
+    const job = { id: "j", name: "n" } as CronJob; // other fields do not matter here
     const { use } = scene({ add: async () => job });
     assert.deepEqual((await use({ action: "add", job: turn })).details, job);
   });

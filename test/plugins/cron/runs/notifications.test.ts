@@ -1,4 +1,4 @@
-/** How words of jobs are sent, and what is recorded where they cannot be. */
+/** Sending the notifications of jobs, and the record when that fails. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { GatewayError, type Live } from "@svc/sdk";
@@ -6,7 +6,7 @@ import type { Delivery } from "@svc/sdk/channels";
 import type { OutboundFetch, OutboundRequest } from "@svc/sdk/web";
 import { notify, type NotificationSources } from "../../../../plugins/cron/runs/notifications.ts";
 
-const there = <T>(value: T | undefined): Live<T> => ({ get: () => value }) as Live<T>; // all that is used of it
+const there = <T>(value: T | undefined): Live<T> => ({ get: () => value }) as Live<T>; // only `get` is used
 const words = {
   id: "w",
   sessionKey: "agent:main:main",
@@ -71,7 +71,7 @@ describe("a notification for a channel", () => {
   it("that is disconnected may arrive later", async () => {
     const delivery = there({
       deliver: () => Promise.reject(new GatewayError("UNAVAILABLE", "not taken yet")),
-    } as unknown as Delivery); // no more of it is used
+    } as unknown as Delivery); // only this part is used
     const { all } = sources({ delivery });
     const told = await notify(words, announce, all);
     assert.deepEqual(told, { delivered: false, deliveryStatus: "unknown", deliveryError: "not taken yet" });

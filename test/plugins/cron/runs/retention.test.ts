@@ -1,4 +1,4 @@
-/** Sessions of old runs are deleted, whatever becomes of those before them. */
+/** Sessions of old runs are deleted, even if earlier ones cannot be deleted. */
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { forgetOldSessions, type RetentionSources } from "../../../../plugins/cron/runs/retention.ts";
@@ -9,7 +9,7 @@ const cases: [what: string, stuck: number, keys: number, left: number][] = [
   ["none", 0, 30, 10],
 ];
 for (const [what, stuck, count, left] of cases) {
-  it(`sessions behind those that cannot be deleted go: ${what}`, async () => {
+  it(`later sessions are deleted although earlier ones cannot be: ${what}`, async () => {
     const keys = Array.from({ length: count }, (_, index) => `k${index}`);
     const warned: unknown[] = [];
     const sources = {
@@ -23,7 +23,7 @@ for (const [what, stuck, count, left] of cases) {
       log: { warn: (about: unknown) => void warned.push(about) },
       deleteSession: async (key: string) =>
         Number(key.slice(1)) < stuck ? Promise.reject(new Error("no")) : undefined,
-    } as unknown as RetentionSources; // no more of it is used
+    } as unknown as RetentionSources; // only these parts are used
     await forgetOldSessions(sources);
     assert.equal(keys.length, left);
     assert.equal(warned.length, stuck);

@@ -1,4 +1,4 @@
-/** Scheduled times and their records, through outages and clocks that are set forward and back. */
+/** Scheduled runs and their records, across outages and clocks that are set forward and back. */
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -30,7 +30,7 @@ interface Record {
   readonly entry: string;
 }
 
-/** Jobs by name, on a real storage; a run is over at once. The time of the jobs is `now`. */
+/** Jobs by name, on real storage; a run ends at once. The clock of the jobs is `now`. */
 async function openScheduler(t: TestContext, schedules: Readonly<{ [name: string]: CronSchedule }>) {
   const directory = await mkdtemp(join(tmpdir(), "svc-scheduler-"));
   const { storage: real, close } = await openStorage({ file: join(directory, "svc.db") });
@@ -88,7 +88,7 @@ async function openScheduler(t: TestContext, schedules: Readonly<{ [name: string
     const nextAt = nextSlot(zoned(schedule, timeZone), name, NOON);
     const definition = { id: name, name, enabled: true, schedule, createdAtMs: NOON, updatedAtMs: NOON };
     const job = { definition, facts: {}, nextAt, heldUntil: 0, runningAt: undefined, revision: 0 };
-    await store.write([store.insert(job as unknown as StoredJob)]); // the scheduler reads no more of it
+    await store.write([store.insert(job as unknown as StoredJob)]); // the scheduler reads only these fields
   }
   await open();
   return {
@@ -96,7 +96,7 @@ async function openScheduler(t: TestContext, schedules: Readonly<{ [name: string
     changes,
     ran,
     now: () => clock.now(),
-    /** Time goes on. */
+    /** Moves the clock on. */
     async pass(ms: number, stepMs = SECOND) {
       for (let left = ms; left > 0; left -= stepMs) {
         await fake.advance(Math.min(left, stepMs));
@@ -104,13 +104,13 @@ async function openScheduler(t: TestContext, schedules: Readonly<{ [name: string
       }
     },
     jump: (ms: number) => (aheadMs += ms),
-    /** The user's zone is another one. */
+    /** Changes the user's zone. */
     async move(zone: string) {
       timeZone = zone;
       await scheduler.checkZone();
       await idle();
     },
-    /** Time goes on while nobody is there. */
+    /** Moves the clock on while the gateway is down. */
     async outage(ms: number, zone = timeZone) {
       await scheduler.stop();
       await idle();
@@ -129,7 +129,7 @@ async function openScheduler(t: TestContext, schedules: Readonly<{ [name: string
 
 type Scene = Awaited<ReturnType<typeof openScheduler>>;
 
-/** Each time until now has one record, none has two, and none ran twice. @returns how many ran */
+/** Checks that every scheduled run until now has exactly one record, and that none ran twice. @returns the number of runs */
 async function check({ records, next, ran, now }: Scene, name: string, schedule: CronSchedule, context: string) {
   const all = await records(name);
   const iso = (at: number) => `${context}, ${name}: ${new Date(at).toISOString()}`;
@@ -192,7 +192,7 @@ describe("a clock that was ahead", () => {
     assert.equal((await scene.store.job("every"))?.heldUntil, 0);
   });
 
-  it("keeps how many times a shared record stands for", async (t) => {
+  it("updates the number of runs that a shared record stands for", async (t) => {
     const { every = assert.fail() } = schedules;
     const scene = await openScheduler(t, { every });
     scene.jump(2 * HOUR);
@@ -205,12 +205,12 @@ describe("a clock that was ahead", () => {
     assert.equal(slots, Math.floor((throughAt - dueAt) / (2 * SECOND)) + 1);
   });
 
-  it("takes nothing back that people have decided", async (t) => {
+  it("keeps records of decisions by people", async (t) => {
     const schedule: CronSchedule = { kind: "every", everyMs: HOUR, anchorMs: NOON };
     const scene = await openScheduler(t, { schedule });
     const { store } = scene;
     const dueAt = NOON + HOUR;
-    const moved = { dueAt, fate: "skipped", reason: "its next time was set by hand" } as const;
+    const moved = { dueAt, fate: "skipped", reason: "its next run was set by hand" } as const;
     const named = { id: "schedule", name: "schedule" };
     await store.write([store.recordNotRun(named, runIdOf("schedule", dueAt), moved, scene.now())]);
     scene.jump(2 * HOUR);
@@ -250,7 +250,7 @@ describe("jobs without a zone", () => {
     assert.deepEqual((await scene.store.job("theirs"))?.definition.schedule, schedules["theirs"], "no tz is stored");
   });
 
-  it("that are due already when the zone changes run", async (t) => {
+  it("run if they are already due when the zone changes", async (t) => {
     const { theirs = assert.fail() } = schedules;
     const scene = await openScheduler(t, { theirs });
     await scene.outage(6 * HOUR, "America/New_York");
@@ -260,7 +260,7 @@ describe("jobs without a zone", () => {
   });
 });
 
-it("each time has one record, whatever the outages and jumps", { timeout: 120_000 }, async (t) => {
+it("each scheduled run has one record, across outages and clock jumps", { timeout: 120_000 }, async (t) => {
   const schedules: { [name: string]: CronSchedule } = {
     every: { kind: "every", everyMs: 7 * SECOND, anchorMs: NOON },
     second: { kind: "cron", expr: "* * * * * *", tz: "UTC" },

@@ -1,4 +1,4 @@
-/** What is stopped while it opens stays stopped. */
+/** A component stopped while it opens stays stopped. */
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { createFakeClock } from "@svc/sdk/testing";
@@ -14,7 +14,7 @@ it("a stopped scheduler sets no timer", async () => {
     zone: () => soon("UTC"),
     nextWake: () => soon(clock.now() + 5_000),
   };
-  const scheduler = new Scheduler({ store, clock, timeZone: () => "UTC" } as unknown as SchedulerSources); // no more of it is used
+  const scheduler = new Scheduler({ store, clock, timeZone: () => "UTC" } as unknown as SchedulerSources); // only these parts are used
   const opened = scheduler.open();
   await scheduler.stop();
   await opened;
@@ -23,7 +23,7 @@ it("a stopped scheduler sets no timer", async () => {
   assert.equal(clock.pending, 0);
 });
 
-it("a stopped runner takes nothing over", async () => {
+it("a stopped runner takes over no run", async () => {
   const fire = { jobId: "job", status: "waiting" };
   const asked: string[] = [];
   const store = {
@@ -33,7 +33,7 @@ it("a stopped runner takes nothing over", async () => {
     },
     claim: () => assert.fail("it claims"),
   };
-  const runner = new Runner({ store, clock: createFakeClock(), config: {} } as unknown as RunnerSources); // no more of it is used
+  const runner = new Runner({ store, clock: createFakeClock(), config: {} } as unknown as RunnerSources); // only these parts are used
   const opened = runner.open();
   await runner.stop();
   await opened;

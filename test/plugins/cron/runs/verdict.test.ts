@@ -1,4 +1,4 @@
-/** What the end of a run means for its job, and who is told of it. */
+/** How the end of a run changes its job, and which notifications are sent. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { withDefaults } from "@svc/sdk";
@@ -119,7 +119,7 @@ describe("failures are notified", () => {
     assert.ok(alert({ failureAlert: {} }, { ...twice, lastFailureAlertAtMs: NOW + 60_000 }));
   });
 
-  it("where the job's result goes, unless it says otherwise", () => {
+  it("at the destination of the job's result, unless the job sets another", () => {
     const delivery = { mode: "announce", channel: "irc", to: "#home" } as const;
     assert.deepEqual(alert({ failureAlert: {}, delivery }, twice), delivery);
     assert.deepEqual(alert({ failureAlert: { to: "#ops" }, delivery }, twice), { ...delivery, to: "#ops" });
@@ -129,7 +129,7 @@ describe("failures are notified", () => {
     });
   });
 
-  it("to the failure destination, unless the result goes there anyway", () => {
+  it("at the failure destination, unless the result is sent there anyway", () => {
     const delivery = { mode: "announce", channel: "irc", to: "#home" } as const;
     const elsewhere = withDefaults(CronConfig, { failureDestination: { channel: "irc", to: "#ops" } });
     assert.deepEqual(failureDestination({ ...definition, delivery }, elsewhere), {

@@ -1,4 +1,4 @@
-/** When jobs are due: against another library that knows calendars, and where clocks go forward and back. */
+/** Run times, compared with another calendar library and around clock changes. */
 import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 import { CronExpressionParser } from "cron-parser";
@@ -14,7 +14,7 @@ const by = (expr: string, tz: string, staggerMs?: number): CronSchedule => ({
   ...(staggerMs ? { staggerMs } : {}),
 });
 
-/** The next `count` times after `from`, in UTC. */
+/** The next `count` run times after `from`, in UTC. */
 function times(schedule: CronSchedule, from: string, count: number): string[] {
   const found: string[] = [];
   let slot = nextSlot(schedule, "job", Date.parse(from));
@@ -36,7 +36,7 @@ describe("expressions", () => {
     "0 12 L * *",
     "45 23 31 12 *",
   ];
-  // Days on which no clock of these zones is set: how a time that does not exist is read differs between libraries.
+  // Days without a clock change in these zones: libraries differ in how they read a time that does not exist.
   const starts = ["2026-01-15T00:00:00Z", "2027-06-10T13:31:07Z", "2028-02-27T22:10:00Z"];
   for (const tz of zones) {
     it(`agree with the reference in ${tz}`, () => {
@@ -51,15 +51,15 @@ describe("expressions", () => {
   }
 
   const shifts: [what: string, schedule: CronSchedule, from: string, expected: string[]][] = [
-    // Spec: design/dependencies.md §4: a time that does not exist is read with the offset from before the change.
+    // Spec: design/dependencies.md §4: a time that does not exist runs at the clock change.
     [
-      "a time that is skipped comes an hour later by the wall",
+      "a time that does not exist runs at the clock change",
       by("30 2 * * *", "Europe/Berlin"),
       "2027-03-27T12:00:00Z",
       ["2027-03-28T01:00:00.000Z", "2027-03-29T00:30:00.000Z"],
     ],
     [
-      "a time that comes twice is taken once",
+      "a time that occurs twice runs once",
       by("30 2 * * *", "Europe/Berlin"),
       "2027-10-30T12:00:00Z",
       ["2027-10-31T00:30:00.000Z", "2027-11-01T01:30:00.000Z"],
@@ -100,7 +100,7 @@ describe("expressions", () => {
     ]);
   });
 
-  it("are put off by the job's own part", () => {
+  it("are delayed by the job's own offset", () => {
     const offset = staggerOf(300_000, "job");
     assert.ok(offset > 0 && offset < 300_000);
     const [plain = "", put = ""] = [by("0 * * * *", "UTC"), by("0 * * * *", "UTC", 300_000)].map(

@@ -1,4 +1,4 @@
-/** What becomes of the times that came until now, by the job's policy. */
+/** The decision about each slot until now, by the job's policy. */
 import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 import type { CronCatchUp, CronSchedule } from "@svc/sdk/cron";
@@ -22,7 +22,7 @@ const T = Date.UTC(2026, 0, 1);
 const MINUTE = 60_000;
 const EVERY_MINUTE: CronSchedule = { kind: "every", everyMs: MINUTE, anchorMs: T };
 
-/** Minutes after T, with what becomes of them; `until` in minutes. */
+/** Minutes after T, with the decision about them; `until` in minutes. */
 function fates(
   until: number,
   {
@@ -87,7 +87,7 @@ describe("slots until now", () => {
     it(`that have a record: ${what}`, () => assert.deepEqual(fates(until, { recorded }).told, told));
 
   for (const schedule of [EVERY_MINUTE, { kind: "cron", expr: "* * * * *", tz: "UTC" }] satisfies CronSchedule[]) {
-    it(`that have a record are in no shared one (${schedule.kind})`, () => {
+    it(`that have a record are not in a shared record (${schedule.kind})`, () => {
       const { told } = fates(1_000, { schedule, recorded: [at(0.5, 2), at(10), at(11), at(500.5, 600)] });
       const counted = (count: number) => (schedule.kind === "every" ? ` x${count}` : "");
       assert.deepEqual(told.slice(0, 2), [
@@ -106,13 +106,13 @@ describe("slots until now", () => {
     assert.deepEqual(late(GRACE_MS + 1), [`1 missed ${LATE}`]);
   });
 
-  it("a schedule of one slot has no next one", () => {
+  it("a schedule with a single slot has no next slot", () => {
     const at: CronSchedule = { kind: "at", at: new Date(T + MINUTE).toISOString() };
     assert.deepEqual(fates(500, { schedule: at }), { nextAt: undefined, told: ["1 run"] });
   });
 
   for (const schedule of [EVERY_MINUTE, { kind: "cron", expr: "* * * * *", tz: "UTC" }] satisfies CronSchedule[]) {
-    it(`by the thousand share a record, but for the newest (${schedule.kind})`, () => {
+    it(`by the thousand share a record, except for the newest (${schedule.kind})`, () => {
       const { told, nextAt } = fates(100_000.5, { schedule });
       assert.ok(told.length > 1 && told.length <= MAX_SINGLE + 1, String(told.length));
       assert.equal(told.at(-1), "100000 run");
@@ -120,7 +120,7 @@ describe("slots until now", () => {
       const count = schedule.kind === "every" ? ` x${first - 1}` : "";
       assert.equal(told[0], `1-${first.toFixed(2)} missed ${SUPERSEDED}${count}`);
       assert.equal(nextAt, 100_001);
-      // What stands alone follows without a gap.
+      // The single slots follow without a gap.
       assert.deepEqual(
         told.slice(1).map((line) => Number(line.split(" ")[0])),
         Array.from({ length: told.length - 1 }, (_, index) => first + index),
@@ -153,7 +153,7 @@ describe("slots until now", () => {
   ];
   for (const [night, begin] of nights) {
     for (const schedule of schedules) {
-      it(`have exactly one record each, whatever the outages: ${JSON.stringify(schedule)} while ${night}`, () => {
+      it(`have exactly one record each, across outages: ${JSON.stringify(schedule)} while ${night}`, () => {
         const random = createRandom(SEED);
         const modes = [undefined, ...(["none", "last", "all"] as const).map((mode) => ({ mode }))];
         const end = begin + 150 * MINUTE;

@@ -1,4 +1,4 @@
-/** `cron.list`, `cron.runs`, and how many jobs there may be before anybody notices. */
+/** `cron.list`, `cron.runs`, and large numbers of jobs. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { ParamsOf } from "@svc/sdk";
@@ -9,7 +9,7 @@ const limited = { timeout: 90_000 };
 const HOUR = 3_600_000;
 
 describe("lists", limited, () => {
-  it("of jobs come in pages, sorted, and by words", async (t) => {
+  it("of jobs have pages, an order and a text search", async (t) => {
     const gateway = await (await openScene(t)).start();
     const add = (name: string, hours: number, more: object = {}) =>
       gateway.add({ name, schedule: { everyMs: hours * HOUR }, text: name, ...more });
@@ -40,7 +40,7 @@ describe("lists", limited, () => {
     assert.deepEqual((await list({ offset: 99 })).offset, 3);
   });
 
-  it("of runs are filtered by how they ended, and by words", async (t) => {
+  it("of runs are filtered by status and text", async (t) => {
     const scene = await openScene(t, { replies: [{ text: "The sky is blue" }, { status: 400, message: "no" }] });
     const gateway = await scene.start();
     const first = await gateway.add({ ...report, name: "Sky" });
@@ -76,7 +76,7 @@ describe("lists", limited, () => {
     await assert.rejects(gateway.client.call(cron.runs, { id: "../x" }), { code: "INVALID_REQUEST" });
   });
 
-  it("may be long: two hundred jobs wait with one timer", async (t) => {
+  it("may be long: two hundred jobs need one timer", async (t) => {
     const gateway = await (await openScene(t)).start();
     const add = (index: number) =>
       gateway.add({ name: `job ${index}`, schedule: { everyMs: HOUR + index }, text: "x" });

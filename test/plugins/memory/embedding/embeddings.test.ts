@@ -1,4 +1,4 @@
-/** Searching by meaning, with a server that is there over HTTP, fails, dawdles, or answers nonsense. */
+/** Semantic search, with an HTTP server that works, fails, is slow, or returns garbage. */
 import assert from "node:assert/strict";
 import { rename } from "node:fs/promises";
 import { join } from "node:path";
@@ -35,9 +35,9 @@ async function scenes(t: TestContext, options: SceneOptions = {}, files: Readonl
   return { server, endpoint, pauses, later, ...all };
 }
 
-describe("a search by words and meaning", () => {
+describe("a hybrid search", () => {
   for (const useExtension of [true, false])
-    it(`finds what has none of the words${useExtension ? "" : ", without the extension"}`, async (t) => {
+    it(`finds places without any of the words${useExtension ? "" : ", without the extension"}`, async (t) => {
       const { ask, server } = await scenes(t, { memory: { useExtension } });
       const { hits, mode, meaning, pending } = await ask("pet");
       assert.deepEqual(
@@ -51,7 +51,7 @@ describe("a search by words and meaning", () => {
       assert.deepEqual(server.requests.at(-1), { model: "m", input: ["door lock"] });
     });
 
-  it("sends the texts with their headings, in few requests, and of this agent only", async (t) => {
+  it("sends the texts with their headings, in few requests, and only of this agent", async (t) => {
     const many = Array.from({ length: 150 }, (_, index) => `# Part ${index}\nA note about kitten ${index}.`).join("\n");
     const { engine, memory, server } = await scenes(t, {}, { "MEMORY.md": many, "AGENTS.md": "not sent" });
     const { embedded, pending, chunks } = await engine.sync(memory, false, never);
@@ -64,7 +64,7 @@ describe("a search by words and meaning", () => {
     assert.ok(!server.texts().some((text) => text.includes("not sent")));
   });
 
-  it("weighs both, or takes meaning alone", async (t) => {
+  it("weights both scores, or uses vectors only", async (t) => {
     const { engine, memory, ask } = await scenes(t);
     await engine.sync(memory, false, never);
     const words = { ...HYBRID, vectorWeight: 0, textWeight: 1 };
@@ -75,7 +75,7 @@ describe("a search by words and meaning", () => {
     assert.deepEqual(none.hits, []);
   });
 
-  it("asks about no text twice: not after a change elsewhere, a new name, a return, or a new start", async (t) => {
+  it("embeds no text twice: not after a change elsewhere, a rename, its return, or a restart", async (t) => {
     const { engine, memory, server, write, workspace, open, remove } = await scenes(t);
     const asked = async (index = engine) => {
       const before = server.texts().length;
@@ -100,7 +100,7 @@ describe("a search by words and meaning", () => {
     assert.deepEqual([chunks, await asked(next)], [3, []]);
   });
 
-  it("keeps what chunks mean without a cache, and no more than a cache may hold", async (t) => {
+  it("keeps the vectors of chunks without a cache, and no more cached vectors than allowed", async (t) => {
     const { engine, memory, server, write, remove } = await scenes(t, { memory: { maxCached: 0 } });
     await engine.sync(memory, false, never);
     await write("MEMORY.md", "# Animals\nA kitten sleeps all day.");
@@ -119,7 +119,7 @@ describe("a search by words and meaning", () => {
     assert.equal(server.texts().length, 4 + 3 + 2);
   });
 
-  it("asks anew where the model is another one, or says other things under the same name", async (t) => {
+  it("embeds again if the model or the length of its vectors changes", async (t) => {
     const { engine, memory, endpoint, server, ask } = await scenes(t);
     await engine.sync(memory, false, never);
     const other = { ...memory, endpoint: { ...endpoint, key: "two", model: "n" } };
@@ -144,24 +144,24 @@ describe("a server that fails", () => {
     [
       "refuses the key",
       refusing(401, "no such key s3cr3t-value"),
-      /401; check memorySearch.remote.apiKey. It says: no such key \*\*\*$/,
+      /401; check memorySearch.remote.apiKey. Its message: no such key \*\*\*$/,
     ],
     ["does not know the model", refusing(404, "model m not found"), /404; check .+baseUrl and memorySearch.model/],
-    ["has moved", refusing(307, "", { location: "http://127.0.0.1:1/" }), /has moved/],
-    ["is broken", refusing(500, "oh\n\u001b[2J no"), /answered 500. It says: oh \[2J no$/],
-    ["refuses any text", refusing(400, "bad model"), /answered 400. It says: bad model/],
-    ["gives no vectors", (_asked, response) => void response.end("<html>"), /gave no vectors/],
-    ["gives too few vectors", () => [[1, 2]], /no \d+ vectors of one length|gave no/],
+    ["has moved", refusing(307, "", { location: "http://127.0.0.1:1/" }), /redirects are not followed/],
+    ["is broken", refusing(500, "oh\n\u001b[2J no"), /answered 500. Its message: oh \[2J no$/],
+    ["refuses any text", refusing(400, "bad model"), /answered 400. Its message: bad model/],
+    ["gives no vectors", (_asked, response) => void response.end("<html>"), /returned no vectors/],
+    ["gives too few vectors", () => [[1, 2]], /not return \d+ vectors of equal length|returned no/],
     [
       "gives vectors of several lengths",
       ({ input }) => input.map((_, at) => [1, 2, 3, 4].slice(at)),
-      /vectors of one length/,
+      /vectors of equal length/,
     ],
-    ["gives vectors of nothing", ({ input }) => input.map(() => [0, 0]), /vectors of one length/],
-    ["goes away", (_asked, response) => void response.destroy(), /cannot be reached/],
+    ["gives vectors of nothing", ({ input }) => input.map(() => [0, 0]), /vectors of equal length/],
+    ["disconnects", (_asked, response) => void response.destroy(), /cannot be reached/],
   ];
   for (const [what, behaviour, said] of failures)
-    it(`because it ${what} keeps no word from being found, and says why`, async (t) => {
+    it(`because it ${what} leaves keyword search working, and reports why`, async (t) => {
       const { ask, server, engine, memory } = await scenes(t);
       server.behave(behaviour);
       const report = await engine.sync(memory, false, never);
@@ -173,20 +173,20 @@ describe("a server that fails", () => {
       assert.ok(!`${report.error}${meaning}`.includes("s3cr3t-value"));
     });
 
-  it("is left alone for a while, and asked again then", async (t) => {
+  it("gets no request during the back-off, and one after it", async (t) => {
     const { engine, memory, server, later, ask } = await scenes(t);
     server.behave(refusing(403, "no"));
     await engine.sync(memory, false, never);
     const asked = server.requests.length;
-    assert.match(String((await engine.sync(memory, false, never)).error), /asked again in 15 s$/);
-    assert.match(String((await ask("pet")).meaning), /asked again in/);
+    assert.match(String((await engine.sync(memory, false, never)).error), /next attempt in 15 s$/);
+    assert.match(String((await ask("pet")).meaning), /next attempt in/);
     assert.equal(server.requests.length, asked);
     server.behave(usual);
     later(16_000);
     assert.deepEqual([(await engine.sync(memory, false, never)).pending, (await ask("pet")).hits.length], [0, 1]);
   });
 
-  it("for a moment is asked again at once, when it wants to be", async (t) => {
+  it("for a moment is retried at once, after its retry-after time", async (t) => {
     const { engine, memory, server, pauses } = await scenes(t);
     let turn = 0;
     server.behave((asked, response) => {
@@ -197,7 +197,7 @@ describe("a server that fails", () => {
     assert.deepEqual(pauses, [2_000]);
   });
 
-  it("because of one text is asked about the others", async (t) => {
+  it("for one text still gets the others", async (t) => {
     const { engine, memory, server, ask } = await scenes(t);
     server.behave((asked, response) =>
       asked.input.some((text) => text.includes("kitten"))
@@ -215,19 +215,19 @@ describe("a server that fails", () => {
     assert.equal((await ask("key")).mode, "hybrid");
   });
 
-  it("by being slow lets the search go on with words, and stops with its run", async (t) => {
+  it("by being slow leaves keyword search, and is aborted with its run", async (t) => {
     const { ask, server, engine, memory } = await scenes(t, { queryTimeoutMs: 60, patienceMs: 30 });
-    server.behave(() => undefined); // never answers
+    server.behave(() => undefined); // never responds
     const { hits, meaning, pending } = await ask("kitten");
     assert.deepEqual([hits[0]?.startLine, pending], [3, 3]);
-    assert.match(String(meaning), /did not answer within 0.06 s/);
+    assert.match(String(meaning), /did not respond within 0.06 s/);
     const stopping = new AbortController();
     const probing = engine.probe(memory.endpoint ?? assert.fail(), stopping.signal);
     stopping.abort();
     await assert.rejects(probing, { name: "AbortError" });
   });
 
-  it("midway keeps what was said, and is asked for the rest", async (t) => {
+  it("midway keeps the vectors received, and gets the rest later", async (t) => {
     const many = Array.from({ length: 100 }, (_, index) => `# Part ${index}\nkitten ${index}`).join("\n");
     const { engine, memory, server, later, ask } = await scenes(t, {}, { "MEMORY.md": many });
     server.behave((asked, response) =>
@@ -250,13 +250,13 @@ describe("an endpoint", () => {
     model: "m",
     headers: { a: "b" },
   } as const;
-  it("is named without what is secret", async () => {
+  it("has a key without secrets", async () => {
     const found = await findEndpoint({ ...settings, apiKey: "k-1" }, undefined);
     assert.ok("key" in found);
     assert.equal(found.key, '["openai","https://one.example/v1","m"]');
     assert.deepEqual(found.headers, { authorization: "Bearer k-1", a: "b" });
   });
-  it("without its key is told with what to do", async () => {
+  it("without its API key is reported with the next step", async () => {
     const apiKey = { source: "env", id: "K" };
     const lost = await findEndpoint({ ...settings, apiKey }, undefined);
     assert.match("reason" in lost ? lost.reason : "", /enable the plugin secrets/);
@@ -268,7 +268,7 @@ describe("an endpoint", () => {
 });
 
 describe("the status of a memory", () => {
-  it("asks the server once in a while, and says what keeps it from being searched", async (t) => {
+  it("probes the server at intervals, and reports why it cannot be searched", async (t) => {
     const server = await startEmbeddings(t);
     const { workspace } = await scene(t, NOTES);
     const remote = { baseUrl: server.url };
@@ -293,7 +293,7 @@ describe("the status of a memory", () => {
     assert.match(String(embedding.error), /401/);
     for (const [id, said] of [
       ["off", /enabled is false/],
-      ["words", /no embeddings server is set up/],
+      ["words", /no embeddings server is configured/],
       ["lost", /enable the plugin secrets/],
       ["nobody", /there is no agent/],
     ] as const) {
@@ -308,7 +308,7 @@ describe("the status of a memory", () => {
     assert.deepEqual([known.files, known.chunks, known.vectors, known.pending], [2, 3, 0, undefined]);
   });
 
-  it("of a search says why meaning was not searched when the key is not there", async (t) => {
+  it("of a search says why semantic search was skipped if the key is missing", async (t) => {
     const { workspace } = await scene(t, NOTES);
     const remote = { baseUrl: "http://127.0.0.1:9/v1", apiKey: { source: "env", id: "K" } };
     const { indexes } = await indexesOf(t, { main: workspace }, { settings: { main: { remote } } });
@@ -330,10 +330,10 @@ describe("vectors", () => {
 });
 
 describe("a server that failed", () => {
-  it("is asked later and later, at most every ten minutes, and not before it wants to be", () => {
+  it("is retried less and less often, at least every ten minutes, and not before its retry-after time", () => {
     const failure = { reason: "down", now: 0 };
     let state = afterFailure(undefined, failure);
-    assert.deepEqual([state.until, waitingFor(state, 14_000)], [15_000, "down; it is asked again in 1 s"]);
+    assert.deepEqual([state.until, waitingFor(state, 14_000)], [15_000, "down; next attempt in 1 s"]);
     assert.equal(waitingFor(state, 15_000), undefined);
     state = afterFailure(state, failure);
     assert.equal(state.until, 30_000);

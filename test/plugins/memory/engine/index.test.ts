@@ -1,4 +1,4 @@
-/** The index in a real file: what a search finds, what is read anew, and what becomes of a damaged file. */
+/** The index in a real file: search results, refreshes, and recovery of a damaged file. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { link, mkdir, open, readFile, rename, stat, symlink, utimes, writeFile } from "node:fs/promises";
@@ -77,13 +77,13 @@ describe("a search", () => {
     assert.ok(scores.every((score) => score > 0 && score < 1));
   });
 
-  it("finds words however they are spelled, and nothing where there is nothing", async (t) => {
+  it("finds words in any spelling, and nothing without a match", async (t) => {
     const { places } = await scene(t, files);
     const cases: [what: string, text: string, first: string | undefined][] = [
       ["accents and case aside", "TÉA CHESS", "MEMORY.md:1-2"],
-      ["words that only begin so", "tomat", "memory/projects/garden.md:1-2"],
-      ["words with a slip", "tomatos", "memory/projects/garden.md:1-2"],
-      ["what stands in a heading before what is mentioned", "ada", "memory/2026-01-02.md:1-2"],
+      ["words with that prefix", "tomat", "memory/projects/garden.md:1-2"],
+      ["misspelled words", "tomatos", "memory/projects/garden.md:1-2"],
+      ["matches in a heading before matches in a text", "ada", "memory/2026-01-02.md:1-2"],
       ["a word of the file's name", "garden water", "memory/projects/garden.md:1-2"],
       ["scripts without spaces", "予報", "memory/projects/garden.md:4-5"],
       ["the last letter of a Greek word", "ΛΟΓΟΣ", "memory/letters.md:1-2"],
@@ -94,7 +94,7 @@ describe("a search", () => {
     for (const [what, text, first] of cases) assert.equal((await places(text))[0], first, what);
   });
 
-  it("takes operators and quotes for what they are: no words", async (t) => {
+  it("treats operators and quotes as punctuation", async (t) => {
     const { places } = await scene(t, files);
     const atlas = ["MEMORY.md:4-5"];
     const hostile = [
@@ -119,7 +119,7 @@ describe("a search", () => {
     assert.deepEqual(await places("atlas"), atlas);
   });
 
-  it("gives no more than was asked for, and nothing weaker", async (t) => {
+  it("respects maxResults and minScore", async (t) => {
     const { ask } = await scene(t, files);
     const { hits } = await ask("ada tea");
     assert.equal(hits.length, 2);
@@ -129,7 +129,7 @@ describe("a search", () => {
     assert.equal((await ask("ada tea", { minScore: first })).hits.length, 1);
   });
 
-  it("moves old notes and repetitions down where it is told to", async (t) => {
+  it("moves old notes and repetitions down if configured", async (t) => {
     const { ask } = await scene(t, {
       "memory/2020-01-01.md": "the fox and the fox",
       "memory/2020-01-02.md": "the fox and the fox",
@@ -152,7 +152,7 @@ describe("a search", () => {
     assert.deepEqual(await ask("ada"), { hits: [], mode: "keyword", files: 0, leftOut: [] });
   });
 
-  it("leaves links, hard links, special files and files that are no text out, and says why", async (t) => {
+  it("skips links, hard links, special files and binary files, and reports why", async (t) => {
     const { workspace, write, ask } = await scene(t, { "memory/plain.md": "the secret", "AGENTS.md": "the secret" });
     const outside = await temporaryDirectory(t);
     await writeFile(join(outside, "x.md"), "the secret");
@@ -190,7 +190,7 @@ describe("a search", () => {
     assert.deepEqual(await places("secret"), []);
   });
 
-  it("reads a file with a strange name, and none whose name could pass for another", async (t) => {
+  it("reads a file with an unusual name, but none with a misleading name", async (t) => {
     const { places } = await scene(t, {
       "memory/a 'b' \"c\" ;$(d).md": "the fox",
       "memory/x\ny.md": "the fox",
@@ -199,7 +199,7 @@ describe("a search", () => {
     assert.deepEqual((await places("fox")).toSorted(), ["memory/__proto__.md:1-1", "memory/a 'b' \"c\" ;$(d).md:1-1"]);
   });
 
-  it("reads further paths the operator names, links below them aside, and says which are not there", async (t) => {
+  it("reads extra paths of the operator without links below them, and reports missing ones", async (t) => {
     const notes = await temporaryDirectory(t);
     await mkdir(join(notes, "deep"));
     await writeFile(join(notes, "deep/a.md"), "the fox");
@@ -224,7 +224,7 @@ describe("a search", () => {
     );
   });
 
-  it("is bounded in bytes, and says what is left out", async (t) => {
+  it("is bounded in bytes, and reports skipped files", async (t) => {
     const { ask, write } = await scene(
       t,
       { "memory/a.md": "fox ".repeat(10), "memory/b.md": "fox ".repeat(10), "memory/c.md": "fox" },
@@ -250,7 +250,7 @@ describe("a search", () => {
     assert.match(String(leftOut[0]?.reason), /only the first 2000 files/);
   });
 
-  it("ends with its run, and the next one goes on", async (t) => {
+  it("is aborted with its run, and the next one continues", async (t) => {
     const { ask, places } = await scene(t, files);
     const stopping = new AbortController();
     const asked = ask("atlas", {}, stopping.signal);
@@ -260,7 +260,7 @@ describe("a search", () => {
     assert.deepEqual(await places("atlas"), ["MEMORY.md:4-5"]);
   });
 
-  it("answers several at a time while files are read, each from whole ones", async (t) => {
+  it("runs concurrently with a refresh, and sees only whole files", async (t) => {
     const { places, engine, memory, write } = await scene(t, files);
     for (let index = 0; index < 50; index += 1) await write(`memory/many/${index}.md`, `note ${index}`);
     const words = ["atlas", "tomatoes", "atlas", "weather"];
@@ -277,7 +277,7 @@ describe("a search", () => {
     ]);
   });
 
-  it("sees the files of its agent only, and how rare a word is there", async (t) => {
+  it("sees only the files and the word frequencies of its agent", async (t) => {
     const { engine, ask, workspace } = await scene(t, { "MEMORY.md": "the fox" });
     const alone = (await ask("fox")).hits[0]?.score;
     const other = await scene(t, { "MEMORY.md": "the cat", "memory/a.md": "a fox", "memory/b.md": "one more fox" });
@@ -293,7 +293,7 @@ describe("a search", () => {
 });
 
 describe("an index", () => {
-  it("reads what changed and nothing else, and follows what came and went", async (t) => {
+  it("reads only changed files, and follows new and deleted ones", async (t) => {
     const { write, remove, places, engine, memory } = await scene(t, {
       "MEMORY.md": "the cat",
       "memory/a.md": "the dog",
@@ -315,7 +315,7 @@ describe("an index", () => {
     assert.deepEqual(await places("dog"), []);
   });
 
-  it("follows a file that is given another name, and one that another was moved over unseen", async (t) => {
+  it("follows a renamed file, and one replaced by another file", async (t) => {
     const { workspace, write, places } = await scene(
       t,
       { "memory/a.md": "the cat" },
@@ -332,7 +332,7 @@ describe("an index", () => {
     assert.deepEqual([await places("cat"), await places("dog")], [[], ["memory/b.md:1-1"]]);
   });
 
-  it("outlives its process, is private, and does not look where it is told not to", async (t) => {
+  it("outlives its process, is private, and checks no files if configured so", async (t) => {
     const { engine, memory, file, open: again, write, places, notes } = await scene(t, { "MEMORY.md": "the cat" });
     assert.deepEqual(await places("cat"), ["MEMORY.md:1-1"]);
     await engine.close();
@@ -347,7 +347,7 @@ describe("an index", () => {
     assert.deepEqual(notes, []);
   });
 
-  it("is cut anew where chunks are to be of another size", async (t) => {
+  it("is rebuilt for another chunk size", async (t) => {
     const paragraphs = Array.from({ length: 20 }, (_, index) => `cat ${"word ".repeat(20)}${index}`).join("\n\n");
     const { engine, memory } = await scene(t, { "MEMORY.md": paragraphs });
     const { chunks } = await engine.sync(memory, false, never);
@@ -357,7 +357,7 @@ describe("an index", () => {
     assert.ok(more > chunks, `${more} of ${chunks}`);
   });
 
-  it("tells its figures, and makes no file to find out that there is none", async (t) => {
+  it("reports its figures, and creates no file for them", async (t) => {
     const { engine, memory, file } = await scene(t, { "MEMORY.md": "# A\none\n# B\ntwo" }, { now: () => 1_000 });
     assert.equal(await engine.figures(memory), undefined);
     await assert.rejects(stat(file), { code: "ENOENT" });
@@ -382,7 +382,7 @@ describe("an index", () => {
     ["is cut off", async (file) => writeFile(file, (await readFile(file)).subarray(0, 6_000))],
   ];
   for (const [what, damage] of damages)
-    it(`that ${what} is told to be damaged, and made anew`, async (t) => {
+    it(`that ${what} is reported as damaged, and recreated`, async (t) => {
       const files = Object.fromEntries(
         Array.from({ length: 30 }, (_, index) => [`memory/${index}.md`, `cat ${index}`]),
       );
@@ -398,9 +398,9 @@ describe("an index", () => {
       assert.deepEqual([hits.length, count], [6, 30]);
     });
 
-  it("whose place cannot be used is refused with what to do, and tried again", async (t) => {
+  it("with an unusable path is refused with the next step, and retried", async (t) => {
     const { engine, memory, file } = await scene(t, { "MEMORY.md": "the cat" });
-    await mkdir(file); // a directory in the place of the file
+    await mkdir(file); // a directory instead of the file
     await assert.rejects(engine.search(memory, query("cat"), never), /cannot be opened: .+; check that/);
   });
 });

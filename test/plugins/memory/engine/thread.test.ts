@@ -1,4 +1,4 @@
-/** The thread with the index: ended in the middle of its work, in front of a damaged file, and when nobody asks. */
+/** The index thread: terminated during its work, with a damaged file, and idle. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -39,8 +39,8 @@ async function threadScene(t: TestContext, count: number) {
   return { thread, memory, file, workers, clock, logged, search };
 }
 
-describe("the thread with the index", () => {
-  it("starts with the first question, and ends when there were none for a while", async (t) => {
+describe("the index thread", () => {
+  it("starts with the first request, and ends after a time without requests", async (t) => {
     const { thread, search, workers, clock } = await threadScene(t, 3);
     assert.equal(thread.isRunning, false);
     assert.equal((await search()).hits.length, 3);
@@ -70,7 +70,7 @@ describe("the thread with the index", () => {
     assert.deepEqual([(await searching).hits.length, workers.length, isClosed], [3, 2, true]);
   });
 
-  it("ended in the middle of its work leaves an index that the next one goes on with", async (t) => {
+  it("terminated during its work leaves an index that the next one can use", async (t) => {
     const { thread, memory, workers, logged, search } = await threadScene(t, 200);
     const syncing = thread.ask("sync", { memory, force: false });
     const isCut = assert.rejects(syncing, { code: "UNAVAILABLE", message: /try again/ });
@@ -107,7 +107,7 @@ describe("the thread with the index", () => {
     assert.ok(changed > 0 && changed <= 180, `${changed} were still to be read`);
   });
 
-  it("gives way to another one that makes a damaged file anew, and nobody who asks notices", async (t) => {
+  it("is replaced by one that recreates a damaged file, unnoticed by callers", async (t) => {
     const { file, workers, logged, search } = await threadScene(t, 3);
     await writeFile(file, "no database ".repeat(1_000));
     const found = await Promise.all([search(), search(), search()]);
@@ -116,7 +116,7 @@ describe("the thread with the index", () => {
       [3, 3, 3],
     );
     assert.equal(workers.length, 2);
-    assert.deepEqual(logged, ["the index of memories cannot be used; it is rebuilt"]);
+    assert.deepEqual(logged, ["the memory index cannot be used; it is rebuilt"]);
   });
 
   it("stops a search with its run", async (t) => {
@@ -128,7 +128,7 @@ describe("the thread with the index", () => {
     assert.equal((await search()).hits.length, 50);
   });
 
-  it("says what keeps the index from being opened", async (t) => {
+  it("reports why the index cannot be opened", async (t) => {
     const { memory } = await scene(t, { "MEMORY.md": "fox" });
     const file = join(memory.workspace, "MEMORY.md", "index.sqlite");
     const log = { warn: () => {}, error: () => {} };

@@ -5,7 +5,7 @@ import { chunksOf as cut, linesOf, tokensOf } from "../../../../plugins/memory/f
 const CHUNKING = { tokens: 400, overlap: 80 };
 const chunksOf = (text: string) => cut(text, CHUNKING);
 
-/** A line of about 25 tokens that says its number. */
+/** A line of about 25 tokens that contains its number. */
 const line = (number: number) => `line ${number} ${"word ".repeat(18)}`.trim();
 const lines = (count: number) => Array.from({ length: count }, (_, index) => line(index + 1));
 
@@ -69,7 +69,7 @@ describe("chunks", () => {
     });
   }
 
-  it("of a long section fit, overlap and leave no line out", () => {
+  it("of a long section fit, overlap and miss no line", () => {
     const all = lines(60);
     const chunks = chunksOf(all.join("\n"));
     assert.ok(chunks.length > 3);
@@ -89,7 +89,7 @@ describe("chunks", () => {
     assert.equal(chunksOf(text)[0]?.endLine, 10);
   });
 
-  it("of a line longer than one have its number", () => {
+  it("of a line longer than a chunk have its line number", () => {
     const chunks = chunksOf(`# A\n${"x".repeat(5_000)}\nend`);
     assert.deepEqual(
       chunks.map(({ startLine, endLine, text }) => [startLine, endLine, text.length]),

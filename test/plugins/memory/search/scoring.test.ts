@@ -1,4 +1,4 @@
-/** The decisions of a search, one by one. */
+/** The steps of a search, one by one. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { wordsOf } from "../../../../plugins/memory/index/tokeniser.ts";
@@ -7,7 +7,7 @@ import { keywordScore, type Wanted } from "../../../../plugins/memory/search/key
 import { MAX_SNIPPET_CHARS, snippetOf } from "../../../../plugins/memory/search/snippet.ts";
 import { afterPrefix, anyOf, formsOf, slipsOf } from "../../../../plugins/memory/search/spelling.ts";
 
-describe("the score of words", () => {
+describe("the keyword score", () => {
   const corpus = { chunks: 10, meanWords: 4 };
   const form = (word: string, chunks = 1, weight = 1): Wanted[number][number] => ({ word, chunks, weight });
   const chunk = (text: string, heading = "", name = "") => {
@@ -32,7 +32,7 @@ describe("the score of words", () => {
     assert.ok(everywhere > 0 && everywhere < plain && plain < 1);
   });
 
-  it("takes the best form of each word, and not their sum", () => {
+  it("counts the best form of each word, not their sum", () => {
     const forms = [form("fox"), form("foxes", 1, 0.5)];
     assert.equal(
       keywordScore([forms], corpus, chunk("fox foxes")),
@@ -53,7 +53,7 @@ describe("forms of a word", () => {
     assert.ok(forms.every(({ weight }) => weight > 0 && weight <= 1));
   });
   it("of a short word are itself only", () => assert.equal(formsOf("tea", known("team")).length, 0));
-  it("forgive slips in a longer word", () => {
+  it("allow misspellings of a longer word", () => {
     const near = known("tomatoes", "tornado", "tomorrow", "tomatos");
     assert.deepEqual(
       slipsOf("tomatoe", near).map(({ word }) => word),
@@ -76,13 +76,13 @@ describe("forms of a word", () => {
     it(`begin before ${JSON.stringify(end)}: ${JSON.stringify(prefix)}`, () => assert.equal(afterPrefix(prefix), end));
 });
 
-describe("words and meaning", () => {
+describe("keyword and semantic scores", () => {
   const weights = { enabled: true, vectorWeight: 0.7, textWeight: 0.3 };
   const candidate = (path: string, textScore: number, similarity?: number) => ({ path, textScore, similarity });
   const names = (scored: readonly { candidate: { path: string } }[]) =>
     scored.map((one) => one.candidate.path).join("");
 
-  it("are weighed by their proportion", () => {
+  it("are weighted by their proportion", () => {
     const candidates = [candidate("w", 0.9, 0.1), candidate("m", 0, 0.9), candidate("b", 0.9, 0.9)];
     assert.equal(names(weighed(candidates, weights)), "bmw");
     assert.equal(names(weighed(candidates, { ...weights, vectorWeight: 0.1, textWeight: 0.9 })), "bwm");
@@ -90,14 +90,14 @@ describe("words and meaning", () => {
     assert.equal(names(weighed(candidates, { ...weights, enabled: false })), "mbw");
   });
 
-  it("leave out what has none of the words and means something else", () => {
+  it("drop places without the words and with a low similarity", () => {
     const candidates = [candidate("far", 0, 0.05), candidate("away", 0, -1), candidate("word", 0.1), candidate("n", 0)];
     const scored = weighed(candidates, weights);
     assert.equal(names(scored), "word");
     assert.ok(Math.abs((scored[0]?.score ?? 0) - 0.03) < 1e-9);
   });
 
-  it("count for less in old notes, where a name has a date", () => {
+  it("are lower for old notes with a date in the name", () => {
     const now = Date.UTC(2026, 0, 31);
     const scored = ["memory/2026-01-01.md", "MEMORY.md", "memory/2026-01-31.md"].map((path) => ({
       candidate: candidate(path, 0),
@@ -124,7 +124,7 @@ describe("words and meaning", () => {
   ];
   for (const [path, day] of days) it(`${path} is of ${day ?? "no day"}`, () => assert.equal(dayOf(path), day));
 
-  it("move down what says the same as something better", () => {
+  it("are lower for places similar to a better one", () => {
     const texts: Record<string, string> = { a: "one two three", b: "one two three", c: "four five six" };
     const scored = [0.9, 0.8, 0.7].map((score, at) => ({ candidate: "abc"[at] ?? "", score }));
     const words = (name: string) => new Set(texts[name]?.split(" "));
@@ -154,7 +154,7 @@ describe("snippets", () => {
   /** 20 lines of about 100 characters, each with its number. */
   const LINES = Array.from({ length: 20 }, (_, index) => `line ${index + 1} ${"word ".repeat(18)}`.trim());
 
-  it("of a short chunk are all of it", () => assert.equal(snippetOf("a\nb", ["b"]), "a\nb"));
+  it("of a short chunk are the whole chunk", () => assert.equal(snippetOf("a\nb", ["b"]), "a\nb"));
 
   it("show the line with most of the words, and its neighbours", () => {
     const text = [...LINES, "the red fox", ...LINES].join("\n");

@@ -44,8 +44,8 @@ describe("listSessions", () => {
     ["the first few", { limit: 2 }, base.slice(0, 2)],
     ["those used lately", { activeMinutes: 1 }, base.slice(0, 2)],
     ["all of a window without end", { activeMinutes: 1e300 }, base],
-    ["global when asked", { includeGlobal: true }, [...base.slice(0, 2), "global", ...base.slice(2)]],
-    ["unknown when asked", { includeUnknown: true }, [...base.slice(0, 2), "unknown", ...base.slice(2)]],
+    ["global on request", { includeGlobal: true }, [...base.slice(0, 2), "global", ...base.slice(2)]],
+    ["unknown on request", { includeUnknown: true }, [...base.slice(0, 2), "unknown", ...base.slice(2)]],
     ["exactly one by its key", { key: "agent:main:main" }, ["agent:main:main"]],
     ["the run of a job by its key", { key: "agent:main:cron:j:run:r" }, ["agent:main:cron:j:run:r"]],
     ["none by a part of a key", { key: "agent:main" }, []],
@@ -80,14 +80,14 @@ describe("listSessions", () => {
     });
   }
 
-  it("tells time, place and defaults", async (t) => {
+  it("returns time, location and defaults", async (t) => {
     const { list, store, clock } = await seeded(t);
     const { ts, path, defaults: told } = await list({});
     assert.deepEqual([ts, path, told], [clock.now(), store.location, defaults]);
     assert.match(path, /state\.db$/);
   });
 
-  it("adds titles and last messages only when asked", async (t) => {
+  it("adds titles and last messages only on request", async (t) => {
     const { list, store } = await seeded(t);
     await store.append("agent:main:main", [user("What  is\nthis?"), assistant("  It is\na test. ")]);
     const find = async (params: ListParams) =>
@@ -101,7 +101,7 @@ describe("listSessions", () => {
   it("lists and searches more sessions than are read at a time", async (t) => {
     const { store, transcripts, clock } = await openStore(t);
     const keys = Array.from({ length: 1101 }, (_, n) => `agent:main:s${String(n).padStart(4, "0")}`);
-    await Promise.all(keys.map((key) => store.ensure(key))); // all of the same millisecond
+    await Promise.all(keys.map((key) => store.ensure(key))); // all in the same millisecond
     const list = (params: ListParams) => listSessions({ store, transcripts }, params, { now: clock.now(), defaults });
     const all = await list({ includeDerivedTitles: true });
     assert.deepEqual(
@@ -163,7 +163,7 @@ describe("derivedTitle", () => {
   const rows: [what: string, title: string, expected: string][] = [
     ["the display name first", derivedTitle(entry({ displayName: "D", subject: "S" }), "U"), "D"],
     ["else the subject", derivedTitle(entry({ displayName: " ", subject: "S" }), "U"), "S"],
-    ["else what the user said", derivedTitle(entry(), " U\n v"), "U v"],
+    ["else the user's first text", derivedTitle(entry(), " U\n v"), "U v"],
     ["else id and day", derivedTitle(entry()), "12345678 (2026-03-02)"],
     ["at most 60 characters, cut at a word", derivedTitle(entry(), "word ".repeat(20)), `${"word ".repeat(11)}word…`],
   ];

@@ -14,7 +14,7 @@ const image = { type: "image", text: null, name: null };
 const item = (role: string, ...content: Excerpt["content"]) => previewItem({ role, content }, 20);
 
 describe("previewSessions", () => {
-  it("answers every key in order, whatever it is", async (t) => {
+  it("has a preview for every key in order, valid or not", async (t) => {
     const { store, transcripts } = await openStore(t);
     await store.append("agent:main:foo", [user("hi"), assistant("hello")]);
     await store.ensure("agent:main:silent");
@@ -37,7 +37,7 @@ describe("previewSessions", () => {
     ]);
   });
 
-  it("tells a session that cannot be read, and still answers the others", async (t) => {
+  it("reports a session that cannot be read, and still shows the others", async (t) => {
     const { store, transcripts } = await openStore(t);
     await store.append("agent:main:foo", [user("hi")]);
     const excerpts: Transcripts["excerpts"] = (key, limit, maxChars) =>
@@ -90,7 +90,7 @@ describe("previewItem", () => {
     ["one image", item("user", image), { role: "user", text: "[image]" }],
     ["images", item("user", image, image), { role: "user", text: "[2 images]" }],
     ["cut texts", item("user", text("x".repeat(30))), { role: "user", text: `${"x".repeat(19)}…` }],
-    ["nothing of thoughts", item("assistant", { type: "thinking", text: null, name: null }), undefined],
+    ["no thoughts", item("assistant", { type: "thinking", text: null, name: null }), undefined],
   ];
   for (const [what, item, expected] of rows) it(`shows ${what}`, () => assert.deepEqual(item, expected));
 });

@@ -27,7 +27,7 @@ describe("resolveSession", () => {
     ["a session id", { sessionId: " id-2 " }, "agent:bob:foo"],
     ["a label within an agent", { label: "twice", agentId: "main" }, "agent:main:foo"],
     ["a label within what a session spawned", { label: "twice", spawnedBy: "agent:main:main" }, "agent:main:foo"],
-    ["a label of the global session when asked", { label: "all", includeGlobal: true }, "global"],
+    ["a label of the global session on request", { label: "all", includeGlobal: true }, "global"],
   ];
   for (const [what, params, key] of found) {
     it(`finds ${what}`, async (t) => assert.equal(await (await seeded(t))(params), key));
@@ -40,11 +40,11 @@ describe("resolveSession", () => {
     ["a malformed key", { key: "agent:x" }, "INVALID_REQUEST", /malformed/],
     ["an unknown key", { key: "none" }, "NOT_FOUND", /agent:main:none/],
     ["a key of another agent", { key: "foo", agentId: "bob" }, "NOT_FOUND", /agent:main:foo/],
-    ["a key that nobody spawned", { key: "agent:bob:foo", spawnedBy: "x" }, "NOT_FOUND", /agent:bob:foo/],
+    ["a key without the parent", { key: "agent:bob:foo", spawnedBy: "x" }, "NOT_FOUND", /agent:bob:foo/],
     ["an unknown session id", { sessionId: "none" }, "NOT_FOUND", /none/],
     ["an unknown label", { label: "none" }, "NOT_FOUND", /none/],
     ["a label with U+0000", { label: "tw\0ice" }, "NOT_FOUND", /label/],
-    ["the global session when not asked", { label: "all" }, "NOT_FOUND", /all/],
+    ["the global session without a request", { label: "all" }, "NOT_FOUND", /all/],
     ["a run of a job", { sessionId: "id-4" }, "NOT_FOUND", /id-4/],
   ];
   for (const [why, params, code, message] of refused) {

@@ -90,7 +90,7 @@ describe("canonicalKey", () => {
   });
 });
 
-describe("what a canonical key tells", () => {
+describe("the facts in a canonical key", () => {
   it("names the main session of an agent", () => {
     assert.equal(mainSessionKey(own), "agent:ada:home");
     assert.equal(mainSessionKey(own, "bob"), "agent:bob:home");
@@ -117,16 +117,16 @@ describe("what a canonical key tells", () => {
     ["agent:a:subagent:1", "direct", undefined, undefined],
   ];
   for (const [key, kind, chatType, channel] of rows) {
-    it(`tells of ${key}: ${kind}, ${chatType}, ${channel}`, () =>
+    it(`reads ${key}: ${kind}, ${chatType}, ${channel}`, () =>
       assert.deepEqual([kindOf(key), chatTypeOf(key), channelOf(key)], [kind, chatType, channel]));
   }
 
-  it("is a group when the entry says so", () => {
+  it("has the kind group if the entry says so", () => {
     assert.equal(kindOf("agent:a:foo", "channel"), "group");
     assert.equal(kindOf("global", "group"), "global");
   });
 
-  it("is a run of a scheduled job only in the form cron:<job>:run:<id>", () => {
+  it("belongs to a run of a scheduled job only in the form cron:<job>:run:<id>", () => {
     assert.equal(isCronRun("agent:a:cron:j1:run:s1"), true);
     assert.equal(isCronRun("agent:a:cron:j1"), false);
     assert.equal(isCronRun("agent:a:x:cron:j1:run:s1"), false);

@@ -34,7 +34,7 @@ const room = (kind: "group" | "channel", id: string, more: Partial<InboundAddres
   ...more,
 });
 
-describe("the key of a message from outside", () => {
+describe("the key of an inbound message", () => {
   const scopes: [dmScope: DmScope, key: string][] = [
     ["main", "agent:ada:main"],
     ["per-peer", "agent:ada:direct:bob"],
@@ -44,7 +44,7 @@ describe("the key of a message from outside", () => {
   for (const [dmScope, key] of scopes) {
     it(`of a direct message with dmScope ${dmScope} is ${key}`, () =>
       assert.equal(inboundKey(dm("Bob", { accountId: "Work" }), "ada", { ...base, dmScope }), key));
-    it(`of nobody with dmScope ${dmScope} is the main one`, () =>
+    it(`without a sender with dmScope ${dmScope} is the main one`, () =>
       assert.equal(inboundKey(dm(" "), "ada", { ...base, dmScope }), "agent:ada:main"));
   }
 
@@ -72,14 +72,14 @@ describe("the key of a message from outside", () => {
     it(`of ${what} is ${key}`, () => assert.equal(inboundKey(inbound, "ada", base), key));
   }
 
-  it("is global for direct messages in the global scope, a room keeps its own", () => {
+  it("is global for direct messages in the global scope, but not for rooms", () => {
     const rules = { ...base, scope: "global" } as const;
     assert.equal(inboundKey(dm("bob"), "ada", rules), "global");
     assert.equal(inboundKey(room("group", "1"), "ada", rules), "agent:ada:irc:group:1");
     assert.equal(inboundKey(dm("bob", { threadId: "9" }), "ada", rules), "agent:ada:main:thread:9");
   });
 
-  it("is of the person that identity links name, for direct messages only", () => {
+  it("uses the name in identity links, for direct messages only", () => {
     const identityLinks = { alice: ["IRC:al", "12345"], Bob: ["robert"] };
     const rules = { ...base, dmScope: "per-peer", identityLinks } as const;
     assert.equal(inboundKey(dm("AL"), "ada", rules), "agent:ada:direct:alice");
@@ -109,7 +109,7 @@ describe("the key of a message from outside", () => {
     );
   });
 
-  it("refuses ids no key can hold", () => {
+  it("refuses ids that a key cannot hold", () => {
     assert.throws(() => inboundKey(room("group", "a\u0000b"), "ada", base), { code: "INVALID_REQUEST" });
     assert.throws(() => inboundKey(room("group", "x".repeat(600)), "ada", base), { code: "INVALID_REQUEST" });
   });
@@ -138,7 +138,7 @@ describe("ids and parts of keys", () => {
   ];
   for (const [key, depth] of depths) it(`counts ${depth} of ${key}`, () => assert.equal(subagentDepth(key), depth));
 
-  it("reads the old word dm as direct", () => assert.equal(chatTypeOf("agent:a:irc:dm:bob"), "direct"));
+  it("reads the old name dm as direct", () => assert.equal(chatTypeOf("agent:a:irc:dm:bob"), "direct"));
 });
 
 describe("bindings", () => {
@@ -191,10 +191,10 @@ describe("bindings", () => {
   const route = (bindings: readonly Binding[], inbound: InboundAddress, more: Partial<RoutingRules> = {}) =>
     routeInbound(inbound, { ...base, bindings, ...more });
 
-  it("takes the first of a tier", () =>
+  it("select the first binding of a tier", () =>
     assert.equal(route([to("one", { accountId: "*" }), to("two", { accountId: "*" })], dm("b")).agentId, "one"));
 
-  it("needs every field a binding names", () => {
+  it("match only if all their fields match", () => {
     const peer = { kind: "channel", id: "1" } as const;
     const both = [to("both", { accountId: "*", peer, guildId: "G" })];
     assert.equal(route(both, room("channel", "1", { guildId: "H" })).matchedBy, "default");
@@ -204,13 +204,13 @@ describe("bindings", () => {
     assert.equal(route(roles, dm("b", { roles: ["r"] })).matchedBy, "binding.channel");
   });
 
-  it("reads the old kind dm, and never matches an empty id", () => {
+  it("read the old kind dm, and never match an empty id", () => {
     const peer = (kind: "dm" | "direct", id: string) => [to("x", { accountId: "*", peer: { kind, id } })];
     assert.equal(route(peer("dm", "BOB"), dm("bob")).matchedBy, "binding.peer");
     assert.equal(route(peer("direct", " "), dm(" ")).matchedBy, "default");
   });
 
-  it("gives the default agent for one that is not there, unless no agents are listed", () => {
+  it("fall back to the default agent for an unknown agent, unless no agents are listed", () => {
     const ada = { id: "ada", isDefault: true, workspace: "/w" };
     const known = { has: (id: string) => id === "ada", list: () => [ada] };
     const more = { defaultAgentId: "ada" };
@@ -220,7 +220,7 @@ describe("bindings", () => {
     assert.equal(route([to("Eve!")], dm("b"), more).agentId, "eve");
   });
 
-  it("tells the whole route", () =>
+  it("return the whole route", () =>
     assert.deepEqual(
       route([to("eve", { accountId: "*" })], room("group", "7", { channel: " IRC ", accountId: "A b" })),
       {

@@ -15,9 +15,9 @@ describe("the send policy", () => {
     entry: Partial<SessionEntry>,
     policy: string,
   ][] = [
-    ["nothing says otherwise", undefined, KEY, {}, "allow"],
-    ["the default says so", { default: "deny" }, KEY, {}, "deny"],
-    ["the entry says so, whatever the rules", deny({}), KEY, { sendPolicy: "allow" }, "allow"],
+    ["nothing is configured", undefined, KEY, {}, "allow"],
+    ["by the default", { default: "deny" }, KEY, {}, "deny"],
+    ["by the entry, despite the rules", deny({}), KEY, { sendPolicy: "allow" }, "allow"],
     ["the entry forbids it", undefined, KEY, { sendPolicy: "deny" }, "deny"],
     ["a rule for all", deny({}), KEY, {}, "deny"],
     ["a rule without match", { rules: [{ action: "deny" }] }, KEY, {}, "deny"],

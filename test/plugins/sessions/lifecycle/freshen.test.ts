@@ -16,7 +16,7 @@ async function start(t: TestContext, options: Partial<FakeOptions> = {}) {
 }
 
 describe("freshen", () => {
-  it("makes a missing session, which is a new conversation", async (t) => {
+  it("creates a missing session, as a new conversation", async (t) => {
     const { service, emitted } = await start(t);
     const { entry, restarted } = await service.freshen(KEY);
     assert.equal(restarted, true);
@@ -39,7 +39,7 @@ describe("freshen", () => {
     assert.deepEqual(await readOnly.service.freshen(KEY), { entry, restarted: false });
   });
 
-  it("starts a stale one afresh: address and policies stay, levels, model, label and counters do not", async (t) => {
+  it("restarts a stale session: it keeps address and policies, and drops levels, model, label and counters", async (t) => {
     const { service, clock, emitted, storage } = await start(t);
     const kept = {
       chatType: "group",
@@ -86,7 +86,7 @@ describe("freshen", () => {
     assert.deepEqual(archives, [{ session_id: old.sessionId, reason: "reset" }]);
   });
 
-  it("starts it afresh once, however many ask", async (t) => {
+  it("restarts it once for concurrent calls", async (t) => {
     const { service, clock } = await start(t);
     await service.append(KEY, [user("old")]);
     clock.advance(11 * MINUTE);
@@ -142,7 +142,7 @@ describe("freshen", () => {
     ],
   ];
   for (const [what, config, context, restarted] of rows) {
-    it(`goes by ${what}`, async (t) => {
+    it(`uses ${what}`, async (t) => {
       const { service, clock } = await start(t, { config });
       await service.ensure(KEY, { lastChannel: "sms" });
       clock.advance(11 * MINUTE);
@@ -169,7 +169,7 @@ describe("a changed configuration", () => {
     assert.equal(service.sendPolicy(KEY, { sessionId: "s", updatedAt: 0, sendPolicy: "allow" }), "allow");
   });
 
-  it("marks everything but the keys' own rules as hot", () => {
+  it("marks everything except scope and mainKey as hot", () => {
     const properties = (plugin.config as { properties?: Record<string, { reload?: string }> }).properties ?? {};
     const cold = Object.entries(properties).flatMap(([key, schema]) => (schema.reload === "hot" ? [] : [key]));
     assert.deepEqual(cold, ["scope", "mainKey"]);

@@ -47,7 +47,7 @@ describe("the limits of maintenance", () => {
 });
 
 describe("maintenance in mode warn", () => {
-  it("says what is beyond the limits, once, and changes nothing", async (t) => {
+  it("reports exceeded limits, once, and changes nothing", async (t) => {
     const { service, clock, tick, logged, keys, handlers, rows } = await start(t, {
       maintenance: { mode: "warn", maxEntries: 1, maxDiskBytes: 100 },
     });
@@ -79,7 +79,7 @@ describe("maintenance in mode warn", () => {
 });
 
 describe("maintenance in mode enforce", () => {
-  it("is the default: sessions that nobody used for 30 days go, main sessions and all others stay", async (t) => {
+  it("is the default: sessions unused for 30 days are deleted, except main sessions", async (t) => {
     const { service, clock, tick, keys, rows } = await start(t, {});
     for (const key of ["agent:main:main", "agent:ada:main", "agent:ada:old"]) await service.append(key, [user("hi")]);
     clock.advance(30 * DAY);
@@ -93,7 +93,7 @@ describe("maintenance in mode enforce", () => {
     assert.deepEqual(await keys(), ["main", "agent:ada:main"]);
   });
 
-  it("deletes what was not used for long, archives its messages, and tells", async (t) => {
+  it("deletes unused sessions, archives their messages, and reports it", async (t) => {
     const { service, clock, tick, logged, keys, emitted, storage } = await start(t, enforce());
     await service.append("agent:main:old", [user("hi")]);
     await service.ensure("agent:main:cron:j:run:r");
@@ -118,7 +118,7 @@ describe("maintenance in mode enforce", () => {
     ]);
   });
 
-  it("keeps to the number of sessions, the longest unused go first", async (t) => {
+  it("respects the number of sessions, and deletes the longest unused first", async (t) => {
     const { service, clock, tick, keys } = await start(t, enforce({ maxEntries: 3 }));
     await service.ensure("agent:main:main");
     for (let n = 0; n < 120; n++) {
@@ -129,7 +129,7 @@ describe("maintenance in mode enforce", () => {
     assert.deepEqual(await keys(), ["s119", "s118", "main"]);
   });
 
-  it("never touches a session in which something runs, and asks nobody about it", async (t) => {
+  it("never deletes a session with an active run, and does not call the gate for it", async (t) => {
     const options = { runs: runsIn("agent:main:busy") };
     const { service, clock, tick, keys, emitted, logged } = await start(t, enforce({ maxEntries: 1 }), options);
     await service.ensure("agent:main:busy");
@@ -140,10 +140,10 @@ describe("maintenance in mode enforce", () => {
     await tick();
     assert.deepEqual(await keys(), ["busy"]);
     assert.ok(!emitted.some(({ input }) => (input as { key: string }).key === "agent:main:busy"));
-    assert.ok(logged.some(({ message }) => message.includes("something runs in it")));
+    assert.ok(logged.some(({ message }) => message.includes("it has an active run")));
   });
 
-  it("leaves a session that the gate keeps, and says why", async (t) => {
+  it("keeps a session if the gate denies, and reports why", async (t) => {
     const deny = { allow: false, reason: "still needed" } as const;
     const { service, clock, tick, keys, logged } = await start(t, enforce(), { deny });
     await service.ensure("agent:main:old");
@@ -156,7 +156,7 @@ describe("maintenance in mode enforce", () => {
     );
   });
 
-  it("purges archives after their time, in parts, with everything that belongs to them", async (t) => {
+  it("purges expired archives in batches, with all their rows", async (t) => {
     const { service, clock, tick, rows, handlers } = await start(t, enforce({ resetArchiveRetention: "1d" }));
     const [first = ""] = await service.append(
       "agent:main:a",
@@ -176,7 +176,7 @@ describe("maintenance in mode enforce", () => {
     assert.equal((await service.transcript("agent:main:b", 5)).length, 1);
   });
 
-  it("keeps archives for ever when told so", async (t) => {
+  it("keeps archives forever if configured", async (t) => {
     const { service, clock, tick, rows } = await start(t, enforce({ resetArchiveRetention: false }));
     await service.append("agent:main:a", [user("hi")]);
     await service.reset("agent:main:a", "reset");
@@ -185,7 +185,7 @@ describe("maintenance in mode enforce", () => {
     assert.deepEqual([await rows("transcript"), await rows("archives")], [1, 1]);
   });
 
-  it("purges no transcript that a session shows again", async (t) => {
+  it("does not purge a transcript that a session shows again", async (t) => {
     const { service, clock, tick, rows } = await start(t, enforce({ resetArchiveRetention: "1h", pruneAfter: "90d" }));
     await service.append("agent:main:a", [user("hi")]);
     const { sessionId } = (await service.get("agent:main:a")) ?? assert.fail();
@@ -197,7 +197,7 @@ describe("maintenance in mode enforce", () => {
     assert.equal((await service.transcript("agent:main:resumed", 5)).length, 1);
   });
 
-  it("fits the bytes: archives first, then the longest unused sessions", async (t) => {
+  it("reduces the bytes: archives first, then the longest unused sessions", async (t) => {
     const long = user("x".repeat(1000));
     const { service, clock, tick, keys, rows } = await start(t, enforce({ maxDiskBytes: 3500, highWaterBytes: 2300 }));
     for (const name of ["a", "b", "c", "d"]) {

@@ -58,13 +58,13 @@ describe("the reset policy", () => {
       { reset: { idleMinutes: 9, atHour: 2 }, idleMinutes: 3, resetByChannel: { IRC: { atHour: 1 } } },
       { ...daily, atHour: 1 },
     ],
-    ["nothing of another channel", { resetByChannel: { sms: { mode: "idle" } } }, daily],
+    ["unaffected by another channel", { resetByChannel: { sms: { mode: "idle" } } }, daily],
   ];
   for (const [what, given, expected] of rows) {
     it(`is ${what}`, () => assert.deepEqual(resetPolicyOf(config(given), "direct", "irc"), expected));
   }
 
-  it("takes no hour outside the day and no minutes below one", () => {
+  it("refuses an hour outside the day and minutes below one", () => {
     for (const reset of [{ atHour: 24 }, { atHour: -1 }, { idleMinutes: 0 }, { mode: "weekly" }]) {
       assert.ok(!matches(SessionConfig, config({ reset })), JSON.stringify(reset));
     }
@@ -85,7 +85,7 @@ describe("a session grows stale", () => {
       ["idle, too late", idle, "2026-03-02T12:00:00", "2026-03-02T13:00:01", true],
       ["idle, over the hour", idle, "2026-03-02T03:59:00", "2026-03-02T04:01:00", false],
       [
-        "daily with a limit that comes first",
+        "daily with an earlier limit",
         { ...daily, idleMinutes: 10 },
         "2026-03-02T12:00:00",
         "2026-03-02T12:11:00",

@@ -27,7 +27,7 @@ async function start(t: TestContext, options: Partial<FakeOptions> = {}) {
   const clock = new FakeClock();
   const fake = await startFake(plugin, { storage, clock, models, ...options });
   const patch = async (params: Partial<PatchParams>) => fake.handlers.patch(call({ key: "foo", ...params }));
-  /** The entry after a patch, without what every entry has. */
+  /** The entry after a patch, without the fields of every entry. */
   const fields = async (params: Partial<PatchParams>) => {
     const { sessionId: _id, updatedAt: _at, ...rest } = (await patch(params)).entry as SessionEntry;
     return rest;
@@ -36,7 +36,7 @@ async function start(t: TestContext, options: Partial<FakeOptions> = {}) {
 }
 
 describe("sessions.patch", () => {
-  it("makes a missing session, tells the entry and the model, and announces it once", async (t) => {
+  it("creates a missing session, returns the entry and the model, and announces it once", async (t) => {
     const { patch, service, emitted } = await start(t);
     const { entry, ...result } = await patch({ label: " Notes " });
     assert.deepEqual(result, {
@@ -54,7 +54,7 @@ describe("sessions.patch", () => {
     );
   });
 
-  it("keeps what it does not name, and the session id and messages with it", async (t) => {
+  it("keeps all other fields, the session id and the messages", async (t) => {
     const { patch, service, clock } = await start(t);
     await service.append("agent:main:foo", [user("hi")]);
     const before = await service.update("agent:main:foo", { label: "l", totalTokens: 3 });
@@ -85,7 +85,7 @@ describe("sessions.patch", () => {
     [{ groupActivation: "always" }, { groupActivation: "always" }],
   ];
   for (const [params, expected] of words) {
-    it(`takes ${JSON.stringify(params)}`, async (t) => {
+    it(`accepts ${JSON.stringify(params)}`, async (t) => {
       const { fields } = await start(t);
       assert.deepEqual(await fields(params), expected);
       const [field = ""] = Object.keys(params);
@@ -93,52 +93,52 @@ describe("sessions.patch", () => {
     });
   }
 
-  it("takes a usage line of off as none", async (t) => {
+  it("stores responseUsage off as absent", async (t) => {
     const { fields } = await start(t);
     await fields({ responseUsage: "full" });
     assert.deepEqual(await fields({ responseUsage: "off" }), {});
   });
 
   const refusals: [what: string, params: Partial<PatchParams>, says: RegExp][] = [
-    ["a thinking level that is none", { thinkingLevel: "loud" }, /minimal/],
-    ["a verbose level that is none", { verboseLevel: "loud" }, /off, on, full/],
+    ["an unknown thinking level", { thinkingLevel: "loud" }, /minimal/],
+    ["an unknown verbose level", { verboseLevel: "loud" }, /off, on, full/],
     ["a word every object has", { verboseLevel: "constructor" }, /off, on, full/],
-    ["an exec host that is none", { execHost: "moon" }, /sandbox, gateway, node/],
-    ["elevated commands", { elevatedLevel: "on" }, /"on" is not accepted: .* only narrow .* svc approvals security/],
+    ["an unknown exec host", { execHost: "moon" }, /sandbox, gateway, node/],
+    ["elevated commands", { elevatedLevel: "on" }, /"on" is not accepted: .* only restrict .* svc approvals security/],
     [
       "elevated commands without questions",
       { elevatedLevel: "Full" },
       /"Full" is not accepted: .*; use one of off, ask/,
     ],
-    ["elevated commands by an alias", { elevatedLevel: "enabled" }, /only narrow/],
+    ["elevated commands by an alias", { elevatedLevel: "enabled" }, /only restrict/],
     ["a blank label", { label: "  " }, /blank/],
-    ["a model that is none", { model: "nothing" }, /no model/],
-    ["xhigh for a model without it", { thinkingLevel: "xhigh" }, /"dp\/dm" does not take.*use high/],
+    ["an unknown model", { model: "nothing" }, /no model/],
+    ["xhigh for a model without it", { thinkingLevel: "xhigh" }, /"dp\/dm" does not support.*use high/],
     ["spawnedBy outside subagent sessions", { spawnedBy: "agent:main:main" }, /subagent/],
     ["spawnDepth outside subagent sessions", { spawnDepth: 1 }, /subagent/],
   ];
   for (const [what, params, says] of refusals) {
-    it(`refuses ${what} and makes no session`, async (t) => {
+    it(`refuses ${what} and creates no session`, async (t) => {
       const { patch, service } = await start(t);
       await assert.rejects(patch(params), { code: "INVALID_REQUEST", message: says });
       assert.equal(await service.get("agent:main:foo"), undefined);
     });
   }
 
-  it("gives a label to one session only, also when two ask at once", async (t) => {
+  it("gives a label to one session only, also for concurrent calls", async (t) => {
     const { handlers, service, fields } = await start(t);
     const both = await Promise.allSettled(
       ["a", "b"].map(async (key) => handlers.patch(call({ key, label: "the one" }))),
     );
     assert.deepEqual(both.map(({ status }) => status).toSorted(), ["fulfilled", "rejected"]);
     const [loser] = both.flatMap((outcome) => (outcome.status === "rejected" ? [outcome.reason as Error] : []));
-    assert.match(loser?.message ?? "", /taken by session "agent:main:[ab]"/);
+    assert.match(loser?.message ?? "", /used by session "agent:main:[ab]"/);
     assert.equal(await service.count(), 1);
     await fields({ label: "other" });
     assert.deepEqual(await fields({ label: "other" }), { label: "other" }, "its own label again");
   });
 
-  it("settles lineage once, for subagent sessions", async (t) => {
+  it("sets lineage once, for subagent sessions", async (t) => {
     const { handlers } = await start(t);
     const key = "agent:main:subagent:1";
     const patch = async (params: object) => handlers.patch(call({ key, ...params }));
@@ -146,7 +146,7 @@ describe("sessions.patch", () => {
     assert.deepEqual([entry["spawnedBy" as never], entry["spawnDepth" as never]], ["agent:main:main", 1]);
     await patch({ spawnedBy: "agent:main:main", spawnDepth: 1 });
     for (const params of [{ spawnedBy: "other" }, { spawnedBy: null }, { spawnDepth: 2 }, { spawnDepth: null }]) {
-      await assert.rejects(patch(params), { code: "INVALID_REQUEST", message: /settled/ });
+      await assert.rejects(patch(params), { code: "INVALID_REQUEST", message: /already set/ });
     }
   });
 
@@ -166,7 +166,7 @@ describe("sessions.patch", () => {
 });
 
 describe("the model in sessions.patch", () => {
-  it("is set as override, and what the last run left about its model goes", async (t) => {
+  it("is set as override, and the model fields of the last run are dropped", async (t) => {
     const { patch, service } = await start(t);
     await service.ensure("agent:main:foo", { model: "old", modelProvider: "op", contextTokens: 5, totalTokens: 7 });
     const { entry, resolved } = await patch({ model: "plain" });
@@ -176,7 +176,7 @@ describe("the model in sessions.patch", () => {
     assert.ok(sessionId);
   });
 
-  it("is taken back by null and by the default model", async (t) => {
+  it("is cleared by null and by the default model", async (t) => {
     const { fields } = await start(t);
     for (const model of [null, "dp/dm", "dm"]) {
       await fields({ model: "p/plain" });
@@ -189,14 +189,14 @@ describe("the model in sessions.patch", () => {
     assert.deepEqual(await fields({ model: "new/thing/v2" }), { modelOverride: "thing/v2", providerOverride: "new" });
   });
 
-  it("must stand in the allowlist, by name or alias, or be the default", async (t) => {
+  it("must be in the allowlist, by name or alias, or be the default", async (t) => {
     const { fields, patch } = await start(t, { policy: policy({ "p/deep": { alias: "Thinker" } }) });
     assert.deepEqual(await fields({ model: "thinker" }), { modelOverride: "deep", providerOverride: "p" });
     assert.deepEqual(await fields({ model: "dp/dm" }), {});
     for (const model of ["p/plain", "new/thing"]) {
       await assert.rejects(patch({ model }), { code: "INVALID_REQUEST" }, model);
     }
-    await assert.rejects(patch({ model: "p/plain" }), { message: /not allowed; allowed are p\/deep/ });
+    await assert.rejects(patch({ model: "p/plain" }), { message: /not allowed; allowed models: p\/deep/ });
   });
 
   it("needs a catalogue", async (t) => {
@@ -205,7 +205,7 @@ describe("the model in sessions.patch", () => {
     assert.deepEqual(await fields({ verboseLevel: "on" }), { verboseLevel: "on" }, "other settings do not");
   });
 
-  it("takes xhigh where it can, and leaves high behind when it goes", async (t) => {
+  it("keeps xhigh if the model supports it, else uses high", async (t) => {
     const { fields } = await start(t);
     const deep = { modelOverride: "deep", providerOverride: "p", thinkingLevel: "xhigh" };
     assert.deepEqual(await fields({ model: "p/deep", thinkingLevel: "x-high" }), deep);
@@ -215,7 +215,7 @@ describe("the model in sessions.patch", () => {
 });
 
 describe("sessions.compact", () => {
-  it("answers for every state of a session", async (t) => {
+  it("returns a result for every state of a session", async (t) => {
     const { handlers, service } = await start(t);
     const compact = async (params: object = {}) => handlers.compact(call({ key: "Foo", ...params }));
     const base = { ok: true, key: "agent:main:foo", compacted: false };

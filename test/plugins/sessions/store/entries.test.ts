@@ -7,7 +7,7 @@ const defaults = { modelProvider: "dp", model: "dm", contextTokens: 1000 };
 const none = { modelProvider: null, model: null, contextTokens: null };
 
 describe("freshEntry", () => {
-  /** Every field of protocol/stores.md §1 that a session can have. */
+  /** Every field of a session in protocol/stores.md §1. */
   const full: SessionEntry = {
     sessionId: "old",
     updatedAt: 1,
@@ -116,7 +116,7 @@ describe("modelOf", () => {
   ];
   for (const [what, entry, model] of rows) it(`is ${what}`, () => assert.deepEqual(modelOf(entry, defaults), model));
 
-  it("is nothing without a default", () => assert.deepEqual(modelOf({}, none), {}));
+  it("is empty without a default", () => assert.deepEqual(modelOf({}, none), {}));
 });
 
 describe("mergeable", () => {
@@ -131,12 +131,12 @@ describe("mergeable", () => {
     });
   });
 
-  it("tells a label that goes from a label that stays", () => {
+  it("distinguishes a cleared label from an unchanged one", () => {
     const gone: Partial<SessionEntry> = Object.fromEntries([["label", undefined]]);
     assert.deepEqual(mergeable(gone).label, { value: null });
     assert.equal(mergeable({}).label, undefined);
   });
 
-  it("refuses a label no column can hold", () =>
+  it("refuses a label that a column cannot hold", () =>
     assert.throws(() => mergeable({ label: "a\0" }), { code: "INVALID_REQUEST" }));
 });

@@ -7,7 +7,7 @@ import { Transcripts } from "../../../../plugins/sessions/transcripts/transcript
 import { createUsageRecords } from "../../../../plugins/sessions/usage-facts/usage-records.ts";
 import { FakeClock, NOON, openTestStorage } from "../open-store.ts";
 
-/** Steps of the version before compactions, parts and usage facts. */
+/** Steps of the version without compactions, parts and usage facts. */
 const OLD_STEPS = STEPS.slice(0, STEPS.indexOf("create index archives_key on archives (key, archived_at)") + 1);
 const PERIOD = { from: 0, to: NOON * 2, zone: { offsetMs: 0 } };
 
@@ -36,7 +36,7 @@ const answer = {
 };
 
 describe("a store of the previous version", () => {
-  it("is brought up to date with everything in it, damaged rows too, and that version goes on writing", async (t) => {
+  it("is migrated with all its rows, damaged ones too, and the old version can still write", async (t) => {
     const storage = await openTestStorage(t);
     assert.ok(OLD_STEPS.length > 5 && OLD_STEPS.length < STEPS.length);
     await storage.migrate(OWNER, OLD_STEPS);
@@ -63,7 +63,7 @@ describe("a store of the previous version", () => {
     assert.deepEqual(archives, [{ session_id: "gone", key: "agent:main:gone", reason: "kept", archived_at: 7 }]);
     assert.equal((await transcripts.last("agent:main:a", 9)).length, 2);
 
-    await storage.transaction([message(4, answer)]); // as the previous version does it
+    await storage.transaction([message(4, answer)]); // as the previous version writes
     assert.equal((await sums())[0]?.totalTokens, 14);
     await storage.migrate(OWNER, STEPS); // a second start changes nothing
   });

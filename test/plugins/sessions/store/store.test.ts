@@ -26,7 +26,7 @@ const plan = async (storage: Storage, sql: string, params: readonly SqlValue[] =
   (await storage.all<{ detail: string }>(`explain query plan ${sql}`, params)).map(({ detail }) => detail).join("\n");
 
 describe("SessionStore entries", () => {
-  it("makes a missing session once, with a random id", async (t) => {
+  it("creates a missing session once, with a random id", async (t) => {
     const { store } = await openStore(t);
     assert.equal(await store.get(KEY), undefined);
     const { entry, created } = await store.ensure(KEY, { label: "l", origin: { label: "o" } });
@@ -37,7 +37,7 @@ describe("SessionStore entries", () => {
     assert.deepEqual(await store.get(KEY), entry);
   });
 
-  it("makes one session of many calls at once", async (t) => {
+  it("creates one session for concurrent calls", async (t) => {
     const { store } = await openStore(t);
     const all = await Promise.all(Array.from({ length: 20 }, (_, n) => store.ensure(KEY, { [`field${n}`]: n })));
     assert.equal(all.filter(({ created }) => created).length, 1);
@@ -46,7 +46,7 @@ describe("SessionStore entries", () => {
     for (let n = 0; n < 20; n++) assert.equal(entry?.[`field${n}`], n);
   });
 
-  it("merges patches that come at once, removes undefined and replaces objects as a whole", async (t) => {
+  it("merges concurrent patches, removes undefined and replaces objects as a whole", async (t) => {
     const { store, clock } = await openStore(t);
     await store.ensure(KEY, { label: "l", thinkingLevel: "high", deliveryContext: { channel: "irc", to: "bob" } });
     clock.advance(10);
@@ -70,13 +70,13 @@ describe("SessionStore entries", () => {
     assert.equal(found?.entry.label, "two");
   });
 
-  it("takes an updatedAt that a patch names", async (t) => {
+  it("accepts an updatedAt in a patch", async (t) => {
     const { store } = await openStore(t);
     await store.ensure(KEY);
     assert.equal((await store.update(KEY, { updatedAt: 5 })).updatedAt, 5);
   });
 
-  it("takes a session id in a patch as a condition", async (t) => {
+  it("treats a session id in a patch as a condition", async (t) => {
     const { store } = await openStore(t);
     await store.ensure(KEY, { sessionId: "s1" });
     assert.equal((await store.update(KEY, { sessionId: "s1", inputTokens: 1 })).inputTokens, 1);
@@ -85,7 +85,7 @@ describe("SessionStore entries", () => {
     assert.equal((await store.get(KEY))?.inputTokens, 1);
   });
 
-  it("refuses to update a missing session and makes none", async (t) => {
+  it("refuses to update a missing session and creates none", async (t) => {
     const { store } = await openStore(t);
     await assert.rejects(store.update(KEY, { inputTokens: 1 }), { code: "NOT_FOUND" });
     assert.equal(await store.get(KEY), undefined);
@@ -106,7 +106,7 @@ describe("SessionStore entries", () => {
     assert.deepEqual(await keys({ label: "x\0" }), []);
   });
 
-  it("moves sessions under the alias main to the configured main key, unless that is taken", async (t) => {
+  it("moves sessions under the alias main to the configured main key, unless that already exists", async (t) => {
     const { store } = await openStore(t);
     await store.ensure("agent:a:main", { label: "moved" });
     await store.ensure("agent:b:main", { label: "stays" });
@@ -118,7 +118,7 @@ describe("SessionStore entries", () => {
     assert.deepEqual(await Promise.all(labels), ["moved", undefined, "was there", "stays"]);
   });
 
-  it("finds everything again after it was closed and opened", async (t) => {
+  it("finds everything after it was closed and reopened", async (t) => {
     const { store, storage, clock, transcripts, damage } = await openStore(t);
     const ids = await store.append(KEY, [user("hi")]);
     const again = new SessionStore({ storage: () => storage, clock, damage });
@@ -128,7 +128,7 @@ describe("SessionStore entries", () => {
 });
 
 describe("SessionStore transcripts", () => {
-  it("appends in order, makes the session, and gives the last messages oldest first", async (t) => {
+  it("appends in order, creates the session, and returns the last messages oldest first", async (t) => {
     const { store, clock, transcripts } = await openStore(t);
     const first = await store.append(KEY, [user("1"), assistant("2")]);
     assert.equal(first.created, true);
@@ -146,7 +146,7 @@ describe("SessionStore transcripts", () => {
     assert.deepEqual(await transcripts.last("agent:main:none", 5), []);
   });
 
-  it("keeps all of 100 parallel appends to one session, each with a place of its own", async (t) => {
+  it("keeps all of 100 parallel appends to one session, each with its own seq", async (t) => {
     const { store, storage, transcripts } = await openStore(t);
     const texts = Array.from({ length: 100 }, (_, n) => `message ${n}`);
     const all = await Promise.all(texts.map((text) => store.append(KEY, [user(text), assistant(text)])));
@@ -175,7 +175,7 @@ describe("SessionStore transcripts", () => {
     assert.equal(await transcripts.count("agent:main:other"), 0);
   });
 
-  it("files every message under the session id of its moment while resets go on", async (t) => {
+  it("stores every message under the current session id during resets", async (t) => {
     const { store, storage } = await openStore(t);
     await store.append(KEY, [user("first")]);
     const appends = Array.from({ length: 40 }, (_, n) => store.append(KEY, [user(`m${n}`)]));
@@ -187,7 +187,7 @@ describe("SessionStore transcripts", () => {
     for (const { ids, entry } of written) assert.equal(filed.get(ids[0] ?? ""), entry.sessionId);
   });
 
-  it("gives excerpts without image data and with cut texts", async (t) => {
+  it("returns excerpts without image data and with cut texts", async (t) => {
     const { store, transcripts } = await openStore(t);
     const image = { type: "image", data: "A".repeat(10_000), mimeType: "image/png" } as const;
     await store.append(KEY, [{ role: "user", content: [image, { type: "text", text: "abcdef" }], timestamp: 1 }]);
@@ -210,7 +210,7 @@ describe("SessionStore transcripts", () => {
     assert.equal(await transcripts.excerpts("agent:main:none", 5, 3), undefined);
   });
 
-  it("finds the first user text and the last text with words", async (t) => {
+  it("finds the first user text and the last text that is not blank", async (t) => {
     const { store, transcripts } = await openStore(t);
     const call = assistant("", [{ type: "toolCall", id: "c", name: "read", arguments: {} }]);
     await store.append(KEY, [assistant("welcome"), user("first"), user("second"), assistant("done"), call]);
@@ -221,7 +221,7 @@ describe("SessionStore transcripts", () => {
 });
 
 describe("SessionStore.restart and remove", () => {
-  it("gives a new session id and archives the messages under the old one", async (t) => {
+  it("creates a new session id and archives the messages under the old one", async (t) => {
     const { store, storage, transcripts } = await openStore(t);
     await store.ensure(KEY, { sessionId: "old", label: "kept", elevatedLevel: "full" });
     await store.append(KEY, [user("hi")]);
@@ -235,14 +235,14 @@ describe("SessionStore.restart and remove", () => {
     assert.deepEqual(kept, [{ session_id: "old" }]);
   });
 
-  it("makes a missing session, and archives no transcript without messages", async (t) => {
+  it("creates a missing session, and archives no empty transcript", async (t) => {
     const { store, storage } = await openStore(t);
     assert.equal((await store.restart(KEY, fresh("one"))).old, undefined);
     assert.equal((await store.restart(KEY, fresh("two"))).old?.sessionId, "one");
     assert.deepEqual(await archives(storage), []);
   });
 
-  it("loses no patch that is merged while it runs", async (t) => {
+  it("loses no concurrent patch", async (t) => {
     const { store } = await openStore(t);
     await store.ensure(KEY, { label: "old" });
     let tries = 0;
@@ -256,7 +256,7 @@ describe("SessionStore.restart and remove", () => {
     assert.deepEqual([tries, entry.label], [2, "merged meanwhile"]);
   });
 
-  it("gives up with UNAVAILABLE when the entry never rests", async (t) => {
+  it("fails with UNAVAILABLE when the entry keeps changing", async (t) => {
     const storage = await openTestStorage(t);
     const busy: Storage = { ...storage, transaction: () => Promise.reject(new GatewayError("CONFLICT", "busy")) };
     const store = new SessionStore({
@@ -268,7 +268,7 @@ describe("SessionStore.restart and remove", () => {
     await assert.rejects(store.restart(KEY, fresh("x")), { code: "UNAVAILABLE", retryAfterMs: 1000 });
   });
 
-  it("removes the entry and archives the messages when asked", async (t) => {
+  it("removes the entry and archives the messages on request", async (t) => {
     const { store, storage } = await openStore(t);
     await store.ensure(KEY, { sessionId: "old" });
     await store.append(KEY, [user("hi")]);
@@ -280,7 +280,7 @@ describe("SessionStore.restart and remove", () => {
     assert.equal(await store.remove(KEY, { archive: true }), undefined);
   });
 
-  it("keeps a record of messages that stay without being archived", async (t) => {
+  it("records messages that are kept without an archive", async (t) => {
     const { store, storage } = await openStore(t);
     await store.ensure(KEY, { sessionId: "old" });
     await store.append(KEY, [user("hi")]);
@@ -288,7 +288,7 @@ describe("SessionStore.restart and remove", () => {
     assert.deepEqual(await archives(storage), [{ session_id: "old", key: KEY, reason: "kept", archived_at: NOON }]);
   });
 
-  it("leaves a session alone that was used since", async (t) => {
+  it("does not remove a session that was used since", async (t) => {
     const { store, clock } = await openStore(t);
     await store.ensure(KEY);
     clock.advance(1);

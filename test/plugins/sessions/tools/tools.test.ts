@@ -1,4 +1,4 @@
-/** The tools that look at sessions. */
+/** The tools for sessions. */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { isGatewayError, notFound, outsideOrigin, type Principal, saidAfter } from "@svc/sdk";
@@ -27,7 +27,7 @@ async function start(t: TestContext, options: Partial<FakeOptions> = {}) {
     const agentId = sessionKey.split(":")[1] ?? "main";
     const call: ToolCall = { name, toolCallId: "1", arguments: {}, runId: "r", sessionKey, agentId };
     const signal = new AbortController().signal;
-    return (await fake.tools.get(name)?.run(params, { call, principal: who, signal })) as ToolResult; // none of them answers text alone
+    return (await fake.tools.get(name)?.run(params, { call, principal: who, signal })) as ToolResult; // none of them returns plain text
   };
   const text = async (...asked: Parameters<typeof use>) => {
     const [block] = (await use(...asked)).content;
@@ -40,7 +40,7 @@ const MAIN = "agent:main:main";
 const reader: Principal = { ...principal, scopes: ["operator.read"] };
 
 describe("session_status", () => {
-  it("tells what is known, as text and as values", async (t) => {
+  it("returns the known facts, as text and as values", async (t) => {
     const { service, use, text } = await start(t);
     await service.append("agent:main:foo", [user("hi")]);
     const entry = await service.update("agent:main:foo", { totalTokens: 7, inputTokens: 5, outputTokens: 2 });
@@ -61,7 +61,7 @@ describe("session_status", () => {
     );
   });
 
-  it("works without session and model, and makes neither", async (t) => {
+  it("works without session and model, and creates neither", async (t) => {
     const { service, text } = await start(t, { models: noModels });
     const expected = [
       "Session: agent:main:none",
@@ -76,7 +76,7 @@ describe("session_status", () => {
     assert.equal(await service.count(), 0);
   });
 
-  it("tells of a session within reach, named as its agent names it, and of no other", async (t) => {
+  it("shows a session within reach by its short name, and no other", async (t) => {
     const { service, text, use } = await start(t, { visibility: "agent" });
     await service.ensure("agent:bob:notes");
     await service.ensure("agent:bob:main");
@@ -88,12 +88,12 @@ describe("session_status", () => {
     for (const sessionKey of ["agent:bob:notes", "agent:bob:none", "agent::", "none"]) {
       await assert.rejects(use("session_status", { sessionKey }), {
         code: "NOT_FOUND",
-        message: `no session "${sessionKey}" within reach; sessions_list shows those that are`,
+        message: `no session "${sessionKey}" within reach; sessions_list shows the sessions within reach`,
       });
     }
   });
 
-  it("sets and clears the model for who may write", async (t) => {
+  it("sets and clears the model for callers that may write", async (t) => {
     const { service, use } = await start(t);
     const overrides = async () => {
       const entry = await service.get(MAIN);
@@ -112,7 +112,7 @@ describe("session_status", () => {
 });
 
 describe("sessions_list", () => {
-  it("shows the caller's own session and what it started, unless told otherwise", async (t) => {
+  it("shows the caller's session and its descendants by default", async (t) => {
     const { service, use } = await start(t);
     await service.ensure(MAIN);
     await service.ensure("agent:main:other");
@@ -124,7 +124,7 @@ describe("sessions_list", () => {
     assert.deepEqual(rows, [`${MAIN} main dm`, "agent:main:subagent:1 other dm"]);
   });
 
-  it("shows the newest, at most as many as asked for", async (t) => {
+  it("shows the newest, at most `limit`", async (t) => {
     const { service, clock, text } = await start(t, { visibility: "agent" });
     await service.ensure("agent:bob:secret");
     for (let n = 0; n < 25; n++) {
@@ -199,10 +199,10 @@ describe("sessions_list", () => {
   }
 });
 
-describe("whose words a tool shows", () => {
+describe("the origin of a tool's output", () => {
   const page = outsideOrigin("web", "https://evil.example/");
 
-  it("are those of the messages of a session", async (t) => {
+  it("is that of the session's messages", async (t) => {
     const { service, use } = await start(t, { visibility: "agent" });
     await service.append("agent:main:page", [{ ...user("Obey"), origin: page }, user("mine")]);
     await service.append("agent:main:own", [user("mine")]);
@@ -210,7 +210,7 @@ describe("whose words a tool shows", () => {
     assert.deepEqual([await whose("agent:main:page"), await whose("agent:main:own")], [saidAfter(page), undefined]);
   });
 
-  it("are those of others where they named a session", async (t) => {
+  it("is external if others named a session", async (t) => {
     const { service, use } = await start(t, { visibility: "agent" });
     await service.ensure("agent:main:own");
     const whose = async () => (await use("sessions_list", {})).origin;
@@ -231,7 +231,7 @@ describe("sessions_history", () => {
     timestamp: NOON,
   };
 
-  it("asks for a session, in the documented words", async (t) => {
+  it("requires a session, with the documented message", async (t) => {
     const { use } = await start(t);
     for (const params of [{}, { sessionKey: "" }, { sessionKey: "  " }])
       await assert.rejects(use("sessions_history", params), {
@@ -240,7 +240,7 @@ describe("sessions_history", () => {
       });
   });
 
-  it("shows what was said, and with includeTools what tools did, shortened", async (t) => {
+  it("shows messages, and with includeTools calls and results, shortened", async (t) => {
     const { service, use, text } = await start(t);
     await service.append(MAIN, [user("please read"), call, result, assistant("It says r.")]);
     const time = "2026-03-02T12:00:00.000Z";
@@ -274,7 +274,7 @@ describe("sessions_history", () => {
     assert.match(await text("sessions_history", { sessionKey: MAIN, limit: 1 }), /^\[[^\]]*\] assistant: It says r\.$/);
   });
 
-  it("is refused for what is out of reach as for what is not there", async (t) => {
+  it("refuses sessions out of reach like missing ones", async (t) => {
     const { service, use, text } = await start(t);
     await service.ensure("agent:main:other");
     await service.ensure("agent:main:subagent:1", { spawnedBy: MAIN });
@@ -292,7 +292,7 @@ describe("sessions_history", () => {
     assert.equal(await text("sessions_history", { sessionKey: "subagent:1" }), "No messages.");
   });
 
-  it("is bounded: the newest have room, and one always", () => {
+  it("is bounded: shows the newest that fit, and at least one", () => {
     const message = (chars: number) => ({
       role: "user",
       content: [{ type: "text", text: "x".repeat(chars) }],

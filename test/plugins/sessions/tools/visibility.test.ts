@@ -55,7 +55,7 @@ describe("isVisible", () => {
   });
 });
 
-/** A main session with a child that has one of its own, a loop, a stranger, and bob's. */
+/** A main session with a child and a grandchild, a loop, an unrelated session, and a session of bob. */
 const SEED: readonly (readonly [key: string, patch: Partial<SessionEntry>])[] = [
   ["agent:main:main", {}],
   ["global", {}],
@@ -82,7 +82,7 @@ async function seeded(t: TestContext, reach: Reach) {
   return { ...reaching, list, store, clock };
 }
 
-describe("what a session reaches", () => {
+describe("the sessions within reach", () => {
   const main = "agent:main:main";
   const mains = ["agent:main:subagent:1:subagent:2", "agent:main:subagent:1", main];
   const all = SEED.map(([key]) => key).toReversed();
@@ -102,20 +102,20 @@ describe("what a session reaches", () => {
     [reachOf("all", ["bob"]), "agent:bob:main", ["agent:bob:main", "agent:bob:subagent:3"]],
   ];
   for (const [reach, from, keys] of table) {
-    it(`${from} by ${reach.visibility}${reach.agentToAgent.enabled ? " across agents" : ""}, listed and asked for alike`, async (t) => {
+    it(`${from} by ${reach.visibility}${reach.agentToAgent.enabled ? " across agents" : ""}, by list and by mayTouch alike`, async (t) => {
       const { list, mayTouch } = await seeded(t, reach);
       assert.deepEqual(await list(from), keys);
       for (const [key] of SEED) assert.equal(await mayTouch(from, key), keys.includes(key), key);
     });
   }
 
-  it("counts the limit after everything else", async (t) => {
+  it("apply the limit last", async (t) => {
     const { list } = await seeded(t, reachOf("all"));
     assert.deepEqual(await list(main, 2), ["agent:main:z", "agent:main:y"]);
     assert.deepEqual(await list(main, 1, "main:main"), [main]);
   });
 
-  it("may touch what is not there as if it were", async (t) => {
+  it("include missing sessions as if they existed", async (t) => {
     const { mayTouch } = await seeded(t, reachOf("agent"));
     assert.equal(await mayTouch(main, "agent:main:new"), true);
     assert.equal(await mayTouch(main, "agent:bob:new"), false);

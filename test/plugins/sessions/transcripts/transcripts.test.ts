@@ -11,7 +11,7 @@ const KEY = "agent:main:foo";
 const texts = (items: readonly TranscriptItem[]) =>
   items.map(({ message }) => message.content.map((block) => ("text" in block ? block.text : "")).join(""));
 
-/** What a torn write or a tool of another hand leaves in the file. */
+/** Rows that a torn write or another program may leave. */
 function damage(storage: Storage, seq: number, body: string) {
   return storage.transaction([
     { sql: "update transcript set body = ? where seq = ?", params: [body, seq], expectChanges: 1 },
@@ -24,8 +24,8 @@ async function conversation(t: TestContext) {
   return { ...opened, ids };
 }
 
-describe("the context a model is shown", () => {
-  it("is the last messages while nothing was summed up", async (t) => {
+describe("the context for a model", () => {
+  it("is the last messages without a compaction", async (t) => {
     const { transcripts } = await conversation(t);
     const { summary, items } = await transcripts.context(KEY, 3);
     assert.equal(summary, undefined);
@@ -51,7 +51,7 @@ describe("the context a model is shown", () => {
     assert.deepEqual(texts(await transcripts.last(KEY, 10)), ["1", "2", "3", "4", "5"], "the messages stay");
   });
 
-  it("begins anew with the session, also in whose words it holds", async (t) => {
+  it("begins anew with the session, including its origins", async (t) => {
     const { store, transcripts, ids } = await conversation(t);
     const origin = outsideOrigin("web");
     await transcripts.addCompaction(KEY, { summary: "old", firstKeptId: ids[2] ?? "", tokensBefore: 1, origin });
@@ -59,7 +59,7 @@ describe("the context a model is shown", () => {
     assert.deepEqual(await transcripts.context(KEY, 10), { summary: undefined, items: [] });
   });
 
-  it("says whose words its summary and its messages hold, until the owner takes them for his", async (t) => {
+  it("has the origins of its summary and messages, until the owner trusts them", async (t) => {
     const { storage, store, transcripts, ids } = await conversation(t);
     const origin = outsideOrigin("web", "https://evil.example/");
     const compaction = { summary: "so far", firstKeptId: ids[3] ?? "", tokensBefore: 9, origin };
@@ -76,7 +76,7 @@ describe("the context a model is shown", () => {
     assert.deepEqual(await whose(), [undefined, undefined, undefined]);
   });
 
-  it("survives a cut that takes the first kept message away", async (t) => {
+  it("survives a cut that removes the first kept message", async (t) => {
     const { transcripts, ids } = await conversation(t);
     await transcripts.addCompaction(KEY, { summary: "so far", firstKeptId: ids[1] ?? "", tokensBefore: 1 });
     await transcripts.cut(KEY, 2);
@@ -84,7 +84,7 @@ describe("the context a model is shown", () => {
     assert.deepEqual([summary, ...texts(items)], ["so far", "3", "4"]);
   });
 
-  it("takes no compaction of a message that is not there, and counts none", async (t) => {
+  it("refuses a compaction with an unknown message, and does not count it", async (t) => {
     const { store, transcripts } = await conversation(t);
     for (const key of [KEY, "agent:main:none"]) {
       const compaction = { summary: "s", firstKeptId: "ffffffff", tokensBefore: 1 };
@@ -95,7 +95,7 @@ describe("the context a model is shown", () => {
 });
 
 describe("cutting a transcript", () => {
-  it("keeps the last messages, their order and places, and retires the others under a name", async (t) => {
+  it("keeps the last messages, their order and seqs, and archives the others", async (t) => {
     const { store, transcripts, storage } = await conversation(t);
     await store.update(KEY, { totalTokens: 9, inputTokens: 5, outputTokens: 4, totalTokensFresh: true, label: "l" });
     const { sessionId } = (await store.get(KEY)) ?? assert.fail();
@@ -114,7 +114,7 @@ describe("cutting a transcript", () => {
     assert.deepEqual(texts(await transcripts.last(KEY, 9)), ["4", "5"]);
   });
 
-  it("leaves a short one and one without messages as they are", async (t) => {
+  it("leaves short and empty ones unchanged", async (t) => {
     const { store, transcripts, storage } = await conversation(t);
     assert.deepEqual(await transcripts.cut(KEY, 4), { at: NOON, kept: 4 });
     await store.ensure("agent:main:silent");
@@ -122,7 +122,7 @@ describe("cutting a transcript", () => {
     assert.deepEqual(await storage.all("select * from archives"), []);
   });
 
-  it("loses nothing that is appended meanwhile", async (t) => {
+  it("loses no message appended meanwhile", async (t) => {
     const { store, transcripts, storage } = await conversation(t);
     const appends = Array.from({ length: 20 }, (_, n) => store.append(KEY, [user(`m${n}`)]));
     const [cut] = await Promise.all([transcripts.cut(KEY, 2), ...appends]);
@@ -135,14 +135,14 @@ describe("cutting a transcript", () => {
     assert.deepEqual(
       [...gone, ...kept],
       Array.from({ length: 24 }, (_, n) => n + 1),
-      "one end goes, the other stays",
+      "one end is removed, the other stays",
     );
     assert.ok(gone.length > 0 && kept.length >= 2);
   });
 });
 
 describe("rows that cannot be read", () => {
-  it("are left out of a transcript, counted, and logged once", async (t) => {
+  it("are skipped in a transcript, counted, and logged once", async (t) => {
     const { store, transcripts, storage, damage: log, damaged } = await conversation(t);
     const { sessionId } = (await store.get(KEY)) ?? assert.fail();
     await damage(storage, 2, '{"role":"assistant","content":[{"ty');
@@ -184,7 +184,7 @@ describe("rows that cannot be read", () => {
     assert.deepEqual(texts(await transcripts.last(KEY, 9)), ["3", "5"]);
   });
 
-  it("may be written by another hand without failing, and count as a preview that is ok", async (t) => {
+  it("do not fail if another program wrote them, and the preview is ok", async (t) => {
     const { transcripts, storage, store } = await openStore(t);
     const { entry } = await store.ensure(KEY);
     const sql =
@@ -194,7 +194,7 @@ describe("rows that cannot be read", () => {
     assert.deepEqual(previews, [{ key: KEY, status: "ok", items: [], damaged: 1 }]);
   });
 
-  it("of an entry cost its settings only, until the next change", async (t) => {
+  it("of an entry lose only its settings, until the next change", async (t) => {
     const { store, storage, transcripts, damaged } = await conversation(t);
     await store.update(KEY, { label: "l", thinkingLevel: "high" });
     const { sessionId } = (await store.get(KEY)) ?? assert.fail();
@@ -214,10 +214,10 @@ describe("rows that cannot be read", () => {
   });
 });
 
-describe("messages that are withdrawn", () => {
+describe("withdrawn messages", () => {
   const at = async ({ store }: Awaited<ReturnType<typeof conversation>>) => (await store.get(KEY))?.updatedAt;
 
-  it("are gone, the session is as unused as before, and what they used stays counted", async (t) => {
+  it("are removed, the time of last use is restored, and their usage stays counted", async (t) => {
     const opened = await conversation(t);
     const { store, transcripts, storage, clock } = opened;
     for (const text of ["beat", "again"]) {
@@ -242,7 +242,7 @@ describe("messages that are withdrawn", () => {
     ]);
   });
 
-  it("leave the time alone when somebody spoke meanwhile", async (t) => {
+  it("leave the time of last use if there is a newer message", async (t) => {
     const opened = await conversation(t);
     const { store, transcripts, clock } = opened;
     clock.advance(60_000);
@@ -254,7 +254,7 @@ describe("messages that are withdrawn", () => {
     assert.equal(await at(opened), NOON + 61_000);
   });
 
-  it("stay with everything else when the rest of the transaction conflicts", async (t) => {
+  it("stay if the rest of the transaction conflicts", async (t) => {
     const { store, transcripts, ids } = await conversation(t);
     const conflict = { sql: "update sessions set label = 'x' where key = 'nobody'", params: [], expectChanges: 1 };
     await assert.rejects(store.withdraw(KEY, ids, 1, [conflict]), { code: "CONFLICT" });
