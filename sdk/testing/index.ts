@@ -16,4 +16,5 @@ export * from "./fake-clock.ts";
 export * from "./fake-model-server.ts";
 export * from "./hook-probe.ts";
 export * from "./leak-check.ts";
+export { type CommandRun, type CommandRunOptions, runCommand } from "./run-command.ts";
 export * from "./test-gateway.ts";

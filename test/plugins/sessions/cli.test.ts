@@ -1,15 +1,12 @@
 import assert from "node:assert/strict";
-import { readFile } from "node:fs/promises";
 import { describe, it } from "node:test";
-import { GatewayError, type Method } from "@svc/sdk";
-import type { CommandContext } from "@svc/sdk/cli";
+import { GatewayError } from "@svc/sdk";
 import { refusal } from "@svc/sdk/errors";
 import { sessions } from "@svc/sdk/sessions";
+import { type CommandRunOptions, runCommand } from "@svc/sdk/testing";
 import commands, { patchParams } from "../../../plugins/sessions/cli.ts";
 import { listLines, usageLines } from "../../../plugins/sessions/cli-text.ts";
 import { NOON } from "./open-store.ts";
-
-type Client = Awaited<ReturnType<CommandContext["connect"]>>;
 
 const row = {
   key: "agent:main:notes",
@@ -61,59 +58,12 @@ const answers: Record<string, unknown> = {
   "sessions.usage": usage,
 };
 
-interface Given {
-  readonly args?: readonly string[];
-  readonly options?: Record<string, unknown>;
-  readonly json?: boolean;
-  readonly given?: Record<string, unknown>;
-}
-
 /** Runs a command against a gateway with these responses; an `Error` is a refusal. */
-async function run(name: string, { args = [], options = {}, json = false, given = {} }: Given = {}) {
-  const printed: unknown[] = [];
-  const asked: [method: string, params: unknown][] = [];
-  const scopes: unknown[] = [];
-  let open = 0;
-  const client = {
-    call: async ({ name: method }: Method, params: unknown) => {
-      asked.push([method, params]);
-      const value = { ...answers, ...given }[method];
-      if (value instanceof Error) throw value;
-      return value;
-    },
-    close: async () => void (open -= 1),
-  };
-  const context = {
-    args,
-    options,
-    json,
-    connect: async (wanted: { scopes?: readonly string[] } = {}) => {
-      open += 1;
-      scopes.push(...(wanted.scopes ?? []));
-      return client as unknown as Client;
-    },
-    print: (value: unknown) => void printed.push(value),
-    note: () => {},
-  } as unknown as CommandContext;
-  const command = commands.find((candidate) => candidate.name === `sessions ${name}`) ?? assert.fail(name);
-  const outcome = await command.run(context).then(
-    () => undefined,
-    (thrown: unknown) => thrown as Error,
-  );
-  assert.equal(open, 0, "every connection is closed");
-  return { printed, asked, scopes, error: outcome };
-}
+type Given = CommandRunOptions & { readonly given?: Record<string, unknown> };
+const run = (name: string, { given, ...rest }: Given = {}) =>
+  runCommand(commands, `sessions ${name}`, { answers: { ...answers, ...given }, ...rest });
 
 describe("svc sessions", () => {
-  it("has the same commands in package.json", async () => {
-    const text = await readFile(new URL("../../../../plugins/sessions/package.json", import.meta.url), "utf8");
-    const { svc } = JSON.parse(text) as { svc: { commands: unknown } };
-    assert.deepEqual(
-      svc.commands,
-      commands.map(({ name, summary }) => ({ name, summary })),
-    );
-  });
-
   it("list shows one line per session and passes its options", async () => {
     const options = { limit: "5", agent: "main", search: "no", active: "60" };
     const { printed, asked, scopes } = await run("list", { options });
