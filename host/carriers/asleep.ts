@@ -112,6 +112,6 @@ function sleep(entries: Entries, staging: Staging, wake: () => Promise<Declared>
 
 function named(declared: Declared, kind: string, name: string): unknown {
   const found = declared.entry(kind, name);
-  if (found === undefined) throw new GatewayError("UNAVAILABLE", `the plugin does not declare ${name} any more`);
+  if (found === undefined) throw new GatewayError("UNAVAILABLE", `the plugin no longer declares ${name}`);
   return found;
 }

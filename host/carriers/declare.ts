@@ -21,7 +21,7 @@ async function made({ directory, entry }: Manifest): Promise<WrittenPlugin> {
  */
 export async function declarePlugin(manifest: Manifest): Promise<{ readonly file: string; readonly awake?: string }> {
   if (isTypeScript(manifest.entry))
-    throw new Error(`${manifest.entry} is TypeScript: the gateway keeps what it declares in its own state directory`);
+    throw new Error(`${manifest.entry} is TypeScript: the gateway caches its declarations in the state directory`);
   const file = writtenFile(manifest.directory, manifest.entry);
   const written = await made(manifest);
   writeFileSync(file, JSON.stringify(written));

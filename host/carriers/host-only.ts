@@ -20,7 +20,7 @@ export function watchHostOnly({ commit }: Pick<KernelHooks, "commit">, kinds: re
       for (const [id, { run = "host" }] of Object.entries(next)) {
         const reason = run === "host" || previous[id]?.run === run ? undefined : reasons.get(id);
         if (reason !== undefined)
-          return `plugins.entries.${id}.run: ${id} cannot run in a ${run}: ${reason}; leave it host`;
+          return `plugins.entries.${id}.run: ${id} cannot run in a ${run}: ${reason}; set it to host`;
       }
       return undefined;
     },

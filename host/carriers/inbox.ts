@@ -97,7 +97,7 @@ export class Inbox<M> {
     try {
       this.#options.take(message);
     } catch {
-      this.#options.onFault("it sent what is no message of a plugin");
+      this.#options.onFault("it sent an invalid message");
     }
   }
 }

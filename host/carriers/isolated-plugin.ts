@@ -98,7 +98,7 @@ function refuseUnreachable(plugin: PluginFacts): void {
 }
 
 export function unreachableText({ id }: ServiceToken<unknown>): string {
-  return `the service ${id} cannot be used from another thread or process: some of its methods answer without waiting`;
+  return `the service ${id} cannot be used from another thread or process: some of its methods are synchronous`;
 }
 
 /** A service the plugin uses or gives that another thread or process cannot call. */

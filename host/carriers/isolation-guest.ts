@@ -80,7 +80,7 @@ function gatewayIn(
       if (!link.tell(to.log, level, fields, message as string)) leaveOut(LINES);
     } catch (error) {
       // Plugins in plain JavaScript may leave the sentence out.
-      const err = { message: `the fields of this line are left out: ${messageOf(error)}` };
+      const err = { message: `the fields of this line were dropped: ${messageOf(error)}` };
       link.tell(to.log, level, { err }, String(message).slice(0, MAX_MESSAGE_CHARS));
     }
   };
@@ -109,7 +109,7 @@ function emit(event: string, send: () => boolean): void {
   }
 }
 
-const LINES = "lines of the log";
+const LINES = "log lines";
 /** Characters of a message whose fields cannot cross. */
 const MAX_MESSAGE_CHARS = 65_536;
 /** Milliseconds between two reports of what was left out. */
@@ -125,7 +125,7 @@ function leaveOut(what: string): void {
 /** Choice: lines that are left out are a warning, events are a failure of the plugin: who follows them has missed some. */
 function reportLeftOut(): void {
   for (const [what, count] of leftOut) {
-    const message = `left out ${count} times: it is sent faster than the gateway can receive it`;
+    const message = `dropped ${count} times: sent faster than the gateway can receive`;
     if (what === LINES) host?.log("warn", { leftOut: count }, `${what} ${message}`);
     else host?.charge(new Error(message), what);
   }

@@ -125,7 +125,7 @@ export class Link {
    */
   tell<A extends unknown[]>(told: (...args: A) => void, ...args: A): boolean {
     const ref = this.#imports.refOf(told);
-    if (ref === undefined) throw new Error("only a function of the other side can be told something");
+    if (ref === undefined) throw new Error("tell() needs a function that came from the other side");
     if (this.#weightLater > MAX_WAITING_WEIGHT) return false;
     const sender = this.#sender([]);
     const packed = args.map((arg, index) => pack(arg, sender, `argument ${index + 1}`));

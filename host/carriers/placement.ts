@@ -45,7 +45,7 @@ function withoutPackage(source: PluginSource, refuse: NonNullable<PluginSource["
 function refusalInHost(entries: Readonly<Record<string, PlacementEntry>>, id: string): string | undefined {
   const run = Object.hasOwn(entries, id) ? entries[id]?.run : undefined;
   if (run === undefined || run === "host") return undefined;
-  return `plugins.entries.${id}.run is ${run}, and a plugin without a package runs in the gateway; make it a package (svc plugins new ${id}), or: svc config unset plugins.entries.${id}.run`;
+  return `plugins.entries.${id}.run is ${run}, but a plugin without a package can only run in the gateway; make it a package (svc plugins new ${id}), or run: svc config unset plugins.entries.${id}.run`;
 }
 
 function elsewhere(source: PluginSource, place: NonNullable<PluginSource["elsewhere"]>): PluginSource {

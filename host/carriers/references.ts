@@ -35,7 +35,7 @@ export class Exports {
   /** @throws Error the other side names what it was never given, or has dropped */
   get(ref: number): object {
     const entry = this.#byRef.get(ref);
-    if (!entry) throw new Error(`reference ${ref} is not known`);
+    if (!entry) throw new Error(`unknown reference ${ref}`);
     return entry.value;
   }
 

@@ -107,7 +107,8 @@ function refuseDefaults(plugin: Plugin): void {
     ...Object.entries(plugin.sections ?? {}).map(([key, schema]) => [schema, sections[key]]),
   ] as const;
   for (const [schema, filled] of schemas)
-    if (schema && !matches(schema as TSchema, filled)) throw new Error("its defaults do not fit its schema");
+    if (schema && !matches(schema as TSchema, filled))
+      throw new Error("the defaults of its configuration do not match its schema");
 }
 
 function entriesOf(kinds: readonly AnyKind[], declared: Declared): NonNullable<WrittenPlugin["entries"]> {
@@ -201,7 +202,7 @@ export function factsOf(written: WrittenPlugin): PluginFacts | undefined {
 const unpacked = new WeakMap<WrittenPlugin, PluginFacts>();
 
 const noFunction = () => {
-  throw new Error("a function of the static part is not there while the plugin is asleep");
+  throw new Error("a function of the static part is not available while the plugin is asleep");
 };
 
 /** An entry with functions that call those of the plugin once it is awake. */
@@ -218,7 +219,7 @@ export function entryOf(packed: unknown, call: (ref: number, args: readonly unkn
 
 function receiver(standIn: (ref: number) => AnyFunction): Receiver {
   const never = () => {
-    throw new Error("declared.json names what is never written into it");
+    throw new Error("declared.json is invalid: it contains a reference that is never written to it");
   };
   return { standIn, same: never, mine: never, signal: never, iterable: never };
 }
@@ -228,7 +229,7 @@ export function callOf(entry: unknown, ref: number, args: readonly unknown[]): u
   const functions: object[] = [];
   pack(entry, numbering(functions));
   const called = functions[ref] as AnyFunction | undefined; // only functions are handed out
-  if (!called) throw new Error("declared.json is older than the code of the plugin; build it again");
+  if (!called) throw new Error("declared.json is older than the code of the plugin; rebuild the plugin");
   return called(...args);
 }
 
@@ -248,7 +249,7 @@ export function difference(written: WrittenPlugin, kinds: readonly AnyKind[], de
 
 function recordingGateway(plugin: Plugin, kinds: readonly AnyKind[], recorder: Recorder) {
   const never = () => {
-    throw new Error("setup must not use what the gateway lends");
+    throw new Error("setup() may only declare; it must not use the gateway");
   };
   const context: SetupContext = {
     plugin,
@@ -278,7 +279,7 @@ function recordingGateway(plugin: Plugin, kinds: readonly AnyKind[], recorder: R
 /** A service that may be handed on in `setup`, and not be used. */
 function unusable(name: string): unknown {
   const refuse = (): never => {
-    throw new Error(`setup uses the service ${name}, which is only allowed from start() on`);
+    throw new Error(`setup() uses the service ${name}, which is only allowed from start() on`);
   };
   return new Proxy(() => undefined, {
     get: (target, key) => (key === "then" ? undefined : (Reflect.get(target, key) ?? refuse())),

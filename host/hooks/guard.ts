@@ -163,10 +163,10 @@ function sealed(owner: Owner): Denial {
 function asked(spec: HookSpec, owner: Owner, emission: Emission, ask: Ask): Denial | undefined {
   const isReadable = typeof ask.title === "string" && ask.title.trim() !== "" && ask.subject !== undefined;
   if (spec.asks && isReadable) return void emission.asked.push({ plugin: owner.id, ask });
-  const why = spec.asks ? "its question has no title or no subject" : "this gate takes no questions";
+  const why = spec.asks ? "its question has no title or no subject" : "this gate does not support questions";
   owner.tally.hookFailed();
-  owner.charge(new Error(`asked people, and ${why}`), `hook ${spec.name}`);
-  return { allow: false, reason: `plugin ${owner.id} would have people decide, and ${why}` };
+  owner.charge(new Error(`asked for a human decision, but ${why}`), `hook ${spec.name}`);
+  return { allow: false, reason: `plugin ${owner.id} asked for a human decision, but ${why}` };
 }
 
 function isAsk(value: unknown): value is Ask {

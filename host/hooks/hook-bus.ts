@@ -68,7 +68,7 @@ export type AskPeople = (
 
 export class HookBus {
   /** Choice: without it a question is a no. */
-  askPeople: AskPeople = () => Promise.resolve({ allow: false, reason: "nobody can be asked here" });
+  askPeople: AskPeople = () => Promise.resolve({ allow: false, reason: "no one can be asked for approval here" });
   readonly #byName = new Map<string, Point>();
   readonly #deadlines: Deadlines;
   readonly #taps = new Set<TapRecord>();
@@ -172,7 +172,7 @@ export class HookBus {
   }
 
   #slot(spec: HookSpec, key: string | undefined): Slot {
-    if (!this.agrees(spec)) throw new Error(`two hooks are called ${spec.name}; rename the one of ${spec.owner}`);
+    if (!this.agrees(spec)) throw new Error(`two hooks are named ${spec.name}; rename the one of ${spec.owner}`);
     let point = this.#byName.get(spec.name);
     if (!point || !isTapped(point)) this.#byName.set(spec.name, (point = { spec, slots: new Map() }));
     let slot = point.slots.get(key ?? NO_KEY);

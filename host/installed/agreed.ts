@@ -41,21 +41,20 @@ const LONGEST = 200;
 
 const WORDS: Readonly<Record<string, (what: string) => string>> = {
   rights: () =>
-    "runs with all rights of the gateway, in a thread of its own too: what follows is what it says it needs, and is not enforced",
-  confined: () =>
-    "runs in a process of its own: files and programs beyond what follows are denied to it, the network is not",
+    "runs with all rights of the gateway, even in its own thread; the permissions below are declared by the plugin and not enforced",
+  confined: () => "runs in its own process: files and programs not listed below are denied, the network is not",
   calls: (scope) => `calls methods of this gateway with the scope ${scope}`,
   net: (address) => `connects to ${address}`,
   reads: (path) => `reads ${path}`,
   writes: (path) => `writes ${path}`,
-  exec: () => "runs programs, which can do all that this user can",
+  exec: () => "runs programs, which can do everything this user can",
   env: (name) => `reads the environment variable ${name}`,
-  gate: (gate) => `may refuse what passes ${gate}; that stays shut while the plugin is away`,
-  route: (route) => `answers HTTP requests below ${route}`,
+  gate: (gate) => `may deny what passes the gate ${gate}; the gate stays closed while the plugin is not running`,
+  route: (route) => `serves HTTP requests below ${route}`,
   methods: (name) => `serves methods below ${name}.`,
-  section: (section) => `has the section ${section} of the configuration`,
+  section: (section) => `owns the configuration section ${section}`,
   command: (name) => `adds the command: svc ${name}`,
-  native: (file) => `brings compiled code, which nothing can confine: ${file}`,
+  native: (file) => `contains compiled code, which cannot be confined: ${file}`,
 };
 
 /** The same in plain words, the weightiest first. What the package wrote is made safe for a terminal. */

@@ -79,12 +79,12 @@ export function readRecord(extensions: string): Installed | { readonly problem: 
   try {
     content = JSON.parse(text);
   } catch {
-    return { problem: `${path} is cut off or no JSON` };
+    return { problem: `${path} is truncated or not valid JSON` };
   }
   if (!matches(InstalledFile, content))
-    return { problem: `${path} is not as it was written: ${describeViolations(InstalledFile, content)}` };
+    return { problem: `${path} has an unexpected content: ${describeViolations(InstalledFile, content)}` };
   const odd = Object.entries(content.plugins).find(([id, one]) => !liesWhereItMust(id, one));
-  if (odd) return { problem: `${path} names a directory outside of it for the plugin ${odd[0]}` };
+  if (odd) return { problem: `${path} has an invalid directory for the plugin ${odd[0]}` };
   return new Map(Object.entries(content.plugins));
 }
 
@@ -100,10 +100,11 @@ function readOwn(path: string): string | undefined {
   try {
     const { uid, mode, size } = fstatSync(handle);
     const user = process.getuid?.();
-    if ((mode & constants.S_IFMT) !== constants.S_IFREG) throw new Error("it is not a plain file");
+    if ((mode & constants.S_IFMT) !== constants.S_IFREG) throw new Error("it is not a regular file");
     if (user !== undefined && uid !== user && uid !== 0) throw new Error("it belongs to another user");
-    if (user !== undefined && (mode & 0o022) !== 0) throw new Error("others may write it; chmod 600 it if it is yours");
-    if (size > LONGEST_RECORD) throw new Error("it is far too large");
+    if (user !== undefined && (mode & 0o022) !== 0)
+      throw new Error("it is writable by others; if it is yours, run: chmod 600");
+    if (size > LONGEST_RECORD) throw new Error("it is larger than 4 MiB");
     return readFileSync(handle, "utf8");
   } finally {
     closeSync(handle);

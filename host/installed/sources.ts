@@ -33,8 +33,8 @@ function sourceOf(id: string, plugin: InstalledPlugin, paths: InstallPaths): Plu
   const directory = packageDirectory(extensions, plugin);
   try {
     const manifest = readManifest(directory);
-    if (!manifest) throw new ManifestError('its package.json has no "svc.entry" any more');
-    if (manifest.id !== id) throw new ManifestError(`its package says id "${manifest.id}" now`);
+    if (!manifest) throw new ManifestError('its package.json no longer has "svc.entry"');
+    if (manifest.id !== id) throw new ManifestError(`its package now has the id "${manifest.id}"`);
     const check = async () => void (await (await verifier()).verifyInstalled(id, plugin, extensions));
     return {
       origin: originOf(plugin),

@@ -68,7 +68,7 @@ export function treeFault(
       return `${shown()} is ${stats.isSymbolicLink() ? "a symbolic link" : "neither a file nor a directory"}`;
     if (user === undefined) continue; // a system without owners
     if (stats.uid !== user && stats.uid !== 0) return `${shown()} belongs to another user`;
-    if ((stats.mode & 0o002) !== 0) return `everybody may write ${shown()}`;
+    if ((stats.mode & 0o002) !== 0) return `${shown()} is writable by everyone`;
   }
   return undefined;
 }

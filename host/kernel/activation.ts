@@ -90,7 +90,7 @@ export class Activation {
     if (asleep) return this.#staged(instance, asleep);
     const lacking = this.#lacking(code.plugin, (id) => services.has(id));
     if (lacking !== undefined) {
-      const reason = `waits for the service ${lacking}, whose plugin did not come up`;
+      const reason = `waits for the service ${lacking}, whose plugin did not start`;
       await this.#giveUp(instance, { state: "pending", reason });
       return undefined;
     }
@@ -173,7 +173,7 @@ export class Activation {
     const failure: NotStaged | undefined =
       lacking === undefined
         ? await this.#lifecycle.awaken(instance, current)
-        : { state: "pending", reason: `waits for the service ${lacking}, whose plugin did not come up` };
+        : { state: "pending", reason: `waits for the service ${lacking}, whose plugin did not start` };
     if (!failure) return this.wakeProviders(plugin, ["live"]); // last: these may require this one
     if (instance.current !== current) return;
     await this.#lifecycle.takeDown(instance);
@@ -184,7 +184,7 @@ export class Activation {
   #nextAttempt({ id, failures }: PluginInstance, reason: string): NotStaged {
     const now = this.#lifecycle.clock.elapsed();
     if (!failures.add(now)) return { state: "failed", reason, retryMs: failures.restartMs };
-    const why = `${reason}; failed 5 times within a minute; mend it, then: svc plugins reload ${id}`;
+    const why = `${reason}; failed 5 times within a minute; fix it, then run: svc plugins reload ${id}`;
     return { state: "quarantined", reason: why, retryMs: failures.quarantine(now) };
   }
 

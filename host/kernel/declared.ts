@@ -40,7 +40,7 @@ export class Recorder implements Declared {
     const refusal = this.#isElsewhere ? kind.refuse?.(entry) : undefined;
     if (refusal !== undefined) {
       const next = `next: svc config set plugins.entries.${id}.run host`;
-      throw new Error(`the ${what} works in the gateway's own thread only: ${refusal}; ${next}`);
+      throw new Error(`the ${what} works only in the gateway's own thread: ${refusal}; ${next}`);
     }
     const [use, mark] = kind.deprecation?.(entry) ?? [];
     if (use !== undefined) noteDeprecated(this.deprecated, use, mark);

@@ -61,7 +61,7 @@ async function imported(
 /** A second plugin of an id that is taken: listed under its origin, never run. */
 export function duplicateOf(twin: PluginInstance): PluginInstance {
   const { origin } = twin.source;
-  const reason = `its id "${twin.id}" is taken by the plugin that was named first; remove one of them`;
+  const reason = `its id "${twin.id}" is already used by a plugin that was named earlier; remove one of them`;
   return settled(new PluginInstance(`${twin.id} (${origin})`, twin.source, undefined), "blocked", reason);
 }
 
@@ -72,7 +72,7 @@ export function checkCode(
 ): string | undefined {
   if (!PLUGIN_ID.test(plugin.id)) return `its id "${plugin.id}" does not match ${PLUGIN_ID.source}`;
   if (manifest && manifest.id !== plugin.id) {
-    return `its code says id "${plugin.id}", its package.json says "${manifest.id}"`;
+    return `its code has the id "${plugin.id}", its package.json the id "${manifest.id}"`;
   }
   return apiMismatch(plugin.api);
 }

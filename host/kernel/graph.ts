@@ -92,7 +92,7 @@ export function orderPlugins(nodes: readonly GraphNode[], available: readonly Se
         providers,
       );
       for (const id of cycle) {
-        waiting.set(id, `needs itself: ${[...cycle, cycle[0]].join(" -> ")}; make one of these requirements live()`);
+        waiting.set(id, `requires itself: ${[...cycle, cycle[0]].join(" -> ")}; make one of these requirements live()`);
         remaining.delete(id);
       }
       continue;

@@ -44,7 +44,8 @@ export class Kinds implements LiveTables {
   #tap(kind: AnyKind): void {
     const { name } = kind;
     const { describe, conflict, commit } = this.hooks;
-    if (this.all.find((other) => other.name === name) !== kind) throw new Error(`two kinds are called ${name}`);
+    if (this.all.find((other) => other.name === name) !== kind)
+      throw new Error(`two kinds of declaration are named ${name}`);
     if (kind.isUnique) this.#tables.set(name, new Table());
     describe.tap(name, (described, shapes) => {
       const known = [...(kind.known?.(described, this) ?? []), ...(described.declared?.shapes(kind) ?? [])];
@@ -65,7 +66,7 @@ export class Kinds implements LiveTables {
 
   named(name: string): AnyKind {
     const kind = this.all.find((one) => one.name === name);
-    if (!kind) throw new Error(`there is no kind of declaration called ${name}`);
+    if (!kind) throw new Error(`unknown kind of declaration: ${name}`);
     return kind;
   }
 

@@ -310,7 +310,7 @@ export class Lifecycle {
     const { id: plugin } = instance;
     const stale = code.stale?.(staged.declared);
     if (stale !== undefined)
-      this.#options.log.warn({ plugin }, `declared.json of plugin ${plugin} is stale: ${stale}; build it again`);
+      this.#options.log.warn({ plugin }, `declared.json of plugin ${plugin} is stale: ${stale}; rebuild the plugin`);
     generation.withdraw();
     const failure = this.#putInto(instance, generation, staged);
     if (failure !== undefined) return { state: "failed", reason: failure };
@@ -323,7 +323,7 @@ export class Lifecycle {
   async start(instance: PluginInstance): Promise<NotStaged | undefined> {
     const generation = instance.current;
     const staged = generation?.staged;
-    if (!staged) return { state: "failed", reason: "it was not set up" };
+    if (!staged) return { state: "failed", reason: "the plugin was not set up" };
     const begun = this.clock.elapsed();
     try {
       await this.kinds.hooks.started.promise(staged, (begin) => this.#begin(generation, begin));
@@ -344,7 +344,7 @@ export class Lifecycle {
     if (uses.length === 0) return;
     this.#options.log.warn(
       { plugin: id, deprecated: uses },
-      `plugin ${id} uses what will go away: ${uses.join(" | ")}`,
+      `plugin ${id} uses deprecated parts of the plugin API: ${uses.join(" | ")}`,
     );
   }
 

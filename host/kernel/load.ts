@@ -182,7 +182,7 @@ export function createPluginFinder({ configDir, cacheDir, home }: FinderOptions)
         reason:
           error instanceof ManifestError
             ? error.message
-            : `cannot read ${directory}/package.json; for a plugin that is one file, name the file`,
+            : `cannot read ${directory}/package.json; for a plugin in a single file, name that file`,
       };
     }
   }
@@ -194,7 +194,7 @@ export function createPluginFinder({ configDir, cacheDir, home }: FinderOptions)
 
   function fromPath(spec: string): PluginSource | MissingPlugin {
     const path = spec.startsWith("~/") ? join(home, spec.slice(2)) : isAbsolute(spec) ? spec : resolve(configDir, spec);
-    if (!existsSync(path)) return { origin: spec, reason: `there is nothing at ${path}` };
+    if (!existsSync(path)) return { origin: spec, reason: `${path} does not exist` };
     if (statSync(path).isDirectory()) return fromDirectory(path, spec);
     return { origin: spec, key: path, manifest: undefined, ...codeOf(path, path, false) };
   }
@@ -223,7 +223,7 @@ export function createPluginFinder({ configDir, cacheDir, home }: FinderOptions)
     }
     return {
       origin: spec,
-      reason: `no plugin or package "${spec}" is installed; next: npm install <its package>, or write its path`,
+      reason: `no plugin or package "${spec}" is installed; next: npm install <its package>, or give its path`,
     };
   }
 

@@ -128,11 +128,11 @@ function parsePackage(
 ): PackageManifest | undefined {
   if (svc === undefined) return undefined;
   if (!hasApi(svc))
-    throw new ManifestError(`${shown}, key "svc": it has no version range under "api"; write e.g. "^${API_VERSION}"`);
+    throw new ManifestError(`${shown}, key "svc": "api" is missing; write a version range, e.g. "^${API_VERSION}"`);
   if (!matches(ManifestFields, svc))
     throw new ManifestError(`${shown}, key "svc": ${describeViolations(ManifestFields, svc)}`);
   if (svc.entry === undefined && svc.cli === undefined)
-    throw new ManifestError(`${shown}, key "svc": it has neither "entry", for a plugin, nor "cli", for verbs`);
+    throw new ManifestError(`${shown}, key "svc": it needs "entry" (a plugin) or "cli" (commands of svc)`);
   return {
     ...svc,
     version: typeof version === "string" ? version : "0.0.0",

@@ -43,7 +43,7 @@ function refuseWay(path: string, configDir: string, user: number, links = 0): vo
     const stats = lstatSync(current);
     refuseStats(current, stats, user);
     if (stats.isSymbolicLink()) {
-      if (links === MOST_LINKS) throw new Error(`${path} leads through more than ${MOST_LINKS} links`);
+      if (links === MOST_LINKS) throw new Error(`${path} leads through more than ${MOST_LINKS} symbolic links`);
       refuseWay(resolve(dirname(current), readlinkSync(current)), configDir, user, links + 1);
     }
     if (current === configDir || current === dirname(current)) return;
@@ -61,7 +61,7 @@ function refuseStats(path: string, stats: Stats, user: number, root?: string): v
     );
   const keepsNames = stats.isDirectory() && (mode & 0o1000) !== 0;
   if (stats.isSymbolicLink() || keepsNames) return; // the mode of a link says nothing
-  const others = (mode & 0o002) !== 0 ? "everybody" : (mode & 0o020) !== 0 && gid !== uid ? `group ${gid}` : undefined;
+  const others = (mode & 0o002) !== 0 ? "everyone" : (mode & 0o020) !== 0 && gid !== uid ? `group ${gid}` : undefined;
   if (others !== undefined)
-    throw new Error(`${what} can be written by ${others}\nNext: chmod ${recursive}go-w '${place}'`);
+    throw new Error(`${what} is writable by ${others}\nNext: chmod ${recursive}go-w '${place}'`);
 }

@@ -35,7 +35,7 @@ export class PluginSet {
     const instance = this.get(id) ?? this.all().find(({ source }) => source.origin === id);
     if (instance) return instance;
     const ids = [...this.#instances.keys()].sort().join(", ");
-    throw new GatewayError("NOT_FOUND", `no plugin "${id}" in this gateway; there are: ${ids}`);
+    throw new GatewayError("NOT_FOUND", `unknown plugin "${id}"; plugins of this gateway: ${ids}`);
   }
 
   add(instance: PluginInstance): void {
@@ -53,7 +53,9 @@ export class PluginSet {
   change<T>(work: () => Promise<T>): Promise<T> {
     const done = this.#changes.then(() => {
       if (!this.#isClosed) return work();
-      throw new GatewayError("UNAVAILABLE", "the gateway is stopping; ask the next one", { retryAfterMs: 1_000 });
+      throw new GatewayError("UNAVAILABLE", "the gateway is stopping; try again after its restart", {
+        retryAfterMs: 1_000,
+      });
     });
     this.#changes = done.catch(() => undefined);
     return done;

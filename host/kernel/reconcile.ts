@@ -99,7 +99,7 @@ export class Reconciler {
     const { disabledIds, asker } = rest;
     const reports: ReloadReport[] = [];
     for (const instance of gone) {
-      await recovery.leave(instance, "stopped", "it is not asked for any more");
+      await recovery.leave(instance, "stopped", "it is no longer listed in the configuration");
       set.delete(instance);
       reports.push(instance.outcome());
     }
@@ -148,7 +148,7 @@ export class Reconciler {
       if (instance.state === "disabled") lifecycle.move(instance, "described");
       return this.#renew(instance, { code, manifest, source: found.source }, asker);
     }
-    const renamed = `its code says id "${found.id}" now; restart the gateway to take it as another plugin`;
+    const renamed = `its code now has the id "${found.id}"; restart the gateway to load it as a new plugin`;
     const reason = found.reason ?? renamed;
     if (instance.current) return instance.outcome({ ok: false, reason });
     instance.takePackage(found);

@@ -32,7 +32,7 @@ export class Recovery {
   #later(change: () => Promise<void>): void {
     const { set, log } = this.#options;
     set.change(change).catch((error: unknown) => {
-      if (!set.isClosed) log.error({ err: error }, "a plugin could not be taken down or brought back");
+      if (!set.isClosed) log.error({ err: error }, "a plugin could not be stopped or restarted");
     });
   }
 
@@ -61,11 +61,11 @@ export class Recovery {
     const { current: failing, id } = instance;
     if (!instance.failures.add(now) || instance.state !== "active") return;
     const restMs = instance.failures.quarantine(now);
-    log.error({ plugin: id, restMs }, `plugin ${id} failed too often and rests for ${restMs / 1_000} s`);
+    log.error({ plugin: id, restMs }, `plugin ${id} failed too often and is in quarantine for ${restMs / 1_000} s`);
     this.#later(async () => {
       if (instance.state !== "active" || instance.current !== failing) return; // replaced meanwhile
       await this.#rest(instance, `waits for plugin ${id}, which is in quarantine`);
-      const reason = `failed 5 times within a minute; see the log, mend it, then: svc plugins reload ${id}`;
+      const reason = `failed 5 times within a minute; see the log, fix it, then run: svc plugins reload ${id}`;
       lifecycle.settle(instance, { state: "quarantined", reason, retryMs: restMs });
     });
   }
@@ -77,7 +77,7 @@ export class Recovery {
     generation.owner.charge(error, `its ${instance.placement}`);
     this.#later(async () => {
       if (instance.current !== generation) return; // in quarantine, or replaced meanwhile
-      await this.#rest(instance, `waits for plugin ${instance.id}, which is to be started again`);
+      await this.#rest(instance, `waits for plugin ${instance.id}, which is being restarted`);
       lifecycle.settle(instance, { state: "failed", reason: error.message, retryMs: instance.failures.restartMs });
     });
   }

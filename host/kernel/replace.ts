@@ -145,14 +145,14 @@ async function comeBack(
 ): Promise<boolean> {
   log.warn(
     { plugin: instance.id, reason },
-    `the new version of plugin ${instance.id} does not run; the old one comes back`,
+    `the new version of plugin ${instance.id} does not run; rolling back to the old version`,
   );
   const failure = await runAgain(instance, code, config, lifecycle);
   if (failure === undefined) {
     lifecycle.move(instance, "active", `rolled back: the new version did not start: ${reason}`);
     return true;
   }
-  const why = `${reason}; and the former version did not come back: ${failure}`;
+  const why = `${reason}; the rollback to the old version failed, too: ${failure}`;
   lifecycle.settle(instance, { state: "failed", reason: why });
   return false;
 }

@@ -30,7 +30,7 @@ export function boundedLog(log: Logger, clock: Pick<Clock, "elapsed">): Logger {
     else if (kind.lines === LINES_A_MINUTE)
       log[level](
         fields,
-        `${message}; further ones are left out for ${Math.ceil((kind.begunAt + MINUTE_MS - now) / 1_000)} s`,
+        `${message}; further lines of this kind are dropped for ${Math.ceil((kind.begunAt + MINUTE_MS - now) / 1_000)} s`,
       );
     else log[level](isNew && known && known.leftOut > 0 ? { ...fields, leftOut: known.leftOut } : fields, message);
   };

@@ -72,7 +72,7 @@ export class SecretHider {
       const text = JSON.stringify(safe);
       return `${text.length <= MAX_LINE_CHARS ? text : JSON.stringify(shortened(safe, text.length))}\n`;
     } catch {
-      return `${JSON.stringify({ level: 50, time: Date.now(), msg: "a line of the log was not readable and is left out" })}\n`;
+      return `${JSON.stringify({ level: 50, time: Date.now(), msg: "a log line could not be parsed and was dropped" })}\n`;
     }
   }
 

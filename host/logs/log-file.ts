@@ -143,7 +143,7 @@ export class LogFile {
     const stats = this.#disk.fstatSync(fd);
     if (!stats.isFile()) {
       this.#disk.closeSync(fd);
-      throw new Error(`${path} is no regular file; name another one in logging.file`);
+      throw new Error(`${path} is not a regular file; set another path in logging.file`);
     }
     return { fd, path, inode: stats.ino, size: stats.size, lookedAt: now, isCut: this.#endsInside(path, stats.size) };
   }

@@ -33,15 +33,17 @@ export function createLogger(settings: LogSettings, clock: { now(): number } = D
     onLeftOut: (leftOut) =>
       root.warn(
         { leftOut, file: file.path },
-        "standard error is read too slowly: lines are missing there; the file has them",
+        "standard error is read too slowly: lines were dropped there; the log file has them",
       ),
   });
   const file = new LogFile({
     settings: settings.file,
     clock,
     trouble(error, lost) {
-      if (error === undefined) root.warn({ lost, file: file.path }, "the log file is written again; lines are missing");
-      else root.warn({ err: error, file: file.path }, "the log file cannot be written; standard error goes on");
+      if (error === undefined)
+        root.warn({ lost, file: file.path }, "the log file can be written again; lines were lost");
+      else
+        root.warn({ err: error, file: file.path }, "the log file cannot be written; lines still go to standard error");
     },
   });
   let console = { ...settings.console, number: numberOf(settings.console.level) };
@@ -75,7 +77,7 @@ export function createLogger(settings: LogSettings, clock: { now(): number } = D
       for (const log of all) log.level = lowest(next);
     },
     crashed(error: unknown): string {
-      root.fatal({ err: error }, "the gateway ends: an error that nobody caught");
+      root.fatal({ err: error }, "the gateway exits: uncaught error");
       return hider.text(error instanceof Error ? (error.stack ?? error.message) : String(error));
     },
     secrets: hider,

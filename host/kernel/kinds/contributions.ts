@@ -55,7 +55,7 @@ export const contributions = defineKind<DeclaredContribution>({
 });
 
 function impatient({ id, remotable }: ExtensionPoint<unknown>): string | undefined {
-  return remotable === true ? undefined : `the owner of the extension point ${id} calls it without waiting`;
+  return remotable === true ? undefined : `the owner of the extension point ${id} calls contributions synchronously`;
 }
 
 /** Those to one point, in plugin order. */

@@ -58,20 +58,20 @@ function* problemsOf({ name, summary, scope, params, result }: Method): Generato
   const { type, additionalProperties } = params as { type?: unknown; additionalProperties?: unknown };
   const strict = "write its params with Strict({ ... })";
   if (summary.trim() === "")
-    yield { level: "failed", why: `${name} has no summary`, next: "say in a line what it does" };
+    yield { level: "failed", why: `${name} has no summary`, next: "state in one line what it does" };
   if (scope !== "none" && !SCOPES.includes(scope))
     yield {
       level: "failed",
-      why: `${name} asks for the scope "${scope}"`,
+      why: `${name} requires the unknown scope "${scope}"`,
       next: `use one of ${SCOPES.join(", ")} or none`,
     };
   if (type !== "object") yield { level: "failed", why: `the params of ${name} are not an object`, next: strict };
   else if (additionalProperties !== false)
-    yield { level: "warning", why: `${name} accepts unknown keys, so a misspelt one is not noticed`, next: strict };
+    yield { level: "warning", why: `${name} accepts unknown keys, so misspelt keys go unnoticed`, next: strict };
   if (Object.keys(result).length === 0)
     yield {
       level: "warning",
-      why: `${name} does not say what it answers`,
+      why: `${name} has an empty result schema`,
       next: "write its result with Type.Object({ ... })",
     };
 }

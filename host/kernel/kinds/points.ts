@@ -20,5 +20,5 @@ export const points = defineKind<OwnedPoint>({
     },
   }),
 
-  refuse: () => "its contributions are listed without waiting",
+  refuse: () => "its contributions are listed synchronously",
 });

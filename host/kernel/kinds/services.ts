@@ -26,6 +26,6 @@ export const services = defineKind<DeclaredService>({
 
   conflict(entries, { plugin }) {
     const unmet = plugin.provides?.find(({ id }) => !entries.some(({ token }) => token.id === id));
-    return unmet && `it lists ${unmet.id} under "provides" and did not provide it`;
+    return unmet && `it lists ${unmet.id} under "provides", but its setup did not provide it`;
   },
 });

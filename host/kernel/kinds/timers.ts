@@ -50,5 +50,5 @@ export const timers = defineKind<DeclaredTimer>({
       for (const timer of declared.of(timers)) await begin(timer.begin);
     });
   },
-  wakes: () => "its timers run from the start on",
+  wakes: () => "its timers run from the start of the gateway",
 });

@@ -276,19 +276,19 @@ for (const run of ["worker", "process"] as const)
       [
         "owns an extension point",
         { setup: `gateway.own(sdk.defineExtensionPoint("x"));` },
-        /the extension point x works in the gateway's own thread only.*run host/,
+        /the extension point x works only in the gateway's own thread.*run host/,
       ],
       [
         "emits a hook",
         {
           setup: `gateway.emits(defineHook()("observe", { name: "h", owner: "guest", when: "-", returns: "-", throws: "-" }));`,
         },
-        /the hook h works in the gateway's own thread only/,
+        /the hook h works only in the gateway's own thread/,
       ],
       [
         "taps a synchronous hook",
         { setup: `gateway.hooks.runEvent.tap(() => {});` },
-        /the tap of runEvent works in the gateway's own thread only/,
+        /the tap of runEvent works only in the gateway's own thread/,
       ],
       [
         "requires a service that answers at once",

@@ -358,7 +358,7 @@ describe("a plugin that is asleep", limited, () => {
       it("is refused at the start where it declares what only works in the gateway's own thread", async (t) => {
         const setup = `gateway.emits(defineHook()("gate", { name: "guest.open", owner: "guest", when: "-", returns: "-", throws: "-" }));`;
         const { report } = await scene(t, { setup });
-        assert.match(report()?.reason ?? "", /works in the gateway's own thread only/);
+        assert.match(report()?.reason ?? "", /works only in the gateway's own thread/);
         const provides = await scene(t, { ...well, id: "guest", before: Ink });
         assert.match(provides.report()?.reason ?? "", /the service ink cannot be used from another thread or process/);
       });
@@ -542,7 +542,7 @@ describe("a plugin that is asleep", limited, () => {
       readdirSync(directory)
         .map((name) => readFileSync(join(directory, name), "utf8"))
         .join("");
-    const line = "declared.json of plugin guest is stale: the method guest.more is not in it; build it again";
+    const line = "declared.json of plugin guest is stale: the method guest.more is not in it; rebuild the plugin";
     await until(() => existsSync(directory) && log().includes(line), "the line in the log");
   });
 

@@ -120,7 +120,7 @@ for (const run of OWN_PLACE)
       [
         "sends what is no message",
         `const { parentPort } = await import("node:worker_threads"); parentPort ? parentPort.postMessage(null) : process.send(null); await new Promise(() => {});`,
-        /it sent what is no message of a plugin/,
+        /it sent an invalid message/,
       ],
       ["exits the process", "process.exit(3);", /ended its (thread|process) \(exit code 3\)/],
       [

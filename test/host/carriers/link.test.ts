@@ -135,7 +135,7 @@ describe("a link", () => {
         const values = Array.from({ length: 4_000 }, () => 0);
         const all = Array.from({ length: 100 }, (_, place) => far.tell(note as never, place, values));
         counts["sent"] = all.filter(Boolean).length;
-        assert.throws(() => far.tell(told as never), /only a function of the other side/);
+        assert.throws(() => far.tell(told as never), /needs a function that came from the other side/);
         await note(-1, []);
       },
     };

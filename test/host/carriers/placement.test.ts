@@ -61,7 +61,7 @@ describe("a plugin that is one file", () => {
     });
     const report = gateway.plugins().find(({ id }) => id === "spin");
     assert.equal(report?.state, "blocked");
-    assert.match(report.reason ?? "", /^plugins\.entries\.spin\.run is worker, and .* \(svc plugins new spin\)/);
+    assert.match(report.reason ?? "", /^plugins\.entries\.spin\.run is worker, but .* \(svc plugins new spin\)/);
   });
 });
 
@@ -89,12 +89,12 @@ it("a configuration that places a plugin where it cannot run is refused, and say
     [
       "storage-sqlite",
       "worker",
-      /storage-sqlite cannot run in a worker: the service gateway\.info cannot be used .*; leave it host/,
+      /storage-sqlite cannot run in a worker: the service gateway\.info cannot be used .*; set it to host/,
     ],
     [
       "emitter",
       "process",
-      /emitter cannot run in a process: the .*hook .*x: a hook is emitted without waiting; leave it host/,
+      /emitter cannot run in a process: the .*hook .*x: hooks are emitted synchronously; set it to host/,
     ],
   ];
   for (const [id, run, message] of refused) {

@@ -291,7 +291,7 @@ it("two different hooks of one name are refused", () => {
   bus.tap(hookOf("series", { name: "same" }), undefined, fakeOwner("a", 1), {}, () => {});
   assert.throws(
     () => bus.tap(hookOf("first", { name: "same" }), undefined, fakeOwner("b", 2), {}, () => {}),
-    /two hooks are called same/,
+    /two hooks are named same/,
   );
 });
 
@@ -354,7 +354,7 @@ describe("a gate that takes questions", () => {
   it("elsewhere a question is a no", async () => {
     const { emit, put, tap } = scene(false);
     tap("a", () => ask("one"));
-    assert.match((await emit())?.reason ?? "", /takes no questions/);
+    assert.match((await emit())?.reason ?? "", /does not support questions/);
     assert.deepEqual(put, []);
   });
 

@@ -20,11 +20,11 @@ describe("a gate's question", () => {
   const rows: [string, Partial<ApprovalAnswer>, RegExp | undefined][] = [
     ["allow-once", { decision: "allow-once" }, undefined],
     ["allow-always", { decision: "allow-always" }, undefined],
-    ["deny", { decision: "deny" }, /^somebody denied it \(approval q1\)$/],
-    ["no answer", { decision: null }, /^nobody allowed it in time/],
+    ["deny", { decision: "deny" }, /^a person denied it \(approval q1\)$/],
+    ["no answer", { decision: null }, /^it was not approved in time/],
     ["nobody there", { decision: null, reason: "nobody could be asked" }, /^nobody could be asked/],
-    ["a word that is none", { decision: "yes" as never }, /^nobody allowed it in time/],
-    ["nothing at all", { decision: undefined as never }, /^nobody allowed it in time/],
+    ["a word that is none", { decision: "yes" as never }, /^it was not approved in time/],
+    ["nothing at all", { decision: undefined as never }, /^it was not approved in time/],
   ];
   for (const [what, answer, reason] of rows) {
     it(`answered with ${what} ${reason ? "denies" : "passes"}`, async () => {
@@ -63,7 +63,7 @@ describe("a gate's question", () => {
       () => broken,
       (error, plugin) => failures.push([(error as Error).message, plugin]),
     )(question);
-    assert.match(denial?.reason ?? "", /could not be asked/);
+    assert.match(denial?.reason ?? "", /the request for it failed; see the log/);
     assert.deepEqual(failures, [["disk", "careful"]]);
   });
 });

@@ -63,16 +63,16 @@ describe("the record", () => {
 
   const text = (plugin: object, id = "pen") => JSON.stringify({ version: 1, plugins: { [id]: plugin } });
   const wrong: [what: string, content: string, says: RegExp][] = [
-    ["cut off", text(PLUGIN).slice(0, -9), /is cut off or no JSON/],
-    ["empty", "", /is cut off or no JSON/],
-    ["of another version", JSON.stringify({ version: 2, plugins: {} }), /not as it was written/],
-    ["without a field", text({ ...PLUGIN, tree: undefined }), /not as it was written/],
-    ["with a field of somebody else", text({ ...PLUGIN, run: "x" }), /not as it was written/],
-    ["of an odd id", text({ ...PLUGIN, directory: "../pen/gen-2" }, "../pen"), /names a directory outside/],
-    ["of an odd package", text({ ...PLUGIN, name: "../../../pen" }), /names a directory outside/],
-    ["leading out", text({ ...PLUGIN, directory: "../../pen" }), /names a directory outside of it for the plugin pen/],
-    ["leading to another plugin", text({ ...PLUGIN, directory: "ink/gen-2" }), /names a directory outside/],
-    ["linked relatively", text({ ...PLUGIN, source: "link", directory: "pen" }), /names a directory outside/],
+    ["cut off", text(PLUGIN).slice(0, -9), /is truncated or not valid JSON/],
+    ["empty", "", /is truncated or not valid JSON/],
+    ["of another version", JSON.stringify({ version: 2, plugins: {} }), /has an unexpected content/],
+    ["without a field", text({ ...PLUGIN, tree: undefined }), /has an unexpected content/],
+    ["with a field of somebody else", text({ ...PLUGIN, run: "x" }), /has an unexpected content/],
+    ["of an odd id", text({ ...PLUGIN, directory: "../pen/gen-2" }, "../pen"), /has an invalid directory/],
+    ["of an odd package", text({ ...PLUGIN, name: "../../../pen" }), /has an invalid directory/],
+    ["leading out", text({ ...PLUGIN, directory: "../../pen" }), /has an invalid directory for the plugin pen/],
+    ["leading to another plugin", text({ ...PLUGIN, directory: "ink/gen-2" }), /has an invalid directory/],
+    ["linked relatively", text({ ...PLUGIN, source: "link", directory: "pen" }), /has an invalid directory/],
   ];
   for (const [what, content, says] of wrong)
     it(`that is ${what} is a problem and no crash, and nothing of it is loaded`, (t) => {
@@ -87,7 +87,7 @@ describe("the record", () => {
     const directory = place(t);
     writeFileSync(recordPath(directory), text(PLUGIN));
     chmodSync(recordPath(directory), 0o622);
-    assert.match((readRecord(directory) as { problem: string }).problem, /others may write it/);
+    assert.match((readRecord(directory) as { problem: string }).problem, /is writable by others/);
     rmSync(recordPath(directory));
     writeFileSync(join(directory, "real.json"), text(PLUGIN), { mode: 0o600 });
     symlinkSync("real.json", recordPath(directory));

@@ -15,7 +15,7 @@ const NEEDS = (range: string) => `it needs plugin API ${range}, this gateway has
 const TOO_NEW = (range: string) => `${NEEDS(range)}; upgrade the gateway, or install an older version of the plugin`;
 const TOO_OLD = (range: string) => `${NEEDS(range)}; install a version of the plugin made for ${API_VERSION}`;
 
-const MISSING = /package\.json, key "svc": it has no version range under "api"; write e\.g\. "\^\d+\.\d+\.\d+"$/;
+const MISSING = /package\.json, key "svc": "api" is missing; write a version range, e\.g\. "\^\d+\.\d+\.\d+"$/;
 
 /** What `svc.api` says, and why the plugin is refused; `undefined`: it runs. */
 const forms: [api: unknown, reason: string | RegExp | undefined][] = [

@@ -167,7 +167,7 @@ describe("a plugin that breaks before it runs", () => {
   it("promises a service and does not provide it", async (t) => {
     const Thing = defineService<object>()("thing", "1.0.0");
     const { report } = await startWith(t, definePlugin({ id: "bad", api: "^1.0.0", provides: [Thing], setup() {} }));
-    assert.match(report()?.reason ?? "", /lists thing under "provides" and did not provide it/);
+    assert.match(report()?.reason ?? "", /lists thing under "provides", but its setup did not provide it/);
   });
 
   it("serves a method that another serves", async (t) => {

@@ -86,7 +86,7 @@ describe("deprecated parts of the plugin API", () => {
       return Object.fromEntries(rows.map(({ id, deprecated }) => [id, deprecated]));
     };
 
-    assert.deepEqual(lines(), [`plugin user uses what will go away: ${AT_START.join(" | ")}`]);
+    assert.deepEqual(lines(), [`plugin user uses deprecated parts of the plugin API: ${AT_START.join(" | ")}`]);
     assert.deepEqual(await uses(), { maker: undefined, plugins: undefined, user: AT_START });
     const report = JSON.parse(await readFile(join(stateDir, "startup-report.json"), "utf8"));
     assert.deepEqual(report.plugins.find(({ id }: { id: string }) => id === "user").deprecated, AT_START);

@@ -266,7 +266,7 @@ describe("two plugins that tap one hook declared in two ways", limited, () => {
   it("cost the second of them, and nobody else", async (t) => {
     const { client, report } = await startScene(t, [listener("one", "observe"), listener("two", "gate"), shopPlugin]);
     assert.equal(report("one")?.state, "active");
-    const reason = "the hook bell.rung of bell is declared in two ways; use the value that bell exports";
+    const reason = "the hook bell.rung of bell is declared in two different ways; use the value that bell exports";
     assert.deepEqual([report("two")?.state, report("two")?.reason], ["failed", reason]);
     assert.deepEqual(await client.call(shop.free, {}), { ok: true });
   });

@@ -131,7 +131,7 @@ it("a further kind is checked by `svc plugins check`", async (t) => {
 
 it("a tap whose handler does not go first is refused by name", async (t) => {
   const { report } = await scene(t, `gateway.hooks.hello.tap("name", () => undefined);`);
-  assert.equal(report()?.reason, "setup: tap of hello: the handler goes first: tap(handler, { phase })");
+  assert.equal(report()?.reason, "setup: tap of hello: the handler is the first argument: tap(handler, { phase })");
 });
 
 it("a module that exports no kind is named, and the gateway does not start", async (t) => {

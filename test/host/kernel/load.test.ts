@@ -89,7 +89,7 @@ describe("a plugin package", () => {
         [`things (${directory})`, "blocked"],
       ],
     );
-    assert.match(things[1]?.reason ?? "", /its id "things" is taken/);
+    assert.match(things[1]?.reason ?? "", /its id "things" is already used/);
   });
 
   const refusals: [why: string, svc: object, code: string, state: string, reason: RegExp][] = [
@@ -160,13 +160,13 @@ describe("a plugin package", () => {
     const stateDir = await stateDirectory(t);
     await install(stateDir, "@acme/things", { ...SVC, id: "others" }, CODE);
     const { gateway } = await start(t, stateDir, { plugins: { use: ["@acme/things"] } });
-    assert.match(gateway.plugins()[0]?.reason ?? "", /its code says id "things", its package\.json says "others"/);
+    assert.match(gateway.plugins()[0]?.reason ?? "", /its code has the id "things", its package\.json the id "others"/);
   });
 
   const unusable: [json: object, says: RegExp][] = [
     [{}, /has no "svc\.entry", so it is not a plugin/],
     [{ svc: { id: "plain", api: "^1.0.0", cli: "./cli.js" } }, /has no "svc\.entry", so it is not a plugin/],
-    [{ svc: { id: "plain", api: "^1.0.0" } }, /it has neither "entry", for a plugin, nor "cli", for verbs/],
+    [{ svc: { id: "plain", api: "^1.0.0" } }, /it needs "entry" \(a plugin\) or "cli" \(commands of svc\)/],
   ];
   for (const [json, says] of unusable)
     it(`with ${JSON.stringify(json)} is no plugin`, async (t) => {

@@ -32,9 +32,7 @@ describe("the files of a plugin", () => {
         const { plugin, refuse } = await scene(t);
         await refuse();
         await chmod(join(plugin, path), mode);
-        const says = new RegExp(
-          `mode ${mode.toString(8)}\\) can be written by everybody\nNext: chmod .*go-w '${plugin}'`,
-        );
+        const says = new RegExp(`mode ${mode.toString(8)}\\) is writable by everyone\nNext: chmod .*go-w '${plugin}'`);
         await assert.rejects(refuse(), says);
       });
     }
@@ -46,7 +44,7 @@ describe("the files of a plugin", () => {
     await refuse();
     await chown(join(plugin, "plugin.ts"), 0, 54_321);
     await chmod(join(plugin, "plugin.ts"), 0o664);
-    await assert.rejects(refuse(), /plugin\.ts \(owner 0, group 54321, mode 664\) can be written by group 54321\n/);
+    await assert.rejects(refuse(), /plugin\.ts \(owner 0, group 54321, mode 664\) is writable by group 54321\n/);
   });
 
   it("are refused when a directory above them is open, unless it has the sticky bit", async (t) => {
@@ -67,12 +65,12 @@ describe("the files of a plugin", () => {
     await symlink(join(root, "open/hop"), join(root, "things"));
     await refuse(join(root, "things"));
     await chmod(join(root, "open"), 0o777);
-    await assert.rejects(refuse(join(root, "things")), /open \(.* can be written by everybody/);
+    await assert.rejects(refuse(join(root, "things")), /open \(.* is writable by everyone/);
     await chmod(join(root, "open"), 0o755);
     await chmod(join(plugin, "lib/part.ts"), 0o666);
-    await assert.rejects(refuse(join(root, "things")), /part\.ts \(.* can be written by everybody/);
+    await assert.rejects(refuse(join(root, "things")), /part\.ts \(.* is writable by everyone/);
     await symlink("circle", join(root, "circle"));
-    await assert.rejects(refuse(join(root, "circle")), /more than 40 links/);
+    await assert.rejects(refuse(join(root, "circle")), /more than 40 symbolic links/);
   });
 
   it("are refused when they belong to another user than the gateway's and root", async (t) => {
@@ -95,7 +93,7 @@ describe("the files of a plugin", () => {
       const plugins = shape === "package" ? { use: [spec] } : { use: [], load: { paths: [spec] } };
       const { gateway } = await testGateway(t, { stateDir: root, config: { plugins } });
       const [report] = gateway.plugins();
-      assert.match(report?.reason ?? "", /plugin\.ts \(owner \d+, group \d+, mode 666\) can be written by everybody/);
+      assert.match(report?.reason ?? "", /plugin\.ts \(owner \d+, group \d+, mode 666\) is writable by everyone/);
       assert.notEqual(report?.state, "active");
     });
 });

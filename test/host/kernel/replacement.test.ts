@@ -73,7 +73,7 @@ describe("a reload", limited, () => {
 
   it("of a plugin nobody knows names those there are", async (t) => {
     const { reload } = await startScene(t, [version("x")]);
-    await assert.rejects(reload("nobody"), { code: "NOT_FOUND", message: /there are: operator, shop$/ });
+    await assert.rejects(reload("nobody"), { code: "NOT_FOUND", message: /plugins of this gateway: operator, shop$/ });
   });
 
   it("of one that is disabled leaves it so, and says why", async (t) => {
@@ -114,7 +114,7 @@ describe("what cannot be set up leaves the old version serving", limited, () => 
       version("new", { config: Type.Object({ must: Type.Integer() }) }),
       /^configuration: shop: must have required properties? must|^configuration: shop.*must/,
     ],
-    ["it has another id", version("new", { id: "other" }), /^its code says id "other" now; restart the gateway/],
+    ["it has another id", version("new", { id: "other" }), /^its code now has the id "other"; restart the gateway/],
     ["it was made for another API", version("new", { api: "^9.0.0" }), /needs plugin API \^9\.0\.0, this gateway has/],
     ["its import throws", boom, /^import: boom$/],
     ["it exports something else", 42, /^import: .*does not export a plugin/],
@@ -208,7 +208,10 @@ describe("what does not start", limited, () => {
     slot.become(failing("new"));
     const told = await reload("shop");
     assert.deepEqual([told.ok, told.rolledBack, told.state], [false, false, "failed"]);
-    assert.match(report("shop")?.reason ?? "", /no port; and the former version did not come back: start: port lost/);
+    assert.match(
+      report("shop")?.reason ?? "",
+      /no port; the rollback to the old version failed, too: start: port lost/,
+    );
     await assert.rejects(client.call(shop.ask, {}), /plugin shop/);
     slot.become(version("mended"));
     assert.equal((await reload("shop")).state, "active");

@@ -24,7 +24,7 @@ describe("the log of what strangers cause", () => {
     for (let at = 1; at <= 1_000; at++) log.info({ at }, "refused");
     assert.equal(lines.length, 30);
     assert.deepEqual(lines[0], ["info", { at: 1 }, "refused"]);
-    assert.deepEqual(lines[29], ["info", { at: 30 }, "refused; further ones are left out for 60 s"]);
+    assert.deepEqual(lines[29], ["info", { at: 30 }, "refused; further lines of this kind are dropped for 60 s"]);
     log.warn({}, "another");
     assert.deepEqual(lines[30], ["warn", {}, "another"]);
     await clock.advance(60_000);
