@@ -1,4 +1,4 @@
-/** From a source to a plugin that is known: refused for what can be said without its code, else imported. */
+/** Turns a source into a plugin instance: runs the checks that need no code, then resolves the code. */
 import { messageOf } from "@svc/sdk/errors";
 import type { Clock, Logger } from "@svc/sdk";
 import { within } from "../clock.ts";
@@ -12,13 +12,13 @@ export interface DescribeOptions {
   readonly disabled: ReadonlySet<string>;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Gets a source's code. */
+  /** Resolves a source to its code. */
   readonly resolve: KernelHooks["resolve"];
   /** Milliseconds an import may take. */
   readonly deadlineMs: number;
 }
 
-/** Never rejects: what is wrong becomes the state and the reason of the instance. */
+/** Never rejects: a problem becomes the state and the reason of the instance. */
 export async function resolvePlugin(
   source: PluginSource | MissingPlugin,
   options: DescribeOptions,
@@ -58,7 +58,7 @@ async function imported(
   return settled(instance, wrong ? "blocked" : "described", wrong);
 }
 
-/** A second plugin of an id that is taken: listed under its origin, never run. */
+/** Instance for a second plugin with an id already in use: listed with its origin, never run. */
 export function duplicateOf(twin: PluginInstance): PluginInstance {
   const { origin } = twin.source;
   const reason = `its id "${twin.id}" is already used by a plugin that was named earlier; remove one of them`;
@@ -77,7 +77,7 @@ export function checkCode(
   return apiMismatch(plugin.api);
 }
 
-/** Why a plugin that an operator switched off is not there. */
+/** Reason for a plugin that an operator disabled. */
 export function disabledBy(id: string): string {
   return `disabled by plugins.entries.${id}.enabled`;
 }

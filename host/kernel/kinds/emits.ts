@@ -1,4 +1,4 @@
-/** Hooks of its own: what a plugin lets others tap. */
+/** Hooks a plugin owns, which other plugins may tap. */
 import { type HookSpec, Type } from "@svc/sdk";
 import { defineKind } from "../kind.ts";
 

@@ -1,4 +1,4 @@
-/** Events: what a plugin sends to connections. */
+/** Events a plugin sends to connections. */
 import { type Audience, type EventSpec, Type } from "@svc/sdk";
 import { defineKind, type Owned } from "../kind.ts";
 

@@ -1,4 +1,4 @@
-/** Taps: where a plugin joins in at a hook of the host or of another plugin. */
+/** Taps: handlers a plugin adds to hooks of the host or of other plugins. */
 import { HOOKS, type HookSpec, type TapOptions, Type } from "@svc/sdk";
 import type { AnyHandler } from "../../hooks/guard.ts";
 import { defineKind } from "../kind.ts";
@@ -64,7 +64,7 @@ function trace({ name, kind }: HookSpec): string | undefined {
   return kind === "trace" ? `the hook ${name} is called synchronously on hot paths` : undefined;
 }
 
-/** Emitted by the host itself. */
+/** Names of the hooks the host itself emits. */
 const HOST_HOOKS = new Set(
   Object.values<HookSpec>(HOOKS).flatMap(({ owner, name }) => (owner === "host" ? [name] : [])),
 );

@@ -1,4 +1,4 @@
-/** Services a plugin needs: known from its static part, before it is set up. */
+/** Services a plugin requires, known from its static part before setup. */
 import { Type } from "@svc/sdk";
 import { tokenOf } from "../graph.ts";
 import { defineKind } from "../kind.ts";
