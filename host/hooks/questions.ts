@@ -1,9 +1,9 @@
-/** What gates ask, put to whoever can ask people: the service `Approver`, when a plugin provides it. */
+/** Passes questions of gates to the service `Approver`, if a plugin provides it. */
 import type { Denial } from "@svc/sdk";
 import type { ApprovalAnswer, Approver } from "@svc/sdk/gateway";
 import type { AskPeople } from "./hook-bus.ts";
 
-/** @param find the service now. @param failed is told what it threw */
+/** @param find returns the current service. @param failed called with what the service throws */
 export function createQuestions(
   find: () => Approver | undefined,
   failed: (error: unknown, plugin: string) => void,
@@ -24,7 +24,7 @@ export function createQuestions(
   };
 }
 
-/** Only a clear yes is one. */
+/** Only an explicit decision to allow passes. */
 function denialOf({ id, decision, reason }: ApprovalAnswer): Denial | undefined {
   if (decision === "allow-once" || decision === "allow-always") return undefined;
   const why = decision === "deny" ? "a person denied it" : (reason ?? "it was not approved in time");
