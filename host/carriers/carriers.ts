@@ -28,7 +28,7 @@ export interface GuestOptions {
   readonly permissions: Permissions;
 }
 
-const GUEST = "./isolation-guest.js"; // beside this file both compiled and bundled
+const GUEST = "./isolation-guest.js"; // next to this file, both compiled and bundled
 
 export function startCarrier(options: GuestOptions): Carrier {
   mkdirSync(options.stateDir, { recursive: true, mode: 0o700 });

@@ -54,7 +54,7 @@ export class Guest {
     return root as GuestSide; // offered by isolation-guest.ts
   }
 
-  /** Requests a heartbeat regularly; ends it when it is blocked or uses too much memory. @param live returns the live services that changed since the last call */
+  /** Monitors its heartbeat; ends it when it is blocked or uses too much memory. @param live returns live services that changed since the last call */
   watch(side: GuestSide, memoryMb: number, live: () => Readonly<Record<string, unknown>>): void {
     let askedAt: number | undefined;
     let lastLook = performance.now();

@@ -1,10 +1,10 @@
-/** An installed package as it lies on disk: its manifest, and its compiled code. Runs nothing of it. */
+/** Inspects an installed package on disk: its manifest and its native code. Runs none of its code. */
 import { realpathSync, statSync } from "node:fs";
 import { join, sep } from "node:path";
 import { type Manifest, readManifest } from "../kernel/manifest.ts";
 import type { TreeEntry } from "./tree.ts";
 
-/** The manifest, whose files must lie inside the package. @throws Error with the next step */
+/** Reads the manifest and checks that its files are inside the package. @throws Error with the next step */
 export function inspectPackage(directory: string): Manifest {
   const manifest = readManifest(directory);
   if (!manifest) throw refused(`${directory} is not a plugin: its package.json has no "svc.entry"`, "add that key");
@@ -32,7 +32,7 @@ function mustBeInside(directory: string, key: string, path: string): void {
     throw refused(`its ${key} ${path} is not a file`, "report it to the author of the package");
 }
 
-/** Compiled code, relative to the generation's `node_modules`. */
+/** Paths of native add-ons, relative to the generation's `node_modules`. */
 export function nativeFiles(entries: readonly TreeEntry[]): readonly string[] {
   return entries
     .filter(({ path, stats }) => path.endsWith(".node") && stats.isFile())

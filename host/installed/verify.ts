@@ -1,4 +1,4 @@
-/** Whether an installed plugin is still what was installed and agreed to. Asked before any of its code is imported. */
+/** Verifies that an installed plugin is still what was installed and agreed to. Runs before any of its code is imported. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { replaceFile } from "@svc/sdk/files";
@@ -18,7 +18,7 @@ import {
   withoutLinks,
 } from "./tree.ts";
 
-/** @throws Error why nothing of it may run, with the next step */
+/** @throws Error why the plugin must not run, with the next step */
 export async function verifyInstalled(id: string, version: InstalledVersion, extensions: string): Promise<Manifest> {
   const isLink = version.source === "link";
   const root = isLink ? version.directory : join(extensions, version.directory);
@@ -62,7 +62,7 @@ function repair(id: string, { source }: InstalledVersion): string {
   return `svc plugins update ${id}, which reinstalls it, or svc plugins remove ${id}`;
 }
 
-/** By its seal when nothing was touched since; else by every byte, and then it is sealed again. */
+/** Compares the seal; if an entry was touched since, compares the hash of all contents and writes a new seal. */
 async function isAsInstalled(
   version: InstalledVersion,
   extensions: string,
@@ -72,7 +72,7 @@ async function isAsInstalled(
   const seal = sealOf(entries);
   if (readSeal(extensions, version) === `${version.tree} ${seal}`) return true;
   if ((await treeHash(root, entries)) !== version.tree) return false;
-  await keepSeal(extensions, version, seal).catch(() => undefined); // only time is lost without it
+  await keepSeal(extensions, version, seal).catch(() => undefined); // without the seal the next check is only slower
   return true;
 }
 
@@ -88,7 +88,7 @@ function readSeal(extensions: string, version: InstalledVersion): string | undef
   }
 }
 
-/** Remembers that these files are what the record says. */
+/** Records that these files match the record. */
 async function keepSeal(extensions: string, version: InstalledVersion, seal: string): Promise<void> {
   await replaceFile(sealPath(extensions, version), `${version.tree} ${seal}\n`);
 }
