@@ -49,7 +49,7 @@ export interface SetupParts {
 /** Result of one setup: its declarations by name of kind. All functions in an entry return promises, even if declared synchronous. */
 export type Recorded = Readonly<Record<string, readonly unknown[]>>;
 
-/** Heartbeat of an isolated plugin. */
+/** Liveness report of an isolated plugin. */
 export interface Beat {
   /** Heap and buffers of its thread, or the resident memory of its process. bytes */
   readonly memoryBytes: number;

@@ -1,10 +1,10 @@
-/** A plugin's running thread or process: monitors its heartbeat and ends it. */
+/** A plugin's running thread or process: monitors that it is alive, and ends it. */
 import { GatewayError } from "@svc/sdk/errors";
 import { type Carrier, tooMuch } from "./carriers.ts";
 import type { Beat, GuestSide } from "./contract.ts";
 import { Link, type LinkOptions } from "./link.ts";
 
-/** Interval of the heartbeat requests. ms */
+/** Interval of the liveness requests. ms */
 const BEAT_MS = 1_000;
 /** Time without any message after which its thread counts as blocked. ms */
 const STALL_MS = 5_000;
@@ -54,7 +54,7 @@ export class Guest {
     return root as GuestSide; // offered by isolation-guest.ts
   }
 
-  /** Monitors its heartbeat; ends it when it is blocked or uses too much memory. @param live returns live services that changed since the last call */
+  /** Requests liveness reports; ends it when it is blocked or uses too much memory. @param live returns live services that changed since the last call */
   watch(side: GuestSide, memoryMb: number, live: () => Readonly<Record<string, unknown>>): void {
     let askedAt: number | undefined;
     let lastLook = performance.now();

@@ -11,7 +11,7 @@ const TURN_MS = 5;
  * all events, and is disconnected once it has 50 MiB unread.
  */
 const TELLING = { perSecond: 8 * 2 ** 20, burst: 16 * 2 ** 20 };
-/** Longest pause: a heartbeat result must get through in between. ms */
+/** Longest pause: a liveness report must get through in between. ms */
 const MAX_PAUSE_MS = 2_000;
 
 export interface InboxOptions<M> {

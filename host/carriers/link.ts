@@ -1,5 +1,5 @@
 /**
- * Calls between two threads or processes, in both directions, over any channel that delivers structured clones in order.
+ * Calls between two threads or processes, in both directions, over any transport that delivers structured clones in order.
  *
  * A function that was sent is called through its stand-in, which always returns a promise; if the function returns an async
  * iterable, the promise itself can be iterated. A signal sent with a call is forwarded until that call, or the iteration it

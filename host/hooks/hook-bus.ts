@@ -68,7 +68,7 @@ export type AskPeople = (
 
 export class HookBus {
   /** Set by the host. Choice: without it, every question is denied. */
-  askPeople: AskPeople = () => Promise.resolve({ allow: false, reason: "no one can be asked for approval here" });
+  askPeople: AskPeople = () => Promise.resolve({ allow: false, reason: "no one can be asked for a decision here" });
   readonly #byName = new Map<string, Point>();
   readonly #deadlines: Deadlines;
   readonly #taps = new Set<TapRecord>();

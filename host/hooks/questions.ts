@@ -11,7 +11,7 @@ export function createQuestions(
   return async ({ plugin, ask, hook, key, signal }) => {
     const approver = find();
     if (!approver)
-      return denied(`plugin ${plugin} requires a person's approval, but no plugin that asks for approvals is running`);
+      return denied(`plugin ${plugin} requires a person's approval, but no plugin that asks people is running`);
     const { title, subject, agentId, sessionKey, timeoutMs } = ask;
     const kind = key === undefined ? hook : `${hook}:${key}`;
     try {

@@ -193,7 +193,7 @@ export interface SetupContext {
 
 /** State of a plugin's thread or process, as entries need it. */
 export interface Remote {
-  /** Its busy flag in the last heartbeat. */
+  /** Its busy flag in the last liveness report. */
   isBusy(): boolean;
   /** Its thread or process has ended. */
   isOver(): boolean;

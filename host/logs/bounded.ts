@@ -1,4 +1,4 @@
-/** Limits log lines that unauthenticated clients can cause, so that they cannot fill the log. */
+/** Limits the log lines that unknown clients can cause, so that they cannot fill the log. */
 import type { Clock, Logger } from "@svc/sdk";
 
 /** Lines of one message per minute. Choice: enough to see which clients fail and why. */
