@@ -62,11 +62,11 @@ export interface Receiver {
 /** Serializes a value. @throws Error with the path of what cannot be sent */
 export function pack(value: unknown, sender: Sender, where = "value", depth = 0): unknown {
   if (typeof value === "function") return packFunction(value as AnyFunction, undefined, sender);
-  if (typeof value === "symbol") throw new Error(`${where}: a symbol cannot cross to another thread or process`);
+  if (typeof value === "symbol") throw new Error(`${where}: a symbol cannot be sent to another thread or process`);
   sender.weigh(weightOf(value), where);
   if (typeof value !== "object" || value === null) return value;
   if (depth > DEEPEST)
-    throw new Error(`${where}: too deep to cross to another thread or process; it may contain itself`);
+    throw new Error(`${where}: too deep to be sent to another thread or process; it may contain itself`);
   const theirs = sender.refOf(value);
   if (theirs !== undefined) return { [MARK]: "yours", ref: theirs } satisfies Tagged;
   if (isLeaf(value)) return value;
@@ -118,7 +118,7 @@ function packObject(value: object, sender: Sender, where: string, depth: number)
   }
   if (value instanceof URLSearchParams) return { [MARK]: "query", text: value.toString() } satisfies Tagged;
   if (value instanceof URL) return { [MARK]: "url", text: value.href } satisfies Tagged;
-  if (value instanceof Promise) throw new Error(`${where}: a promise cannot cross to another thread or process`);
+  if (value instanceof Promise) throw new Error(`${where}: a promise cannot be sent to another thread or process`);
   if (isAsyncIterable(value)) {
     const iterator = value[Symbol.asyncIterator]();
     const next = () => iterator.next();

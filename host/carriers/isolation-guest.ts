@@ -125,8 +125,8 @@ function leaveOut(what: string): void {
 /** Choice: dropped log lines are a warning; dropped events are a failure of the plugin, as their subscribers missed some. */
 function reportLeftOut(): void {
   for (const [what, count] of leftOut) {
-    const message = `dropped ${count} times: sent faster than the gateway can receive`;
-    if (what === LINES) host?.log("warn", { leftOut: count }, `${what} ${message}`);
+    const message = `${count} dropped, sent faster than the gateway can receive`;
+    if (what === LINES) host?.log("warn", { leftOut: count }, `${what}: ${message}`);
     else host?.charge(new Error(message), what);
   }
   leftOut.clear();
@@ -175,7 +175,7 @@ function plainToken({ kind, id, version, remotable, deprecated }: Token): Token 
 function stray(error: unknown): void {
   const handle = strayErrorHandler();
   if (handle) return handle(error);
-  if (host) return host.charge(error, "code nobody awaited");
+  if (host) return host.charge(error, "unawaited code");
   process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`);
   process.exit(1);
 }

@@ -302,7 +302,9 @@ export class Link {
       weigh(weight, where) {
         total += weight;
         if (total > MAX_WEIGHT)
-          throw new Error(`${where}: more than ${MAX_WEIGHT} bytes cannot cross to another thread or process at once`);
+          throw new Error(
+            `${where}: more than ${MAX_WEIGHT} bytes cannot be sent to another thread or process at once`,
+          );
       },
       handOut: (value) => this.#exports.add(value),
       refOf: (value) => this.#imports.refOf(value),

@@ -95,7 +95,7 @@ export function writtenOf(
     refuseForeign(facts, "its static part");
     return { ...written, facts, ...(hasChecks ? { hasChecks } : {}), entries: entriesOf(kinds, declared) };
   } catch (error) {
-    return { ...written, awake: `it cannot be written down: ${messageOf(error)}` };
+    return { ...written, awake: `it cannot be serialized: ${messageOf(error)}` };
   }
 }
 
@@ -155,13 +155,13 @@ const REFINE = "~refine";
 /** Rejects values that can be cloned to a thread but not written as JSON, like maps and dates. */
 function refuseForeign(value: unknown, where: string): void {
   if (typeof value === "bigint" || (typeof value === "number" && !Number.isFinite(value)))
-    throw new Error(`${where}: ${String(value)} cannot be written down`);
+    throw new Error(`${where}: ${String(value)} cannot be serialized`);
   if (typeof value !== "object" || value === null) return;
   if ("hidden" in value && "shown" in value && hasFunction(value.hidden))
-    throw new Error(`${where}: a schema with a check of its own cannot be written down`);
+    throw new Error(`${where}: a schema with a check of its own cannot be serialized`);
   const type = Object.getPrototypeOf(value) as object | null;
   if (!Array.isArray(value) && type !== null && type !== Object.prototype)
-    throw new Error(`${where}: an object of the class ${value.constructor.name} cannot be written down`);
+    throw new Error(`${where}: an object of the class ${value.constructor.name} cannot be serialized`);
   for (const [key, inner] of Object.entries(value)) refuseForeign(inner, `${where}.${key}`);
 }
 
@@ -181,7 +181,7 @@ function numbering(functions: object[]): Sender {
     hasIdentity: () => false,
     weigh: () => undefined,
     watch() {
-      throw new Error("a signal cannot be written down");
+      throw new Error("a signal cannot be serialized");
     },
   };
 }

@@ -82,7 +82,7 @@ export function readRecord(extensions: string): Installed | { readonly problem: 
     return { problem: `${path} is truncated or not valid JSON` };
   }
   if (!matches(InstalledFile, content))
-    return { problem: `${path} has an unexpected content: ${describeViolations(InstalledFile, content)}` };
+    return { problem: `${path} does not have the expected content: ${describeViolations(InstalledFile, content)}` };
   const odd = Object.entries(content.plugins).find(([id, one]) => !liesWhereItMust(id, one));
   if (odd) return { problem: `${path} has an invalid directory for the plugin ${odd[0]}` };
   return new Map(Object.entries(content.plugins));

@@ -18,7 +18,7 @@ export function currentOwner(): Owner | undefined {
 }
 
 /** The `where` of an error in a promise or callback that no code awaits. */
-const NOBODY_AWAITED = "code nobody awaited";
+const NOBODY_AWAITED = "unawaited code";
 
 /**
  * Attributes uncaught exceptions and unhandled rejections to their plugin and keeps the process running. An error without an owner goes to

@@ -99,7 +99,7 @@ export class Reconciler {
     const { disabledIds, asker } = rest;
     const reports: ReloadReport[] = [];
     for (const instance of gone) {
-      await recovery.leave(instance, "stopped", "it is no longer listed in the configuration");
+      await recovery.leave(instance, "stopped", "it is no longer requested");
       set.delete(instance);
       reports.push(instance.outcome());
     }

@@ -101,7 +101,7 @@ describe("a link", () => {
     const large = 33 * 2 ** 20;
     await assert.rejects(
       side["text"]?.(large) ?? Promise.resolve(),
-      /^Error: result: more than 33554432 bytes cannot cross/,
+      /^Error: result: more than 33554432 bytes cannot be sent/,
     );
     await assert.rejects(
       side["list"]?.(300_000) ?? Promise.resolve(),
@@ -131,7 +131,7 @@ describe("a link", () => {
     const told = (place: number, values: readonly number[]) => void seen.push(`${place} ${values.length}`);
     const guest = {
       async flood(note: AnyFunction) {
-        assert.throws(() => far.tell(note as never, Symbol("none")), /argument 1: a symbol cannot cross/);
+        assert.throws(() => far.tell(note as never, Symbol("none")), /argument 1: a symbol cannot be sent/);
         const values = Array.from({ length: 4_000 }, () => 0);
         const all = Array.from({ length: 100 }, (_, place) => far.tell(note as never, place, values));
         counts["sent"] = all.filter(Boolean).length;
@@ -192,9 +192,12 @@ describe("a link", () => {
     const { side } = await ends({ echo: (value: unknown) => value, promise: () => ({ a: [Promise.resolve()] }) });
     const circle: Record<string, unknown> = {};
     circle["self"] = circle;
-    await assert.rejects(async () => side["echo"]?.({ a: [Symbol("x")] }), /argument 1\.a\[0\]: a symbol cannot cross/);
-    await assert.rejects(async () => side["echo"]?.(circle), /too deep to cross/);
-    await assert.rejects(async () => side["promise"]?.(), /result\.a\[0\]: a promise cannot cross/);
+    await assert.rejects(
+      async () => side["echo"]?.({ a: [Symbol("x")] }),
+      /argument 1\.a\[0\]: a symbol cannot be sent/,
+    );
+    await assert.rejects(async () => side["echo"]?.(circle), /too deep to be sent/);
+    await assert.rejects(async () => side["promise"]?.(), /result\.a\[0\]: a promise cannot be sent/);
     assert.equal(await side["echo"]?.(1), 1);
   });
 

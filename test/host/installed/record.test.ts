@@ -65,9 +65,9 @@ describe("the record", () => {
   const wrong: [what: string, content: string, says: RegExp][] = [
     ["truncated", text(PLUGIN).slice(0, -9), /is truncated or not valid JSON/],
     ["empty", "", /is truncated or not valid JSON/],
-    ["of another version", JSON.stringify({ version: 2, plugins: {} }), /has an unexpected content/],
-    ["without a field", text({ ...PLUGIN, tree: undefined }), /has an unexpected content/],
-    ["with an unknown field", text({ ...PLUGIN, run: "x" }), /has an unexpected content/],
+    ["of another version", JSON.stringify({ version: 2, plugins: {} }), /does not have the expected content/],
+    ["without a field", text({ ...PLUGIN, tree: undefined }), /does not have the expected content/],
+    ["with an unknown field", text({ ...PLUGIN, run: "x" }), /does not have the expected content/],
     ["of an odd id", text({ ...PLUGIN, directory: "../pen/gen-2" }, "../pen"), /has an invalid directory/],
     ["of an odd package", text({ ...PLUGIN, name: "../../../pen" }), /has an invalid directory/],
     ["leading out", text({ ...PLUGIN, directory: "../../pen" }), /has an invalid directory for the plugin pen/],
