@@ -1,4 +1,4 @@
-/** Carries plugins from what was written down of them when they were built: their code is imported, here or elsewhere, when it is needed. */
+/** Carries sleeping plugins: they are committed from their written declarations, and their code is imported on first use. */
 import { GatewayError } from "@svc/sdk";
 import type { AnyKind, Carried, Declared, KernelHooks, PluginFacts, Staging } from "../kernel/kind.ts";
 import { checkCode } from "../kernel/describe.ts";
@@ -18,36 +18,36 @@ import { cachedFile, isTypeScript, keep } from "./written-cache.ts";
 
 export interface SleepOptions {
   readonly kinds: readonly AnyKind[];
-  /** Private: what plugins without a build declare is kept here. */
+  /** Private directory that caches the declarations of plugins without a build. */
   readonly cacheDir: string;
-  /** Whether the configuration says something else of a plugin than its defaults. */
+  /** Whether the plugin's configuration differs from its defaults. */
   isConfigured(plugin: PluginFacts): boolean;
 }
 
 /**
- * Sources with a written declaration are known by it; those that must be awake are left to other taps, which also get the code of the
- * others at the first use. What a plugin in TypeScript declares is written down when it first runs with its defaults, and holds until a
- * file of its package changes.
+ * Resolves sources with written declarations from those. Plugins that must be awake are left to the other taps, which also resolve the code of
+ * a sleeping plugin on its first use. The declarations of a TypeScript plugin are cached when it first runs with its defaults, and stay valid
+ * until a file of its package changes.
  */
 export function carryAsleep(
   { resolve, commit }: Pick<KernelHooks, "resolve" | "commit">,
   { kinds, cacheDir, isConfigured }: SleepOptions,
 ): void {
-  /** Files to write, by the id of the plugin that runs now without one. */
+  /** Cache files to write, by id of the plugin that lacks one. */
   const missing = new Map<string, string>();
   resolve.tapPromise("asleep", async (source) => {
     const { manifest, elsewhere, isAwake } = source;
-    if (!manifest?.directory || isAwake) return undefined as never; // tapable's type forgets that the next one is asked then
+    if (!manifest?.directory || isAwake) return undefined as never; // tapable's type lacks `undefined`, which passes to the next tap
     const { id, directory, entry } = manifest;
     missing.delete(id);
     const file = isTypeScript(entry) ? cachedFile(cacheDir, id, directory) : writtenFile(directory, entry);
     const written = file === undefined ? undefined : readWritten(file);
     if (!written && file !== undefined && isTypeScript(entry)) missing.set(id, file);
     const facts = written && factsOf(written);
-    if (!facts || !written.entries) return undefined as never; // imported now, beside all others
-    if (written.hasChecks && isConfigured(facts)) return undefined as never; // only its code can check the section
+    if (!facts || !written.entries) return undefined as never; // imported now, in parallel with the others
+    if (written.hasChecks && isConfigured(facts)) return undefined as never; // only its code can validate the section
     const { entries } = written;
-    if (elsewhere && isHostOnly(facts, entries, kinds)) return undefined as never; // refused by the import
+    if (elsewhere && isHostOnly(facts, entries, kinds)) return undefined as never; // the import reports the refusal
     await source.check?.();
     return carriedBy(() => resolve.promise({ ...source, isAwake: true }), facts, { ...written, entries }, kinds);
   });
@@ -61,7 +61,7 @@ export function carryAsleep(
 
 type Entries = NonNullable<WrittenPlugin["entries"]>;
 
-/** Whether a thread or process refuses the plugin. */
+/** Whether the plugin cannot run in a thread or process. */
 function isHostOnly(facts: PluginFacts, entries: Entries, kinds: readonly AnyKind[]): boolean {
   if (unreachableService(facts)) return true;
   return kinds.some(({ name, refuse }) =>
@@ -69,7 +69,7 @@ function isHostOnly(facts: PluginFacts, entries: Entries, kinds: readonly AnyKin
   );
 }
 
-/** @param resolve gets the code */
+/** @param resolve resolves the code */
 function carriedBy(
   resolve: () => Promise<Carried>,
   facts: PluginFacts,
@@ -112,6 +112,6 @@ function sleep(entries: Entries, staging: Staging, wake: () => Promise<Declared>
 
 function named(declared: Declared, kind: string, name: string): unknown {
   const found = declared.entry(kind, name);
-  if (found === undefined) throw new GatewayError("UNAVAILABLE", `the plugin does not declare ${name} any more`);
+  if (found === undefined) throw new GatewayError("UNAVAILABLE", `the plugin no longer declares ${name}`);
   return found;
 }

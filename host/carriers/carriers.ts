@@ -10,9 +10,9 @@ import type { Permissions } from "../kernel/manifest.ts";
 import type { GuestTask } from "./contract.ts";
 import { environmentOf, permissionFlags } from "./permission-flags.ts";
 
-/** A thread or process, and what can be said to it. */
+/** The host side of a guest's thread or process. */
 export interface Carrier extends Omit<Thread, "end"> {
-  /** Ends it whatever it is doing. Safe to call twice. */
+  /** Terminates it at once. Safe to call twice. */
   end(): void;
 }
 
@@ -20,7 +20,7 @@ export interface GuestOptions {
   readonly id: string;
   readonly placement: "worker" | "process";
   readonly task: GuestTask;
-  /** Of its package. */
+  /** Directory of its package. */
   readonly directory: string;
   /** Private directory of the plugin. */
   readonly stateDir: string;
@@ -28,7 +28,7 @@ export interface GuestOptions {
   readonly permissions: Permissions;
 }
 
-const GUEST = "./isolation-guest.js"; // beside this file both compiled and bundled
+const GUEST = "./isolation-guest.js"; // next to this file, both compiled and bundled
 
 export function startCarrier(options: GuestOptions): Carrier {
   mkdirSync(options.stateDir, { recursive: true, mode: 0o700 });
@@ -43,7 +43,7 @@ function startThread({ id, task, memoryMb }: GuestOptions): Carrier {
     execArgv: [],
     resourceLimits: { maxOldGenerationSizeMb: memoryMb, maxYoungGenerationSizeMb: Math.max(8, memoryMb / 8) },
   });
-  worker.unref(); // whether the gateway goes on is not for a plugin to say
+  worker.unref(); // a plugin must not keep the gateway's process alive
   return threadOf(worker, ({ code, message }) =>
     code === "ERR_WORKER_OUT_OF_MEMORY" ? tooMuch(memoryMb) : `it threw: ${message}`,
   );
@@ -73,26 +73,26 @@ function startProcess({ task, directory, stateDir, memoryMb, permissions }: Gues
   let failure: string | undefined;
   child.on("error", (error) => (failure ??= error.message));
   return {
-    post: (message) => void child.send(message as never, () => undefined), // a closed channel is told by `exit`
+    post: (message) => void child.send(message as never, () => undefined), // a closed channel is reported by `exit`
     onMessage: (received) => void child.on("message", received),
     onEnd: (ended) => void child.once("exit", (code, signal) => ended(failure ?? endOf(code, signal, memoryMb))),
     end: () => void child.kill("SIGKILL"),
   };
 }
 
-/** In words. */
+/** Message for a guest that exceeded its memory limit. */
 export function tooMuch(memoryMb: number): string {
   return `it used more than ${memoryMb} MiB of memory`;
 }
 
-/** The runtime aborts a process whose heap is full. */
+/** Message for the end of a process. The runtime aborts a process whose heap is full. */
 function endOf(code: number | null, signal: string | null, memoryMb: number): string {
   if (signal === "SIGABRT" || code === 134)
     return `its process was aborted, most likely because it used more than ${memoryMb} MiB of memory`;
   return signal === null ? `it ended its process (exit code ${code})` : `its process was ended by ${signal}`;
 }
 
-/** What has to be readable for the guest and the plugin to be imported: the host, the SDK, the package and what it depends on. */
+/** Directories that must be readable to import the guest and the plugin: the host, the SDK, the package and its dependencies. */
 function codeDirectories(guest: string, directory: string): string[] {
   const host = dirname(guest).endsWith("carriers") ? dirname(dirname(guest)) : dirname(guest);
   const require = createRequire(guest);
@@ -101,7 +101,7 @@ function codeDirectories(guest: string, directory: string): string[] {
   return [host, ...packages, directory, real, ...[host, directory, real].flatMap((path) => modulesAbove(path))];
 }
 
-/** Every `node_modules` that imports of a package may lead to. */
+/** Every `node_modules` in which imports of a package may be resolved. */
 function modulesAbove(directory: string): string[] {
   const found: string[] = [];
   for (let at = directory; dirname(at) !== at; at = dirname(at)) {

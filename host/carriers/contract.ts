@@ -1,7 +1,7 @@
-/** What the gateway and a plugin that runs elsewhere say to each other. */
+/** The protocol between the gateway and a plugin in another thread or process. */
 import type { Audience, Deprecation, EventSpec, Principal, TSchema } from "@svc/sdk";
 
-/** A token without its type. */
+/** A service token as plain data. */
 export interface Token {
   readonly kind: "service";
   readonly id: string;
@@ -10,7 +10,7 @@ export interface Token {
   readonly deprecated?: Deprecation;
 }
 
-/** What a plugin is before its setup. */
+/** The static part of a plugin, as data. */
 export interface StaticPart {
   readonly id: string;
   readonly api: string;
@@ -25,49 +25,49 @@ export interface StaticPart {
   readonly after: readonly string[];
 }
 
-/** The gateway, as the guest reaches it. `publish`, `forward` and `log` never throw: the guest waits for no answer. */
+/** API of the gateway for the guest. `publish`, `forward` and `log` never throw: the guest calls them one-way. */
 export interface HostSide {
   call(method: string, params: unknown, principal: Principal | undefined): Promise<unknown>;
-  /** @param event name of one it declared */
+  /** @param event name of an event the plugin declared */
   publish(event: string, payload: unknown, audience: Audience | undefined): void;
   forward(event: EventSpec, payload: unknown, connections: readonly string[]): void;
   log(level: "debug" | "info" | "warn" | "error", fields: object, message: string): void;
-  /** A failure of code nobody awaited. */
+  /** Reports a failure that no caller awaits. */
   charge(error: unknown, where: string): void;
 }
 
-/** What one setup gets. */
+/** Input of one setup. */
 export interface SetupParts {
   readonly config: unknown;
   readonly sections: Readonly<Record<string, unknown>>;
   readonly stateDir: string;
-  /** By the name the plugin uses; a live one is what it is now. */
+  /** By the plugin's names; for live services the current value. */
   readonly services: Readonly<Record<string, unknown>>;
   readonly host: HostSide;
 }
 
-/** What one setup declared, by the names of kinds. Functions of an entry return promises, whatever they were declared as. */
+/** Result of one setup: its declarations by name of kind. All functions in an entry return promises, even if declared synchronous. */
 export type Recorded = Readonly<Record<string, readonly unknown[]>>;
 
-/** Sign of life of an isolated plugin. */
+/** Liveness report of an isolated plugin. */
 export interface Beat {
   /** Heap and buffers of its thread, or the resident memory of its process. bytes */
   readonly memoryBytes: number;
   readonly busy: boolean;
 }
 
-/** The guest, as the gateway reaches it. */
+/** API of the guest for the gateway. */
 export interface GuestSide {
   describe(): Promise<StaticPart>;
   setup(parts: SetupParts): Promise<Recorded>;
-  /** @param live services that are others now than they were, by name */
+  /** @param live the live services that changed, by name */
   beat(live: Readonly<Record<string, unknown>>): Promise<Beat>;
 }
 
-/** What a guest is started with. */
+/** Start parameters of a guest. */
 export interface GuestTask {
   readonly file: string;
-  /** Private: what lies there is run. */
+  /** Private directory of compiled code, which the guest executes. */
   readonly cacheDir: string;
   /** Modules of further kinds of declaration. */
   readonly kinds: readonly string[];

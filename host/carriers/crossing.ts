@@ -1,56 +1,56 @@
 /**
- * How values cross to another thread or process. Plain data goes as it is; what cannot be copied (functions, signals,
- * iterators, principals) goes as a reference and is stood in for on the other side. Pure but for the references.
+ * Serializes values for another thread or process. Plain data is copied. What cannot be copied (functions, signals, iterators,
+ * principals) is sent as a reference, and the other side gets a stand-in. Pure, except for the references.
  *
- * An object with the key `~` is always one of ours: such keys of others are wrapped, so that nobody can make up a reference.
+ * A packed object with the key `~` is always internal: foreign objects with that key are wrapped, so that no value can forge a reference.
  */
 import type { Failure } from "./failures.ts";
 import { errorOf, failureOf } from "./failures.ts";
 
 const MARK = "~";
-/** Deeper values are refused; they are most likely circular. */
+/** Deepest nesting; a deeper value is rejected as it is most likely circular. */
 const DEEPEST = 100;
 
 type Tagged =
   | { readonly [MARK]: "function"; readonly ref: number }
-  /** A copy that stands for the very object when it is sent back. */
+  /** A copy with the identity of the sender's object: sent back, it becomes that object. */
   | { readonly [MARK]: "same"; readonly ref: number; readonly copy: unknown }
-  /** One of the receiver's own. */
+  /** An object of the receiver. */
   | { readonly [MARK]: "yours"; readonly ref: number }
   | { readonly [MARK]: "signal"; readonly ref: number; readonly aborted: boolean }
   | { readonly [MARK]: "iterator"; readonly next: unknown; readonly end: unknown }
   | { readonly [MARK]: "error"; readonly failure: unknown }
   | { readonly [MARK]: "query"; readonly text: string }
   | { readonly [MARK]: "url"; readonly text: string }
-  /** With properties that are not enumerable: schemas have such. */
+  /** An object with non-enumerable properties, like a schema. */
   | { readonly [MARK]: "hidden"; readonly shown: unknown; readonly hidden: unknown }
-  /** An object of somebody else that has our mark for a key. */
+  /** A foreign object that has the mark as a key. */
   | { readonly [MARK]: "raw"; readonly entries: readonly (readonly [string, unknown])[] };
 
 type AnyFunction = (...args: unknown[]) => unknown;
 
-/** What a value weighs beside its bytes: what it costs the other side to make one. */
+/** Weight of each value other than strings and buffers: the cost of creating it on the other side. */
 const VALUE_WEIGHT = 128;
 
-/** A number and the like, as JSON. */
+/** Weight of a number or another primitive, about its length as JSON. */
 const PLAIN_WEIGHT = 8;
 
-/** What one side does with what cannot be copied. */
+/** How the sending side handles what cannot be copied. */
 export interface Sender {
-  /** Told of everything that crosses. @param weight about its bytes. @throws Error that is too much for one message */
+  /** Called for every packed value. @param weight approximate bytes. @throws Error the message becomes too large */
   weigh(weight: number, where: string): void;
-  /** @returns the reference under which the other side may call or name it */
+  /** @returns the reference under which the other side may call it or send it back */
   handOut(value: object): number;
   /** The reference of an object that came from the other side. */
   refOf(value: object): number | undefined;
-  /** Whether the other side has to be able to send the very object back. */
+  /** Whether the object must keep its identity when the other side sends it back. */
   hasIdentity(value: object): boolean;
-  /** @returns the reference under which it will be told of the abort */
+  /** @returns the reference under which the abort will be sent */
   watch(signal: AbortSignal): number;
 }
 
 export interface Receiver {
-  /** Told of everything that is no object. @param weight about its bytes as JSON. Default: nobody asks */
+  /** Called for every primitive and leaf value. @param weight approximate bytes as JSON. Default: not measured */
   weigh?(weight: number): void;
   standIn(ref: number): AnyFunction;
   same(ref: number, copy: object): object;
@@ -59,14 +59,14 @@ export interface Receiver {
   iterable(next: AnyFunction, end: AnyFunction): AsyncIterable<unknown>;
 }
 
-/** @throws Error naming what cannot cross, and where it stands */
+/** Serializes a value. @throws Error with the path of what cannot be sent */
 export function pack(value: unknown, sender: Sender, where = "value", depth = 0): unknown {
   if (typeof value === "function") return packFunction(value as AnyFunction, undefined, sender);
-  if (typeof value === "symbol") throw new Error(`${where}: a symbol cannot cross to another thread or process`);
+  if (typeof value === "symbol") throw new Error(`${where}: a symbol cannot be sent to another thread or process`);
   sender.weigh(weightOf(value), where);
   if (typeof value !== "object" || value === null) return value;
   if (depth > DEEPEST)
-    throw new Error(`${where}: too deep to cross to another thread or process; it may contain itself`);
+    throw new Error(`${where}: too deep to be sent to another thread or process; it may contain itself`);
   const theirs = sender.refOf(value);
   if (theirs !== undefined) return { [MARK]: "yours", ref: theirs } satisfies Tagged;
   if (isLeaf(value)) return value;
@@ -86,7 +86,7 @@ function packFunction(called: AnyFunction, self: object | undefined, sender: Sen
   return { [MARK]: "function", ref: sender.handOut(self ? bound(self, called) : called) };
 }
 
-/** The same bound function for the same method, so that it is handed out once. */
+/** Bound functions by object and method, so that each method is handed out once. */
 const bindings = new WeakMap<object, WeakMap<AnyFunction, AnyFunction>>();
 
 function bound(self: object, method: AnyFunction): AnyFunction {
@@ -118,7 +118,7 @@ function packObject(value: object, sender: Sender, where: string, depth: number)
   }
   if (value instanceof URLSearchParams) return { [MARK]: "query", text: value.toString() } satisfies Tagged;
   if (value instanceof URL) return { [MARK]: "url", text: value.href } satisfies Tagged;
-  if (value instanceof Promise) throw new Error(`${where}: a promise cannot cross to another thread or process`);
+  if (value instanceof Promise) throw new Error(`${where}: a promise cannot be sent to another thread or process`);
   if (isAsyncIterable(value)) {
     const iterator = value[Symbol.asyncIterator]();
     const next = () => iterator.next();
@@ -153,7 +153,7 @@ function packFields(value: object, sender: Sender, where: string, depth: number)
     : ({ [MARK]: "hidden", shown, hidden: Object.fromEntries(hidden) } satisfies Tagged);
 }
 
-/** Own properties, hidden ones of schemas too, and the methods of a class. */
+/** Own properties, including non-enumerable ones of schemas, and the methods of a class. */
 function* propertiesOf(value: object): Generator<readonly [key: string, value: unknown, shown: boolean]> {
   const seen = new Set<string>();
   for (const key of Object.getOwnPropertyNames(value)) {
@@ -171,13 +171,13 @@ function* propertiesOf(value: object): Generator<readonly [key: string, value: u
   }
 }
 
-/** That of a class; `undefined` for plain objects. */
+/** Prototype of a class instance; `undefined` for plain objects. */
 function prototypeOf(value: object): object | undefined {
   const type = Object.getPrototypeOf(value) as object | null;
   return type === null || type === Object.prototype ? undefined : type;
 }
 
-/** What was packed on the other side. @throws Error it names what it was never given */
+/** Restores a value packed by the other side. @throws Error it contains a reference that was never handed out */
 export function unpack(packed: unknown, receiver: Receiver): unknown {
   if (typeof packed !== "object" || packed === null || isLeaf(packed)) {
     receiver.weigh?.(typeof packed === "string" ? packed.length : PLAIN_WEIGHT);
@@ -188,7 +188,7 @@ export function unpack(packed: unknown, receiver: Receiver): unknown {
   return fromEntries(Object.entries(packed), receiver);
 }
 
-/** `__proto__` becomes a key like any other. */
+/** Builds an object; `__proto__` becomes an ordinary key. */
 function fromEntries(entries: readonly (readonly [string, unknown])[], receiver: Receiver): object {
   return Object.fromEntries(entries.map(([key, value]) => [key, unpack(value, receiver)]));
 }
@@ -226,13 +226,13 @@ function unpackTagged(tagged: Tagged, receiver: Receiver): unknown {
 }
 
 /**
- * Where a function is declared to return an iterable at once, its promise serves as one. Where it is declared to return
- * nothing, nobody looks at the promise: its failure is no stray error of the caller.
+ * Makes a promise also usable as the async iterable it resolves to, for functions declared to return an iterable synchronously. Its
+ * rejection is marked as handled: where a function is declared to return nothing, the caller ignores the promise.
  */
 export function iterablePromise(promise: Promise<unknown>): Promise<unknown> {
   promise.catch(() => undefined);
   async function* iterate() {
-    yield* (await promise) as AsyncIterable<unknown>; // whoever iterates expects one
+    yield* (await promise) as AsyncIterable<unknown>; // iterated only where the function returns an iterable
   }
   return Object.assign(promise, { [Symbol.asyncIterator]: iterate });
 }

@@ -1,4 +1,4 @@
-/** Program of a build: writes `declared.json` for the plugins whose package directories are its arguments. */
+/** Build script: writes `declared.json` for the plugins in the package directories given as arguments. */
 import { resolve } from "node:path";
 import { readManifest } from "../kernel/manifest.ts";
 import { declarePlugin } from "./declare.ts";

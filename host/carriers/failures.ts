@@ -1,4 +1,4 @@
-/** Errors on their way to another thread or process and back: what catches them there finds what it looks for. */
+/** Converts errors to data and back, so that code that catches them in another thread or process finds the same type and fields. */
 import { ERRORS, type ErrorCode, GatewayError, isGatewayError } from "@svc/sdk/errors";
 
 /** An error as data. */
@@ -7,14 +7,14 @@ export interface Failure {
   readonly name: string;
   readonly message: string;
   readonly stack?: string;
-  /** Code, details and the like, as far as they are data. */
+  /** The fields of its kind, e.g. `code` and `details`. */
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
 const OUTCOME_FIELDS = ["outcome", "retryMs", "path"];
 const REFUSAL_FIELDS = ["code", "retryAfterMs", "details", "payload"];
 
-/** @param thrown anything */
+/** @param thrown any value */
 export function failureOf(thrown: unknown): Failure {
   if (!(thrown instanceof Error)) return { kind: "other", name: "Error", message: String(thrown), fields: {} };
   const { name, message, stack } = thrown;

@@ -1,14 +1,14 @@
-/** A plugin's thread or process while it is up: watches that it lives, and ends it. */
+/** A plugin's running thread or process: monitors that it is alive, and ends it. */
 import { GatewayError } from "@svc/sdk/errors";
 import { type Carrier, tooMuch } from "./carriers.ts";
 import type { Beat, GuestSide } from "./contract.ts";
 import { Link, type LinkOptions } from "./link.ts";
 
-/** Milliseconds between two questions whether it lives. */
+/** Interval of the liveness requests. ms */
 const BEAT_MS = 1_000;
-/** Milliseconds it may be silent: its thread is blocked then. */
+/** Time without any message after which its thread counts as blocked. ms */
 const STALL_MS = 5_000;
-/** Buffers and the runtime itself come on top of the heap. */
+/** Factor from the heap limit to the memory limit: buffers and the runtime itself come on top of the heap. */
 const HEADROOM = 2;
 
 export class Guest {
@@ -38,7 +38,7 @@ export class Guest {
     });
   }
 
-  /** Resolves with why it ended. */
+  /** Resolves with the reason when it has ended. */
   get ended(): Promise<string> {
     return this.#ended;
   }
@@ -47,20 +47,20 @@ export class Guest {
     return this.#reason !== undefined;
   }
 
-  /** @throws Error it ended before it could say a word */
+  /** Its API, once offered. @throws Error it ended before that */
   async side(): Promise<GuestSide> {
     const root = await Promise.race([this.#link.root, this.#ended]);
     if (typeof root === "string") throw new Error(root);
     return root as GuestSide; // offered by isolation-guest.ts
   }
 
-  /** Asks it all the time how it is, and ends it when it does not answer. @param live services that changed since the last time */
+  /** Requests liveness reports; ends it when it is blocked or uses too much memory. @param live returns live services that changed since the last call */
   watch(side: GuestSide, memoryMb: number, live: () => Readonly<Record<string, unknown>>): void {
     let askedAt: number | undefined;
     let lastLook = performance.now();
     const look = () => {
       const now = performance.now();
-      const slept = now - lastLook > 2 * BEAT_MS; // this process itself was stopped or busy: nobody could be heard
+      const slept = now - lastLook > 2 * BEAT_MS; // this process itself was suspended or busy and could not receive
       lastLook = now;
       if (askedAt !== undefined) {
         if (slept) askedAt = now;
@@ -75,7 +75,7 @@ export class Guest {
           this.beat = beat;
           if (beat.memoryBytes > memoryMb * 2 ** 20 * HEADROOM) this.end(tooMuch(memoryMb));
         },
-        () => undefined, // it ended, which is told otherwise
+        () => undefined, // it ended; `ended` reports that
       );
     };
     const timer = setInterval(look, BEAT_MS);
@@ -83,14 +83,14 @@ export class Guest {
     this.#stopBeating = () => clearInterval(timer);
   }
 
-  /** @param reason why, when it is not asked for */
+  /** @param reason of an end that was not requested */
   end(reason = "it was stopped"): void {
     this.#reason ??= reason;
     this.#fallSilent();
     this.#carrier.end();
   }
 
-  /** Whoever waits for it is told that it may be there again later. */
+  /** Rejects pending calls as UNAVAILABLE, with a retry delay. */
   #fallSilent(): void {
     this.#stopBeating?.();
     const message = `plugin ${this.#id} is not running: ${this.#reason ?? "it ended"}`;

@@ -1,25 +1,25 @@
-/** What a guest sends: received in turns, between which others are served, and no faster than clients can read what it tells them. */
+/** Receives a guest's messages in turns, so that other work runs in between, and no faster than clients can read what it publishes. */
 
-/** Messages on their way that a guest may have. Choice. */
+/** Unconfirmed messages a guest may have in transit. Choice. */
 export const MAX_ON_THE_WAY = 256;
-/** So many messages are sent by no guest that keeps to that. */
+/** More waiting messages than any guest that respects the window can cause. */
 const FLOOD = 4 * MAX_ON_THE_WAY;
-/** Milliseconds of receiving after which others have their turn. */
+/** Time of one turn, after which other work runs. ms */
 const TURN_MS = 5;
 /**
- * What a guest may tell: about bytes in a second, and at once. Above that it is not heard for a while. Choice: each client has to read all
- * of its events, and is cut off at 50 MiB that it has not read.
+ * Rate limit of one-way calls such as events and log lines, in approximate bytes. Above it the inbox pauses. Choice: each client has to read
+ * all events, and is disconnected once it has 50 MiB unread.
  */
 const TELLING = { perSecond: 8 * 2 ** 20, burst: 16 * 2 ** 20 };
-/** Milliseconds for which a guest is not heard at once: it has to show in between that it lives. */
+/** Longest pause: a liveness report must get through in between. ms */
 const MAX_PAUSE_MS = 2_000;
 
 export interface InboxOptions<M> {
-  /** A throw is a fault of the guest. */
+  /** Processes a message; a throw counts as a fault of the guest. */
   take(message: M): void;
-  /** Told after each turn how many messages were taken in all. */
+  /** Called after each turn. @param taken total number of processed messages */
   onTurn(taken: number): void;
-  /** The guest sends more than it may, or what is no message. */
+  /** Called when the guest exceeds the window, or sends an invalid message. */
   onFault(reason: string): void;
 }
 
@@ -28,12 +28,12 @@ export class Inbox<M> {
   /** Messages that wait for the next turn. */
   #messages: M[] = [];
   #taken = 0;
-  /** Milliseconds of this turn. */
+  /** Time spent in this turn. ms */
   #worked = 0;
   #hasTurn = false;
-  /** What the guest may tell now, and since when it is so. */
+  /** Weight the guest may send, as of the monotonic time `at`. */
   #budget = { weight: TELLING.burst, at: performance.now() };
-  /** The guest is not heard before. monotonic ms */
+  /** End of the pause. monotonic ms */
   #deafUntil = 0;
 
   constructor(options: InboxOptions<M>) {
@@ -48,7 +48,7 @@ export class Inbox<M> {
     if (!this.#hasTurn) this.#plan();
   }
 
-  /** The message that is being taken has told so much. @param weight about its bytes */
+  /** Charges the message being processed to the rate limit. @param weight approximate bytes */
   spend(weight: number): void {
     const now = performance.now();
     const { weight: left, at } = this.#budget;
@@ -77,7 +77,7 @@ export class Inbox<M> {
     if (this.#messages.length > 0) this.#plan();
   }
 
-  /** Takes the messages that wait, until this turn is over. */
+  /** Processes waiting messages until the turn ends or a pause begins. */
   #takeWaiting(): void {
     const messages = this.#messages;
     this.#messages = [];
@@ -97,7 +97,7 @@ export class Inbox<M> {
     try {
       this.#options.take(message);
     } catch {
-      this.#options.onFault("it sent what is no message of a plugin");
+      this.#options.onFault("it sent an invalid message");
     }
   }
 }

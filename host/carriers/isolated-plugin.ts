@@ -1,8 +1,8 @@
 /**
- * Carries plugins that run in a thread or process of their own: their setup declares what the guest declared, with handlers
- * that call the guest.
+ * Carries plugins that run in their own thread or process, the guest: their setup in the gateway declares what the guest declared, with
+ * handlers that call the guest.
  *
- * Each generation has a guest of its own, which ends with it: nothing of a former version stays in memory.
+ * Each generation has its own guest, which ends with it, so that no former version stays in memory.
  */
 import { join } from "node:path";
 import { lazy, type Live, type PluginGateway, type Requirement, type ServiceToken, Type } from "@svc/sdk";
@@ -17,22 +17,22 @@ const guestCode = lazy(() => Promise.all([import("./carriers.ts"), import("./gue
 export interface IsolationOptions {
   /** State directory of the gateway. */
   readonly stateDir: string;
-  /** What guests compile is kept here, apart from what others compile. */
+  /** Parent of the guests' compile caches, separate from the gateway's own. */
   readonly cacheDir: string;
   /** Absolute paths of modules of further kinds of declaration. */
   readonly kinds: readonly string[];
 }
 
-/** Milliseconds an import may take. Choice: as long as one in the gateway. */
+/** Time limit of an import. ms. Choice: the same as in the gateway. */
 const IMPORT_MS = 10_000;
-/** Milliseconds a guest that was imported waits for its setup. */
+/** Time a guest that has imported its plugin waits for the setup before it is ended. ms */
 const WARM_MS = 30_000;
 
-/** Sources whose plugin runs in a thread or process are carried there. */
+/** Taps `resolve` to carry sources placed in a thread or process. */
 export function carryElsewhere({ resolve }: Pick<KernelHooks, "resolve">, options: IsolationOptions): void {
   resolve.tapPromise("elsewhere", async (source) => {
     const { manifest, elsewhere } = source;
-    if (!manifest || !elsewhere) return undefined as never; // tapable's type forgets that the next one is asked then
+    if (!manifest || !elsewhere) return undefined as never; // tapable's type lacks `undefined`, which passes to the next tap
     const { id, directory, entry, permissions = {} } = manifest;
     const guest: GuestOptions = {
       ...elsewhere,
@@ -57,13 +57,13 @@ interface Imported {
   readonly side: GuestSide;
   readonly part: StaticPart;
   readonly plugin: PluginFacts;
-  /** Its calls run as this owner, once there is one. */
+  /** Runs its calls as the owner, once it has one. */
   readonly caller: { run: Staging["run"] };
 }
 
 /** @throws Error the plugin cannot be imported there */
 async function importIn(options: GuestOptions): Promise<Imported> {
-  // Most gateways have no such plugin.
+  // Imported on first use: most gateways have no such plugin.
   const [{ startCarrier }, { Guest }] = await guestCode();
   const caller: Imported["caller"] = { run: (work) => work() };
   const guest = new Guest(options.id, startCarrier(options), {
@@ -85,12 +85,12 @@ async function importIn(options: GuestOptions): Promise<Imported> {
   }
 }
 
-/** Principals are minted by the gateway and known by being the very object. */
+/** Principals are minted by the gateway and recognized by object identity. */
 function isPrincipal(value: object): boolean {
   return "provenance" in value && "epoch" in value && "scopes" in value && "role" in value;
 }
 
-/** @throws Error it uses or gives a service that answers without waiting */
+/** @throws Error it requires or provides a service with synchronous methods */
 function refuseUnreachable(plugin: PluginFacts): void {
   const wrong = unreachableService(plugin);
   if (!wrong) return;
@@ -98,10 +98,10 @@ function refuseUnreachable(plugin: PluginFacts): void {
 }
 
 export function unreachableText({ id }: ServiceToken<unknown>): string {
-  return `the service ${id} cannot be used from another thread or process: some of its methods answer without waiting`;
+  return `the service ${id} cannot be used from another thread or process: some of its methods are synchronous`;
 }
 
-/** A service the plugin uses or gives that another thread or process cannot call. */
+/** A service the plugin requires or provides that is not callable from another thread or process; `undefined`: none. */
 export function unreachableService({ requires = {}, provides = [] }: PluginFacts): ServiceToken<unknown> | undefined {
   const tokens = [...Object.values(requires).map((requirement) => tokenOf(requirement).token), ...provides];
   return tokens.find(({ remotable }) => remotable !== true);
@@ -159,7 +159,7 @@ function requirementOf({ kind, token }: StaticPart["requires"][string]): Require
   return kind === "service" ? token : { kind, token };
 }
 
-/** Hard and optional ones, as they were when this generation was set up. */
+/** The hard and optional services, as they were at the setup of this generation. */
 function servicesOf({ requires }: StaticPart, { services }: PluginGateway): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(requires)
@@ -168,7 +168,7 @@ function servicesOf({ requires }: StaticPart, { services }: PluginGateway): Reco
   );
 }
 
-/** Live ones, each time what is another one since the last time. */
+/** The live services; `changed` returns those with another value since its last call. */
 function liveServices({ requires }: StaticPart, { services }: PluginGateway) {
   const told = new Map<string, unknown>();
   const names = Object.keys(requires).filter((name) => requires[name]?.kind === "live");
@@ -176,7 +176,7 @@ function liveServices({ requires }: StaticPart, { services }: PluginGateway) {
     changed: () =>
       Object.fromEntries(
         names.flatMap((name) => {
-          const value = (services[name] as unknown as Live<unknown>).get(); // a live requirement
+          const value = (services[name] as unknown as Live<unknown>).get(); // a handle, for a live requirement
           if (told.has(name) && told.get(name) === value) return [];
           told.set(name, value);
           return [[name, value]];
@@ -203,7 +203,7 @@ function hostSide({ gateway, publish, failed }: Staging): HostSide {
   }
 }
 
-/** Only its name is looked at. */
+/** A method of which only the name is used. */
 function anyMethod(name: string) {
   return { name, summary: "-", scope: "none", params: Type.Unknown(), result: Type.Unknown() } as const;
 }

@@ -1,4 +1,4 @@
-/** The program of a thread or process that a plugin has for itself: imports the plugin, and does what the gateway asks. */
+/** Entry point of a plugin's own thread or process: imports the plugin and executes the gateway's requests. */
 import { getHeapStatistics } from "node:v8";
 import { isMainThread, parentPort, workerData } from "node:worker_threads";
 import { deepFreeze, type HookEmitter, type Plugin, type Requirement, strayErrorHandler } from "@svc/sdk";
@@ -15,7 +15,7 @@ import { Link } from "./link.ts";
 
 const task = (isMainThread ? JSON.parse(process.argv[2] ?? "{}") : workerData) as GuestTask; // from carriers.ts
 const stopped = new AbortController();
-/** Live services as they are now, by the name the plugin uses. */
+/** Current live services, by the plugin's names. */
 const live = new Map<string, unknown>();
 let imported: { readonly plugin: Plugin; readonly kinds: readonly AnyKind[] } | undefined;
 let recorder: Recorder | undefined;
@@ -54,7 +54,7 @@ const guest: GuestSide = {
   },
 };
 
-/** Effects are the host's, time is the guest's own. */
+/** The `gateway` of the plugin: effects are forwarded to the host; the clock is local. */
 function gatewayIn(
   { config, sections, services, stateDir, host: to }: SetupParts,
   plugin: Plugin,
@@ -71,7 +71,7 @@ function gatewayIn(
     publish: ({ name }, payload, audience) => emit(name, () => link.tell(to.publish, name, payload, audience)),
     forward: (event, payload, connections) =>
       emit(event.name, () => link.tell(to.forward, event, payload, connections)),
-    // Their kinds refuse to be declared here.
+    // Unused: the kinds that need these refuse declarations in a guest.
     emitter: () => undefined as unknown as HookEmitter<never>,
     view: () => undefined as never,
   };
@@ -79,8 +79,8 @@ function gatewayIn(
     try {
       if (!link.tell(to.log, level, fields, message as string)) leaveOut(LINES);
     } catch (error) {
-      // Plugins in plain JavaScript may leave the sentence out.
-      const err = { message: `the fields of this line are left out: ${messageOf(error)}` };
+      // `message` may not be a string if the plugin is plain JavaScript.
+      const err = { message: `the fields of this line were dropped: ${messageOf(error)}` };
       link.tell(to.log, level, { err }, String(message).slice(0, MAX_MESSAGE_CHARS));
     }
   };
@@ -100,7 +100,7 @@ function gatewayIn(
   });
 }
 
-/** Whoever emits an event is not told that it cannot cross. @param send returns whether it was sent */
+/** Sends an event; reports a failure to the host, not to the emitter. @param send returns whether it was accepted */
 function emit(event: string, send: () => boolean): void {
   try {
     if (!send()) leaveOut(`event ${event}`);
@@ -109,12 +109,12 @@ function emit(event: string, send: () => boolean): void {
   }
 }
 
-const LINES = "lines of the log";
-/** Characters of a message whose fields cannot cross. */
+const LINES = "log lines";
+/** Characters kept of a message whose fields cannot be sent. */
 const MAX_MESSAGE_CHARS = 65_536;
-/** Milliseconds between two reports of what was left out. */
+/** Interval of the reports about dropped messages. ms */
 const REPORT_MS = 1_000;
-/** How much was left out since the last report, since the gateway could not receive it, by what it is. */
+/** Number of messages dropped since the last report because the gateway could not keep up, by type. */
 const leftOut = new Map<string, number>();
 
 function leaveOut(what: string): void {
@@ -122,17 +122,17 @@ function leaveOut(what: string): void {
   leftOut.set(what, (leftOut.get(what) ?? 0) + 1);
 }
 
-/** Choice: lines that are left out are a warning, events are a failure of the plugin: who follows them has missed some. */
+/** Choice: dropped log lines are a warning; dropped events are a failure of the plugin, as their subscribers missed some. */
 function reportLeftOut(): void {
   for (const [what, count] of leftOut) {
-    const message = `left out ${count} times: it is sent faster than the gateway can receive it`;
-    if (what === LINES) host?.log("warn", { leftOut: count }, `${what} ${message}`);
+    const message = `${count} dropped, sent faster than the gateway can receive`;
+    if (what === LINES) host?.log("warn", { leftOut: count }, `${what}: ${message}`);
     else host?.charge(new Error(message), what);
   }
   leftOut.clear();
 }
 
-/** A throw counts as yes. */
+/** A check that throws counts as busy. */
 function isBusy(check: () => boolean): boolean {
   try {
     return check();
@@ -171,11 +171,11 @@ function plainToken({ kind, id, version, remotable, deprecated }: Token): Token 
   return { kind, id, version, ...(remotable ? { remotable } : {}), ...(deprecated ? { deprecated } : {}) };
 }
 
-/** Errors nobody awaited count against the plugin, as they do in the gateway; before its setup they end the guest. */
+/** Attributes stray errors to the plugin, as in the gateway; before its setup they end the guest. */
 function stray(error: unknown): void {
   const handle = strayErrorHandler();
   if (handle) return handle(error);
-  if (host) return host.charge(error, "code nobody awaited");
+  if (host) return host.charge(error, "unawaited code");
   process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`);
   process.exit(1);
 }

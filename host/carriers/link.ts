@@ -1,9 +1,9 @@
 /**
- * Calls between two threads or processes, both ways, over anything that carries structured clones in order.
+ * Calls between two threads or processes, in both directions, over any transport that delivers structured clones in order.
  *
- * A function that crossed is called by its stand-in, which always returns a promise; one whose function returned an async
- * iterable can be iterated itself. A signal that crossed with a call lives until that call, or the iteration it answered
- * with, is over.
+ * A function that was sent is called through its stand-in, which always returns a promise; if the function returns an async
+ * iterable, the promise itself can be iterated. A signal sent with a call is forwarded until that call, or the iteration it
+ * returned, has ended.
  */
 import { iterablePromise, pack, type Receiver, type Sender, unpack } from "./crossing.ts";
 import { errorOf, type Failure, failureOf } from "./failures.ts";
@@ -15,14 +15,14 @@ type AnyFunction = (...args: unknown[]) => unknown;
 type Message =
   | { readonly k: "root"; readonly value: unknown }
   | { readonly k: "call"; readonly id: number; readonly ref: number; readonly args: readonly unknown[] }
-  /** A call without an answer. */
+  /** A one-way call, without a result. */
   | { readonly k: "tell"; readonly ref: number; readonly args: readonly unknown[] }
   | { readonly k: "done"; readonly id: number; readonly value: unknown }
   | { readonly k: "failed"; readonly id: number; readonly failure: unknown }
   | { readonly k: "abort"; readonly signal: number }
   | { readonly k: "over"; readonly signals: readonly number[] }
   | { readonly k: "drop"; readonly ref: number; readonly count: number }
-  /** So many messages were received in all. */
+  /** Confirms the total number of received messages. */
   | { readonly k: "got"; readonly count: number };
 
 type Counted = Exclude<Message, { readonly k: "got" }>;
@@ -35,28 +35,28 @@ interface Later {
 interface Waiting {
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: Error) => void;
-  /** The signals that crossed with the call are of no use any more. */
+  /** Releases the signals sent with the call. */
   readonly over: () => void;
 }
 
-/** Most that one message may weigh, about in bytes: what is larger would hold up whoever receives it. Choice. */
+/** Maximum weight of one message in approximate bytes: a larger one would block the receiver for too long. Choice. */
 const MAX_WEIGHT = 32 * 2 ** 20;
-/** What may be on its way to the gateway before it has received it; the rest waits where it comes from. Choice. */
+/** Window of unconfirmed messages from a guest to the gateway; further messages wait in the guest. Choice. */
 const WINDOW = { messages: MAX_ON_THE_WAY, weight: 8 * 2 ** 20 };
-/** What may wait in a guest before `tell` refuses more, about in bytes. Choice: four times the window, for bursts. */
+/** Weight that may wait in a guest before `tell` returns false, in approximate bytes. Choice: four times the window, for bursts. */
 const MAX_WAITING_WEIGHT = 32 * 2 ** 20;
 
 export interface LinkOptions {
   post(message: unknown): void;
-  /** Objects that the other side may send back and mean the very object. Default: none. */
+  /** Whether an object keeps its identity when the other side sends it back. Default: none does. */
   hasIdentity?(value: object): boolean;
-  /** Around each call that comes in. */
+  /** Wraps each incoming call. */
   run?<T>(work: () => T): T;
-  /** Sends no more than the other side can receive. Default: as much as it likes. */
+  /** Whether this side respects the window of the other side. Default: it sends without a limit. */
   readonly isGuest?: boolean;
   /**
-   * The other side sends more than it may, or what is no message. Where this is set, messages are received in turns, between which others
-   * are served.
+   * Called when the other side exceeds its window or sends an invalid message. If set, messages are received in turns, so that other work
+   * runs in between.
    */
   onFault?(reason: string): void;
 }
@@ -66,25 +66,25 @@ export class Link {
   readonly #exports = new Exports();
   readonly #imports = new Imports((ref, count) => this.#post({ k: "drop", ref, count }));
   readonly #waiting = new Map<number, Waiting>();
-  /** Signals of the other side, while their calls last. */
+  /** Controllers for signals of the other side, while their calls are in progress. */
   readonly #controllers = new Map<number, AbortController>();
   #calls = 0;
   #signals = 0;
   #closed: Error | undefined;
-  /** Messages that wait for the other side, with their weight. */
+  /** Messages to send, with their weight; those before `#next` are sent already. */
   #later: Later[] = [];
-  /** Place of the first of them that is not sent. */
+  /** Index of the first unsent message in `#later`. */
   #next = 0;
   #weightLater = 0;
-  /** Weights of the messages that are on their way. */
+  /** Weights of the unconfirmed messages. */
   #onTheWay: number[] = [];
   #weightOnTheWay = 0;
   #sent = 0;
-  /** For the messages of a guest; others are taken at once. */
+  /** Queue for the messages of a guest; without one, messages are processed at once. */
   readonly #inbox: Inbox<Counted> | undefined;
   #heardAt = performance.now();
   #root: ((value: unknown) => void) | undefined;
-  /** What the other side offers without being asked. */
+  /** The root object offered by the other side. */
   readonly root = new Promise<unknown>((resolve) => (this.#root = resolve));
 
   constructor(options: LinkOptions) {
@@ -103,12 +103,12 @@ export class Link {
     return this.#exports.size;
   }
 
-  /** When the other side was heard last. monotonic ms */
+  /** Time of the last message from the other side. monotonic ms */
   get heardAt(): number {
     return this.#heardAt;
   }
 
-  /** Calls that were not answered yet. */
+  /** Number of calls in flight. */
   get underWay(): number {
     return this.#waiting.size;
   }
@@ -119,13 +119,13 @@ export class Link {
   }
 
   /**
-   * Calls a function of the other side that nobody waits for.
-   * @returns whether it is sent; false: too much waits already
-   * @throws Error naming the argument that cannot cross
+   * Calls a function of the other side one-way, without a result.
+   * @returns whether it was accepted; false: too much is waiting already
+   * @throws Error naming the argument that cannot be sent
    */
   tell<A extends unknown[]>(told: (...args: A) => void, ...args: A): boolean {
     const ref = this.#imports.refOf(told);
-    if (ref === undefined) throw new Error("only a function of the other side can be told something");
+    if (ref === undefined) throw new Error("tell() needs a function that came from the other side");
     if (this.#weightLater > MAX_WAITING_WEIGHT) return false;
     const sender = this.#sender([]);
     const packed = args.map((arg, index) => pack(arg, sender, `argument ${index + 1}`));
@@ -133,7 +133,7 @@ export class Link {
     return true;
   }
 
-  /** Fails all that waits and everything from now on, and aborts the signals of the other side. Safe to call twice. */
+  /** Rejects all pending and future calls, and aborts the signals of the other side. Safe to call twice. */
   close(error: Error): void {
     this.#closed ??= error;
     for (const { reject, over } of this.#waiting.values()) {
@@ -149,9 +149,9 @@ export class Link {
   }
 
   receive(message: unknown): void {
-    const parsed = message as Message; // a guest may have sent something else
+    const parsed = message as Message; // unchecked: a guest may have sent anything
     this.#heardAt = performance.now();
-    if (this.#inbox) return this.#inbox.receive(parsed as Counted); // this side has no window
+    if (this.#inbox) return this.#inbox.receive(parsed as Counted); // this side sends without a window
     return parsed.k === "got" ? this.#confirmed(parsed.count) : this.#take(parsed);
   }
 
@@ -177,7 +177,7 @@ export class Link {
     }
   }
 
-  /** @param weight as `pack` told it */
+  /** @param weight as measured by `pack` */
   #post(message: Message, weight = 0): void {
     if (this.#closed) return;
     if (!this.#options.isGuest) return this.#options.post(message);
@@ -186,7 +186,7 @@ export class Link {
     if (this.#later.length - this.#next === 1) this.#sendWaiting();
   }
 
-  /** Sends what waits, as far as the other side can receive it. */
+  /** Sends waiting messages as far as the window allows; a message larger than the window is sent alone. */
   #sendWaiting(): void {
     const first = this.#next;
     for (; this.#next < this.#later.length; this.#next += 1) {
@@ -199,12 +199,12 @@ export class Link {
       this.#options.post(message);
     }
     this.#sent += this.#next - first;
-    if (this.#next * 2 < this.#later.length) return; // a copy each time would be dear for a long list
+    if (this.#next * 2 < this.#later.length) return; // copying a long list each time would be expensive
     this.#later = this.#later.slice(this.#next);
     this.#next = 0;
   }
 
-  /** @param count messages that the other side has received in all */
+  /** @param count total number of messages the other side has received */
   #confirmed(count: number): void {
     const over = this.#onTheWay.length - (this.#sent - count);
     for (const weight of this.#onTheWay.splice(0, over)) this.#weightOnTheWay -= weight;
@@ -271,7 +271,7 @@ export class Link {
     }
   }
 
-  /** @throws Error the reference is not known */
+  /** Executes a one-way call. @throws Error the reference is unknown */
   #told(ref: number, args: readonly unknown[]): void {
     const called = this.#exports.get(ref) as AnyFunction; // only functions and identities are handed out
     const { run = (work) => work() } = this.#options;
@@ -302,7 +302,9 @@ export class Link {
       weigh(weight, where) {
         total += weight;
         if (total > MAX_WEIGHT)
-          throw new Error(`${where}: more than ${MAX_WEIGHT} bytes cannot cross to another thread or process at once`);
+          throw new Error(
+            `${where}: more than ${MAX_WEIGHT} bytes cannot be sent to another thread or process at once`,
+          );
       },
       handOut: (value) => this.#exports.add(value),
       refOf: (value) => this.#imports.refOf(value),
@@ -318,10 +320,10 @@ export class Link {
     };
   }
 
-  /** @param iterating wraps what is to be done when an iteration has ended */
+  /** @param iterating wraps the callback for the end of an iteration */
   #receiver(iterating: (ended: () => void) => () => void = (ended) => ended): Receiver {
     return {
-      standIn: (ref) => this.#imports.take(ref, () => this.#standIn(ref)) as AnyFunction, // made by the next line only
+      standIn: (ref) => this.#imports.take(ref, () => this.#standIn(ref)) as AnyFunction, // created by `#standIn` only
       same: (ref, copy) => this.#imports.take(ref, () => copy),
       mine: (ref) => this.#exports.get(ref),
       signal: (ref, aborted) => {
@@ -344,7 +346,7 @@ export class Link {
   }
 }
 
-/** Refusals may carry particulars that cannot cross; they are left out then. */
+/** Drops the fields of a failure if they cannot be cloned. */
 function plain(failure: Failure): Failure {
   try {
     return { ...failure, fields: structuredClone(failure.fields) };
@@ -357,7 +359,7 @@ function remoteIterable(next: AnyFunction, end: AnyFunction, ended: () => void):
   const iterator: AsyncIterator<unknown> = {
     async next() {
       try {
-        const step = (await next()) as IteratorResult<unknown>; // packed by the other end
+        const step = (await next()) as IteratorResult<unknown>; // packed by the other side
         if (step.done) ended();
         return step;
       } catch (error) {

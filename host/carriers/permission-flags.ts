@@ -1,23 +1,23 @@
-/** What the runtime is told a plugin's process may do. Pure. */
+/** Command-line flags and environment that restrict a plugin's process. Pure. */
 import { homedir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
 import { isInside } from "@svc/sdk/files";
 import type { Permissions } from "../kernel/manifest.ts";
 
 export interface PermissionFlagOptions {
-  /** Directories its code and what it imports lie in. */
+  /** Directories of its code and of everything it imports. */
   readonly code: readonly string[];
-  /** Directories of its own. */
+  /** Its private directories, readable and writable. */
   readonly own: readonly string[];
   readonly permissions: Permissions;
-  /** Options this runtime knows. Default: those of this process. */
+  /** Flags the runtime supports. Default: those of this process. */
   readonly known?: ReadonlySet<string>;
   readonly home?: string;
 }
 
 /**
- * Options of the runtime that deny everything but what the package asks for. Programs are denied unless it runs some, which
- * lifts all the rest: what a program does is not watched.
+ * Runtime flags that deny everything except what the package asks for. Running programs is denied unless it asks for that;
+ * programs run unrestricted, so that permission defeats the other limits.
  */
 export function permissionFlags({
   code,
@@ -39,13 +39,13 @@ export function permissionFlags({
   ];
 }
 
-/** A directory stands for all below it, and naming some of that again ends Node 20 with a failed assertion. */
+/** Drops paths inside other listed directories: a directory covers everything below it, and listing both crashes Node 20 with a failed assertion. */
 function outermost(paths: readonly string[]): string[] {
   const absolute = [...new Set(paths.filter((path) => isAbsolute(path)).map((path) => resolve(path)))];
   return absolute.filter((path) => !absolute.some((other) => other !== path && isInside(other, path)));
 }
 
-/** The environment of such a process: what it asks for by name, and what no program can do without. */
+/** The environment of such a process: the variables it asks for, and those every program needs. */
 export function environmentOf(
   { env = [] }: Permissions,
   environment: Readonly<Record<string, string | undefined>>,

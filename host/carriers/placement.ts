@@ -1,21 +1,21 @@
-/** Where plugins run: what their packages can do and prefer, and what the operator says. */
+/** Applies the placement of each plugin, from its package and the operator's settings. */
 import type { MissingPlugin, PluginSource } from "../kernel/load.ts";
 import type { Placement } from "../kernel/manifest.ts";
 import { placementOf } from "../kernel/placement.ts";
 
-/** `plugins.entries.<id>`, as far as it is about where and when the plugin runs. */
+/** The keys of `plugins.entries.<id>` that determine where and when the plugin runs. */
 export interface PlacementEntry {
   readonly run?: Placement;
-  /** When its code is imported. Default `use`: when it is needed, where that is possible. */
+  /** When its code is imported. Default `use`: on first use, if the plugin can sleep. */
   readonly wake?: "use" | "start";
-  /** MiB of heap in a thread or process of its own. Default 256. */
+  /** Heap limit in its own thread or process. MiB. Default 256. */
   readonly memoryMb?: number;
 }
 
-/** MiB of heap for a plugin that runs by itself. */
+/** Heap limit of a plugin in its own thread or process. MiB */
 export const DEFAULT_MEMORY_MB = 256;
 
-/** The same sources, those that run elsewhere marked as such. */
+/** Returns the sources with their placements applied. */
 export function placed(
   sources: readonly (PluginSource | MissingPlugin)[],
   entries: Readonly<Record<string, PlacementEntry>>,
@@ -41,11 +41,11 @@ function withoutPackage(source: PluginSource, refuse: NonNullable<PluginSource["
   return { ...source, refuse, again: anew };
 }
 
-/** What has no package is imported by the gateway to be known at all. */
+/** A plugin without a package has to run in the gateway: only its import reveals its id. */
 function refusalInHost(entries: Readonly<Record<string, PlacementEntry>>, id: string): string | undefined {
   const run = Object.hasOwn(entries, id) ? entries[id]?.run : undefined;
   if (run === undefined || run === "host") return undefined;
-  return `plugins.entries.${id}.run is ${run}, and a plugin without a package runs in the gateway; make it a package (svc plugins new ${id}), or: svc config unset plugins.entries.${id}.run`;
+  return `plugins.entries.${id}.run is ${run}, but a plugin without a package can only run in the gateway; make it a package (svc plugins new ${id}), or run: svc config unset plugins.entries.${id}.run`;
 }
 
 function elsewhere(source: PluginSource, place: NonNullable<PluginSource["elsewhere"]>): PluginSource {

@@ -1,15 +1,15 @@
 /**
- * What two threads or processes know of each other's objects: each side keeps what it handed out until the other side
- * has forgotten it.
+ * References to objects across two threads or processes: each side keeps an object it handed out until the other side
+ * has dropped it.
  */
 
 interface Exported {
   readonly value: object;
-  /** How often it was sent and not dropped yet: it may be on its way once more while the other side lets go. */
+  /** Times it was sent minus times it was dropped: it may be in transit again while the other side drops it. */
   sent: number;
 }
 
-/** Objects of this side that the other may name. */
+/** Objects of this side that the other side may refer to. */
 export class Exports {
   readonly #byRef = new Map<number, Exported>();
   readonly #refs = new Map<object, number>();
@@ -19,7 +19,7 @@ export class Exports {
     return this.#byRef.size;
   }
 
-  /** To be called for each time it is sent. */
+  /** Call once for each time the object is sent. @returns its reference */
   add(value: object): number {
     const known = this.#refs.get(value);
     const ref = known ?? ++this.#last;
@@ -32,14 +32,14 @@ export class Exports {
     return ref;
   }
 
-  /** @throws Error the other side names what it was never given, or has dropped */
+  /** @throws Error the reference was never handed out, or was dropped */
   get(ref: number): object {
     const entry = this.#byRef.get(ref);
-    if (!entry) throw new Error(`reference ${ref} is not known`);
+    if (!entry) throw new Error(`unknown reference ${ref}`);
     return entry.value;
   }
 
-  /** The other side has forgotten so many of those it was sent. */
+  /** The other side dropped `count` of the references it received. */
   dropped(ref: number, count: number): void {
     const entry = this.#byRef.get(ref);
     if (!entry || (entry.sent -= count) > 0) return;
@@ -59,7 +59,7 @@ export class Imports {
   readonly #refs = new WeakMap<object, number>();
   readonly #forgotten: FinalizationRegistry<Held>;
 
-  /** @param drop tells the other side that nobody here holds it any more */
+  /** @param drop notifies the other side that this side no longer holds the object */
   constructor(drop: (ref: number, count: number) => void) {
     this.#forgotten = new FinalizationRegistry(({ ref, count }) => {
       if (this.#alive.get(ref)?.standIn.deref() === undefined) this.#alive.delete(ref);
@@ -67,7 +67,7 @@ export class Imports {
     });
   }
 
-  /** The one stand-in for this reference; to be called for each time it arrives. */
+  /** The stand-in for this reference, one as long as it is alive. Call once for each time the reference arrives. */
   take(ref: number, make: () => object): object {
     const known = this.#alive.get(ref);
     const standIn = known?.standIn.deref();
@@ -83,7 +83,7 @@ export class Imports {
     return made;
   }
 
-  /** The reference this object stands in for, or `undefined` for one of this side. */
+  /** The reference this object stands in for, or `undefined` for an object of this side. */
   refOf(value: object): number | undefined {
     return this.#refs.get(value);
   }

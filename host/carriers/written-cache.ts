@@ -1,17 +1,17 @@
-/** What plugins without a build declare, kept in the state directory by the content of their packages. */
+/** Cache of the declarations of plugins without a build, keyed by the content of their packages. */
 import { createHash } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import type { WrittenPlugin } from "./written.ts";
 
-/** Files of a package that are read at a start at most. Choice: a package with more has a build. */
+/** Maximum number of package files read at a start. Choice: a larger package is expected to have a build. */
 const MOST_FILES = 200;
 
 export function isTypeScript(entry: string): boolean {
   return /\.[cm]?ts$/.test(entry);
 }
 
-/** @returns where it is kept; `undefined`: the package has too many files, or cannot be read */
+/** @returns the path of the cache file; `undefined`: the package has too many files, or cannot be read */
 export function cachedFile(cacheDir: string, id: string, directory: string): string | undefined {
   try {
     const files = filesBelow(directory);
@@ -24,11 +24,11 @@ export function cachedFile(cacheDir: string, id: string, directory: string): str
         .update("\0");
     return join(cacheDir, "declared", `${id}.${hash.digest("hex").slice(0, 32)}.json`);
   } catch {
-    return undefined; // importing it says what is wrong
+    return undefined; // the import reports the problem
   }
 }
 
-/** Relative paths in a fixed order; dependencies and hidden files are left out. */
+/** Relative paths in a fixed order, without dependencies and hidden files. */
 function filesBelow(directory: string, below = ""): string[] {
   const entries = readdirSync(join(directory, below), { withFileTypes: true })
     .filter(({ name }) => name !== "node_modules" && !name.startsWith("."))
@@ -40,7 +40,7 @@ function filesBelow(directory: string, below = ""): string[] {
   });
 }
 
-/** Keeps it in the place of what was kept of the same plugin. Never throws: without it the code is imported at the start. */
+/** Writes a cache file and removes former ones of the same plugin. Never throws: without the file the code is imported at the start. */
 export function keep(file: string, written: WrittenPlugin): void {
   const directory = dirname(file);
   const [id = ""] = basename(file).split(".");
@@ -50,6 +50,6 @@ export function keep(file: string, written: WrittenPlugin): void {
     writeFileSync(`${file}.new`, JSON.stringify(written), { mode: 0o600 });
     renameSync(`${file}.new`, file);
   } catch {
-    // a full disk costs time at the next start
+    // without the cache the next start is only slower
   }
 }

@@ -1,6 +1,6 @@
 /**
- * What a plugin declares, written down when it is built: `declared.json` beside its entry. The host commits a plugin that is asleep from this
- * file. Functions stand in it as their number within their entry.
+ * Reads and writes `declared.json`: a plugin's declarations, written next to its entry when it is built. The host commits a sleeping plugin from this
+ * file. A function is represented by its index within its declaration.
  */
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -21,35 +21,35 @@ import { pack, type Receiver, type Sender, unpack } from "./crossing.ts";
 
 type AnyFunction = (...args: unknown[]) => unknown;
 
-/** Format of the file; another one is ignored. */
+/** Version of the file format; files of another version are ignored. */
 const FORMAT = 2;
 
 export interface WrittenPlugin {
   readonly format: typeof FORMAT;
-  /** sha256 of the entry it was made from; absent in a cache. */
+  /** sha256 of the entry file it was created from; absent in the cache. */
   readonly entry?: string;
   /** Why it cannot be asleep; absent: it can. */
   readonly awake?: string;
-  /** The static part of the code; packed. Absent: the plugin cannot be asleep. */
+  /** The static part of the plugin, packed. Absent: the plugin cannot be asleep. */
   readonly facts?: unknown;
-  /** The schemas of its configuration have checks that only its code can make; they stand here without them. */
+  /** Set if its configuration schemas have checks that only its code can run; they are written without those checks. */
   readonly hasChecks?: true;
-  /** By kind; packed. Absent: it cannot be asleep. */
+  /** Its declarations by kind, packed. Absent: the plugin cannot be asleep. */
   readonly entries?: Readonly<Record<string, readonly { readonly name: string; readonly entry: unknown }[]>>;
 }
 
-/** Where it stands for an entry. */
+/** Path of `declared.json` for an entry file. */
 export function writtenFile(directory: string, entry: string): string {
   return join(directory, dirname(entry), "declared.json");
 }
 
-/** Files whose content is kept. */
+/** Maximum number of files in `read`. */
 const MOST_READ = 1_000;
 
-/** What was read of each file. Outlives the gateway, as imported modules do: the same text gives the same schemas, which are compiled once. */
+/** Parsed files by path. Outlives the gateway, like imported modules: the same text yields the same schemas, which are compiled once. */
 const read = new Map<string, { readonly text: string; readonly written: WrittenPlugin }>();
 
-/** @returns `undefined` when there is none, one of another format, or one that was cut off while it was written */
+/** @returns `undefined` if the file is missing, of another format version, or truncated */
 export function readWritten(file: string): WrittenPlugin | undefined {
   try {
     const text = readFileSync(file, "utf8");
@@ -60,11 +60,11 @@ export function readWritten(file: string): WrittenPlugin | undefined {
     read.set(file, { text, written });
     return written;
   } catch {
-    return undefined; // the code is imported at the start then
+    return undefined; // the code is then imported at the start
   }
 }
 
-/** Runs the setup of a plugin with its defaults, and writes down what it declares. Opens nothing. */
+/** Runs the setup of a plugin with its defaults and serializes what it declares. Acquires no resources. */
 export async function write(plugin: Plugin, kinds: readonly AnyKind[], entryFile: string): Promise<WrittenPlugin> {
   const entry = createHash("sha256").update(readFileSync(entryFile)).digest("hex");
   try {
@@ -78,7 +78,7 @@ export async function write(plugin: Plugin, kinds: readonly AnyKind[], entryFile
   }
 }
 
-/** @param declared by a setup with the defaults of the plugin; `undefined`: that is not known */
+/** @param declared by a setup with the plugin's defaults; `undefined`: unknown */
 export function writtenOf(
   plugin: PluginFacts & Partial<Pick<Plugin, "setup" | "configWarnings">>,
   kinds: readonly AnyKind[],
@@ -95,11 +95,11 @@ export function writtenOf(
     refuseForeign(facts, "its static part");
     return { ...written, facts, ...(hasChecks ? { hasChecks } : {}), entries: entriesOf(kinds, declared) };
   } catch (error) {
-    return { ...written, awake: `it cannot be written down: ${messageOf(error)}` };
+    return { ...written, awake: `it cannot be serialized: ${messageOf(error)}` };
   }
 }
 
-/** A plugin that does not run without a configuration has nothing to declare before it has one. */
+/** @throws Error the plugin requires a configuration, so its declarations are unknown without one */
 function refuseDefaults(plugin: Plugin): void {
   const { value, sections } = defaultsOf(plugin);
   const schemas = [
@@ -107,7 +107,8 @@ function refuseDefaults(plugin: Plugin): void {
     ...Object.entries(plugin.sections ?? {}).map(([key, schema]) => [schema, sections[key]]),
   ] as const;
   for (const [schema, filled] of schemas)
-    if (schema && !matches(schema as TSchema, filled)) throw new Error("its defaults do not fit its schema");
+    if (schema && !matches(schema as TSchema, filled))
+      throw new Error("the defaults of its configuration do not match its schema");
 }
 
 function entriesOf(kinds: readonly AnyKind[], declared: Declared): NonNullable<WrittenPlugin["entries"]> {
@@ -123,7 +124,7 @@ function entriesOf(kinds: readonly AnyKind[], declared: Declared): NonNullable<W
   return Object.fromEntries(written.filter(([, entries]) => entries.length > 0));
 }
 
-/** @throws Error naming what cannot be written down */
+/** @throws Error naming what cannot be serialized */
 function toJson(value: unknown, what: string): unknown {
   const written = packed(value, what);
   refuseForeign(written, what);
@@ -134,7 +135,7 @@ function packed(value: unknown, what: string): unknown {
   return pack(value, numbering([]), what);
 }
 
-/** Packed schemas without what `Type.Refine` put into them. */
+/** Removes the checks of `Type.Refine` from packed schemas. */
 function withoutChecks(value: unknown, dropped: () => void): unknown {
   if (Array.isArray(value)) return value.map((item) => withoutChecks(item, dropped));
   if (typeof value !== "object" || value === null || Object.getPrototypeOf(value) !== Object.prototype) return value;
@@ -148,23 +149,23 @@ function withoutChecks(value: unknown, dropped: () => void): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, withoutChecks(inner, dropped)]));
 }
 
-/** Where a TypeBox schema keeps the checks of `Type.Refine`. */
+/** The key in which a TypeBox schema stores the checks of `Type.Refine`. */
 const REFINE = "~refine";
 
-/** Maps, dates and the like are clones for a thread, and nothing for a file. */
+/** Rejects values that can be cloned to a thread but not written as JSON, like maps and dates. */
 function refuseForeign(value: unknown, where: string): void {
   if (typeof value === "bigint" || (typeof value === "number" && !Number.isFinite(value)))
-    throw new Error(`${where}: ${String(value)} cannot be written down`);
+    throw new Error(`${where}: ${String(value)} cannot be serialized`);
   if (typeof value !== "object" || value === null) return;
   if ("hidden" in value && "shown" in value && hasFunction(value.hidden))
-    throw new Error(`${where}: a schema with a check of its own cannot be written down`);
+    throw new Error(`${where}: a schema with a check of its own cannot be serialized`);
   const type = Object.getPrototypeOf(value) as object | null;
   if (!Array.isArray(value) && type !== null && type !== Object.prototype)
-    throw new Error(`${where}: an object of the class ${value.constructor.name} cannot be written down`);
+    throw new Error(`${where}: an object of the class ${value.constructor.name} cannot be serialized`);
   for (const [key, inner] of Object.entries(value)) refuseForeign(inner, `${where}.${key}`);
 }
 
-/** Whether a packed value has a function somewhere. */
+/** Whether a packed value contains a function. */
 function hasFunction(packed: unknown): boolean {
   if (typeof packed !== "object" || packed === null) return false;
   return (
@@ -172,7 +173,7 @@ function hasFunction(packed: unknown): boolean {
   );
 }
 
-/** Hands functions out by their number within one value: the same value gives the same numbers again. */
+/** Numbers the functions within one value in order: packing the same value again yields the same numbers. */
 function numbering(functions: object[]): Sender {
   return {
     handOut: (value) => functions.push(value) - 1,
@@ -180,12 +181,12 @@ function numbering(functions: object[]): Sender {
     hasIdentity: () => false,
     weigh: () => undefined,
     watch() {
-      throw new Error("a signal cannot be written down");
+      throw new Error("a signal cannot be serialized");
     },
   };
 }
 
-/** The static part; the same object for the same file. @returns `undefined` when it could not be written down */
+/** The static part; the same object for the same `written`. @returns `undefined` if it was not written */
 export function factsOf(written: WrittenPlugin): PluginFacts | undefined {
   if (written.facts === undefined) return undefined;
   const known = unpacked.get(written);
@@ -201,10 +202,10 @@ export function factsOf(written: WrittenPlugin): PluginFacts | undefined {
 const unpacked = new WeakMap<WrittenPlugin, PluginFacts>();
 
 const noFunction = () => {
-  throw new Error("a function of the static part is not there while the plugin is asleep");
+  throw new Error("a function of the static part is not available while the plugin is asleep");
 };
 
-/** An entry with functions that call those of the plugin once it is awake. */
+/** Restores an entry; each function calls `call` with its number. */
 export function entryOf(packed: unknown, call: (ref: number, args: readonly unknown[]) => Promise<unknown>): unknown {
   return unpack(
     packed,
@@ -218,21 +219,21 @@ export function entryOf(packed: unknown, call: (ref: number, args: readonly unkn
 
 function receiver(standIn: (ref: number) => AnyFunction): Receiver {
   const never = () => {
-    throw new Error("declared.json names what is never written into it");
+    throw new Error("declared.json is invalid: it contains a reference that is never written to it");
   };
   return { standIn, same: never, mine: never, signal: never, iterable: never };
 }
 
-/** Calls the function of an entry that has this number. */
+/** Calls the function with this number in an entry. */
 export function callOf(entry: unknown, ref: number, args: readonly unknown[]): unknown {
   const functions: object[] = [];
   pack(entry, numbering(functions));
   const called = functions[ref] as AnyFunction | undefined; // only functions are handed out
-  if (!called) throw new Error("declared.json is older than the code of the plugin; build it again");
+  if (!called) throw new Error("declared.json is older than the code of the plugin; rebuild the plugin");
   return called(...args);
 }
 
-/** What differs between the file and the code, for people; `undefined`: nothing. */
+/** The first difference between the file and the declarations of the code, as a message; `undefined`: none. */
 export function difference(written: WrittenPlugin, kinds: readonly AnyKind[], declared: Declared): string | undefined {
   for (const kind of kinds) {
     const listed = new Set(written.entries?.[kind.name]?.map(({ name }) => name));
@@ -248,7 +249,7 @@ export function difference(written: WrittenPlugin, kinds: readonly AnyKind[], de
 
 function recordingGateway(plugin: Plugin, kinds: readonly AnyKind[], recorder: Recorder) {
   const never = () => {
-    throw new Error("setup must not use what the gateway lends");
+    throw new Error("setup() may only declare; it must not use the gateway");
   };
   const context: SetupContext = {
     plugin,
@@ -275,10 +276,10 @@ function recordingGateway(plugin: Plugin, kinds: readonly AnyKind[], recorder: R
   });
 }
 
-/** A service that may be handed on in `setup`, and not be used. */
+/** Stand-in for a service that `setup` may pass on but not use. */
 function unusable(name: string): unknown {
   const refuse = (): never => {
-    throw new Error(`setup uses the service ${name}, which is only allowed from start() on`);
+    throw new Error(`setup() uses the service ${name}, which is only allowed from start() on`);
   };
   return new Proxy(() => undefined, {
     get: (target, key) => (key === "then" ? undefined : (Reflect.get(target, key) ?? refuse())),

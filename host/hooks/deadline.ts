@@ -1,6 +1,6 @@
-/** Deadlines for many short calls on one timer: a timer per call is the largest cost of a guarded hook. */
+/** Deadlines for many short calls, on one shared timer: a timer per call would be the largest cost of a guarded hook. */
 
-/** Milliseconds between two looks; a deadline fires up to this much late. */
+/** Interval of the checks; a deadline fires up to this much late. ms */
 const RESOLUTION_MS = 25;
 
 interface Entry {
@@ -17,7 +17,7 @@ export class Deadlines {
     this.#now = now;
   }
 
-  /** Calls `expire` once, `ms` milliseconds from now or a little later. @returns disarms it; safe to call twice. */
+  /** Calls `expire` once, `ms` milliseconds from now or a little later. @returns cancels it; safe to call twice */
   arm(ms: number, expire: () => void): () => void {
     const entry = { dueAt: this.#now() + ms, expire };
     this.#entries.add(entry);
@@ -31,7 +31,7 @@ export class Deadlines {
     const now = this.#now();
     for (const entry of this.#entries) {
       if (entry.dueAt > now) continue;
-      // Answers that have arrived while something held up the event loop go first.
+      // Results that arrived while the event loop was blocked are processed first.
       setImmediate(() => {
         if (this.#entries.delete(entry)) entry.expire();
       });

@@ -1,8 +1,8 @@
 /**
- * Stands between a plugin's handler and tapable: attribution, deadline, completion exactly once, containment by kind.
+ * Wraps a plugin's handler for tapable: attributes errors, enforces the deadline, completes exactly once, contains failures by kind.
  *
- * Raw tapable leaves a caller pending for ever when the second handler throws before it returns a promise, runs
- * later handlers twice when a callback fires twice, takes `null` for an answer and knows neither deadline nor culprit.
+ * Raw tapable leaves a caller pending forever when the second handler throws before it returns a promise, runs later handlers twice when a
+ * callback fires twice, accepts `null` as a result, and has neither deadlines nor attribution.
  */
 import {
   type Ask,
@@ -18,19 +18,19 @@ import type { Deadlines } from "./deadline.ts";
 import type { Charge, Owner } from "./owner.ts";
 import { WorkSignal } from "./work-signal.ts";
 
-/** A plugin's handler as every kind sees it. */
+/** A plugin's handler, for every kind of hook. */
 export type AnyHandler = (input: unknown, call: HookCall) => unknown;
 
-/** What one emission carries to all its handlers. */
+/** State of one emission, passed to all handlers. */
 export interface Emission {
   readonly key: string | undefined;
   /** Filled by `collect` handlers. */
   readonly collected: { plugin: string; value?: unknown; error?: string }[];
-  /** Filled by `gate` handlers that would have people decide. */
+  /** Filled by `gate` handlers that ask for a human decision. */
   readonly asked: Asked[];
 }
 
-/** A question a handler of a gate came back with. */
+/** A question returned by a handler of a gate. */
 export interface Asked {
   readonly plugin: string;
   readonly ask: Ask;
@@ -38,15 +38,15 @@ export interface Asked {
 
 type Done = (error: unknown, answer?: unknown) => void;
 
-/** How often a `trace` handler may throw before its tap is removed. */
+/** Number of throws after which the tap of a `trace` handler is removed. */
 export const TRACE_THROWS = 3;
 
-/** A handler that always answers, once. */
+/** Wraps a handler so that it completes exactly once. */
 export function guard(spec: HookSpec, owner: Owner, options: TapOptions, handler: AnyHandler, deadlines: Deadlines) {
   const kindDeadlineMs = spec.deadlineMs ?? HOOK_DEADLINE_MS[spec.kind];
   const deadlineMs = Math.min(options.timeoutMs ?? kindDeadlineMs, kindDeadlineMs);
   const where = `hook ${spec.name}`;
-  /** When a deadline was missed last. monotonic ms */
+  /** Time of the last missed deadline that counted. monotonic ms */
   let missedAt = Number.NEGATIVE_INFINITY;
 
   return (input: unknown, emission: Emission, callback: Done): void => {
@@ -65,7 +65,7 @@ export function guard(spec: HookSpec, owner: Owner, options: TapOptions, handler
       owner.charge(error, where, charge);
       settle(onFailure(spec, owner, emission, error));
     };
-    /** Any caller may provoke what such a handler throws. */
+    /** For hooks with `refuses`: an error refuses the caller. Since any caller can provoke it, it does not count towards quarantine. */
     const refuse = (error: unknown) => {
       settled = true;
       call.work.ended();
@@ -88,7 +88,7 @@ export function guard(spec: HookSpec, owner: Owner, options: TapOptions, handler
 
     const begun = performance.now();
     const disarm = deadlines.arm(deadlineMs, () => {
-      // Choice: calls that one stall makes late together are one failure, however many there are: what they wait for may be busy for others.
+      // Choice: only one of the calls delayed by the same stall counts towards quarantine: what they wait for may be busy for other callers.
       const isSameStall = begun <= missedAt;
       if (!isSameStall) missedAt = performance.now();
       fail(new Error(`no answer within ${deadlineMs} ms`), isSameStall ? "caller" : "counts");
@@ -126,7 +126,7 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
   return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
 }
 
-/** What tapable is told about a handler's return value. A gate cannot say yes; `null` is no answer. */
+/** Converts a handler's return value for tapable. A gate has no explicit yes; `null` counts as `undefined`. */
 function accept(spec: HookSpec, owner: Owner, emission: Emission, value: unknown): unknown {
   if (value === null || value === undefined) return undefined;
   switch (spec.kind) {
@@ -154,19 +154,19 @@ function onFailure(spec: HookSpec, owner: Owner, emission: Emission, error: unkn
   return undefined;
 }
 
-/** A gate whose plugin is gone stays shut. */
+/** Denial by a gate whose plugin has stopped. */
 function sealed(owner: Owner): Denial {
   return { allow: false, reason: `plugin ${owner.id} is not running`, retryAfterMs: 1_000 };
 }
 
-/** Questions wait until every handler was heard: a denial behind one wins. */
+/** Collects a question; it is asked after all handlers have run, so that a later denial wins. */
 function asked(spec: HookSpec, owner: Owner, emission: Emission, ask: Ask): Denial | undefined {
   const isReadable = typeof ask.title === "string" && ask.title.trim() !== "" && ask.subject !== undefined;
   if (spec.asks && isReadable) return void emission.asked.push({ plugin: owner.id, ask });
-  const why = spec.asks ? "its question has no title or no subject" : "this gate takes no questions";
+  const why = spec.asks ? "its question has no title or no subject" : "this gate does not support questions";
   owner.tally.hookFailed();
-  owner.charge(new Error(`asked people, and ${why}`), `hook ${spec.name}`);
-  return { allow: false, reason: `plugin ${owner.id} would have people decide, and ${why}` };
+  owner.charge(new Error(`asked for a human decision, but ${why}`), `hook ${spec.name}`);
+  return { allow: false, reason: `plugin ${owner.id} asked for a human decision, but ${why}` };
 }
 
 function isAsk(value: unknown): value is Ask {

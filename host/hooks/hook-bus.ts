@@ -16,7 +16,7 @@ import type { Owner } from "./owner.ts";
 
 type Engine = AsyncSeriesHook<[unknown, Emission]> | SyncHook<[unknown, Emission]>;
 
-/** Phases are far apart, so that the plugin order fits between two of them. */
+/** Stages are far apart, so that the plugin order fits between two phases. */
 const STAGE = { first: -200_000, early: -100_000, normal: 0, late: 100_000, last: 200_000 } as const;
 
 const NO_KEY = "";
@@ -39,7 +39,7 @@ function createEngine(kind: HookKind): Engine {
   }
 }
 
-/** The taps of one hook and key: tapable's engine, and who stands behind each tap. */
+/** The taps of one hook and key: tapable's engine, and the owner of each tap. */
 interface Slot {
   readonly engine: Engine;
   owners: readonly Owner[];
@@ -50,14 +50,14 @@ interface Point {
   readonly slots: Map<string, Slot>;
 }
 
-/** One tap, as reports list it. */
+/** One tap, for reports. */
 export interface TapRecord {
   readonly hook: string;
   readonly key: string | undefined;
   readonly plugin: string;
 }
 
-/** Has people decide what a gate was asked. Never rejects. */
+/** Puts a gate's question to people. Resolves with `undefined` if they allow it. Never rejects. */
 export type AskPeople = (
   question: Asked & {
     readonly hook: string;
@@ -67,24 +67,24 @@ export type AskPeople = (
 ) => Promise<Denial | undefined>;
 
 export class HookBus {
-  /** Choice: without it a question is a no. */
-  askPeople: AskPeople = () => Promise.resolve({ allow: false, reason: "nobody can be asked here" });
+  /** Set by the host. Choice: without it, every question is denied. */
+  askPeople: AskPeople = () => Promise.resolve({ allow: false, reason: "no one can be asked for a decision here" });
   readonly #byName = new Map<string, Point>();
   readonly #deadlines: Deadlines;
   readonly #taps = new Set<TapRecord>();
-  /** Gates of plugins that are away. */
+  /** Seals by gate, for plugins that are not running. */
   readonly #seals = new Map<string, readonly { readonly plugin: string }[]>();
 
   constructor(deadlines: Deadlines = new Deadlines()) {
     this.#deadlines = deadlines;
   }
 
-  /** Everything tapped now. */
+  /** All current taps. */
   taps(): readonly TapRecord[] {
     return [...this.#taps];
   }
 
-  /** Adds a tap. @returns takes it out again; calls in flight keep their own list. */
+  /** Adds a tap. @returns removes it; emissions in flight are not affected */
   tap(spec: HookSpec, key: string | undefined, owner: Owner, options: TapOptions, handler: AnyHandler): () => void {
     const slot = this.#slot(spec, key);
     const { engine } = slot;
@@ -111,8 +111,8 @@ export class HookBus {
   }
 
   /**
-   * Denies at a gate in the place of a plugin that is away, also at one whose hook nobody has declared yet.
-   * @param gate `<hook>`, or `<hook>:<key>` of a keyed one. @returns opens it again
+   * Denies at a gate on behalf of a plugin that is not running, even if the hook is not declared yet.
+   * @param gate `<hook>`, or `<hook>:<key>` for a keyed hook. @returns removes this seal
    */
   seal(gate: string, plugin: string): () => void {
     const seal = { plugin };
@@ -130,13 +130,13 @@ export class HookBus {
     return seal && { allow: false, reason: `plugin ${seal.plugin} is not running`, retryAfterMs: 1_000 };
   }
 
-  /** Whether a hook of this name can be tapped and emitted as this says: nobody taps it as one of another kind. */
+  /** Whether this declaration of a hook is compatible with its current taps: no tap uses the name with another `kind` or `keyed`. */
   agrees({ name, kind, keyed }: HookSpec): boolean {
     const used = this.#byName.get(name);
     return !used || !isTapped(used) || (used.spec.kind === kind && used.spec.keyed === keyed);
   }
 
-  /** The owner's side. */
+  /** The emitter of a hook, for its owner. */
   emitter<H extends HookSpec>(spec: H): HookEmitter<H> {
     const emit = (input: unknown, key?: string, signal?: AbortSignal): unknown => {
       const slot = this.#byName.get(spec.name)?.slots.get(key ?? NO_KEY);
@@ -162,7 +162,7 @@ export class HookBus {
     return { isUsed, emit: emit as HookEmitter<H>["emit"] }; // the kind decides the result; the table in the SDK types it
   }
 
-  /** One after the other, so that people see no second question where the first answer is a no. */
+  /** Asks one question at a time, so that no further question is shown after a denial. */
   async #answerTo(hook: string, { key, asked }: Emission, signal?: AbortSignal): Promise<Denial | undefined> {
     for (const question of asked) {
       const denial = await this.askPeople({ ...question, hook, key, signal });
@@ -172,7 +172,7 @@ export class HookBus {
   }
 
   #slot(spec: HookSpec, key: string | undefined): Slot {
-    if (!this.agrees(spec)) throw new Error(`two hooks are called ${spec.name}; rename the one of ${spec.owner}`);
+    if (!this.agrees(spec)) throw new Error(`two hooks are named ${spec.name}; rename the one of ${spec.owner}`);
     let point = this.#byName.get(spec.name);
     if (!point || !isTapped(point)) this.#byName.set(spec.name, (point = { spec, slots: new Map() }));
     let slot = point.slots.get(key ?? NO_KEY);
@@ -180,7 +180,7 @@ export class HookBus {
     return slot;
   }
 
-  /** `trace` handlers run on hot paths: no promise, no deadline, removed after a few throws. */
+  /** Wraps a `trace` handler. It runs on hot paths: no promise, no deadline, and its tap is removed after `TRACE_THROWS` errors. */
   #traced(spec: HookSpec, owner: Owner, handler: AnyHandler, untap: () => void) {
     let throws = 0;
     return (input: unknown, emission: Emission): void => {
@@ -202,7 +202,7 @@ function isTapped({ slots }: Point): boolean {
   return false;
 }
 
-/** The return of a plugin that taps here and is asleep or between two generations: it is to hear this, too. */
+/** Resolves when a tapping plugin that is asleep or being replaced is back, so that it receives this emission, too; `undefined`: none is. */
 function returnOfOne(owners: readonly Owner[]): Promise<void> | undefined {
   for (const owner of owners) {
     const back = owner.back();
@@ -211,7 +211,7 @@ function returnOfOne(owners: readonly Owner[]): Promise<void> | undefined {
   return undefined;
 }
 
-/** tapable has no untap: a filtered list, and a no-op interceptor that makes it forget the compiled function. */
+/** tapable has no untap: filters the list, and adds and removes a no-op interceptor to discard the compiled function. */
 function removeTap(engine: Engine, tapped: Function): void {
   engine.taps = engine.taps.filter(({ fn }) => fn !== tapped) as typeof engine.taps;
   engine.intercept({});
@@ -225,7 +225,7 @@ function unheard(kind: HookKind, input: unknown): unknown {
   return Promise.resolve(undefined);
 }
 
-/** A denial as the caller gets it. @param usual which refusal it is where the denial does not say so; default: plain `UNAVAILABLE` */
+/** Converts a denial to the error for the caller. @param usual `details.code` of a denial without a code of its own; default: plain `UNAVAILABLE` */
 export function refusalOf({ reason, code, details, retryAfterMs }: Denial, usual?: DetailCode): GatewayError {
   const usually = usual === undefined ? "UNAVAILABLE" : DETAIL_CODES[usual].error;
   return new GatewayError(code ?? usually, reason || "denied by a plugin", {

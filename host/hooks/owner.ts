@@ -1,58 +1,58 @@
-/** Whoever is answerable for a piece of code that runs inside the gateway. */
+/** The owner of code in the gateway: a generation of a plugin, or the host. */
 
-/** What a failure was charged for. Failures that any caller can provoke do not count towards quarantine. */
+/** Whether a failure counts towards quarantine. `caller`: it does not, as any caller can provoke it. */
 export type Charge = "counts" | "caller";
 
-/** Counts what the code of an owner does. */
+/** Counters of an owner. */
 export interface Tally {
   /** A call or request begins; `left` when it has ended. */
   entered(): void;
   left(): void;
-  /** A request was answered. @param ms milliseconds in the owner's hands */
+  /** A request has ended. @param ms milliseconds spent in the owner's code */
   answered(ms: number): void;
-  /** Where the calls of one method are counted. */
+  /** Counter of the calls of one method. */
   method(name: string): MethodTally;
   /** A tap was called. */
   hookRan(): void;
-  /** It failed, or gave no answer in time. */
+  /** A tap failed or missed its deadline. */
   hookFailed(): void;
 }
 
-/** What became of a call: an answer, a refusal with a `GatewayError`, or something else that was thrown. */
+/** Outcome of a call: a result, a `GatewayError`, or any other error. */
 export type Outcome = "ok" | "refused" | "failed";
 
 /** Counts the calls of one method. */
 export interface MethodTally {
-  /** @param ms milliseconds in the owner's hands */
+  /** @param ms milliseconds spent in the owner's code */
   answered(ms: number, outcome: Outcome): void;
 }
 
 export interface Owner {
   /** Plugin id, or `host`. */
   readonly id: string;
-  /** Place in the deterministic plugin order; taps of one phase run in it. */
+  /** Position in the plugin order; taps of one phase run in this order. */
   readonly order: number;
-  /** Aborts when this generation stops; nothing of it runs afterwards. */
+  /** Aborts when this generation stops; none of its handlers is called afterwards. */
   readonly signal: AbortSignal;
-  /** True between its start and its stop; until then its methods answer UNAVAILABLE. */
+  /** True between its start and its stop; otherwise its methods return UNAVAILABLE. */
   readonly ready: boolean;
-  /** Set while the plugin is being replaced or asleep: what is new waits for it, and waiting wakes a sleeping plugin. */
+  /** Set while the plugin is being replaced or asleep: new calls wait on it; waiting wakes a sleeping plugin. */
   readonly hold: Hold | undefined;
-  /** Resolves when the plugin is back, which is woken when it is asleep; `undefined`: it runs. Its taps cannot answer before. */
+  /** Wakes the plugin if it is asleep. @returns resolves when the replacement or the waking has ended; `undefined`: nothing to wait for */
   back(): Promise<void> | undefined;
   readonly tally: Tally;
   /** A call or request of this generation begins; `leave` when it has ended. */
   enter(): void;
   leave(): void;
-  /** Runs `work` so that whatever it throws later can be traced back here. */
+  /** Runs `work` in the owner's async context, so that later stray errors are attributed to it. */
   run<T>(work: () => T): T;
-  /** Counts and logs a failure. `where` names the place for people, e.g. `hook admit`. Default: it counts. */
+  /** Records and logs a failure. @param where what failed, for people, e.g. `hook admit`. @param charge default `counts` */
   charge(error: unknown, where: string, charge?: Charge): void;
 }
 
 const nothing = () => undefined;
 
-/** The host itself: declarations of its own have an owner like all others. */
+/** Owner of the host's own declarations. */
 export const hostOwner: Owner = {
   id: "host",
   order: -1,
@@ -74,10 +74,10 @@ export const hostOwner: Owner = {
   charge: nothing,
 };
 
-/** Calls that wait for a plugin to be replaced. */
+/** Holds calls to a plugin that is being replaced or woken. */
 export interface Hold {
-  /** Whether this caller goes on at once: work the replacement itself waits for. */
+  /** Whether the current caller must not wait: the replacement or waking itself depends on its work. */
   passes(): boolean;
-  /** Resolves when the call can be looked up anew. @throws GatewayError `UNAVAILABLE` when it took too long */
+  /** Resolves when the call can be looked up again. @throws GatewayError `UNAVAILABLE` after a time limit */
   wait(): Promise<void>;
 }

@@ -1,9 +1,9 @@
-/** What gates ask, put to whoever can ask people: the service `Approver`, when a plugin provides it. */
+/** Passes questions of gates to the service `Approver`, if a plugin provides it. */
 import type { Denial } from "@svc/sdk";
 import type { ApprovalAnswer, Approver } from "@svc/sdk/gateway";
 import type { AskPeople } from "./hook-bus.ts";
 
-/** @param find the service now. @param failed is told what it threw */
+/** @param find returns the current service. @param failed called with what the service throws */
 export function createQuestions(
   find: () => Approver | undefined,
   failed: (error: unknown, plugin: string) => void,
@@ -11,7 +11,7 @@ export function createQuestions(
   return async ({ plugin, ask, hook, key, signal }) => {
     const approver = find();
     if (!approver)
-      return denied(`plugin ${plugin} would have a person allow it, and no plugin that asks people is running`);
+      return denied(`plugin ${plugin} requires a person's approval, but no plugin that asks people is running`);
     const { title, subject, agentId, sessionKey, timeoutMs } = ask;
     const kind = key === undefined ? hook : `${hook}:${key}`;
     try {
@@ -19,15 +19,15 @@ export function createQuestions(
       return denialOf(await approver.ask(question));
     } catch (error) {
       failed(error, plugin);
-      return denied("a person would have to allow it, and could not be asked; the log says why");
+      return denied("it requires a person's approval, but the request for it failed; see the log");
     }
   };
 }
 
-/** Only a clear yes is one. */
+/** Only an explicit decision to allow passes. */
 function denialOf({ id, decision, reason }: ApprovalAnswer): Denial | undefined {
   if (decision === "allow-once" || decision === "allow-always") return undefined;
-  const why = decision === "deny" ? "somebody denied it" : (reason ?? "nobody allowed it in time");
+  const why = decision === "deny" ? "a person denied it" : (reason ?? "it was not approved in time");
   return denied(`${why} (approval ${id})`);
 }
 

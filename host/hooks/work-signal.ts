@@ -1,9 +1,9 @@
-/** The signal a handler gets: made only when it looks, and left nowhere once it has answered. */
+/** The signal passed to a handler: created on first access; its listeners are removed when the handler is done. */
 import { setMaxListeners } from "node:events";
 
 /**
- * Aborts with any of its sources, or by `abort`. On our own, since `AbortSignal.any` leaves something on a source for each
- * signal made of it, and a source lives as long as its plugin or connection.
+ * Aborts with any of its sources, or by `abort`. Does not use `AbortSignal.any`, which leaves a reference on each source for every derived
+ * signal, while a source lives as long as its plugin or connection.
  */
 export class WorkSignal {
   readonly #sources: readonly AbortSignal[];
@@ -24,7 +24,7 @@ export class WorkSignal {
   }
 
   #listen(): void {
-    setMaxListeners(0, ...this.#sources); // as many as there is work under way
+    setMaxListeners(0, ...this.#sources); // one per handler in progress
     for (const source of this.#sources) source.addEventListener("abort", this.#onAbort, { once: true });
   }
 
@@ -33,7 +33,7 @@ export class WorkSignal {
     this.#controller?.abort();
   }
 
-  /** The work is done: nothing of it stays on signals that live longer. Safe to call twice. */
+  /** Removes its listeners from the sources, which live longer. Call when the work is done; safe to call twice. */
   ended(): void {
     if (!this.#controller) return;
     for (const source of this.#sources) source.removeEventListener("abort", this.#onAbort);

@@ -1,17 +1,17 @@
-/** What a plugin asks for, in words for whoever installs it, and what of it was not agreed to. Pure. */
+/** Lists the permissions a plugin asks for, describes them for the installing user, and finds those not agreed to. Pure. */
 import { cut, visible } from "@svc/sdk/cli";
 import type { Manifest } from "../kernel/manifest.ts";
 import { preferredPlacement } from "../kernel/placement.ts";
 
-/** What the package asks for, of which an agreement is made. */
+/** The manifest keys that need the user's agreement. */
 export type Asking = Pick<
   Manifest,
   "id" | "permissions" | "gates" | "routes" | "namespaces" | "section" | "commands" | "isolation"
 >;
 
 /**
- * One line for each thing it asks for, sorted; the same for the same package. What is more than before is what has lines
- * that were not there: `<kind> <what>`.
+ * One item `<kind> <what>` for each permission, sorted; the same for the same package. A package asks for more than before if it has an item
+ * that was not there before.
  * @param native files of compiled code, relative to the package
  */
 export function itemsOf(manifest: Asking, native: readonly string[]): readonly string[] {
@@ -36,29 +36,28 @@ export function itemsOf(manifest: Asking, native: readonly string[]): readonly s
   return [...new Set(items)].sort();
 }
 
-/** Longest item that is shown in full. */
+/** Length of the longest item shown in full. */
 const LONGEST = 200;
 
 const WORDS: Readonly<Record<string, (what: string) => string>> = {
   rights: () =>
-    "runs with all rights of the gateway, in a thread of its own too: what follows is what it says it needs, and is not enforced",
-  confined: () =>
-    "runs in a process of its own: files and programs beyond what follows are denied to it, the network is not",
+    "runs with all rights of the gateway, even in its own thread; the permissions below are declared by the plugin and not enforced",
+  confined: () => "runs in its own process: files and programs not listed below are denied, the network is not",
   calls: (scope) => `calls methods of this gateway with the scope ${scope}`,
   net: (address) => `connects to ${address}`,
   reads: (path) => `reads ${path}`,
   writes: (path) => `writes ${path}`,
-  exec: () => "runs programs, which can do all that this user can",
+  exec: () => "runs programs, which can do everything this user can",
   env: (name) => `reads the environment variable ${name}`,
-  gate: (gate) => `may refuse what passes ${gate}; that stays shut while the plugin is away`,
-  route: (route) => `answers HTTP requests below ${route}`,
+  gate: (gate) => `may deny what passes the gate ${gate}; the gate stays closed while the plugin is not running`,
+  route: (route) => `serves HTTP requests below ${route}`,
   methods: (name) => `serves methods below ${name}.`,
-  section: (section) => `has the section ${section} of the configuration`,
+  section: (section) => `owns the configuration section ${section}`,
   command: (name) => `adds the command: svc ${name}`,
-  native: (file) => `brings compiled code, which nothing can confine: ${file}`,
+  native: (file) => `contains compiled code, which cannot be confined: ${file}`,
 };
 
-/** The same in plain words, the weightiest first. What the package wrote is made safe for a terminal. */
+/** Describes items for users, the most far-reaching first. Text from the package is made safe for a terminal. */
 export function summaryOf(items: readonly string[]): readonly string[] {
   const order = Object.keys(WORDS);
   const split = items.map((item) => [item.slice(0, item.indexOf(" ")), item.slice(item.indexOf(" ") + 1)] as const);
@@ -70,7 +69,7 @@ export function summaryOf(items: readonly string[]): readonly string[] {
     });
 }
 
-/** Items that were not agreed to. To be confined takes nobody's agreement. */
+/** Items that were not agreed to. Confinement needs no agreement. */
 export function addedItems(items: readonly string[], agreed: readonly string[]): readonly string[] {
   return items.filter((item) => !agreed.includes(item) && !item.startsWith("confined "));
 }

@@ -1,13 +1,13 @@
-/** An installed package as it lies on disk: its manifest, and its compiled code. Runs nothing of it. */
+/** Inspects an installed package on disk: its manifest and its native code. Runs none of its code. */
 import { realpathSync, statSync } from "node:fs";
 import { join, sep } from "node:path";
 import { type Manifest, readManifest } from "../kernel/manifest.ts";
 import type { TreeEntry } from "./tree.ts";
 
-/** The manifest, whose files must lie inside the package. @throws Error with the next step */
+/** Reads the manifest and checks that its files are inside the package. @throws Error with the next step */
 export function inspectPackage(directory: string): Manifest {
   const manifest = readManifest(directory);
-  if (!manifest) throw refused(`${directory} is no plugin: its package.json has no "svc.entry"`, "add it");
+  if (!manifest) throw refused(`${directory} is not a plugin: its package.json has no "svc.entry"`, "add that key");
   for (const [key, path] of [
     ["entry", manifest.entry],
     ["cli", manifest.cli],
@@ -23,15 +23,16 @@ function mustBeInside(directory: string, key: string, path: string): void {
   try {
     file = realpathSync(join(root, path));
   } catch {
-    const next = "build it before it is packed, and let its package.json list the result under files";
+    const next = 'build it before packing, and list the result under "files" in its package.json';
     throw refused(`its ${key} ${path} is not in the package`, next);
   }
   if (!file.startsWith(root + sep))
-    throw refused(`its ${key} ${path} leads out of the package`, "tell whoever made it");
-  if (!statSync(file).isFile()) throw refused(`its ${key} ${path} is no file`, "tell whoever made it");
+    throw refused(`its ${key} ${path} points outside the package`, "report it to the author of the package");
+  if (!statSync(file).isFile())
+    throw refused(`its ${key} ${path} is not a file`, "report it to the author of the package");
 }
 
-/** Compiled code, relative to the generation's `node_modules`. */
+/** Paths of native add-ons, relative to the generation's `node_modules`. */
 export function nativeFiles(entries: readonly TreeEntry[]): readonly string[] {
   return entries
     .filter(({ path, stats }) => path.endsWith(".node") && stats.isFile())

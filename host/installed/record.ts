@@ -1,5 +1,5 @@
 /**
- * The record of installed plugins: one file, and the only switch between versions. The installer replaces it whole, so a
+ * The record of installed plugins: one file, which alone determines the active versions. The installer replaces it atomically, so a
  * reader sees the old or the new state. Every start reads it, synchronously.
  */
 import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs";
@@ -11,20 +11,20 @@ const Text = Type.String({ minLength: 1, maxLength: 4_096 });
 
 const version = {
   source: Type.Enum(["npm", "archive", "directory", "git", "link"]),
-  /** What was asked for; an update asks for the same. */
+  /** Requested package specifier; an update requests it again. */
   spec: Text,
-  /** Of the package. */
+  /** Name and version of the package. */
   name: Text,
   version: Text,
-  /** Of the generation, relative to the extensions directory; of a link the linked directory. */
+  /** Directory of the generation, relative to the extensions directory; for a link, the linked directory. */
   directory: Text,
   /** Subresource integrity (sha512) of the archive it was unpacked from; empty for a link. */
   integrity: Type.String({ maxLength: 256 }),
   /** Hash over every file of the generation; empty for a link. */
   tree: Type.String({ maxLength: 256 }),
-  /** What was agreed to: see agreed.ts. */
+  /** Items that were agreed to: see agreed.ts. */
   agreed: Type.Array(Text, { maxItems: 1_000 }),
-  /** Rises with every install of this id. */
+  /** Incremented with every installation of this id. */
   generation: Type.Integer({ minimum: 1 }),
   /** epoch ms */
   installedAt: Type.Integer(),
@@ -44,7 +44,7 @@ const InstalledFile = Strict({
 /** By id. */
 export type Installed = ReadonlyMap<string, InstalledPlugin>;
 
-/** As npm allows new ones; never taken for an option, never leading anywhere as a path. */
+/** npm's rule for new package names; a match can be neither an option nor a path out of a directory. */
 const PACKAGE_NAME = /^(?:@[a-z0-9~][a-z0-9._~-]*\/)?[a-z0-9~][a-z0-9._~-]*$/;
 const LONGEST_NAME = 214;
 
@@ -53,10 +53,10 @@ export function isPackageName(name: string): boolean {
   return name.length <= LONGEST_NAME && PACKAGE_NAME.test(name);
 }
 
-/** Bytes; a larger file is not a record. */
+/** Maximum size of the record file. bytes */
 const LONGEST_RECORD = 4 * 1_024 * 1_024;
 
-/** Where installed plugins lie; private. Not to be confused with `<state>/plugins`, where plugins keep what is theirs. */
+/** Private directory of installed plugins. Not to be confused with `<state>/plugins`, the plugins' own state directories. */
 export function extensionsOf(stateDir: string): string {
   return join(stateDir, "extensions");
 }
@@ -65,7 +65,7 @@ export function recordPath(extensions: string): string {
   return join(extensions, "installed.json");
 }
 
-/** @returns why it cannot be used, and nothing of it then; empty when nothing was ever installed */
+/** @returns the installed plugins, empty if none was ever installed; or the problem that makes the whole record unusable */
 export function readRecord(extensions: string): Installed | { readonly problem: string } {
   const path = recordPath(extensions);
   let text: string | undefined;
@@ -79,16 +79,16 @@ export function readRecord(extensions: string): Installed | { readonly problem: 
   try {
     content = JSON.parse(text);
   } catch {
-    return { problem: `${path} is cut off or no JSON` };
+    return { problem: `${path} is truncated or not valid JSON` };
   }
   if (!matches(InstalledFile, content))
-    return { problem: `${path} is not as it was written: ${describeViolations(InstalledFile, content)}` };
+    return { problem: `${path} does not have the expected content: ${describeViolations(InstalledFile, content)}` };
   const odd = Object.entries(content.plugins).find(([id, one]) => !liesWhereItMust(id, one));
-  if (odd) return { problem: `${path} names a directory outside of it for the plugin ${odd[0]}` };
+  if (odd) return { problem: `${path} has an invalid directory for the plugin ${odd[0]}` };
   return new Map(Object.entries(content.plugins));
 }
 
-/** @throws Error belongs to somebody else, others may write it, too large, or of the file system */
+/** @returns `undefined` if the file does not exist. @throws Error it has another owner, is writable by others, too large, or unreadable */
 function readOwn(path: string): string | undefined {
   let handle: number;
   try {
@@ -100,17 +100,18 @@ function readOwn(path: string): string | undefined {
   try {
     const { uid, mode, size } = fstatSync(handle);
     const user = process.getuid?.();
-    if ((mode & constants.S_IFMT) !== constants.S_IFREG) throw new Error("it is not a plain file");
+    if ((mode & constants.S_IFMT) !== constants.S_IFREG) throw new Error("it is not a regular file");
     if (user !== undefined && uid !== user && uid !== 0) throw new Error("it belongs to another user");
-    if (user !== undefined && (mode & 0o022) !== 0) throw new Error("others may write it; chmod 600 it if it is yours");
-    if (size > LONGEST_RECORD) throw new Error("it is far too large");
+    if (user !== undefined && (mode & 0o022) !== 0)
+      throw new Error("it is writable by others; if it is yours, run: chmod 600");
+    if (size > LONGEST_RECORD) throw new Error("it is larger than 4 MiB");
     return readFileSync(handle, "utf8");
   } finally {
     closeSync(handle);
   }
 }
 
-/** Id and name become parts of paths. */
+/** Checks id, name and directory, as they become parts of paths. */
 function liesWhereItMust(id: string, one: InstalledPlugin): boolean {
   if (!PLUGIN_ID.test(id)) return false;
   return [one, ...(one.previous ? [one.previous] : [])].every(({ source, directory, generation, name }) =>
@@ -118,7 +119,7 @@ function liesWhereItMust(id: string, one: InstalledPlugin): boolean {
   );
 }
 
-/** Relative to the extensions directory. */
+/** Path of a generation, relative to the extensions directory. */
 export function generationName(id: string, generation: number): string {
   return `${id}/gen-${generation}`;
 }
@@ -128,7 +129,7 @@ export function packageDirectory(extensions: string, { source, directory, name }
   return source === "link" ? directory : join(extensions, directory, "node_modules", name);
 }
 
-/** Content of the file for these plugins; equal plugins give equal bytes. */
+/** Content of the record file; equal plugins yield equal bytes. */
 export function recordText(installed: Installed): string {
   const plugins = Object.fromEntries([...installed].sort(([left], [right]) => (left < right ? -1 : 1)));
   return `${JSON.stringify({ version: 1, plugins }, null, 2)}\n`;

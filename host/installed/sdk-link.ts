@@ -1,21 +1,21 @@
-/** One plugin API for all: an installed plugin gets the host's own, by a link that is the host's and not the package's. */
+/** Links the host's own SDK into installed generations, so that all plugins use one plugin API. The link belongs to the host, not to the package. */
 import { mkdirSync, readlinkSync, realpathSync, renameSync, rmSync, symlinkSync } from "node:fs";
 import { randomBytes } from "node:crypto";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 
-/** Of the link, relative to a generation. */
+/** Path of the link, relative to a generation. */
 export const SDK_LINK = "node_modules/@svc/sdk";
 
-/** Found once: it stays where it is as long as this process lives. */
+/** Resolved once: it does not move during the life of the process. */
 let directory: string | undefined;
 
-/** The package with the plugin API, as this host uses it. */
+/** Directory of the SDK package this host uses. */
 export function sdkDirectory(): string {
   return (directory ??= realpathSync(dirname(createRequire(import.meta.url).resolve("@svc/sdk/package.json"))));
 }
 
-/** Makes the link lead to this host's plugin API, whatever stands there: a gateway may have moved since. */
+/** Points the link to this host's SDK, replacing what is there: the gateway may have moved since. */
 export function linkSdk(generation: string, target: string = sdkDirectory()): void {
   const link = join(generation, SDK_LINK);
   if (targetOf(link) === target) return;
@@ -23,7 +23,7 @@ export function linkSdk(generation: string, target: string = sdkDirectory()): vo
   const staged = `${link}.${process.pid}.${randomBytes(6).toString("hex")}.tmp`;
   symlinkSync(target, staged, "junction");
   try {
-    if (targetOf(link) === undefined) rmSync(link, { recursive: true, force: true }); // a directory cannot be renamed over
+    if (targetOf(link) === undefined) rmSync(link, { recursive: true, force: true }); // a rename cannot replace a directory
     renameSync(staged, link);
   } catch (error) {
     rmSync(staged, { force: true });
@@ -35,6 +35,6 @@ function targetOf(link: string): string | undefined {
   try {
     return readlinkSync(link);
   } catch {
-    return undefined; // no link
+    return undefined; // not a link
   }
 }

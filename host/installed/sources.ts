@@ -1,4 +1,4 @@
-/** The plugins that were installed, as sources a gateway can load. Cheap: one file, and one package.json for each. */
+/** Installed plugins as sources a gateway can load. Cheap: reads the record and one package.json per plugin. */
 import { join } from "node:path";
 import type { Paths } from "../config/paths.ts";
 import { importPlugin, type MissingPlugin, type PluginSource } from "../kernel/load.ts";
@@ -10,7 +10,7 @@ const verifier = lazy(() => import("./verify.ts"));
 
 export type InstallPaths = Pick<Paths, "stateDir" | "cacheDir">;
 
-/** @returns with a record that cannot be read one missing plugin that says so */
+/** @returns one source per installed plugin; for an unusable record, a single missing plugin with the problem */
 export function installedSources(paths: InstallPaths): readonly (PluginSource | MissingPlugin)[] {
   const extensions = extensionsOf(paths.stateDir);
   const installed = readRecord(extensions);
@@ -21,7 +21,7 @@ export function installedSources(paths: InstallPaths): readonly (PluginSource | 
   return [...installed].map(([id, plugin]) => sourceOf(id, plugin, paths));
 }
 
-/** Begins the key of every installed source, and of no other: those begin with a path. */
+/** Prefix of the keys of installed sources. No other source has it: other keys begin with a path. */
 const KEY = "installed ";
 
 export function isInstalledSource({ key }: Pick<PluginSource, "key">): boolean {
@@ -33,12 +33,12 @@ function sourceOf(id: string, plugin: InstalledPlugin, paths: InstallPaths): Plu
   const directory = packageDirectory(extensions, plugin);
   try {
     const manifest = readManifest(directory);
-    if (!manifest) throw new ManifestError('its package.json has no "svc.entry" any more');
-    if (manifest.id !== id) throw new ManifestError(`its package says id "${manifest.id}" now`);
+    if (!manifest) throw new ManifestError('its package.json no longer has "svc.entry"');
+    if (manifest.id !== id) throw new ManifestError(`its package now has the id "${manifest.id}"`);
     const check = async () => void (await (await verifier()).verifyInstalled(id, plugin, extensions));
     return {
       origin: originOf(plugin),
-      // Also by its record: the same directory may have become another plugin's, or have been agreed to anew.
+      // Includes values of the record: the directory may contain another package now, or have been agreed to again.
       key: `${KEY}${directory} ${plugin.tree} ${plugin.installedAt}`,
       manifest,
       async load() {
@@ -61,7 +61,7 @@ function again(id: string, paths: InstallPaths): PluginSource | MissingPlugin {
   return plugin ? sourceOf(id, plugin, paths) : { origin: id, reason: "it was removed" };
 }
 
-/** For lists: where it came from. */
+/** Origin of an installed plugin, for lists. */
 export function originOf({ source, name, version, directory }: InstalledPlugin): string {
   return source === "link" ? `linked: ${directory}` : `installed: ${name}@${version}`;
 }

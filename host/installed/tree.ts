@@ -1,4 +1,4 @@
-/** Every file below a directory: who may change it, what it says, and whether it is what it was. */
+/** Walks all files below a directory and checks their owners, their contents, and whether they changed. */
 import { createHash } from "node:crypto";
 import { lstatSync, readdirSync, type Stats } from "node:fs";
 import { open } from "node:fs/promises";
@@ -8,21 +8,21 @@ import { SDK_LINK } from "./sdk-link.ts";
 
 /** A file or directory. */
 export interface TreeEntry {
-  /** Relative, with `/`. */
+  /** Relative path, with `/` as separator. */
   readonly path: string;
   readonly stats: Stats;
 }
 
-/** Entries that are looked at without letting anything else of the process run: about a millisecond. */
+/** Entries read before yielding to the event loop: about a millisecond. */
 const AT_ONCE = 200;
 
-/** More is no package but somebody's home. */
+/** Maximum number of entries: a larger tree is not a package. */
 const MOST_ENTRIES = 200_000;
 
 /**
- * Everything below `root`, and `root` itself as the empty path, sorted by path; links are not followed.
- * @param skips paths that are left out with all below them
- * @throws Error of the file system; too many entries
+ * All entries below `root`, and `root` itself as the empty path, sorted by path; links are not followed.
+ * @param skips whether to skip a path and everything below it
+ * @throws Error a directory cannot be read, or there are too many entries
  */
 export async function treeOf(root: string, skips: (path: string) => boolean = () => false): Promise<TreeEntry[]> {
   const found: TreeEntry[] = [{ path: "", stats: lstatSync(root) }];
@@ -31,7 +31,7 @@ export async function treeOf(root: string, skips: (path: string) => boolean = ()
     for (const name of readdirSync(`${root}/${directory}`)) {
       const path = directory === "" ? name : `${directory}/${name}`;
       if (skips(path)) continue;
-      const stats = lstatSync(`${root}/${path}`); // `join` costs as much as the look itself
+      const stats = lstatSync(`${root}/${path}`); // `join` would cost as much as `lstat`
       found.push({ path, stats });
       if (stats.isDirectory()) waiting.push(path);
       if (found.length > MOST_ENTRIES) throw new Error(`${root} has more than ${MOST_ENTRIES} files`);
@@ -41,22 +41,22 @@ export async function treeOf(root: string, skips: (path: string) => boolean = ()
   return found.sort((left, right) => (left.path < right.path ? -1 : 1));
 }
 
-/** All of a generation but the link to the host's plugin API, which is the host's. */
+/** All entries of a generation except the link to the SDK, which belongs to the host. */
 export function generationTree(directory: string): Promise<TreeEntry[]> {
   return treeOf(directory, (path) => path === SDK_LINK || path.startsWith(`${SDK_LINK}.`));
 }
 
-/** What belongs to a checkout and not to the package in it. */
+/** Whether a path belongs to a checkout and not to the package in it. */
 export function isOutside(path: string): boolean {
   return /(?:^|\/)(?:node_modules|\.git)$/.test(path);
 }
 
-/** A directory of a developer may have links; what they lead to is not the package's. */
+/** A linked development directory may contain links; their targets are not part of the package. */
 export function withoutLinks(entries: readonly TreeEntry[]): readonly TreeEntry[] {
   return entries.filter(({ stats }) => !stats.isSymbolicLink());
 }
 
-/** What makes a tree unfit to run code from: others could change it, or it leads elsewhere. `undefined`: it is fit. */
+/** Why code of a tree must not be run: other users could change it, or it contains links. `undefined`: it may be run. */
 export function treeFault(
   entries: readonly TreeEntry[],
   root: string,
@@ -68,12 +68,12 @@ export function treeFault(
       return `${shown()} is ${stats.isSymbolicLink() ? "a symbolic link" : "neither a file nor a directory"}`;
     if (user === undefined) continue; // a system without owners
     if (stats.uid !== user && stats.uid !== 0) return `${shown()} belongs to another user`;
-    if ((stats.mode & 0o002) !== 0) return `everybody may write ${shown()}`;
+    if ((stats.mode & 0o002) !== 0) return `${shown()} is writable by everyone`;
   }
   return undefined;
 }
 
-/** Hash over paths, kinds, the right to execute, and contents. @param lasting also waits until each file is on disk */
+/** Hash over paths, types, execute permissions and contents. @param lasting also syncs each file to disk */
 export async function treeHash(root: string, entries: readonly TreeEntry[], lasting = false): Promise<string> {
   const hash = createHash("sha256");
   for (const { path, stats } of entries) {
@@ -93,14 +93,14 @@ async function contentOf(file: string, isDirectory: boolean, lasting: boolean): 
       : createHash("sha256")
           .update(await handle.readFile())
           .digest("base64");
-    if (lasting) await handle.sync().catch(() => undefined); // some file systems cannot, for directories
+    if (lasting) await handle.sync().catch(() => undefined); // some file systems cannot sync directories
     return content;
   } finally {
     await handle.close();
   }
 }
 
-/** Changes when anything of a tree is written, replaced or touched; costs no look into a file. */
+/** Hash over metadata: it changes when an entry is written, replaced or touched. Reads no file contents. */
 export function sealOf(entries: readonly TreeEntry[]): string {
   const hash = createHash("sha256");
   for (const { path, stats } of entries) {

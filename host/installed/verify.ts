@@ -1,4 +1,4 @@
-/** Whether an installed plugin is still what was installed and agreed to. Asked before any of its code is imported. */
+/** Verifies that an installed plugin is still what was installed and agreed to. Runs before any of its code is imported. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { replaceFile } from "@svc/sdk/files";
@@ -18,13 +18,13 @@ import {
   withoutLinks,
 } from "./tree.ts";
 
-/** @throws Error why nothing of it may run, with the next step */
+/** @throws Error why the plugin must not run, with the next step */
 export async function verifyInstalled(id: string, version: InstalledVersion, extensions: string): Promise<Manifest> {
   const isLink = version.source === "link";
   const root = isLink ? version.directory : join(extensions, version.directory);
   const entries = await entriesOf(id, root, isLink);
   const fault = treeFault(isLink ? withoutLinks(entries) : entries, root);
-  if (fault) throw new Error(`${fault}, so nobody can tell who wrote it\nNext: ${repair(id, version)}`);
+  if (fault) throw new Error(`${fault}, so its content cannot be trusted\nNext: ${repair(id, version)}`);
   if (!isLink) {
     if (!(await isAsInstalled(version, extensions, root, entries)))
       throw new Error(`its files changed since it was installed\nNext: ${repair(id, version)}`);
@@ -33,12 +33,12 @@ export async function verifyInstalled(id: string, version: InstalledVersion, ext
   const manifest = inspectPackage(packageDirectory(extensions, version));
   if (manifest.id !== id)
     throw new Error(
-      `its package says id "${manifest.id}" now, and it was installed as ${id}\nNext: ${repair(id, version)}`,
+      `its package now has the id "${manifest.id}", but it was installed as ${id}\nNext: ${repair(id, version)}`,
     );
   const added = addedItems(itemsOf(manifest, isLink ? [] : nativeFiles(entries)), version.agreed);
   if (added.length > 0)
     throw new Error(
-      `it asks for more than was agreed to: ${summaryOf(added).join("; ")}\nNext: svc plugins update ${id}`,
+      `it asks for permissions that were not agreed to: ${summaryOf(added).join("; ")}\nNext: svc plugins update ${id}`,
     );
   return manifest;
 }
@@ -48,18 +48,21 @@ async function entriesOf(id: string, root: string, isLink: boolean): Promise<rea
     return isLink ? await treeOf(root, isOutside) : await generationTree(root);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
-    throw new Error(`its files are gone from ${root}\nNext: svc plugins update ${id}, or svc plugins remove ${id}`, {
-      cause: error,
-    });
+    throw new Error(
+      `its files no longer exist in ${root}\nNext: svc plugins update ${id}, or svc plugins remove ${id}`,
+      {
+        cause: error,
+      },
+    );
   }
 }
 
 function repair(id: string, { source }: InstalledVersion): string {
-  if (source === "link") return `set its owner and permissions right, or svc plugins remove ${id}`;
-  return `svc plugins update ${id}, which installs it anew, or svc plugins remove ${id}`;
+  if (source === "link") return `fix its owner and permissions, or run: svc plugins remove ${id}`;
+  return `svc plugins update ${id}, which reinstalls it, or svc plugins remove ${id}`;
 }
 
-/** By its seal when nothing was touched since; else by every byte, and then it is sealed again. */
+/** Compares the seal; if an entry was touched since, compares the hash of all contents and writes a new seal. */
 async function isAsInstalled(
   version: InstalledVersion,
   extensions: string,
@@ -69,7 +72,7 @@ async function isAsInstalled(
   const seal = sealOf(entries);
   if (readSeal(extensions, version) === `${version.tree} ${seal}`) return true;
   if ((await treeHash(root, entries)) !== version.tree) return false;
-  await keepSeal(extensions, version, seal).catch(() => undefined); // only time is lost without it
+  await keepSeal(extensions, version, seal).catch(() => undefined); // without the seal the next check is only slower
   return true;
 }
 
@@ -85,7 +88,7 @@ function readSeal(extensions: string, version: InstalledVersion): string | undef
   }
 }
 
-/** Remembers that these files are what the record says. */
+/** Records that these files match the record. */
 async function keepSeal(extensions: string, version: InstalledVersion, seal: string): Promise<void> {
   await replaceFile(sealPath(extensions, version), `${version.tree} ${seal}\n`);
 }

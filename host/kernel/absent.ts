@@ -1,4 +1,4 @@
-/** Plugins that would do what is asked and do not run: installed and not asked for, or not well. */
+/** Finds the plugin that declares a missing name and does not run: installed and not in use, or failed. */
 import type { PluginReport } from "@svc/sdk/plugins";
 import type { AbsentPlugin, Kernel } from "./kernel.ts";
 import type { AnyKind } from "./kind.ts";
@@ -7,9 +7,9 @@ import { contributionName, contributions } from "./kinds/contributions.ts";
 import { methods } from "./kinds/methods.ts";
 import type { PluginFinder } from "./load.ts";
 
-/** An installed plugin of the bundle that this gateway was not asked to load. */
+/** A plugin of the bundle that lists the name and that this gateway does not load. */
 function unloaded(kind: AnyKind, name: string, kernel: Kernel, finder: PluginFinder): PluginReport | undefined {
-  const running = new Set(kernel.reports().map(({ id }) => id)); // what one of these does not have is just unknown
+  const running = new Set(kernel.reports().map(({ id }) => id)); // a name that such a plugin lists and does not have is unknown
   for (const source of finder.bundle()) {
     const manifest = "load" in source ? source.manifest : undefined;
     if (!manifest || !isListed(kind, manifest, name) || running.has(manifest.id)) continue;
@@ -19,12 +19,12 @@ function unloaded(kind: AnyKind, name: string, kernel: Kernel, finder: PluginFin
   return undefined;
 }
 
-/** The plugin that would serve the method. */
+/** The plugin that declares the method and does not run. */
 export function absentProvider(method: string, kernel: Kernel, finder: PluginFinder): AbsentPlugin | undefined {
   return kernel.absentProvider(method) ?? unloaded(methods, method, kernel, finder);
 }
 
-/** Who has this contribution and does not run, in a sentence with the next step; `undefined`: nobody that is known. */
+/** Message about the plugin that has this contribution and does not run, with the next step; `undefined`: no known plugin has it. */
 export function absentContribution(
   what: string,
   point: string,

@@ -1,6 +1,6 @@
 /**
- * Brings up whatever can run and does not yet: all `setup`s level by level without anybody seeing a thing, then
- * everything committed in one synchronous step, then resources acquired in the same order.
+ * Activates every plugin that can run and does not yet: runs each `setup`, level by level, with nothing visible; then commits all of them in
+ * one synchronous step; then starts them in the same order.
  */
 import type { Requirement } from "@svc/sdk";
 import { type GraphNode, type Order, orderPlugins, tokenOf } from "./graph.ts";
@@ -20,7 +20,7 @@ export class Activation {
     this.#set = set;
   }
 
-  /** Sets up, commits and starts whatever can run and does not yet. Never rejects. */
+  /** Sets up, commits and starts every plugin that can run and does not yet. Never rejects. */
   async run(): Promise<void> {
     const { levels, waiting } = this.#plan();
     for (const [id, reason] of waiting) await this.#giveUp(this.#set.get(id), { state: "pending", reason });
@@ -49,7 +49,7 @@ export class Activation {
       .filter(({ state, retryAt }) => state === "described" || (state === "pending" && retryAt === undefined));
     const nodes = waiting.flatMap(({ id, plugin }): GraphNode[] => (plugin ? [{ id, plugin }] : []));
     const own = new Set(nodes.flatMap(({ plugin }) => plugin.provides?.map(({ id }) => id) ?? []));
-    // What a waiting plugin provided before does not count: it is about to provide it anew.
+    // Services left over from a waiting plugin's former generation do not count: the plugin is about to provide them again.
     const taken = new Set(this.#running().flatMap(({ plugin }) => plugin?.provides?.map(({ id }) => id) ?? []));
     const available = this.#services()
       .list()
@@ -90,7 +90,7 @@ export class Activation {
     if (asleep) return this.#staged(instance, asleep);
     const lacking = this.#lacking(code.plugin, (id) => services.has(id));
     if (lacking !== undefined) {
-      const reason = `waits for the service ${lacking}, whose plugin did not come up`;
+      const reason = `waits for the service ${lacking}, whose plugin did not start`;
       await this.#giveUp(instance, { state: "pending", reason });
       return undefined;
     }
@@ -106,14 +106,14 @@ export class Activation {
     return { instance, result };
   }
 
-  /** A service it cannot do without and that is not there. */
+  /** Id of a hard-required service that is neither staged nor provided. */
   #lacking(plugin: PluginFacts, isStaged: (id: string) => boolean): string | undefined {
     return Object.values(plugin.requires ?? {})
       .map((requirement) => tokenOf(requirement))
       .find(({ token, hard }) => hard && !isStaged(token.id) && !this.#services().get(token.id))?.token.id;
   }
 
-  /** Starts in order; a plugin waits for those it requires, not for the others. */
+  /** Starts in order; a plugin waits only for the plugins whose services it requires. */
   async #startAll(instances: readonly PluginInstance[]): Promise<void> {
     const started = new Map<string, Promise<void>>();
     for (const instance of instances) {
@@ -126,7 +126,7 @@ export class Activation {
     await Promise.all(started.values());
   }
 
-  /** Plugins whose services this one was set up with. */
+  /** Ids of the plugins whose services this one was set up with. */
   #providersOf({ plugin }: PluginInstance): string[] {
     return Object.values(plugin?.requires ?? {}).flatMap((requirement) => {
       const { token, ordered } = tokenOf(requirement);
@@ -155,7 +155,7 @@ export class Activation {
     );
   }
 
-  /** Wakes the plugins whose services this one uses: a service that is asleep has no value. @param kinds default: all */
+  /** Wakes the plugins whose services this one uses: the service of a sleeping plugin has no value. @param kinds of requirements; default: all */
   async wakeProviders(plugin: PluginFacts | undefined, kinds?: readonly Requirement["kind"][]): Promise<void> {
     for (const requirement of Object.values(plugin?.requires ?? {})) {
       if (kinds && !kinds.includes(requirement.kind)) continue;
@@ -164,7 +164,7 @@ export class Activation {
     }
   }
 
-  /** Brings up a plugin that is asleep, after those whose services it requires. Never rejects: whoever waits looks it up anew. */
+  /** Wakes a sleeping plugin after the providers of its required services. Never rejects: callers that wait look the plugin up again. */
   async #wake(instance: PluginInstance): Promise<void> {
     const { current, plugin } = instance;
     if (!current?.wake || !plugin) return;
@@ -173,22 +173,22 @@ export class Activation {
     const failure: NotStaged | undefined =
       lacking === undefined
         ? await this.#lifecycle.awaken(instance, current)
-        : { state: "pending", reason: `waits for the service ${lacking}, whose plugin did not come up` };
-    if (!failure) return this.wakeProviders(plugin, ["live"]); // last: these may require this one
+        : { state: "pending", reason: `waits for the service ${lacking}, whose plugin did not start` };
+    if (!failure) return this.wakeProviders(plugin, ["live"]); // last: those plugins may require this one
     if (instance.current !== current) return;
     await this.#lifecycle.takeDown(instance);
     this.#failed(instance, failure);
   }
 
-  /** Soon, and later each time; too many in a row and it rests. */
+  /** Retries after a delay that doubles with each failure; too many failures within a minute lead to quarantine. */
   #nextAttempt({ id, failures }: PluginInstance, reason: string): NotStaged {
     const now = this.#lifecycle.clock.elapsed();
     if (!failures.add(now)) return { state: "failed", reason, retryMs: failures.restartMs };
-    const why = `${reason}; failed 5 times within a minute; mend it, then: svc plugins reload ${id}`;
+    const why = `${reason}; failed 5 times within a minute; fix it, then run: svc plugins reload ${id}`;
     return { state: "quarantined", reason: why, retryMs: failures.quarantine(now) };
   }
 
-  /** Takes down what is left of an older generation, so that nobody goes on with it. */
+  /** Takes down what is left of a former generation, so that it is no longer used, and sets the state. */
   async #giveUp(instance: PluginInstance | undefined, failure: NotStaged): Promise<void> {
     if (!instance) return;
     await this.#lifecycle.takeDown(instance);
@@ -196,7 +196,7 @@ export class Activation {
   }
 }
 
-/** Of the plugins that can be asleep, those whose services nobody uses who is awake. @param others all that may be awake */
+/** The candidates whose services no awake plugin uses. @param others every plugin that may be awake, candidates included */
 function asleepOf(candidates: readonly PluginInstance[], others: readonly PluginInstance[]): Set<PluginInstance> {
   const asleep = new Set(candidates);
   for (let shrank = true; shrank;) {
@@ -212,7 +212,7 @@ function isAsleep({ current }: PluginInstance): boolean {
   return current?.isAsleep === true;
 }
 
-/** Whether one of these uses a service of the plugin, in whatever way: a service that is asleep has no value. */
+/** Whether one of `by` uses a service of the plugin, by any kind of requirement: the service of a sleeping plugin has no value. */
 function isUsed({ plugin }: PluginInstance, by: readonly PluginInstance[]): boolean {
   const services = new Set(plugin?.provides?.map(({ id }) => id));
   if (services.size === 0) return false;

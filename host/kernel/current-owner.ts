@@ -1,9 +1,9 @@
-/** Finds the plugin behind an error nobody awaited: each plugin's code runs inside an async context that names it. */
+/** Attributes stray errors to plugins: each plugin's code runs in an async context that holds its owner. */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { strayErrorHandler } from "@svc/sdk";
 import type { Owner } from "../hooks/owner.ts";
 
-/** `SVC_ATTRIBUTION=off` runs without it, for measuring. Choice. */
+/** `SVC_ATTRIBUTION=off` disables it, for benchmarks. Choice. */
 const enabled = process.env["SVC_ATTRIBUTION"] !== "off";
 const context = new AsyncLocalStorage<Owner>();
 
@@ -12,16 +12,16 @@ export function runAs<T>(owner: Owner, work: () => T): T {
   return enabled ? context.run(owner, work) : work();
 }
 
-/** Whose code is running, as far as the async context knows. */
+/** Owner of the running code according to the async context, or `undefined`. */
 export function currentOwner(): Owner | undefined {
   return context.getStore();
 }
 
-/** Where a failure happened of which nobody waited for the end. */
-const NOBODY_AWAITED = "code nobody awaited";
+/** The `where` of an error in a promise or callback that no code awaits. */
+const NOBODY_AWAITED = "unawaited code";
 
 /**
- * Charges stray errors of this process to their plugin and lets the process live; an error of nobody goes to
+ * Attributes uncaught exceptions and unhandled rejections to their plugin and keeps the process running. An error without an owner goes to
  * `fatal`, which should log, drain and exit. @returns stops watching
  */
 export function watchStrayErrors(fatal: (error: unknown) => void): () => void {
@@ -36,15 +36,15 @@ export function watchStrayErrors(fatal: (error: unknown) => void): () => void {
   };
 }
 
-/** Who answers for what the code that runs now throws later. */
+/** Handler for errors that the running code throws later; `undefined`: it has no owner. */
 function takerOfStray(): ((error: unknown) => void) | undefined {
   const owner = currentOwner();
   return strayErrorHandler() ?? (owner && ((error) => owner.charge(error, NOBODY_AWAITED)));
 }
 
 /**
- * What is thrown in a microtask of a plugin is caught there: up to Node 22 the runtime has left the context by the
- * time it tells of the error. @returns puts the runtime's own back
+ * Catches errors inside microtasks queued by plugins: up to Node 22 the runtime has already left the async context when it
+ * reports them. @returns restores the original `queueMicrotask`
  */
 function watchMicrotasks(): () => void {
   const plain = globalThis.queueMicrotask;

@@ -1,4 +1,4 @@
-/** What one `setup` declares, before anybody can see it: the same recorder in every carrier. */
+/** Records the declarations of one `setup` before they become visible; the same in every carrier. */
 import { type DeprecatedUses, noteDeprecated, noteRequirements } from "./deprecations.ts";
 import type { AnyKind, Declared, Kind, Owned, PluginFacts, Shape } from "./kind.ts";
 
@@ -11,11 +11,11 @@ export class Recorder implements Declared {
   readonly #plugin: PluginFacts;
   readonly #isElsewhere: boolean;
   readonly #entries = new Map<string, Recorded[]>();
-  /** Parts of the plugin API it uses that will go away. */
+  /** Deprecated parts of the plugin API the plugin uses. */
   readonly deprecated: DeprecatedUses = new Map();
   #isOpen = true;
 
-  /** @param isElsewhere the setup runs in a thread or process of its own */
+  /** @param isElsewhere the setup runs in another thread or process */
   constructor(plugin: PluginFacts, isElsewhere = false) {
     this.#plugin = plugin;
     this.#isElsewhere = isElsewhere;
@@ -26,12 +26,12 @@ export class Recorder implements Declared {
     return this.#isOpen;
   }
 
-  /** Ends the time in which declarations are allowed. */
+  /** Ends the recording: later declarations throw. */
   seal(): void {
     this.#isOpen = false;
   }
 
-  /** @throws Error outside `setup`, or naming why it cannot be declared from there */
+  /** @throws Error outside of `setup`, or if the entry cannot be declared from another thread or process */
   record<Entry, Live extends Owned>(kind: Kind<Entry, Live>, entry: Entry): void {
     const { id } = this.#plugin;
     const shape = kind.describe(entry);
@@ -40,7 +40,7 @@ export class Recorder implements Declared {
     const refusal = this.#isElsewhere ? kind.refuse?.(entry) : undefined;
     if (refusal !== undefined) {
       const next = `next: svc config set plugins.entries.${id}.run host`;
-      throw new Error(`the ${what} works in the gateway's own thread only: ${refusal}; ${next}`);
+      throw new Error(`the ${what} works only in the gateway's own thread: ${refusal}; ${next}`);
     }
     const [use, mark] = kind.deprecation?.(entry) ?? [];
     if (use !== undefined) noteDeprecated(this.deprecated, use, mark);
@@ -61,7 +61,7 @@ export class Recorder implements Declared {
     return this.#entries.get(kind)?.find(({ shape }) => shape.name === name)?.entry;
   }
 
-  /** Everything, by the names of kinds: what crosses to the gateway. */
+  /** All entries, by name of kind: the result sent to the gateway. */
   entries(): Record<string, readonly unknown[]> {
     return Object.fromEntries([...this.#entries].map(([name, recorded]) => [name, recorded.map(({ entry }) => entry)]));
   }

@@ -1,19 +1,19 @@
-/** Which parts of the plugin API a plugin uses that will go away. */
+/** Tracks which deprecated parts of the plugin API a plugin uses. */
 import { DEPRECATED_MEMBERS, type Deprecation, type PluginGateway } from "@svc/sdk";
 import { tokenOf } from "./graph.ts";
 import type { PluginFacts } from "./kind.ts";
 
-/** Uses of one generation, by what is used, e.g. `hook message:inbound`. */
+/** Deprecated uses of one generation, by the part used, e.g. `hook message:inbound`. */
 export type DeprecatedUses = Map<string, Deprecation>;
 
-/** Adds a use where there is a mark. @returns whether it is a new one */
+/** Records a use of a part with a deprecation. @returns whether it was not recorded before */
 export function noteDeprecated(uses: DeprecatedUses, what: string, mark: Deprecation | undefined): boolean {
   if (mark === undefined || uses.has(what)) return false;
   uses.set(what, mark);
   return true;
 }
 
-/** Services a plugin requires are known before it is set up. */
+/** Records deprecated services a plugin requires; they are known before its setup. */
 export function noteRequirements(uses: DeprecatedUses, { requires = {} }: PluginFacts): void {
   for (const requirement of Object.values(requires)) {
     const { token } = tokenOf(requirement);
@@ -21,7 +21,7 @@ export function noteRequirements(uses: DeprecatedUses, { requires = {} }: Plugin
   }
 }
 
-/** The gateway with calls of its marked members noted. @param marks default: those of the plugin API */
+/** Wraps the deprecated members of `gateway` to record their calls. @param marks default: those of the plugin API */
 export function noteMembers<G extends object>(
   gateway: G,
   uses: DeprecatedUses,
@@ -40,7 +40,7 @@ export function noteMembers<G extends object>(
   return gateway;
 }
 
-/** One line each. Pure. */
+/** One line per use. Pure. */
 export function describeDeprecated(uses: ReadonlyMap<string, Deprecation>): string[] {
   return [...uses].map(([what, { since, removedIn, instead }]) => {
     return `${what}: deprecated since ${since}, removed in ${removedIn}; instead: ${instead}`;

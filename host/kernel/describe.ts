@@ -1,4 +1,4 @@
-/** From a source to a plugin that is known: refused for what can be said without its code, else imported. */
+/** Turns a source into a plugin instance: runs the checks that need no code, then resolves the code. */
 import { messageOf } from "@svc/sdk/errors";
 import type { Clock, Logger } from "@svc/sdk";
 import { within } from "../clock.ts";
@@ -12,13 +12,13 @@ export interface DescribeOptions {
   readonly disabled: ReadonlySet<string>;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Gets a source's code. */
+  /** Resolves a source to its code. */
   readonly resolve: KernelHooks["resolve"];
   /** Milliseconds an import may take. */
   readonly deadlineMs: number;
 }
 
-/** Never rejects: what is wrong becomes the state and the reason of the instance. */
+/** Never rejects: a problem becomes the state and the reason of the instance. */
 export async function resolvePlugin(
   source: PluginSource | MissingPlugin,
   options: DescribeOptions,
@@ -58,10 +58,10 @@ async function imported(
   return settled(instance, wrong ? "blocked" : "described", wrong);
 }
 
-/** A second plugin of an id that is taken: listed under its origin, never run. */
+/** Instance for a second plugin with an id already in use: listed with its origin, never run. */
 export function duplicateOf(twin: PluginInstance): PluginInstance {
   const { origin } = twin.source;
-  const reason = `its id "${twin.id}" is taken by the plugin that was named first; remove one of them`;
+  const reason = `its id "${twin.id}" is already used by a plugin that was named earlier; remove one of them`;
   return settled(new PluginInstance(`${twin.id} (${origin})`, twin.source, undefined), "blocked", reason);
 }
 
@@ -72,12 +72,12 @@ export function checkCode(
 ): string | undefined {
   if (!PLUGIN_ID.test(plugin.id)) return `its id "${plugin.id}" does not match ${PLUGIN_ID.source}`;
   if (manifest && manifest.id !== plugin.id) {
-    return `its code says id "${plugin.id}", its package.json says "${manifest.id}"`;
+    return `its code has the id "${plugin.id}", its package.json the id "${manifest.id}"`;
   }
   return apiMismatch(plugin.api);
 }
 
-/** Why a plugin that an operator switched off is not there. */
+/** Reason for a plugin that an operator disabled. */
 export function disabledBy(id: string): string {
   return `disabled by plugins.entries.${id}.enabled`;
 }

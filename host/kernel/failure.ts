@@ -1,4 +1,4 @@
-/** What failures of a plugin come to: its state, the next attempt, and when they are too many. Pure. */
+/** Maps failures of a plugin to its state, its next retry, and quarantine. Pure. */
 import type { SetupOutcome } from "@svc/sdk";
 import { messageOf } from "@svc/sdk/errors";
 import type { EventLoopBlock } from "@svc/sdk/gateway";
@@ -7,9 +7,9 @@ import type { PluginState } from "./state.ts";
 export interface Failure {
   readonly state: PluginState;
   readonly reason: string;
-  /** Milliseconds until the next attempt; absent: none by itself. */
+  /** Milliseconds until the next retry; absent: no automatic retry. */
   readonly retryMs?: number;
-  /** It threw something else than a typed outcome: counted and logged. */
+  /** It threw something other than a `SetupOutcome`: counted and logged. */
   readonly isBug: boolean;
 }
 
@@ -34,14 +34,14 @@ function isSetupOutcome(error: unknown): error is SetupOutcome {
   return error instanceof Error && error.name === "SetupOutcome" && "outcome" in error;
 }
 
-/** So many failures within so many milliseconds are too many. */
+/** Number of failures within `WINDOW_MS` that leads to quarantine. */
 const TOO_MANY = 5;
 const WINDOW_MS = 60_000;
-/** Milliseconds of quarantine: first, second, every further time. */
+/** Duration of the first, the second and every further quarantine. ms */
 const QUARANTINE_MS = [60_000, 300_000, 1_800_000] as const;
-/** After so many quiet milliseconds the next quarantine is a first one again. */
+/** Time after the end of a quarantine after which the next one counts as the first again. ms */
 const FORGIVEN_MS = 1_800_000;
-/** Milliseconds before a plugin that did not start is tried again; doubles. */
+/** First delay before a plugin that failed to start is retried; doubles with each failure. ms */
 const RESTART_MS = 1_000;
 
 /** The recent failures of one plugin. */
@@ -50,14 +50,14 @@ export class FailureWindow {
   #quarantines = 0;
   #lastQuarantine = Number.NEGATIVE_INFINITY;
 
-  /** @param now monotonic ms. @returns whether that was one too many */
+  /** Records a failure. @param now monotonic ms. @returns whether the limit is reached */
   add(now: number): boolean {
     this.#times = this.#times.filter((time) => now - time < WINDOW_MS);
     this.#times.push(now);
     return this.#times.length >= TOO_MANY;
   }
 
-  /** Milliseconds this quarantine lasts. */
+  /** Begins a quarantine. @returns its duration in ms */
   quarantine(now: number): number {
     if (now - this.#lastQuarantine > FORGIVEN_MS + (QUARANTINE_MS[this.#quarantines - 1] ?? 0)) this.#quarantines = 0;
     const ms = QUARANTINE_MS[Math.min(this.#quarantines, QUARANTINE_MS.length - 1)] ?? QUARANTINE_MS[2];
@@ -67,12 +67,12 @@ export class FailureWindow {
     return ms;
   }
 
-  /** Milliseconds until a plugin that did not start is tried again. */
+  /** Milliseconds until a plugin that failed to start is retried. */
   get restartMs(): number {
     return RESTART_MS * 2 ** Math.max(0, this.#times.length - 1);
   }
 
-  /** An operator has seen to it. */
+  /** Forgets all failures: an operator has intervened. */
   clear(): void {
     this.#times = [];
     this.#quarantines = 0;
@@ -81,7 +81,7 @@ export class FailureWindow {
 
 /** A block of the event loop as a failure of the plugin that caused it; the stack is the plugin's. */
 export function blockError({ ms, stack }: EventLoopBlock): Error {
-  const at = stack.find((call) => !call.includes("(node:")) ?? stack[0]; // frames of the runtime say less
+  const at = stack.find((call) => !call.includes("(node:")) ?? stack[0]; // frames of the runtime are less useful
   const error = new Error(`blocked the event loop for ${(ms / 1_000).toFixed(1)} s${at ? `, at ${at}` : ""}`);
   error.stack = [`Error: ${error.message}`, ...stack.map((call) => `    at ${call}`)].join("\n");
   return error;

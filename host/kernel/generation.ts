@@ -1,4 +1,4 @@
-/** One life of a plugin: what it declared, what it has under way, and what has to be undone when it goes. */
+/** One generation of a plugin: its declarations, its calls in flight, and what its stop has to undo. */
 import type { Clock, Logger, Stop } from "@svc/sdk";
 import { within } from "../clock.ts";
 import type { Charge, Hold, Owner, Tally } from "../hooks/owner.ts";
@@ -7,16 +7,16 @@ import { type ReplacementHold, waitFor } from "./hold.ts";
 import type { Carried, KernelHooks, PluginConfig, Staged } from "./kind.ts";
 import { forgetMark, newMark, runMarked } from "./marks.ts";
 
-/** Milliseconds one stop may take before the next is asked. */
+/** Time one stop function may take before the next one is called. ms */
 const STOP_DEADLINE_MS = 5_000;
 
-/** What all generations of a plugin share. */
+/** State shared by all generations of a plugin. */
 export interface PluginIdentity {
   readonly id: string;
   /** Set while the plugin is being replaced. */
   readonly hold: ReplacementHold | undefined;
   readonly tally: Tally;
-  /** Remembers a failure that is its own. @param at epoch ms */
+  /** Records a failure attributed to the plugin. @param at epoch ms */
   charged(error: unknown, where: string, at: number): void;
 }
 
@@ -30,25 +30,25 @@ export interface GenerationOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly hooks: Pick<KernelHooks, "draining" | "stopped">;
-  /** Called for each failure that counts. */
+  /** Called for each failure that counts towards quarantine. */
   onFailure(): void;
 }
 
 export class Generation {
   readonly number: number;
   readonly code: Carried;
-  /** What it was set up with, or took over since. */
+  /** The configuration it was set up with, or that its `configChanged` has accepted since. */
   config: PluginConfig;
   readonly owner: Owner;
-  /** What it declared, once that is in effect. */
+  /** Its declarations; set once they are committed. */
   staged: Staged | undefined;
   /** Started, and not stopped yet. */
   ready = false;
-  /** How many bytes of memory it uses; known of plugins that do not run in the gateway. */
+  /** Reads its memory use in bytes; set only for plugins in their own thread or process. */
   memory: (() => number | undefined) | undefined;
-  /** Set while it is asleep, and until it has started: wakes it, and resolves when it is awake or failed to. */
+  /** Set while it is asleep, and until it has started: wakes it; resolves when it runs or has failed. */
   wake: (() => Promise<void>) | undefined;
-  /** Something of it could not be stopped. */
+  /** A stop function of it failed or timed out. */
   leaky = false;
   readonly #controller = new AbortController();
   #withdraw: (() => void) | undefined;
@@ -103,12 +103,12 @@ export class Generation {
     const mark = (this.#mark = newMark(owner));
   }
 
-  /** It is in effect, and its code has not run. */
+  /** Whether it is asleep, or waking and not started yet. */
   get isAsleep(): boolean {
     return this.wake !== undefined;
   }
 
-  /** Remembers how to take the commit back. */
+  /** Records a commit. @param withdraw undoes it */
   committed(staged: Staged, withdraw: () => void): void {
     this.staged = staged;
     this.#withdraw = withdraw;
@@ -118,13 +118,16 @@ export class Generation {
     this.#stops.push(stop);
   }
 
-  /** Resolves when at most so many calls of this generation are under way. */
+  /** Resolves when this generation has at most this many calls in flight. */
   idle(calls: number): Promise<void> {
     if (this.#inFlight <= calls) return Promise.resolve();
     return new Promise((reached) => (this.#idle = { calls, reached }));
   }
 
-  /** Its stops newest first (its hooks and events still work), then signal and timers. Declarations stay. Safe to call twice. */
+  /**
+   * Runs its stop functions, newest first, while its hooks and events still work; then aborts its signal, which cancels timers.
+   * Declarations stay. Safe to call twice.
+   */
   async stop(clock: Clock): Promise<void> {
     const { staged } = this;
     const runs = staged && !this.owner.signal.aborted;
@@ -143,13 +146,13 @@ export class Generation {
     if (runs) this.#hooks.stopped.call(staged);
   }
 
-  /** Takes its declarations back, in one synchronous step. Safe to call twice. */
+  /** Withdraws its declarations, in one synchronous step. Safe to call twice. */
   withdraw(): void {
     this.#withdraw?.();
     this.#withdraw = undefined;
   }
 
-  /** Ends it altogether. */
+  /** Stops it and withdraws its declarations. */
   async dispose(clock: Clock): Promise<void> {
     await this.stop(clock);
     this.withdraw();

@@ -1,8 +1,8 @@
-/** In which order plugins are set up and started. Pure. */
+/** Computes the order in which plugins are set up and started. Pure. */
 import type { Plugin, Requirement, ServiceToken } from "@svc/sdk";
 import satisfies from "semver/functions/satisfies.js";
 
-/** What decides the order. */
+/** The fields that determine the order. */
 type Ordered = Pick<Plugin, "requires" | "provides" | "after">;
 
 export interface GraphNode {
@@ -11,13 +11,13 @@ export interface GraphNode {
 }
 
 export interface Order {
-  /** Plugins whose hard requirements are all met, by level, then id. */
+  /** Ids of the plugins whose hard requirements are all met, by level, sorted within a level. */
   readonly levels: readonly (readonly string[])[];
-  /** Why the others have to wait: id -> reason. */
+  /** Why each other plugin has to wait: id -> reason. */
   readonly waiting: ReadonlyMap<string, string>;
 }
 
-/** The token a requirement is about, and whether the plugin cannot do without. */
+/** The token of a requirement, whether the plugin cannot run without it (`hard`), and whether its provider comes first (`ordered`). */
 export function tokenOf(requirement: Requirement): {
   readonly token: ServiceToken<unknown>;
   readonly hard: boolean;
@@ -27,7 +27,7 @@ export function tokenOf(requirement: Requirement): {
   return { token: requirement.token, hard: false, ordered: requirement.kind === "optional" };
 }
 
-/** Whether the plugin was set up with a service of one of these ids in its hands, so that it has to follow a change of it. */
+/** Whether a setup of the plugin received one of these services directly, so that it must be restarted when the service changes. */
 export function holdsService(plugin: Ordered, serviceIds: ReadonlySet<string>): boolean {
   return Object.values(plugin.requires ?? {})
     .map((requirement) => tokenOf(requirement))
@@ -40,8 +40,9 @@ export function serves(provided: ServiceToken<unknown>, wanted: ServiceToken<unk
 }
 
 /**
- * Orders plugins by what they require and provide. Two plugins of one service: the first by id provides, the other waits.
- * @param available services that are there already (the host's, and those of plugins that run)
+ * Orders plugins by their requirements and provided services. If two plugins provide one service, the first by id provides it and the other
+ * waits.
+ * @param available services already provided, by the host or by running plugins
  */
 export function orderPlugins(nodes: readonly GraphNode[], available: readonly ServiceToken<unknown>[]): Order {
   const waiting = new Map<string, string>();
@@ -59,7 +60,7 @@ export function orderPlugins(nodes: readonly GraphNode[], available: readonly Se
   }
   const remaining = new Map(nodes.filter(({ id }) => !waiting.has(id)).map((node) => [node.id, node]));
 
-  // A plugin with an unmet hard requirement waits, and so does all that needs what it provides.
+  // A plugin with an unmet hard requirement waits, and so does every plugin that requires its services.
   for (let changed = true; changed;) {
     changed = false;
     for (const [id, { plugin }] of remaining) {
@@ -92,7 +93,7 @@ export function orderPlugins(nodes: readonly GraphNode[], available: readonly Se
         providers,
       );
       for (const id of cycle) {
-        waiting.set(id, `needs itself: ${[...cycle, cycle[0]].join(" -> ")}; make one of these requirements live()`);
+        waiting.set(id, `requires itself: ${[...cycle, cycle[0]].join(" -> ")}; make one of these requirements live()`);
         remaining.delete(id);
       }
       continue;
@@ -126,7 +127,7 @@ function predecessors(plugin: Ordered, id: string, providers: ReadonlyMap<string
   );
 }
 
-/** The ids of one cycle among plugins that all have an unplaced predecessor. */
+/** Ids of one cycle among plugins that all have an unplaced predecessor. */
 function findCycle(stuck: readonly GraphNode[], providers: ReadonlyMap<string, string>): string[] {
   const byName = new Map(stuck.map((node) => [node.id, node]));
   const path: string[] = [];

@@ -1,15 +1,15 @@
-/** Calls that wait while a plugin is replaced, so that no caller notices. */
+/** Holds calls while a plugin is being replaced, so that callers see no failure. */
 import { type Clock, unavailable } from "@svc/sdk";
 import { within } from "../clock.ts";
 import type { Hold } from "../hooks/owner.ts";
 import { currentOwner } from "./current-owner.ts";
 
-/** Milliseconds one call waits at most. Choice: longer than a usual swap, shorter than a client's patience. */
+/** Longest wait of one call. ms. Choice: longer than a usual replacement, shorter than a usual client timeout. */
 const HOLD_MS = 5_000;
 const RETRY_MS = 1_000;
 
 export class ReplacementHold implements Hold {
-  /** Resolves at the release, whatever came of the replacement. */
+  /** Resolves at the release, whatever the outcome of the replacement. */
   readonly released: Promise<void>;
   readonly begunAt: number;
   readonly #clock: Clock;
@@ -21,7 +21,7 @@ export class ReplacementHold implements Hold {
     this.released = new Promise((resolve) => (this.#release = resolve));
   }
 
-  /** The drain waits for what plugins of this replacement have under way, so that must not wait for the replacement. */
+  /** True for calls made by plugins of this replacement: the drain awaits their calls in flight, so these must not wait for the replacement. */
   passes(): boolean {
     return currentOwner()?.hold === this;
   }
@@ -35,7 +35,7 @@ export class ReplacementHold implements Hold {
   }
 }
 
-/** @throws GatewayError `UNAVAILABLE` when it takes too long */
+/** @throws GatewayError `UNAVAILABLE` after `HOLD_MS` */
 export async function waitFor(released: Promise<void>, clock: Clock, why: string): Promise<void> {
   await within(HOLD_MS, clock, released).catch(() => unavailable(`${why}; try again`, { retryAfterMs: RETRY_MS }));
 }

@@ -1,4 +1,4 @@
-/** One plugin of this gateway: its state and what became of it, over all its generations. */
+/** One plugin of this gateway: its state, statistics and last failure, over all its generations. */
 import { messageOf } from "@svc/sdk/errors";
 import type { PluginReport, PluginStats, ReloadReport } from "@svc/sdk/plugins";
 import { describeDeprecated } from "./deprecations.ts";
@@ -12,31 +12,31 @@ import type { Manifest, Placement } from "./manifest.ts";
 import type { PluginState } from "./state.ts";
 import { PluginTally } from "./stats.ts";
 
-/** Characters of a failure's message that are kept. */
+/** Characters kept of a failure's `where` and message. */
 const MOST_TEXT = 500;
 
 export class PluginInstance {
   readonly id: string;
-  /** Where its code comes from, or why it cannot be loaded. */
+  /** Where its code is loaded from, or why it cannot be loaded. */
   source: PluginSource | MissingPlugin;
   manifest: Manifest | undefined;
-  /** Its code, once loaded. */
+  /** Its code, once resolved. */
   code: Carried | undefined;
   state: PluginState = "described";
   reason: string | undefined;
-  /** The gateway's own next attempt; not tried before. epoch ms */
+  /** Time of the automatic retry; activations skip a pending plugin until then. epoch ms */
   retryAt: number | undefined;
   cancelRetry: (() => void) | undefined;
-  /** Place in the order of plugins, kept over its generations. */
+  /** Position in the order of plugins, kept over all generations. */
   position: number | undefined;
   current: Generation | undefined;
   /** Number of the newest generation. */
   generation = 0;
   errors = 0;
-  /** The last failure that was charged to it. */
+  /** The last failure attributed to it. */
   blame: PluginReport["blame"];
   readonly tally = new PluginTally();
-  /** What its newest generation declared: known also while it is away. */
+  /** Declarations of its last committed generation; kept while it does not run. */
   declared: Declared | undefined;
   readonly failures = new FailureWindow();
   /** Set while it is being replaced. */
@@ -58,32 +58,32 @@ export class PluginInstance {
     return ("load" in this.source ? this.source.elsewhere?.placement : undefined) ?? "host";
   }
 
-  /** From now on it is what this package says; its code is another matter. */
+  /** Replaces its source and manifest; its code stays. */
   takePackage({ source, manifest }: Pick<PluginInstance, "source" | "manifest">): void {
     this.source = source;
     this.manifest = manifest;
   }
 
-  /** @param where names the place for people. @param at epoch ms */
+  /** Records a failure. @param where what failed, for people. @param at epoch ms */
   charged(error: unknown, where: string, at: number): void {
     this.errors++;
     const message = messageOf(error);
     this.blame = { at, where: where.slice(0, MOST_TEXT), message: message.slice(0, MOST_TEXT) };
   }
 
-  /** What it has cost so far. */
+  /** Its statistics so far. */
   stats(): PluginStats {
     return this.tally.stats(this.errors, this.current?.memory?.());
   }
 
-  /** Whether a declaration of this name is its own, by its package or by what it declared. */
+  /** Whether it declared this name in its last committed generation, or its package lists it. */
   declares(kind: AnyKind, name: string): boolean {
     return (
       (this.declared?.shapes(kind).some((shape) => shape.name === name) ?? false) || isListed(kind, this.manifest, name)
     );
   }
 
-  /** Remembers what shuts its gates while it is away. */
+  /** Records the seals of its gates. @param unseal removes one seal each */
   sealed(unseal: readonly (() => void)[]): void {
     this.#unseal.push(...unseal);
   }
@@ -115,7 +115,7 @@ export class PluginInstance {
     };
   }
 
-  /** What became of it in a change. It is as wished when it runs, or does not run because somebody said so. */
+  /** Report of a change. `ok` when the plugin runs, or when it was stopped or disabled on purpose, unless `facts` has a reason. */
   outcome(facts: Partial<ReloadReport> = {}): ReloadReport {
     const { id, state, generation, current } = this;
     const reason = facts.reason ?? (state === "active" ? undefined : this.reason);

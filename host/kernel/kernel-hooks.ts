@@ -1,4 +1,4 @@
-/** The life of plugins as tapable hooks, and how each kind of declaration taps them. */
+/** The plugin lifecycle as tapable hooks, and how each kind of declaration taps them. */
 import { AsyncSeriesBailHook, AsyncSeriesHook, SyncBailHook, SyncHook } from "tapable";
 import type { HookBus } from "../hooks/hook-bus.ts";
 import { hostOwner } from "../hooks/owner.ts";
@@ -28,7 +28,7 @@ function createHooks(): KernelHooks {
   };
 }
 
-/** The kinds of one gateway, what is in effect of each, and the hooks they tap. */
+/** The kinds of one gateway, their declarations in effect, and the hooks they tap. */
 export class Kinds implements LiveTables {
   readonly hooks = createHooks();
   readonly bus: HookBus;
@@ -44,13 +44,14 @@ export class Kinds implements LiveTables {
   #tap(kind: AnyKind): void {
     const { name } = kind;
     const { describe, conflict, commit } = this.hooks;
-    if (this.all.find((other) => other.name === name) !== kind) throw new Error(`two kinds are called ${name}`);
+    if (this.all.find((other) => other.name === name) !== kind)
+      throw new Error(`two kinds of declaration are named ${name}`);
     if (kind.isUnique) this.#tables.set(name, new Table());
     describe.tap(name, (described, shapes) => {
       const known = [...(kind.known?.(described, this) ?? []), ...(described.declared?.shapes(kind) ?? [])];
       if (known.length > 0) shapes[name] = known;
     });
-    conflict.tap(name, (staged) => this.#conflict(kind, staged) as string); // tapable's type forgets that most say nothing
+    conflict.tap(name, (staged) => this.#conflict(kind, staged) as string); // tapable's type lacks `undefined`, the usual result
     commit.tap(name, (staged, undo) => {
       for (const entry of staged.declared.of(kind)) this.#commit(kind, entry, staged, undo);
     });
@@ -60,33 +61,33 @@ export class Kinds implements LiveTables {
   table<Entry, Live extends Owned>({ name }: Kind<Entry, Live>): Table<Live> {
     const table = this.#tables.get(name);
     if (!table) throw new Error(`the kind ${name} has no table`);
-    return table as Table<Owned> as Table<Live>; // filled with what the kind makes
+    return table as Table<Owned> as Table<Live>; // filled by this kind only
   }
 
   named(name: string): AnyKind {
     const kind = this.all.find((one) => one.name === name);
-    if (!kind) throw new Error(`there is no kind of declaration called ${name}`);
+    if (!kind) throw new Error(`unknown kind of declaration: ${name}`);
     return kind;
   }
 
-  /** Puts something of the host itself into effect. */
+  /** Puts a declaration of the host itself into effect. */
   provide<Entry, Live extends Owned>(kind: Kind<Entry, Live>, entry: Entry): void {
     this.table(kind).add(kind.describe(entry).name, liveOf(kind, entry, hostOwner));
   }
 
-  /** How many declarations of each kind are in effect. */
+  /** Number of declarations in effect, by kind. */
   sizes(): Record<string, number> {
     return Object.fromEntries([...this.#tables].map(([name, { size }]) => [name, size]));
   }
 
-  /** What a plugin declared, by kind; of one that does not run, what is known without it. */
+  /** Declarations of a plugin, by kind. For a plugin that is not running: those known without running its setup. */
   describe(described: Described): Record<string, readonly Shape[]> {
     const shapes: Record<string, readonly Shape[]> = {};
     this.hooks.describe.call(described, shapes);
     return shapes;
   }
 
-  /** What of these declarations is in effect and does nothing, for reports. */
+  /** Reasons why declarations in effect have no effect, for reports. */
   inert({ declared }: Pick<Staged, "declared">): string[] {
     const reasons = new Set<string>();
     for (const kind of this.all) {
@@ -126,8 +127,8 @@ export class Kinds implements LiveTables {
   }
 
   /**
-   * Makes everything visible in one synchronous step.
-   * @returns takes all of it back, newest first; safe to call twice. @throws what a kind throws; nothing is in effect then
+   * Makes all declarations visible in one synchronous step.
+   * @returns withdraws all of them, newest first; safe to call twice. @throws what a kind throws, after withdrawing everything
    */
   commit(staged: Staged): () => void {
     const undo: (() => void)[] = [];

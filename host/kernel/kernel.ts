@@ -1,9 +1,9 @@
 /**
- * Brings plugins up, replaces them and takes them down.
+ * Starts, replaces and stops plugins.
  *
- * described -> (disabled) | blocked | pending -> staged -> starting -> active -> draining -> stopped, or failed; all states are in `state.ts`.
- * All `setup`s run level by level without anybody seeing a thing, then everything is committed in one
- * synchronous step, then resources are acquired in the same order. One plugin's failure costs it and what needs it.
+ * described -> (disabled) | blocked | pending -> staged -> starting -> active -> draining -> stopped, or failed; `state.ts` lists all states.
+ * First every `setup` runs, level by level, and nothing it declares is visible. Then all declarations are committed in one synchronous
+ * step. Then the plugins start in the same order. A failing plugin affects only itself and the plugins that require it.
  */
 import { basename } from "node:path";
 import type { TSchema } from "@svc/sdk";
@@ -26,19 +26,19 @@ import { Recovery } from "./recovery.ts";
 import type { HostParts } from "./staging.ts";
 import type { PluginState } from "./state.ts";
 
-/** Other taps on `resolve` go before the one that imports. */
+/** Stage of the tap on `resolve` that imports the code here: every other tap runs first. */
 const LAST = 1_000;
 
-/** A section of the configuration and its owner; without a schema while the plugin is not loaded. */
+/** A section of the configuration and its owner; `schema` is `undefined` while the plugin is not loaded. */
 export interface OwnedSection {
   readonly section: string;
   readonly plugin: string;
   readonly schema: TSchema | undefined;
 }
 
-/** A plugin that would serve a method. */
+/** A plugin that declares a method and is not running. */
 export interface AbsentPlugin extends PluginReport {
-  /** Until the gateway's own next attempt. */
+  /** Time until the gateway tries again by itself; absent: it does not. ms */
   readonly retryAfterMs?: number;
 }
 
@@ -67,8 +67,8 @@ export class Kernel {
   }
 
   /**
-   * Names of the plugins that are to run and do not, for anybody. Choice: one that is being replaced runs, since calls to it wait;
-   * one without a manifest has the last part of what named it.
+   * Names of the plugins that should run and do not; safe to show to unauthenticated clients. Choice: a plugin that is being replaced counts
+   * as running, since calls to it wait; a plugin without a manifest is named after the last path segment of its origin.
    */
   missing(): string[] {
     return this.#set
@@ -82,7 +82,7 @@ export class Kernel {
     return instance.report(staged ? this.#options.kinds.inert(staged) : []);
   }
 
-  /** Everything known of one plugin. @throws GatewayError `NOT_FOUND` */
+  /** Everything known about one plugin. @throws GatewayError `NOT_FOUND` */
   inspect(id: string): PluginInspection {
     const instance = this.#set.known(id);
     const { manifest, source, placement } = instance;
@@ -101,17 +101,17 @@ export class Kernel {
     };
   }
 
-  /** What a plugin declares, by kind; of one that does not run, what is known without it. */
+  /** Declarations of a plugin, by kind. For a plugin that is not running: those known without running its setup. */
   #declares({ plugin, manifest, current }: PluginInstance): PluginInspection["declares"] {
     return this.#options.kinds.describe({ plugin, manifest, declared: current?.staged?.declared });
   }
 
-  /** The report of each plugin, and what it declares. */
+  /** Report and declarations of each plugin. */
   inventory(): (PluginReport & Pick<PluginInspection, "declares">)[] {
     return this.#set.byId().map((instance) => ({ ...this.#reportOf(instance), declares: this.#declares(instance) }));
   }
 
-  /** What each plugin costs. */
+  /** Measurements of each plugin: calls, errors, memory. */
   measures(): PluginMeasures[] {
     return this.#set.byId().map((instance) => {
       const { id, version, state } = instance.report([]);
@@ -119,7 +119,7 @@ export class Kernel {
     });
   }
 
-  /** An owner's code kept everything else waiting. @returns whether it is a plugin of this gateway's, and was charged */
+  /** Attributes a block of the event loop to its owner. @returns `false` if `owner` is not a current generation of this gateway's plugins */
   blocked(owner: Owner, block: EventLoopBlock): boolean {
     const instance = this.#set.get(owner.id);
     if (instance?.current?.owner !== owner) return false;
@@ -128,16 +128,16 @@ export class Kernel {
     return true;
   }
 
-  /** Imports the code of plugins that are configured and whose sections nothing else can check. Never rejects. */
+  /** Imports the code of configured plugins whose sections only that code can validate. Never rejects. */
   async importChecks(isConfigured: (plugin: PluginFacts) => boolean): Promise<void> {
     for (const instance of this.#set.all()) {
       const { code } = instance;
       if (!code?.lacksChecks || !isConfigured(code.plugin)) continue;
-      await this.#lifecycle.load(instance, code).catch(() => undefined); // told when the change makes it run
+      await this.#lifecycle.load(instance, code).catch(() => undefined); // reported when the configuration change starts the plugin
     }
   }
 
-  /** Who owns which configuration section. */
+  /** Every configuration section with the plugin that owns it. */
   sections(): OwnedSection[] {
     return this.#set.all().flatMap(({ id, plugin, manifest, state }) => {
       const schemas = { ...sectionsOf(plugin), ...(plugin ? {} : unknownSections(manifest?.section ?? manifest?.id)) };
@@ -149,7 +149,7 @@ export class Kernel {
     });
   }
 
-  /** Plugin of this gateway that would serve this method, were it running, why it is not, and when the gateway tries again. */
+  /** The plugin of this gateway that declares the method but is not running, with the reason and the time of the next attempt. */
   absentProvider(method: string): AbsentPlugin | undefined {
     for (const instance of this.#set.all()) {
       if (!instance.declares(methods, method) || instance.state === "active") continue;
@@ -159,26 +159,26 @@ export class Kernel {
     return undefined;
   }
 
-  /** Milliseconds until a plugin may be there by itself; `undefined`: somebody has to do something. */
+  /** Milliseconds until the plugin may run without intervention; `undefined`: an operator has to act. */
   #comesBackIn({ state, retryAt }: PluginInstance): number | undefined {
     if (!this.#lifecycle.announces && LOADING.has(state)) return RETRY_MS;
-    const next = retryAt ?? (state === "pending" ? this.#nextRetry() : undefined); // it waits for one of those
+    const next = retryAt ?? (state === "pending" ? this.#nextRetry() : undefined); // it waits for one of the plugins that are retried
     return next === undefined ? undefined : Math.max(RETRY_MS, next - this.#options.clock.now());
   }
 
-  /** When a plugin is tried again next. epoch ms */
+  /** Time of the earliest retry of any plugin. epoch ms */
   #nextRetry(): number | undefined {
     const times = this.#set.all().flatMap(({ retryAt }) => retryAt ?? []);
     return times.length === 0 ? undefined : Math.min(...times);
   }
 
-  /** What a use of an unknown name waits for: its plugin is being replaced by a version that may declare it. */
+  /** Hold of a plugin that declares the name and is being replaced: a use of the name waits for it, as the new version may declare it. */
   holdFor(kind: AnyKind, name: string): Hold | undefined {
     for (const instance of this.#set.all()) if (instance.hold && instance.declares(kind, name)) return instance.hold;
     return undefined;
   }
 
-  /** Plugin of this gateway that declares this when it runs, and does not run. */
+  /** The plugin of this gateway that declares this name and is not running. */
   absent(kind: AnyKind, name: string): PluginReport | undefined {
     const instances = this.#set.all();
     return instances.find((one) => one.state !== "active" && one.declares(kind, name))?.report([]);
@@ -195,9 +195,9 @@ export class Kernel {
   }
 
   /**
-   * Loads and starts everything of the plan. Never throws because of a plugin.
-   * @param host what plugins get of the host
-   * @param check called when all plugins are read and none is set up; its throw ends the start
+   * Loads and starts every plugin of the plan. A failing plugin never makes it throw.
+   * @param host what the host provides to plugins
+   * @param check called after all plugins are resolved and before any is set up; if it throws, so does `boot`
    */
   async boot(plan: PluginPlan, host: HostParts, check?: () => Promise<void>): Promise<void> {
     this.#lifecycle.host = host;
@@ -205,27 +205,27 @@ export class Kernel {
     this.#lifecycle.announces = true;
   }
 
-  /** Brings the plugins in line with a new plan. @returns what became of each plugin concerned */
+  /** Applies a new plan. @returns the outcome for each affected plugin */
   reconcile(plan: PluginPlan): Promise<readonly ReloadReport[]> {
     return this.#reconciler.plan(plan);
   }
 
   /**
-   * Loads a plugin's code anew and puts it in the place of the running one; brings back one that is not running.
-   * @param id or what named it, e.g. a path
-   * @param found its package as it is now. Default: what the place it came from says
+   * Loads a plugin's code again and replaces the running version; starts a plugin that is not running.
+   * @param id the plugin id, or its origin, e.g. a path
+   * @param found its current package. Default: read again from where the plugin came from
    * @throws GatewayError `NOT_FOUND`
    */
   reload(id: string, found?: PluginSource | MissingPlugin): Promise<ReloadReport> {
     return this.#reconciler.reload(id, found);
   }
 
-  /** Brings plugins in line with a new configuration. @param hot ids of plugins of which only hot keys changed */
+  /** Applies a new configuration to plugins. @param hot ids of plugins whose hot keys alone changed */
   reconfigure(ids: readonly string[], hot: ReadonlySet<string>): Promise<readonly ReloadReport[]> {
     return this.#reconciler.configure(ids, hot);
   }
 
-  /** Stops everything, in reverse order. */
+  /** Stops all plugins, in reverse start order. */
   async stop(): Promise<void> {
     await this.#set.close();
     for (const instance of this.#set.inOrder().reverse()) {
@@ -239,7 +239,7 @@ export class Kernel {
   }
 }
 
-/** A throw counts as yes. */
+/** A check that throws counts as busy. */
 function isBusy(owner: Owner, check: () => boolean): boolean {
   try {
     return owner.run(check);
@@ -251,7 +251,7 @@ function isBusy(owner: Owner, check: () => boolean): boolean {
 
 /** States before a plugin runs for the first time. */
 const LOADING: ReadonlySet<PluginState> = new Set(["described", "pending", "staged", "starting"]);
-/** Milliseconds after which it is worth asking again for what comes by itself. */
+/** Shortest retry delay suggested to clients. ms */
 const RETRY_MS = 500;
 
 function unknownSections(section: string | undefined): Record<string, undefined> {

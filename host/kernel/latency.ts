@@ -1,19 +1,19 @@
 /**
- * How long things took, in memory that does not grow: counts by size class, eight classes for each doubling.
+ * Histogram of durations in constant memory, with eight classes per doubling.
  *
- * Choice: not the histogram of `node:perf_hooks`, which holds some hundred KB each; this one has 2 KB, is kept per
- * plugin, and recording costs some 3 ns.
+ * Choice: not the histogram of `node:perf_hooks`, which takes some hundred KB; this one takes 2 KB, exists per plugin, and recording costs
+ * some 3 ns.
  */
 
-/** Smallest and largest doubling told apart: 2^-10 ms (about 1 us) and 2^20 ms (17 minutes). */
+/** Exponents of the smallest and largest limits: 2^-10 ms (about 1 us) and 2^20 ms (17 minutes). */
 const FIRST = -10;
 const LAST = 20;
 const STEPS = 8;
 const CLASSES = (LAST - FIRST) * STEPS;
-/** One more class for whatever takes longer. */
+/** Index of the class for longer durations. */
 const BEYOND = CLASSES;
 
-/** The class is in the upper bits of the number itself: its exponent and the first three bits after it. */
+/** The class is read from the upper bits of the number: its exponent and the first three bits of its fraction. */
 const asNumber = new Float64Array(1);
 const asBits = new Uint32Array(asNumber.buffer);
 const UPPER = new Uint8Array(new Uint16Array([1]).buffer)[0] === 1 ? 1 : 0;
@@ -21,10 +21,10 @@ const DROPPED_BITS = 17;
 const OFFSET = (1_023 + FIRST) * STEPS;
 
 export class Latency {
-  /** Milliseconds of all together. */
+  /** Sum of all durations. ms */
   sum = 0;
   count = 0;
-  /** Milliseconds */
+  /** Longest duration. ms */
   max = 0;
   #classes: Float64Array | undefined;
 
@@ -40,7 +40,7 @@ export class Latency {
     classes[index] = (classes[index] ?? 0) + 1;
   }
 
-  /** Milliseconds that this share of all took at most, an eighth too much at worst; `null` when there was nothing yet. */
+  /** Upper bound of this share of all durations, at most an eighth too large; `null` before the first record. ms */
   quantile(share: number): number | null {
     if (this.count === 0) return null;
     let left = Math.ceil(this.count * share);
@@ -51,7 +51,7 @@ export class Latency {
     return this.max;
   }
 
-  /** How many took less than 2^exponent milliseconds. */
+  /** Number of durations below 2^exponent milliseconds. */
   countBelow(exponent: number): number {
     const end = Math.min(CLASSES, Math.max(0, (exponent - FIRST) * STEPS));
     let count = 0;
@@ -60,7 +60,7 @@ export class Latency {
   }
 }
 
-/** Milliseconds where a class ends. */
+/** Upper limit of a class. ms */
 function endOf(index: number): number {
   const doubling = Math.floor(index / STEPS);
   return 2 ** (FIRST + doubling) * (1 + ((index % STEPS) + 1) / STEPS);

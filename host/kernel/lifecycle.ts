@@ -1,8 +1,8 @@
 /**
- * The steps in one plugin's life: set it up, commit what it declared, start it, take it down.
+ * The lifecycle steps of one plugin: set it up, commit its declarations, start it, take it down.
  *
- * Each step acts on one plugin and says what became of it. Which plugins, and in which order, is decided in
- * `activation.ts` and `replace.ts`.
+ * Each step acts on one plugin and returns the outcome. `activation.ts` and `replace.ts` decide which plugins take the steps, and in which
+ * order.
  */
 import {
   type Clock,
@@ -39,19 +39,19 @@ export interface LifecycleOptions {
   readonly log: Logger;
   readonly clock: Clock;
   readonly kinds: Kinds;
-  /** A plugin's validated sections, or what is wrong with them. */
+  /** A plugin's validated sections, or why they are invalid. */
   configOf(plugin: PluginFacts): PluginConfig | { readonly issue: string };
-  /** Whether the configuration says something else of it than its defaults. */
+  /** Whether the plugin's configuration differs from its defaults. */
   isConfigured(plugin: PluginFacts): boolean;
   /** Log of one plugin. */
   logFor(id: string): Logger;
-  /** Mints what a plugin acts as when it calls methods. */
+  /** Mints the principal under which a plugin calls methods. */
   principalFor(id: string, scopes: readonly string[]): Principal;
   /** Milliseconds one plugin's import, setup or start may take. Default 10000. */
   readonly stepDeadlineMs?: number;
 }
 
-/** A generation that was set up and is not visible yet. */
+/** A generation that is set up and not yet committed. */
 export interface StagedGeneration {
   readonly generation: Generation;
   readonly staged: Staged;
@@ -68,19 +68,19 @@ export class Lifecycle {
   readonly clock: Clock;
   readonly kinds: Kinds;
   readonly stepMs: number;
-  /** What plugins get of the host; set before the first of them is set up. */
+  /** What the host provides to plugins; set before the first setup. */
   host!: HostParts;
   readonly #options: LifecycleOptions;
   readonly #stateHook: HookEmitter<typeof HOOKS.pluginState>;
   readonly hooks = {
-    /** Something of a plugin failed, which counts towards quarantine. */
+    /** Code of a plugin failed, and the failure counts towards quarantine. */
     failed: new SyncHook<[PluginInstance]>(["instance"]),
-    /** A generation that runs elsewhere is gone. */
+    /** The thread or process of a generation ended. */
     died: new SyncHook<[PluginInstance, Generation, Error]>(["instance", "generation", "error"]),
-    /** The time of the gateway's own next attempt with a plugin has come. */
+    /** A plugin's retry is due. */
     due: new SyncHook<[PluginInstance]>(["instance"]),
   };
-  /** The hook `pluginState` is not emitted before the gateway has started once. */
+  /** `false` until the first start has completed: the hook `pluginState` is not emitted before. */
   announces = false;
 
   constructor(options: LifecycleOptions) {
@@ -102,7 +102,7 @@ export class Lifecycle {
     if (from !== to) this.kinds.hooks.state.call({ id: instance.id, from, to, reason });
   }
 
-  /** Its state after a failure, and its next attempt when the gateway makes one by itself. */
+  /** Sets the state after a failure, seals the gates, and schedules the next attempt where `retryMs` is set. */
   settle(instance: PluginInstance, { state, reason, retryMs }: NotStaged): void {
     this.seal(instance);
     this.move(instance, state, reason);
@@ -112,7 +112,7 @@ export class Lifecycle {
     instance.cancelRetry = this.clock.setTimeout(() => this.hooks.due.call(instance), retryMs);
   }
 
-  /** The next activation sets it up. */
+  /** Cancels the retry; the next activation sets the plugin up. */
   toDescribed(instance: PluginInstance): void {
     instance.cancelRetry?.();
     instance.cancelRetry = undefined;
@@ -120,15 +120,15 @@ export class Lifecycle {
     this.move(instance, "described");
   }
 
-  /** What the configuration says to a plugin now. */
+  /** The current configuration of a plugin. */
   configOf(plugin: PluginFacts): PluginConfig | { readonly issue: string } {
     return this.#options.configOf(plugin);
   }
 
   /**
-   * Imports the code where that is left to do, and runs `setup`; nobody sees a thing of it yet. Changes nothing of the instance but its
-   * generation count and timings.
-   * @param services staged by plugins that go first. @param config default: what the configuration says now
+   * Imports the code unless that is done, and runs `setup`; nothing becomes visible. Changes only the instance's generation count, timings
+   * and recorded failures.
+   * @param services staged by plugins of earlier levels. @param config default: the current configuration
    */
   async stage(
     instance: PluginInstance,
@@ -146,15 +146,15 @@ export class Lifecycle {
     return { generation, staged };
   }
 
-  /** Whether a plugin may be asleep: its code was not needed so far, and its configuration is that it was written down with. */
+  /** Whether a plugin may be asleep: its code was never needed, and its configuration equals the defaults its `declared.json` was written with. */
   maySleep({ code, generation }: PluginInstance): boolean {
     return code?.sleep !== undefined && generation === 0 && !this.#options.isConfigured(code.plugin);
   }
 
   /**
-   * Stages a plugin without its code.
-   * @param wake brings it up; resolves when it runs, or failed to
-   * @returns `undefined` when it cannot be asleep
+   * Stages a plugin without importing its code.
+   * @param wake imports and starts the plugin; resolves when it runs or has failed
+   * @returns `undefined` when the plugin cannot be asleep
    */
   async stageAsleep(
     instance: PluginInstance,
@@ -191,7 +191,7 @@ export class Lifecycle {
     });
   }
 
-  /** Imports the code of a plugin where that is left to do. @throws Error it cannot be imported, or not in time */
+  /** Imports the code of a plugin unless that is done. @throws Error the import failed or timed out */
   async load(instance: PluginInstance, { load }: Carried): Promise<void> {
     if (!load) return;
     const begun = this.clock.elapsed();
@@ -241,7 +241,7 @@ export class Lifecycle {
   }
 
   async #discard(generation: Generation, result: NotStaged): Promise<NotStaged> {
-    await generation.stop(this.clock); // whatever it began in setup against the rules ends with its signal
+    await generation.stop(this.clock); // a setup that broke the rules and began work stops with this signal
     return result;
   }
 
@@ -255,14 +255,14 @@ export class Lifecycle {
   }
 
   /**
-   * Puts a staged generation in the place of the one before, in one synchronous step.
+   * Replaces the previous generation by a staged one, in one synchronous step.
    * @returns why that is not possible, or `undefined`
    */
   commit(instance: PluginInstance, { generation, staged }: StagedGeneration): string | undefined {
     const former = instance.current;
-    const conflict = this.kinds.hooks.conflict.call(staged); // another plugin may have come first
+    const conflict = this.kinds.hooks.conflict.call(staged); // another plugin may have committed the same names since
     if (conflict !== undefined) {
-      void generation.stop(this.clock); // nothing has begun: only its signal aborts
+      void generation.stop(this.clock); // it has no resources yet, so this only aborts its signal
       return conflict;
     }
     former?.withdraw();
@@ -277,7 +277,7 @@ export class Lifecycle {
     return undefined;
   }
 
-  /** @returns why a kind could not take effect; nothing is in effect then */
+  /** Commits the declarations. @returns why a kind could not take effect, after all of them were taken back; else `undefined` */
   #putInto(instance: PluginInstance, generation: Generation, staged: Staged): string | undefined {
     try {
       generation.committed(staged, this.kinds.commit(staged));
@@ -288,15 +288,15 @@ export class Lifecycle {
     return undefined;
   }
 
-  /** A plugin that was staged asleep is in effect: it needs no start. */
+  /** Completes the start of a plugin that was committed asleep: it acquires no resources. */
   asleep(instance: PluginInstance): void {
     instance.unseal();
     this.move(instance, "active");
   }
 
   /**
-   * Imports the code of a plugin that is asleep, and puts what its setup declares in the place of what was written down, in the same
-   * generation. @returns `undefined` when it runs, or has been taken down meanwhile; else what became of it
+   * Imports the code of a sleeping plugin, replaces the declarations of `declared.json` by those of its setup, in the same generation, and
+   * starts it. @returns `undefined` when it runs or was taken down meanwhile; else why it does not run
    */
   async awaken(instance: PluginInstance, generation: Generation): Promise<NotStaged | undefined> {
     const { code, owner } = generation;
@@ -310,7 +310,7 @@ export class Lifecycle {
     const { id: plugin } = instance;
     const stale = code.stale?.(staged.declared);
     if (stale !== undefined)
-      this.#options.log.warn({ plugin }, `declared.json of plugin ${plugin} is stale: ${stale}; build it again`);
+      this.#options.log.warn({ plugin }, `declared.json of plugin ${plugin} is stale: ${stale}; rebuild the plugin`);
     generation.withdraw();
     const failure = this.#putInto(instance, generation, staged);
     if (failure !== undefined) return { state: "failed", reason: failure };
@@ -319,11 +319,11 @@ export class Lifecycle {
     return notStarted;
   }
 
-  /** Acquires its resources. @returns `undefined` when it runs, else what became of it; it is taken down then */
+  /** Acquires the plugin's resources. @returns `undefined` when it runs; else the failure, after taking the plugin down */
   async start(instance: PluginInstance): Promise<NotStaged | undefined> {
     const generation = instance.current;
     const staged = generation?.staged;
-    if (!staged) return { state: "failed", reason: "it was not set up" };
+    if (!staged) return { state: "failed", reason: "the plugin was not set up" };
     const begun = this.clock.elapsed();
     try {
       await this.kinds.hooks.started.promise(staged, (begin) => this.#begin(generation, begin));
@@ -339,16 +339,16 @@ export class Lifecycle {
     return undefined;
   }
 
-  /** One line for all of them. */
+  /** Logs all deprecated uses in one line. */
   #nameDeprecated(id: string, uses: readonly string[]): void {
     if (uses.length === 0) return;
     this.#options.log.warn(
       { plugin: id, deprecated: uses },
-      `plugin ${id} uses what will go away: ${uses.join(" | ")}`,
+      `plugin ${id} uses deprecated parts of the plugin API: ${uses.join(" | ")}`,
     );
   }
 
-  /** @throws Error when it takes too long; what it acquires after that is released when it comes */
+  /** @throws Error `begin` failed or timed out; what it acquires after a timeout is released at once */
   async #begin(generation: Generation, begin: Begin): Promise<void> {
     const { owner } = generation;
     const beginning = owner.run(begin);
@@ -364,20 +364,20 @@ export class Lifecycle {
     }
   }
 
-  /** Stops it and takes its declarations back; its gates stay shut. */
+  /** Stops the current generation and withdraws its declarations; its gates stay sealed. */
   async takeDown(instance: PluginInstance): Promise<void> {
     this.seal(instance);
     await instance.current?.dispose(this.clock);
     instance.current = undefined;
   }
 
-  /** Shuts the gates of a plugin that is away: what it guards stays guarded. Opened by its start, or when an operator disables it. */
+  /** Seals the gates of a plugin that is not running: they deny everything until it starts, or until an operator disables or removes it. */
   seal(instance: PluginInstance): void {
     if (!instance.isSealed) instance.sealed(gatesOf(instance).map((gate) => this.kinds.bus.seal(gate, instance.id)));
   }
 }
 
-/** The gates a plugin stands at, as `<hook>` or `<hook>:<key>`: those it tapped, else those its package lists. */
+/** The gates of a plugin, as `<hook>` or `<hook>:<key>`: those it taps, or, without a generation, those its package lists. */
 function gatesOf({ current, manifest }: PluginInstance): readonly string[] {
   const taps = current?.staged?.declared.of(hooks).filter(({ hook }) => hook.kind === "gate");
   return taps?.map((tap) => hooks.describe(tap).name) ?? manifest?.gates ?? [];

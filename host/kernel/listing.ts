@@ -1,21 +1,22 @@
-/** The lists of package.json against what a plugin declares, kind by kind. Pure. */
+/** Compares the lists of package.json with a plugin's declarations, by kind. Pure. */
 import type { AnyKind, Listing, Problem, Shape } from "./kind.ts";
 import type { Manifest } from "./manifest.ts";
 
-/** Whether package.json says that the plugin declares this name. */
+/** Whether package.json lists a declaration of this name. */
 export function isListed({ listing }: AnyKind, manifest: Manifest | undefined, name: string): boolean {
   if (!listing || !manifest) return false;
   return listing.read(manifest).some((listed) => covers(listing, listed, name));
 }
 
-/** Whether a value listed in package.json stands for a declaration of this name. */
+/** Whether a value listed in package.json covers a declaration of this name. */
 export function covers(listing: Listing, listed: string, name: string): boolean {
   return listing.covers?.(listed, name) ?? listed === name;
 }
 
 /**
- * What package.json says under `svc` of what a kind declares: its `key`, and `undefined` where it says nothing.
- * A listed value that stands for one of the shapes is kept: people may list a narrower or a wider one.
+ * What package.json should list under `svc` for the shapes of a kind: the `key`, and its value, `undefined` if the key is to be omitted.
+ * A value already listed that covers one of the shapes is kept: authors may list a narrower or a wider one.
+ * @returns `undefined` for a kind without a listing
  */
 export function listed(
   { listing }: AnyKind,
@@ -36,7 +37,7 @@ export function listed(
   return [key, values.length === 0 ? undefined : written(values, id)];
 }
 
-/** Why package.json does not fit a shape, and what to add to it, or `undefined`. */
+/** The problem if package.json does not list a shape that must be listed, with what to add; or `undefined`. */
 export function unlisted(kind: AnyKind, shape: Shape, id: string, manifest: Manifest | undefined): Problem | undefined {
   const { listing, noun } = kind;
   const value = listing?.value(shape, id);

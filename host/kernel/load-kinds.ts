@@ -1,10 +1,10 @@
-/** The kinds of declaration of a gateway: the host's own, and further ones from modules. */
+/** The kinds of declaration of a gateway: the built-in ones, and further ones from modules. */
 import type { AnyKind } from "./kind.ts";
 import { KINDS } from "./kinds/index.ts";
 import { importModule } from "./load.ts";
 
 /**
- * @param files absolute paths of modules whose default export is a kind. @param cacheDir private: compiled TypeScript is kept there
+ * @param files absolute paths of modules whose default export is a kind. @param cacheDir private directory for compiled TypeScript
  * @throws Error a module cannot be imported, or exports no kind
  */
 export async function loadKinds(files: readonly string[], cacheDir: string): Promise<readonly AnyKind[]> {

@@ -12,29 +12,29 @@ const compilerCode = lazy(() => import("jiti"));
 
 /** A plugin that can be loaded. */
 export interface PluginSource {
-  /** What named it: a package, a path or `inline`. */
+  /** The configured name: a package, a path or `inline`. */
   readonly origin: string;
-  /** Tells sources apart: the same plugin from another directory, or placed elsewhere, has another one. */
+  /** Identifies the source: it differs when the same plugin comes from another directory or has another placement. */
   readonly key: string;
-  /** It came with the gateway. */
+  /** Whether it is part of the bundle. */
   readonly isBundled?: boolean;
-  /** The thread or process its code runs in, with so many MiB of heap. Default: the host's own thread. */
+  /** The thread or process its code runs in, and its heap limit in MiB. Default: the host's own thread. */
   readonly elsewhere?: { readonly placement: Exclude<Placement, "host">; readonly memoryMb: number };
-  /** Its code is imported at the start, whether it is needed then or not. */
+  /** Whether its code is imported at the start even if it could sleep. */
   readonly isAwake?: boolean;
-  /** Known before import for packages. */
+  /** `undefined` for a plugin without a package. */
   readonly manifest: Manifest | undefined;
-  /** What the code says now: a file that has changed since it was imported is read anew. */
+  /** Imports the code; a file that changed since its last import is read again. */
   load(): Promise<Plugin>;
-  /** What has to be true before its code is run anywhere. @throws Error it is not, and what to do */
+  /** Checks that its code may be run, in any placement. @throws Error why not, with the next step */
   check?(): Promise<void>;
-  /** The same source as its package says now. Absent: it has none. */
+  /** The same source, read again from its package. Absent: it has no package. */
   again?(): PluginSource | MissingPlugin;
-  /** Why the operator's word about a plugin of this id cannot hold for it, or `undefined`. Default: it always can. */
+  /** Why the operator's placement for the plugin with this id cannot be applied to this source, or `undefined`. Default: it always can. */
   readonly refuse?: (id: string) => string | undefined;
 }
 
-/** A plugin that was asked for and cannot be loaded. */
+/** A configured plugin that cannot be loaded. */
 export interface MissingPlugin {
   readonly origin: string;
   readonly reason: string;
@@ -44,7 +44,7 @@ export function isLoadable(source: PluginSource | MissingPlugin): source is Plug
   return "load" in source;
 }
 
-/** As far as it is known before import; of a missing one what named it. */
+/** The plugin id if it is known before import; for a missing plugin its origin. */
 export function idOf(source: PluginSource | MissingPlugin): string | undefined {
   return isLoadable(source) ? source.manifest?.id : source.origin;
 }
@@ -52,7 +52,7 @@ export function idOf(source: PluginSource | MissingPlugin): string | undefined {
 /** The package `svc` (plugins/full): its dependencies are the full bundle. */
 export const BUNDLE_PACKAGE = "svc";
 
-/** Imports a module; TypeScript goes through jiti, whose cache is private to the state directory; `false`: it keeps none. */
+/** Imports a module; TypeScript through jiti. @param cacheDir private directory for compiled TypeScript; `false`: no cache */
 export async function importModule(file: string, cacheDir: string | false): Promise<unknown> {
   if (!/\.[cm]?ts$/.test(file)) return importVersion(file);
   const { createJiti } = await compilerCode();
@@ -64,23 +64,23 @@ export async function importModule(file: string, cacheDir: string | false): Prom
   return jiti.import(file);
 }
 
-/** What was imported of each file: its URL by its version. Outlives the gateway, as the runtime's own modules do. */
+/** Import URLs of each file, by version. Outlives the gateway, like the runtime's module cache. */
 const imported = new Map<string, Map<string, string>>();
 
-/** Changes with the text. */
+/** Changes with the modification time and size of the file. */
 function versionOf(file: string): string {
   const { mtimeMs, size } = statSync(file);
   return `${Math.round(mtimeMs * 1_000).toString(36)}-${size.toString(36)}`;
 }
 
-/** @throws GatewayError `UNAVAILABLE`: too few files can be opened now; whatever the import throws. */
+/** @throws GatewayError `UNAVAILABLE` too few file descriptors are free; else what the import throws */
 async function importVersion(file: string): Promise<unknown> {
   requireDescriptors();
   const url = versionedUrl(file);
   try {
     return await import(url);
   } catch (error) {
-    // A file that could not be read stays unread under its name.
+    // The runtime caches a failed read under this URL, so the next attempt needs another one.
     if (hasErrno(error)) imported.get(file)?.set(versionOf(file), `${pathToFileURL(file).href}?again=${++attempts}`);
     throw error;
   }
@@ -88,14 +88,14 @@ async function importVersion(file: string): Promise<unknown> {
 
 let attempts = 0;
 
-/** Whether the system failed, and not the code. */
+/** Whether the operating system failed, not the code. */
 function hasErrno(error: unknown): boolean {
   return error instanceof Error && "errno" in error;
 }
 
 /**
- * The runtime never forgets a module, so only changed code gets a new name.
- * A built plugin is one file: what that file imports relatively is not read anew.
+ * The runtime never unloads a module, so only changed code gets a new URL.
+ * A built plugin is one file: modules it imports by relative path are not read again.
  */
 function versionedUrl(file: string): string {
   const version = versionOf(file);
@@ -107,7 +107,7 @@ function versionedUrl(file: string): string {
   return url;
 }
 
-/** @throws Error its file cannot be read or run, or has no plugin */
+/** @throws Error the file cannot be read or run, or exports no plugin */
 export async function importPlugin(file: string, cacheDir: string | false): Promise<Plugin> {
   const { default: plugin } = (await importModule(file, cacheDir)) as { default?: unknown };
   if (!isPlugin(plugin))
@@ -115,20 +115,20 @@ export async function importPlugin(file: string, cacheDir: string | false): Prom
   return plugin;
 }
 
-/** A plugin handed over as a value. */
+/** Source of a plugin passed as a value. */
 export function inlineSource(plugin: Plugin): PluginSource {
   return { origin: "inline", key: `inline ${plugin.id}`, manifest: undefined, load: () => Promise.resolve(plugin) };
 }
 
 export interface PluginFinder {
-  /** The packages of the full bundle; empty in a trimmed install. */
+  /** The plugins of the full bundle; empty in a trimmed installation. */
   bundle(): readonly (PluginSource | MissingPlugin)[];
-  /** One plugin by id, package name or path (starting with `.`, `/` or `~`, relative to the configuration's directory). */
+  /** Finds one plugin by id, package name or path (starting with `.`, `/` or `~/`; relative to the configuration's directory). */
   find(spec: string): PluginSource | MissingPlugin;
 }
 
 export interface FinderOptions {
-  /** Directory that relative paths and `node_modules` of a user are looked up in. */
+  /** Base directory of relative paths and of the user's `node_modules`. */
   readonly configDir: string;
   readonly cacheDir: string;
   readonly home: string;
@@ -149,7 +149,7 @@ export function createPluginFinder({ configDir, cacheDir, home }: FinderOptions)
     return undefined;
   }
 
-  /** @param place the file, or the directory it belongs to. What came with the gateway is as much the operator's as the gateway itself. */
+  /** @param place the file or its package directory. @param isBundled skips the ownership check: bundled code is trusted like the gateway itself */
   function codeOf(place: string, file: string, isBundled: boolean): Pick<PluginSource, "load" | "check"> {
     if (isBundled) return { load: () => importPlugin(file, cacheDir) };
     const check = async () => (await ownership()).refuseForeignCode(place, { configDir });
@@ -162,7 +162,7 @@ export function createPluginFinder({ configDir, cacheDir, home }: FinderOptions)
     };
   }
 
-  /** @returns `undefined` for a package that is no plugin. */
+  /** @returns `undefined` for a package without a plugin */
   function pluginIn(directory: string, origin: string, isBundled = false): PluginSource | MissingPlugin | undefined {
     try {
       const manifest = readManifest(directory);
@@ -182,7 +182,7 @@ export function createPluginFinder({ configDir, cacheDir, home }: FinderOptions)
         reason:
           error instanceof ManifestError
             ? error.message
-            : `cannot read ${directory}/package.json; for a plugin that is one file, name the file`,
+            : `cannot read ${directory}/package.json; for a plugin in a single file, name that file`,
       };
     }
   }
@@ -194,7 +194,7 @@ export function createPluginFinder({ configDir, cacheDir, home }: FinderOptions)
 
   function fromPath(spec: string): PluginSource | MissingPlugin {
     const path = spec.startsWith("~/") ? join(home, spec.slice(2)) : isAbsolute(spec) ? spec : resolve(configDir, spec);
-    if (!existsSync(path)) return { origin: spec, reason: `there is nothing at ${path}` };
+    if (!existsSync(path)) return { origin: spec, reason: `${path} does not exist` };
     if (statSync(path).isDirectory()) return fromDirectory(path, spec);
     return { origin: spec, key: path, manifest: undefined, ...codeOf(path, path, false) };
   }
@@ -223,7 +223,7 @@ export function createPluginFinder({ configDir, cacheDir, home }: FinderOptions)
     }
     return {
       origin: spec,
-      reason: `no plugin or package "${spec}" is installed; next: npm install <its package>, or write its path`,
+      reason: `no plugin or package "${spec}" is installed; next: npm install <its package>, or give its path`,
     };
   }
 

@@ -1,4 +1,4 @@
-/** The static part of a plugin or of a package of verbs: what package.json says under `svc`. Read without running its code. */
+/** Manifest of a plugin or of a package of commands: the key `svc` of package.json. Read without running any code of the package. */
 import { readFileSync } from "node:fs";
 import { API_VERSION, describeViolations, matches, NonEmpty, SCOPES, type Static, Strict, Type } from "@svc/sdk";
 import satisfies from "semver/functions/satisfies.js";
@@ -7,31 +7,31 @@ import validRange from "semver/ranges/valid.js";
 
 export const PLUGIN_ID = /^[a-z][a-z0-9-]{1,63}$/;
 
-/** Where a plugin's code can run. */
+/** Where a plugin's code can run: in the gateway's own thread, a worker thread, or a child process. */
 export const PLACEMENTS = ["host", "worker", "process"] as const;
 export type Placement = (typeof PLACEMENTS)[number];
 
 /**
- * What a plugin asks for. `calls` is enforced everywhere; `files`, `exec` and `env` in the placement `process`; `net` nowhere,
- * since the runtime cannot: it is told to whoever installs the plugin.
+ * Permissions a plugin asks for. `calls` is enforced everywhere; `files`, `exec` and `env` only in the placement `process`; `net` nowhere,
+ * since the runtime cannot restrict it: it is only shown at installation.
  */
 export const Permissions = Strict({
-  /** Scopes it calls methods of this gateway with. */
+  /** Scopes of the gateway methods it calls. */
   calls: Type.Optional(Type.Array(Type.Enum([...SCOPES]))),
-  /** `<host>:<port>` it connects to; `*` stands for any host or port. */
+  /** `<host>:<port>` it connects to; `*` matches any host or port. */
   net: Type.Optional(Type.Array(NonEmpty)),
-  /** Files and directories beside its own package and its state directory: absolute, or below `~/`. */
+  /** Files and directories in addition to its own package and its state directory: absolute, or below `~/`. */
   files: Type.Optional(
     Strict({ read: Type.Optional(Type.Array(NonEmpty)), write: Type.Optional(Type.Array(NonEmpty)) }),
   ),
-  /** It runs programs. */
+  /** Whether it runs programs. */
   exec: Type.Optional(Type.Boolean()),
   /** Names of environment variables it reads. */
   env: Type.Optional(Type.Array(Type.String({ pattern: "^[A-Za-z_][A-Za-z0-9_]*$" }))),
 });
 export type Permissions = Static<typeof Permissions>;
 
-/** Placements it was tried in, and the one it prefers; a plugin that says nothing runs in the host. */
+/** Placements the plugin was tested in, and the one it prefers; a plugin without this key runs in the host. */
 export const Isolation = Strict({
   supports: Type.Array(Type.Enum([...PLACEMENTS]), { minItems: 1, uniqueItems: true }),
   default: Type.Optional(Type.Enum([...PLACEMENTS])),
@@ -40,46 +40,46 @@ export const Isolation = Strict({
 const CommandSummary = Strict({
   name: NonEmpty,
   summary: NonEmpty,
-  /** No verb, but words that verbs begin with; the summary is about all of those. */
+  /** The name is a prefix of several commands; the summary describes all of them. */
   isGroup: Type.Optional(Type.Boolean()),
 });
 
-/** `svc` in a package.json. */
+/** The key `svc` of package.json. */
 export const ManifestFields = Strict({
   id: Type.String({ pattern: PLUGIN_ID.source }),
   /** Semver range of the plugin API. */
   api: NonEmpty,
-  /** Path of the compiled entry, relative to package.json. Absent: the package has no plugin, only verbs. */
+  /** Path of the compiled entry, relative to package.json. Absent: the package has only commands, no plugin. */
   entry: Type.Optional(NonEmpty),
-  /** First words of the methods it serves; a method outside is refused. */
+  /** First segments of the names of the methods it serves; a method outside of them is refused. */
   namespaces: Type.Optional(Type.Array(NonEmpty)),
-  /** Key of its configuration section, as in its code; default: the id. */
+  /** Key of its configuration section, the same as in its code. Default: the id. */
   section: Type.Optional(NonEmpty),
-  /** Path prefixes it may mount routes under, beside `/plugins/<id>/`. */
+  /** Path prefixes it may mount routes under, in addition to `/plugins/<id>/`. */
   routes: Type.Optional(Type.Array(Type.String({ pattern: "^/" }))),
-  /** Gate hooks it taps: `<hook>`, or `<hook>:<key>` of a keyed one. They stay shut while it is away. */
+  /** Gate hooks it taps: `<hook>`, or `<hook>:<key>` for a keyed hook. They deny everything while the plugin is not running. */
   gates: Type.Optional(Type.Array(NonEmpty)),
-  /** Ids it contributes, by extension point: what is missing while it is away can then be named. */
+  /** Ids it contributes, by extension point: used to name the missing plugin while it is not running. */
   contributes: Type.Optional(Type.Record(NonEmpty, Type.Array(NonEmpty))),
   permissions: Type.Optional(Permissions),
   isolation: Type.Optional(Isolation),
-  /** Path of the file with its verbs, and what help says of each. */
+  /** Path of the file with its commands. `commands` lists them for the help text. */
   cli: Type.Optional(NonEmpty),
   commands: Type.Optional(Type.Array(CommandSummary)),
-  /** Path of the file with its security checks, for `svc security audit`. */
+  /** Path of the file with its checks for `svc security audit`. */
   security: Type.Optional(NonEmpty),
 });
 
-/** A package that brings a plugin, verbs of `svc`, or both. */
+/** A package with a plugin, commands of `svc`, or both. */
 export interface PackageManifest extends Static<typeof ManifestFields> {
   readonly version: string;
-  /** As npm has it. */
+  /** `description` of package.json. */
   readonly description?: string;
-  /** Directory of package.json; empty for a plugin that has none. */
+  /** Directory of package.json; empty for a plugin without one. */
   readonly directory: string;
 }
 
-/** A package with a plugin in it. */
+/** A package with a plugin. */
 export interface Manifest extends PackageManifest {
   readonly entry: string;
 }
@@ -91,21 +91,21 @@ export class ManifestError extends Error {
 
 /**
  * Reads `<directory>/package.json`.
- * @returns `undefined` when it names no plugin. @throws ManifestError when its key `svc` is wrong; Error when the file cannot be read
+ * @returns `undefined` when it has no plugin. @throws ManifestError the key `svc` is invalid; Error the file cannot be read
  */
 export function readManifest(directory: string): Manifest | undefined {
   return withPlugin(readPackageManifest(directory));
 }
 
-/** The same of a package that may have verbs and no plugin. @returns `undefined` when it has no `svc` key */
+/** Like `readManifest`, also for packages with commands only. @returns `undefined` when there is no key `svc` */
 export function readPackageManifest(directory: string): PackageManifest | undefined {
   const file = `${directory}/package.json`;
   return parsePackage(JSON.parse(readFileSync(file, "utf8")) as PackageJson, file, directory);
 }
 
 /**
- * `readManifest` of a package.json that was read already.
- * @param shown what people call the file. @returns `undefined` when it names no plugin. @throws ManifestError
+ * Like `readManifest`, for a package.json that is already parsed.
+ * @param shown name of the file in messages. @returns `undefined` when it has no plugin. @throws ManifestError the key `svc` is invalid
  */
 export function parseManifest(json: PackageJson, shown: string, directory: string): Manifest | undefined {
   return withPlugin(parsePackage(json, shown, directory));
@@ -128,11 +128,11 @@ function parsePackage(
 ): PackageManifest | undefined {
   if (svc === undefined) return undefined;
   if (!hasApi(svc))
-    throw new ManifestError(`${shown}, key "svc": it has no version range under "api"; write e.g. "^${API_VERSION}"`);
+    throw new ManifestError(`${shown}, key "svc": "api" is missing; write a version range, e.g. "^${API_VERSION}"`);
   if (!matches(ManifestFields, svc))
     throw new ManifestError(`${shown}, key "svc": ${describeViolations(ManifestFields, svc)}`);
   if (svc.entry === undefined && svc.cli === undefined)
-    throw new ManifestError(`${shown}, key "svc": it has neither "entry", for a plugin, nor "cli", for verbs`);
+    throw new ManifestError(`${shown}, key "svc": it needs "entry" (a plugin) or "cli" (commands of svc)`);
   return {
     ...svc,
     version: typeof version === "string" ? version : "0.0.0",
@@ -141,13 +141,13 @@ function parsePackage(
   };
 }
 
-/** Said apart from all else: nobody who begins a plugin knows this key. */
+/** Checked separately for a clear message: authors of a first plugin rarely know this key. */
 function hasApi(svc: unknown): boolean {
   const { api } = (typeof svc === "object" && svc !== null ? svc : {}) as { api?: unknown };
   return typeof api === "string" && api !== "";
 }
 
-/** Why the plugin cannot run on this host, or `undefined` when it can. Decided before its code is imported. */
+/** Why a plugin with this API range cannot run on this host, or `undefined`. Checked before its code is imported. */
 export function apiMismatch(range: string): string | undefined {
   if (validRange(range) === null) return `its api "${range}" is not a version range; write e.g. "^${API_VERSION}"`;
   if (satisfies(API_VERSION, range)) return undefined;

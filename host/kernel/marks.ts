@@ -1,25 +1,25 @@
 /**
- * Records whose code is running in shared memory, which another thread can read while this one is busy.
+ * Records in shared memory whose code is running, so that another thread can read it while this one is blocked.
  *
- * Every generation of a plugin has a number of its own, never used again; 0 is nobody. Only what runs before the first
- * `await` is marked: the rest is found through the async context, see `current-owner.ts`.
+ * Every generation of a plugin has a unique number, its mark; 0 means no plugin. Only code before the first `await` is marked; the async
+ * context identifies the rest, see `current-owner.ts`.
  */
 import type { Owner } from "../hooks/owner.ts";
 
 /** The mark of no plugin. */
 export const NOBODY = 0;
 
-/** Of this whole process: there is one event loop. Written plainly, since an atomic store costs six times as much. */
+/** The mark of the running code. One per process, as there is one event loop. Not written atomically: an atomic store costs six times as much. */
 const running = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
 const owners = new Map<number, Owner>();
 const numbers = new WeakMap<Owner, number>();
 const listeners = new Set<MarkListener>();
 let last = NOBODY;
 
-/** Told of each number and whose it is; `undefined`: it is nobody's any more. */
+/** Called for each new mark with its plugin, and with `undefined` when a mark is released. */
 export type MarkListener = (mark: number, plugin: string | undefined) => void;
 
-/** @returns a number for this owner, until `forgetMark` */
+/** @returns a new mark for this owner, valid until `forgetMark` */
 export function newMark(owner: Owner): number {
   const mark = ++last;
   owners.set(mark, owner);
@@ -42,7 +42,7 @@ export function markOf(owner: Owner | undefined): number {
   return (owner && numbers.get(owner)) ?? NOBODY;
 }
 
-/** Runs `work` under this number; whatever ran around it gets its own back. */
+/** Runs `work` under this mark, then restores the mark of the surrounding code. */
 export function runMarked<T>(mark: number, work: () => T): T {
   const around = running[0] ?? NOBODY;
   running[0] = mark;
@@ -53,12 +53,12 @@ export function runMarked<T>(mark: number, work: () => T): T {
   }
 }
 
-/** Holds the number of whoever runs. */
+/** Shared memory with the mark of the running code. */
 export function markMemory(): SharedArrayBuffer {
   return running.buffer as SharedArrayBuffer;
 }
 
-/** Tells the numbers there are, and those there will be. @returns stops telling */
+/** Reports all current marks, and every later change. @returns unsubscribes */
 export function tellMarks(listen: MarkListener): () => void {
   for (const [mark, { id }] of owners) listen(mark, id);
   listeners.add(listen);

@@ -1,20 +1,20 @@
-/** Which plugins a gateway shall run, and what has to change for that. Pure. */
+/** Compares the plugins a gateway should run with those it has. Pure. */
 import type { PluginInstance } from "./instance.ts";
 import { idOf, type MissingPlugin, type PluginSource } from "./load.ts";
 
-/** What to load. */
+/** The plugins to run. */
 export interface PluginPlan {
   readonly sources: readonly (PluginSource | MissingPlugin)[];
-  /** Ids of plugins that an operator switched off. */
+  /** Ids of plugins that an operator disabled. */
   readonly disabled: ReadonlySet<string>;
 }
 
 export interface PlanChanges {
-  /** Plugins that the plan does not name any more. */
+  /** Plugins that are no longer in the plan. */
   readonly gone: readonly PluginInstance[];
-  /** Plugins that an operator has switched off. */
+  /** Plugins that an operator has disabled since. */
   readonly disabled: readonly PluginInstance[];
-  /** Plugins whose code comes from elsewhere, runs elsewhere, or may run again. */
+  /** Plugins with another source or placement, and plugins enabled again. */
   readonly changed: readonly { readonly instance: PluginInstance; readonly source: PluginSource | MissingPlugin }[];
   readonly added: readonly (PluginSource | MissingPlugin)[];
 }
@@ -25,7 +25,7 @@ export function changesTo({ sources, disabled }: PluginPlan, instances: readonly
   const changed: { instance: PluginInstance; source: PluginSource | MissingPlugin }[] = [];
   const added: (PluginSource | MissingPlugin)[] = [];
   for (const source of sources) {
-    // By key first: a plugin that is one file has no id before it is imported, and of two of one id only one has it.
+    // By key first: a plugin in a single file has no id before its import, and of two plugins with the same id only one has it.
     const instance =
       instances.find((one) => !kept.has(one) && keyOf(one.source) === keyOf(source)) ??
       instances.find((one) => !kept.has(one) && one.id === idOf(source));

@@ -1,4 +1,4 @@
-/** The plugins of one gateway, and the queue of changes to them. */
+/** All plugins of one gateway, and the queue that serializes changes to them. */
 import { GatewayError } from "@svc/sdk";
 import type { PluginInstance } from "./instance.ts";
 
@@ -15,7 +15,7 @@ export class PluginSet {
     return this.#instances.get(id);
   }
 
-  /** In the order in which they became known. */
+  /** In the order they were added. */
   all(): PluginInstance[] {
     return [...this.#instances.values()];
   }
@@ -24,18 +24,18 @@ export class PluginSet {
     return this.all().sort((left, right) => (left.id < right.id ? -1 : 1));
   }
 
-  /** In the order in which they were set up first. */
+  /** In the order of their first setup; plugins never set up come last. */
   inOrder(): PluginInstance[] {
     const last = Number.POSITIVE_INFINITY;
     return this.all().sort((left, right) => (left.position ?? last) - (right.position ?? last));
   }
 
-  /** @param id or what named it, e.g. a path. @throws GatewayError `NOT_FOUND` */
+  /** @param id the plugin id, or its origin, e.g. a path. @throws GatewayError `NOT_FOUND` */
   known(id: string): PluginInstance {
     const instance = this.get(id) ?? this.all().find(({ source }) => source.origin === id);
     if (instance) return instance;
     const ids = [...this.#instances.keys()].sort().join(", ");
-    throw new GatewayError("NOT_FOUND", `no plugin "${id}" in this gateway; there are: ${ids}`);
+    throw new GatewayError("NOT_FOUND", `unknown plugin "${id}"; plugins of this gateway: ${ids}`);
   }
 
   add(instance: PluginInstance): void {
@@ -47,19 +47,21 @@ export class PluginSet {
   }
 
   /**
-   * Runs one change after another: two at a time would set the same waiting plugin up twice.
-   * @throws GatewayError `UNAVAILABLE` once the gateway stops
+   * Runs changes one at a time: two concurrent changes would set up the same waiting plugin twice.
+   * @throws GatewayError `UNAVAILABLE` once the gateway is stopping
    */
   change<T>(work: () => Promise<T>): Promise<T> {
     const done = this.#changes.then(() => {
       if (!this.#isClosed) return work();
-      throw new GatewayError("UNAVAILABLE", "the gateway is stopping; ask the next one", { retryAfterMs: 1_000 });
+      throw new GatewayError("UNAVAILABLE", "the gateway is stopping; try again after its restart", {
+        retryAfterMs: 1_000,
+      });
     });
     this.#changes = done.catch(() => undefined);
     return done;
   }
 
-  /** Refuses further changes. Resolves when the running one has ended. */
+  /** Rejects further changes and cancels all retries. Resolves when the running change has ended. */
   async close(): Promise<void> {
     this.#isClosed = true;
     for (const { cancelRetry } of this.#instances.values()) cancelRetry?.();

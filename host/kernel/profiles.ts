@@ -1,12 +1,12 @@
-/** Named lists of plugins. They are data of the bundle: this file knows none of them. */
+/** Named lists of plugins, read from the bundle; none is named here. */
 import { createRequire } from "node:module";
 import { describeViolations, matches, NonEmpty, type Static, Strict, Type } from "@svc/sdk";
 import { BUNDLE_PACKAGE } from "./load.ts";
 
 const Profile = Strict({
-  /** One line for people. */
+  /** One line for users. */
   summary: NonEmpty,
-  /** Exactly these, by id. Absent: the whole bundle. */
+  /** Ids of the plugins of the profile. Absent: the whole bundle. */
   plugins: Type.Optional(Type.Array(NonEmpty, { uniqueItems: true })),
 });
 export type Profile = Static<typeof Profile>;
@@ -14,8 +14,8 @@ export type Profile = Static<typeof Profile>;
 const Profiles = Type.Record(NonEmpty, Profile);
 
 /**
- * What the bundle's package.json says under `svc-profiles`, by name; none where the bundle is not installed.
- * @throws Error when that key is wrong
+ * The profiles under `svc-profiles` of the bundle's package.json, by name; empty if the bundle is not installed.
+ * @throws Error that key is invalid
  */
 export function bundleProfiles(): ReadonlyMap<string, Profile> {
   const require = createRequire(import.meta.url);

@@ -1,6 +1,6 @@
 /**
- * Changes which plugins run, in which version and with which configuration: at the start, when the plan changes, at a
- * reload, and when the configuration changes. Every change is a list of steps that `#reconcile` carries out in one order.
+ * Changes which plugins run, their versions and their configurations: at the start, for a new plan, for a reload, and for a new
+ * configuration. Every change is a set of steps that `#reconcile` executes in a fixed order.
  */
 import { setImmediate as yieldToOthers } from "node:timers/promises";
 import type { Clock, Logger } from "@svc/sdk";
@@ -30,16 +30,16 @@ export interface ReconcilerOptions {
 
 type Source = PluginSource | MissingPlugin;
 
-/** What one change does. */
+/** The steps of one change. */
 interface Steps extends PlanChanges {
   readonly disabledIds: ReadonlySet<string>;
   /** Ids of plugins whose configuration changed. */
   readonly configured: readonly string[];
-  /** Those of them of which only hot keys changed. */
+  /** Ids of those whose hot keys alone changed. */
   readonly hot: ReadonlySet<string>;
-  /** Whose call asked for the change: a replacement does not wait for that call. */
+  /** Owner whose call requested the change: a replacement does not wait for that call. */
   readonly asker: Owner | undefined;
-  /** Called before the added plugins are set up; a throw leaves them as they are. */
+  /** Called before the added plugins are set up; if it throws, they stay `described`. */
   readonly check?: (() => Promise<void>) | undefined;
 }
 
@@ -54,9 +54,9 @@ export class Reconciler {
   }
 
   /**
-   * Takes down what is gone or switched off, replaces what comes from elsewhere or runs elsewhere now, loads what is new.
-   * A version that does not come up leaves the one before it running. @returns what became of each plugin concerned
-   * @param check called before the plugins that are new are set up. @throws what `check` throws
+   * Takes down removed and disabled plugins, replaces those with another source or placement, loads new ones.
+   * If a new version does not start, the previous one keeps running. @returns the outcome for each affected plugin
+   * @param check called before the new plugins are set up. @throws what `check` throws
    */
   plan(plan: PluginPlan, check?: () => Promise<void>): Promise<readonly ReloadReport[]> {
     return this.#change((set) => ({ ...changesTo(plan, set.all()), disabledIds: plan.disabled, ...NO_CONFIG, check }));
@@ -71,20 +71,20 @@ export class Reconciler {
       const now = found ?? (("load" in source && source.again?.()) || source);
       return { ...NO_STEPS, ...NO_CONFIG, changed: [{ instance, source: now }] };
     });
-    await yieldToOthers(); // else a caller that only reloads, again and again, would keep the event loop to itself
+    await yieldToOthers(); // otherwise a caller that reloads in a loop would starve the event loop
     if (!report) throw new Error(`the reload of plugin ${id} has no report`);
     return report;
   }
 
   /**
-   * Hands hot keys to the plugins that take them, and replaces the other plugins.
-   * @param hot ids of plugins of which only hot keys changed
+   * Passes the new configuration to plugins that can apply their hot keys, and replaces the other plugins.
+   * @param hot ids of plugins whose hot keys alone changed
    */
   configure(ids: readonly string[], hot: ReadonlySet<string>): Promise<readonly ReloadReport[]> {
     return this.#change(() => ({ ...NO_STEPS, configured: ids, hot }));
   }
 
-  /** @param stepsOf evaluated when the change before it has ended; a report instead: there is nothing to do */
+  /** Queues a change. @param stepsOf evaluated when the previous change has ended; returns a report if there is nothing to do */
   #change(stepsOf: (set: PluginSet) => Omit<Steps, "asker"> | ReloadReport): Promise<readonly ReloadReport[]> {
     const { set } = this.#options;
     const asker = currentOwner();
@@ -99,7 +99,7 @@ export class Reconciler {
     const { disabledIds, asker } = rest;
     const reports: ReloadReport[] = [];
     for (const instance of gone) {
-      await recovery.leave(instance, "stopped", "it is not asked for any more");
+      await recovery.leave(instance, "stopped", "it is no longer requested");
       set.delete(instance);
       reports.push(instance.outcome());
     }
@@ -122,7 +122,7 @@ export class Reconciler {
     return resolvePlugin(source, { disabled, clock, log, resolve, deadlineMs: lifecycle.stepMs });
   }
 
-  /** From now on the gateway knows this plugin; the next activation sets it up, if it can run. */
+  /** Adds a plugin to the set, its gates sealed; the next activation sets it up if it can run. */
   #admit(found: PluginInstance): PluginInstance {
     const { set, lifecycle } = this.#options;
     const instance = set.get(found.id) ? duplicateOf(found) : found;
@@ -131,13 +131,13 @@ export class Reconciler {
     return instance;
   }
 
-  /** The package may be another one than before. */
+  /** Applies a source that may differ from the plugin's current one. */
   async #changeSource(instance: PluginInstance, source: Source, asker: Owner | undefined): Promise<ReloadReport> {
     const { set, lifecycle, activation } = this.#options;
     const { id } = instance;
-    const found = await this.#resolve(source); // of this instance only the code, the package and the state are used
+    const found = await this.#resolve(source); // only the code, package and state of this instance are used
     const { code, manifest } = found;
-    const wasNeverRead = !instance.plugin && !instance.manifest; // one file that could not be imported: only now it has an id
+    const wasNeverRead = !instance.plugin && !instance.manifest; // a single file that could not be imported before has an id only now
     if (code && wasNeverRead) {
       set.delete(instance);
       const admitted = this.#admit(found);
@@ -148,7 +148,7 @@ export class Reconciler {
       if (instance.state === "disabled") lifecycle.move(instance, "described");
       return this.#renew(instance, { code, manifest, source: found.source }, asker);
     }
-    const renamed = `its code says id "${found.id}" now; restart the gateway to take it as another plugin`;
+    const renamed = `its code now has the id "${found.id}"; restart the gateway to load it as a new plugin`;
     const reason = found.reason ?? renamed;
     if (instance.current) return instance.outcome({ ok: false, reason });
     instance.takePackage(found);
@@ -170,7 +170,7 @@ export class Reconciler {
     return reports;
   }
 
-  /** Replaces what runs; sets up anew what does not. */
+  /** Replaces a running plugin; sets up again one that is not running. */
   async #renew(instance: PluginInstance, version: Version, asker: Owner | undefined): Promise<ReloadReport> {
     const { lifecycle, activation } = this.#options;
     instance.failures.clear();
@@ -183,7 +183,7 @@ export class Reconciler {
     return instance.outcome();
   }
 
-  /** Hands a running plugin its new configuration; one that is asleep wakes. @returns whether it took it */
+  /** Passes the new configuration to a plugin's `configChanged`; wakes a sleeping plugin. @returns whether the handler applied it */
   async #absorbs({ id, current }: PluginInstance): Promise<boolean> {
     const { lifecycle, clock } = this.#options;
     await current?.wake?.();

@@ -1,4 +1,4 @@
-/** What becomes of plugins that fail: they rest, with what needs them, and come back by themselves, later each time. */
+/** Takes failing plugins down, together with the plugins that require them, and restarts them after growing delays. */
 import type { Clock, Logger } from "@svc/sdk";
 import type { Activation } from "./activation.ts";
 import type { Lifecycle } from "./lifecycle.ts";
@@ -28,11 +28,11 @@ export class Recovery {
     due.tap("recovery", (instance) => this.#retry(instance));
   }
 
-  /** Queues a change. It is dropped once the gateway stops. */
+  /** Queues a change; it is dropped once the gateway is stopping. */
   #later(change: () => Promise<void>): void {
     const { set, log } = this.#options;
     set.change(change).catch((error: unknown) => {
-      if (!set.isClosed) log.error({ err: error }, "a plugin could not be taken down or brought back");
+      if (!set.isClosed) log.error({ err: error }, "a plugin could not be stopped or restarted");
     });
   }
 
@@ -45,7 +45,7 @@ export class Recovery {
     });
   }
 
-  /** An operator would rather not have it: its gates open. */
+  /** Stops a plugin that an operator disabled or removed, with the plugins that require it, and unseals its gates. */
   async leave(instance: PluginInstance, state: PluginState, reason: string): Promise<void> {
     instance.cancelRetry?.();
     instance.retryAt = undefined;
@@ -54,35 +54,35 @@ export class Recovery {
     this.#options.lifecycle.move(instance, state, reason);
   }
 
-  /** Too many failures in too short a time: it rests, and with it what needs it. */
+  /** Counts a failure; too many within a minute send the plugin into quarantine and take down the plugins that require it. */
   #failed(instance: PluginInstance): void {
     const { clock, log, lifecycle } = this.#options;
     const now = clock.elapsed();
     const { current: failing, id } = instance;
     if (!instance.failures.add(now) || instance.state !== "active") return;
     const restMs = instance.failures.quarantine(now);
-    log.error({ plugin: id, restMs }, `plugin ${id} failed too often and rests for ${restMs / 1_000} s`);
+    log.error({ plugin: id, restMs }, `plugin ${id} failed too often and is in quarantine for ${restMs / 1_000} s`);
     this.#later(async () => {
-      if (instance.state !== "active" || instance.current !== failing) return; // replaced meanwhile
+      if (instance.state !== "active" || instance.current !== failing) return; // replaced or taken down meanwhile
       await this.#rest(instance, `waits for plugin ${id}, which is in quarantine`);
-      const reason = `failed 5 times within a minute; see the log, mend it, then: svc plugins reload ${id}`;
+      const reason = `failed 5 times within a minute; see the log, fix it, then run: svc plugins reload ${id}`;
       lifecycle.settle(instance, { state: "quarantined", reason, retryMs: restMs });
     });
   }
 
-  /** Its thread or process is gone: it comes back by itself, until that was too often. */
+  /** Its thread or process ended: the plugin is taken down and restarted after a delay, unless the failure leads to quarantine. */
   #died(instance: PluginInstance, generation: Generation, error: Error): void {
     if (instance.current !== generation) return;
     const { lifecycle } = this.#options;
     generation.owner.charge(error, `its ${instance.placement}`);
     this.#later(async () => {
       if (instance.current !== generation) return; // in quarantine, or replaced meanwhile
-      await this.#rest(instance, `waits for plugin ${instance.id}, which is to be started again`);
+      await this.#rest(instance, `waits for plugin ${instance.id}, which is being restarted`);
       lifecycle.settle(instance, { state: "failed", reason: error.message, retryMs: instance.failures.restartMs });
     });
   }
 
-  /** Takes a plugin down and, before it, all that cannot do without its services. @param waiting what those are told */
+  /** Takes down a plugin, after the plugins with a hard requirement on its services. @param waiting reason shown for those */
   async #rest(instance: PluginInstance, waiting: string): Promise<void> {
     const { lifecycle, set } = this.#options;
     const services = new Set(instance.plugin?.provides?.map(({ id }) => id));

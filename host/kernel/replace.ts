@@ -1,9 +1,9 @@
 /**
- * Puts a new generation of a plugin in the place of the running one, without a restart.
+ * Replaces the running generation of a plugin by a new one, without a gateway restart.
  *
- * Everything that can fail without harm comes first, while the old one serves: its code, its configuration, its setup.
- * Then what is new is held, what is under way ends, plugins that use its services stop, it stops, the new declarations
- * take the place of the old ones in one step, and it starts. Should the start fail, the old one comes back.
+ * Steps that can fail without harm come first, while the old generation serves: import, configuration, setup. Then new calls are held, calls
+ * in flight get time to finish, dependent plugins stop, the old generation stops, and the new declarations replace the old ones in one
+ * synchronous step. Then the new generation starts. If the commit or the start fails, the old version is set up and started again.
  */
 import type { Logger } from "@svc/sdk";
 import type { ReloadReport } from "@svc/sdk/plugins";
@@ -18,7 +18,7 @@ import type { Carried, PluginConfig, PluginFacts } from "./kind.ts";
 import type { Lifecycle, StagedGeneration } from "./lifecycle.ts";
 import type { PluginSet } from "./plugin-set.ts";
 
-/** Milliseconds what is under way may take to end; then it is cut off. Choice: shorter than callers are held. */
+/** Time calls in flight get to finish before they are interrupted. ms. Choice: shorter than the time a call is held. */
 const DRAIN_MS = 3_000;
 
 export interface ReplacementOptions {
@@ -26,18 +26,18 @@ export interface ReplacementOptions {
   readonly set: PluginSet;
   readonly lifecycle: Lifecycle;
   readonly activation: Activation;
-  /** Whose call asked for the replacement: that one is not waited for. */
+  /** Owner whose call requested the replacement; the drain does not wait for that call. */
   readonly asker: Owner | undefined;
 }
 
-/** Code of a plugin, and the package it came from. */
+/** Code of a plugin, with its source and manifest. */
 export interface Version extends Pick<PluginInstance, "source" | "manifest"> {
   readonly code: Carried;
 }
 
 /**
- * @param version the new one; the same for a mere change of configuration
- * @returns never rejects because of the plugin: the report says what became of it
+ * @param version the new version; the current one if only the configuration changed
+ * @returns the outcome; a failing plugin never makes it reject
  */
 export async function replace(
   instance: PluginInstance,
@@ -80,7 +80,7 @@ export async function replace(
   }
 }
 
-/** Plugins that have a service of it in their hands, and those that have one of theirs; in order. */
+/** Plugins set up with a service of `changed`, or of another dependent, in plugin order; sleeping plugins are excluded. */
 function dependentsOf(
   changed: PluginInstance,
   versions: readonly PluginFacts[],
@@ -108,24 +108,24 @@ function dependentsOf(
   return instances.filter((instance) => found.has(instance));
 }
 
-/** Waits until nothing of these plugins is under way, or the time is up. */
+/** Waits until these plugins have no calls in flight, at most `DRAIN_MS`. */
 async function drained(
   instances: readonly PluginInstance[],
   { lifecycle: { clock }, asker }: ReplacementOptions,
 ): Promise<void> {
-  // One call is left to the plugin that asked for this: the call that asked.
+  // The requesting plugin keeps one call in flight: the call that requested the replacement.
   const idle = instances.map(({ current }) => current?.idle(current.owner === asker ? 1 : 0) ?? Promise.resolve());
   await settled(DRAIN_MS, clock, Promise.all(idle));
 }
 
-/** Stops the running generation; its declarations stay until others take their place, so that nothing seems unknown meanwhile. */
+/** Stops the running generation. Its declarations stay until the new ones replace them, so that no name becomes unknown meanwhile. */
 async function standDown(instance: PluginInstance, lifecycle: Lifecycle): Promise<void> {
   lifecycle.seal(instance);
   await instance.current?.stop(lifecycle.clock);
   lifecycle.move(instance, "reloading");
 }
 
-/** @returns why the new generation does not run, or `undefined` */
+/** Commits and starts a staged generation. @returns why it does not run, or `undefined` */
 async function takeOver(
   instance: PluginInstance,
   staged: StagedGeneration,
@@ -136,7 +136,7 @@ async function takeOver(
   return (await lifecycle.start(instance))?.reason;
 }
 
-/** The old code with its old configuration, set up again. @returns whether it runs */
+/** Rolls back: sets up and starts the old code with its old configuration. @returns whether it runs */
 async function comeBack(
   instance: PluginInstance,
   { code, config }: Generation,
@@ -145,14 +145,14 @@ async function comeBack(
 ): Promise<boolean> {
   log.warn(
     { plugin: instance.id, reason },
-    `the new version of plugin ${instance.id} does not run; the old one comes back`,
+    `the new version of plugin ${instance.id} does not run; rolling back to the old version`,
   );
   const failure = await runAgain(instance, code, config, lifecycle);
   if (failure === undefined) {
     lifecycle.move(instance, "active", `rolled back: the new version did not start: ${reason}`);
     return true;
   }
-  const why = `${reason}; and the former version did not come back: ${failure}`;
+  const why = `${reason}; the rollback to the old version failed, too: ${failure}`;
   lifecycle.settle(instance, { state: "failed", reason: why });
   return false;
 }

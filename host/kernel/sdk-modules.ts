@@ -1,7 +1,7 @@
-/** The plugin API as TypeScript of other people gets it: the very instance the host uses. */
+/** The SDK modules that imported TypeScript plugins get: the same module instances the host uses. */
 import { createRequire } from "node:module";
 
-/** Every entry of the SDK but the one for tests, as an import calls it. */
+/** Import specifiers of all SDK entries except the testing kit. */
 function sdkEntries(): string[] {
   const { exports } = createRequire(import.meta.url)("@svc/sdk/package.json") as { exports: object };
   return Object.keys(exports)
@@ -9,7 +9,7 @@ function sdkEntries(): string[] {
     .map((entry) => entry.replace(/^\./, "@svc/sdk"));
 }
 
-/** @returns the modules by what an import calls them */
+/** @returns the modules by import specifier */
 export async function sdkModules(): Promise<Record<string, unknown>> {
   return Object.fromEntries(
     await Promise.all(sdkEntries().map(async (name) => [name, (await import(name)) as unknown])),

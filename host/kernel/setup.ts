@@ -1,19 +1,19 @@
-/** The `gateway` a plugin's `setup` gets, wherever it runs: what kinds offer, and what its carrier lends. */
+/** Builds the `gateway` argument of `setup`, the same in every carrier: the members of all kinds, and what the carrier provides. */
 import type { Logger, Method, PluginGateway, Principal } from "@svc/sdk";
 import type { Recorder } from "./declared.ts";
 import { noteMembers } from "./deprecations.ts";
 import type { AnyKind, PluginConfig, SetupContext } from "./kind.ts";
 
-/** What stands in `gateway` beside the members of kinds. */
+/** Parts of `gateway` in addition to the members of kinds. */
 export interface PluginGatewayParts {
   readonly context: SetupContext;
   readonly kinds: readonly AnyKind[];
   readonly recorder: Recorder;
   readonly config: PluginConfig;
-  /** By the names the plugin uses in `requires`. */
+  /** By the plugin's names in `requires`. */
   readonly services: Readonly<Record<string, unknown>>;
   readonly log: Logger;
-  /** Makes the private directory of the plugin. @returns its path */
+  /** Creates the plugin's private directory. @returns its path */
   stateDir(): string;
   call(method: Method, params: unknown, principal: Principal | undefined): Promise<unknown>;
 }

@@ -1,4 +1,4 @@
-/** One `setup` in this gateway: what its `gateway` reaches of the host. */
+/** Builds what one `setup` gets in this gateway, from the parts of the host. */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { type Audience, type Clock, type EventSpec, GatewayError, type Logger, type Principal } from "@svc/sdk";
@@ -13,17 +13,17 @@ import { events } from "./kinds/events.ts";
 import { services } from "./kinds/services.ts";
 import { gatewayOf } from "./setup.ts";
 
-/** What the host lends to plugins. */
+/** What the host provides to plugins. */
 export interface HostParts {
   readonly clock: Clock;
   readonly stateDir: string;
   /** Sends an event of a plugin to connections. */
   publish(event: EventSpec, payload: unknown, audience: Audience | undefined): void;
-  /** Sends a copy of an event that was published: it raises no version and fires no hook. */
+  /** Sends a copy of a published event: it does not raise the state version and emits no hook. */
   forward(event: EventSpec, payload: unknown, connections: readonly string[]): void;
-  /** What a call of a plugin acts as: never more than was minted, or than the plugin itself may do. */
+  /** The principal for a call on behalf of `asked`: never more rights than `asked` was minted with, or than the plugin's `own`. */
   actingFor(asked: Principal, own: Principal): Principal;
-  /** Calls a method from inside. */
+  /** Calls a method without a connection. */
   invoke(method: string, params: unknown, principal: Principal): Promise<unknown>;
 }
 
@@ -33,9 +33,9 @@ export interface StagingOptions {
   readonly generation: Generation;
   readonly recorder: Recorder;
   readonly log: Logger;
-  /** What its calls act as. */
+  /** Principal of the plugin's own calls. */
   readonly principal: Principal;
-  /** Services of plugins that are set up and not in effect yet. */
+  /** Services of plugins that are set up and not yet committed, by id. */
   readonly stagedServices: ReadonlyMap<string, unknown>;
   died(error: Error): void;
 }
@@ -73,7 +73,7 @@ export function stagingOf(options: StagingOptions): Staging {
     call(method, params, asked) {
       if (owner.signal.aborted)
         return Promise.reject(new GatewayError("UNAVAILABLE", `plugin ${plugin.id} is stopping`));
-      // Not known at the start: named when it happens.
+      // The methods a plugin calls are unknown at its start: a deprecated one is logged at its first call.
       if (noteDeprecated(recorder.deprecated, `method ${method.name}`, method.deprecated))
         log.warn({ plugin: plugin.id }, `plugin ${plugin.id} uses ${describeDeprecated(recorder.deprecated).at(-1)}`);
       return host.invoke(method.name, params, asked ? host.actingFor(asked, principal) : principal);
@@ -96,7 +96,7 @@ export function stagingOf(options: StagingOptions): Staging {
   };
 }
 
-/** What `requires` asked for, as it is now; a live one is a handle. */
+/** Current values of the required services, by the plugin's names; a live one is a handle. */
 function servicesOf({ generation, kinds, stagedServices }: StagingOptions): Record<string, unknown> {
   const find = (id: string) => stagedServices.get(id) ?? kinds.table(services).get(id)?.value;
   return Object.fromEntries(

@@ -1,8 +1,8 @@
 /** The states of a plugin. */
 
 /**
- * `blocked` needs a person, `pending` waits for another plugin or for time, `failed` broke, `quarantined` broke too
- * often; none of these is visible to a request. `starting` is committed and answers UNAVAILABLE.
+ * `blocked` needs an operator, `pending` waits for another plugin or for a retry, `failed` threw an error, `quarantined` failed too often; in
+ * these states its declarations are withdrawn. In `starting` they are committed, and calls get UNAVAILABLE.
  */
 export type PluginState =
   | "described"

@@ -1,13 +1,13 @@
-/** What a plugin costs: counted while it works, over all its generations. */
+/** Counters of a plugin, over all its generations. */
 import type { PluginMeasures, PluginStats } from "@svc/sdk/plugins";
 import type { MethodTally, Outcome, Tally } from "../hooks/owner.ts";
 import { Latency } from "./latency.ts";
 
-/** Methods counted by name; who has more sees the further ones together. */
+/** Methods counted by name; any further methods are counted together as `other`. */
 const MOST_METHODS = 500;
 const FURTHER = "other";
 
-/** Doublings of a millisecond that a monitoring system is told of: 0.125 ms to 16 s. */
+/** Exponents of the histogram limits exported to monitoring: 2^-3 = 0.125 ms to 2^14 = 16 s. */
 const TOLD = [-3, -1, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14] as const;
 
 export class PluginTally implements Tally {
@@ -34,7 +34,7 @@ export class PluginTally implements Tally {
   hookFailed(): void {
     this.#hookErrors++;
   }
-  /** It kept everything else waiting. @param ms milliseconds */
+  /** It blocked the event loop. @param ms milliseconds */
   blocked(ms: number): void {
     this.#blocks++;
     this.#longestBlockMs = Math.max(this.#longestBlockMs, ms);
@@ -47,7 +47,7 @@ export class PluginTally implements Tally {
     return known;
   }
 
-  /** @param errors charged to it. @param memoryBytes of its own thread or process, if it has one */
+  /** @param errors attributed to the plugin. @param memoryBytes of its own thread or process, if it has one */
   stats(errors: number, memoryBytes: number | undefined): PluginStats {
     const { count: calls, max } = this.#latency;
     return {
@@ -65,7 +65,7 @@ export class PluginTally implements Tally {
     };
   }
 
-  /** What is told of it beside `stats`. */
+  /** Measurements reported in addition to `stats`. */
   details(): Pick<PluginMeasures, "callsMs" | "answers" | "methods"> {
     const latency = this.#latency;
     return {
@@ -92,7 +92,7 @@ class CountedMethod implements MethodTally {
   }
 }
 
-/** To a microsecond. */
+/** Rounds to whole microseconds. */
 function rounded<T extends number | null>(ms: T): T | number {
   return ms === null ? ms : Math.round(ms * 1_000) / 1_000;
 }

@@ -1,10 +1,10 @@
-/** Declarations of one kind that are in effect, by name. */
+/** The declarations of one kind in effect, by name. */
 import type { Owner } from "../hooks/owner.ts";
 
 export class Table<Live extends { readonly owner: Owner }> {
   readonly #entries = new Map<string, Live>();
   #inOrder: readonly Live[] | undefined;
-  /** Grows with every change, so that whatever was built from the entries knows that it is old. */
+  /** Incremented on every change, so that anything derived from the entries can detect that it is outdated. */
   version = 0;
 
   get size(): number {
@@ -19,12 +19,12 @@ export class Table<Live extends { readonly owner: Owner }> {
     return [...this.#entries.keys()];
   }
 
-  /** In plugin order, and as declared within a plugin. */
+  /** In plugin order; within a plugin, in insertion order. */
   list(): readonly Live[] {
     return (this.#inOrder ??= [...this.#entries.values()].sort((left, right) => left.owner.order - right.owner.order));
   }
 
-  /** @returns takes it out again, unless another one has taken its place. Safe to call twice */
+  /** Adds or replaces an entry. @returns removes it, unless another entry has replaced it. Safe to call twice */
   add(name: string, entry: Live): () => void {
     this.#entries.set(name, entry);
     this.#changed();

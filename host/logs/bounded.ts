@@ -1,21 +1,21 @@
-/** A log of what strangers cause: they must not fill it. */
+/** Limits the log lines that unknown clients can cause, so that they cannot fill the log. */
 import type { Clock, Logger } from "@svc/sdk";
 
-/** Choice: lines of one message within a minute; enough to see who fails and why. */
+/** Lines of one message per minute. Choice: enough to see which clients fail and why. */
 const LINES_A_MINUTE = 30;
 const MINUTE_MS = 60_000;
 
 interface Kind {
-  /** Monotonic ms of the first line of its minute. */
+  /** Time of the first line of the current minute. monotonic ms */
   begunAt: number;
   lines: number;
   leftOut: number;
 }
 
 /**
- * `log` with at most 30 lines of each message within a minute. The last of them says that more are left out, and the next one after that
- * minute how many were (`leftOut`). Errors are never left out.
- * @param log messages are fixed texts: each is counted for as long as the gateway runs
+ * Wraps `log` to write at most 30 lines per message and minute. The 30th line states that further ones are dropped, and the first line after
+ * that minute how many were (`leftOut`). Errors are never dropped.
+ * @param log its messages must be fixed texts: the counter of each is kept as long as the gateway runs
  */
 export function boundedLog(log: Logger, clock: Pick<Clock, "elapsed">): Logger {
   const kinds = new Map<string, Kind>();
@@ -30,7 +30,7 @@ export function boundedLog(log: Logger, clock: Pick<Clock, "elapsed">): Logger {
     else if (kind.lines === LINES_A_MINUTE)
       log[level](
         fields,
-        `${message}; further ones are left out for ${Math.ceil((kind.begunAt + MINUTE_MS - now) / 1_000)} s`,
+        `${message}; further lines of this kind are dropped for ${Math.ceil((kind.begunAt + MINUTE_MS - now) / 1_000)} s`,
       );
     else log[level](isNew && known && known.leftOut > 0 ? { ...fields, leftOut: known.leftOut } : fields, message);
   };

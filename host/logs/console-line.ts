@@ -1,4 +1,4 @@
-/** A line of the log as standard error shows it. Pure. */
+/** Formats a log line for standard error. Pure. */
 import { visible } from "@svc/sdk/cli";
 import type { LogSettings } from "./settings.ts";
 
@@ -12,15 +12,15 @@ const NAMES: Readonly<Record<number, string>> = {
 };
 
 /**
- * Times are UTC. What steers a terminal is spelled out.
- * @param line JSON, secrets hidden
- * @param style `json`: the line as it is. `compact`: time of day, level, plugin and sentence; then the reason (the message of an
- *   error, or the field `reason`) and the place in the plugin's own files, as far as the sentence lacks them. `pretty`: the date,
- *   the other fields and the stack of an error as well.
+ * Times are UTC. Terminal control characters are escaped.
+ * @param line JSON, secrets already hidden
+ * @param style `json`: the unchanged line. `compact`: time of day, level, plugin and message; then the reason (the message of an
+ *   error, or the field `reason`) and the code location in the plugin's own files, unless the message contains them. `pretty`: also
+ *   the date, the other fields and the stack of an error.
  */
 export function consoleLine(line: string, style: LogSettings["console"]["style"]): string {
   if (style === "json") return line;
-  const { level, time, msg = "", plugin, err, ...fields } = JSON.parse(line) as Record<string, unknown>; // our own line
+  const { level, time, msg = "", plugin, err, ...fields } = JSON.parse(line) as Record<string, unknown>; // written by this log
   const at = new Date(Number(time)).toISOString();
   const { stack, message } = (err ?? {}) as { stack?: unknown; message?: unknown };
   const head = [
@@ -45,10 +45,10 @@ export function consoleLine(line: string, style: LogSettings["console"]["style"]
   return `${[...head, ...rest].join(" ")}${trace.join("")}\n`;
 }
 
-/** Frames of Node, of libraries and of what is built: none of them is a file that whoever reads this has written. */
+/** Stack frames of Node, libraries and built code: files the reader of the log has not written. */
 const FOREIGN = /node:|[\\/]node_modules[\\/]|[\\/]dist[\\/]/;
 
-/** `file:line` of the first frame in somebody's own file; "": there is none. Columns are those of compiled code and left out. */
+/** `file:line` of the first frame outside of such files, or "". Without the column, which refers to compiled code. */
 function placeIn(stack: string): string {
   for (const frame of stack.split("\n").filter((row) => /^\s+at /.test(row) && !FOREIGN.test(row))) {
     const [, file, line] =

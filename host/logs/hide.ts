@@ -1,37 +1,37 @@
 /**
- * Keeps secrets out of what is written: values that are known to be secret, whatever stands under a key that names one, and
- * texts that look like one. An ordinary line costs a search; only one that may hold something is taken apart.
+ * Hides secrets in log lines: known secret values, values under a key that names a secret, and text that looks like a secret. A line is only
+ * searched first; it is parsed only if it may contain a secret.
  */
 import { isSecretName } from "../config/redact.ts";
 import { HIDDEN, hideShapes, mayLookSecret } from "../config/secret-shapes.ts";
 
-/** Choice: shorter ones are words people write; they are hidden by their key alone. */
+/** Minimum length of a known secret. Choice: shorter ones may be ordinary words; only their keys hide them. */
 const MIN_KNOWN_CHARS = 6;
-/** Choice: texts that are known, each in up to four spellings; then the oldest is forgotten. */
+/** Maximum number of known texts; each secret has up to four spellings. Choice: beyond it, the oldest is dropped. */
 const MAX_KNOWN = 8_000;
-/** Choice: JavaScript characters of one line; of a longer one the fields but those that name it are left out. */
+/** Maximum length of a line, in JavaScript characters. Choice: a longer one keeps only level, time, plugin and the start of its message. */
 const MAX_LINE_CHARS = 262_144;
 const MAX_MESSAGE_CHARS = 65_536;
 const MAX_DEPTH = 64;
-/** Choice: a pattern of the configuration that took longer on one text is not used again. */
+/** Time limit for a configured pattern on one text. ms. Choice: a pattern that exceeds it is not used again. */
 const SLOW_PATTERN_MS = 20;
 
-/** Besides the names that hide values of the configuration. */
+/** Key names that hide their values, in addition to those of the configuration. */
 const SECRET_KEY = /(tokens|passwd|passphrase|private.?key|signature|credentials?)$/i;
-/** Numbers below it are counts, e.g. of tokens. */
+/** Keys whose numbers are counts, e.g. of tokens, and are not hidden. */
 const COUNTING_KEY = /tokens$/i;
 
 export interface HideOptions {
   readonly shapes: boolean;
-  /** Regular expressions; one that is none is left out. */
+  /** Regular expressions; invalid ones are ignored. */
   readonly patterns: readonly string[];
 }
 
-/** Texts that are secrets, and what they are replaced by. */
+/** Replaces secrets in lines and texts. */
 export class SecretHider {
-  /** Spellings in which known secrets stand in JSON, in the order they came. */
+  /** All spellings of known secrets, oldest first. */
   readonly #known = new Set<string>();
-  /** Longest first: one may be part of another. */
+  /** The known texts, longest first, as one may be part of another. */
   #sorted: readonly string[] = [];
   #shapes = true;
   #patterns: RegExp[] = [];
@@ -42,12 +42,12 @@ export class SecretHider {
       try {
         return [new RegExp(pattern, "gi")];
       } catch {
-        return []; // told where the configuration is checked
+        return []; // reported by the configuration check
       }
     });
   }
 
-  /** From now on these are secret; for good, since a former one may still be told. */
+  /** Adds secrets. They are never removed, since a former secret may still be logged. */
   know(values: Iterable<string>): void {
     const before = this.#known.size;
     for (const value of values) {
@@ -63,20 +63,20 @@ export class SecretHider {
     this.#sorted = [...this.#known].toSorted((a, b) => b.length - a.length);
   }
 
-  /** A line of JSON, its end included, without secrets. */
+  /** Hides secrets in a line of JSON, which ends with a newline. */
   line(line: string): string {
     if (line.length <= MAX_LINE_CHARS && !this.#mayHold(line)) return line;
     try {
-      const whole = JSON.parse(line) as Record<string, unknown>; // the log writes objects
+      const whole = JSON.parse(line) as Record<string, unknown>; // every log line is an object
       const safe = this.#hide(whole, 0) as Record<string, unknown>; // the same keys
       const text = JSON.stringify(safe);
       return `${text.length <= MAX_LINE_CHARS ? text : JSON.stringify(shortened(safe, text.length))}\n`;
     } catch {
-      return `${JSON.stringify({ level: 50, time: Date.now(), msg: "a line of the log was not readable and is left out" })}\n`;
+      return `${JSON.stringify({ level: 50, time: Date.now(), msg: "a log line could not be parsed and was dropped" })}\n`;
     }
   }
 
-  /** Any text without secrets. */
+  /** Hides secrets in any text. */
   text(text: string): string {
     const known = this.#sorted.reduce(
       (rest, secret) => (rest.includes(secret) ? rest.replaceAll(secret, HIDDEN) : rest),
@@ -117,7 +117,7 @@ function namesSecret(key: string): boolean {
   return isSecretName(key) || SECRET_KEY.test(key);
 }
 
-/** Texts and numbers of any shape; that something is there, or is not, may be told. */
+/** Hides strings, numbers and objects; whether a value is set may be shown. */
 function hideWhole(value: unknown, isCount: boolean): unknown {
   if (typeof value === "string") return value === "" ? value : HIDDEN;
   if (typeof value === "number") return isCount ? value : HIDDEN;
@@ -128,7 +128,7 @@ function hideWhole(value: unknown, isCount: boolean): unknown {
   );
 }
 
-/** As it is, in JSON, in JSON in a text, and in a URL. */
+/** A secret as plain text, in JSON, in JSON within a JSON string, and in a URL. */
 function spellings(text: string): readonly string[] {
   const once = JSON.stringify(text).slice(1, -1);
   const twice = JSON.stringify(once).slice(1, -1);
@@ -139,11 +139,11 @@ function inUrl(text: string): string {
   try {
     return encodeURIComponent(text);
   } catch {
-    return text; // half a character stands in no URL
+    return text; // a lone surrogate cannot be part of a URL
   }
 }
 
-/** Of a line that is too long: where it comes from, and the beginning of what it says. */
+/** What is kept of a line that is too long. */
 function shortened({ level, time, plugin, msg }: Record<string, unknown>, chars: number): object {
   return {
     level,

@@ -1,6 +1,6 @@
 /**
- * The file of the log: written line by line and at once, so that a crash loses none; renamed when it is full; old ones go.
- * A disk that is full or read-only costs the lines meanwhile and nothing else.
+ * The log file. Each line is written synchronously, so that a crash loses none. A full file is renamed, and old files are deleted. If the disk
+ * is full or read-only, only the lines written meanwhile are lost.
  */
 import nodeFs, { constants } from "node:fs";
 import { join } from "node:path";
@@ -8,16 +8,16 @@ import { localDay } from "@svc/sdk";
 import { logFileName, logFiles, type LogSeries, logSeries, USUAL_LOG } from "@svc/sdk/logs";
 import type { FileSettings } from "./settings.ts";
 
-/** Milliseconds between two looks at whether the file is still the one that is meant: others may have renamed or filled it. */
+/** Interval of the check whether the path still is the open file: another process may have renamed or filled it. ms */
 const LOOK_MS = 1_000;
-/** Milliseconds until a file that failed is tried again. Choice. */
+/** Retry delay after a failed write. ms. Choice. */
 const RETRY_MS = 10_000;
-/** Milliseconds after which a rotation of somebody else counts as given up. Choice. */
+/** Age after which the rotation lock of another process counts as abandoned. ms. Choice. */
 const STALE_LOCK_MS = 5_000;
-/** Files that are kept, whatever their size. Choice: a directory must stay quick to list. */
+/** Maximum number of files kept, whatever their size. Choice: the directory must stay quick to list. */
 const MAX_FILES = 500;
 const DAY_MS = 86_400_000;
-/** Never follows a link, never waits for the reader of a pipe. */
+/** Never follows a symbolic link, never waits for the reader of a pipe. */
 const OPEN = constants.O_APPEND | constants.O_CREAT | constants.O_WRONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 type Disk = Pick<
@@ -37,7 +37,7 @@ type Disk = Pick<
 export interface LogFileOptions {
   readonly settings: FileSettings;
   readonly clock: { now(): number };
-  /** Told once when lines cannot be kept, and once when they can again. @param lost lines; `undefined` at first */
+  /** Called once when writing fails, and once when it works again. @param lost number of lost lines; `undefined` in the first case */
   readonly trouble: (error: unknown, lost?: number) => void;
   readonly disk?: Disk;
 }
@@ -47,9 +47,9 @@ interface Opened {
   readonly path: string;
   readonly inode: number;
   size: number;
-  /** epoch ms of the last look */
+  /** Time of the last check. epoch ms */
   lookedAt: number;
-  /** It ends inside a line, of a writer that was cut off. */
+  /** Whether the file ends with an incomplete line, of an interrupted writer. */
   isCut: boolean;
 }
 
@@ -67,7 +67,7 @@ export class LogFile {
     this.#settings = options.settings;
   }
 
-  /** Where the next line goes. */
+  /** Path of the file for the next line. */
   get path(): string {
     return join(this.#settings.directory, this.#settings.name ?? logFileName(USUAL_LOG, this.#today()));
   }
@@ -77,11 +77,11 @@ export class LogFile {
     this.#retryAt = undefined;
   }
 
-  /** Never throws. @param line with its end */
+  /** Never throws. @param line with its newline */
   write(line: string): void {
     const now = this.#options.clock.now();
     const wait = (this.#retryAt ?? now) - now;
-    if (wait > 0 && wait <= RETRY_MS) return void this.#lost++; // more: the clock went back
+    if (wait > 0 && wait <= RETRY_MS) return void this.#lost++; // a longer wait means the clock was set back
     try {
       const bytes = Buffer.from(line);
       this.#put(this.#ready(bytes.length, now), bytes);
@@ -99,7 +99,7 @@ export class LogFile {
     this.#options.trouble(undefined, lost);
   }
 
-  /** Safe to call twice; a later line opens it again. */
+  /** Closes the file; a later line opens it again. Safe to call twice. */
   close(): void {
     if (this.#opened) this.#disk.closeSync(this.#opened.fd);
     this.#opened = undefined;
@@ -110,7 +110,7 @@ export class LogFile {
   }
 
   #put(opened: Opened, bytes: Buffer): void {
-    // One write a line: others append to the same file.
+    // One write per line: other processes append to the same file.
     const whole = opened.isCut ? Buffer.concat([Buffer.from("\n"), bytes]) : bytes;
     for (let at = 0; at < whole.length;) {
       at += this.#disk.writeSync(opened.fd, whole, at);
@@ -119,7 +119,7 @@ export class LogFile {
     opened.size += whole.length;
   }
 
-  /** The file this many bytes go into. */
+  /** Opens or rotates the file as needed for `length` more bytes. */
   #ready(length: number, now: number): Opened {
     const path = this.path;
     const opened = this.#opened;
@@ -143,12 +143,12 @@ export class LogFile {
     const stats = this.#disk.fstatSync(fd);
     if (!stats.isFile()) {
       this.#disk.closeSync(fd);
-      throw new Error(`${path} is no regular file; name another one in logging.file`);
+      throw new Error(`${path} is not a regular file; set another path in logging.file`);
     }
     return { fd, path, inode: stats.ino, size: stats.size, lookedAt: now, isCut: this.#endsInside(path, stats.size) };
   }
 
-  /** Not those above it: in a file system without real directories, making them all never ends. */
+  /** Not recursive: in a file system without real directories, recursive creation never ends. */
   #makeDirectory(): void {
     try {
       this.#disk.mkdirSync(this.#settings.directory, { mode: 0o700 });
@@ -166,7 +166,7 @@ export class LogFile {
     return last.toString() !== "\n";
   }
 
-  /** Also learns what others have added to it. */
+  /** Whether the path still is the open file; checked at most every `LOOK_MS`. Also updates its size, as other processes append to it. */
   #isStill(opened: Opened, now: number): boolean {
     if (Math.abs(now - opened.lookedAt) < LOOK_MS) return true;
     opened.lookedAt = now;
@@ -176,7 +176,7 @@ export class LogFile {
     return true;
   }
 
-  /** Gives the file its number, unless somebody else does or did. @returns whether its name is free now */
+  /** Renames the full file to its numbered name, unless another process does so or has done so. @returns whether the path is free now */
   #rotate({ path, inode }: Opened): boolean {
     const lock = `${path}.lock`;
     if (!this.#lock(lock)) return false;
@@ -201,7 +201,7 @@ export class LogFile {
       if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error; // of node:fs
       const since = this.#disk.statSync(path, { throwIfNoEntry: false })?.mtimeMs;
       if (since !== undefined && Date.now() - since > STALE_LOCK_MS) this.#disk.rmSync(path, { force: true });
-      return false; // the next line tries again
+      return false; // the next line tries the rotation again
     }
   }
 
@@ -209,7 +209,7 @@ export class LogFile {
     return this.#settings.name === undefined ? USUAL_LOG : logSeries(this.#settings.name);
   }
 
-  /** What is too old or too much goes. The youngest two stay: a reader may still be at the end of the one before. */
+  /** Deletes files that are too old or exceed the limits. The newest two stay: a reader may still be at the end of the previous one. */
   #prune(): void {
     const { directory, retentionDays, maxTotalBytes } = this.#settings;
     const now = this.#options.clock.now();

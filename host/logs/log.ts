@@ -12,36 +12,38 @@ export { LOG_LEVELS, type LogLevel } from "../config/log-levels.ts";
 
 /** A log whose children carry fields of their own. */
 export interface RootLogger extends Logger {
-  /** Keeps the error that ends the process. @returns it, for people, secrets hidden */
+  /** Logs the error that ends the process. @returns its text, secrets hidden */
   crashed(error: unknown): string;
   child(fields: object): Logger;
   isLevelEnabled(level: LogLevel): boolean;
-  /** From now on, for itself and what was made by `child`. */
+  /** Applies new settings to this log and all its children. */
   use(settings: LogSettings): void;
-  /** Where lines are kept. */
+  /** Path of the log file. */
   readonly file: string;
-  /** Hides secrets; knows those it was told. */
+  /** Registers secrets to hide. */
   readonly secrets: Pick<SecretHider, "know">;
   /** Closes the file. Safe to call twice; a later line opens it again. */
   close(): void;
 }
 
-/** Both are written synchronously: a crash loses none, but for lines that wait for a slow reader of standard error. */
+/** Writes both outputs synchronously: a crash loses no line, except lines that wait for a slow reader of standard error. */
 export function createLogger(settings: LogSettings, clock: { now(): number } = Date): RootLogger {
   const hider = new SecretHider();
   const standardError = new StandardError({
     onLeftOut: (leftOut) =>
       root.warn(
         { leftOut, file: file.path },
-        "standard error is read too slowly: lines are missing there; the file has them",
+        "standard error is read too slowly: lines were dropped there; the log file has them",
       ),
   });
   const file = new LogFile({
     settings: settings.file,
     clock,
     trouble(error, lost) {
-      if (error === undefined) root.warn({ lost, file: file.path }, "the log file is written again; lines are missing");
-      else root.warn({ err: error, file: file.path }, "the log file cannot be written; standard error goes on");
+      if (error === undefined)
+        root.warn({ lost, file: file.path }, "the log file can be written again; lines were lost");
+      else
+        root.warn({ err: error, file: file.path }, "the log file cannot be written; lines still go to standard error");
     },
   });
   let console = { ...settings.console, number: numberOf(settings.console.level) };
@@ -60,7 +62,7 @@ export function createLogger(settings: LogSettings, clock: { now(): number } = D
     },
   );
   const plainChild = root.child.bind(root);
-  const all = [root]; // a child has a level of its own
+  const all = [root]; // each child has its own level
   const more = {
     child(fields: object): Logger {
       const child = plainChild(fields);
@@ -75,24 +77,24 @@ export function createLogger(settings: LogSettings, clock: { now(): number } = D
       for (const log of all) log.level = lowest(next);
     },
     crashed(error: unknown): string {
-      root.fatal({ err: error }, "the gateway ends: an error that nobody caught");
+      root.fatal({ err: error }, "the gateway exits: uncaught error");
       return hider.text(error instanceof Error ? (error.stack ?? error.message) : String(error));
     },
     secrets: hider,
     close: () => file.close(),
   };
-  const logger = Object.assign(root, more) as unknown as RootLogger; // with `file`, which follows
+  const logger = Object.assign(root, more) as unknown as RootLogger; // `file` is defined below
   return Object.defineProperty(logger, "file", { get: () => file.path });
 }
 
-/** As pino writes errors, without what they inherit: a `DOMException` has 25 constants. */
+/** Serializes errors like pino, without inherited fields: a `DOMException` has 25 constants. */
 function ownFields(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
   const kept = new Set(["type", "message", "stack", "aggregateErrors", ...Object.keys(error)]);
   return Object.fromEntries(Object.entries(pino.stdSerializers.err(error)).filter(([key]) => kept.has(key)));
 }
 
-/** Of the level on lines; none reaches `silent`. */
+/** Number of a level in log lines; infinite for `silent`. */
 function numberOf(level: LogLevel): number {
   return pino.levels.values[level] ?? Infinity;
 }

@@ -1,44 +1,43 @@
-/** What the log does, from the section `logging`. Pure. */
+/** Derives the log settings from the section `logging`. Pure. */
 import { join, resolve } from "node:path";
 import type { LoggingSection } from "../config/host-schema.ts";
 import { LOG_LEVELS, type LogLevel } from "../config/log-levels.ts";
 import type { Environment, Paths } from "../config/paths.ts";
 
-/** On standard error, when neither the configuration nor the command line says otherwise. */
+/** Default level of standard error. */
 export const DEFAULT_LOG_LEVEL = "warn";
-/** In the file. */
+/** Default level of the log file. */
 const DEFAULT_FILE_LEVEL = "info";
 
 const MIB = 1_048_576;
 
-/** Where lines are kept, and for how long. */
+/** Where log files are kept, and for how long. */
 export interface FileSettings {
   readonly level: LogLevel;
   readonly directory: string;
-  /** Of the file that is written to; `undefined`: one a day, `svc-YYYY-MM-DD.log`. */
+  /** Name of the log file; `undefined`: one file per day, `svc-YYYY-MM-DD.log`. */
   readonly name: string | undefined;
-  /** A file that would grow beyond it is renamed first. */
+  /** A file that would exceed this size is renamed first. */
   readonly maxFileBytes: number;
-  /** Files that were not written to for so many days go. */
+  /** Files not written to for this many days are deleted. */
   readonly retentionDays: number;
-  /** The oldest files go while all together are larger; the youngest two stay. */
+  /** The oldest files are deleted while the total size exceeds this; the newest two stay. */
   readonly maxTotalBytes: number;
 }
 
 export interface LogSettings {
   readonly console: { readonly level: LogLevel; readonly style: "json" | "compact" | "pretty" };
   readonly file: FileSettings;
-  /** Texts that look like secrets are hidden, besides the secrets that are known. */
+  /** Whether text that looks like a secret is hidden, in addition to known secrets. */
   readonly hideShapes: boolean;
-  /** Regular expressions of further texts that are hidden. */
+  /** Regular expressions of further text to hide. */
   readonly patterns: readonly string[];
 }
 
 /**
- * @param fixed level of both that wins over the section. @param isTerminal standard error is read by a person
- * Choice: the file lies in the state directory and not in a temporary one that all users share. A name somebody chose
- * is below the state directory unless it is absolute or begins with `~/`. 50 MiB a file, 500 MiB and 7 days of
- * all.
+ * @param fixed level of both outputs that overrides the section. @param isTerminal whether standard error is a terminal
+ * Choice: the file is in the state directory, not in a temporary directory shared by all users. A configured path is relative to the state
+ * directory unless it is absolute or begins with `~/`. Limits: 50 MiB per file; in total 500 MiB and 7 days.
  */
 export function logSettings(
   section: LoggingSection,
@@ -69,7 +68,7 @@ export function logSettings(
   };
 }
 
-/** `SVC_LOG_LEVEL`, which wins over the configuration; anything that is no level counts as unset. Spec: http/config.md §7.8. */
+/** `SVC_LOG_LEVEL`, which overrides the configuration; an invalid level counts as unset. Spec: http/config.md §7.8. */
 export function levelFrom(env: Environment): LogLevel | undefined {
   const wanted = env["SVC_LOG_LEVEL"]?.trim();
   return LOG_LEVELS.find((level) => level === wanted);

@@ -1,31 +1,31 @@
 /**
- * Lines on standard error. Each is written at once, so that a crash loses none, as long as their reader keeps up: it is waited for as long as
- * that costs the gateway little. Else the lines wait, up to 1 MiB, and further ones are left out and counted: a pipe that is read slowly, or
- * not at all, holds nobody up.
+ * Writes lines to standard error synchronously, so that a crash loses none, as long as the reader keeps up. For a slow reader the process blocks
+ * only for a small share of its time. Otherwise up to 1 MiB of lines is buffered, and further lines are dropped and counted: a pipe that is read
+ * slowly, or not at all, does not block the gateway.
  */
 import { writeSync } from "node:fs";
 
-/** Bytes that wait. Choice. */
+/** Maximum size of the buffer. bytes. Choice. */
 const MAX_WAITING = 1_048_576;
-/** Milliseconds in which the whole process may wait for the reader, and the share of time in which they come back. Choice. */
+/** Budget for blocking the process while waiting for the reader: at most this many ms, refilled at this share of elapsed time. Choice. */
 const PATIENCE = { most: 100, share: 0.05 };
-/** Milliseconds until lines that wait are tried again. */
+/** Retry interval for buffered lines. ms */
 const AGAIN_MS = 20;
-/** Milliseconds that the end of the process waits for a reader. Choice. */
+/** Longest wait for the reader at process exit. ms. Choice. */
 const EXIT_MS = 500;
 
 const ASLEEP = new Int32Array(new SharedArrayBuffer(4));
 
-/** Those with lines that wait. */
+/** Instances with buffered lines. */
 const waiting = new Set<StandardError>();
 process.once("exit", () => {
   for (const one of waiting) one.flush(EXIT_MS);
 });
 
 export interface StandardErrorOptions {
-  /** Lines were left out, and the reader is back. */
+  /** Called with the number of dropped lines once the reader has caught up. */
   onLeftOut(lines: number): void;
-  /** @returns bytes written. @throws Error with `EAGAIN` when the reader is not ready. Default: to descriptor 2 */
+  /** @returns bytes written. @throws Error `EAGAIN` if the reader is not ready. Default: writes to descriptor 2 */
   readonly put?: (bytes: Buffer) => number;
 }
 
@@ -60,7 +60,7 @@ export class StandardError {
     if (this.#lines.length > 0) this.#later();
   }
 
-  /** Writes what waits, and stands still meanwhile. @param patienceMs for a reader that is not ready */
+  /** Writes the buffered lines; blocks the process meanwhile. @param patienceMs longest wait for a reader that is not ready */
   flush(patienceMs: number): void {
     const end = performance.now() + patienceMs;
     while (!this.#isWritten() && performance.now() < end) Atomics.wait(ASLEEP, 0, 0, 1);
@@ -81,7 +81,7 @@ export class StandardError {
     }
   }
 
-  /** Writes as much as the reader takes. @returns whether that is all */
+  /** Writes as much as the reader accepts. @returns whether the buffer is empty */
   #isWritten(): boolean {
     let written = 0;
     for (const line of this.#lines) {
@@ -102,7 +102,7 @@ export class StandardError {
       return this.#put(line);
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException; // of the system
-      // On a full disk, or read by nobody any more: no reason to end, and none to wait.
+      // A full disk, or a closed pipe: the line is dropped; neither exiting nor waiting would help.
       return code === "EAGAIN" || code === "EBUSY" ? 0 : line.length;
     }
   }

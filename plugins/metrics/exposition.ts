@@ -1,19 +1,18 @@
 /**
- * Prometheus' text format, version 0.0.4, from figures that are counted elsewhere. Pure.
+ * Prometheus text format, version 0.0.4, for values that are counted elsewhere. Pure.
  *
- * Choice: own text, since the libraries for it write only what they have counted themselves: a histogram that the
- * host keeps cannot be handed to them.
+ * Choice: no library, since the existing ones export only what they count themselves; they cannot export a histogram kept by the host.
  */
 
-/** One figure of a family. */
+/** One sample of a family. */
 export interface Sample {
-  /** Behind the name of the family; only histograms have one. */
+  /** Appended to the name of the family; only for histograms. */
   readonly suffix?: "_bucket" | "_sum" | "_count";
   readonly labels?: Readonly<Record<string, string>>;
   readonly value: number;
 }
 
-/** All figures of one name. */
+/** All samples of one metric. */
 export interface Family {
   readonly name: string;
   readonly help: string;
@@ -23,7 +22,7 @@ export interface Family {
 
 export const CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
-/** Families without figures are left out. */
+/** Formats families; those without samples are omitted. */
 export function expose(families: readonly Family[]): string {
   return families
     .filter(({ samples }) => samples.length > 0)
@@ -45,7 +44,7 @@ function escaped(value: string): string {
   return value.replaceAll("\\", "\\\\").replaceAll("\n", "\\n");
 }
 
-/** A limit of a bucket, or a value. */
+/** Formats a value or a bucket limit. */
 export function text(value: number): string {
   if (value === Number.POSITIVE_INFINITY) return "+Inf";
   if (value === Number.NEGATIVE_INFINITY) return "-Inf";

@@ -1,17 +1,17 @@
-/** The gateway and its process, as series; those of the process have the names that dashboards for Node.js look for. Pure. */
+/** Series of the gateway and its process; process series have the names that Node.js dashboards expect. Pure. */
 import type { Family } from "./exposition.ts";
 import type { LoopDelay } from "./loop-delay.ts";
 
 export interface GatewayFacts {
   readonly version: string;
   readonly nodeVersion: string;
-  /** epoch ms of the gateway's start; a restart within the process counts */
+  /** Time of the gateway's start or of its last restart within the process. epoch ms */
   readonly startedAt: number;
   /** epoch ms */
   readonly now: number;
-  /** Of each accepted connection. */
+  /** Role of each accepted connection. */
   readonly roles: readonly string[];
-  /** Since the last look; absent: the first look. */
+  /** Since the last scrape; `undefined` at the first one, and if nothing was measured since. */
   readonly delay: LoopDelay | undefined;
   readonly memory: {
     readonly rss: number;
@@ -19,9 +19,9 @@ export interface GatewayFacts {
     readonly heapUsed: number;
     readonly external: number;
   };
-  /** Microseconds since the process started. */
+  /** CPU time since the process started. microseconds */
   readonly cpu: { readonly user: number; readonly system: number };
-  /** Of the process. epoch ms */
+  /** Start of the process. epoch ms */
   readonly processStartedAt: number;
 }
 
@@ -36,7 +36,7 @@ export function gatewaySeries(facts: GatewayFacts): Family[] {
   const lag = (name: string, what: string, ms: number | undefined): Family =>
     gauge(
       `nodejs_eventloop_lag_${name}_seconds`,
-      `${what} delay of the event loop since the last look`,
+      `${what} delay of the event loop since the last scrape`,
       ms && ms / 1_000,
     );
   return [
@@ -48,7 +48,7 @@ export function gatewaySeries(facts: GatewayFacts): Family[] {
     },
     gauge(
       "svc_uptime_seconds",
-      "Since the gateway started; a restart within the process counts",
+      "Time since the start of the gateway, or since its restart within the process",
       (now - startedAt) / 1_000,
     ),
     {
@@ -62,14 +62,18 @@ export function gatewaySeries(facts: GatewayFacts): Family[] {
     lag("p50", "Median", delay?.p50),
     lag("p99", "99th percentile of the", delay?.p99),
     lag("max", "Longest", delay?.max),
-    counter("process_cpu_user_seconds_total", "User processor time", cpu.user / 1e6),
-    counter("process_cpu_system_seconds_total", "System processor time", cpu.system / 1e6),
-    counter("process_cpu_seconds_total", "User and system processor time", (cpu.user + cpu.system) / 1e6),
-    gauge("process_start_time_seconds", "Start of the process, in seconds since the epoch", processStartedAt / 1_000),
-    gauge("process_resident_memory_bytes", "Resident memory, threads of plugins included", memory.rss),
+    counter("process_cpu_user_seconds_total", "User CPU time", cpu.user / 1e6),
+    counter("process_cpu_system_seconds_total", "System CPU time", cpu.system / 1e6),
+    counter("process_cpu_seconds_total", "User and system CPU time", (cpu.user + cpu.system) / 1e6),
+    gauge(
+      "process_start_time_seconds",
+      "Start time of the process, in seconds since the epoch",
+      processStartedAt / 1_000,
+    ),
+    gauge("process_resident_memory_bytes", "Resident memory, including plugin threads", memory.rss),
     gauge("nodejs_heap_size_total_bytes", "Heap of the main thread", memory.heapTotal),
     gauge("nodejs_heap_size_used_bytes", "Used heap of the main thread", memory.heapUsed),
-    gauge("nodejs_external_memory_bytes", "Memory of buffers and the like", memory.external),
+    gauge("nodejs_external_memory_bytes", "Memory outside of the heap, such as buffers", memory.external),
     {
       name: "nodejs_version_info",
       help: "Version of Node.js",

@@ -1,21 +1,21 @@
-/** How late the event loop is: the runtime's own histogram, which costs a timer and so runs only when somebody looks. */
+/** Delay of the event loop, from the runtime's own histogram. It needs a timer, so it runs only after the first scrape. */
 import { monitorEventLoopDelay } from "node:perf_hooks";
 
-/** Milliseconds */
+/** In milliseconds. */
 export interface LoopDelay {
   readonly p50: number;
   readonly p99: number;
   readonly max: number;
 }
 
-/** Milliseconds between two measurements. */
+/** Interval of the measurements. ms */
 const RESOLUTION_MS = 20;
 const NS_PER_MS = 1e6;
 
 export interface LoopDelayMonitor {
-  /** Since the last look; `undefined` at the first, which starts it. */
+  /** Delays since the last call; `undefined` at the first call, which starts the measurement. */
   look(): LoopDelay | undefined;
-  /** Safe to call twice. */
+  /** Stops the measurement. Safe to call twice. */
   stop(): void;
 }
 

@@ -1,8 +1,8 @@
-/** What each plugin costs, as series. Pure. */
+/** Series of the resources and calls of each plugin. Pure. */
 import type { PluginMeasures } from "@svc/sdk/plugins";
 import { type Family, type Sample, text } from "./exposition.ts";
 
-/** Always told, so that a series is 0 and not gone when its state is left; any other state is told while it lasts. */
+/** Always exported, so that a series becomes 0 and does not vanish; any other state is exported only while it lasts. */
 const STATES = ["active", "disabled", "blocked", "pending", "failed", "quarantined", "stopped"] as const;
 
 const seconds = (ms: number) => ms / 1_000;
@@ -28,7 +28,7 @@ export function pluginSeries(plugins: readonly PluginMeasures[]): Family[] {
     },
     {
       name: "svc_plugin_state",
-      help: "1 for the state the plugin is in",
+      help: "1 for the current state of the plugin, 0 for other states",
       type: "gauge",
       samples: plugins.flatMap(({ id, state }) =>
         [...new Set([...STATES, state])].map((one) => {
@@ -36,34 +36,34 @@ export function pluginSeries(plugins: readonly PluginMeasures[]): Family[] {
         }),
       ),
     },
-    counter("calls_total", "Methods and routes answered, refusals included", ({ calls }) => calls),
+    counter("calls_total", "Completed calls of methods and routes, including refusals", ({ calls }) => calls),
     {
       name: "svc_plugin_call_duration_seconds",
-      help: "How long they took",
+      help: "Duration of calls of methods and routes",
       type: "histogram",
       samples: plugins.flatMap(durations),
     },
-    gauge("calls_under_way", "Calls that are not answered yet", ({ inFlight }) => inFlight),
-    counter("errors_total", "Errors charged to the plugin, whatever it was doing", ({ errors }) => errors),
-    counter("hook_runs_total", "Runs of its taps", ({ hookRuns }) => hookRuns),
+    gauge("calls_under_way", "Calls in flight", ({ inFlight }) => inFlight),
+    counter("errors_total", "Errors attributed to the plugin", ({ errors }) => errors),
+    counter("hook_runs_total", "Runs of the plugin's hook handlers", ({ hookRuns }) => hookRuns),
     counter(
       "hook_errors_total",
-      "Runs of its taps that failed, or gave no answer in time",
+      "Runs of the plugin's hook handlers that failed or timed out",
       ({ hookErrors }) => hookErrors,
     ),
-    counter("blocks_total", "Times it blocked the event loop for a second or more", ({ blocks }) => blocks),
-    gauge("longest_block_seconds", "The longest of them", ({ longestBlockMs }) => seconds(longestBlockMs)),
-    gauge("memory_bytes", "Memory of its own thread or process", ({ memoryBytes }) => memoryBytes),
+    counter("blocks_total", "Times the plugin blocked the event loop for at least one second", ({ blocks }) => blocks),
+    gauge("longest_block_seconds", "Longest block of the event loop", ({ longestBlockMs }) => seconds(longestBlockMs)),
+    gauge("memory_bytes", "Memory of the plugin's own thread or process", ({ memoryBytes }) => memoryBytes),
     {
       name: "svc_rpc_calls_total",
-      help: "Calls that reached the handler of their method, since they were first called",
+      help: "Calls that reached the handler of their method",
       type: "counter",
       samples: plugins.flatMap(methodCalls),
     },
   ];
 }
 
-/** A limit of ours is exclusive, Prometheus' is inclusive; nothing takes exactly that long. */
+/** The host's limits are exclusive, those of Prometheus inclusive; no duration is exactly a limit. */
 function durations({ id, calls, callsMs, answers }: PluginMeasures): Sample[] {
   const bucket = (limit: number, value: number): Sample => {
     return { suffix: "_bucket", labels: { plugin: id, le: text(limit) }, value };
@@ -76,7 +76,7 @@ function durations({ id, calls, callsMs, answers }: PluginMeasures): Sample[] {
   ];
 }
 
-/** Only of methods that somebody has called: a gateway has a few hundred, and most are never used. */
+/** Only methods that were called: a gateway has a few hundred, and most are never used. */
 function methodCalls({ id, methods }: PluginMeasures): Sample[] {
   return methods
     .filter(({ ok, refused, failed }) => ok + refused + failed > 0)

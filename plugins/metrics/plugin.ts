@@ -1,4 +1,4 @@
-/** Metrics: what the gateway and each of its plugins cost, for Prometheus. */
+/** Metrics of the gateway and its plugins, for Prometheus. */
 import { definePlugin } from "@svc/sdk";
 import { GatewayInfo } from "@svc/sdk/gateway";
 import { PluginControl } from "@svc/sdk/plugins";
@@ -22,7 +22,7 @@ export default definePlugin({
       path: "/metrics",
       auth: "gateway",
       scope: "operator.read",
-      summary: "What the gateway and its plugins cost, as Prometheus reads it",
+      summary: "Metrics of the gateway and its plugins, in the text format of Prometheus",
       handler() {
         const facts = {
           version: info.version,

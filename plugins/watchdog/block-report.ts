@@ -1,39 +1,39 @@
-/** Evidence of a block, written while it lasts: a line of the log, and a file that outlives a process that had to be killed. */
+/** Reports of a block, written while it lasts: a log line, and a file that remains if the process has to be killed. */
 import { readFileSync, renameSync, writeFileSync, writeSync } from "node:fs";
 import { isatty } from "node:tty";
 
-/** One block of the event loop, as the file has it. */
+/** One block of the event loop, as stored in the file. */
 export interface BlockRecord {
-  /** When it was noticed. epoch ms */
+  /** Time of detection. epoch ms */
   readonly at: number;
   readonly pid: number;
-  /** `undefined`: code of no plugin. */
+  /** Plugin id; `undefined`: code of no plugin, or unknown. */
   readonly plugin: string | undefined;
-  /** So far, or altogether when it is over. */
+  /** Duration so far, or in total if `over`. */
   readonly blockedMs: number;
   readonly over: boolean;
-  /** Where the code stood, innermost call first. */
+  /** Call stack, innermost call first. */
   readonly stack: readonly string[];
 }
 
-/** Blocks that are kept, newest last. */
+/** Maximum number of stored blocks. */
 const KEPT = 20;
-/** pino's number. */
+/** Level `error` of pino. */
 const ERROR = 50;
 const STDERR = 2;
 
-/** In the words of the log. */
+/** Message of the log line. */
 export function describeBlock({ plugin, blockedMs }: BlockRecord): string {
   const who = plugin === undefined ? "code of no plugin" : `plugin ${plugin}`;
   return `${who} blocks the event loop: nothing else was served for ${(blockedMs / 1_000).toFixed(1)} s`;
 }
 
-/** As the log itself writes, which cannot now. Choice: on a terminal always a line for people, whatever `logging.consoleStyle` says. */
+/** Writes a log line directly, as the log itself is blocked. Choice: always text on a terminal, whatever `logging.consoleStyle` says. */
 export function logBlock(record: BlockRecord, message = describeBlock(record)): void {
   try {
     writeSync(STDERR, `${blockLine(record, message, Date.now(), isatty(STDERR))}\n`);
   } catch {
-    // nobody reads it
+    // standard error is closed
   }
 }
 
@@ -46,10 +46,10 @@ export function blockLine(
 ): string {
   if (!isTerminal) return JSON.stringify({ level: ERROR, time: now, plugin, blockedMs, stack, msg });
   const text = stack[0] === undefined ? msg : `${msg} (in ${stack[0]})`;
-  return `${new Date(now).toISOString().slice(11, 19)} ERROR ${JSON.stringify(text).slice(1, -1)}`; // nothing steers the terminal
+  return `${new Date(now).toISOString().slice(11, 19)} ERROR ${JSON.stringify(text).slice(1, -1)}`; // escapes terminal control characters
 }
 
-/** Puts `record` in the place of the one of the same time and process, or behind the others. @throws Error it cannot be written */
+/** Stores `record`, replacing the one with the same time and process. @throws Error the file cannot be written */
 export function keepBlock(file: string, record: BlockRecord): void {
   const others = readBlocks(file).filter(({ at, pid }) => at !== record.at || pid !== record.pid);
   const blocks = [...others, record].slice(-KEPT);
@@ -63,6 +63,6 @@ function readBlocks(file: string): readonly BlockRecord[] {
     const { blocks } = JSON.parse(readFileSync(file, "utf8")) as { blocks?: unknown };
     return Array.isArray(blocks) ? (blocks as BlockRecord[]) : [];
   } catch {
-    return []; // none yet, or not readable: what is new counts
+    return []; // missing or unreadable: start over
   }
 }

@@ -1,38 +1,38 @@
 /**
- * Decides from the samples of the watchdog whether the event loop is blocked, by whom, and since when. Pure.
+ * Detects from the watchdog's samples whether the event loop is blocked, by which plugin, and for how long. Pure.
  *
- * Time in which the watchdog itself did not run does not count: a suspended process, a machine that sleeps or has no
- * processor to spare stops both threads, and no plugin is at fault.
+ * Time in which the watchdog itself did not run does not count: a suspended process, a sleeping machine or a lack of CPU stops both
+ * threads, and no plugin is at fault.
  */
 import { NOBODY } from "./messages.ts";
 
-/** Milliseconds between two looks, and between two beats of the loop. */
+/** Interval of the samples, and of the loop's beats. ms */
 export const LOOK_MS = 200;
-/** Milliseconds without a beat that make a block. */
+/** Time without a beat that counts as a block. ms */
 export const BLOCKED_MS = 1_000;
-/** Milliseconds between two reports of one block. */
+/** Interval of the reports about one block. ms */
 export const AGAIN_MS = 30_000;
-/** A longer time between two looks counts as this much. */
+/** Longest time that counts between two samples. ms */
 const MOST_MS = 2 * LOOK_MS;
 
-/** What is seen at one look. */
+/** One sample. */
 export interface Look {
   /** monotonic ms */
   readonly now: number;
-  /** Changes whenever the loop comes round. */
+  /** Counter that the event loop increments. */
   readonly beat: number;
-  /** Whose code is running; 0: nobody's that is known. */
+  /** Mark of the running code; 0: no known plugin. */
   readonly mark: number;
-  /** Standing still means nothing now, since a debugger is attached. */
+  /** A debugger is attached, so a stopped loop is no block. */
   readonly excused: boolean;
 }
 
-/** `blocked` once, `still` from time to time, `over` when the loop comes round again. */
+/** `blocked` once, `still` every `AGAIN_MS`, `over` when the loop runs again. */
 export interface Finding {
   readonly kind: "blocked" | "still" | "over";
-  /** Milliseconds so far. */
+  /** Duration of the block so far. ms */
   readonly ms: number;
-  /** Whose code was seen most often. */
+  /** Mark seen most often during the block. */
   readonly mark: number;
 }
 
@@ -40,7 +40,7 @@ export class BlockDetector {
   #last: Look | undefined;
   #silentMs = 0;
   #sightings = new Map<number, number>();
-  /** Set while the loop is blocked: how long it was when that was last said. */
+  /** Duration of the current block at its last report. ms; `undefined`: no block was reported. */
   #toldMs: number | undefined;
 
   look(look: Look): Finding | undefined {

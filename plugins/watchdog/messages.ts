@@ -1,24 +1,24 @@
-/** What the watchdog's thread and the main thread share and send each other. */
+/** Shared memory and messages between the watchdog's thread and the main thread. */
 import type { EventLoopBlock } from "@svc/sdk/gateway";
 
 /** The mark of no plugin. */
 export const NOBODY = 0;
 
-/** Places in the memory they share beside the marks. */
+/** Indexes in their own shared memory, which is separate from that of the marks. */
 export const SHARED = { beat: 0, excused: 1, silent: 2, places: 3 } as const;
 
-/** What the thread is started with. */
+/** Start parameters of the thread. */
 export interface WatchdogTask {
   readonly marks: SharedArrayBuffer;
   readonly shared: SharedArrayBuffer;
-  /** What it found, in a file: the newest blocks. */
+  /** File with the newest blocks. */
   readonly reportFile: string;
 }
 
-/** To the thread: whose a number is; `null`: nobody's any more. */
+/** To the thread: the plugin of a mark; `null`: the mark was released. */
 export type NamedMark = readonly [mark: number, plugin: string | null];
 
-/** From the thread: the loop was blocked and has come round again. */
+/** From the thread: a block has ended. */
 export interface BlockOver extends EventLoopBlock {
   readonly mark: number;
 }

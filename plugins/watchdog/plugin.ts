@@ -1,17 +1,17 @@
 /**
- * Watchdog: notices when the event loop is blocked, and names the plugin that blocks it.
+ * Watchdog: detects when the event loop is blocked, and names the plugin that blocks it.
  *
- * A thread of its own watches a counter that the main thread raises several times a second. It reports while the loop is still
- * blocked, since the main thread cannot; afterwards the host attributes the block to the plugin. A block counts from one second on.
+ * A separate thread watches a counter that the main thread increments several times a second. The thread reports while the loop is
+ * blocked, since the main thread cannot; afterwards the host attributes the block to the plugin. A block is at least one second.
  */
 import { join } from "node:path";
 import { definePlugin, lazy } from "@svc/sdk";
 import { EventLoopOwners, GatewayInfo } from "@svc/sdk/gateway";
 
-/** Milliseconds until it starts: a gateway that begins to serve has better things to do. */
+/** Delay of its start, so that it does not slow down the start of the gateway. ms */
 const DELAY_MS = 1_000;
 
-/** Loads the runtime's debugger. */
+/** Imported on first use, as it loads the runtime's debugger. */
 const watchingCode = lazy(() => import("./watching.ts"));
 
 export default definePlugin({
@@ -34,7 +34,7 @@ export default definePlugin({
       const delay = setTimeout(() => {
         watching = begin();
         watching.catch((error: unknown) => {
-          log.warn({ err: error }, "the watchdog cannot start; blocks of the event loop are not reported");
+          log.warn({ err: error }, "the watchdog could not start; blocks of the event loop are not reported");
         });
       }, DELAY_MS).unref();
       return async () => {

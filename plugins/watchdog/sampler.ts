@@ -1,24 +1,24 @@
 /**
- * Looks into a main thread that is busy: where its code stands, and in whose name.
+ * Inspects a blocked main thread: its call stack, and the plugin whose code is running.
  *
- * By the runtime's own debugger, from the watchdog's thread: it stops the other one for some 25 ms between two
- * statements, spinning or not, and lets it go on. No port is opened. A thread that waits inside a call of the system
- * stops when that returns, still in the code that made the call.
+ * It uses the runtime's debugger from the watchdog's thread. The debugger pauses the main thread for some 25 ms between two
+ * statements, even in a busy loop, and resumes it. No port is opened. A thread that waits in a system call pauses when the call
+ * returns, still in the code that made it.
  */
 import { Session } from "node:inspector";
 
 export interface Sight {
-  /** In whose name the code runs, by its async context; 0: nobody's. */
+  /** Mark of the plugin whose code runs, by its async context; 0: none. */
   readonly mark: number;
-  /** Innermost call first. */
+  /** Call stack, innermost call first. */
   readonly stack: readonly string[];
 }
 
-/** Under this key the main thread has a function that tells the mark of its async context. */
+/** Global key of a function in the main thread that returns the mark of its async context. */
 export const CONTEXT_MARK = Symbol.for("svc.watchdog.context-mark");
 const ASK = `globalThis[Symbol.for(${JSON.stringify(CONTEXT_MARK.description)})]?.() ?? 0`;
 
-/** Calls that are told of. */
+/** Maximum number of reported calls. */
 const MOST_CALLS = 8;
 
 interface Paused {
@@ -33,25 +33,25 @@ interface Paused {
   }[];
 }
 
-/** The part of an answer that is looked at. */
+/** The part of a debugger result that is used. */
 interface Answer {
   readonly result?: { readonly value?: unknown };
 }
 
-/** A look that may take as long as the other thread does not stop. */
+/** An inspection in progress; it ends when the main thread pauses. */
 export interface PendingSight {
-  /** Never rejects; `undefined`: nothing could be seen. */
+  /** Never rejects; `undefined`: the inspection failed or was cancelled. */
   readonly seen: Promise<Sight | undefined>;
-  /** Gives up. Safe to call twice, and afterwards. */
+  /** Cancels the inspection. Safe to call twice, and after its end. */
   stop(): void;
 }
 
-/** @param lasts tells whether the block does: what runs after it is not to blame */
+/** @param lasts whether the block still lasts: code that runs after it is not responsible */
 export function lookAtMainThread(lasts: () => boolean): PendingSight {
   const session = new Session();
   let giveUp = () => {};
   const gaveUp = new Promise<undefined>((resolve) => (giveUp = () => resolve(undefined)));
-  return { seen: look(session, gaveUp, lasts).catch(() => undefined), stop: giveUp }; // a runtime may have no debugger
+  return { seen: look(session, gaveUp, lasts).catch(() => undefined), stop: giveUp }; // the runtime may have no debugger
 }
 
 async function look(session: Session, gaveUp: Promise<undefined>, lasts: () => boolean): Promise<Sight | undefined> {
@@ -68,7 +68,7 @@ async function look(session: Session, gaveUp: Promise<undefined>, lasts: () => b
     if (!stopped || !lasts()) return undefined;
     return { mark: await markAt(session, stopped), stack: stackOf(stopped, scripts) };
   } finally {
-    session.disconnect(); // the other thread goes on
+    session.disconnect(); // resumes the main thread
   }
 }
 

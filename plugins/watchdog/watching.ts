@@ -1,4 +1,4 @@
-/** The main thread's part of the watchdog: it raises the counter, and passes on blocks that are over. */
+/** The main thread's part of the watchdog: increments the counter, and attributes ended blocks to their plugins. */
 import { url as debuggerUrl } from "node:inspector";
 import { Worker } from "node:worker_threads";
 import type { Logger } from "@svc/sdk";
@@ -10,11 +10,11 @@ import { CONTEXT_MARK } from "./sampler.ts";
 export interface WatchingOptions {
   readonly log: Logger;
   readonly owners: EventLoopOwners;
-  /** Where blocks are kept: the file outlives a process that had to be killed. */
+  /** File that stores blocks; it remains if the process has to be killed. */
   readonly reportFile: string;
 }
 
-/** @returns ends it; safe to call twice */
+/** Starts the watchdog's thread. @returns stops it; safe to call twice */
 export function startWatching({ log, owners, reportFile }: WatchingOptions): () => Promise<void> {
   Object.defineProperty(globalThis, CONTEXT_MARK, { value: () => owners.current(), configurable: true });
   const memory = new SharedArrayBuffer(SHARED.places * Int32Array.BYTES_PER_ELEMENT);
@@ -28,7 +28,7 @@ export function startWatching({ log, owners, reportFile }: WatchingOptions): () 
   const beating = setInterval(beat, LOOK_MS).unref();
 
   const task: WatchdogTask = { marks: owners.running, shared: memory, reportFile };
-  const url = new URL("./worker.js", import.meta.url); // beside this file both compiled and bundled
+  const url = new URL("./worker.js", import.meta.url); // next to this file, both compiled and bundled
   const worker = new Worker(url, { name: "watchdog", workerData: task, execArgv: [], env: {} });
   const unfollow = owners.follow((mark, plugin) => {
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window: there is no origin
@@ -36,7 +36,7 @@ export function startWatching({ log, owners, reportFile }: WatchingOptions): () 
   });
   worker.on("message", ({ mark, ms, stack }: BlockOver) => owners.attribute(mark, { ms, stack }));
   worker.on("error", (error) => {
-    log.warn({ err: error }, "the watchdog ended; from now on blocks of the event loop are not reported");
+    log.warn({ err: error }, "the watchdog stopped; blocks of the event loop are no longer reported");
   });
   worker.unref();
   return async () => {

@@ -1,4 +1,4 @@
-/** The watchdog's thread: samples the main thread, and names the plugin that blocks it. Loads next to nothing. */
+/** The watchdog's thread: samples the main thread, and names the plugin that blocks it. Imports as little as possible. */
 import { setTimeout } from "node:timers/promises";
 import { parentPort, workerData } from "node:worker_threads";
 import { type BlockRecord, keepBlock, logBlock } from "./block-report.ts";
@@ -7,7 +7,7 @@ import { type BlockOver, type NamedMark, SHARED, type WatchdogTask } from "./mes
 import { lookAtMainThread, type PendingSight } from "./sampler.ts";
 
 const port = parentPort;
-if (port === null) throw new Error("worker.ts runs as a worker thread only");
+if (port === null) throw new Error("worker.ts only runs as a worker thread");
 
 const task = workerData as WatchdogTask; // from watching.ts
 const marks = new Int32Array(task.marks);
@@ -15,10 +15,10 @@ const shared = new Int32Array(task.shared);
 const names = new Map<number, string>();
 const detector = new BlockDetector();
 
-/** Milliseconds a report waits for what can be seen of the other thread: that takes 25, but with no processor to spare 500. */
+/** Time a report waits for the inspection of the main thread. ms. An inspection takes 25 ms, on a busy machine up to 500 ms. */
 const PATIENCE_MS = 2_000;
 
-/** The block that lasts now. */
+/** The current block. */
 let block: { readonly at: number; readonly sight: PendingSight } | undefined;
 
 port.on("message", ([mark, plugin]: NamedMark) => {
@@ -51,14 +51,14 @@ async function tell({ kind, ms, mark: seen }: Finding): Promise<void> {
   if (over) block = undefined;
   const found = await Promise.race([sight.seen, setTimeout(PATIENCE_MS, undefined)]);
   if (over) sight.stop();
-  const mark = seen || (found?.mark ?? 0); // what is marked is certain; behind an `await` only the context knows
+  const mark = seen || (found?.mark ?? 0); // the mark is certain; after an `await` only the async context identifies the plugin
   const stack = found?.stack ?? [];
   report({ at, pid: process.pid, plugin: names.get(mark), blockedMs: Math.round(ms), over, stack });
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window: there is no origin
   if (over) port?.postMessage({ mark, ms: Math.round(ms), stack } satisfies BlockOver);
 }
 
-/** The main thread tells of its end. */
+/** Stores the block, and logs it unless it is over: the host logs its end. */
 function report(record: BlockRecord): void {
   const isHeard = Atomics.load(shared, SHARED.silent) === 0;
   if (!record.over && isHeard) logBlock(record);

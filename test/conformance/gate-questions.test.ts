@@ -87,7 +87,7 @@ const GATES: Readonly<Record<string, Gate>> = {
       const { messages } = await running.client.call(chat.history, { sessionKey: "main" });
       // The model is told; of several turns the last one counts.
       const results = messages.map((message) => JSON.stringify(message)).filter((text) => /tool/i.test(text));
-      const denial = /(somebody denied it|nobody answered in time|would have people decide)[^"]*/.exec(
+      const denial = /(a person denied it|nobody answered in time|asked for a human decision)[^"]*/.exec(
         results.at(-1) ?? "",
       );
       return denial?.[0] ?? DONE;

@@ -42,7 +42,7 @@ async function start(t: TestContext) {
 describe("examples/ask-first", { timeout: 60_000 }, () => {
   it("uses the tool when somebody allows it, and not when somebody denies it", async (t) => {
     const { asked, reply, say } = await start(t);
-    assert.match(await reply(), /not allowed: somebody denied it/);
+    assert.match(await reply(), /not allowed: a person denied it/);
     say("allow-once");
     assert.doesNotMatch(await reply(), /not allowed/);
     assert.deepEqual(asked, ["session_status {}", "session_status {}"]);

@@ -105,7 +105,7 @@ describe("a stray error", { timeout: 60_000 }, () => {
           found = await row();
         }
         assert.equal(found?.errors, 1);
-        assert.equal(found.blame?.where, "code nobody awaited");
+        assert.equal(found.blame?.where, "unawaited code");
         const message = kind === "socket that nobody hears" ? /ECONNREFUSED/ : new RegExp(`^stray ${kind}$`);
         assert.match(found.blame?.message ?? "", message);
       });

@@ -1,4 +1,4 @@
-/** Work under way that a planned restart waits for. */
+/** Busy checks: tell a planned restart or stop whether a plugin still has work in progress. */
 import { Type } from "@svc/sdk";
 import { defineKind } from "../kind.ts";
 

@@ -1,4 +1,4 @@
-/** Verbs a plugin adds to the command line: known from its package. */
+/** Commands a plugin adds to the CLI, as listed in its package.json. */
 import { Type } from "@svc/sdk";
 import { defineKind } from "../kind.ts";
 

@@ -1,4 +1,4 @@
-/** How a plugin takes changes of its configuration without a reload: of the keys its schema marks as hot. */
+/** Handlers that apply configuration changes without a reload, for keys that the plugin's schema marks as hot. */
 import { Type } from "@svc/sdk";
 import { defineKind } from "../kind.ts";
 

@@ -1,4 +1,4 @@
-/** Contributions: what a plugin adds to the extension point of another one. */
+/** Contributions: values a plugin adds to an extension point of another plugin. */
 import { type Contribution, type ExtensionPoint, type ExtensionView, isGatewayError, Type } from "@svc/sdk";
 import { defineKind, type LiveTables, type Owned } from "../kind.ts";
 import { points } from "./points.ts";
@@ -9,13 +9,13 @@ export interface DeclaredContribution {
   readonly value: unknown;
 }
 
-/** A contribution to a point of this type, and who answers for it. */
+/** A contribution in effect, with its owner. */
 export interface LiveContribution<T = unknown> extends Owned {
   readonly id: string;
   readonly value: T;
 }
 
-/** The name of a contribution among those to all points. */
+/** Name of a contribution, unique over all extension points. */
 export function contributionName(point: string, id: string): string {
   return `${point} ${id}`;
 }
@@ -55,10 +55,10 @@ export const contributions = defineKind<DeclaredContribution>({
 });
 
 function impatient({ id, remotable }: ExtensionPoint<unknown>): string | undefined {
-  return remotable === true ? undefined : `the owner of the extension point ${id} calls it without waiting`;
+  return remotable === true ? undefined : `the owner of the extension point ${id} calls contributions synchronously`;
 }
 
-/** Those to one point, in plugin order. */
+/** The contributions to one extension point, in plugin order. */
 export function contributionsTo<T>(live: LiveTables, { id }: ExtensionPoint<T>): readonly LiveContribution<T>[] {
   const all = live.table(contributions).list();
   return all.filter(({ point }) => point.id === id) as readonly (DeclaredContribution & LiveContribution<T>)[]; // typed by the point
@@ -83,7 +83,7 @@ export function viewOf<T>(live: LiveTables, point: ExtensionPoint<T>): Extension
       };
       try {
         const result = owner.run(() => work(contribution.value));
-        if (result instanceof Promise) result.catch(charge); // the caller still gets the rejection
+        if (result instanceof Promise) result.catch(charge); // the caller still receives the rejection
         return result;
       } catch (error) {
         charge(error);

@@ -1,4 +1,4 @@
-/** Hooks of its own: what a plugin lets others tap. */
+/** Hooks a plugin owns, which other plugins may tap. */
 import { type HookSpec, Type } from "@svc/sdk";
 import { defineKind } from "../kind.ts";
 
@@ -22,10 +22,10 @@ export const emits = defineKind<EmittedHook>({
 
   conflict(entries, { plugin, bus }) {
     const foreign = entries.find(({ hook }) => hook.owner !== plugin.id)?.hook;
-    if (foreign) return `hook ${foreign.name} belongs to ${foreign.owner}, only that plugin may emit it`;
+    if (foreign) return `hook ${foreign.name} belongs to ${foreign.owner}; only that plugin may emit it`;
     const other = entries.find(({ hook }) => !bus.agrees(hook))?.hook;
-    return other && `the hook ${other.name} is tapped as one of another kind; give it another name`;
+    return other && `the hook ${other.name} is already tapped with another kind; rename it`;
   },
 
-  refuse: () => "a hook is emitted without waiting",
+  refuse: () => "hooks are emitted synchronously",
 });

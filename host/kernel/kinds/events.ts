@@ -1,4 +1,4 @@
-/** Events: what a plugin sends to connections. */
+/** Events a plugin sends to connections. */
 import { type Audience, type EventSpec, Type } from "@svc/sdk";
 import { defineKind, type Owned } from "../kind.ts";
 
@@ -28,6 +28,6 @@ export const events = defineKind<DeclaredEvent>({
 
   problems: ({ event: { name, summary } }) =>
     summary.trim() === ""
-      ? [{ level: "failed", why: `event ${name} has no summary`, next: "say in a line when it is sent" }]
+      ? [{ level: "failed", why: `event ${name} has no summary`, next: "state in one line when it is sent" }]
       : [],
 });

@@ -1,4 +1,4 @@
-/** Taps: where a plugin joins in at a hook of the host or of another plugin. */
+/** Taps: handlers a plugin adds to hooks of the host or of other plugins. */
 import { HOOKS, type HookSpec, type TapOptions, Type } from "@svc/sdk";
 import type { AnyHandler } from "../../hooks/guard.ts";
 import { defineKind } from "../kind.ts";
@@ -22,7 +22,7 @@ export const hooks = defineKind<DeclaredTap>({
       const tapper = (key: string | undefined) => {
         const tap = (handler: AnyHandler, options: TapOptions = {}) => {
           if (typeof handler !== "function")
-            throw new Error(`tap of ${hook.name}: the handler goes first: tap(handler, { phase })`);
+            throw new Error(`tap of ${hook.name}: the handler is the first argument: tap(handler, { phase })`);
           record({ hook, key, options, handler });
         };
         return { tap };
@@ -46,7 +46,7 @@ export const hooks = defineKind<DeclaredTap>({
     const other = taps.find(({ hook }) => !bus.agrees(hook))?.hook;
     return (
       other &&
-      `the hook ${other.name} of ${other.owner} is declared in two ways; use the value that ${other.owner} exports`
+      `the hook ${other.name} of ${other.owner} is declared in two different ways; use the value that ${other.owner} exports`
     );
   },
   commit: ({ hook, key, options, handler }, { bus, owner }) => bus.tap(hook, key, owner, options, handler),
@@ -61,10 +61,10 @@ export const hooks = defineKind<DeclaredTap>({
 });
 
 function trace({ name, kind }: HookSpec): string | undefined {
-  return kind === "trace" ? `the hook ${name} is called on hot paths, without waiting` : undefined;
+  return kind === "trace" ? `the hook ${name} is called synchronously on hot paths` : undefined;
 }
 
-/** Emitted by the host itself. */
+/** Names of the hooks the host itself emits. */
 const HOST_HOOKS = new Set(
   Object.values<HookSpec>(HOOKS).flatMap(({ owner, name }) => (owner === "host" ? [name] : [])),
 );

@@ -1,4 +1,4 @@
-/** The kinds of declaration the host knows, in the order they take effect. */
+/** All built-in kinds of declaration, in the order they take effect. */
 import type { AnyKind } from "../kind.ts";
 import { busy } from "./busy.ts";
 import { commands } from "./commands.ts";

@@ -1,4 +1,4 @@
-/** Methods: what clients, plugins and HTTP endpoints call by name. */
+/** Methods, called by name from clients, plugins and HTTP endpoints. */
 import { type Contract, type Handler, type Method, SCOPES, Type } from "@svc/sdk";
 import type { MethodTally } from "../../hooks/owner.ts";
 import { defineKind, type LiveTables, type Owned, type Problem } from "../kind.ts";
@@ -40,38 +40,38 @@ export const methods = defineKind<DeclaredMethod, LiveMethod>({
   live: (entry, owner) => ({ ...entry, owner, tally: owner.tally.method(entry.method.name) }),
   adopt: ({ method, handler }) => ({
     method,
-    // The call itself has getters, and more than crosses.
+    // The call object has getters and members that cannot be sent to another thread or process.
     handler: ({ params, principal, connection, signal, accept }) =>
       handler({ params, principal, connection, signal, accept }),
   }),
   problems: ({ method }) => [...problemsOf(method)],
 });
 
-/** Names that `hello-ok` lists. */
+/** Method names listed in `hello-ok`. */
 export function advertised(live: LiveTables): readonly string[] {
   const all = live.table(methods).list();
   return all.flatMap(({ method }) => (method.advertised === false ? [] : [method.name]));
 }
 
-/** Each method has a summary, a scope, and the schema of an object without unknown keys. */
+/** Checks that a method has a summary, a valid scope, strict object params and a result schema. */
 function* problemsOf({ name, summary, scope, params, result }: Method): Generator<Problem> {
   const { type, additionalProperties } = params as { type?: unknown; additionalProperties?: unknown };
   const strict = "write its params with Strict({ ... })";
   if (summary.trim() === "")
-    yield { level: "failed", why: `${name} has no summary`, next: "say in a line what it does" };
+    yield { level: "failed", why: `${name} has no summary`, next: "state in one line what it does" };
   if (scope !== "none" && !SCOPES.includes(scope))
     yield {
       level: "failed",
-      why: `${name} asks for the scope "${scope}"`,
+      why: `${name} requires the unknown scope "${scope}"`,
       next: `use one of ${SCOPES.join(", ")} or none`,
     };
   if (type !== "object") yield { level: "failed", why: `the params of ${name} are not an object`, next: strict };
   else if (additionalProperties !== false)
-    yield { level: "warning", why: `${name} accepts unknown keys, so a misspelt one is not noticed`, next: strict };
+    yield { level: "warning", why: `${name} accepts unknown keys, so misspelt keys go unnoticed`, next: strict };
   if (Object.keys(result).length === 0)
     yield {
       level: "warning",
-      why: `${name} does not say what it answers`,
+      why: `${name} has an empty result schema`,
       next: "write its result with Type.Object({ ... })",
     };
 }

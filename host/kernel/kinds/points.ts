@@ -1,4 +1,4 @@
-/** Extension points: what a plugin lets others contribute to. */
+/** Extension points a plugin owns, to which other plugins contribute. */
 import { type ExtensionPoint, Type } from "@svc/sdk";
 import { defineKind } from "../kind.ts";
 
@@ -20,5 +20,5 @@ export const points = defineKind<OwnedPoint>({
     },
   }),
 
-  refuse: () => "its contributions are listed without waiting",
+  refuse: () => "its contributions are listed synchronously",
 });

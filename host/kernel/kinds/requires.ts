@@ -1,4 +1,4 @@
-/** Services a plugin needs: known from its static part, before it is set up. */
+/** Services a plugin requires, known from its static part before setup. */
 import { Type } from "@svc/sdk";
 import { tokenOf } from "../graph.ts";
 import { defineKind } from "../kind.ts";
@@ -11,7 +11,7 @@ export const requires = defineKind<never>({
     name: Type.String({ description: "id of the service" }),
     version: Type.String(),
     kind: Type.Enum(["hard", "optional", "live"]),
-    provider: Type.Optional(Type.String({ description: "plugin id, or host; absent: nobody provides it now" })),
+    provider: Type.Optional(Type.String({ description: "plugin id, or host; absent: no running plugin provides it" })),
   }),
   describe: (entry) => entry, // none is ever recorded
 

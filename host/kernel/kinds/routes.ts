@@ -1,4 +1,4 @@
-/** Routes: what a plugin answers over HTTP. */
+/** HTTP routes of a plugin. */
 import { type RouteRequest, type RouteSpec, Type } from "@svc/sdk";
 import { defineKind, type Owned } from "../kind.ts";
 
@@ -36,7 +36,7 @@ export const routes = defineKind<DeclaredRoute>({
   adopt: ({ route }) => ({ route: { ...route, handler: (request) => route.handler(plain(request)) } }),
 });
 
-/** The request itself has getters, and more than crosses. */
+/** The request object has getters and members that cannot be sent to another thread or process. */
 function plain(request: RouteRequest<unknown>): never {
   const { method, path, params, query, headers, body, rawBody, principal, remoteAddress, signal } = request;
   const parts = { method, path, params, query, headers, body, rawBody, principal, remoteAddress, signal };

@@ -1,11 +1,14 @@
-/** Sections of the configuration that a plugin owns: known from its static part. */
+/** Configuration sections a plugin owns, known from its static part. */
 import { type TSchema, Type } from "@svc/sdk";
 import { defineKind, type PluginFacts } from "../kind.ts";
 
 export const sections = defineKind<never>({
   name: "sections",
   noun: "section",
-  shape: Type.Object({ name: Type.String(), isMain: Type.Boolean({ description: "not one of its further sections" }) }),
+  shape: Type.Object({
+    name: Type.String(),
+    isMain: Type.Boolean({ description: "the main section, not a further one" }),
+  }),
   describe: (entry) => entry, // none is ever recorded
   known: ({ plugin }) =>
     Object.keys(sectionsOf(plugin)).map((name) => ({
@@ -24,7 +27,7 @@ export const sections = defineKind<never>({
 
 const mainOf = ({ section, id }: PluginFacts) => section ?? id;
 
-/** With their schemas; none of a plugin that is not loaded. */
+/** Schemas of all sections of a plugin, by key; empty while the plugin is not loaded. */
 export function sectionsOf(plugin: PluginFacts | undefined): Record<string, TSchema> {
   if (!plugin) return {};
   return { ...(plugin.config ? { [mainOf(plugin)]: plugin.config } : {}), ...plugin.sections };

@@ -1,4 +1,4 @@
-/** Services: what a plugin gives to others, typed by a token. */
+/** Services a plugin provides to other plugins, typed by a token. */
 import { type ServiceToken, Type } from "@svc/sdk";
 import { defineKind } from "../kind.ts";
 
@@ -22,10 +22,10 @@ export const services = defineKind<DeclaredService>({
     },
   }),
 
-  asleep: ({ token }) => ({ token, value: undefined }), // nobody awake uses it
+  asleep: ({ token }) => ({ token, value: undefined }), // no awake plugin uses it
 
   conflict(entries, { plugin }) {
     const unmet = plugin.provides?.find(({ id }) => !entries.some(({ token }) => token.id === id));
-    return unmet && `it lists ${unmet.id} under "provides" and did not provide it`;
+    return unmet && `it lists ${unmet.id} under "provides", but its setup did not provide it`;
   },
 });

@@ -1,4 +1,4 @@
-/** Starts: what a plugin acquires once everything it requires runs, and how it releases that. */
+/** Start functions: acquire resources once all required plugins run, and return the function that releases them. */
 import { Type } from "@svc/sdk";
 import { type Begin, defineKind } from "../kind.ts";
 

@@ -1,4 +1,4 @@
-/** Stops: what a plugin releases that it acquired when it was used. Unlike a start, a stop alone does not keep a plugin awake. */
+/** Stop functions: release resources acquired on first use. Unlike a start, a stop alone does not force the plugin awake. */
 import { type Stop, Type } from "@svc/sdk";
 import { defineKind } from "../kind.ts";
 

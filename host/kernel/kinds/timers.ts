@@ -1,4 +1,4 @@
-/** Timers: repeated and delayed work, from the start of a plugin until its stop. */
+/** Timers: repeated and delayed work, from a plugin's start to its stop. */
 import { Type } from "@svc/sdk";
 import { type Begin, defineKind } from "../kind.ts";
 
@@ -24,13 +24,13 @@ export const timers = defineKind<DeclaredTimer>({
         failed(error, what);
       }
     };
-    /** Begins something that ends by itself or with the plugin; `ended` is to be called in the first case. */
+    /** Starts a timer that is cancelled with the plugin; a timer that ends by itself calls `ended`. */
     const whileAlive = (begin: (ended: () => void) => () => void) => {
       const ended = () => signal.removeEventListener("abort", cancel);
       const cancel = begin(ended);
       signal.addEventListener("abort", cancel, { once: true });
     };
-    /** In `setup` it waits for the start; later it begins at once. */
+    /** A timer created in `setup` begins at the plugin's start; a later one begins at once. */
     const timer = (ms: number, repeats: boolean, begin: () => void) => {
       if (isOpen()) record({ ms, repeats, begin });
       else if (!signal.aborted) begin();
@@ -50,5 +50,5 @@ export const timers = defineKind<DeclaredTimer>({
       for (const timer of declared.of(timers)) await begin(timer.begin);
     });
   },
-  wakes: () => "its timers run from the start on",
+  wakes: () => "its timers run from the start of the gateway",
 });

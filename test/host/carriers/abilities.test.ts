@@ -1,4 +1,4 @@
-/** A plugin can do in a thread or process of its own what it can do in the gateway, with the same file. */
+/** A plugin has the same abilities in its own thread or process as in the gateway, with the same file. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
@@ -12,7 +12,7 @@ const Any = Type.Unknown();
 
 for (const run of ["worker", "process"] as const)
   describe(`in a ${run}`, { concurrency: 2 }, () => {
-    it("answers methods: params, results, refusals, principal, connection, first answers", async (t) => {
+    it("serves methods: params, results, refusals, principal, connection, accepted results", async (t) => {
       const { ask, client, connect } = await isolationScene(
         t,
         {
@@ -89,7 +89,7 @@ for (const run of ["worker", "process"] as const)
       assert.ok(existsSync(`${stateDir}/plugins/guest/here`));
     });
 
-    it("taps hooks of every kind but the synchronous one; a gate shuts while it is away", async (t) => {
+    it("taps hooks of every kind except the synchronous one; a gate is closed while it is not running", async (t) => {
       const { ask, gateway } = await isolationScene(
         t,
         {
@@ -114,7 +114,7 @@ for (const run of ["worker", "process"] as const)
       assert.ok(seen.some(([method, ok]) => method === "guest.shut" && !ok));
     });
 
-    it("requires and provides services whose methods all return promises, and calls methods as whoever asked", async (t) => {
+    it("requires and provides services whose methods all return promises, and calls methods as the original caller", async (t) => {
       const Bell = defineService<{ ring(times: number): Promise<string> }>()("bell", "1.0.0", { remotable: true });
       const Horn = defineService<{ blow(): Promise<string>; name: string }>()("horn", "1.0.0", { remotable: true });
       const heard: string[] = [];
@@ -234,7 +234,7 @@ for (const run of ["worker", "process"] as const)
       assert.deepEqual(await ends(), { aborted: 2, ended: 3 });
     });
 
-    it("has its configuration with defaults, takes hot keys, and is set up anew for the others", async (t) => {
+    it("has its configuration with defaults, applies hot keys, and is set up again for other keys", async (t) => {
       const { ask, report } = await isolationScene(
         t,
         {
@@ -247,7 +247,7 @@ for (const run of ["worker", "process"] as const)
       assert.equal(report()?.state, "active");
     });
 
-    it("is told that its configuration is wrong as a plugin in the gateway would be", async (t) => {
+    it("rejects an invalid configuration like a plugin in the gateway", async (t) => {
       const head = `config: Type.Object({ times: Type.Integer({ default: 3, minimum: 1 }) }),`;
       await assert.rejects(
         isolationScene(t, { head, setup: "" }, { run, config: { guest: { times: 0, more: 1 } } }),
@@ -255,7 +255,7 @@ for (const run of ["worker", "process"] as const)
       );
     });
 
-    it("is reloaded: the new code serves, what stopped has stopped", async (t) => {
+    it("is reloaded: the new code serves, the old guest has stopped", async (t) => {
       const { ask, client, rewrite, report } = await isolationScene(
         t,
         { setup: `serve("say", () => "one"); gateway.start(() => () => console.error("stopped one"));` },
@@ -276,19 +276,19 @@ for (const run of ["worker", "process"] as const)
       [
         "owns an extension point",
         { setup: `gateway.own(sdk.defineExtensionPoint("x"));` },
-        /the extension point x works in the gateway's own thread only.*run host/,
+        /the extension point x works only in the gateway's own thread.*run host/,
       ],
       [
         "emits a hook",
         {
           setup: `gateway.emits(defineHook()("observe", { name: "h", owner: "guest", when: "-", returns: "-", throws: "-" }));`,
         },
-        /the hook h works in the gateway's own thread only/,
+        /the hook h works only in the gateway's own thread/,
       ],
       [
         "taps a synchronous hook",
         { setup: `gateway.hooks.runEvent.tap(() => {});` },
-        /the tap of runEvent works in the gateway's own thread only/,
+        /the tap of runEvent works only in the gateway's own thread/,
       ],
       [
         "requires a service that answers at once",
@@ -301,7 +301,7 @@ for (const run of ["worker", "process"] as const)
         /start: plugin guest: declaring the method guest\.late is only allowed inside setup\(\)/,
       ],
     ] as const)
-      it(`says what cannot be: it ${what}`, async (t) => {
+      it(`is refused with the reason if it ${what}`, async (t) => {
         const { report } = await isolationScene(t, written, { run });
         assert.match(report()?.reason ?? "", reason);
       });

@@ -1,4 +1,4 @@
-/** Plugins that are asleep: listed without their code, awake at the first use, and no difference but time. */
+/** Sleeping plugins: listed without importing their code, woken by the first use, and otherwise like awake ones. */
 import assert from "node:assert/strict";
 import {
   existsSync,
@@ -61,7 +61,7 @@ export default definePlugin({ id: "${id}", api: "^1.0.0", ${head}
   );
 }
 
-/** A built package: an entry of plain JavaScript, and what it declares beside it. */
+/** Writes a built package: an entry in plain JavaScript, and its `declared.json`. */
 async function packageIn(home: string, written: Written): Promise<string> {
   const { id = "guest", svc = {} } = written;
   const directory = join(home, id);
@@ -77,7 +77,7 @@ async function packageIn(home: string, written: Written): Promise<string> {
     join(directory, "declared.json"),
     JSON.stringify(await write(await importPlugin(file, false), KINDS, file)),
   );
-  writeEntry(directory, written); // later than what was imported here, so that it is imported anew
+  writeEntry(directory, written); // newer than the import above, so that the gateway imports it again
   return directory;
 }
 
@@ -108,7 +108,7 @@ async function start(t: TestContext, plugins: NonNullable<Options>["plugins"], o
 describe("a plugin that is asleep", limited, () => {
   const greeting: Written = { setup: `globalThis.log?.push("setup"); let n = 0; serve("hi", () => ({ n: ++n }));` };
 
-  it("is listed with its methods, and its code is imported by the first call, once", async (t) => {
+  it("is listed with its methods, and its code is imported once, by the first call", async (t) => {
     const path = await packageIn(homeOf(t), greeting);
     const { gateway, client, report, asleep } = await start(t, [path]);
     assert.deepEqual([report()?.state, asleep(), seen.imported], ["active", true, []]);
@@ -124,14 +124,14 @@ describe("a plugin that is asleep", limited, () => {
     assert.equal(typeof report()?.importMs, "number");
   });
 
-  it("refuses params and scopes as it does when it is awake, and stays asleep", async (t) => {
+  it("refuses params and scopes like an awake plugin, and stays asleep", async (t) => {
     const path = await packageIn(homeOf(t), greeting);
     const { client, asleep } = await start(t, [path]);
     await assert.rejects(client.request("guest.nothing", {}), { code: "INVALID_REQUEST" });
     assert.equal(asleep(), true);
   });
 
-  it("wakes by a route", async (t) => {
+  it("is woken by a route", async (t) => {
     const path = await packageIn(homeOf(t), {
       setup: `gateway.route({ method: "GET", path: "/plugins/guest/x", auth: "plugin", summary: "-", handler: ({ query }) => ({ body: "you " + query.get("q") }) });`,
     });
@@ -140,7 +140,7 @@ describe("a plugin that is asleep", limited, () => {
     assert.deepEqual([answer.status, await answer.text(), asleep()], [200, "you said", false]);
   });
 
-  it("wakes by a hook it taps, and its own tap answers", async (t) => {
+  it("is woken by a hook it taps, which gets the tap's result", async (t) => {
     const path = await packageIn(homeOf(t), {
       setup: `gateway.hooks.hello.tap((extra) => ({ ...extra, guest: "here" }));`,
     });
@@ -167,7 +167,7 @@ describe("a plugin that is asleep", limited, () => {
     async *count(to) { for (let at = 1; at <= to; at++) yield at; },
   });`;
 
-  it("wakes by a function of a contribution, whose data is there before", async (t) => {
+  it("is woken by a function of a contribution; the data of the contribution is available before", async (t) => {
     const path = await packageIn(homeOf(t), { setup: contributing });
     const { owner, guest } = owning();
     const { asleep, report } = await start(t, [path, owner]);
@@ -181,7 +181,7 @@ describe("a plugin that is asleep", limited, () => {
     assert.equal(await guest()?.say("b"), "b!");
   });
 
-  it("is awake at the start where its section is written, or the operator wants it so", async (t) => {
+  it("is awake at the start if its section differs from the defaults, or by the operator's setting", async (t) => {
     const path = await packageIn(homeOf(t), {
       head: `config: Type.Object({ n: Type.Integer({ default: 1 }) }),`,
       setup: `serve("n", () => ({ n: gateway.config.n }));`,
@@ -196,7 +196,7 @@ describe("a plugin that is asleep", limited, () => {
     await assert.rejects(start(t, [path], { config: { guest: { n: "two" } } }), /guest\.n: must be/);
   });
 
-  it("releases what its use acquired, and nothing when nobody used it", async (t) => {
+  it("releases what its use acquired, and nothing if it was never used", async (t) => {
     const setup = `gateway.onStop(() => void globalThis.log?.push("released")); serve("hi", () => ({}));`;
     for (const [isUsed, log] of [
       [true, ["released"]],
@@ -253,7 +253,7 @@ describe("a plugin that is asleep", limited, () => {
     };
     const refused = { code: "INVALID_REQUEST", details: { issues: [{ path: "guest.n", message: "must be even" }] } };
 
-    it("is imported before a change is checked by its code, and a wrong one is refused", async (t) => {
+    it("is imported if its code has to validate the change; an invalid change is refused", async (t) => {
       const { client, asleep, patch, file } = await scene(t);
       assert.deepEqual([asleep(), seen.imported], [true, []]);
       await assert.rejects(patch(3), refused);
@@ -263,7 +263,7 @@ describe("a plugin that is asleep", limited, () => {
       await assert.rejects(patch(5), refused);
     });
 
-    it("wakes for a change of a hot key, which it takes without a reload", async (t) => {
+    it("is woken by a change of a hot key, which it applies without a reload", async (t) => {
       const hot = `n: Type.Integer({ default: 1, reload: "hot" })`;
       const { client, asleep, report, patch } = await scene(t, undefined, {
         head: `config: Type.Object({ ${hot} }),`,
@@ -274,7 +274,7 @@ describe("a plugin that is asleep", limited, () => {
       assert.deepEqual([await client.request("guest.n", {}), asleep(), report()?.generation], [{ n: 2 }, false, 1]);
     });
 
-    it("is imported at the start where a section is written that its code checks", async (t) => {
+    it("is imported at the start if its section needs validation by its code", async (t) => {
       const right = await scene(t, { n: 2 });
       assert.deepEqual([right.report()?.state, right.asleep()], ["active", false]);
       await assert.rejects(scene(t, { n: 3 }), /^ {2}guest\.n: must be even$/m);
@@ -301,7 +301,7 @@ describe("a plugin that is asleep", limited, () => {
         return { ...scene, path, isStarted: () => existsSync(join(scene.gateway.paths.stateDir, "plugins/guest")) };
       };
 
-      it("has neither thread nor process before its first use, and then one", async (t) => {
+      it("has no thread or process before its first use, and then one", async (t) => {
         const { client, report, asleep, isStarted } = await scene(t, elsewhere);
         assert.deepEqual([report()?.state, report()?.placement, asleep(), isStarted()], ["active", run, true, false]);
         const answers = await Promise.all(Array.from({ length: 5 }, () => client.request("guest.hi", {})));
@@ -322,12 +322,12 @@ describe("a plugin that is asleep", limited, () => {
         assert.ok(existsSync(join(gateway.paths.stateDir, "plugins/guest/released")));
       });
 
-      it("is awake at the start where the operator wants it so", async (t) => {
+      it("is awake at the start by the operator's setting", async (t) => {
         const { report, asleep } = await scene(t, elsewhere, { wake: "start" });
         assert.deepEqual([report()?.state, report()?.placement, asleep()], ["active", run, false]);
       });
 
-      it("that does not wake is a failed plugin, and a reload mends it", async (t) => {
+      it("is `failed` if it does not wake, until a reload fixes it", async (t) => {
         const { client, path, report } = await scene(t, elsewhere);
         writeFileSync(join(path, "plugin.mjs"), `throw new Error("no longer");`);
         await assert.rejects(client.request("guest.hi", {}), {
@@ -340,14 +340,14 @@ describe("a plugin that is asleep", limited, () => {
         assert.deepEqual(await client.request("guest.hi", {}), { n: 1, here: false });
       });
 
-      it("comes back when its place ends", async (t) => {
+      it("restarts when its thread or process ends", async (t) => {
         const { client, report } = await scene(t, elsewhere);
         await client.request("guest.die", {}).catch(() => undefined);
         await until(() => report()?.generation === 2 && report()?.state === "active", "the next attempt");
         assert.deepEqual(await client.request("guest.hi", {}), { n: 1, here: false });
       });
 
-      it("rests when it fails too often", async (t) => {
+      it("is quarantined when it fails too often", async (t) => {
         const { client, report } = await scene(t, {
           setup: `gateway.hooks.rpcAfter.tap(() => { throw new Error("boom"); });`,
         });
@@ -355,10 +355,10 @@ describe("a plugin that is asleep", limited, () => {
         await until(() => report()?.state === "quarantined", "the quarantine");
       });
 
-      it("is refused at the start where it declares what only works in the gateway's own thread", async (t) => {
+      it("is refused at the start if a declaration works only in the gateway's own thread", async (t) => {
         const setup = `gateway.emits(defineHook()("gate", { name: "guest.open", owner: "guest", when: "-", returns: "-", throws: "-" }));`;
         const { report } = await scene(t, { setup });
-        assert.match(report()?.reason ?? "", /works in the gateway's own thread only/);
+        assert.match(report()?.reason ?? "", /works only in the gateway's own thread/);
         const provides = await scene(t, { ...well, id: "guest", before: Ink });
         assert.match(provides.report()?.reason ?? "", /the service ink cannot be used from another thread or process/);
       });
@@ -367,14 +367,14 @@ describe("a plugin that is asleep", limited, () => {
   for (const [what, head, setup] of [
     ["a start", "", `gateway.start(() => {});`],
     ["a timer", "", `gateway.every(1_000, () => {});`],
-    ["a tap that nobody waits for", "", `gateway.hooks.runEvent.tap(() => {});`],
+    ["a synchronous tap", "", `gateway.hooks.runEvent.tap(() => {});`],
     [
-      "a contribution that is called without waiting",
+      "a contribution that is called synchronously",
       "",
       `gateway.extend(defineExtensionPoint("tool.source"), "x", {});`,
     ],
   ] as const)
-    it(`is not one with ${what}`, async (t) => {
+    it(`is awake with ${what}`, async (t) => {
       const path = await packageIn(homeOf(t), { head, setup });
       const { asleep, report } = await start(t, [path]);
       assert.deepEqual([report()?.state, asleep()], ["active", false]);
@@ -387,7 +387,7 @@ describe("a plugin that is asleep", limited, () => {
     setup: `const { ink } = gateway.services; serve("write", () => ({ colour: ink.colour() }));`,
   };
 
-  it("wakes those whose services it requires first", async (t) => {
+  it("first wakes the providers of its required services", async (t) => {
     const home = homeOf(t);
     const { client, asleep } = await start(t, [await packageIn(home, pen), await packageIn(home, well)]);
     assert.deepEqual([asleep("pen"), asleep("well")], [true, true]);
@@ -395,7 +395,7 @@ describe("a plugin that is asleep", limited, () => {
     assert.deepEqual([asleep("pen"), asleep("well")], [false, false]);
   });
 
-  it("wakes those whose services it requires when it is reloaded", async (t) => {
+  it("wakes the providers of its required services when it is reloaded", async (t) => {
     const home = homeOf(t);
     const { client, asleep } = await start(t, [await packageIn(home, pen), await packageIn(home, well)]);
     assert.equal(((await client.request("plugins.reload", { id: "pen" })) as { ok: boolean }).ok, true);
@@ -405,7 +405,7 @@ describe("a plugin that is asleep", limited, () => {
     assert.deepEqual(await client.request("pen.write", {}), { colour: "blue" });
   });
 
-  it("stays asleep when a plugin whose service it requires is reloaded", async (t) => {
+  it("stays asleep when a provider of its required services is reloaded", async (t) => {
     const home = homeOf(t);
     const { client, asleep } = await start(t, [await packageIn(home, pen), await packageIn(home, well)]);
     await client.request("plugins.reload", { id: "well" });
@@ -413,7 +413,7 @@ describe("a plugin that is asleep", limited, () => {
     assert.deepEqual(await client.request("pen.write", {}), { colour: "blue" });
   });
 
-  it("is awake where a plugin with a configuration of its own uses its service", async (t) => {
+  it("is awake if a configured plugin uses its service", async (t) => {
     const home = homeOf(t);
     const head = `requires: { ink: Ink }, config: Type.Object({ n: Type.Integer({ default: 1 }) }),`;
     const plugins = [await packageIn(home, { ...pen, head }), await packageIn(home, well)];
@@ -422,7 +422,7 @@ describe("a plugin that is asleep", limited, () => {
     assert.deepEqual(await client.request("pen.write", {}), { colour: "blue" });
   });
 
-  it("wakes those whose services it follows, which may require it", async (t) => {
+  it("wakes the providers of its live services, even if they require it", async (t) => {
     const home = homeOf(t);
     const paper: Written = {
       id: "paper",
@@ -441,7 +441,7 @@ describe("a plugin that is asleep", limited, () => {
   });
 
   for (const how of ["hard", "optional", "live"] as const)
-    it(`is awake where a plugin that is awake uses its service: ${how}`, async (t) => {
+    it(`is awake if an awake plugin uses its service: ${how}`, async (t) => {
       const { live, optional } = await import("@svc/sdk");
       const token = defineService<{ colour(): string }>()("ink", "1.0.0");
       const requires = { ink: how === "hard" ? token : how === "live" ? live(token) : optional(token) };
@@ -450,7 +450,7 @@ describe("a plugin that is asleep", limited, () => {
       assert.equal(asleep("well"), false);
     });
 
-  it("wakes for a call from a plugin that starts", async (t) => {
+  it("is woken by a call from a starting plugin", async (t) => {
     const path = await packageIn(homeOf(t), greeting);
     let answer: unknown;
     const early = definePlugin({
@@ -473,7 +473,7 @@ describe("a plugin that is asleep", limited, () => {
     assert.match(JSON.stringify(answer), /missing scope|"n":1/);
   });
 
-  it("that does not wake is a failed plugin: callers are refused, its gates are shut", async (t) => {
+  it("is `failed` if it does not wake: calls are refused, its gates are closed", async (t) => {
     const home = homeOf(t);
     const Gate = defineHook<object>()("gate", {
       name: "vault.open",
@@ -509,7 +509,7 @@ describe("a plugin that is asleep", limited, () => {
     assert.deepEqual(await client.request("guest.hi", {}), { well: true });
   });
 
-  it("is replaced by its code when it is reloaded, and goes when it is disabled", async (t) => {
+  it("is awake after a reload, and stopped when it is disabled", async (t) => {
     const path = await packageIn(homeOf(t), greeting);
     const { client, gateway, asleep } = await start(t, [path]);
     const reloaded = (await client.request("plugins.reload", { id: "guest" })) as { ok: boolean };
@@ -518,7 +518,7 @@ describe("a plugin that is asleep", limited, () => {
     assert.equal(gateway.holdings()["methods"], 11);
   });
 
-  it("does not hold up a stop while it wakes", async (t) => {
+  it("does not delay a stop while it wakes", async (t) => {
     const path = await packageIn(homeOf(t), {
       setup: `serve("hi", () => ({})); return globalThis.blocked ? new Promise(() => {}) : undefined;`,
     });
@@ -531,7 +531,7 @@ describe("a plugin that is asleep", limited, () => {
     assert.equal(typeof (await asked), "string");
   });
 
-  it("whose code declares something else than the file says so, and its code counts", async (t) => {
+  it("reports when its code differs from the file, and uses the declarations of the code", async (t) => {
     const path = await packageIn(homeOf(t), greeting);
     writeEntry(path, { setup: `serve("hi", () => ({ new: true })); serve("more", () => ({}));` });
     const { client, gateway } = await start(t, [path], { logLevel: "warn" });
@@ -542,7 +542,7 @@ describe("a plugin that is asleep", limited, () => {
       readdirSync(directory)
         .map((name) => readFileSync(join(directory, name), "utf8"))
         .join("");
-    const line = "declared.json of plugin guest is stale: the method guest.more is not in it; build it again";
+    const line = "declared.json of plugin guest is stale: the method guest.more is not in it; rebuild the plugin";
     await until(() => existsSync(directory) && log().includes(line), "the line in the log");
   });
 
@@ -606,7 +606,7 @@ export default definePlugin({ id: "guest", api: "^1.0.0", setup: (gateway) => ga
       assert.deepEqual(await client.request("guest.hi", {}), { n: 1 });
     });
 
-  it("is written down by `svc plugins declare`, and `svc plugins check` fails when that is stale", async (t) => {
+  it("gets its file from `svc plugins declare`, and `svc plugins check` fails when that file is stale", async (t) => {
     const home = homeOf(t);
     const path = await packageIn(home, greeting);
     const file = join(path, "declared.json");
@@ -627,7 +627,7 @@ export default definePlugin({ id: "guest", api: "^1.0.0", setup: (gateway) => ga
     assert.match(refused.stderr, /package\.json/);
   });
 
-  it("in the full bundle is each that can be, and all of them wake", async (t) => {
+  it("is every plugin of the full bundle that can be one, and all of them can be woken", async (t) => {
     const { gateway, client } = await start(t, undefined as never, { plugins: undefined as never });
     const before = gateway.plugins();
     assert.ok(

@@ -1,6 +1,6 @@
 /**
- * The twelve faults of a plugin, by placement: the gateway answers, others serve, the culprit is named, comes back, and rests
- * when it fails too often.
+ * Twelve faults of a plugin, by placement: the gateway responds, other plugins serve, the failing plugin is named, restarts, and is
+ * quarantined when it fails too often.
  */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
@@ -23,7 +23,7 @@ async function scene(t: Parameters<typeof isolationScene>[0], written: Written, 
   running.client.onClose(() => closed++);
   return {
     ...running,
-    /** Old and new connections, and others' methods, are as ever. */
+    /** Old and new connections, and methods of other plugins, still work. */
     async othersAreFine() {
       assert.equal(await running.client.request("other.say", {}), "fine");
       const fresh = await running.connect();
@@ -46,14 +46,14 @@ for (const run of EVERYWHERE)
       await othersAreFine();
     });
 
-    it("throws in setup after half of it: nothing of it is there", async (t) => {
+    it("throws in the middle of setup: none of its declarations take effect", async (t) => {
       const { ask, report, othersAreFine } = await scene(t, { setup: `${counter} throw new Error("boom");` }, { run });
       assert.deepEqual([report()?.state, report()?.reason], ["failed", "setup: boom"]);
       await assert.rejects(ask("ok"), /provided by plugin guest, which is not enabled \(failed: setup: boom\)/);
       await othersAreFine();
     });
 
-    it("throws in a handler: that call fails, the plugin goes on", async (t) => {
+    it("throws in a handler: that call fails, the plugin keeps running", async (t) => {
       const { ask, report, othersAreFine } = await scene(
         t,
         { setup: `${counter} serve("bug", () => { throw new TypeError("boom"); });` },
@@ -65,7 +65,7 @@ for (const run of EVERYWHERE)
       await othersAreFine();
     });
 
-    it("throws in a hook: the call it watches goes on; too often, and it rests", async (t) => {
+    it("throws in a hook: the observed call succeeds; too many throws lead to quarantine", async (t) => {
       const { client, state, othersAreFine } = await scene(
         t,
         { setup: `gateway.hooks.rpcAfter.tap(() => { throw new Error("boom"); });` },
@@ -76,8 +76,8 @@ for (const run of EVERYWHERE)
       await othersAreFine();
     });
 
-    it("throws in a timer, and rejects later: charged", async (t) => {
-      // A stray rejection in the gateway's own process is charged by `svc gateway run`; see stray-errors.test.ts.
+    it("throws in a timer, and rejects later: attributed", async (t) => {
+      // A stray rejection in the gateway's own process is attributed by `svc gateway run`; see stray-errors.test.ts.
       const stray = run === "host" ? "" : `gateway.start(() => void Promise.reject(new Error("later")));`;
       const setup = `${counter} gateway.after(5, () => { throw new Error("timer"); }); ${stray}`;
       const { report, ask, othersAreFine } = await scene(t, { setup }, { run });
@@ -98,7 +98,7 @@ for (const run of EVERYWHERE)
       await othersAreFine();
     });
 
-    it("answers twice: the second answer is dropped", async (t) => {
+    it("returns two results: the second one is dropped", async (t) => {
       const { ask, othersAreFine } = await scene(
         t,
         {
@@ -114,23 +114,23 @@ for (const run of EVERYWHERE)
   });
 
 for (const run of OWN_PLACE)
-  describe(`in placement ${run}, where it would take the gateway along otherwise`, { concurrency: 4 }, () => {
+  describe(`in placement ${run}, where the fault would otherwise end the gateway`, { concurrency: 4 }, () => {
     const deadly: [what: string, code: string, reason: RegExp, memoryMb?: number][] = [
-      ["spins for ever", "for (;;);", /blocked its thread for more than 5 s/],
+      ["spins forever", "for (;;);", /blocked its thread for more than 5 s/],
       [
-        "sends what is no message",
+        "sends an invalid message",
         `const { parentPort } = await import("node:worker_threads"); parentPort ? parentPort.postMessage(null) : process.send(null); await new Promise(() => {});`,
-        /it sent what is no message of a plugin/,
+        /it sent an invalid message/,
       ],
       ["exits the process", "process.exit(3);", /ended its (thread|process) \(exit code 3\)/],
       [
-        "leaks to the end of its memory",
+        "exhausts its memory",
         "const all = []; for (;;) all.push(new Array(1_000).fill(String(Math.random())));",
         /more than 32 MiB of memory/,
         32,
       ],
     ];
-    it("floods the gateway with lines and events: others are served, and all of it arrives", async (t) => {
+    it("floods the gateway with log lines and events: others are served, and all events arrive", async (t) => {
       const { client, ask, report, othersAreFine } = await scene(
         t,
         {
@@ -148,7 +148,7 @@ for (const run of OWN_PLACE)
       assert.equal(report()?.state, "active");
     });
 
-    it("answers or sends more than a message may hold: that call fails, and connections stay", async (t) => {
+    it("returns or sends more than fits into a message: that call fails, and connections stay open", async (t) => {
       const { ask, report, othersAreFine } = await scene(
         t,
         {
@@ -167,7 +167,7 @@ for (const run of OWN_PLACE)
     });
 
     for (const [what, code, reason, memoryMb] of deadly)
-      it(`${what}: it alone ends, is named, and comes back`, async (t) => {
+      it(`${what}: only this plugin ends, is named, and restarts`, async (t) => {
         const { client, ask, report, othersAreFine } = await scene(
           t,
           { setup: `${counter} serve("die", async () => { ${code} });` },
@@ -188,7 +188,7 @@ for (const run of OWN_PLACE)
         assert.deepEqual([report()?.generation, report()?.errors], [2, 1]);
       });
 
-    it("spins for 3 seconds: what waits for it waits, nothing else does", async (t) => {
+    it("spins for 3 seconds: only its own callers wait", async (t) => {
       const { ask, report, othersAreFine } = await scene(
         t,
         { setup: `serve("spin", () => { const end = Date.now() + 3_000; while (Date.now() < end); return "done"; });` },
@@ -200,7 +200,7 @@ for (const run of OWN_PLACE)
       assert.deepEqual([report()?.state, report()?.errors, report()?.generation], ["active", 0, 1]);
     });
 
-    it("dies again and again: it comes back later each time, then rests", async (t) => {
+    it("exits repeatedly: it is retried after a delay, which a reload resets", async (t) => {
       const { report, client, othersAreFine } = await scene(
         t,
         { setup: `serve("die", () => process.exit(1));` },
@@ -211,7 +211,7 @@ for (const run of OWN_PLACE)
         await assert.rejects(client.request("guest.die", {}), { code: "UNAVAILABLE" });
         await until(() => report()?.retryAt !== undefined, "the end");
         waits.push(Math.round(((report()?.retryAt ?? 0) - Date.now()) / 1_000));
-        await client.request("plugins.reload", { id: "guest" }); // clears what it is charged with
+        await client.request("plugins.reload", { id: "guest" }); // resets its failures
         await until(() => report()?.state === "active", "the return");
       }
       assert.deepEqual(waits, [1, 1, 1]);

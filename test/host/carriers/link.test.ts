@@ -1,4 +1,4 @@
-/** Values and calls between two ends: what arrives is what was sent, and nothing is kept longer than it is held. */
+/** Values and calls over a link: values arrive unchanged, and references are released. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { setFlagsFromString } from "node:v8";
@@ -23,7 +23,7 @@ import { Link, type LinkOptions } from "../../../host/carriers/link.ts";
 
 type AnyFunction = (...args: unknown[]) => Promise<unknown>;
 
-/** Two ends that hear each other through structured clones, in order, a turn later. */
+/** Two links that exchange structured clones in order, each delivered one turn of the event loop later. */
 async function ends(root: object, options: Partial<LinkOptions> = {}, ofGuest: Partial<LinkOptions> = {}) {
   const onTheWay = { now: 0, most: 0 };
   const post = (to: () => Link) => (message: unknown) => {
@@ -43,7 +43,7 @@ async function ends(root: object, options: Partial<LinkOptions> = {}, ofGuest: P
 }
 
 describe("a link", () => {
-  it("carries every plain value as it is, whatever its keys", async () => {
+  it("transfers every plain value unchanged, whatever its keys", async () => {
     const { side } = await ends({ echo: (value: unknown) => value });
     const keys = oneof(string(), constantFrom("~", "~kind", "__proto__", "ref", "constructor", "then"));
     const { value } = letrec((tie) => ({
@@ -67,7 +67,7 @@ describe("a link", () => {
     );
   });
 
-  it("a guest sends no more than the gateway has room for, in order, and all of it arrives", async () => {
+  it("limits a guest to its window; all messages arrive in order", async () => {
     const seen: number[] = [];
     const guest = {
       async flood(note: AnyFunction) {
@@ -89,7 +89,7 @@ describe("a link", () => {
     assert.ok(onTheWay.most <= 256, `${onTheWay.most} messages were on their way at once`);
   });
 
-  it("what is too large for one message fails the call, and the link goes on", async () => {
+  it("fails a call that is too large for one message, and keeps working", async () => {
     const { side } = await ends({
       text: (length: number) => "x".repeat(length),
       list: (length: number) => Array.from({ length }, () => ({})),
@@ -101,7 +101,7 @@ describe("a link", () => {
     const large = 33 * 2 ** 20;
     await assert.rejects(
       side["text"]?.(large) ?? Promise.resolve(),
-      /^Error: result: more than 33554432 bytes cannot cross/,
+      /^Error: result: more than 33554432 bytes cannot be sent/,
     );
     await assert.rejects(
       side["list"]?.(300_000) ?? Promise.resolve(),
@@ -112,11 +112,11 @@ describe("a link", () => {
     assert.equal(await side["text"]?.(3), "xxx");
   });
 
-  it("who sends more than it may is noticed", async () => {
+  it("detects a sender that exceeds the window", async () => {
     let floods = 0;
     const link = new Link({ post: () => {}, onFault: () => floods++ });
     for (let id = 0; id < 2_000; id++) link.receive({ k: "drop", ref: 1, count: 0 });
-    assert.equal(floods, 0); // such are taken at once
+    assert.equal(floods, 0); // these messages are processed at once
     const busy = { k: "call", id: 1, ref: 0, args: [] };
     const until = performance.now() + 6;
     while (performance.now() < until) link.receive({ k: "drop", ref: 1, count: 0 });
@@ -125,17 +125,17 @@ describe("a link", () => {
     link.close(new Error("over"));
   });
 
-  it("a guest tells without an answer, in order, and is refused once too much waits", async () => {
+  it("delivers one-way calls of a guest in order, and refuses them once too much is waiting", async () => {
     const seen: string[] = [];
     const counts: Record<string, number> = {};
     const told = (place: number, values: readonly number[]) => void seen.push(`${place} ${values.length}`);
     const guest = {
       async flood(note: AnyFunction) {
-        assert.throws(() => far.tell(note as never, Symbol("none")), /argument 1: a symbol cannot cross/);
+        assert.throws(() => far.tell(note as never, Symbol("none")), /argument 1: a symbol cannot be sent/);
         const values = Array.from({ length: 4_000 }, () => 0);
         const all = Array.from({ length: 100 }, (_, place) => far.tell(note as never, place, values));
         counts["sent"] = all.filter(Boolean).length;
-        assert.throws(() => far.tell(told as never), /only a function of the other side/);
+        assert.throws(() => far.tell(told as never), /needs a function that came from the other side/);
         await note(-1, []);
       },
     };
@@ -146,7 +146,7 @@ describe("a link", () => {
     assert.deepEqual(seen, [...Array.from({ length: sent }, (_, place) => `${place} 4000`), "-1 0"]);
   });
 
-  it("gives an object with identity back as the very object, and functions too", async () => {
+  it("returns objects with identity, and functions, as the same objects", async () => {
     const principal = Object.freeze({ id: "x", provenance: "token" });
     const { side } = await ends(
       { back: (value: { id: string }) => [value, value.id], call: async (fn: AnyFunction) => [await fn(2), fn] },
@@ -159,7 +159,7 @@ describe("a link", () => {
     assert.deepEqual(await side["call"]?.(twice), [4, twice]);
   });
 
-  it("never lets the other end make up a reference", async () => {
+  it("never lets the other side forge a reference", async () => {
     const { near, side } = await ends({ echo: (value: unknown) => value });
     const secret = () => "secret";
     await side["echo"]?.(secret);
@@ -171,7 +171,7 @@ describe("a link", () => {
     );
   });
 
-  it("tells of an abort while the call lasts, and forgets the signal after it", async () => {
+  it("forwards an abort during the call, and releases the signal after it", async () => {
     let seen: AbortSignal | undefined;
     const { side } = await ends({
       wait: (signal: AbortSignal) => {
@@ -188,17 +188,20 @@ describe("a link", () => {
     assert.equal(await side["now"]?.(stop.signal), true);
   });
 
-  it("refuses what cannot cross, by its place, and fails that call alone", async () => {
+  it("rejects values that cannot be sent, naming their path, and fails only that call", async () => {
     const { side } = await ends({ echo: (value: unknown) => value, promise: () => ({ a: [Promise.resolve()] }) });
     const circle: Record<string, unknown> = {};
     circle["self"] = circle;
-    await assert.rejects(async () => side["echo"]?.({ a: [Symbol("x")] }), /argument 1\.a\[0\]: a symbol cannot cross/);
-    await assert.rejects(async () => side["echo"]?.(circle), /too deep to cross/);
-    await assert.rejects(async () => side["promise"]?.(), /result\.a\[0\]: a promise cannot cross/);
+    await assert.rejects(
+      async () => side["echo"]?.({ a: [Symbol("x")] }),
+      /argument 1\.a\[0\]: a symbol cannot be sent/,
+    );
+    await assert.rejects(async () => side["echo"]?.(circle), /too deep to be sent/);
+    await assert.rejects(async () => side["promise"]?.(), /result\.a\[0\]: a promise cannot be sent/);
     assert.equal(await side["echo"]?.(1), 1);
   });
 
-  it("fails what waits and what comes when it is closed, once and for all", async () => {
+  it("rejects all pending and later calls once it is closed", async () => {
     const { near, side } = await ends({ never: () => new Promise(() => undefined) });
     const waiting = side["never"]?.();
     near.close(new Error("gone"));
@@ -207,7 +210,7 @@ describe("a link", () => {
     assert.equal(near.underWay, 0);
   });
 
-  it("lets go of functions the other end has forgotten", async () => {
+  it("releases functions the other side has dropped", async () => {
     const { near, side } = await ends({ call: async (fn: AnyFunction) => void (await fn()) });
     for (let turn = 0; turn < 200; turn++) await side["call"]?.(() => turn);
     setFlagsFromString("--expose_gc");

@@ -1,4 +1,4 @@
-/** What a plugin's process may do: what its package asks for, and nothing else of files, programs and environment. */
+/** A plugin's process can access only the files, programs and environment its package asks for. */
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -21,8 +21,8 @@ const SETUP = `
   serve("env", () => Object.keys(process.env).sort());
 `;
 
-describe("a process of its own", () => {
-  it("denies what the package does not ask for", async (t) => {
+describe("a plugin's own process", () => {
+  it("denies everything the package does not ask for", async (t) => {
     process.env["GUEST_SECRET"] = "canary";
     t.after(() => delete process.env["GUEST_SECRET"]);
     const { ask, home } = await isolationScene(t, { before: TRIES, setup: SETUP }, { run: "process" });
@@ -37,7 +37,7 @@ describe("a process of its own", () => {
     assert.ok(!names.includes("GUEST_SECRET") && !names.includes("HOME"), names.join(" "));
   });
 
-  it("grants what it asks for", async (t) => {
+  it("grants everything the package asks for", async (t) => {
     process.env["GUEST_WANTED"] = "1";
     t.after(() => delete process.env["GUEST_WANTED"]);
     const home = await directoryOf(t);
@@ -53,7 +53,7 @@ describe("a process of its own", () => {
     assert.ok(((await ask("env")) as string[]).includes("GUEST_WANTED"));
   });
 
-  it("does not reach what other plugins keep, nor what the gateway compiles", async (t) => {
+  it("cannot access the files of other plugins or the gateway's compile cache", async (t) => {
     const { ask, stateDir } = await isolationScene(t, { before: TRIES, setup: SETUP }, { run: "process" });
     for (const path of ["svc.json", "plugins/other/x", "cache/x", "credentials/gateway-token"])
       assert.equal(await ask("write", { path: join(stateDir, path) }), "ERR_ACCESS_DENIED", path);
@@ -63,7 +63,7 @@ describe("a process of its own", () => {
 describe("permissionFlags", () => {
   const base = { code: ["/code"], own: ["/own"], home: "/home/x", known: new Set<string>() };
 
-  it("names directories once, the outermost only: Node 20 ends with a failed assertion otherwise", () => {
+  it("lists each outermost directory once: nested ones crash Node 20 with a failed assertion", () => {
     const permissions = { files: { read: ["~/notes", "/code/inner", "relative"], write: ["/own/deep", "/data/"] } };
     assert.deepEqual(permissionFlags({ ...base, permissions }), [
       "--experimental-permission",
@@ -76,14 +76,14 @@ describe("permissionFlags", () => {
     ]);
   });
 
-  it("uses what the runtime knows", () => {
+  it("uses the flags the runtime supports", () => {
     const known = new Set(["--permission", "--allow-net"]);
     const flags = permissionFlags({ ...base, known, permissions: { exec: true, net: ["irc.example:6697"] } });
     assert.deepEqual([flags[0], ...flags.slice(-2)], ["--permission", "--allow-child-process", "--allow-net"]);
   });
 });
 
-it("environmentOf: what is asked for by name, and what no program can do without", () => {
+it("environmentOf: the requested variables, and those every program needs", () => {
   const all = { PATH: "/bin", HOME: "/home/x", KEY: "k", OTHER: "o" };
   assert.deepEqual(environmentOf({ env: ["KEY", "ABSENT"] }, all), { PATH: "/bin", KEY: "k" });
 });

@@ -1,4 +1,4 @@
-/** Where a plugin runs, and that it is the same plugin there. */
+/** Where a plugin runs, and that it behaves the same there. */
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -27,19 +27,19 @@ function source(isolation: Manifest["isolation"], isBundled = false): PluginSour
 describe("placementOf", () => {
   const all: Placement[] = ["host", "worker", "process"];
   const rows: [what: string, source: PluginSource, asked: Placement | undefined, Placement][] = [
-    ["a package that says nothing", source(undefined), undefined, "host"],
-    ["one that was tried in a worker", source({ supports: all }), undefined, "worker"],
+    ["a package without `isolation`", source(undefined), undefined, "host"],
+    ["one that supports a worker", source({ supports: all }), undefined, "worker"],
     ["one that prefers a process", source({ supports: all, default: "process" }), undefined, "process"],
-    ["one that was tried in a process only", source({ supports: ["process"] }), undefined, "process"],
-    ["one of the bundle", source({ supports: all, default: "worker" }, true), undefined, "host"],
-    ["one of the bundle, and the operator", source({ supports: all }, true), "worker", "worker"],
-    ["the operator against the package", source({ supports: ["host"] }), "worker", "worker"],
-    ["the operator, back into the host", source({ supports: all, default: "worker" }), "host", "host"],
+    ["one that supports only a process", source({ supports: ["process"] }), undefined, "process"],
+    ["a bundled one", source({ supports: all, default: "worker" }, true), undefined, "host"],
+    ["a bundled one, placed by the operator", source({ supports: all }, true), "worker", "worker"],
+    ["the operator overrides the package", source({ supports: ["host"] }), "worker", "worker"],
+    ["the operator moves it to the host", source({ supports: all, default: "worker" }), "host", "host"],
   ];
   for (const [what, given, asked, expected] of rows)
     it(`${what}: ${expected}`, () => assert.equal(placementOf(given, asked), expected));
 
-  it("a plugin that is one file runs in the host", () => {
+  it("a plugin in a single file runs in the host", () => {
     const file: PluginSource = { origin: "x", key: "x", manifest: undefined, load: source(undefined).load };
     assert.equal(placementOf(file, undefined), "host");
   });
@@ -47,8 +47,8 @@ describe("placementOf", () => {
 
 const WHERE = `import { isMainThread, threadId, resourceLimits } from "node:worker_threads";`;
 
-describe("a plugin that is one file", () => {
-  it("does not run against the operator's word where it should run", async (t) => {
+describe("a plugin in a single file", () => {
+  it("does not run if the operator places it elsewhere", async (t) => {
     const directory = await directoryOf(t);
     const file = join(directory, "spin.ts");
     await writeFile(
@@ -61,11 +61,11 @@ describe("a plugin that is one file", () => {
     });
     const report = gateway.plugins().find(({ id }) => id === "spin");
     assert.equal(report?.state, "blocked");
-    assert.match(report.reason ?? "", /^plugins\.entries\.spin\.run is worker, and .* \(svc plugins new spin\)/);
+    assert.match(report.reason ?? "", /^plugins\.entries\.spin\.run is worker, but .* \(svc plugins new spin\)/);
   });
 });
 
-it("a configuration that places a plugin where it cannot run is refused, and says why", async (t) => {
+it("a configuration that places a plugin where it cannot run is refused with the reason", async (t) => {
   const directory = await directoryOf(t);
   const guest = await packageAt(join(directory, "guest"), { setup: `serve("ask", () => 1)` });
   const emitter = await packageAt(join(directory, "emitter"), {
@@ -80,7 +80,7 @@ it("a configuration that places a plugin where it cannot run is refused, and say
     setup: (gateway) => void (config = gateway.services.config),
   });
   const plugins = ["storage-sqlite", guest, emitter, editor];
-  const { gateway } = await testGateway(t, { plugins, gateway: { config: undefined } }); // the one of the state directory
+  const { gateway } = await testGateway(t, { plugins, gateway: { config: undefined } }); // the file in the state directory
   const state = (id: string) => gateway.plugins().find((plugin) => plugin.id === id);
   for (const id of ["storage-sqlite", "guest", "emitter"]) assert.equal(state(id)?.state, "active", state(id)?.reason);
   const place = (id: string, run: Placement) =>
@@ -89,12 +89,12 @@ it("a configuration that places a plugin where it cannot run is refused, and say
     [
       "storage-sqlite",
       "worker",
-      /storage-sqlite cannot run in a worker: the service gateway\.info cannot be used .*; leave it host/,
+      /storage-sqlite cannot run in a worker: the service gateway\.info cannot be used .*; set it to host/,
     ],
     [
       "emitter",
       "process",
-      /emitter cannot run in a process: the .*hook .*x: a hook is emitted without waiting; leave it host/,
+      /emitter cannot run in a process: the .*hook .*x: hooks are emitted synchronously; set it to host/,
     ],
   ];
   for (const [id, run, message] of refused) {

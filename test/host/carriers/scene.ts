@@ -8,17 +8,17 @@ import { directoryOf } from "../kernel/reload-scene.ts";
 
 export interface Written {
   readonly id?: string;
-  /** `svc` of its package, beside id, api and entry. */
+  /** Further keys of `svc` in its package.json, in addition to id, api and entry. */
   readonly manifest?: object;
   /** Members of the plugin before `setup`. */
   readonly head?: string;
-  /** Body of `setup`; `Any`, `method(name)` and everything of the SDK are there. */
+  /** Body of `setup`; `Any`, `method(name)`, `serve` and the SDK are in scope. */
   readonly setup: string;
   /** Lines before the plugin. */
   readonly before?: string;
 }
 
-/** Writes a package with one file of plain JavaScript. */
+/** Writes a package with one code file. */
 export async function packageAt(
   directory: string,
   { id = "guest", manifest = {}, head = "", setup, before = "" }: Written,
@@ -49,7 +49,7 @@ export default definePlugin({ id: "${id}", api: "^1.0.0", ${head}
 export interface SceneOptions {
   readonly run?: "host" | "worker" | "process";
   readonly memoryMb?: number;
-  /** Beside the plugin on disk. */
+  /** In addition to the plugin on disk. */
   readonly plugins?: readonly (Plugin | string)[];
   readonly config?: Readonly<Record<string, unknown>>;
 }
@@ -71,13 +71,13 @@ export async function isolationScene(t: TestContext, written: Written, options: 
     path,
     report,
     state: () => report()?.state,
-    /** What a method of it answers. */
+    /** Calls a method of the plugin. */
     ask: (key: string, params: unknown = {}) => running.client.request(`${id}.${key}`, params as object),
     rewrite: (next: Written) => packageAt(path, next),
   };
 }
 
-/** Waits for what somebody else does. */
+/** Waits for a condition. */
 export async function until(condition: () => boolean, what: string, withinMs = 20_000): Promise<void> {
   const deadline = performance.now() + withinMs;
   while (!condition()) {

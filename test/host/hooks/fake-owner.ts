@@ -1,4 +1,4 @@
-/** A plugin's identity in tests of the hooks: remembers what it was charged with. */
+/** An owner for tests of hooks, which records the failures attributed to it. */
 import type { Charge, Owner } from "../../../host/hooks/owner.ts";
 import { PluginTally } from "../../../host/kernel/stats.ts";
 

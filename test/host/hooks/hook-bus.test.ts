@@ -11,7 +11,7 @@ const facts = { owner: "host", when: "-", returns: "-", throws: "-" };
 const hookOf = <const K extends HookKind>(kind: K, more: object = {}) =>
   defineHook<{ text: string }, string>()(kind, { name: `a-${kind}`, ...facts, ...more });
 
-// Deadlines do not keep a process alive, and a handler that never settles does not either.
+// Neither deadlines nor handlers that never settle keep a process alive.
 const alive = setInterval(() => {}, 1_000);
 after(() => clearInterval(alive));
 
@@ -35,7 +35,7 @@ describe("every asynchronous kind", () => {
       collect: [{ plugin: "broken", error: "boom" }],
     };
 
-    it(`${kind}: nobody tapped it, so it answers at once`, async () => {
+    it(`${kind}: without taps it completes at once`, async () => {
       const emitter = new HookBus().emitter(spec);
       assert.equal(emitter.isUsed(), false);
       assert.deepEqual(await emitter.emit(input), kind === "waterfall" ? input : kind === "collect" ? [] : undefined);
@@ -53,7 +53,7 @@ describe("every asynchronous kind", () => {
       ["never settles", late, /no answer within 20 ms/],
     ];
     for (const [how, handler, error] of breakages) {
-      it(`${kind}: a handler that ${how} is contained and charged, also as the second one`, async () => {
+      it(`${kind}: a handler that ${how} is contained and attributed, also as the second handler`, async () => {
         const bus = new HookBus(new Deadlines());
         const [good, broken] = [fakeOwner("good", 1), fakeOwner("broken", 2)];
         let ran = 0;
@@ -79,7 +79,7 @@ describe("every asynchronous kind", () => {
 describe("a deadline", () => {
   const spec = hookOf("observe", { deadlineMs: 50 });
 
-  it("is not missed by an answer that arrived while other code held up the event loop", async () => {
+  it("is not missed by a result that arrived while the event loop was blocked", async () => {
     const bus = new HookBus(new Deadlines());
     const owner = fakeOwner("a", 1);
     bus.tap(spec, undefined, owner, {}, async () => void (await stat(".")));
@@ -90,7 +90,7 @@ describe("a deadline", () => {
     assert.deepEqual(owner.charges, []);
   });
 
-  it("that one stall makes many calls miss is one failure; the next stall is another one", async () => {
+  it("missed by many calls because of one stall counts as one failure; the next stall as another", async () => {
     const bus = new HookBus(new Deadlines());
     const owner = fakeOwner("a", 1);
     bus.tap(spec, undefined, owner, {}, late);
@@ -104,7 +104,7 @@ describe("a deadline", () => {
 });
 
 describe("first", () => {
-  it("rejects with what a handler throws where the hook refuses; only what is no GatewayError is a failure", async () => {
+  it("rejects with the error of a handler if the hook has `refuses`; a GatewayError is no failure", async () => {
     const spec = hookOf("first", { refuses: true, deadlineMs: 20 });
     const refusal = new GatewayError("CONFLICT", "taken");
     const throwing = () => {
@@ -127,7 +127,7 @@ describe("first", () => {
     }
   });
 
-  it("ends with the first answer; null and undefined are none", async () => {
+  it("ends with the first result; null and undefined are none", async () => {
     const bus = new HookBus();
     const spec = hookOf("first");
     const seen: string[] = [];
@@ -149,7 +149,7 @@ describe("gate", () => {
     assert.deepEqual(await bus.emitter(spec).emit(input), { allow: false, reason: "no" });
   });
 
-  it("shows its handlers a value nobody can change", async () => {
+  it("passes a frozen value to its handlers", async () => {
     const bus = new HookBus();
     const spec = hookOf("gate");
     const value = { text: "hi", deep: { list: [1] } };
@@ -158,7 +158,7 @@ describe("gate", () => {
     assert.throws(() => value.deep.list.push(2), TypeError);
   });
 
-  it("stays shut after its plugin has stopped", async () => {
+  it("stays closed after its plugin has stopped", async () => {
     const bus = new HookBus();
     const spec = hookOf("gate");
     const owner = fakeOwner("a", 1);
@@ -169,7 +169,7 @@ describe("gate", () => {
 });
 
 describe("waterfall", () => {
-  it("hands each handler what the one before made", async () => {
+  it("passes each handler the result of the previous one", async () => {
     const bus = new HookBus();
     const spec = hookOf("waterfall");
     const add = (suffix: string) => (value: unknown) => ({ text: (value as { text: string }).text + suffix });
@@ -197,7 +197,7 @@ describe("order", () => {
 
 describe("untap", () => {
   for (const kind of ["observe", "series", "first", "gate", "waterfall", "collect", "trace"] as const) {
-    it(`${kind}: the handler never runs again, the others do, and it is safe twice`, async () => {
+    it(`${kind}: the handler never runs again, other handlers do, and a second call is safe`, async () => {
       const bus = new HookBus();
       const spec = hookOf(kind);
       const seen: string[] = [];
@@ -215,7 +215,7 @@ describe("untap", () => {
     });
   }
 
-  it("a call in flight keeps its own list", async () => {
+  it("does not affect a call in flight", async () => {
     const bus = new HookBus();
     const spec = hookOf("series");
     const seen: string[] = [];
@@ -274,7 +274,7 @@ describe("a handler's signal", () => {
     assert.equal(signal?.aborted, true);
   });
 
-  it("a tap may ask for less time than the hook gives, not for more", async () => {
+  it("a tap may shorten the deadline of the hook, not extend it", async () => {
     const bus = new HookBus();
     const spec = hookOf("series", { deadlineMs: 60 });
     const [quick, slow] = [fakeOwner("quick", 1), fakeOwner("slow", 2)];
@@ -286,16 +286,16 @@ describe("a handler's signal", () => {
   });
 });
 
-it("two different hooks of one name are refused", () => {
+it("two different hooks with the same name are refused", () => {
   const bus = new HookBus();
   bus.tap(hookOf("series", { name: "same" }), undefined, fakeOwner("a", 1), {}, () => {});
   assert.throws(
     () => bus.tap(hookOf("first", { name: "same" }), undefined, fakeOwner("b", 2), {}, () => {}),
-    /two hooks are called same/,
+    /two hooks are named same/,
   );
 });
 
-describe("a gate that takes questions", () => {
+describe("a gate that supports questions", () => {
   const ask = (title: string) => ({ allow: "ask", title, subject: { title } }) as const;
 
   function scene(asks: boolean, answers: Record<string, object | undefined> = {}) {
@@ -314,7 +314,7 @@ describe("a gate that takes questions", () => {
     return { emit: () => bus.emitter(spec).emit(input), put, tap };
   }
 
-  it("puts them when nobody has denied, one after the other, and takes a yes for a yes", async () => {
+  it("asks them one at a time if no handler denies, and passes when all are allowed", async () => {
     const { emit, put, tap } = scene(true);
     tap("a", () => ask("one"));
     tap("b", () => undefined);
@@ -323,7 +323,7 @@ describe("a gate that takes questions", () => {
     assert.deepEqual(put, ["a: one", "c: two"]);
   });
 
-  it("asks nobody where a handler behind the question denies", async () => {
+  it("asks no question if a later handler denies", async () => {
     const { emit, put, tap } = scene(true);
     tap("a", () => ask("one"));
     tap("b", () => ({ allow: false, reason: "no" }));
@@ -331,7 +331,7 @@ describe("a gate that takes questions", () => {
     assert.deepEqual(put, []);
   });
 
-  it("denies at the first no, and asks no further", async () => {
+  it("denies at the first denial, and asks no further question", async () => {
     const { emit, put, tap } = scene(true, { one: { allow: false, reason: "no" } });
     tap("a", () => ask("one"));
     tap("b", () => ask("two"));
@@ -344,21 +344,21 @@ describe("a gate that takes questions", () => {
     ["a title that is no text", { allow: "ask", title: 5, subject: 1 }],
     ["no subject", { allow: "ask", title: "t" }],
   ] as const)
-    it(`denies a question with ${what}, and charges its plugin`, async () => {
+    it(`denies a question with ${what}, and attributes a failure to its plugin`, async () => {
       const { emit, put, tap } = scene(true);
       const owner = tap("a", () => answer);
       assert.match((await emit())?.reason ?? "", /no title or no subject/);
       assert.deepEqual([put.length, owner.charges.length], [0, 1]);
     });
 
-  it("elsewhere a question is a no", async () => {
+  it("a gate that does not support questions denies", async () => {
     const { emit, put, tap } = scene(false);
     tap("a", () => ask("one"));
-    assert.match((await emit())?.reason ?? "", /takes no questions/);
+    assert.match((await emit())?.reason ?? "", /does not support questions/);
     assert.deepEqual(put, []);
   });
 
-  it("denies where nobody can be asked", async () => {
+  it("denies if no one can be asked", async () => {
     const bus = new HookBus();
     const spec = { ...hookOf("gate"), asks: true };
     bus.tap(spec, undefined, fakeOwner("a", 1), {}, () => ask("one"));

@@ -1,4 +1,4 @@
-/** From a gate's question to its answer. */
+/** Questions of gates, passed to the service `Approver`. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { ApprovalAnswer, Approver } from "@svc/sdk/gateway";
@@ -20,11 +20,11 @@ describe("a gate's question", () => {
   const rows: [string, Partial<ApprovalAnswer>, RegExp | undefined][] = [
     ["allow-once", { decision: "allow-once" }, undefined],
     ["allow-always", { decision: "allow-always" }, undefined],
-    ["deny", { decision: "deny" }, /^somebody denied it \(approval q1\)$/],
-    ["no answer", { decision: null }, /^nobody allowed it in time/],
-    ["nobody there", { decision: null, reason: "nobody could be asked" }, /^nobody could be asked/],
-    ["a word that is none", { decision: "yes" as never }, /^nobody allowed it in time/],
-    ["nothing at all", { decision: undefined as never }, /^nobody allowed it in time/],
+    ["deny", { decision: "deny" }, /^a person denied it \(approval q1\)$/],
+    ["no answer", { decision: null }, /^it was not approved in time/],
+    ["a reason", { decision: null, reason: "nobody could be asked" }, /^nobody could be asked/],
+    ["an unknown decision", { decision: "yes" as never }, /^it was not approved in time/],
+    ["no decision", { decision: undefined as never }, /^it was not approved in time/],
   ];
   for (const [what, answer, reason] of rows) {
     it(`answered with ${what} ${reason ? "denies" : "passes"}`, async () => {
@@ -34,7 +34,7 @@ describe("a gate's question", () => {
     });
   }
 
-  it("reaches people with all that it is about, its kind made of hook and key", async () => {
+  it("is passed on with all its fields, and a kind made of hook and key", async () => {
     const seen: unknown[] = [];
     const approver: Approver = {
       ask: (asked) => {
@@ -52,18 +52,18 @@ describe("a gate's question", () => {
     ]);
   });
 
-  it("denies where no plugin asks people, naming who would have", async () => {
+  it("denies if no plugin asks people, naming the plugin with the question", async () => {
     assert.match((await createQuestions(() => undefined, assert.fail)(question))?.reason ?? "", /plugin careful/);
   });
 
-  it("denies when asking fails, and the failure is told", async () => {
+  it("denies when asking fails, and reports the failure", async () => {
     const failures: unknown[] = [];
     const broken: Approver = { ask: () => Promise.reject(new Error("disk")) };
     const denial = await createQuestions(
       () => broken,
       (error, plugin) => failures.push([(error as Error).message, plugin]),
     )(question);
-    assert.match(denial?.reason ?? "", /could not be asked/);
+    assert.match(denial?.reason ?? "", /the request for it failed; see the log/);
     assert.deepEqual(failures, [["disk", "careful"]]);
   });
 });

@@ -1,4 +1,4 @@
-/** The record of what is installed: written whole, and refused when it is not as it was written. */
+/** The record of installed plugins: written atomically, and rejected as a whole if it is invalid. */
 import assert from "node:assert/strict";
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -49,7 +49,7 @@ function place(t: TestContext): string {
 }
 
 describe("the record", () => {
-  it("is read as it was written, and the same bytes for the same content", (t) => {
+  it("is read as written, with the same bytes for the same content", (t) => {
     const directory = place(t);
     assert.deepEqual(readRecord(directory), new Map());
     write(directory, new Map([["pen", PLUGIN]]));
@@ -63,19 +63,19 @@ describe("the record", () => {
 
   const text = (plugin: object, id = "pen") => JSON.stringify({ version: 1, plugins: { [id]: plugin } });
   const wrong: [what: string, content: string, says: RegExp][] = [
-    ["cut off", text(PLUGIN).slice(0, -9), /is cut off or no JSON/],
-    ["empty", "", /is cut off or no JSON/],
-    ["of another version", JSON.stringify({ version: 2, plugins: {} }), /not as it was written/],
-    ["without a field", text({ ...PLUGIN, tree: undefined }), /not as it was written/],
-    ["with a field of somebody else", text({ ...PLUGIN, run: "x" }), /not as it was written/],
-    ["of an odd id", text({ ...PLUGIN, directory: "../pen/gen-2" }, "../pen"), /names a directory outside/],
-    ["of an odd package", text({ ...PLUGIN, name: "../../../pen" }), /names a directory outside/],
-    ["leading out", text({ ...PLUGIN, directory: "../../pen" }), /names a directory outside of it for the plugin pen/],
-    ["leading to another plugin", text({ ...PLUGIN, directory: "ink/gen-2" }), /names a directory outside/],
-    ["linked relatively", text({ ...PLUGIN, source: "link", directory: "pen" }), /names a directory outside/],
+    ["truncated", text(PLUGIN).slice(0, -9), /is truncated or not valid JSON/],
+    ["empty", "", /is truncated or not valid JSON/],
+    ["of another version", JSON.stringify({ version: 2, plugins: {} }), /does not have the expected content/],
+    ["without a field", text({ ...PLUGIN, tree: undefined }), /does not have the expected content/],
+    ["with an unknown field", text({ ...PLUGIN, run: "x" }), /does not have the expected content/],
+    ["of an odd id", text({ ...PLUGIN, directory: "../pen/gen-2" }, "../pen"), /has an invalid directory/],
+    ["of an odd package", text({ ...PLUGIN, name: "../../../pen" }), /has an invalid directory/],
+    ["leading out", text({ ...PLUGIN, directory: "../../pen" }), /has an invalid directory for the plugin pen/],
+    ["leading to another plugin", text({ ...PLUGIN, directory: "ink/gen-2" }), /has an invalid directory/],
+    ["linked relatively", text({ ...PLUGIN, source: "link", directory: "pen" }), /has an invalid directory/],
   ];
   for (const [what, content, says] of wrong)
-    it(`that is ${what} is a problem and no crash, and nothing of it is loaded`, (t) => {
+    it(`${what}: a problem, not a crash, and no plugin is loaded`, (t) => {
       const directory = place(t);
       writeFileSync(recordPath(directory), content, { mode: 0o600 });
       const read = readRecord(directory);
@@ -83,18 +83,18 @@ describe("the record", () => {
       assert.match(read.problem, says);
     });
 
-  it("that others may write, or that is a link, is a problem", (t) => {
+  it("is a problem if others may write it, or if it is a link", (t) => {
     const directory = place(t);
     writeFileSync(recordPath(directory), text(PLUGIN));
     chmodSync(recordPath(directory), 0o622);
-    assert.match((readRecord(directory) as { problem: string }).problem, /others may write it/);
+    assert.match((readRecord(directory) as { problem: string }).problem, /is writable by others/);
     rmSync(recordPath(directory));
     writeFileSync(join(directory, "real.json"), text(PLUGIN), { mode: 0o600 });
     symlinkSync("real.json", recordPath(directory));
     assert.match((readRecord(directory) as { problem: string }).problem, /cannot be read: ELOOP/);
   });
 
-  it("lets one plugin whose files are gone be one missing plugin, with the next step", (t) => {
+  it("yields a missing plugin, with the next step, for each plugin without files", (t) => {
     const stateDir = place(t);
     mkdirSync(join(stateDir, "extensions"));
     write(join(stateDir, "extensions"), new Map([["pen", PLUGIN]]));

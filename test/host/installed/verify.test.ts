@@ -1,4 +1,4 @@
-/** Whether what is loaded is what was installed and agreed to. */
+/** Verification that a loaded plugin is what was installed and agreed to. */
 import assert from "node:assert/strict";
 import {
   chmodSync,
@@ -29,7 +29,7 @@ interface Scene {
   verify(version?: Partial<InstalledVersion>): Promise<unknown>;
 }
 
-/** A generation as an install leaves it. */
+/** A generation as created by an installation. */
 async function installed(t: TestContext): Promise<Scene> {
   const extensions = mkdtempSync(join(tmpdir(), "svc-verify-"));
   t.after(() => rmSync(extensions, { recursive: true, force: true }));
@@ -57,18 +57,18 @@ async function installed(t: TestContext): Promise<Scene> {
 }
 
 describe("an installed plugin", () => {
-  it("is looked at byte by byte once, and by its seal from then on", async (t) => {
+  it("is compared byte by byte once, and by its seal from then on", async (t) => {
     const { verify, extensions, file } = await installed(t);
     await verify();
     const seal = readFileSync(join(extensions, "pen/gen-1.seal"), "utf8");
     await verify();
     assert.equal(readFileSync(join(extensions, "pen/gen-1.seal"), "utf8"), seal);
-    utimesSync(file, 1, 1); // touched, not changed: looked at anew
+    utimesSync(file, 1, 1); // touched, not changed: compared again
     await verify();
     assert.notEqual(readFileSync(join(extensions, "pen/gen-1.seal"), "utf8"), seal);
   });
 
-  it("that was changed is refused, also when size and time are as before", async (t) => {
+  it("that was changed is refused, even with unchanged size and time", async (t) => {
     const { verify, file } = await installed(t);
     await verify();
     const text = readFileSync(file, "utf8");
@@ -83,9 +83,9 @@ describe("an installed plugin", () => {
     ["has one file more", ({ file }) => writeFileSync(`${file}.js`, ""), /its files changed/],
     ["has one file less", ({ file }) => rmSync(file), /its files changed/],
     ["has a file that became a program", ({ file }) => chmodSync(file, 0o755), /its files changed/],
-    ["has a file everybody may write", ({ file }) => chmodSync(file, 0o646), /everybody may write .*plugin\.js/],
+    ["has a file everyone may write", ({ file }) => chmodSync(file, 0o646), /plugin\.js is writable by everyone/],
     ["has a link", ({ file }) => symlinkSync("/etc/passwd", `${file}.link`), /is a symbolic link/],
-    ["is gone", ({ extensions }) => rmSync(join(extensions, "pen"), { recursive: true }), /its files are gone/],
+    ["is gone", ({ extensions }) => rmSync(join(extensions, "pen"), { recursive: true }), /its files no longer exist/],
   ];
   for (const [what, change, says] of changes)
     it(`that ${what} is refused`, async (t) => {
@@ -97,10 +97,13 @@ describe("an installed plugin", () => {
 
   it("that asks for more than was agreed to is refused", async (t) => {
     const { verify } = await installed(t);
-    await assert.rejects(verify({ agreed: ["rights all"] }), /asks for more than was agreed to: connects to a:1/);
+    await assert.rejects(
+      verify({ agreed: ["rights all"] }),
+      /asks for permissions that were not agreed to: connects to a:1/,
+    );
   });
 
-  it("gets the plugin API of this host, wherever the link led", async (t) => {
+  it("gets the SDK of this host, wherever the link pointed", async (t) => {
     const { verify, extensions } = await installed(t);
     const link = join(extensions, "pen/gen-1/node_modules/@svc/sdk");
     rmSync(link);
@@ -109,7 +112,7 @@ describe("an installed plugin", () => {
     assert.equal(readlinkSync(link), sdkDirectory());
   });
 
-  it("that is linked may change, but not ask for more", async (t) => {
+  it("that is linked may change, but not ask for more permissions", async (t) => {
     const { extensions } = await installed(t);
     const at = await writePackage(join(extensions, "linked"), { name: "pen" });
     const version: InstalledVersion = {
@@ -125,16 +128,16 @@ describe("an installed plugin", () => {
     await writePackage(at, { name: "pen", svc: { permissions: { exec: true } } });
     await assert.rejects(
       verifyInstalled("pen", version, extensions),
-      /asks for more than was agreed to: runs programs/,
+      /asks for permissions that were not agreed to: runs programs/,
     );
     await writePackage(at, { name: "ink" });
-    await assert.rejects(verifyInstalled("pen", version, extensions), /says id "ink" now/);
+    await assert.rejects(verifyInstalled("pen", version, extensions), /now has the id "ink"/);
     assert.ok(!existsSync(join(at, "node_modules")));
   });
 });
 
 describe("a tree", () => {
-  it("of another user is refused, and root's is not", async (t) => {
+  it("of another user is refused, unless that is root", async (t) => {
     const { extensions } = await installed(t);
     const entries = await treeOf(join(extensions, "pen"), (path) => path.endsWith("@svc"));
     assert.equal(treeFault(entries, extensions), undefined);
@@ -146,7 +149,7 @@ describe("a tree", () => {
     assert.match(treeFault(foreign, extensions, owner) ?? "", /belongs to another user/);
   });
 
-  it("loses set-uid bits and the right of others to write", async (t) => {
+  it("loses set-uid bits and write access for others", async (t) => {
     const { extensions, file } = await installed(t);
     chmodSync(file, 0o6777);
     await settleModes(extensions, await treeOf(extensions, (path) => path.endsWith("@svc")));

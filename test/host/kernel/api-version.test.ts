@@ -1,4 +1,4 @@
-/** The range of the plugin API that a plugin asks for: checked before its code is imported, and told with a next step. */
+/** The plugin API range a plugin requires: checked before its code is imported; a refusal names the next step. */
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -15,9 +15,9 @@ const NEEDS = (range: string) => `it needs plugin API ${range}, this gateway has
 const TOO_NEW = (range: string) => `${NEEDS(range)}; upgrade the gateway, or install an older version of the plugin`;
 const TOO_OLD = (range: string) => `${NEEDS(range)}; install a version of the plugin made for ${API_VERSION}`;
 
-const MISSING = /package\.json, key "svc": it has no version range under "api"; write e\.g\. "\^\d+\.\d+\.\d+"$/;
+const MISSING = /package\.json, key "svc": "api" is missing; write a version range, e\.g\. "\^\d+\.\d+\.\d+"$/;
 
-/** What `svc.api` says, and why the plugin is refused; `undefined`: it runs. */
+/** Values of `svc.api`, each with the reason of the refusal; `undefined`: it runs. */
 const forms: [api: unknown, reason: string | RegExp | undefined][] = [
   [`^${major}.0.0`, undefined],
   [API_VERSION, undefined],
@@ -39,8 +39,8 @@ const forms: [api: unknown, reason: string | RegExp | undefined][] = [
   [`${major}.0.0-rc.1`, TOO_OLD(`${major}.0.0-rc.1`)],
 ];
 
-describe("the plugin API a plugin asks for", () => {
-  it("decides whether it runs, and nothing of a refused one is imported", async (t) => {
+describe("the plugin API range of a plugin", () => {
+  it("decides whether it runs; the code of a refused plugin is not imported", async (t) => {
     const stateDir = await mkdtemp(join(tmpdir(), "svc-api-"));
     t.after(() => rm(stateDir, { recursive: true, force: true }));
     const names = forms.map((_, index) => `form-${index}`);
@@ -72,7 +72,7 @@ export default definePlugin({ id: "${id}", api: ${JSON.stringify(api)}, setup() 
     }
   });
 
-  it("is checked again in the code, where that says something else than the package", async (t) => {
+  it("is checked again in the code, if it differs from the package", async (t) => {
     const stateDir = await mkdtemp(join(tmpdir(), "svc-api-"));
     t.after(() => rm(stateDir, { recursive: true, force: true }));
     const code = `import { definePlugin } from "@svc/sdk";\nexport default definePlugin({ id: "late", api: "^${next}", setup() {} });`;

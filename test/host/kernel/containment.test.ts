@@ -1,4 +1,4 @@
-/** One bad plugin costs itself: wherever it breaks, the others serve and the report names it. */
+/** A failing plugin affects only itself: wherever it fails, the others serve, and the report names it. */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import {
@@ -42,7 +42,7 @@ async function startWith(
   return { ...running, report };
 }
 
-describe("a plugin that breaks before it runs", () => {
+describe("a plugin that fails before it runs", () => {
   it("throws at import", async (t) => {
     const directory = await mkdtemp(join(tmpdir(), "svc-bad-"));
     t.after(() => rm(directory, { recursive: true }));
@@ -62,7 +62,7 @@ describe("a plugin that breaks before it runs", () => {
     assert.match(report()?.reason ?? "", /does not export a plugin; write: export default definePlugin/);
   });
 
-  it("is not there at all", async (t) => {
+  it("does not exist", async (t) => {
     const { report } = await startWith(t, "no-such-plugin");
     assert.equal(report()?.state, "blocked");
     assert.match(report()?.reason ?? "", /no plugin or package "no-such-plugin" is installed; next:/);
@@ -110,7 +110,7 @@ describe("a plugin that breaks before it runs", () => {
     ["rejects in start", () => Promise.reject(new Error("boom"))],
   ];
   for (const [how, begin] of starts) {
-    it(`${how}: what it declared is gone, and it is tried again`, async (t) => {
+    it(`${how}: its declarations are withdrawn, and it is retried`, async (t) => {
       const seen: string[] = [];
       const plugin = definePlugin({
         id: "bad",
@@ -128,7 +128,7 @@ describe("a plugin that breaks before it runs", () => {
       assert.deepEqual(seen, [], "its hooks are gone");
     });
 
-    it(`${how}: a gate it stands at stays shut`, async (t) => {
+    it(`${how}: the gates it taps stay closed`, async (t) => {
       const plugin = definePlugin({
         id: "bad",
         api: "^1.0.0",
@@ -142,7 +142,7 @@ describe("a plugin that breaks before it runs", () => {
     });
   }
 
-  it("has an id nobody may have", async (t) => {
+  it("has an invalid id", async (t) => {
     const { report } = await startWith(t, definePlugin({ id: "Bad Id", api: "^1.0.0", setup() {} }));
     assert.equal(report()?.state, "blocked");
   });
@@ -152,25 +152,25 @@ describe("a plugin that breaks before it runs", () => {
     assert.match(report()?.reason ?? "", /needs plugin API \^9\.0\.0, this gateway has 1\.0\.0/);
   });
 
-  it("has wrong settings", async (t) => {
+  it("has invalid settings", async (t) => {
     const plugin = definePlugin({ id: "bad", api: "^1.0.0", config: Type.Object({ max: Type.Integer() }), setup() {} });
     const started = testGateway(t, { plugins: [goodPlugin, plugin], config: { bad: { max: "many" } } });
     await assert.rejects(started, { name: "StartupRefusal", message: /^ {2}bad\.max: must be integer$/m });
   });
 
-  it("is given a setting it does not have, though its schema says nothing about further keys", async (t) => {
+  it("gets an unknown setting, though its schema does not forbid further keys", async (t) => {
     const config = { "storage-sqlite": { flie: "x" } };
     const started = testGateway(t, { plugins: [goodPlugin, "storage-sqlite"], config });
     await assert.rejects(started, /^ {2}storage-sqlite: unexpected property 'flie'$/m);
   });
 
-  it("promises a service and does not provide it", async (t) => {
+  it("lists a service under `provides` and does not provide it", async (t) => {
     const Thing = defineService<object>()("thing", "1.0.0");
     const { report } = await startWith(t, definePlugin({ id: "bad", api: "^1.0.0", provides: [Thing], setup() {} }));
-    assert.match(report()?.reason ?? "", /lists thing under "provides" and did not provide it/);
+    assert.match(report()?.reason ?? "", /lists thing under "provides", but its setup did not provide it/);
   });
 
-  it("serves a method that another serves", async (t) => {
+  it("serves a method of another plugin", async (t) => {
     const { gateway } = await testGateway(t, {
       plugins: [
         goodPlugin,
@@ -186,8 +186,8 @@ describe("a plugin that breaks before it runs", () => {
   });
 });
 
-describe("a plugin that breaks while it runs", () => {
-  it("throws in a handler: the caller gets INTERNAL with a correlation id, nothing leaks, the plugin is charged", async (t) => {
+describe("a plugin that fails while it runs", () => {
+  it("throws in a handler: the caller gets INTERNAL with a correlation id, no detail leaks, the failure is attributed", async (t) => {
     const plugin = definePlugin({
       id: "bad",
       api: "^1.0.0",
@@ -208,7 +208,7 @@ describe("a plugin that breaks while it runs", () => {
     assert.equal(report()?.state, "active");
   });
 
-  it("answers what its contract does not promise: INTERNAL while results are checked", async (t) => {
+  it("returns a result that violates its contract: INTERNAL while results are checked", async (t) => {
     const wrong = defineContract("bad", {
       ping: { summary: "-", scope: "operator.read", params: Empty, result: Type.Object({ n: Type.Integer() }) },
     });
@@ -221,7 +221,7 @@ describe("a plugin that breaks while it runs", () => {
     await assert.rejects(client.call(wrong.ping, {}), { code: "INTERNAL" });
   });
 
-  it("throws or rejects in every() and after(): charged, and the timer goes on", async (t) => {
+  it("throws or rejects in every() and after(): attributed, and the timer continues", async (t) => {
     const clock = createFakeClock();
     let ticks = 0;
     const plugin = definePlugin({
@@ -244,7 +244,7 @@ describe("a plugin that breaks while it runs", () => {
     assert.equal(report()?.errors, 4);
   });
 
-  it("throws in a gate: that connect is denied, and the culprit is named", async (t) => {
+  it("throws in a gate: that connect is denied, and the plugin is named", async (t) => {
     const plugin = definePlugin({
       id: "bad",
       api: "^1.0.0",
@@ -259,7 +259,7 @@ describe("a plugin that breaks while it runs", () => {
     await assert.rejects(connect(), /plugin bad could not decide/);
   });
 
-  it("an extension that throws or rejects is charged to its contributor", async (t) => {
+  it("throws or rejects in a contribution: attributed to the contributor", async (t) => {
     const Point = defineExtensionPoint<() => unknown>("test.point");
     const contributor = definePlugin({
       id: "bad",
@@ -307,14 +307,14 @@ describe("waiting", () => {
     setup: (gateway) => gateway.serve(bad, { ping: () => ({}) }),
   });
 
-  it("a plugin without its service is pending and says for what", async (t) => {
+  it("a plugin without its service is pending, with the service as the reason", async (t) => {
     const { report, client } = await startWith(t, user);
     assert.equal(report()?.state, "pending");
     assert.match(report()?.reason ?? "", /waits for the service thing 1\.0\.0/);
     await assert.rejects(client.call(bad.ping, {}), /unknown method/);
   });
 
-  it("a provider that fails to start takes only its dependents along", async (t) => {
+  it("a provider that fails to start affects only its dependents", async (t) => {
     const provider = definePlugin({
       id: "provider",
       api: "^1.0.0",
@@ -335,7 +335,7 @@ describe("waiting", () => {
     );
   });
 
-  it("notReady is tried again, and its dependents follow", async (t) => {
+  it("a plugin that is notReady is retried, and its dependents start after it", async (t) => {
     const clock = createFakeClock();
     let attempts = 0;
     const provider = definePlugin({
@@ -365,7 +365,7 @@ describe("waiting", () => {
     assert.deepEqual(await client.call(bad.ping, {}), {});
   });
 
-  it("two that are not ready are each tried at their own time, and at no other", async (t) => {
+  it("two plugins that are not ready are each retried exactly at their own times", async (t) => {
     const clock = createFakeClock();
     const attempts = { aa: 0, bb: 0 };
     const make = (id: "aa" | "bb", ms: number) =>
@@ -382,7 +382,7 @@ describe("waiting", () => {
     assert.deepEqual(attempts, { aa: 6, bb: 6 });
   });
 
-  it("one that is tried again while another comes up is set up once", async (t) => {
+  it("a plugin retried while another one starts is set up once", async (t) => {
     const clock = createFakeClock();
     const seen: string[] = [];
     let ready = false;
@@ -407,7 +407,7 @@ describe("waiting", () => {
     );
   });
 
-  it("a stop waits for one that is coming up, and stops it", async (t) => {
+  it("a stop waits for a plugin that is starting, and stops it", async (t) => {
     const clock = createFakeClock();
     const seen: string[] = [];
     let ready = false;
@@ -474,7 +474,7 @@ describe("the rules of setup", () => {
     for (const message of errors) assert.match(message, /plugin bad: .+ is only allowed inside setup\(\)/);
   });
 
-  it("stops run in reverse, also when one of them throws", async (t) => {
+  it("stop functions run in reverse order, even if one of them throws", async (t) => {
     const seen: string[] = [];
     const make = (id: string, after: string[] = []) =>
       definePlugin({
@@ -494,7 +494,7 @@ describe("the rules of setup", () => {
     assert.deepEqual(seen, ["bb 2", "bb 1", "aa 2", "aa 1"]);
   });
 
-  it("a contribution without an owner, and a tap nobody emits, are listed as inert", async (t) => {
+  it("a contribution to an unowned point, and a tap of a hook without an emitter, are listed as inert", async (t) => {
     const Point = defineExtensionPoint<object>("nobody.owns");
     const { report } = await startWith(
       t,
@@ -503,7 +503,7 @@ describe("the rules of setup", () => {
     assert.deepEqual(report()?.inert, ['nobody.owns "x": no plugin owns this extension point']);
   });
 
-  it("a plugin calls methods only as far as its package says", async (t) => {
+  it("a plugin calls methods only with the scopes its package lists", async (t) => {
     const results: string[] = [];
     const caller = definePlugin({
       id: "bad",

@@ -1,4 +1,4 @@
-/** What a replacement means to plugins that use what the replaced one provides. */
+/** Effects of a replacement on plugins that use services of the replaced plugin. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { definePlugin, defineService, live, notReady, optional, type Plugin } from "@svc/sdk";
@@ -14,7 +14,7 @@ const Base = defineService<Named>()("base", "1.0.0");
 const Middle = defineService<Named>()("middle", "1.0.0");
 const methods = { ...contractOf("middle", "ask"), top: contractOf("top", "ask").ask };
 
-/** Provides `Base`; says in `log` when it starts and stops. */
+/** Provides `Base`; records its starts and stops in `log`. */
 const base = (name: string, log: string[] = [], more: Partial<Plugin> = {}): Plugin =>
   definePlugin({
     id: "base",
@@ -54,7 +54,7 @@ function chain(log: string[] = []) {
 }
 
 describe("dependents", limited, () => {
-  it("stop before it and start after it, in order, and hold the new service", async (t) => {
+  it("stop before it and start after it, in order, with the new service", async (t) => {
     const log: string[] = [];
     const { middle, top } = chain(log);
     const slot = await slotOf(t, base("one", log));
@@ -67,7 +67,7 @@ describe("dependents", limited, () => {
     assert.deepEqual(await client.call(methods.top, {}), { answer: "middle on two" });
   });
 
-  it("of a plugin in the middle: those below stay as they are", async (t) => {
+  it("of a plugin in the middle of a chain restart; its own providers do not", async (t) => {
     const log: string[] = [];
     const { middle, top } = chain(log);
     const { reload } = await startScene(t, [base("one", log), middle, top]);
@@ -76,7 +76,7 @@ describe("dependents", limited, () => {
     assert.deepEqual(log, ["stop top", "stop middle on one", "start middle", "start top"]);
   });
 
-  it("are held, too: their callers notice nothing", async (t) => {
+  it("are held, too: their callers see no failure", async (t) => {
     const { middle, top } = chain();
     const gate = barrier();
     const slot = await slotOf(t, base("one"));
@@ -102,7 +102,7 @@ describe("dependents", limited, () => {
     assert.equal((await reloading).ok, true);
   });
 
-  it("come back on the old service after a roll-back", async (t) => {
+  it("restart with the old service after a rollback", async (t) => {
     const { middle, top } = chain();
     const slot = await slotOf(t, base("one"));
     const { client, reload } = await startScene(t, [slot, middle, top]);
@@ -122,7 +122,7 @@ describe("dependents", limited, () => {
     assert.deepEqual(await client.call(methods.top, {}), { answer: "middle on one" });
   });
 
-  it("with an optional requirement follow, those with a live one are left alone and see the new service", async (t) => {
+  it("with an optional requirement restart; those with a live one keep running and see the new service", async (t) => {
     const setups: string[] = [];
     const loose = definePlugin({
       id: "loose",
@@ -155,7 +155,7 @@ describe("dependents", limited, () => {
     assert.deepEqual(await client.call(methods.top, {}), { answer: "two" });
   });
 
-  it("that waited for a service the new version brings come up", async (t) => {
+  it("that waited for a service of the new version start", async (t) => {
     const { middle, top } = chain();
     const slot = await slotOf(t, definePlugin({ id: "base", api: "^1.0.0", setup() {} }));
     const { client, reload, state } = await startScene(t, [slot, middle, top]);
@@ -166,7 +166,7 @@ describe("dependents", limited, () => {
     assert.deepEqual(await client.call(methods.top, {}), { answer: "middle on two" });
   });
 
-  it("of a service the new version no longer has wait for it and say so, and their methods are refused usefully", async (t) => {
+  it("of a service the new version no longer provides wait for it, and their reports and refusals say so", async (t) => {
     const { middle, top } = chain();
     const slot = await slotOf(t, base("one"));
     const { client, reload, report } = await startScene(t, [slot, middle, top]);
@@ -183,7 +183,7 @@ describe("dependents", limited, () => {
     assert.deepEqual(await client.call(methods.top, {}), { answer: "middle on back" });
   });
 
-  it("that do not come back are failed and tried again; the one replaced is fine", async (t) => {
+  it("that fail to restart are `failed` and retried; the replacement succeeds", async (t) => {
     const clock = createFakeClock();
     let broken = false;
     const fragile = definePlugin({
@@ -211,7 +211,7 @@ describe("dependents", limited, () => {
     assert.deepEqual(await client.call(methods.top, {}), { answer: "fragile on two" });
   });
 
-  it("that are not ready after it come back at their own time", async (t) => {
+  it("that are not ready after it restart at their own retry time", async (t) => {
     const clock = createFakeClock();
     let asleep = false;
     const sleepy = definePlugin({
@@ -232,7 +232,7 @@ describe("dependents", limited, () => {
     assert.equal(state("middle"), "active");
   });
 
-  it("may reload what they rely on from a handler, which is not waited for", async (t) => {
+  it("may reload their provider from a handler, which is not waited for", async (t) => {
     const clock = createFakeClock();
     const asking = definePlugin({
       id: "middle",

@@ -1,4 +1,4 @@
-/** Parts of the plugin API that will go away: whoever uses one is named, once, with what to use instead. */
+/** Deprecated parts of the plugin API: a plugin that uses one is named once, with the replacement. */
 import assert from "node:assert/strict";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -9,7 +9,7 @@ import { plugins } from "@svc/sdk/plugins";
 import { describeDeprecated, noteMembers } from "../../../host/kernel/deprecations.ts";
 import { startGatewayProcess } from "../../gateway-process.ts";
 
-/** A plugin whose hook, service, extension point and method are on their way out, and one that uses them all. */
+/** A plugin with a deprecated hook, service, extension point and method, and one that uses them all. */
 const SHARED = `
 import { defineContract, defineExtensionPoint, defineHook, definePlugin, defineService, live, optional, Type } from "@svc/sdk";
 const mark = (instead) => ({ since: "1.4.0", removedIn: "2.0.0", instead });
@@ -65,7 +65,7 @@ const user = defineContract("user", {
 });
 
 describe("deprecated parts of the plugin API", () => {
-  it("are named once at the start of who uses them, when a method is called first, and in reports", async (t) => {
+  it("are logged once at the start of the plugin, methods at their first call, and listed in reports", async (t) => {
     const stateDir = await mkdtemp(join(tmpdir(), "svc-deprecated-"));
     t.after(() => rm(stateDir, { recursive: true, force: true }));
     await writeFile(join(stateDir, "maker.ts"), MAKER);
@@ -86,7 +86,7 @@ describe("deprecated parts of the plugin API", () => {
       return Object.fromEntries(rows.map(({ id, deprecated }) => [id, deprecated]));
     };
 
-    assert.deepEqual(lines(), [`plugin user uses what will go away: ${AT_START.join(" | ")}`]);
+    assert.deepEqual(lines(), [`plugin user uses deprecated parts of the plugin API: ${AT_START.join(" | ")}`]);
     assert.deepEqual(await uses(), { maker: undefined, plugins: undefined, user: AT_START });
     const report = JSON.parse(await readFile(join(stateDir, "startup-report.json"), "utf8"));
     assert.deepEqual(report.plugins.find(({ id }: { id: string }) => id === "user").deprecated, AT_START);

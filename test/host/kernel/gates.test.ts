@@ -1,4 +1,4 @@
-/** Gates stay shut while their plugin is away; only an operator who disables it opens them. */
+/** Gates deny while their plugin is not running; only disabling the plugin opens them. */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import {
@@ -23,7 +23,7 @@ const shopPlugin = definePlugin({
 const SHUT = { code: "UNAVAILABLE", message: "plugin warden is not running", retryAfterMs: 1_000 };
 
 type Setup = (gateway: PluginGateway) => void | Promise<void>;
-/** Stands at the gate of `shop.guarded` and lets everybody through; `more` goes on. */
+/** Taps the gate of `shop.guarded` and allows every call; `more` runs afterwards. */
 const warden = (more: Setup = () => {}, fields: Partial<Plugin> = {}): Plugin =>
   definePlugin({
     id: "warden",
@@ -48,7 +48,7 @@ async function scene(t: TestContext, plugin: unknown, options: Parameters<typeof
   return { ...running, slot, shut, open };
 }
 
-describe("a gate that a package lists is shut", limited, () => {
+describe("a gate that a package lists is closed", limited, () => {
   const fail = () => {
     throw new Error("boom");
   };
@@ -88,7 +88,7 @@ describe("a gate that a package lists is shut", limited, () => {
       setup: (gateway) => {
         const call = () => gateway.call(shop.guarded, {}).catch((error: Error) => error.message);
         gateway.start(async () => {
-          await settled(); // what it calls has started by then
+          await settled(); // the plugin it calls has started by then
           seen.push(await call());
           gate.open();
         });
@@ -103,7 +103,7 @@ describe("a gate that a package lists is shut", limited, () => {
     assert.deepEqual(await client.call(shop.guarded, {}), { ok: true });
   });
 
-  it("while it is taken down by one it needs", async (t) => {
+  it("while its plugin is down because of a required plugin", async (t) => {
     const Needed = defineService<object>()("needed", "1.0.0");
     const needed = await slotOf(
       t,
@@ -123,7 +123,7 @@ describe("a gate that a package lists is shut", limited, () => {
     await assert.rejects(client.call(shop.guarded, {}), SHUT);
   });
 
-  it("but not by one that an operator disabled", async (t) => {
+  it("but not if an operator disabled its plugin", async (t) => {
     const config = { plugins: { entries: { warden: { enabled: false } } } };
     const { open, state } = await scene(t, warden(), { config });
     assert.equal(state("warden"), "disabled");
@@ -147,7 +147,7 @@ describe("a gate that a package lists is shut", limited, () => {
 });
 
 describe("a gate whose plugin is being replaced", limited, () => {
-  it("is asked by nobody meanwhile: calls wait for the new version, and it decides", async (t) => {
+  it("is not called meanwhile: calls wait for the new version, which decides", async (t) => {
     const { slot, client, reload, state } = await scene(t, warden());
     const gate = barrier();
     slot.become(
@@ -175,7 +175,7 @@ describe("a gate whose plugin is being replaced", limited, () => {
     await reloading;
   });
 
-  it("stays shut when neither version comes back", async (t) => {
+  it("stays closed if neither version starts", async (t) => {
     let starts = 0;
     const once = warden((gateway) =>
       gateway.start(() => (++starts > 1 ? Promise.reject(new Error("gone")) : undefined)),
@@ -190,7 +190,7 @@ describe("a gate whose plugin is being replaced", limited, () => {
     await open();
   });
 
-  it("that the new version no longer guards is open afterwards", async (t) => {
+  it("that the new version no longer taps is open afterwards", async (t) => {
     const { slot, reload, open } = await scene(
       t,
       warden(() => undefined),
@@ -201,7 +201,7 @@ describe("a gate whose plugin is being replaced", limited, () => {
   });
 });
 
-it("a gate tapped by a plugin without a package is shut once it was there and is away", limited, async (t) => {
+it("a gate tapped by a plugin without a package is closed once that plugin has run and stopped", limited, async (t) => {
   const clock = createFakeClock();
   const plugin = warden((gateway) => gateway.every(1_000, () => Promise.reject(new Error("boom"))));
   const { client, gateway } = await testGateway(t, { plugins: [shopPlugin, plugin], gateway: { clock } });
@@ -240,7 +240,7 @@ describe("a gate of a plugin's own hook", limited, () => {
       },
     });
 
-  it("is shut while a plugin whose package lists it never came up, and opens when that runs", async (t) => {
+  it("is closed while a plugin whose package lists it has never started, and opens when it runs", async (t) => {
     const slot = await slotOf(
       t,
       guard(() => {
@@ -263,15 +263,15 @@ describe("two plugins that tap one hook declared in two ways", limited, () => {
   const listener = (id: string, kind: "observe" | "gate") =>
     definePlugin({ id, api: "^1.0.0", setup: (gateway) => gateway.hook(declared(kind)).tap(() => undefined) });
 
-  it("cost the second of them, and nobody else", async (t) => {
+  it("fail only the second plugin", async (t) => {
     const { client, report } = await startScene(t, [listener("one", "observe"), listener("two", "gate"), shopPlugin]);
     assert.equal(report("one")?.state, "active");
-    const reason = "the hook bell.rung of bell is declared in two ways; use the value that bell exports";
+    const reason = "the hook bell.rung of bell is declared in two different ways; use the value that bell exports";
     assert.deepEqual([report("two")?.state, report("two")?.reason], ["failed", reason]);
     assert.deepEqual(await client.call(shop.free, {}), { ok: true });
   });
 
-  it("get along where only the words differ", async (t) => {
+  it("are both accepted if only the descriptions differ", async (t) => {
     const other = { ...declared("observe"), when: "in other words" };
     const reworded = definePlugin({
       id: "two",

@@ -34,19 +34,19 @@ describe("the order of plugins", () => {
     assert.equal(waiting.size, 0);
   });
 
-  it("does not depend on the order they were found in", () => {
+  it("does not depend on the order of the input", () => {
     const nodes = [node("c", { a: A }), node("a-giver", {}, [A]), node("b", {}, [], ["c"])];
     assert.deepEqual(order(...nodes), order(...[...nodes].reverse()));
   });
 
-  it("lets a plugin with an unmet requirement wait, and those behind it", () => {
+  it("makes a plugin with an unmet requirement wait, and its dependents, too", () => {
     const { levels, waiting } = order(node("user", { b: B }), node("giver", { a: A }, [B]), node("free"));
     assert.deepEqual(levels, [["free"]]);
     assert.match(waiting.get("giver") ?? "", /waits for the service a 1\.0\.0/);
     assert.match(waiting.get("user") ?? "", /waits for the service b 1\.2\.0/);
   });
 
-  it("does not wait for an optional or live service, but orders behind an optional one that is there", () => {
+  it("does not wait for an optional or live service, but puts the provider of an optional one first", () => {
     const { levels } = order(
       node("a-user", { b: optional(B) }),
       node("giver", {}, [B]),
@@ -56,7 +56,7 @@ describe("the order of plugins", () => {
     assert.deepEqual(order(node("a-user", { b: optional(B) })).levels, [["a-user"]]);
   });
 
-  it("takes an older minor version of a service for too little, and a newer one for enough", () => {
+  it("rejects an older minor version of a service, and accepts a newer one", () => {
     const newer = defineService<object>()("b", "1.10.0");
     const { levels, waiting } = order(node("user", { b: newer }), node("giver", {}, [B]));
     assert.deepEqual(levels, [["giver"]]);
@@ -64,18 +64,18 @@ describe("the order of plugins", () => {
     assert.deepEqual(order(node("user", { b: B }), node("giver", {}, [newer])).levels, [["giver"], ["user"]]);
   });
 
-  it("counts the version of the plugin that provides a service, not of one that could have", () => {
+  it("checks the version of the actual provider, not of another plugin that could provide it", () => {
     const newer = defineService<object>()("b", "1.10.0");
     const { waiting } = order(node("a-giver", {}, [B]), node("b-giver", {}, [newer]), node("user", { b: newer }));
     assert.deepEqual([...waiting.keys()].sort(), ["b-giver", "user"]);
   });
 
-  it("takes another major version of a service for another service", () => {
+  it("rejects another major version of a service", () => {
     const { waiting } = order(node("user", { b: B }), node("giver", {}, [B2]));
     assert.match(waiting.get("user") ?? "", /waits for the service b 1\.2\.0/);
   });
 
-  it("tells a cycle with its whole path", () => {
+  it("reports a cycle with its whole path", () => {
     const { levels, waiting } = order(node("x", { a: A }, [B]), node("y", { b: B }, [A]), node("free"));
     assert.deepEqual(levels, [["free"]]);
     assert.match(waiting.get("x") ?? "", /x -> y -> x/);
@@ -86,13 +86,13 @@ describe("the order of plugins", () => {
     assert.deepEqual(order(node("x", { a: live(A) }, [B]), node("y", { b: B }, [A])).levels, [["x"], ["y"]]);
   });
 
-  it("names both plugins that want to provide one service", () => {
+  it("names both plugins that provide one service", () => {
     const { levels, waiting } = order(node("two", {}, [A]), node("one", {}, [A]));
     assert.deepEqual(levels, [["one"]]);
     assert.match(waiting.get("two") ?? "", /already provided by one/);
   });
 
-  it("`after` orders and requires nothing", () => {
+  it("`after` affects only the order; it requires nothing", () => {
     assert.deepEqual(order(node("a", {}, [], ["b", "absent"]), node("b")).levels, [["b"], ["a"]]);
   });
 });

@@ -1,4 +1,4 @@
-/** A further kind of declaration is one file: it works wherever a plugin runs, and every report and check knows it. */
+/** A further kind of declaration is one file: it works in every placement, and in all reports and checks. */
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -65,7 +65,7 @@ async function scene(
 
 for (const run of ["host", "worker", "process"] as const)
   describe(`a further kind in the placement ${run}`, { timeout: 60_000 }, () => {
-    it("takes effect, is called, is listed and is taken back", async (t) => {
+    it("takes effect, is called, is listed and is withdrawn", async (t) => {
       committed.length = 0;
       const { gateway, client, badge, states } = await scene(t, MOOD, { run });
       assert.equal(await badge("mood")?.text(), "fine 1");
@@ -93,7 +93,7 @@ for (const run of ["host", "worker", "process"] as const)
       ]);
     });
 
-    it("is refused where the package does not list it, or its shape is taken", async (t) => {
+    it("is refused if the package does not list it, or if its name is in use", async (t) => {
       const unlisted = await scene(t, `gateway.badge("other", () => "");`, { run });
       await until(() => unlisted.report()?.state === "failed", "the refusal");
       assert.equal(
@@ -129,18 +129,18 @@ it("a further kind is checked by `svc plugins check`", async (t) => {
   ]);
 });
 
-it("a tap whose handler does not go first is refused by name", async (t) => {
+it("a tap whose first argument is not the handler is refused by name", async (t) => {
   const { report } = await scene(t, `gateway.hooks.hello.tap("name", () => undefined);`);
-  assert.equal(report()?.reason, "setup: tap of hello: the handler goes first: tap(handler, { phase })");
+  assert.equal(report()?.reason, "setup: tap of hello: the handler is the first argument: tap(handler, { phase })");
 });
 
-it("a module that exports no kind is named, and the gateway does not start", async (t) => {
+it("a module that exports no kind prevents the start and is named", async (t) => {
   const stateDir = directoryFor(t);
   const start = createGateway({ kinds: [fileURLToPath(import.meta.url)], stateDir, env: {}, port: 0, plugins: [] });
   await assert.rejects(start, /kinds\.test\.js exports no kind of declaration; write: export default defineKind/);
 });
 
-it("a kind that throws while it takes effect leaves nothing of its plugin in effect", async (t) => {
+it("a kind that throws at the commit withdraws all declarations of its plugin", async (t) => {
   const plugin = (id: string) =>
     definePlugin({ id, api: "^1.0.0", setup: (gateway) => gateway.serve(contractOf(id, "ask"), { ask: () => ({}) }) });
   const gateway = await createGateway({

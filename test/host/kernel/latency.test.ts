@@ -8,20 +8,20 @@ function latencyOf(...times: readonly number[]): Latency {
   return latency;
 }
 
-/** Far apart, and from none at all to more than it tells apart. */
+/** From zero to more than the largest class. */
 const TIMES = [0, 1e-9, 0.0004, 0.001, 0.1, 0.99, 1, 1.01, 7, 64, 999, 12_345, 1e6, 1e9, Number.MAX_VALUE];
 
 describe("latency", () => {
   it("has no quantile before anything was recorded", () => assert.equal(latencyOf().quantile(0.5), null));
 
   for (const ms of TIMES) {
-    it(`tells ${ms} ms as it was, when it is all there is`, () => {
+    it(`returns exactly ${ms} ms if it is the only record`, () => {
       const { count, sum, max } = latencyOf(ms);
       assert.deepEqual([count, sum, max, latencyOf(ms).quantile(0.99)], [1, ms, ms, ms]);
     });
   }
 
-  it("never tells less than the exact quantile, and at most an eighth more", () => {
+  it("never returns less than the exact quantile, and at most an eighth more", () => {
     let seed = 7;
     const times = Array.from({ length: 5_000 }, () => {
       seed = (seed * 16_807) % 2_147_483_647;
@@ -36,7 +36,7 @@ describe("latency", () => {
     }
   });
 
-  it("counts what is below a doubling, its end excluded", () => {
+  it("counts durations below a power of two, which is excluded", () => {
     const latency = latencyOf(0.4, 0.5, 1, 1.9, 2, 4, 1e9);
     const counts = [-11, -1, 0, 1, 2, 3, 20].map((exponent) => latency.countBelow(exponent));
     assert.deepEqual(counts, [0, 1, 2, 4, 5, 6, 6]);

@@ -14,7 +14,7 @@ async function stateDirectory(t: TestContext): Promise<string> {
   return directory;
 }
 
-/** An installed package; `imported` tells whether its code ran. */
+/** Installs a package; `imported` returns whether its code has run. */
 async function install(
   stateDir: string,
   name: string,
@@ -54,7 +54,7 @@ const start = (t: TestContext, stateDir: string, config: object) =>
   testGateway(t, { stateDir, config: config as Record<string, unknown> });
 
 describe("a plugin package", () => {
-  it("is found by name beside the configuration, as TypeScript, on the host's own SDK", async (t) => {
+  it("is found by name next to the configuration, as TypeScript, with the host's own SDK", async (t) => {
     const stateDir = await stateDirectory(t);
     await install(stateDir, "@acme/things", SVC, CODE);
     const { client, gateway } = await start(t, stateDir, { plugins: { use: ["@acme/things"] }, things: { n: 7 } });
@@ -75,7 +75,7 @@ describe("a plugin package", () => {
     assert.equal(gateway.plugins()[0]?.state, "active");
   });
 
-  it("of an id that is taken is listed, refused and named", async (t) => {
+  it("with an id already in use is listed and blocked", async (t) => {
     const stateDir = await stateDirectory(t);
     const { directory } = await install(stateDir, "@acme/things", SVC, CODE);
     const { gateway } = await start(t, stateDir, {
@@ -89,7 +89,7 @@ describe("a plugin package", () => {
         [`things (${directory})`, "blocked"],
       ],
     );
-    assert.match(things[1]?.reason ?? "", /its id "things" is taken/);
+    assert.match(things[1]?.reason ?? "", /its id "things" is already used/);
   });
 
   const refusals: [why: string, svc: object, code: string, state: string, reason: RegExp][] = [
@@ -122,7 +122,7 @@ describe("a plugin package", () => {
     });
   }
 
-  it("that is disabled does not run, and its settings are kept and told", async (t) => {
+  it("that is disabled does not run, and its settings are kept and reported", async (t) => {
     const stateDir = await stateDirectory(t);
     const { imported } = await install(stateDir, "@acme/things", SVC, CODE);
     const config = {
@@ -146,7 +146,7 @@ describe("a plugin package", () => {
     );
   });
 
-  it("that serves what its package does not list is refused", async (t) => {
+  it("that serves methods its package does not list is refused", async (t) => {
     const stateDir = await stateDirectory(t);
     await install(stateDir, "@acme/things", { ...SVC, namespaces: ["other"] }, CODE);
     const { gateway } = await start(t, stateDir, { plugins: { use: ["@acme/things"] } });
@@ -160,13 +160,13 @@ describe("a plugin package", () => {
     const stateDir = await stateDirectory(t);
     await install(stateDir, "@acme/things", { ...SVC, id: "others" }, CODE);
     const { gateway } = await start(t, stateDir, { plugins: { use: ["@acme/things"] } });
-    assert.match(gateway.plugins()[0]?.reason ?? "", /its code says id "things", its package\.json says "others"/);
+    assert.match(gateway.plugins()[0]?.reason ?? "", /its code has the id "things", its package\.json the id "others"/);
   });
 
   const unusable: [json: object, says: RegExp][] = [
     [{}, /has no "svc\.entry", so it is not a plugin/],
     [{ svc: { id: "plain", api: "^1.0.0", cli: "./cli.js" } }, /has no "svc\.entry", so it is not a plugin/],
-    [{ svc: { id: "plain", api: "^1.0.0" } }, /it has neither "entry", for a plugin, nor "cli", for verbs/],
+    [{ svc: { id: "plain", api: "^1.0.0" } }, /it needs "entry" \(a plugin\) or "cli" \(commands of svc\)/],
   ];
   for (const [json, says] of unusable)
     it(`with ${JSON.stringify(json)} is no plugin`, async (t) => {
@@ -178,7 +178,7 @@ describe("a plugin package", () => {
     });
 });
 
-it("the startup report says for every plugin what became of it", async (t) => {
+it("the startup report has the outcome for every plugin", async (t) => {
   const stateDir = await stateDirectory(t);
   await install(stateDir, "@acme/things", SVC, CODE);
   await writeFile(join(stateDir, "broken.ts"), "export default 1 +;");
@@ -192,7 +192,7 @@ it("the startup report says for every plugin what became of it", async (t) => {
   assert.equal(found["./absent.ts"]?.[0], "blocked");
 });
 
-it("TypeScript outside of a checkout gets every entry of the SDK but the testing kit", async () => {
+it("TypeScript outside of a checkout gets every entry of the SDK except the testing kit", async () => {
   const { exports } = JSON.parse(await readFile(join(root, "sdk/package.json"), "utf8")) as { exports: object };
   const entries = Object.keys(exports).filter((entry) => entry !== "./testing" && entry !== "./package.json");
   assert.deepEqual(

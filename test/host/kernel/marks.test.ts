@@ -15,7 +15,7 @@ import { fakeOwner } from "../hooks/fake-owner.ts";
 const seen = () => new Int32Array(markMemory())[0];
 
 describe("marks", () => {
-  it("say who runs, and after somebody else's turn say it again", () => {
+  it("identify the running code, and are restored after nested code", () => {
     const [outer, inner] = [newMark(fakeOwner("outer", 1)), newMark(fakeOwner("inner", 2))];
     const marks: unknown[] = [seen()];
     runMarked(outer, () => {
@@ -31,7 +31,7 @@ describe("marks", () => {
     assert.deepEqual([...marks, seen()], [NOBODY, outer, inner, outer, NOBODY]);
   });
 
-  it("lead to their owner until they are forgotten, and are never given twice", () => {
+  it("map to their owner until released, and are never reused", () => {
     const owner = fakeOwner("a", 1);
     const mark = newMark(owner);
     assert.deepEqual([ownerOf(mark), markOf(owner), markOf(undefined)], [owner, mark, NOBODY]);
@@ -41,7 +41,7 @@ describe("marks", () => {
     assert.notEqual(newMark(owner), mark);
   });
 
-  it("tell those who listen whose they are, from before and from now on", () => {
+  it("are reported to listeners, both existing and later ones", () => {
     const before = newMark(fakeOwner("before", 1));
     const told: unknown[] = [];
     const stop = tellMarks((mark, plugin) => told.push([mark, plugin]));

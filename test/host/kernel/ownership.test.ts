@@ -1,4 +1,4 @@
-/** Plugins whose code others own or may write are not loaded. */
+/** Plugins whose code is owned or writable by other users are not loaded. */
 import assert from "node:assert/strict";
 import { chmod, chown, mkdir, mkdtemp, realpath, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -32,24 +32,22 @@ describe("the files of a plugin", () => {
         const { plugin, refuse } = await scene(t);
         await refuse();
         await chmod(join(plugin, path), mode);
-        const says = new RegExp(
-          `mode ${mode.toString(8)}\\) can be written by everybody\nNext: chmod .*go-w '${plugin}'`,
-        );
+        const says = new RegExp(`mode ${mode.toString(8)}\\) is writable by everyone\nNext: chmod .*go-w '${plugin}'`);
         await assert.rejects(refuse(), says);
       });
     }
 
-  it("are refused when a group may write them that is not the owner's own", async (t) => {
+  it("are refused when writable by a group other than the owner's private group", async (t) => {
     const { plugin, refuse } = await scene(t);
     await chmod(join(plugin, "plugin.ts"), 0o664);
     if (user !== 0) return; // only root gives files to groups
     await refuse();
     await chown(join(plugin, "plugin.ts"), 0, 54_321);
     await chmod(join(plugin, "plugin.ts"), 0o664);
-    await assert.rejects(refuse(), /plugin\.ts \(owner 0, group 54321, mode 664\) can be written by group 54321\n/);
+    await assert.rejects(refuse(), /plugin\.ts \(owner 0, group 54321, mode 664\) is writable by group 54321\n/);
   });
 
-  it("are refused when a directory above them is open, unless it has the sticky bit", async (t) => {
+  it("are refused when a directory above them is writable by everyone, unless it has the sticky bit", async (t) => {
     const { root, plugin, refuse } = await scene(t);
     await chmod(join(root, "outer"), 0o777);
     for (const path of [plugin, join(plugin, "plugin.ts")])
@@ -57,22 +55,22 @@ describe("the files of a plugin", () => {
     await chmod(join(root, "outer"), 0o1777);
     await refuse();
     await chmod(join(root, "outer"), 0o777);
-    await refuseForeignCode(plugin, { configDir: plugin, user }); // who may change that may change the configuration
+    await refuseForeignCode(plugin, { configDir: plugin, user }); // anyone who can change this directory can change the configuration
   });
 
-  it("are refused behind links that lead through what others may write", async (t) => {
+  it("are refused behind links in directories that others may write", async (t) => {
     const { root, plugin, refuse } = await scene(t);
     await mkdir(join(root, "open"));
     await symlink(plugin, join(root, "open/hop"));
     await symlink(join(root, "open/hop"), join(root, "things"));
     await refuse(join(root, "things"));
     await chmod(join(root, "open"), 0o777);
-    await assert.rejects(refuse(join(root, "things")), /open \(.* can be written by everybody/);
+    await assert.rejects(refuse(join(root, "things")), /open \(.* is writable by everyone/);
     await chmod(join(root, "open"), 0o755);
     await chmod(join(plugin, "lib/part.ts"), 0o666);
-    await assert.rejects(refuse(join(root, "things")), /part\.ts \(.* can be written by everybody/);
+    await assert.rejects(refuse(join(root, "things")), /part\.ts \(.* is writable by everyone/);
     await symlink("circle", join(root, "circle"));
-    await assert.rejects(refuse(join(root, "circle")), /more than 40 links/);
+    await assert.rejects(refuse(join(root, "circle")), /more than 40 symbolic links/);
   });
 
   it("are refused when they belong to another user than the gateway's and root", async (t) => {
@@ -86,7 +84,7 @@ describe("the files of a plugin", () => {
   });
 
   for (const shape of ["directory", "file", "package"] as const)
-    it(`of others keep a ${shape} from being imported, and the gateway runs without it`, async (t) => {
+    it(`prevent the import of a ${shape} if others may write them, and the gateway runs without it`, async (t) => {
       const { root, plugin } = await scene(t);
       await chmod(join(plugin, "plugin.ts"), 0o666);
       await mkdir(join(root, "node_modules"));
@@ -95,7 +93,7 @@ describe("the files of a plugin", () => {
       const plugins = shape === "package" ? { use: [spec] } : { use: [], load: { paths: [spec] } };
       const { gateway } = await testGateway(t, { stateDir: root, config: { plugins } });
       const [report] = gateway.plugins();
-      assert.match(report?.reason ?? "", /plugin\.ts \(owner \d+, group \d+, mode 666\) can be written by everybody/);
+      assert.match(report?.reason ?? "", /plugin\.ts \(owner \d+, group \d+, mode 666\) is writable by everyone/);
       assert.notEqual(report?.state, "active");
     });
 });

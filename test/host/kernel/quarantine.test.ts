@@ -1,4 +1,4 @@
-/** Five counted failures within a minute: the plugin rests, longer each time, and comes back by itself. */
+/** Five counted failures within a minute: the plugin is quarantined, longer each time, and restarts by itself. */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { definePlugin, defineService, optional, type Plugin, type PluginGateway } from "@svc/sdk";
@@ -12,7 +12,7 @@ const boom = () => {
   throw new Error("boom");
 };
 
-/** Serves, and fails as the test says. */
+/** Serves one method, and fails as the test requests. */
 const illPlugin = (more: (gateway: PluginGateway) => void = () => {}): Plugin =>
   definePlugin({
     id: "ill",
@@ -52,7 +52,7 @@ describe("what counts", limited, () => {
       t,
       illPlugin(({ hooks }) => hooks.hello.tap(boom)),
     );
-    await connect(); // the first client of the scene was one, too
+    await connect(); // the first client of the scene emitted it, too
     await connect();
     await connect();
     assert.equal(state("ill"), "active");
@@ -70,7 +70,7 @@ describe("what counts", limited, () => {
     assert.equal(report("ill")?.errors, 5);
   });
 
-  it("not methods and routes: any caller could shut a plugin down with them", async (t) => {
+  it("not errors of methods and routes: any caller could stop a plugin with them", async (t) => {
     const { client, gateway, state, report } = await scene(t);
     for (let turn = 0; turn < 10; turn++) {
       await assert.rejects(client.call(ill.break, {}), { code: "INTERNAL" });
@@ -103,7 +103,7 @@ describe("what counts", limited, () => {
 });
 
 describe("a quarantine", limited, () => {
-  it("answers UNAVAILABLE with when it ends, tells why and when in the report, and ends", async (t) => {
+  it("returns UNAVAILABLE with a retry delay, reports its reason and end, and ends", async (t) => {
     let broken = true;
     const { clock, report, asks } = await scene(
       t,
@@ -148,7 +148,7 @@ describe("a quarantine", limited, () => {
     assert.deepEqual(lasted, [1, 5, 30, 30]);
   });
 
-  it("is a first one again after half an hour of good health", async (t) => {
+  it("counts as the first one again after half an hour without failures", async (t) => {
     let broken = true;
     const { clock, report } = await scene(
       t,
@@ -164,7 +164,7 @@ describe("a quarantine", limited, () => {
     assert.equal(rest(), 1);
   });
 
-  it("takes along those that cannot do without it, and brings them back; the others stay", async (t) => {
+  it("stops plugins that require it and restarts them afterwards; the others keep running", async (t) => {
     const log: string[] = [];
     const patient = (id: string, requires: Plugin["requires"]) =>
       definePlugin({
@@ -190,7 +190,7 @@ describe("a quarantine", limited, () => {
     assert.deepEqual(log, ["stop needs", "start needs"]);
   });
 
-  it("is ended at once by a reload, and the next one is a first one", async (t) => {
+  it("is ended at once by a reload, which cancels the retry", async (t) => {
     const { clock, slot, reload, report, asks } = await scene(
       t,
       illPlugin((gateway) => gateway.every(1_000, boom)),
@@ -201,7 +201,7 @@ describe("a quarantine", limited, () => {
     assert.deepEqual(await asks(), { ok: true });
     assert.equal(report("ill")?.retryAt, undefined);
     await clock.advance(3_600_000);
-    assert.equal(report("ill")?.generation, 2, "its own attempt was called off");
+    assert.equal(report("ill")?.generation, 2, "its retry was cancelled");
   });
 
   it("does not outlive the gateway", async (t) => {
@@ -224,7 +224,7 @@ describe("a start that fails", limited, () => {
       }),
     );
 
-  it("is tried again after 1, 2, 4, 8 seconds, then it rests", async (t) => {
+  it("is retried after 1, 2, 4 and 8 seconds, then quarantined", async (t) => {
     const clock = createFakeClock();
     const begun = clock.now();
     const begins: number[] = [];
@@ -242,7 +242,7 @@ describe("a start that fails", limited, () => {
     assert.equal(report("ill")?.retryAt, begun + 15_000 + 60_000);
   });
 
-  it("and then does not is there, and what waits for it comes up", async (t) => {
+  it("is retried, and once it succeeds, the plugins that wait for it start, too", async (t) => {
     const clock = createFakeClock();
     let broken = true;
     const needs = definePlugin({ id: "needs", api: "^1.0.0", requires: { care: Care }, setup() {} });

@@ -1,4 +1,4 @@
-/** A real gateway in which the code of plugins changes under way, as if somebody had edited their files. */
+/** A real gateway whose plugins' code changes while it runs, as if their files had been edited. */
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ export const Any = Type.Object({});
 
 const METHOD = { summary: "-", scope: "operator.read", params: Any, result: Any } as const;
 
-/** `<namespace>.<key>` for each key, for readers. */
+/** A contract with the method `<namespace>.<key>` for each key, scope `operator.read`. */
 export function contractOf<K extends string>(namespace: string, ...keys: K[]) {
   const methods = Object.fromEntries(keys.map((key) => [key, METHOD])) as Record<K, typeof METHOD>;
   return defineContract(namespace, methods);
@@ -21,15 +21,15 @@ const SLOTS = Symbol.for("svc.test.slots");
 const slots: Map<string, () => unknown> = ((globalThis as Record<symbol, unknown>)[SLOTS] ??= new Map()) as never; // also read by the files below
 let slotNumber = 0;
 
-/** A file on disk whose default export is whatever the test says now. */
+/** A file on disk whose default export the test can change. */
 export interface Slot {
   /** Name for `plugins` of the gateway. */
   readonly path: string;
-  /** What the next import gives; a function is called, so that an import can fail. */
+  /** Sets the result of the next import; a function is called, so that it can throw. */
   become(plugin: unknown): void;
 }
 
-/** @param manifest `svc` of its package.json; absent: a plain file */
+/** @param manifest key `svc` of its package.json; absent: a single file */
 export async function slotOf(
   t: TestContext,
   first: unknown,
@@ -68,7 +68,7 @@ export async function startScene(
   const report = (id: string) => running.gateway.plugins().find((plugin) => plugin.id === id);
   return {
     ...running,
-    /** As an operator from outside does. */
+    /** Reloads a plugin by RPC, as an operator does. */
     reload: (id: string): Promise<ReloadReport> => control?.reload(id) ?? Promise.reject(new Error("not started")),
     report,
     state: (id: string) => report(id)?.state,
@@ -78,13 +78,13 @@ export async function startScene(
 /** A directory of this test alone. */
 export async function directoryOf(t: TestContext, name = "svc-scene-"): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), name));
-  // A gateway that is still to be stopped may write one more file meanwhile.
+  // A gateway that is still running may write another file meanwhile.
   t.after(() => rm(directory, { recursive: true, force: true, maxRetries: 5 }));
   await mkdir(directory, { recursive: true });
   return directory;
 }
 
-/** Something that ends when the test says so. */
+/** A promise that the test resolves or rejects. */
 export function barrier<T = void>() {
   let open!: (value: T) => void;
   let fail!: (error: Error) => void;
@@ -92,12 +92,12 @@ export function barrier<T = void>() {
   return { passed, open, fail };
 }
 
-/** Lets everything that can go on go on. */
+/** Lets pending microtasks and immediates run. */
 export async function settled(turns = 5): Promise<void> {
   for (let turn = 0; turn < turns; turn++) await new Promise((resolve) => setImmediate(resolve));
 }
 
-/** Waits for what somebody else does; fails after five seconds. */
+/** Waits for a condition; fails after five seconds. */
 export async function until(condition: () => boolean, what = "the condition"): Promise<void> {
   const deadline = performance.now() + 5_000;
   while (!condition()) {

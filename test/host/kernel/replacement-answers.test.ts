@@ -1,4 +1,4 @@
-/** Methods that bring what other calls wait for: a replacement lets them through, so that those end instead of being cut off. */
+/** Methods that complete waiting calls: a replacement lets them through, so that those calls finish and are not interrupted. */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { defineContract, definePlugin, type Plugin, Type } from "@svc/sdk";
@@ -33,14 +33,14 @@ async function scene(t: TestContext, answers: boolean) {
   const running = await startScene(t, [slot]);
   slot.become(version("new"));
   const waiting = running.client.call(mail.wait, {});
-  await running.client.call(mail.version, {}); // so that the call before it is under way
+  await running.client.call(mail.version, {}); // once it returns, the call before it is in flight
   const reloading = running.reload("mail");
   await new Promise((resolve) => setTimeout(resolve, 50));
   return { mail, waiting, reloading, ...running };
 }
 
-describe("a replacement while calls wait for others", { timeout: 30_000 }, () => {
-  it("lets what they wait for through to the version they are in", async (t) => {
+describe("a replacement while calls wait for other calls", { timeout: 30_000 }, () => {
+  it("lets the completing calls through to the old version", async (t) => {
     const { mail, waiting, reloading, client } = await scene(t, true);
     assert.deepEqual(await client.call(mail.bring, {}), { taken: "old" });
     assert.equal(await waiting, "letter for old");
@@ -50,7 +50,7 @@ describe("a replacement while calls wait for others", { timeout: 30_000 }, () =>
 
   it("holds everything else for the new version", async (t) => {
     const { mail, waiting, reloading, client } = await scene(t, false);
-    waiting.catch(() => undefined); // it has nothing to wait for any more
+    waiting.catch(() => undefined); // nothing completes it any more
     assert.deepEqual(await client.call(mail.bring, {}), { taken: "new" });
     assert.equal((await reloading).ok, true);
   });

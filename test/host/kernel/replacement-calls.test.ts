@@ -1,4 +1,4 @@
-/** Calls and requests around a replacement: those under way end where they began, new ones wait, none is lost. */
+/** Calls and requests during a replacement: those in flight finish on the old version, new ones wait, none is lost. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { definePlugin, type Plugin, type PluginGateway } from "@svc/sdk";
@@ -21,7 +21,7 @@ const version = (answer: string, slow: () => unknown = () => ({}), more: More = 
   });
 
 describe("callers during replacements", limited, () => {
-  it("many at once, over many reloads: none fails, no socket closes, answers only go forward", async (t) => {
+  it("many at once, over many reloads: none fails, no connection closes, and no result comes from an older version than before", async (t) => {
     const slot = await slotOf(t, version("0"));
     const { reload, connect } = await startScene(t, [slot]);
     const clients = await Promise.all(Array.from({ length: 8 }, () => connect()));
@@ -61,7 +61,7 @@ describe("callers during replacements", limited, () => {
     assert.ok(calls > 100, `${calls} calls`);
   });
 
-  it("of HTTP routes wait likewise", async (t) => {
+  it("of HTTP routes wait, too", async (t) => {
     const gate = barrier();
     const routed = (answer: string, begin: () => void | Promise<void> = () => {}) =>
       version(answer, undefined, (gateway) => {
@@ -83,7 +83,7 @@ describe("callers during replacements", limited, () => {
     assert.equal((await reloading).ok, true);
   });
 
-  it("of a method that only the new version has wait for it", async (t) => {
+  it("of a method that only the new version has wait for that version", async (t) => {
     const gate = barrier();
     const slot = await slotOf(t, version("old"), { id: "shop", namespaces: ["shop"] });
     const { client, reload, state } = await startScene(t, [slot]);
@@ -102,7 +102,7 @@ describe("callers during replacements", limited, () => {
     await reloading;
   });
 
-  it("of a method the new version no longer has are told so, in the end", async (t) => {
+  it("of a method the new version no longer has are refused after the replacement", async (t) => {
     const gate = barrier();
     const slot = await slotOf(t, version("old"));
     const { client, reload, state } = await startScene(t, [slot]);
@@ -116,7 +116,7 @@ describe("callers during replacements", limited, () => {
     await reloading;
   });
 
-  it("are refused with when to come back, once a start has hung for five seconds", async (t) => {
+  it("are refused with a retry delay once a start has hung for five seconds", async (t) => {
     const clock = createFakeClock();
     const slot = await slotOf(t, version("old"));
     const { client, reload, state } = await startScene(t, [slot], { gateway: { clock } });

@@ -1,4 +1,4 @@
-/** Hooks emitted while a tapping plugin is replaced reach one of its generations, once; what the old one declared is gone. */
+/** Hooks emitted while a tapping plugin is replaced reach exactly one of its generations; the old declarations are withdrawn. */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import {
@@ -24,7 +24,7 @@ const specs = Object.fromEntries(
 ) as Record<"observe" | "series" | "first" | "gate" | "waterfall" | "collect", HookSpec>;
 type Kind = keyof typeof specs;
 
-/** Owns one hook of each kind; the test rings. */
+/** Owns one hook of each kind, which the test emits. */
 function bell() {
   const emitters = new Map<string, HookEmitter<HookSpec>>();
   const plugin = definePlugin({
@@ -89,7 +89,7 @@ describe("a hook that is emitted during the swap", limited, () => {
       await until(() => state("listener") === "starting");
       const during = ring(kind, "during");
       await settled(20);
-      assert.deepEqual(heard, ["old before"], "nobody has heard it yet");
+      assert.deepEqual(heard, ["old before"], "no generation has received it yet");
       gate.open();
       assert.deepEqual(await during, results[kind]);
       await reloading;
@@ -98,7 +98,7 @@ describe("a hook that is emitted during the swap", limited, () => {
     });
   }
 
-  it("rung without a pause over ten reloads is heard once each", async (t) => {
+  it("and is emitted continuously over ten reloads is received exactly once each time", async (t) => {
     const { plugin, ring } = bell();
     const heard: string[] = [];
     const slot = await slotOf(t, listener("0", "series", heard));
@@ -124,12 +124,12 @@ describe("a hook that is emitted during the swap", limited, () => {
   });
 });
 
-describe("what the old generation declared and the new one does not", limited, () => {
+describe("a declaration that only the old generation has", limited, () => {
   const event = defineEvent({ name: "old.event", summary: "-", payload: Type.Unknown() });
   const Point = defineExtensionPoint<string>("test.point");
   const old = contractOf("old", "ask");
 
-  it("is gone: methods, events, routes, hooks, contributions, timers", async (t) => {
+  it("is withdrawn: methods, events, routes, hooks, contributions, timers", async (t) => {
     const seen: string[] = [];
     let view: { list(): readonly { readonly id: string }[] } | undefined;
     const owner = definePlugin({ id: "owner", api: "^1.0.0", setup: (gateway) => void (view = gateway.own(Point)) });

@@ -1,4 +1,4 @@
-/** Two hundred generations of a plugin with everything declared leave no more behind than one. */
+/** Two hundred reloads of a plugin that declares everything leak neither declarations nor memory. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { setFlagsFromString } from "node:v8";
@@ -32,7 +32,7 @@ const hook = defineHook<object>()("series", { name: "test-hook", owner: "all", w
 const all = contractOf("all", "one", "two");
 const event = defineEvent({ name: "all.event", summary: "-", payload: Type.Unknown() });
 
-/** Declares one of everything, in an object that cannot be mistaken. */
+/** Declares an entry of every kind; all closures hold one object, tracked in `weak`. */
 function everything(ballast: object, weak: WeakRef<object>[]): Plugin {
   return definePlugin({
     id: "all",
@@ -111,7 +111,7 @@ function kernelOf(load: () => Plugin) {
     load: () => Promise.resolve(plugin()),
   });
   const boot = () => kernel.boot({ sources: [source(load), source(() => user)], disabled: new Set() }, host);
-  /** Everything there is to count. */
+  /** Counts everything that could leak. */
   const count = () => ({
     ...kinds.sizes(),
     contributions: viewOf(kinds, Point).list().length,
@@ -122,7 +122,7 @@ function kernelOf(load: () => Plugin) {
 }
 
 describe(`${RELOADS} reloads`, limited, () => {
-  it("leave the registry, the taps, the timers and the heap as they were", async () => {
+  it("leave the tables, taps, timers and the heap unchanged", async () => {
     setFlagsFromString("--expose-gc");
     const collect = runInNewContext("gc") as () => void;
     const weak: WeakRef<object>[] = [];
@@ -154,14 +154,14 @@ describe(`${RELOADS} reloads`, limited, () => {
         await clock.advance(1_000);
       }
     };
-    /** Bytes a reload that stay. */
+    /** Bytes leaked per reload. */
     const growth = async () => {
       const before = await heap();
       await turns(RELOADS / 2);
       return Math.round(((await heap()) - before) / (RELOADS / 2));
     };
     await turns(RELOADS / 2);
-    // What the engine compiles meanwhile grows the heap once; a leak grows it every time.
+    // Code compiled meanwhile grows the heap once; a leak grows it every time.
     const grown = [await growth(), await growth(), await growth()];
     assert.deepEqual(count(), first);
     const alive = weak.filter((ref) => ref.deref() !== undefined).length;
@@ -172,7 +172,7 @@ describe(`${RELOADS} reloads`, limited, () => {
     assert.deepEqual(left, []);
   });
 
-  it("that are all refused leave nothing either", async () => {
+  it("that are all refused leave nothing behind", async () => {
     let broken = false;
     const weak: WeakRef<object>[] = [];
     const { kernel, boot, count } = kernelOf(() => {
@@ -188,7 +188,7 @@ describe(`${RELOADS} reloads`, limited, () => {
     await kernel.stop();
   });
 
-  it("that are all rolled back leave nothing either", async () => {
+  it("that are all rolled back leave nothing behind", async () => {
     let broken = false;
     const { kernel, boot, count } = kernelOf(() => {
       const plugin = everything({}, []);

@@ -1,4 +1,4 @@
-/** Calls under way when their plugin is replaced: they end where they began, or are cut off in the end. */
+/** Calls in flight while their plugin is replaced: they finish on the old version, or are interrupted at the deadline. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { definePlugin, defineService, GatewayError, type Plugin, type PluginGateway } from "@svc/sdk";
@@ -23,8 +23,8 @@ const version = (answer: string, slow: () => unknown = () => ({}), more: More = 
     },
   });
 
-describe("a call under way", limited, () => {
-  it("ends on the old code, also when it calls its own plugin or one that relies on it", async (t) => {
+describe("a call in flight", limited, () => {
+  it("finishes on the old code, even if it calls its own plugin or a dependent one", async (t) => {
     const clock = createFakeClock();
     const gate = barrier();
     const called: unknown[] = [];
@@ -57,7 +57,7 @@ describe("a call under way", limited, () => {
     const slot = await slotOf(t, old);
     const { client, reload } = await startScene(t, [slot, relying], { gateway: { clock } });
     const slow = client.call(shop.slow, {});
-    await client.call(shop.ask, {}); // the one before it has begun
+    await client.call(shop.ask, {}); // once it returns, the slow call has begun
     slot.become({ ...version("new", undefined, (gateway) => gateway.provide(Goods, {})), provides: [Goods] });
     const reloading = reload("shop");
     await until(() => clock.pending > 1, "the wait for the calls of the old code");
@@ -70,7 +70,7 @@ describe("a call under way", limited, () => {
     assert.equal((await reloading).ok, true);
   });
 
-  it("that comes back to its plugin through one that only calls it waits for the new version, and is not lost", async (t) => {
+  it("that calls its plugin through an independent plugin waits for the new version and succeeds", async (t) => {
     const clock = createFakeClock();
     const gate = barrier();
     const through = definePlugin({
@@ -106,7 +106,7 @@ describe("a call under way", limited, () => {
     assert.deepEqual(await slow, { answer: "new" });
   });
 
-  it("that lasts longer than three seconds is cut off by its signal, and the new version serves", async (t) => {
+  it("that lasts longer than three seconds is aborted by its signal, and the new version serves", async (t) => {
     const clock = createFakeClock();
     let aborted = false;
     const old = definePlugin({
@@ -145,7 +145,7 @@ describe("a call under way", limited, () => {
     assert.deepEqual(await client.call(shop.ask, {}), { answer: "new" });
   });
 
-  it("of a handler's own signal aborts when its plugin is replaced", async (t) => {
+  it("aborts its own signal when its plugin is replaced", async (t) => {
     const clock = createFakeClock();
     const reasons: string[] = [];
     const old = definePlugin({
@@ -204,7 +204,7 @@ describe("a call under way", limited, () => {
     assert.deepEqual(await client.call(shop.ask, {}), { answer: "new" });
   });
 
-  it("through a neighbour that reloads the plugin is waited for, the neighbour's own work not", async (t) => {
+  it("of another plugin that requests the reload is not waited for", async (t) => {
     const neighbour = definePlugin({
       id: "front",
       api: "^1.0.0",
@@ -219,7 +219,7 @@ describe("a call under way", limited, () => {
     assert.deepEqual(await client.call(shop.ask, {}), { answer: "new" });
   });
 
-  it("two reloads at once are done one after the other", async (t) => {
+  it("does not matter for concurrent reloads, which run one after another", async (t) => {
     const slot = await slotOf(t, version("old"));
     const { reload } = await startScene(t, [slot]);
     slot.become(version("new"));

@@ -1,4 +1,4 @@
-/** New code in the place of the running one, without a restart: what serves, what is refused, what comes back. */
+/** Replacing running code without a restart: success, refusal and rollback. */
 import assert from "node:assert/strict";
 import { rename, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -22,7 +22,7 @@ const version = (answer: string, more: Partial<Plugin> & { also?: Plugin["setup"
 };
 
 describe("a reload", limited, () => {
-  it("serves the new code over the socket that is open", async (t) => {
+  it("serves the new code on the open connection", async (t) => {
     const slot = await slotOf(t, version("old"));
     const { client, reload, report } = await startScene(t, [slot]);
     const closes: unknown[] = [];
@@ -48,13 +48,13 @@ describe("a reload", limited, () => {
     await writeFile(file, code("old"));
     const { client, reload } = await startScene(t, [file]);
     for (const answer of ["new", "now", "old"]) {
-      await writeFile(file, code(answer)); // of the same length: a date alone must not decide
+      await writeFile(file, code(answer)); // of the same length: size and date must not decide
       assert.equal((await reload("shop")).ok, true);
       assert.deepEqual(await client.call(shop.ask, {}), { answer });
     }
   });
 
-  it("reads a built file that was replaced on disk, and not one that was not", async (t) => {
+  it("imports a built file again only if it was replaced on disk", async (t) => {
     const directory = await directoryOf(t);
     const file = join(directory, "shop.mjs");
     const code = (name: string) => `
@@ -71,12 +71,12 @@ describe("a reload", limited, () => {
     assert.deepEqual([report("shop")?.version, Reflect.get(globalThis, "__svcImports")], ["1.0.1", 2]);
   });
 
-  it("of a plugin nobody knows names those there are", async (t) => {
+  it("of an unknown plugin is refused with the list of plugins", async (t) => {
     const { reload } = await startScene(t, [version("x")]);
-    await assert.rejects(reload("nobody"), { code: "NOT_FOUND", message: /there are: operator, shop$/ });
+    await assert.rejects(reload("nobody"), { code: "NOT_FOUND", message: /plugins of this gateway: operator, shop$/ });
   });
 
-  it("of one that is disabled leaves it so, and says why", async (t) => {
+  it("of a disabled plugin leaves it disabled, and reports why", async (t) => {
     const { reload, client } = await startScene(t, [version("x")], {
       config: { plugins: { entries: { shop: { enabled: false } } } },
     });
@@ -85,7 +85,7 @@ describe("a reload", limited, () => {
     await assert.rejects(client.call(shop.ask, {}), { code: "INVALID_REQUEST" });
   });
 
-  it("brings one up that could not be set up before", async (t) => {
+  it("starts a plugin that could not be set up before", async (t) => {
     const slot = await slotOf(t, version("x", { also: () => authRequired("log in") }));
     const { reload, client, state } = await startScene(t, [slot]);
     assert.equal(state("shop"), "blocked");
@@ -95,7 +95,7 @@ describe("a reload", limited, () => {
   });
 });
 
-describe("what cannot be set up leaves the old version serving", limited, () => {
+describe("a new version that cannot be set up leaves the old one serving", limited, () => {
   const boom = () => {
     throw new Error("boom");
   };
@@ -114,7 +114,7 @@ describe("what cannot be set up leaves the old version serving", limited, () => 
       version("new", { config: Type.Object({ must: Type.Integer() }) }),
       /^configuration: shop: must have required properties? must|^configuration: shop.*must/,
     ],
-    ["it has another id", version("new", { id: "other" }), /^its code says id "other" now; restart the gateway/],
+    ["it has another id", version("new", { id: "other" }), /^its code now has the id "other"; restart the gateway/],
     ["it was made for another API", version("new", { api: "^9.0.0" }), /needs plugin API \^9\.0\.0, this gateway has/],
     ["its import throws", boom, /^import: boom$/],
     ["it exports something else", 42, /^import: .*does not export a plugin/],
@@ -179,11 +179,11 @@ describe("what cannot be set up leaves the old version serving", limited, () => 
   }
 });
 
-describe("what does not start", limited, () => {
+describe("a new version that does not start", limited, () => {
   const failing = (answer: string) =>
     version(answer, { also: (gateway) => gateway.start(() => Promise.reject(new Error("no port"))) });
 
-  it("is rolled back: the old version runs again, as a new generation, and its report says so", async (t) => {
+  it("is rolled back: the old version runs again as a new generation, and the report says so", async (t) => {
     const seen: string[] = [];
     const old = version("old", {
       also: (gateway) => gateway.start(() => (seen.push("start"), () => void seen.push("stop"))),
@@ -198,7 +198,7 @@ describe("what does not start", limited, () => {
     assert.deepEqual(seen, ["start", "stop", "start"]);
   });
 
-  it("leaves `failed` and both reasons when the old version does not come back either, until a reload mends it", async (t) => {
+  it("leaves `failed` with both reasons if the rollback fails, too, until a reload fixes it", async (t) => {
     let starts = 0;
     const once = version("old", {
       also: (gateway) => gateway.start(() => (++starts > 1 ? Promise.reject(new Error("port lost")) : undefined)),
@@ -208,7 +208,10 @@ describe("what does not start", limited, () => {
     slot.become(failing("new"));
     const told = await reload("shop");
     assert.deepEqual([told.ok, told.rolledBack, told.state], [false, false, "failed"]);
-    assert.match(report("shop")?.reason ?? "", /no port; and the former version did not come back: start: port lost/);
+    assert.match(
+      report("shop")?.reason ?? "",
+      /no port; the rollback to the old version failed, too: start: port lost/,
+    );
     await assert.rejects(client.call(shop.ask, {}), /plugin shop/);
     slot.become(version("mended"));
     assert.equal((await reload("shop")).state, "active");

@@ -1,4 +1,4 @@
-/** What each plugin costs, counted while a real gateway works. */
+/** Statistics of plugins, counted in a real gateway. */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { defineEvent, defineHook, definePlugin, defineService, GatewayError, type HookEmitter, Type } from "@svc/sdk";
@@ -10,14 +10,14 @@ const busy = contractOf("busy", "ask", "refuse", "break", "breakLater", "wait");
 const knock = defineHook<string>()("series", {
   name: "knock",
   owner: "door",
-  when: "somebody stands before it",
+  when: "a visitor arrives",
   returns: "nothing",
-  throws: "the next one hears it, too",
+  throws: "the next handler still runs",
 });
 const Ink = defineService<object>()("ink", "1.0.0");
 const wrote = defineEvent({ name: "writer.wrote", summary: "-", scope: "operator.read", payload: Type.Object({}) });
 
-/** Answers in every way there is. */
+/** Ends calls in every possible way. */
 const busyPlugin = (until: Promise<void> = Promise.resolve()) =>
   definePlugin({
     id: "busy",
@@ -49,7 +49,7 @@ const busyPlugin = (until: Promise<void> = Promise.resolve()) =>
     },
   });
 
-/** Emits `knock`, and tells what everybody costs. */
+/** Emits `knock`, and has access to the measures of all plugins. */
 function door() {
   const found: { emit?: HookEmitter<typeof knock>["emit"]; control?: PluginControl } = {};
   const plugin = definePlugin({
@@ -77,12 +77,12 @@ async function scene(t: TestContext, wait?: Promise<void>) {
   return { ...running, ...own, slot, measures };
 }
 
-describe("what a plugin costs", limited, () => {
-  it("counts answers, refusals and failures of its methods and routes", async (t) => {
+describe("statistics of a plugin", limited, () => {
+  it("count results, refusals and failures of its methods and routes", async (t) => {
     const { client, gateway, measures } = await scene(t);
     for (const { name } of [busy.ask, busy.ask, busy.refuse, busy.break, busy.breakLater])
       await client.request(name, {}).catch(() => undefined);
-    await client.request(busy.ask.name, "not an object").catch(() => undefined); // does not reach it
+    await client.request(busy.ask.name, "not an object").catch(() => undefined); // does not reach the handler
     for (const path of ["ok", "broken", "nowhere"])
       await fetch(`${gateway.url.replace("ws", "http")}/plugins/busy/${path}`);
     const { calls, errors, inFlight, methods, answers, p50Ms, p99Ms, maxMs, callsMs } = measures();
@@ -103,7 +103,7 @@ describe("what a plugin costs", limited, () => {
     assert.equal(answers.at(-1)?.calls, 7);
   });
 
-  it("counts what is under way, until it is answered", async (t) => {
+  it("count calls in flight until they end", async (t) => {
     const { passed, open } = barrier();
     const { client, measures } = await scene(t, passed);
     const waiting = [client.request("busy.wait"), client.request("busy.wait")];
@@ -114,14 +114,14 @@ describe("what a plugin costs", limited, () => {
     assert.deepEqual([measures().inFlight, measures().calls], [0, 2]);
   });
 
-  it("counts the runs of its taps, and those that failed", async (t) => {
+  it("count the runs of its taps, and those that failed", async (t) => {
     const { found, measures } = await scene(t);
     for (const how of ["softly", "hard", "softly"]) await found.emit?.(how);
     const { hookRuns, hookErrors, errors } = measures();
     assert.deepEqual({ hookRuns, hookErrors, errors }, { hookRuns: 3, hookErrors: 1, errors: 1 });
   });
 
-  it("goes on counting over a reload, without the time a call was held", async (t) => {
+  it("continue over a reload, without the time a call was held", async (t) => {
     const { client, measures, reload, slot } = await scene(t);
     await client.call(busy.ask, {});
     const { passed, open } = barrier();
@@ -152,7 +152,7 @@ describe("what a plugin costs", limited, () => {
     assert.ok(Number(maxMs) < heldMs, `it was held ${heldMs} ms, and its plugin is said to have taken ${maxMs} ms`);
   });
 
-  it("remembers the last failure, cut to a length that can be shown", async (t) => {
+  it("include the last failure, truncated", async (t) => {
     const { client, report } = await scene(t);
     assert.equal(report("busy")?.blame, undefined);
     const before = Date.now();
@@ -165,7 +165,7 @@ describe("what a plugin costs", limited, () => {
 });
 
 describe("an inspection", limited, () => {
-  it("tells what was declared, by whom it is provided, and what the package asks for", async (t) => {
+  it("returns declarations, providers of services, and permissions of the package", async (t) => {
     const own = door();
     const writer = definePlugin({
       id: "writer",
@@ -208,7 +208,7 @@ describe("an inspection", limited, () => {
     });
   });
 
-  it("of what is not here is refused", async (t) => {
+  it("of an unknown plugin is refused", async (t) => {
     const { control } = await scene(t);
     assert.throws(() => control().inspect("nobody"), { code: "NOT_FOUND" });
   });

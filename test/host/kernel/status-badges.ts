@@ -1,14 +1,14 @@
-/** A further kind of declaration, as one file: what a plugin shows of itself on a status page. */
+/** A further kind of declaration in one file: badges that a plugin shows on a status page. */
 import { Type } from "@svc/sdk";
 import { defineKind } from "../../../host/kernel/kind.ts";
 
 export interface StatusBadge {
   readonly name: string;
-  /** What it shows now. */
+  /** Its current text. */
   text(): string | Promise<string>;
 }
 
-/** Names of badges that came into effect and were taken back, in order. */
+/** Names of committed (`+`) and withdrawn (`-`) badges, in order. */
 export const committed: string[] = [];
 
 export default defineKind<StatusBadge>({

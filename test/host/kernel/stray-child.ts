@@ -1,4 +1,4 @@
-/** Run by stray.test.ts in a process of its own: a plugin that rejects where nobody waits, five times. */
+/** Run by stray.test.ts in its own process: a plugin with five unhandled rejections. */
 import { definePlugin, type Principal } from "@svc/sdk";
 import { createFakeClock } from "@svc/sdk/testing";
 import { HookBus } from "../../../host/hooks/hook-bus.ts";

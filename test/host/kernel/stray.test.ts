@@ -1,4 +1,4 @@
-/** Errors nobody awaited are charged to their plugin, count towards its quarantine, and cost the process nothing. */
+/** Stray errors are attributed to their plugin, count towards its quarantine, and do not end the process. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { it } from "node:test";

@@ -1,4 +1,4 @@
-/** What strangers cause does not fill the log. */
+/** Unknown clients cannot fill the log. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -18,13 +18,13 @@ function scene() {
   return { clock, log, lines };
 }
 
-describe("the log of what strangers cause", () => {
-  it("has 30 lines of a message within a minute, and then how many were left out", async () => {
+describe("the bounded log", () => {
+  it("has 30 lines per message and minute, and then the number of dropped ones", async () => {
     const { clock, log, lines } = scene();
     for (let at = 1; at <= 1_000; at++) log.info({ at }, "refused");
     assert.equal(lines.length, 30);
     assert.deepEqual(lines[0], ["info", { at: 1 }, "refused"]);
-    assert.deepEqual(lines[29], ["info", { at: 30 }, "refused; further ones are left out for 60 s"]);
+    assert.deepEqual(lines[29], ["info", { at: 30 }, "refused; further lines of this kind are dropped for 60 s"]);
     log.warn({}, "another");
     assert.deepEqual(lines[30], ["warn", {}, "another"]);
     await clock.advance(60_000);
@@ -34,13 +34,13 @@ describe("the log of what strangers cause", () => {
     assert.deepEqual(lines[32], ["info", { at: 1_002 }, "refused"]);
   });
 
-  it("leaves no error out", () => {
+  it("drops no error", () => {
     const { log, lines } = scene();
     for (let at = 0; at < 100; at++) log.error({}, "broken");
     assert.equal(lines.length, 100);
   });
 
-  it("is that of connections", { timeout: 60_000 }, async (t) => {
+  it("is used for connections", { timeout: 60_000 }, async (t) => {
     const stateDir = await mkdtemp(join(tmpdir(), "svc-bounded-"));
     t.after(() => rm(stateDir, { recursive: true, force: true }));
     const gateway = await startGatewayProcess(stateDir, {}, { logLevel: "info" });

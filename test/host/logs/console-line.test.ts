@@ -1,4 +1,4 @@
-/** Lines of the log for people. */
+/** Log lines on the console. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
@@ -44,7 +44,7 @@ describe("a compact line", () => {
       ),
     );
 
-  it("has the reason where there is no error", () => {
+  it("has the field `reason` if there is no error", () => {
     const shown = consoleLine(
       line(undefined, "a reply was not delivered", { runId: "r", reason: "no channel" }),
       "compact",
@@ -52,7 +52,7 @@ describe("a compact line", () => {
     assert.equal(shown, "00:00:00 ERROR notes: a reply was not delivered (no channel)\n");
   });
 
-  it("says nothing twice: neither what its sentence has, nor the place that the error names", () => {
+  it("repeats neither the message nor the code location that the error names", () => {
     const stack = "Error: x\n    at go (/home/me/spin.ts:3:106)";
     const rows: [message: string, sentence: string, shown: string][] = [
       ['no model "a/b"', 'run failed: no model "a/b"', 'run failed: no model "a/b" (at /home/me/spin.ts:3)'],
@@ -67,7 +67,7 @@ describe("a compact line", () => {
   });
 });
 
-it("the style is compact on a terminal and json elsewhere, unless somebody chose one", () => {
+it("the style is compact on a terminal and json elsewhere, unless the configuration sets one", () => {
   const paths = { stateDir: "/s", home: "/h" };
   const style = (section: Parameters<typeof logSettings>[0], isTerminal: boolean) =>
     logSettings(section, paths, undefined, isTerminal).console.style;
@@ -77,7 +77,7 @@ it("the style is compact on a terminal and json elsewhere, unless somebody chose
   );
 });
 
-it("an error is logged with its own fields, not with constants it inherits", () => {
+it("an error is logged with its own fields, without inherited constants", () => {
   const code = `import { createLogger } from ${JSON.stringify(join(root, ".build/host/logs/log.js"))};
     import { logSettings } from ${JSON.stringify(join(root, ".build/host/logs/settings.js"))};
     const log = createLogger(logSettings({ file: "/dev/null" }, { stateDir: "/nowhere", home: "/" }, "error"));

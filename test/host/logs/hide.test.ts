@@ -10,7 +10,7 @@ function hider(known: readonly string[] = [], options: { shapes?: boolean; patte
 }
 const line = (fields: object) => `${JSON.stringify({ level: 30, time: 1, ...fields })}\n`;
 
-describe("what looks like a secret", () => {
+describe("text that looks like a secret", () => {
   const hidden: [text: string, shown: string][] = [
     ["Bearer abcdefgh12345678", "Bearer [redacted]"],
     ["Authorization: Basic dXNlcjpwYXNz", "Authorization: [redacted]"],
@@ -42,24 +42,24 @@ describe("what looks like a secret", () => {
   ];
   for (const text of plain) it(`is not seen in ${text}`, () => assert.equal(hider().text(text), text));
 
-  it("is told where that is switched off, what is known is not", () => {
+  it("is shown if that is switched off; known secrets are still hidden", () => {
     const one = hider(["known-secret"], { shapes: false });
     assert.equal(one.text("Bearer abcdefgh12345678 known-secret"), "Bearer abcdefgh12345678 [redacted]");
     assert.match(one.line(line({ apiKey: "abcdef" })), /"apiKey":"\[redacted\]"/);
   });
 
-  it("is also what a pattern of the configuration says; one that is none does nothing", () => {
+  it("is also text that matches a configured pattern; an invalid pattern has no effect", () => {
     assert.equal(hider([], { patterns: ["order-\\d+", "("] }).text("order-4711 of Bob"), "[redacted] of Bob");
   });
 });
 
 describe("a line", () => {
-  it("that holds nothing stays as it is, byte for byte", () => {
+  it("without secrets stays unchanged, byte for byte", () => {
     const plain = '{"level":30,"time":1,"a": 1.0,"msg":"x"}\n';
     assert.equal(hider(["secret-of-ours"]).line(plain), plain);
   });
 
-  it("keeps its counts and flags, whatever they are called", () => {
+  it("keeps its counts and flags, whatever their keys", () => {
     const fields = { totalTokens: 5, tokens: { input: 1 }, maxTokens: 7, hasPassword: true, secret: null, token: "" };
     assert.deepEqual(JSON.parse(hider().line(line(fields))), { level: 30, time: 1, ...fields });
   });
@@ -69,19 +69,19 @@ describe("a line", () => {
     assert.deepEqual([credentials, cookie], ["[redacted]", "[redacted]"]);
   });
 
-  it("that is too long keeps what names it and the beginning", () => {
+  it("that is too long keeps level, time, plugin and the start of its message", () => {
     const { level, plugin, msg, leftOutOfChars, big } = JSON.parse(
       hider().line(line({ plugin: "x", msg: "m".repeat(100_000), big: "b".repeat(300_000) })),
     );
     assert.deepEqual([level, plugin, msg.length, leftOutOfChars > 400_000, big], [30, "x", 65_536, true, undefined]);
   });
 
-  it("hides the longer of two secrets, and leaves short words alone", () => {
+  it("hides the longer of two secrets, and ignores short words", () => {
     const one = hider(["secret-one", "secret-one-and-two", "abc"]);
     assert.equal(one.text("secret-one-and-two, abc"), "[redacted], abc");
   });
 
-  it("never breaks for a number that is secret", () => {
+  it("stays valid JSON with a number that is secret", () => {
     const { pin, time, text } = JSON.parse(
       hider(["123456"]).line(line({ pin: 123456, time: 1234567, text: "a123456b" })),
     );

@@ -52,8 +52,8 @@ function open(t: TestContext, settings: Partial<FileSettings> = {}, more: Partia
   return { file, clock, troubles, directory: all.directory, settings: all, read, names, everything };
 }
 
-describe("the file of the log", () => {
-  it("is one a day, private, in a private directory", (t) => {
+describe("the log file", () => {
+  it("is one per day, private, in a private directory", (t) => {
     const { file, clock, directory, names, read } = open(t);
     file.write("1\n");
     clock.at += DAY;
@@ -64,7 +64,7 @@ describe("the file of the log", () => {
     assert.equal(statSync(directory).mode & 0o777, 0o700);
   });
 
-  it("gets a number when it is full, and the name without one goes on", (t) => {
+  it("is renamed with a number when it is full, and a new file gets its name", (t) => {
     const { file, names, read } = open(t, { maxFileBytes: 10 });
     for (const text of ["one", "two", "three", "four", "a line that is longer than a file", "5"])
       file.write(`${text}\n`);
@@ -74,13 +74,13 @@ describe("the file of the log", () => {
     assert.deepEqual(names().map(read), texts);
   });
 
-  it("with a chosen name does the same", (t) => {
+  it("does the same with a configured name", (t) => {
     const { file, names } = open(t, { maxFileBytes: 4, name: "gateway.log" });
     for (const text of ["one", "two", "three"]) file.write(`${text}\n`);
     assert.deepEqual(names(), ["gateway.1.log", "gateway.2.log", "gateway.log"]);
   });
 
-  it("goes on where a former process stopped, on a line of its own", (t) => {
+  it("continues the file of a former process, on a new line", (t) => {
     const { file, directory, read } = open(t, { maxFileBytes: 100 });
     nodeFs.mkdirSync(directory);
     writeFileSync(join(directory, "svc-2026-03-02.log"), '{"half');
@@ -88,7 +88,7 @@ describe("the file of the log", () => {
     assert.equal(read("svc-2026-03-02.log"), '{"half\nnext\n');
   });
 
-  it("keeps files for their days, and no more bytes than allowed; the youngest two stay", (t) => {
+  it("keeps files for the configured days and bytes; the newest two stay", (t) => {
     const { file, clock, directory, names } = open(t, { maxTotalBytes: 25, retentionDays: 3 });
     nodeFs.mkdirSync(directory);
     const make = (name: string, bytes: number, days: number) => {
@@ -107,7 +107,7 @@ describe("the file of the log", () => {
     assert.deepEqual(names(), ["other.log", "svc-2026-03-02.log", "svc-2026-04-01.log"]);
   });
 
-  it("is opened anew where somebody renamed or removed it", (t) => {
+  it("is opened again if another process renamed or removed it", (t) => {
     const { file, clock, directory, read } = open(t, { name: "x.log" });
     file.write("1\n");
     renameSync(join(directory, "x.log"), join(directory, "x.old"));
@@ -119,7 +119,7 @@ describe("the file of the log", () => {
     assert.deepEqual([read("x.old"), read("x.log")], ["1\n", "3\n"]);
   });
 
-  it("counts what others write into it", (t) => {
+  it("counts the bytes other processes append", (t) => {
     const { file, clock, directory, names } = open(t, { name: "x.log", maxFileBytes: 20 });
     file.write("1\n");
     appendFileSync(join(directory, "x.log"), "0123456789012345678\n");
@@ -128,7 +128,7 @@ describe("the file of the log", () => {
     assert.deepEqual(names(), ["x.1.log", "x.log"]);
   });
 
-  it("that cannot be written costs its lines and one note, and comes back", (t) => {
+  it("loses lines while it cannot be written, reports that once, and recovers", (t) => {
     let isFull = true;
     const writeSync = ((...args: Parameters<typeof nodeFs.writeSync>) => {
       if (isFull) throw new Error("ENOSPC: no space left on device");
@@ -146,7 +146,7 @@ describe("the file of the log", () => {
     assert.deepEqual([troubles[1], everything()], [[undefined, 3], "4\n"]);
   });
 
-  it("ends a line that a full disk cut", (t) => {
+  it("ends a line that a full disk truncated", (t) => {
     let room = 3;
     const writeSync = ((fd: number, bytes: Buffer, at: number) => {
       if (room === 0) throw new Error("ENOSPC");
@@ -162,7 +162,7 @@ describe("the file of the log", () => {
     assert.equal(everything(), "123\nnext\n");
   });
 
-  it("is never what a link points at", (t) => {
+  it("is never opened through a link", (t) => {
     const { file, directory, troubles } = open(t, { name: "x.log" });
     nodeFs.mkdirSync(directory);
     symlinkSync(join(directory, "target"), join(directory, "x.log"));
@@ -173,7 +173,7 @@ describe("the file of the log", () => {
 
   it("of two processes loses no line of either", async (t) => {
     const { settings, names, read } = open(t, { maxFileBytes: 1_500, name: "x.log" });
-    const module = new URL("../../../host/logs/log-file.js", import.meta.url).href; // compiled beside this test
+    const module = new URL("../../../host/logs/log-file.js", import.meta.url).href; // compiled next to this test
     const script = (who: string) => `import { LogFile } from ${JSON.stringify(module)};
       const file = new LogFile({ settings: ${JSON.stringify(settings)}, clock: Date, trouble: (error) => { throw error; } });
       for (let i = 0; i < 1500; i++) file.write("${who} " + i + "\\n");

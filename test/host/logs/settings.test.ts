@@ -7,7 +7,7 @@ import { levelFrom, logSettings } from "../../../host/logs/settings.ts";
 
 const paths = { stateDir: "/state", home: "/home/bob" };
 
-describe("the settings of the log", () => {
+describe("the log settings", () => {
   it("have defaults for everything", () => {
     assert.deepEqual(logSettings({}, paths), {
       console: { level: "warn", style: "json" },
@@ -36,7 +36,7 @@ describe("the settings of the log", () => {
     });
   }
 
-  it("take maxFileBytes, maxTotalBytes, retentionDays, consoleStyle, redactSensitive and redactPatterns as they are", () => {
+  it("use maxFileBytes, maxTotalBytes, retentionDays, consoleStyle, redactSensitive and redactPatterns unchanged", () => {
     const section = { maxFileBytes: 1, maxTotalBytes: 2, retentionDays: 3, consoleStyle: "pretty" } as const;
     const { file, console, ...rest } = logSettings(
       { ...section, redactSensitive: "off", redactPatterns: ["x"] },
@@ -53,13 +53,13 @@ describe("the settings of the log", () => {
     [{ level: "error", consoleLevel: "error" }, "debug", "debug", "debug"],
   ];
   for (const [section, fixed, onConsole, inFile] of levels) {
-    it(`take ${JSON.stringify(section)}${fixed ? ` with ${fixed} from outside` : ""}`, () => {
+    it(`take ${JSON.stringify(section)}${fixed ? ` with the fixed level ${fixed}` : ""}`, () => {
       const { console, file } = logSettings(section, paths, fixed);
       assert.deepEqual([console.level, file.level], [onConsole, inFile]);
     });
   }
 
-  it("take a level from the environment when it is one", () => {
+  it("use a valid level from the environment", () => {
     assert.equal(levelFrom({ SVC_LOG_LEVEL: " debug " }), "debug");
     assert.equal(levelFrom({ SVC_LOG_LEVEL: "loud" }), undefined);
   });
@@ -79,10 +79,10 @@ describe("the settings of the log", () => {
 describe("a line on standard error", () => {
   const line = `${JSON.stringify({ level: 50, time: Date.UTC(2026, 0, 2, 3, 4, 5, 6), plugin: "notes", a: { b: 1 }, err: { message: "no", stack: "Error: no\n    at x" }, msg: "it \u001b[31mfailed" })}\n`;
 
-  it("is the one of the file by default", () => assert.equal(consoleLine(line, "json"), line));
+  it("is the line of the file by default", () => assert.equal(consoleLine(line, "json"), line));
   it("is short when compact", () =>
     assert.equal(consoleLine(line, "compact"), "03:04:05 ERROR notes: it \\u001b[31mfailed (no)\n"));
-  it("has all there is when pretty", () =>
+  it("has all fields when pretty", () =>
     assert.equal(
       consoleLine(line, "pretty"),
       '2026-01-02 03:04:05.006 ERROR notes: it \\u001b[31mfailed a={"b":1}\n    Error: no\n        at x\n',

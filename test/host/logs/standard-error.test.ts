@@ -1,9 +1,9 @@
-/** Lines for a reader that is slow, comes back, or is gone. */
+/** Standard error with a reader that is slow, catches up, or has closed the pipe. */
 import assert from "node:assert/strict";
 import { it, type TestContext } from "node:test";
 import { StandardError } from "../../../host/logs/standard-error.ts";
 
-/** A reader that takes `room` bytes, then is not ready. */
+/** A reader that accepts `room` bytes, then is not ready. */
 function reader(t: TestContext) {
   t.mock.timers.enable({ apis: ["setTimeout"] });
   const state = { room: Infinity, read: "", leftOut: [] as number[] };
@@ -20,13 +20,13 @@ function reader(t: TestContext) {
   return { error, state, later: () => t.mock.timers.tick(20) };
 }
 
-it("a line is written at once", (t) => {
+it("a line is written synchronously", (t) => {
   const { error, state } = reader(t);
   error.write("one\n");
   assert.equal(state.read, "one\n");
 });
 
-it("lines wait in order for a reader that takes a part", (t) => {
+it("lines are buffered in order for a reader that accepts a part", (t) => {
   const { error, state, later } = reader(t);
   state.room = 6;
   for (const line of ["one\n", "two\n", "three\n"]) error.write(line);
@@ -41,7 +41,7 @@ it("lines wait in order for a reader that takes a part", (t) => {
   assert.deepEqual(state.leftOut, []);
 });
 
-it("lines beyond 1 MiB are left out, and counted when the reader is back", (t) => {
+it("lines above 1 MiB are dropped, and reported when the reader has caught up", (t) => {
   const { error, state, later } = reader(t);
   state.room = 0;
   const line = `${"x".repeat(1_023)}\n`;
@@ -56,7 +56,7 @@ it("lines beyond 1 MiB are left out, and counted when the reader is back", (t) =
   assert.ok(state.read.endsWith("\nafter\n"));
 });
 
-it("a reader that is gone costs its lines and nothing else", () => {
+it("with a closed pipe only the lines are lost", () => {
   const error = new StandardError({
     onLeftOut: () => assert.fail("nobody reads it"),
     put() {
@@ -67,7 +67,7 @@ it("a reader that is gone costs its lines and nothing else", () => {
   error.write("two\n");
 });
 
-it("the end of the process waits for a slow reader, not for one that stopped", (t) => {
+it("the process exit waits for a slow reader, not for one that stopped reading", (t) => {
   const { error, state } = reader(t);
   state.room = 0;
   error.write("last\n");

@@ -67,7 +67,7 @@ describe("the gate for devices", limited, () => {
     [
       "asks people, which this gate does not take",
       (gateway) => gateway.hooks.admitDevice.tap(() => ({ allow: "ask", title: "in?", subject: 1 })),
-      /would have people decide/,
+      /asked for a human decision/,
     ],
     [
       "is gone, since it did not start",

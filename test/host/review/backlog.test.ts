@@ -1,4 +1,4 @@
-/** A client that asks and does not read costs a bounded amount of memory. Spec: design/reliability.md line 6. */
+/** A client that sends requests and reads no responses uses a bounded amount of memory. Spec: design/reliability.md line 6. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
@@ -52,7 +52,7 @@ async function deafClient(t: TestContext, port: number, token: string | undefine
   return socket;
 }
 
-it("cuts off who asks and does not read the answers", { timeout: 20_000 }, async (t) => {
+it("disconnects a client that sends requests and reads no responses", { timeout: 20_000 }, async (t) => {
   const { gateway } = await testGateway(t, { plugins: [big], gateway: { maxBufferedBytes: MOST } });
   const socket = await deafClient(t, gateway.port, gateway.auth.token);
   const call = frame(1, JSON.stringify({ type: "req", id: "1", method: "big.read" }));
@@ -62,7 +62,7 @@ it("cuts off who asks and does not read the answers", { timeout: 20_000 }, async
     if (count % 20 === 0) await new Promise((resolve) => setImmediate(resolve));
   }
   while (connectionsOf(gateway) > 1) await new Promise((resolve) => setTimeout(resolve, 20));
-  // What the kernel takes of a socket is some megabytes; all that was asked for would be a hundred.
+  // The kernel buffers some megabytes per socket; all responses together would be a hundred.
   assert.ok(answered < asked / 2, `answered ${answered} of ${asked}`);
 });
 

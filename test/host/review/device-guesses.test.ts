@@ -1,4 +1,4 @@
-/** A guess is decided in the end, whatever the handshake stumbled over; what is never decided would lock for ever. */
+/** Every guess is eventually decided, whatever error ends the handshake; an undecided one would keep its slot forever. */
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { createFakeClock } from "@svc/sdk/testing";
@@ -36,7 +36,7 @@ it("counts a wrong device token, locks, and unlocks after the lockout", async ()
   assert.equal(access.limiter.size, 0, "the address is kept for good");
 });
 
-it("counts it as well when the proof of the device is wrong", async () => {
+it("also counts it if the proof of the device is invalid", async () => {
   const { clock, access, attempt } = await scene();
   const guess = () => attempt(connect({ ...wrong, device: device(wrong, { signature: "A".repeat(86) }) }));
   for (let count = 0; count < 10; count++) assert.equal(await guess(), "DEVICE_AUTH_SIGNATURE_INVALID");

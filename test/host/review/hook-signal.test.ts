@@ -1,10 +1,10 @@
-/** A handler that looks at its signal leaves nothing behind on the signal of its plugin. */
+/** A handler that accesses its signal leaves no listener on the signal of its plugin. */
 import assert from "node:assert/strict";
 import { getEventListeners } from "node:events";
 import { it } from "node:test";
 import { WorkSignal } from "../../../host/hooks/work-signal.ts";
 
-it("follows its sources until the work is done, and leaves none of them a listener", () => {
+it("follows its sources until the work is done, then leaves no listener on them", () => {
   const [plugin, caller] = [new AbortController(), new AbortController()];
   const listeners = () => getEventListeners(plugin.signal, "abort").length;
   const done = new WorkSignal(plugin.signal, caller.signal);

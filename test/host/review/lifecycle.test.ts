@@ -1,4 +1,4 @@
-/** Races and leftovers in the life of a plugin that only an odd order of things brings to light. */
+/** Races and leaks in the plugin lifecycle that occur only in unusual orders of events. */
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -14,7 +14,7 @@ const limited = { timeout: 20_000 };
 const api = "^1.0.0";
 
 describe("code", limited, () => {
-  it("is what the file says now, also for the next gateway of this process", async (t) => {
+  it("is the current content of the file, also for the next gateway of this process", async (t) => {
     const directory = await directoryOf(t);
     const file = join(directory, "plugin.mjs");
     const finder = () => createPluginFinder({ configDir: directory, cacheDir: directory, home: directory });
@@ -50,7 +50,7 @@ describe("a service", limited, () => {
     ["another plugin", Care],
     ["the host", ConfigStore],
   ] as const) {
-    it(`of ${name} cannot be taken over by new code`, async (t) => {
+    it(`of ${name} cannot be provided by the new version of another plugin`, async (t) => {
       const plain = definePlugin({ id: "thief", api, setup: () => undefined });
       const thief = definePlugin({
         id: "thief",
@@ -84,7 +84,7 @@ describe("a service", limited, () => {
 });
 
 describe("quarantine", limited, () => {
-  it("does not hit the new code for what the old one did while it was replaced", async (t) => {
+  it("does not affect the new version for failures of the old one during the replacement", async (t) => {
     const [staging, begun] = [barrier(), barrier()];
     let fail!: () => void;
     const bad = definePlugin({
@@ -124,7 +124,7 @@ describe("quarantine", limited, () => {
 });
 
 describe("a start that outlives its deadline", limited, () => {
-  it("is stopped when it comes at last", async (t) => {
+  it("is stopped when it finally completes", async (t) => {
     const clock = createFakeClock();
     const late = barrier();
     let begun = false;
@@ -153,7 +153,7 @@ describe("a start that outlives its deadline", limited, () => {
 });
 
 describe("after the stop", limited, () => {
-  it("nothing is loaded any more", async (t) => {
+  it("no plugin is loaded", async (t) => {
     let control: PluginControl | undefined;
     let setups = 0;
     const clerk = definePlugin({
@@ -173,7 +173,7 @@ describe("after the stop", limited, () => {
 });
 
 describe("a rollback", limited, () => {
-  it("brings the configuration back that was handed over last", async (t) => {
+  it("restores the last applied configuration", async (t) => {
     const stateDir = await directoryOf(t);
     const config = Type.Object({ n: Type.Integer({ default: 1, reload: "hot" }) });
     let store: ConfigStore | undefined;

@@ -1,4 +1,4 @@
-/** A plugin that changes the configuration while it is told of a change is refused at once; it can do so afterwards. */
+/** A plugin that edits the configuration within its change handler is refused at once; it can do so afterwards. */
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { definePlugin, Type } from "@svc/sdk";

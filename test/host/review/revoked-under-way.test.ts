@@ -1,4 +1,4 @@
-/** A credential that is revoked while hooks still look at a call: the handler never runs. Spec: design/security.md. */
+/** A credential is revoked while hooks still check a call: the handler never runs. Spec: design/security.md. */
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { definePlugin } from "@svc/sdk";

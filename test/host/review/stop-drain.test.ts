@@ -1,4 +1,4 @@
-/** A stop and a reload let HTTP requests end that are under way, streams to their last chunk. */
+/** A stop and a reload let HTTP requests in flight finish, streams to their last chunk. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect } from "node:net";
@@ -90,7 +90,7 @@ it(
     await begun.passed;
     const socket = connect(gateway.port, "127.0.0.1");
     await once(socket, "connect");
-    socket.write("GET /plugins/slow/answer HTTP/1.1\r\nHost: 127.0.0.1\r\n"); // not complete: counts as no idle connection
+    socket.write("GET /plugins/slow/answer HTTP/1.1\r\nHost: 127.0.0.1\r\n"); // incomplete, so the connection is not idle
     const stopped = gateway.stop();
     socket.write("\r\n");
     const text = String((await once(socket, "data"))[0]);

@@ -1,4 +1,4 @@
-/** What somebody costs who has not proven anything yet, and what stays of a connection that was turned away. */
+/** Resources that unauthenticated clients can use, and what remains of a refused connection. */
 import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { it } from "node:test";
@@ -10,30 +10,34 @@ import { connectFrame, connectRaw, openRaw } from "../../raw-socket.ts";
 const limited = { timeout: 20_000 };
 const nobody = definePlugin({ id: "nobody", api: "^1.0.0", setup: () => undefined });
 
-it("a stranger who sends too much is told so and is not read any further", limited, async (t) => {
-  const { gateway } = await testGateway(t, { plugins: [nobody] });
-  const socket = connect(gateway.port, "127.0.0.1");
-  t.after(() => void socket.destroy());
-  const gone = new Promise<void>((resolve) => socket.once("close", () => resolve()));
-  socket.on("error", () => undefined);
-  const key = "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==";
-  socket.write(`GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n${key}\r\n\r\n`);
-  const bytes = 24_000_000; // less than an accepted client may send
-  const head = Buffer.from([0x81, 0xff, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
-  head.writeBigUInt64BE(BigInt(bytes), 2);
-  socket.write(head);
-  const received: Buffer[] = [];
-  socket.on("data", (chunk: Buffer) => received.push(chunk));
-  let taken = 0;
-  const some = Buffer.alloc(100_000, 0x20);
-  const write = () => socket.write(some, (error) => void (error ?? ((taken += some.length) < bytes && write())));
-  write();
-  await gone;
-  assert.ok(taken < bytes / 2, `${taken} bytes were taken`); // what both kernels hold is some megabytes
-  assert.ok(Buffer.concat(received).includes(Buffer.from([0x88, 0x02, 1009 >> 8, 1009 & 255])), "no close frame");
-});
+it(
+  "an unauthenticated client that sends too much gets an error, and no more of its data is read",
+  limited,
+  async (t) => {
+    const { gateway } = await testGateway(t, { plugins: [nobody] });
+    const socket = connect(gateway.port, "127.0.0.1");
+    t.after(() => void socket.destroy());
+    const gone = new Promise<void>((resolve) => socket.once("close", () => resolve()));
+    socket.on("error", () => undefined);
+    const key = "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==";
+    socket.write(`GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n${key}\r\n\r\n`);
+    const bytes = 24_000_000; // less than an accepted client may send
+    const head = Buffer.from([0x81, 0xff, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+    head.writeBigUInt64BE(BigInt(bytes), 2);
+    socket.write(head);
+    const received: Buffer[] = [];
+    socket.on("data", (chunk: Buffer) => received.push(chunk));
+    let taken = 0;
+    const some = Buffer.alloc(100_000, 0x20);
+    const write = () => socket.write(some, (error) => void (error ?? ((taken += some.length) < bytes && write())));
+    write();
+    await gone;
+    assert.ok(taken < bytes / 2, `${taken} bytes were taken`); // both kernels buffer some megabytes
+    assert.ok(Buffer.concat(received).includes(Buffer.from([0x88, 0x02, 1009 >> 8, 1009 & 255])), "no close frame");
+  },
+);
 
-it("nesting as deep as a frame allows costs the caller a refusal", limited, async (t) => {
+it("nesting as deep as a frame allows is refused", limited, async (t) => {
   const { gateway } = await testGateway(t, { plugins: [nobody] });
   const deep = (levels: number) => "[".repeat(levels) + "]".repeat(levels);
   const stranger = await openRaw(gateway.url);
@@ -67,7 +71,7 @@ it("nothing is lost between the cursor of hello-ok and the first event", limited
     setup(gateway) {
       const emit = gateway.event(happened);
       publish = (n) => emit({ n });
-      // Publishes in each of the next microtasks: some before the cursor is taken, some before the connection is there.
+      // Publishes in each of the next microtasks: some before the cursor is read, some before the connection is added.
       gateway.hooks.hello.tap((extra) => {
         void (async () => {
           for (let n = 1; n <= 40; n++) {

@@ -1,4 +1,4 @@
-/** What cannot be written as JSON costs the call that answered it, never the gateway. */
+/** A result that cannot be serialized as JSON fails its call, never the gateway. */
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { defineContract, definePlugin, GatewayError, Type } from "@svc/sdk";
@@ -32,7 +32,7 @@ const odd = definePlugin({
   },
 });
 
-it("answers INTERNAL and lives on", { timeout: 20_000 }, async (t) => {
+it("is refused with INTERNAL, and the gateway keeps running", { timeout: 20_000 }, async (t) => {
   const { client, gateway } = await testGateway(t, { plugins: [odd], gateway: { checkResults: false } });
   for (const name of ["now", "later", "circular", "accepted"] as const) {
     await assert.rejects(client.call(contract[name], {}), { code: "INTERNAL" }, name);

@@ -1,4 +1,4 @@
-/** `/metrics` of a real gateway: what it says is what happened, and only whoever may read it does. */
+/** `/metrics` of a real gateway: its values are correct, and only authorized clients can read them. */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { defineContract, definePlugin, GatewayError, Type } from "@svc/sdk";
@@ -60,10 +60,10 @@ describe("/metrics", () => {
     assert.equal(value("svc_plugin_call_duration_seconds_bucket", { plugin, le: "+Inf" }), 5);
     assert.ok(Number(value("svc_plugin_call_duration_seconds_sum", { plugin })) > 0);
     assert.equal(value("svc_plugin_errors_total", { plugin }), 1);
-    assert.equal(value("svc_plugin_hook_runs_total", { plugin }), 2); // two clients were greeted
+    assert.equal(value("svc_plugin_hook_runs_total", { plugin }), 2); // two clients connected
     assert.equal(value("svc_plugin_hook_errors_total", { plugin }), 0);
     assert.equal(value("svc_plugin_calls_under_way", { plugin }), 0);
-    assert.equal(value("svc_plugin_calls_under_way", { plugin: "metrics" }), 1); // this one
+    assert.equal(value("svc_plugin_calls_under_way", { plugin: "metrics" }), 1); // this request
     assert.equal(value("svc_plugin_blocks_total", { plugin }), 0);
     assert.equal(value("svc_plugin_state", { plugin, state: "active" }), 1);
     assert.equal(value("svc_plugin_state", { plugin, state: "quarantined" }), 0);
@@ -74,10 +74,10 @@ describe("/metrics", () => {
     assert.equal(value("svc_rpc_calls_total", { plugin, method: "busy.idle", outcome: "ok" }), undefined);
     assert.equal(value("svc_connections", { role: "operator" }), 2);
     assert.equal(value("svc_connections", { role: "node" }), 0);
-    assert.ok(!families.has("svc_plugin_memory_bytes"), "memory of a plugin in the host cannot be told apart");
+    assert.ok(!families.has("svc_plugin_memory_bytes"), "memory of plugins in the host cannot be measured separately");
   });
 
-  it("tells of the process and its event loop, of that from the second look on", async (t) => {
+  it("has series of the process, and of its event loop from the second scrape on", async (t) => {
     const running = await start(t);
     const first = await scrape(running);
     assert.equal(first.value("nodejs_eventloop_lag_max_seconds"), undefined);
@@ -96,7 +96,7 @@ describe("/metrics", () => {
     assert.ok(uptime > 0 && uptime <= process.uptime());
   });
 
-  it("answers HEAD as its route does, and no other method", async (t) => {
+  it("serves HEAD like GET, and no other method", async (t) => {
     const { gateway } = await start(t);
     const url = `${gateway.url.replace("ws", "http")}/metrics`;
     const headers = { authorization: `Bearer ${gateway.auth.token ?? ""}` };
@@ -119,7 +119,7 @@ describe("/metrics", () => {
     });
   }
 
-  it("is closed to a page of another origin where no credential is asked for", async (t) => {
+  it("is closed to a page of another origin when no credential is required", async (t) => {
     const { gateway } = await start(t, { gateway: { auth: { mode: "none" } } });
     const url = `${gateway.url.replace("ws", "http")}/metrics`;
     assert.equal((await fetch(url)).status, 200);

@@ -1,4 +1,4 @@
-/** A plugin that keeps the event loop from coming round is named while it does so, and charged when it is over. */
+/** A plugin that blocks the event loop is named during the block, which is attributed to it afterwards. */
 import assert from "node:assert/strict";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -8,7 +8,7 @@ import type { GatewayClient } from "@svc/sdk/client";
 import { plugins } from "@svc/sdk/plugins";
 import { type GatewayProcess, startGatewayProcess } from "../../gateway-process.ts";
 
-/** Spins at once, spins behind an `await`, waits in a call of the system; `idle` does nothing. */
+/** Spins at once, spins after an `await`, waits in a system call, waits in one after an `await`; `idle` does nothing. */
 const PLUGIN = `
 import { defineContract, definePlugin, Type } from "@svc/sdk";
 import { execFileSync } from "node:child_process";
@@ -87,10 +87,10 @@ async function until<T>(
   }
 }
 
-/** What makes a block three times over. With no processor to spare the watchdog comes late: a longer one is tried then. */
+/** Three times the shortest block. On a busy machine the watchdog runs late, so longer ones are tried. */
 const BLOCK_MS = 3_000;
 const LONGER_MS = [2 * BLOCK_MS, 4 * BLOCK_MS];
-/** The watchdog starts a second after the gateway: it is there once it has noticed something. */
+/** The watchdog starts one second after the gateway. */
 const STARTS_WITHIN_MS = 1_800;
 
 const named = (lines: readonly Line[]) => lines.filter(({ msg }) => /blocks the event loop/.test(msg));
@@ -99,7 +99,7 @@ const costs = async (client: GatewayClient) => (await client.call(plugins.inspec
 const isCharged = async (client: GatewayClient, blocks: number) =>
   (await costs(client)).blocks === blocks ? true : undefined;
 
-/** @throws Error it passed unseen each time */
+/** @throws Error no block was detected */
 async function blockUntilCharged(client: GatewayClient, way: string, blocks: number): Promise<void> {
   for (const ms of [BLOCK_MS, ...LONGER_MS]) {
     await client.request(`hog.${way}`, { ms });
@@ -110,7 +110,7 @@ async function blockUntilCharged(client: GatewayClient, way: string, blocks: num
 }
 
 describe("a plugin that blocks the event loop", { timeout: 120_000, concurrency: true }, () => {
-  it("is named while it does, by what it runs or by its context, and charged afterwards", async (t) => {
+  it("is named during the block, by mark or by async context, and the block is attributed to it afterwards", async (t) => {
     const { running, client, lines, record } = await scene(t);
     const other = await running.connect();
     t.after(() => other.close());
@@ -119,15 +119,15 @@ describe("a plugin that blocks the event loop", { timeout: 120_000, concurrency:
     const spinning = client.request("hog.spin", { ms: 2 * BLOCK_MS }).then(() => (answered = true));
     const line = await until(() => named(lines())[0], "a line");
     const kept = await until(record, "a report");
-    assert.equal(answered, false, "it was named only afterwards");
+    assert.equal(answered, false, "it was named only after the block");
     assert.match(line.msg, /^plugin hog blocks the event loop: nothing else was served for 1\.\d s$/);
     assert.match(line.stack?.join("\n") ?? "", /^spinHard \(.*hog\.ts:\d+:\d+\)$/m);
     assert.deepEqual([kept.plugin, kept.over, kept.stack], ["hog", false, line.stack]);
-    await other.request("hog.idle", {}); // served, once it is over
+    await other.request("hog.idle", {}); // served after the block
     await spinning;
     await until(() => isCharged(other, 1), "the charge for spin");
     for (const [nth, way] of ["later", "wait", "waitLater"].entries()) await blockUntilCharged(client, way, nth + 2);
-    // The third is named by its context, which is known only when the call returns.
+    // The plugin of the last one is known only from its async context, when the call returns.
     assert.ok(named(lines()).filter(({ plugin }) => plugin === "hog").length >= 3);
     const { blocks, longestBlockMs, errors } = await costs(other);
     assert.deepEqual({ blocks, errors }, { blocks: 4, errors: 4 });
@@ -137,7 +137,7 @@ describe("a plugin that blocks the event loop", { timeout: 120_000, concurrency:
     assert.match(blame?.message ?? "", /^blocked the event loop for \d+\.\d s, at .+hog\.ts:\d+:\d+\)$/);
     assert.equal((await record())?.over, true);
 
-    await client.request("hog.spin", { ms: BLOCK_MS }); // the fifth within a minute: it rests
+    await client.request("hog.spin", { ms: BLOCK_MS }); // the fifth within a minute: quarantine
     const row = await until(async () => {
       const { plugins: rows } = await other.call(plugins.list, {});
       return rows.find(({ id, state }) => id === "hog" && state === "quarantined");
@@ -145,10 +145,10 @@ describe("a plugin that blocks the event loop", { timeout: 120_000, concurrency:
     assert.match(String(row.reason), /^failed 5 times within a minute/);
   });
 
-  it("is not what a suspended process is taken for", async (t) => {
+  it("is not confused with a suspended process", async (t) => {
     const { running, client, lines, record } = await scene(t);
     await pause(STARTS_WITHIN_MS);
-    const spinning = client.request("hog.spin", { ms: 400 }); // somebody's code is running when it is stopped
+    const spinning = client.request("hog.spin", { ms: 400 }); // plugin code is running when the process is stopped
     await pause(100);
     running.child.kill("SIGSTOP");
     await pause(3_000);
@@ -156,7 +156,7 @@ describe("a plugin that blocks the event loop", { timeout: 120_000, concurrency:
     await spinning;
     await pause(600);
     assert.deepEqual([(await costs(client)).blocks, lines(), await record()], [0, [], undefined]);
-    await client.request("hog.spin", { ms: BLOCK_MS }); // and the watchdog was there
+    await client.request("hog.spin", { ms: BLOCK_MS }); // shows that the watchdog was running
     await until(() => isCharged(client, 1), "the charge");
   });
 

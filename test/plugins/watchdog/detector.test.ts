@@ -3,12 +3,12 @@ import { describe, it } from "node:test";
 import { blockLine, describeBlock } from "../../../plugins/watchdog/block-report.ts";
 import { AGAIN_MS, BlockDetector, type Finding, LOOK_MS } from "../../../plugins/watchdog/detector.ts";
 
-/** One stretch of looks in a row: how many, at which distance, and what they show. */
+/** A sequence of equal samples. */
 interface Stretch {
   readonly looks: number;
-  /** Default: as often as the thread looks. */
+  /** Interval of the samples. Default: that of the thread. */
   readonly everyMs?: number;
-  /** The loop comes round between the looks. */
+  /** Whether the loop runs between the samples. */
   readonly beats?: boolean;
   readonly mark?: number;
   readonly excused?: boolean;
@@ -33,32 +33,28 @@ const over = (ms: number, mark: number) => ({ kind: "over", ms, mark });
 
 describe("the detector", () => {
   const rows: [what: string, stretches: Stretch[], findings: object[]][] = [
-    ["a loop that comes round", [rounds(50)], []],
-    ["a loop that stands for less than a second", [rounds(5), { looks: 4, mark: 3 }, rounds(5)], []],
+    ["a loop that runs", [rounds(50)], []],
+    ["a loop blocked for less than a second", [rounds(5), { looks: 4, mark: 3 }, rounds(5)], []],
+    ["a loop blocked for a second", [rounds(5), { looks: 5, mark: 3 }, rounds(5)], [blocked(1_000, 3), over(1_000, 3)]],
     [
-      "one that stands for a second",
-      [rounds(5), { looks: 5, mark: 3 }, rounds(5)],
-      [blocked(1_000, 3), over(1_000, 3)],
-    ],
-    [
-      "whoever is seen most often",
+      "the plugin seen most often",
       [rounds(2), { looks: 1, mark: 1 }, { looks: 3, mark: 2 }, { looks: 2, mark: 1 }, rounds(1)],
       [blocked(1_000, 2), over(1_200, 1)],
     ],
     [
-      "two blocks by two",
+      "two blocks by two plugins",
       [rounds(1), { looks: 5, mark: 1 }, rounds(1), { looks: 5, mark: 2 }, rounds(1)],
       [blocked(1_000, 1), over(1_000, 1), blocked(1_000, 2), over(1_000, 2)],
     ],
-    ["code of nobody", [rounds(1), { looks: 5 }, rounds(1)], [blocked(1_000, 0), over(1_000, 0)]],
+    ["code of no plugin", [rounds(1), { looks: 5 }, rounds(1)], [blocked(1_000, 0), over(1_000, 0)]],
     ["a process that was suspended for a minute", [rounds(3), { looks: 1, everyMs: 60_000, mark: 3 }, rounds(3)], []],
     [
-      "one that is suspended again and again",
+      "a process that is suspended repeatedly",
       Array.from({ length: 9 }, () => [{ looks: 1, everyMs: 9_000, mark: 3 }, rounds(1)]).flat(),
       [],
     ],
     [
-      "a block within which it was suspended: only what it ran",
+      "a block with a suspension, which does not count",
       [rounds(1), { looks: 5, mark: 3 }, { looks: 1, everyMs: 60_000, mark: 3 }, rounds(1)],
       [blocked(1_000, 3), over(1_400, 3)],
     ],
@@ -67,7 +63,7 @@ describe("the detector", () => {
   for (const [what, stretches, findings] of rows)
     it(`of ${what}`, () => assert.deepEqual(detect(...stretches), findings));
 
-  it("of a loop that never comes back: it says so again, but not often", () => {
+  it("of a loop that never runs again: repeated reports at a low rate", () => {
     const findings = detect(rounds(1), { looks: 60_000 / LOOK_MS + 6, mark: 3 });
     assert.deepEqual(findings, [
       blocked(1_000, 3),
@@ -77,7 +73,7 @@ describe("the detector", () => {
   });
 });
 
-it("a block is JSON in a pipe, and a line for people on a terminal", () => {
+it("a block is logged as JSON in a pipe, and as text on a terminal", () => {
   const record = {
     at: 1,
     pid: 7,

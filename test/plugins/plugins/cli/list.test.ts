@@ -30,7 +30,7 @@ describe("svc plugins list", () => {
   it("says why one is not there and what to do", async (t) => {
     const { stdout } = await home(t, { plugins: { use: ["no-such", "./nowhere"] } }).svc(["plugins", "list"]);
     assert.match(stdout, /^no-such +- +blocked +no plugin or package "no-such" is installed; next: npm install/m);
-    assert.match(stdout, /^\.\/nowhere +- +blocked +there is nothing at \//m);
+    assert.match(stdout, /^\.\/nowhere +- +blocked +\/\S+ does not exist/m);
   });
 
   it("has one row for a plugin that is a mere file", async (t) => {

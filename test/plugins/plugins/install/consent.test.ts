@@ -32,25 +32,25 @@ describe("what a plugin asks for", () => {
       ["pen/build/pen.node"],
     );
     assert.deepEqual(summaryOf(items), [
-      "runs with all rights of the gateway, in a thread of its own too: what follows is what it says it needs, and is not enforced",
+      "runs with all rights of the gateway, even in its own thread; the permissions below are declared by the plugin and not enforced",
       "calls methods of this gateway with the scope operator.write",
       "connects to *:443",
       "reads ~/in",
       "writes /out",
-      "runs programs, which can do all that this user can",
+      "runs programs, which can do everything this user can",
       "reads the environment variable PEN_KEY",
-      "may refuse what passes toolBefore; that stays shut while the plugin is away",
-      "answers HTTP requests below /pen",
+      "may deny what passes the gate toolBefore; the gate stays closed while the plugin is not running",
+      "serves HTTP requests below /pen",
       "serves methods below ink.",
-      "has the section writing of the configuration",
+      "owns the configuration section writing",
       "adds the command: svc pen",
-      "brings compiled code, which nothing can confine: pen/build/pen.node",
+      "contains compiled code, which cannot be confined: pen/build/pen.node",
     ]);
   });
 
   it("says of a process of its own what is denied there, and what is not", () => {
     assert.deepEqual(summaryOf(itemsOf({ id: "pen", ...process }, [])), [
-      "runs in a process of its own: files and programs beyond what follows are denied to it, the network is not",
+      "runs in its own process: files and programs not listed below are denied, the network is not",
     ]);
   });
 

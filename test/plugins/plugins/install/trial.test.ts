@@ -79,7 +79,7 @@ describe("a proof", { timeout: 120_000 }, () => {
     [{ name: "no-plugin", code: "export default 1;" }, /its entry \.\/plugin\.js does not export a plugin/],
     [
       { name: "changeling", code: pluginCode("other", "1") },
-      /its code says id "other", its package\.json says "changeling"/,
+      /its code has the id "other", its package\.json the id "changeling"/,
     ],
     [
       { name: "fresh", code: pluginCode("fresh", "1").replace('api: "^1.0.0"', 'api: "^99.0.0"') },
@@ -120,14 +120,14 @@ describe("an entry", () => {
     [
       "leads out",
       { name: "escape", svc: { entry: "../plain/plugin.js" } },
-      /its entry \.\.\/plain\/plugin\.js leads out of the package/,
+      /its entry \.\.\/plain\/plugin\.js points outside the package/,
     ],
     [
       "leads out with its security checks",
       { name: "checks-escape", svc: { security: "../plain/plugin.js" } },
-      /its security \.\.\/plain\/plugin\.js leads out of the package/,
+      /its security \.\.\/plain\/plugin\.js points outside the package/,
     ],
-    ["is a directory", { name: "folder", svc: { entry: "." } }, /leads out|is no file/],
+    ["is a directory", { name: "folder", svc: { entry: "." } }, /points outside|is not a file/],
   ];
   for (const [what, plugin, says] of wrong)
     it(`that ${what} is refused`, async () => {
@@ -139,6 +139,6 @@ describe("an entry", () => {
   it("that is a link out of the package is refused", async () => {
     const at = await place({ name: "linked", svc: { entry: "./away.js" } });
     symlinkSync("../plain/plugin.js", join(at, "away.js"));
-    assert.throws(() => inspectPackage(at), /its entry \.\/away\.js leads out of the package/);
+    assert.throws(() => inspectPackage(at), /its entry \.\/away\.js points outside the package/);
   });
 });
