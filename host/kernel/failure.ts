@@ -44,6 +44,11 @@ const FORGIVEN_MS = 1_800_000;
 /** First delay before a plugin that failed to start is retried; doubles with each failure. ms */
 const RESTART_MS = 1_000;
 
+/** @param count which quarantine, from 1; 0: none */
+function quarantineMs(count: number): number {
+  return count === 0 ? 0 : (QUARANTINE_MS[Math.min(count, QUARANTINE_MS.length) - 1] ?? 0);
+}
+
 /** The recent failures of one plugin. */
 export class FailureWindow {
   #times: number[] = [];
@@ -59,9 +64,9 @@ export class FailureWindow {
 
   /** Begins a quarantine. @returns its duration in ms */
   quarantine(now: number): number {
-    if (now - this.#lastQuarantine > FORGIVEN_MS + (QUARANTINE_MS[this.#quarantines - 1] ?? 0)) this.#quarantines = 0;
-    const ms = QUARANTINE_MS[Math.min(this.#quarantines, QUARANTINE_MS.length - 1)] ?? QUARANTINE_MS[2];
+    if (now - this.#lastQuarantine > FORGIVEN_MS + quarantineMs(this.#quarantines)) this.#quarantines = 0;
     this.#quarantines++;
+    const ms = quarantineMs(this.#quarantines);
     this.#lastQuarantine = now;
     this.#times = [];
     return ms;
