@@ -144,7 +144,7 @@ export interface ProxyPolicy {
   readonly allowRealIpFallback: boolean;
 }
 
-/** The policy of a `gateway` section. Absent and empty lists trust nobody. */
+/** The policy of a `gateway` section. Absent and empty lists trust no proxy. */
 export function proxyPolicy(section: {
   readonly trustedProxies?: readonly string[];
   readonly allowRealIpFallback?: boolean;

@@ -155,7 +155,7 @@ class Scheduler {
       }),
     );
     next = share.work(now + QUANTUM_MS);
-    if (next !== "goes on") ended = performance.now(); // later promise continuations are other shares' work
+    if (next !== "goes on") ended = performance.now(); // later promise continuations do not count as work of this turn
   }
 
   #end(isLeft: boolean): void {
