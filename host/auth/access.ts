@@ -1,6 +1,6 @@
 /**
- * All that decides who gets in, as the configuration says now: credentials, origins, proxies, aliases, limiters.
- * One object for every way in; a new configuration changes it in place.
+ * Everything that decides about access, from the current configuration: credentials, origins, proxies, aliases, limiters.
+ * One object for all entry points; a new configuration changes it in place.
  */
 import type { Clock } from "@svc/sdk";
 import type { GatewaySection } from "../config/host-schema.ts";
@@ -16,9 +16,9 @@ import { weakness } from "./weak-secret.ts";
 
 /** Rules for the control panel. Spec: protocol/frames-and-connect.md §9. */
 export interface PanelPolicy {
-  /** It may connect without a device from this machine over plain HTTP. */
+  /** The panel may connect without a device from this machine over plain HTTP. */
   readonly allowInsecureAuth: boolean;
-  /** Its device is ignored even when it sends one. */
+  /** The panel's device is ignored even when it sends one. */
   readonly ignoresDevices: boolean;
 }
 
@@ -27,11 +27,11 @@ const MAX_CONNECTIONS_PER_ADDRESS = 256;
 
 export class Access {
   readonly authority: Authority;
-  /** Lets local clients in that can read the state directory. */
+  /** Admits local clients that can read the state directory. */
   readonly localKey = createLocalKey();
-  /** Of programs. */
+  /** For programs. */
   readonly limiter: FailureLimiter;
-  /** Of web pages: this machine is not exempt, since any page can run here. Spec: protocol/authorization.md §5. */
+  /** For web pages: this machine is not exempt, since any page can run here. Spec: protocol/authorization.md §5. */
   readonly pageLimiter: FailureLimiter;
   origins!: OriginPolicy;
   proxies!: ProxyPolicy;
@@ -43,7 +43,7 @@ export class Access {
   chatEventsToAll!: boolean;
   readonly #endedFile: EndedFile | undefined;
 
-  /** @param endedFile absent: what ended is forgotten with the process */
+  /** @param endedFile absent: revocations are forgotten when the process ends */
   constructor(settings: AuthSettings, section: GatewaySection, port: number, clock: Clock, endedFile?: EndedFile) {
     this.authority = new Authority(settings, endedFile?.ended ?? nothingEnded(clock.now()));
     this.#endedFile = endedFile;
@@ -52,13 +52,13 @@ export class Access {
     this.configure(settings, section, port);
   }
 
-  /** What an operator should know about these settings. */
+  /** Warnings for the operator about these settings. */
   warnings(): string[] {
     const malformed = this.proxies.trusted.malformed.map(
-      (entry) => `gateway.trustedProxies: "${entry}" is no address or network and matches nothing`,
+      (entry) => `gateway.trustedProxies: "${entry}" is neither an address nor a network, and matches nothing`,
     );
     const fallback =
-      "gateway.controlUi.dangerouslyAllowHostHeaderOriginFallback lets in any page served under this name";
+      "gateway.controlUi.dangerouslyAllowHostHeaderOriginFallback admits any page served under the gateway's host name";
     const weak = weakness(this.authority.settings);
     return [
       ...(this.#endedFile?.problem === undefined ? [] : [this.#endedFile.problem]),
@@ -67,19 +67,19 @@ export class Access {
       ...(weak === undefined
         ? []
         : [
-            `${weak}: whoever can reach this machine can guess it; Next: svc config unset gateway.auth.${this.authority.settings.mode}, and a start makes one`,
+            `${weak}: anyone who can reach this machine can guess it; Next: svc config unset gateway.auth.${this.authority.settings.mode}, and the next start generates a token`,
           ]),
     ];
   }
 
-  /** What has ended so far is on disk when it resolves. @throws Error of the file system */
+  /** Resolves when all revocations so far are on disk. @throws Error of the file system */
   async keepEnded(): Promise<void> {
     await this.#endedFile?.keep(this.authority.ended, this.authority.settings);
   }
 
   /**
-   * Counts a guess before it is looked at; `undefined` for the shared secret in modes that have none to guess.
-   * @param fromPage a WebSocket that carries `Origin`
+   * Counts a guess before it is compared; `undefined` for the shared secret in modes without one.
+   * @param fromPage a WebSocket with an `Origin`
    */
   reserveGuess(scope: LimiterScope, peer: Peer, fromPage: boolean): Reservation | Locked | undefined {
     const { mode } = this.authority.settings;
@@ -89,8 +89,8 @@ export class Access {
   }
 
   /**
-   * Sockets of one address at once; 0: no limit. Choice: twice what WebSockets may be, so that a client which opens too many of those is
-   * still told so. This machine and trusted proxies have no limit.
+   * Maximum of open sockets per address; 0: no limit. Choice: twice the limit of WebSockets, so that a client that opens too many of those
+   * still gets an error. This machine and trusted proxies have no limit.
    */
   mostSocketsOf(remoteAddress: string): number {
     const address = addressLiteral(remoteAddress) ?? remoteAddress;
@@ -98,9 +98,9 @@ export class Access {
   }
 
   /**
-   * Takes new settings over.
-   * @param port the one that is listened on
-   * @returns whether credentials changed, so that those who came in by the old ones have to go
+   * Applies new settings.
+   * @param port the gateway listens on
+   * @returns whether credentials changed, so that connections made with the old ones must be closed
    */
   configure(settings: AuthSettings, section: GatewaySection, port: number): boolean {
     const { auth = {}, controlUi = {}, aliases = [] } = section;

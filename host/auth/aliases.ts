@@ -4,12 +4,12 @@
  */
 import type { IncomingHttpHeaders } from "node:http";
 
-/** What follows the name in the client ids that carry it. */
+/** Suffixes of the client ids that contain the name. */
 const CLIENT_KINDS = ["control-ui", "macos", "ios", "android", "probe"] as const;
 
 /**
- * `<name>-control-ui` is `svc-control-ui`, and so on; every other id stays as it is.
- * For rules about clients only: a device signs the id it sent, so the proof is checked with the raw one.
+ * `<name>-control-ui` becomes `svc-control-ui`, and so on; every other id stays as it is.
+ * Only for rules about clients: a device signs the id it sent, so the proof is checked with the raw id.
  */
 export function canonicalClientId(id: string, aliases: readonly string[] = []): string {
   for (const alias of aliases) {
@@ -20,9 +20,9 @@ export function canonicalClientId(id: string, aliases: readonly string[] = []): 
 }
 
 /**
- * `x-<name>-foo` readable as `x-svc-foo`, too; an explicit `x-svc-foo` wins, then the longest name.
- * For handlers of requests only: proxies strip headers by their raw names, so those decide who somebody is.
- * @returns the same object when nothing had to be added
+ * Makes `x-<name>-foo` readable as `x-svc-foo`, too; an explicit `x-svc-foo` wins, then the longest name.
+ * Only for request handlers: proxies strip headers by their raw names, so authentication uses the raw headers.
+ * @returns the same object when nothing was added
  */
 export function canonicalHeaders(headers: IncomingHttpHeaders, aliases: readonly string[] = []): IncomingHttpHeaders {
   if (aliases.length === 0) return headers;

@@ -1,4 +1,4 @@
-/** Which addresses to listen on, and whether that is safe. Spec: http/auth.md §2-3. Pure but for the list of interfaces. */
+/** Which addresses to listen on, and whether that is safe. Spec: http/auth.md §2-3. Pure except for the list of interfaces. */
 import { isIPv4 } from "node:net";
 import { type NetworkInterfaceInfo, networkInterfaces } from "node:os";
 import type { GatewaySection } from "../config/host-schema.ts";
@@ -16,9 +16,9 @@ const EVERYWHERE: readonly string[] = ["0.0.0.0"];
 const TAILNET = compileAddresses(["100.64.0.0/10"]);
 
 /**
- * Addresses to listen on; the first must be free, further ones are taken when the machine has them.
+ * Addresses to listen on; the first must be bound, a further one that cannot be bound is skipped.
  * @param interfaces read for `auto` and `tailnet` only
- * @throws StartupRefusal the address would be unsafe with this mode, or is none
+ * @throws StartupRefusal the address would be unsafe with this mode, or is invalid
  */
 export function resolveBind(
   section: GatewaySection,
@@ -33,13 +33,13 @@ export function resolveBind(
   return addresses;
 }
 
-/** Whether only programs of this machine reach the port. `custom` without an address, which is refused elsewhere, is local. */
+/** Whether only programs on this machine reach the port. `custom` without an address, which is refused elsewhere, counts as local. */
 export function isBoundLocally(section: GatewaySection, interfaces: () => Interfaces = networkInterfaces): boolean {
   if (section.bind === "custom") return isLoopback(section.customBindHost ?? "127.0.0.1");
   return chooseAddresses(section, interfaces).every(isLoopback);
 }
 
-/** Choice: `auto` and `tailnet` go beyond loopback only on a machine that has none; they never widen because it is taken. */
+/** Choice: `auto`, and `tailnet` without an overlay address, leave loopback only on a machine that has none; never because the port there is in use. */
 function chooseAddresses({ bind = "loopback", customBindHost }: GatewaySection, interfaces: () => Interfaces) {
   if (bind === "loopback") return LOOPBACK;
   if (bind === "lan") return EVERYWHERE;
@@ -59,12 +59,12 @@ function customAddress(host: string | undefined): string {
   );
 }
 
-/** Off loopback there must be a secret that nobody guesses, or a proxy that asks for one. */
+/** Off loopback the gateway needs a secret that cannot be guessed, or a proxy that authenticates users. */
 function refuseOpenDoor({ bind = "loopback" }: GatewaySection, auth: AuthSettings): void {
   const { mode } = auth;
   if (mode === "none") {
     throw new StartupRefusal(
-      `gateway.bind is "${bind}" and gateway.auth.mode is "none", so anybody could use this gateway; set mode "token"`,
+      `gateway.bind is "${bind}" and gateway.auth.mode is "none", so anyone could use this gateway; set gateway.auth.mode to "token"`,
     );
   }
   if (!(mode === "trusted-proxy" ? auth.trustedProxy : auth[mode]?.trim())) {
@@ -75,17 +75,17 @@ function refuseOpenDoor({ bind = "loopback" }: GatewaySection, auth: AuthSetting
   const weak = weakness(auth);
   if (weak === undefined) return;
   throw new StartupRefusal(
-    `gateway.bind is "${bind}" and ${weak}; set gateway.auth.${mode} to what \`openssl rand -hex 24\` prints, or gateway.bind to "loopback"`,
+    `gateway.bind is "${bind}" and ${weak}; set gateway.auth.${mode} to the output of \`openssl rand -hex 24\`, or gateway.bind to "loopback"`,
   );
 }
 
-/** Choice: concerns a panel that is switched on explicitly; `lan`, `tailnet` and `custom` never get here without origins. */
+/** Choice: only for a panel that is enabled explicitly; `lan`, `tailnet` and `custom` always have origins here. */
 function refusePanelForNobody(section: GatewaySection): void {
   const { enabled, dangerouslyAllowHostHeaderOriginFallback } = section.controlUi ?? {};
   if (enabled !== true || dangerouslyAllowHostHeaderOriginFallback === true) return;
   if (effectiveOrigins(section, 0).length > 0) return;
   throw new StartupRefusal(
-    "gateway.controlUi is enabled off loopback and no page may use it; list its addresses in gateway.controlUi.allowedOrigins",
+    "gateway.controlUi is enabled off loopback, but no page may use it; list the panel's addresses in gateway.controlUi.allowedOrigins",
   );
 }
 
@@ -94,6 +94,6 @@ function refuseUnreachableProxy({ mode, trustedProxy }: AuthSettings): void {
   const { contains } = compileAddresses(trustedProxy?.trustedProxies ?? []);
   if (contains("127.0.0.1") || contains("::1")) return;
   throw new StartupRefusal(
-    'gateway.auth.mode is trusted-proxy and this gateway listens on loopback, where no trusted proxy can reach it; add "127.0.0.1" to gateway.trustedProxies, or set gateway.bind to the network of the proxy',
+    'gateway.auth.mode is trusted-proxy, but this gateway listens on loopback, where no trusted proxy can reach it; add "127.0.0.1" to gateway.trustedProxies, or set gateway.bind to the network of the proxy',
   );
 }

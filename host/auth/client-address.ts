@@ -1,26 +1,26 @@
 /**
- * Addresses: one spelling for each, sets of them, and which client stands behind a proxy. Pure.
+ * Addresses: their canonical spelling, sets of them, and the client behind a proxy. Pure.
  * Spec: http/auth.md §7.1; protocol/frames-and-connect.md §8.
  */
 import type { IncomingHttpHeaders } from "node:http";
 import { isIP, isIPv4 } from "node:net";
 import ipaddr from "ipaddr.js";
 
-/** What is known of a peer before it says anything; made by `resolvePeer`. */
+/** Facts about a peer before it sends anything; created by `resolvePeer`. */
 export interface Peer {
-  /** Of the socket, in its one spelling. */
+  /** Address of the socket, canonical. */
   readonly remoteAddress: string;
-  /** As they came. */
+  /** As received. */
   readonly headers: IncomingHttpHeaders;
-  /** Of the client itself; `undefined` when a trusted proxy does not tell. */
+  /** Address of the client itself; `undefined` when a trusted proxy does not name it. */
   readonly clientAddress: string | undefined;
-  /** The socket is one of `gateway.trustedProxies`. */
+  /** The socket's address is in `gateway.trustedProxies`. */
   readonly viaProxy: boolean;
 }
 
-/** Longest text that is looked at: an expanded address, a zone, brackets and a port. */
+/** Longest text that is parsed: an expanded address, a zone, brackets and a port. */
 const MAX_TEXT = 100;
-/** Hops of `x-forwarded-for` that are looked at, from the right. Choice: more of them is nothing a proxy of ours wrote. */
+/** Hops of `x-forwarded-for` that are read, from the right. Choice: trusted proxies do not write more. */
 const MAX_HOPS = 64;
 
 const MAPPED_DOTTED = /^::ffff:([\d.]{7,15})$/i;
@@ -31,17 +31,17 @@ const hex = (high: string, low: string) => ((Number(high) << 8) | Number(low)).t
 const dotted = (group: string) => `${Number.parseInt(group, 16) >> 8}.${Number.parseInt(group, 16) & 255}`;
 
 /**
- * The one spelling of a bare address: IPv4 dotted, also where IPv6 maps it; IPv6 in lower case, compressed, without
+ * The canonical spelling of a bare address: IPv4 dotted, also for IPv4-mapped IPv6; IPv6 in lower case, compressed, without
  * zone. `undefined` for everything else, e.g. octal or short IPv4, brackets, a port.
  */
 export function addressLiteral(text: string): string | undefined {
-  // What sockets report comes first, and needs no parsing.
+  // Addresses as sockets report them need no parsing.
   if (text === "::1" || isIPv4(text)) return text;
   const mapped = MAPPED_DOTTED.exec(text)?.[1];
   if (mapped !== undefined && isIPv4(mapped)) return mapped;
-  if (text.length > MAX_TEXT || isIP(text) === 0) return undefined; // strict, in contrast to the library
+  if (text.length > MAX_TEXT || isIP(text) === 0) return undefined; // strict, unlike the library
   const [bare = ""] = text.split("%", 1);
-  // In hexadecimal first: the library takes `::1.2.3.4`, which maps nothing, for a mapped address.
+  // Convert the tail to hexadecimal first: the library treats `::1.2.3.4`, which is not mapped, as a mapped address.
   const groups = bare.replace(
     DOTTED_TAIL,
     (_, head: string, a: string, b: string, c: string, d: string) => `${head}${hex(a, b)}:${hex(c, d)}`,
@@ -51,7 +51,7 @@ export function addressLiteral(text: string): string | undefined {
   return high === undefined || low === undefined ? plain : `${dotted(high)}.${dotted(low)}`;
 }
 
-/** As `addressLiteral`, and reads what headers hold: blanks around, `[…]` about IPv6, a port behind. */
+/** As `addressLiteral`, but also reads header values: surrounding blanks, `[…]` around IPv6, a port. */
 export function canonicalAddress(text: string): string | undefined {
   const literal = addressLiteral(text);
   if (literal !== undefined || text.length > MAX_TEXT) return literal;
@@ -63,8 +63,8 @@ export function canonicalAddress(text: string): string | undefined {
 }
 
 /**
- * What belongs to one peer for counting: an IPv4 address, or the /64 network of an IPv6 one, which a single host may use freely.
- * @param remote as a socket tells it; what is no address stands for itself
+ * What counts as one peer: an IPv4 address, or the /64 network of an IPv6 address, which a single host may use freely.
+ * @param remote address as a socket reports it; any other text is returned as it is
  */
 export function networkOf(remote: string): string {
   const address = addressLiteral(remote) ?? remote;
@@ -76,27 +76,27 @@ export function networkOf(remote: string): string {
     : address;
 }
 
-/** The address that guesses of a peer are counted under: its own, or the first of its IPv6 /64 network. */
+/** The address under which a peer's guesses are counted: its own, or the first of its IPv6 /64 network. */
 export function guesserOf(address: string): string {
   const network = networkOf(address);
   return network === address || !network.includes(":") ? network : `${network}::`;
 }
 
-/** Addresses and networks. */
+/** A set of addresses and networks. */
 export interface AddressSet {
   /** No entry can match. */
   readonly empty: boolean;
   /** Entries that are neither an address nor a network; they match nothing. */
   readonly malformed: readonly string[];
-  /** Whether an address, in any spelling, is one of them. IPv4 and IPv6 never match each other, mapped addresses aside. */
+  /** Whether an address, in any spelling, is in the set. IPv4 and IPv6 never match each other, except mapped addresses. */
   contains(address: string): boolean;
 }
 
 type Network = [ipaddr.IPv4 | ipaddr.IPv6, number];
 
 /**
- * `10.0.0.0/8`, also where IPv6 maps it.
- * Choice: a mapped base with fewer than 96 bits is malformed, since it means no network of either family.
+ * Parses e.g. `10.0.0.0/8`, also IPv4-mapped.
+ * Choice: a mapped base with fewer than 96 bits is malformed, since it is a network of neither family.
  */
 function readNetwork(entry: string): Network | undefined {
   const [, base = "", digits = ""] = /^([^/%]+)\/(0|[1-9]\d{0,2})$/.exec(entry) ?? [];
@@ -137,14 +137,14 @@ export function compileAddresses(entries: readonly string[]): AddressSet {
   };
 }
 
-/** Whom to believe about the address of a client. */
+/** Which proxies are trusted to name the address of a client. */
 export interface ProxyPolicy {
   readonly trusted: AddressSet;
-  /** `x-real-ip` counts where `x-forwarded-for` names no client. */
+  /** `x-real-ip` is used when `x-forwarded-for` names no client. */
   readonly allowRealIpFallback: boolean;
 }
 
-/** The policy of a `gateway` section. Absent and empty lists trust nobody. */
+/** The policy of a `gateway` section. Absent and empty lists trust no proxy. */
 export function proxyPolicy(section: {
   readonly trustedProxies?: readonly string[];
   readonly allowRealIpFallback?: boolean;
@@ -154,8 +154,8 @@ export function proxyPolicy(section: {
 }
 
 /**
- * What is known of a peer.
- * @param headers as they came: never through `canonicalHeaders`, which would let a client write a header in another name
+ * Resolves the address of the client, behind a trusted proxy from its headers.
+ * @param headers as received: never from `canonicalHeaders`, which would let a client send a header under another name
  */
 export function resolvePeer(
   remoteAddress: string | undefined,
@@ -171,7 +171,7 @@ export function resolvePeer(
   return { remoteAddress: peer, headers, clientAddress, viaProxy: true };
 }
 
-/** The right-most hop that is no trusted proxy; what is no address is passed over. */
+/** The right-most hop that is not a trusted proxy; entries that are not addresses are skipped. */
 function forwardedClient(value: string | string[] | undefined, trusted: AddressSet): string | undefined {
   const list = Array.isArray(value) ? value.join(",") : value;
   if (list === undefined) return undefined;
@@ -186,7 +186,7 @@ function forwardedClient(value: string | string[] | undefined, trusted: AddressS
   return undefined;
 }
 
-/** A header that came twice names no one. */
+/** A header sent twice names no client. */
 function realIp(value: string | string[] | undefined): string | undefined {
   if (!Array.isArray(value)) return value === undefined ? undefined : canonicalAddress(value);
   return value.length === 1 && value[0] !== undefined ? canonicalAddress(value[0]) : undefined;

@@ -1,4 +1,4 @@
-/** The check of the shared credential in the handshake: a guess is counted before it is compared. Spec: protocol/frames-and-connect.md §7. */
+/** Checks the shared credential in the handshake: a guess is counted before it is compared. Spec: protocol/frames-and-connect.md §7. */
 import type { ConnectParams } from "@svc/sdk/protocol";
 import type { Access } from "./access.ts";
 import type { Peer } from "./client-address.ts";
@@ -12,21 +12,21 @@ export interface Credential {
   /** The wire's `authReason`; meaningless when `ok`. */
   readonly reason: string;
   /**
-   * It stands for an operator by itself.
-   * Choice: mode `none` trusts operators of this machine and nobody else; the contract says "no authentication".
+   * The credential alone admits an operator.
+   * Choice: mode `none` trusts only operators on this machine; the contract says "no authentication".
    */
   readonly trusted: boolean;
-  /** Some credential was sent, right or wrong. */
+  /** A credential was sent, valid or not. */
   readonly offered: boolean;
-  /** It is the key that lies in the state directory. */
+  /** The credential is the key from the state directory. */
   readonly isLocalKey: boolean;
-  /** Whom a trusted proxy named. */
+  /** User named by a trusted proxy. */
   readonly user: string | undefined;
-  /** Epoch in which it was looked at: what is minted from it is no younger. */
+  /** Epoch in which the credential was checked; a principal minted from it carries this epoch. */
   readonly since: number;
   /**
-   * What was not the shared credential may be one a plugin knows, e.g. a device token: to be told what came of it, so
-   * that it is counted. Absent: the shared credential was right, or nothing counts in this mode.
+   * A credential other than the shared one may be known to a plugin, e.g. a device token. Report its outcome to this
+   * reservation, so that it is counted. Absent: the shared credential was valid, or nothing is counted.
    */
   readonly undecided: Reservation | "locked" | undefined;
 }
@@ -37,11 +37,11 @@ export function verifyShared({ auth, device }: ConnectParams, peer: Peer, access
   const fromPage = peer.headers.origin !== undefined;
   const isLocalKey = holdsLocalKey(auth?.token, peer, access);
   const facts = { offered, isLocalKey, user: undefined, since, undecided: undefined };
-  if (isLocalKey) return { ok: true, reason: "", trusted: true, ...facts }; // before anything is counted: it cannot be guessed
+  if (isLocalKey) return { ok: true, reason: "", trusted: true, ...facts }; // before any counting: it cannot be guessed
   const candidate = device !== undefined && Boolean(auth?.deviceToken?.trim() || auth?.token?.trim());
-  // Reserved before anything is compared: a device anybody can make must not be a way to guess the shared secret freely.
+  // Reserved before any comparison: anyone can create a device, which must not allow unlimited guesses of the shared secret.
   const guess = candidate ? access.reserveGuess("device-token", peer, fromPage) : undefined;
-  // Choice: who sends nothing guesses nothing; an office behind one address must not be locked out by a page that polls.
+  // Choice: a client without a credential makes no guess; a polling page must not lock out an office behind one address.
   const reservation = offered ? access.reserveGuess("shared-secret", peer, fromPage) : undefined;
   const failed = (reason: string) => ({ ok: false, reason, trusted: false, ...facts });
   if (guess?.locked) {
@@ -61,14 +61,14 @@ export function verifyShared({ auth, device }: ConnectParams, peer: Peer, access
   return { ...failed(shared.reason), undecided: guess };
 }
 
-/** A web page cannot have read it, so one that sends it got it from somebody. */
+/** Refuses web pages: a page cannot read the file, so one that sends the key got it from someone else. */
 function holdsLocalKey(token: string | undefined, peer: Peer, { localKey }: Access): boolean {
   const given = token?.trim();
   const comparable = given !== undefined && given.length === localKey.length;
   return comparable && peer.headers.origin === undefined && isHere(peer) && sameSecret(given, localKey);
 }
 
-/** Local, or on the machine of a proxy that is trusted and had no hand in it: the commands of this machine get in there, too. */
+/** Local, or from the loopback address of a trusted proxy that did not forward the request: local commands get in there, too. */
 function isHere(peer: Peer): boolean {
   const isProxyItself = peer.viaProxy && !isForwarded(peer.headers);
   return isLocal(isProxyItself ? { ...peer, clientAddress: peer.remoteAddress, viaProxy: false } : peer);

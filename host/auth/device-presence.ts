@@ -1,4 +1,4 @@
-/** The check in the handshake of who must prove a device, and who need not. Spec: protocol/frames-and-connect.md §9. Pure. */
+/** Checks in the handshake whether a client must prove a device. Spec: protocol/frames-and-connect.md §9. Pure. */
 import type { Role } from "@svc/sdk";
 import { refusal } from "@svc/sdk/errors";
 import { type ConnectParams, WEB_PANEL_CLIENT_ID } from "@svc/sdk/protocol";
@@ -15,13 +15,13 @@ export interface DeviceClaim {
   readonly panel: PanelPolicy;
 }
 
-/** Choice (spec/README.md): what a node has to do that was written from the contract alone. */
+/** Choice (spec/README.md): the next step for a node that was written from the contract alone. */
 const NODE_KEY =
-  "make an Ed25519 key pair and send `device` with the signed challenge, as svc node run does; then on the gateway's machine: svc nodes approve";
+  "create an Ed25519 key pair and send `device` with the signed challenge, as svc node run does; then run svc nodes approve on the gateway's machine";
 
 /**
- * @returns whether there is a device whose proof counts
- * @throws GatewayError there is none and there must be one. A wrong credential is judged as such instead, later.
+ * @returns whether the client sent a device whose proof must be checked
+ * @throws GatewayError a required device is missing. A wrong credential is reported later instead.
  */
 export function checkDevicePresent({ params, clientId, role, credential, local, panel }: DeviceClaim): boolean {
   const isPanel = clientId === WEB_PANEL_CLIENT_ID;
@@ -33,6 +33,6 @@ export function checkDevicePresent({ params, clientId, role, credential, local, 
     throw refusal("CONTROL_UI_DEVICE_IDENTITY_REQUIRED", message);
   }
   if (role === "operator" && credential.trusted) return false;
-  if (!credential.ok && credential.offered) return false; // row 10 asks the plugins, then tells what is wrong with it
+  if (!credential.ok && credential.offered) return false; // row 10 asks the plugins, then reports what is wrong with it
   throw refusal("DEVICE_IDENTITY_REQUIRED", "device identity required", role === "node" ? { nextStep: NODE_KEY } : {});
 }

@@ -1,15 +1,15 @@
-/** Proof that a client holds the key of the device it names. Spec: protocol/frames-and-connect.md §6. Pure but for the crypto. */
+/** Proof that a client holds the key of the device it names. Spec: protocol/frames-and-connect.md §6. Pure except for the crypto. */
 import { createHash, createPublicKey, type KeyObject, verify } from "node:crypto";
 import { type DetailCode, refusal } from "@svc/sdk/errors";
 import { type ConnectParams, devicePayloads } from "@svc/sdk/protocol";
 
 /** Milliseconds a signature may be older or newer than now. */
 const SKEW_MS = 120_000;
-/** 32 bytes in either alphabet, padded or not. */
+/** 32 bytes in base64 or base64url, padded or not. */
 const RAW_KEY = /^[\w+/-]{43}=?$/;
-/** 64 bytes, likewise. */
+/** 64 bytes, encoded likewise. */
 const SIGNATURE = /^[\w+/-]{86}(?:==)?$/;
-/** Longest PEM that is read: the one of an Ed25519 key has 113 characters. */
+/** Longest PEM that is parsed: that of an Ed25519 key has 113 characters. */
 const MAX_PEM = 512;
 const PEM = /^-----BEGIN PUBLIC KEY-----\s[\w+/=\s]+-----END PUBLIC KEY-----$/;
 
@@ -28,10 +28,10 @@ function refuse([message, code, reason]: Reason): never {
 }
 
 /**
- * Choice: everything has one spelling but the key, which has those of the spec; an id in capitals is no id.
- * Keys are not cached: reading one takes a tenth of the time that checking the signature takes.
- * @param params as they came, aliases unresolved, since the signature covers them
- * @param nonce the challenge of this connection
+ * Choice: every field has one spelling, except the key, which has those of the spec; an id in capitals is invalid.
+ * Keys are not cached: reading one takes a tenth of the time of checking the signature.
+ * @param params as received, aliases unresolved, since the signature covers them
+ * @param nonce of this connection's challenge
  * @returns the device id. @throws GatewayError `INVALID_REQUEST` with the row of the failure table
  */
 export function verifyDevice(params: ConnectParams, nonce: string, now: number): string | undefined {
@@ -55,7 +55,7 @@ export function verifyDevice(params: ConnectParams, nonce: string, now: number):
 function readPublicKey(text: string): { object: KeyObject; raw: Buffer } | undefined {
   const key = text.trim();
   if (RAW_KEY.test(key)) return fromRaw(Buffer.from(key, "base64"));
-  if (key.length > MAX_PEM || !PEM.test(key)) return undefined; // a private key is a PEM, too, and not for us
+  if (key.length > MAX_PEM || !PEM.test(key)) return undefined; // a private key is PEM, too, and must not be read
   try {
     const { kty, crv, x } = createPublicKey(key).export({ format: "jwk" });
     return kty === "OKP" && crv === "Ed25519" && x !== undefined ? fromRaw(Buffer.from(x, "base64url")) : undefined;

@@ -1,6 +1,6 @@
 /**
- * Which credentials have ended, kept over restarts: a run on disk acts for a principal, and that principal may have ended
- * since. One file in the credentials directory, mode 0600.
+ * Ended credentials, stored across restarts: a run on disk acts for a principal, and that principal may have ended since.
+ * One file in the credentials directory, mode 0600.
  */
 import { randomBytes, scryptSync } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -9,41 +9,41 @@ import { matches, type Static, Turns, Type } from "@svc/sdk";
 import { replaceFile } from "@svc/sdk/files";
 import type { AuthSettings } from "./settings.ts";
 
-/** Epochs grow with each end and never fall, over restarts too. */
+/** Epochs grow each time a credential ends and never fall, not even across restarts. */
 export const Ended = Type.Object({
-  /** Of now. */
+  /** The current epoch. */
   epoch: Type.Integer(),
   /** Principals of the shared credential from before this epoch are dead. */
   sharedSince: Type.Integer(),
-  /** What ended before this epoch is not known: all principals from before are dead, but for those of plugins. */
+  /** Revocations before this epoch are unknown: all principals of an earlier epoch are dead, except those of plugins. */
   unknownBefore: Type.Integer(),
-  /** By principal: the epoch up to which it is dead. */
+  /** By principal id: its credentials of this epoch and earlier ones are dead. */
   revoked: Type.Record(Type.String(), Type.Integer()),
 });
 export type Ended = Static<typeof Ended>;
 
-/** `mark` is a salted hash of the settings in which all that holds. */
+/** `mark` is a salted hash of the settings that the record was stored with. */
 const EndedRecord = Type.Object({ ended: Ended, salt: Type.String(), mark: Type.String() });
 
 const FILE = "ended-credentials.json";
 
-/** Nothing ended. Above the epochs of former versions, which counted from 1 at each start. @param now epoch ms */
+/** No ended credentials. The epoch is above those of former versions, which counted from 1 at each start. @param now epoch ms */
 export function nothingEnded(now: number): Ended {
   return { epoch: now, sharedSince: 0, unknownBefore: 0, revoked: {} };
 }
 
-/** What ended before this start, and its file. */
+/** Credentials that ended before this start, and their file. */
 export interface EndedFile {
   readonly ended: Ended;
-  /** Why the file could not be read; all that came in before is dead then. */
+  /** Why the file could not be read; then all principals from before this start are dead. */
   readonly problem?: string;
-  /** On disk when it resolves. @throws Error of the file system */
+  /** Resolves when the record is on disk. @throws Error of the file system */
   keep(ended: Ended, settings: AuthSettings): Promise<void>;
 }
 
 /**
- * Reads what ended. Other settings than those it was kept with have ended the shared credential; a file that is damaged
- * ends everything that came in before.
+ * Reads the ended credentials. Settings other than those stored with them have ended the shared credential; a damaged file
+ * ends every principal from before this start.
  * @param now epoch ms
  */
 export function openEnded(credentialsDir: string, settings: AuthSettings, now: number): EndedFile {
@@ -63,7 +63,7 @@ export function openEnded(credentialsDir: string, settings: AuthSettings, now: n
     });
   if (kept === "absent") return { ended: nothingEnded(now), keep };
   if (kept === "damaged") {
-    const problem = `${path} is damaged, so that nothing is known of credentials that ended; runs from before this start do not go on`;
+    const problem = `${path} is damaged, so the gateway does not know which credentials have ended; runs from before this start do not continue`;
     return { ended: { ...nothingEnded(now), sharedSince: now, unknownBefore: now }, problem, keep };
   }
   if (kept.mark === known.mark) return { ended: kept.ended, keep };
@@ -71,7 +71,7 @@ export function openEnded(credentialsDir: string, settings: AuthSettings, now: n
   return { ended: { ...kept.ended, epoch, sharedSince: epoch }, keep };
 }
 
-/** `""`, which is damaged, where it cannot be read. */
+/** `""`, which counts as damaged, when the file cannot be read. */
 function readIfThere(path: string): string | undefined {
   try {
     return readFileSync(path, "utf8");
@@ -89,7 +89,7 @@ function readRecord(text: string): Static<typeof EndedRecord> | "damaged" {
   }
 }
 
-/** Slow on purpose, about 8 ms: people choose passwords that can be guessed. */
+/** Deliberately slow, about 8 ms: people choose passwords that can be guessed. */
 function markOf(settings: AuthSettings, salt: string): string {
   return scryptSync(JSON.stringify(settings), salt, 32, { N: 4_096 }).toString("hex");
 }

@@ -1,23 +1,23 @@
 /**
- * Counts failed attempts to authenticate, and locks out who fails too often. In memory only.
- * An attempt is reserved before the secret is looked at and counts as failed until it is told otherwise, so that
- * guesses sent at once are no more than guesses sent one by one. Spec: protocol/authorization.md §5; http/auth.md §6.
- * Choice: it always exists; a configuration that says nothing means the defaults.
+ * Counts failed attempts to authenticate, and locks out addresses that fail too often. In memory only.
+ * An attempt is reserved before the secret is compared and counts as failed until it is decided, so that guesses sent
+ * in parallel gain nothing over guesses sent one by one. Spec: protocol/authorization.md §5; http/auth.md §6.
+ * Choice: it is always active; without configuration the defaults apply.
  */
 import type { Clock } from "@svc/sdk";
 import { canonicalAddress, guesserOf, type Peer } from "./client-address.ts";
 import { isForwarded, isLoopback } from "./locality.ts";
 
 export interface LimiterSettings {
-  /** Failures within the window that lock. Default 10. */
+  /** Failures within the window that cause a lock. Default 10. */
   readonly maxAttempts: number;
   /** Milliseconds of the sliding window. Default 60000. */
   readonly windowMs: number;
   /** Milliseconds of a lock. Default 300000. */
   readonly lockoutMs: number;
-  /** Clients of this machine are never counted nor locked. Default true. */
+  /** Clients on this machine are neither counted nor locked. Default true. */
   readonly exemptLoopback: boolean;
-  /** Addresses kept, per limiter. Default 10000. */
+  /** Addresses stored per limiter. Default 10000. */
   readonly maxKeys: number;
 }
 
@@ -29,31 +29,31 @@ export const LIMITER_DEFAULTS: LimiterSettings = {
   maxKeys: 10_000,
 };
 
-/** Fixed, and apart from the configurable one. Spec: authorization.md §5 "Hooks limiter". */
+/** Fixed, and separate from the configurable limiter. Spec: authorization.md §5 "Hooks limiter". */
 export const HOOK_LIMITER: Partial<LimiterSettings> = { maxAttempts: 20, lockoutMs: 60_000, exemptLoopback: false };
 
-/** What is guessed; each is counted by itself. */
+/** Kinds of secrets; guesses of each kind are counted separately. */
 export type LimiterScope = "shared-secret" | "device-token" | "hook-auth" | "default";
 
-/** An attempt that may be made. The first of the three calls counts, later ones do nothing. */
+/** An allowed attempt. Only the first call of one of the three functions has an effect. */
 export interface Reservation {
   readonly locked: false;
-  /** The secret was right: the address starts afresh, a lock included. */
+  /** The secret was valid: failures and a lock of the address are cleared. */
   succeeded(): void;
-  /** Wrong, or missing. */
+  /** The secret was invalid or missing. */
   failed(): void;
-  /** Nothing of this scope was tried. */
+  /** No secret of this scope was tried. */
   release(): void;
 }
 
-/** An attempt that must not be made. */
+/** An attempt that is not allowed. */
 export interface Locked {
   readonly locked: true;
-  /** Until an attempt can be made; at least 1. */
+  /** Milliseconds until an attempt is possible; at least 1. */
   readonly retryAfterMs: number;
 }
 
-/** Milliseconds until it is worth asking again where attempts under way may still turn out right. */
+/** Milliseconds until a retry is worthwhile while undecided attempts may still succeed. */
 const UNDECIDED_MS = 1_000;
 /** Milliseconds between two sweeps for idle addresses. */
 const PRUNE_MS = 60_000;
@@ -63,11 +63,11 @@ const EXEMPT: Reservation = Object.freeze({ locked: false, succeeded: nothing, f
 
 interface Entry {
   readonly key: string;
-  /** When the failed attempts were reserved, oldest first. */
+  /** Reservation times of the failed attempts, oldest first. */
   failures: number[];
-  /** Attempts that are not decided. */
+  /** Undecided attempts. */
   pending: number;
-  /** 0 while it is not locked. */
+  /** 0 while the address is not locked. */
   lockedUntil: number;
 }
 
@@ -78,7 +78,7 @@ export class FailureLimiter {
   readonly #open = new Map<string, Entry>();
   /** First locked first. */
   readonly #locked = new Map<string, Entry>();
-  /** One per scope, for new addresses while everything is taken by locked ones. */
+  /** One per scope, shared by new addresses while locked or undecided ones use all the room. */
   readonly #overflow = new Map<LimiterScope, Entry>();
   #prunedAt: number;
 
@@ -88,17 +88,17 @@ export class FailureLimiter {
     this.#prunedAt = clock.elapsed();
   }
 
-  /** Addresses kept now. */
+  /** Number of stored addresses. */
   get size(): number {
     return this.#open.size + this.#locked.size;
   }
 
-  /** New limits from now on; what was counted stays, and a lock keeps its end. What is absent gets its default. */
+  /** Applies new limits; counted failures stay, and a lock keeps its end. Absent limits get their default. */
   configure(settings: Partial<LimiterSettings>): void {
     this.#settings = { ...LIMITER_DEFAULTS, ...settings };
   }
 
-  /** @param address in any spelling; what is none is counted as `unknown` */
+  /** @param address in any spelling; an invalid one is counted as `unknown` */
   reserve(scope: LimiterScope, address: string | undefined): Reservation | Locked {
     if (this.#settings.exemptLoopback && address !== undefined && isLoopback(address)) return EXEMPT;
     const now = this.#clock.elapsed();
@@ -112,13 +112,13 @@ export class FailureLimiter {
     return this.#reserve(entry, now);
   }
 
-  /** As a success without a reservation. */
+  /** Like a success, without a reservation. */
   clear(scope: LimiterScope, address: string | undefined): void {
     const entry = this.#find(keyOf(scope, address)) ?? this.#overflow.get(scope);
     if (entry) this.#reset(entry);
   }
 
-  /** Drops what no longer matters. Runs by itself once a minute of use. */
+  /** Drops expired locks and idle addresses. Runs by itself once a minute while in use. */
   prune(): void {
     const now = this.#clock.elapsed();
     this.#prunedAt = now;
@@ -148,7 +148,7 @@ export class FailureLimiter {
     };
   }
 
-  /** While it is locked nothing is counted, so that a lock is never longer than it was at first. */
+  /** Counts no failures during a lock, so that a lock is never extended. */
   #fail(entry: Entry, at: number): void {
     const now = this.#clock.elapsed();
     if (entry.lockedUntil > now) return;
@@ -161,7 +161,7 @@ export class FailureLimiter {
     if (this.#open.delete(entry.key)) this.#locked.set(entry.key, entry);
   }
 
-  /** Milliseconds until one more attempt fits; 0 when it does now. */
+  /** Milliseconds until one more attempt is allowed; 0 when it is allowed now. */
   #waitMs({ failures, pending }: Entry, now: number): number {
     const { maxAttempts, windowMs } = this.#settings;
     if (failures.length + pending < maxAttempts) return 0;
@@ -232,14 +232,14 @@ function keyOf(scope: LimiterScope, address: string | undefined): string {
   return `${scope}:${(address === undefined ? undefined : canonicalAddress(address)) ?? "unknown"}`;
 }
 
-/** Where clients of this machine are counted that are not exempt: a page may be anybody's. Spec: http/auth.md §6. */
+/** Address under which non-exempt clients on this machine are counted together: a page may belong to anyone. Spec: http/auth.md §6. */
 export const POOLED_LOOPBACK = "198.18.0.1";
 
 /**
- * The address an attempt is counted under: the client's, else the socket's; of IPv6 its /64 network, all of which one guesser may use.
- * @param browser a WebSocket that carries `Origin`; the caller counts it in a limiter of its own with `exemptLoopback: false`
- * Choice: a loopback socket that speaks for somebody else, through a proxy that does not say for whom or that nobody
- * declared as trusted, is pooled as well; its clients are not on this machine.
+ * The address under which an attempt is counted: the client's, else the socket's; for IPv6 its /64 network, all of which one guesser may use.
+ * @param browser a WebSocket with an `Origin`; the caller counts it in a separate limiter with `exemptLoopback: false`
+ * Choice: a loopback socket of a proxy that does not name its client, or that is not declared as trusted, is pooled as
+ * well; its clients are not on this machine.
  */
 export function limiterKey({ clientAddress, remoteAddress, headers, viaProxy }: Peer, browser: boolean): string {
   const address = clientAddress ?? remoteAddress;

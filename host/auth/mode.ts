@@ -1,4 +1,4 @@
-/** How clients prove themselves: the mode and what it relies on. Spec: §5.1, http/auth.md §1-2. Pure. */
+/** How clients authenticate: resolves the mode and the settings it relies on. Spec: §5.1, http/auth.md §1-2. Pure. */
 import type { GatewaySection } from "../config/host-schema.ts";
 import type { Environment } from "../config/paths.ts";
 import { environmentNames } from "./aliases.ts";
@@ -11,15 +11,15 @@ import type { TrustedProxySettings } from "./trusted-proxy.ts";
 export { resolveBind };
 export { AUTH_MODES, type AuthMode, type AuthOverrides, type AuthSettings, StartupRefusal } from "./settings.ts";
 
-/** Blank is unset. What is no text is refused by the schema; here it counts as unset, too. */
+/** Blank is unset. The schema refuses a value that is not text; here it counts as unset, too. */
 const present = (value: unknown) => (typeof value === "string" && value.trim()) || undefined;
 
 /**
- * Explicit mode, else `password` when there is one, else `token`. What the start says wins over configuration, that over
- * environment, `SVC_` names over those of `gateway.aliases`; blank is unset.
+ * The configured mode, else `password` when a password is set, else `token`. The overrides of the start take precedence over
+ * the configuration, then the environment, `SVC_` names before those of `gateway.aliases`; blank is unset.
  * Choice: overlay network identity (`gateway.auth.allowTailscale`, `gateway.tailscale`) is not offered; the schema
  * refuses those keys by name.
- * @param generateToken called only in mode `token` when there is none anywhere.
+ * @param generateToken called only in mode `token` when no token is set anywhere.
  * @throws StartupRefusal mode `password` without a password; mode `trusted-proxy` without its header or a proxy
  */
 export function resolveAuth(
@@ -39,13 +39,13 @@ export function resolveAuth(
   if (mode === "token") return { mode, token: token ?? generateToken() };
   if (!password) {
     throw new StartupRefusal(
-      "gateway.auth.mode is password and there is none; set gateway.auth.password or SVC_GATEWAY_PASSWORD",
+      "gateway.auth.mode is password, but no password is set; set gateway.auth.password or SVC_GATEWAY_PASSWORD",
     );
   }
   return { mode, password };
 }
 
-/** Why a gateway with this section would refuse to start, or `undefined`. Makes no token. */
+/** @returns why a gateway with this section would refuse to start, or `undefined`. Creates no token. */
 export function startRefusal(
   section: GatewaySection,
   env: Environment,
@@ -63,7 +63,7 @@ export function startRefusal(
   }
 }
 
-/** Spec: http/auth.md §2 "Startup outcomes". Choice: proxies of which none is an address count as no proxies. */
+/** Spec: http/auth.md §2 "Startup outcomes". Choice: a list of proxies without a valid entry counts as empty. */
 function readTrustedProxy({ auth = {}, trustedProxies = [] }: GatewaySection): TrustedProxySettings {
   const { userHeader, requiredHeaders = [], allowUsers = [] } = auth.trustedProxy ?? {};
   const secret = present(auth.trustedProxy?.secret);
@@ -76,12 +76,12 @@ function readTrustedProxy({ auth = {}, trustedProxies = [] }: GatewaySection): T
   if (compileAddresses(trustedProxies).empty) {
     const what = trustedProxies.length === 0 ? "is empty" : `has no valid entry (${trustedProxies.join(", ")})`;
     throw new StartupRefusal(
-      `gateway.auth.mode is trusted-proxy and gateway.trustedProxies ${what}; list the addresses of the proxy there, e.g. "10.0.0.2" or "10.0.0.0/24"`,
+      `gateway.auth.mode is trusted-proxy and gateway.trustedProxies ${what}; list the proxy's addresses there, e.g. "10.0.0.2" or "10.0.0.0/24"`,
     );
   }
   if (secret === undefined && reachesLoopback(trustedProxies)) {
     throw new StartupRefusal(
-      "gateway.auth.mode is trusted-proxy and gateway.trustedProxies holds an address of this machine, so that any program here could send the proxy's headers; set gateway.auth.trustedProxy.secret to what `openssl rand -hex 24` prints, and let the proxy send it in the header X-Svc-Proxy-Secret",
+      "gateway.auth.mode is trusted-proxy and gateway.trustedProxies contains an address of this machine, so any program here could send the proxy's headers; set gateway.auth.trustedProxy.secret to the output of `openssl rand -hex 24`, and have the proxy send it in the header X-Svc-Proxy-Secret",
     );
   }
   return { userHeader: header, requiredHeaders, allowUsers, trustedProxies, ...(secret ? { secret } : {}) };

@@ -4,8 +4,8 @@ import type { OriginPolicy } from "./locality.ts";
 import type { AuthMode } from "./settings.ts";
 
 /**
- * `gateway.controlUi.allowedOrigins`, else, where the gateway is reachable from elsewhere, its own addresses on this machine.
- * Choice: in memory only; a start never writes the configuration. Blank entries do not count.
+ * `gateway.controlUi.allowedOrigins`, else, if other machines can reach the gateway, its own addresses on this machine.
+ * Choice: in memory only; a start never writes the configuration. Blank entries are ignored.
  */
 export function effectiveOrigins(section: GatewaySection, port: number): readonly string[] {
   const { bind = "loopback", customBindHost, controlUi = {}, tls = {} } = section;
@@ -16,7 +16,7 @@ export function effectiveOrigins(section: GatewaySection, port: number): readonl
   return [...new Set(hosts)].map((host) => `${tls.enabled === true ? "https" : "http"}://${host}:${port}`);
 }
 
-/** All that decides about origins. Modes that let clients in without a secret of their own check them behind proxies, too. */
+/** The rules for origins. Modes that admit clients without a secret of their own check origins behind proxies, too. */
 export function originPolicy(section: GatewaySection, port: number, mode: AuthMode): OriginPolicy {
   return {
     allowedOrigins: effectiveOrigins(section, port),

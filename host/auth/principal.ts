@@ -1,4 +1,4 @@
-/** Mints principals, and knows which of them still count: the only place where authority comes into being. */
+/** Mints principals and knows which of them are still valid: the only place that creates authority. */
 import { isDeepStrictEqual } from "node:util";
 import { coversScope, type Principal, type Role, SCOPES } from "@svc/sdk";
 import { type Ended, nothingEnded } from "./ended.ts";
@@ -6,45 +6,45 @@ import type { AuthSettings } from "./settings.ts";
 
 type Provenance = Principal["provenance"];
 
-/** Choice: ends that are remembered one by one. Beyond that, all that came in before the oldest is dead. */
+/** Choice: revocations stored individually. Above that the oldest is dropped, and every principal from before it is dead. */
 const MAX_REVOKED = 10_000;
 
-/** The credentials that a change of the settings ends, all at once. */
+/** The credentials that any change of the settings ends, all at once. */
 export const SHARED_PROVENANCES: readonly Provenance[] = Object.freeze(["token", "password", "none", "trusted-proxy"]);
 
 const PROXY_PREFIX = "trusted-proxy:";
 const PLUGIN_PREFIX = "plugin:";
 const WEBHOOK_PREFIX = "webhook:";
-/** Of a device among what was revoked; no id of a principal begins so. */
+/** Marks a device among the revocations; no principal id begins with it. */
 const DEVICE_PREFIX = "\u0000device:";
-/** Choice: what it sets off came from outside, so it gets less than whoever configured it. */
+/** Choice: a webhook's runs act on external content, so they get less than the operator who configured them. */
 const WEBHOOK_SCOPES: readonly string[] = Object.freeze(["operator.read", "operator.write"]);
 
-/** Names clients use for a scope beside its own. Spec: spec/README.md "admin scope". */
+/** Names that clients use for a scope in addition to its own. Spec: spec/README.md "admin scope". */
 const SCOPE_ALIASES: ReadonlyMap<string, string> = new Map([["admin", "operator.admin"]]);
 
-/** The scopes a connection asks for, aliases resolved, each once. */
+/** The scopes a connection requests, aliases resolved, without duplicates. */
 export function requestedScopes(scopes: readonly string[] = []): string[] {
   return [...new Set(scopes.map((scope) => SCOPE_ALIASES.get(scope) ?? scope))];
 }
 
-/** Which of `wanted` are among `held` or covered by them. Nodes hold what is named, nothing else. Spec: frames-and-connect.md §7. */
+/** The scopes of `wanted` that `held` contains or covers. A node holds exactly the scopes it names. Spec: frames-and-connect.md §7. */
 function within(held: readonly string[], wanted: readonly string[], role: Role): string[] {
   const covered = role === "node" ? [] : SCOPES.filter((scope) => coversScope(held, scope));
   return wanted.filter((scope) => held.includes(scope) || covered.some((known) => known === scope));
 }
 
-/** The same principal with those of `scopes` that it holds or covers; identity and epoch stay, so it dies with its source. */
+/** The same principal, limited to those of `scopes` that it holds or covers; identity and epoch stay, so it ends with its source. */
 export function narrow(principal: Principal, scopes: readonly string[]): Principal {
   return mint({ ...principal, scopes: within(principal.scopes, scopes, principal.role) });
 }
 
-/** What a plugin acts as: exactly the scopes its package asks for. Never dies; the kernel ends a plugin otherwise. */
+/** Principal of a plugin, with exactly the scopes its package requests. It never ends; the kernel stops plugins by other means. */
 export function pluginPrincipal(id: string, scopes: readonly string[]): Principal {
   return mint({ id: PLUGIN_PREFIX + id, role: "operator", scopes, provenance: "plugin", epoch: 0 });
 }
 
-/** Every principal of this process; nothing that only looks like one is among them. */
+/** Every principal minted in this process; an object that only looks like one is not included. */
 const minted = new WeakSet<Principal>();
 
 function mint({ id, role, scopes, provenance, epoch, device, onShared }: Principal): Principal {
@@ -62,22 +62,22 @@ function mint({ id, role, scopes, provenance, epoch, device, onShared }: Princip
 }
 
 /**
- * Whom a plugin's call is made for. A principal that was minted here stands as it is; any other object, from storage or
- * made up, may do no more than the plugin itself.
- * @param own what the plugin acts as
+ * The principal a plugin's call is made for. A principal minted here is used as it is; any other object, from storage or
+ * invented, may do no more than the plugin itself.
+ * @param own the plugin's own principal
  */
 export function actingFor(asked: Principal, own: Principal): Principal {
   if (minted.has(asked)) return asked;
   return mint({ ...asked, scopes: within(own.scopes, asked.scopes, own.role) });
 }
 
-/** What else was true when a credential was verified. */
+/** Further facts from the verification of a credential. */
 interface Circumstances {
-  /** Epoch in which it was looked at. Default: now. */
+  /** Epoch in which the credential was checked. Default: the current one. */
   readonly since?: number;
-  /** Id of the device that was proven. */
+  /** Id of the device whose proof was verified. */
   readonly device?: string | undefined;
-  /** The gateway's own credential was what let it in; it ends with that. */
+  /** The gateway's own credential admitted the client, so the principal ends with it. */
   readonly onShared?: boolean;
 }
 
@@ -87,16 +87,16 @@ function proven(device: string | undefined): { readonly device?: string } {
 
 export class Authority {
   #settings: AuthSettings;
-  /** Grows with every change of a credential. Never falls; a principal carries the one its credential was verified in. */
+  /** Grows with every change of a credential and never falls; a principal carries the epoch in which its credential was verified. */
   #epoch: number;
   /** Shared credentials verified in an earlier epoch are dead. */
   #sharedSince: number;
-  /** What ended before is not known: all of an earlier epoch are dead, but for plugins. */
+  /** Revocations before this epoch are unknown: all principals of an earlier epoch are dead, except plugins. */
   #unknownBefore: number;
-  /** By principal id, in the order they ended: the epoch whose credentials, and all before, are dead. */
+  /** By principal id, in order of revocation: credentials of this epoch and earlier ones are dead. */
   readonly #revoked: Map<string, number>;
 
-  /** @param ended what ended before this start */
+  /** @param ended revocations from before this start */
   constructor(settings: AuthSettings, ended: Ended = nothingEnded(1)) {
     this.#settings = settings;
     this.#epoch = ended.epoch;
@@ -110,14 +110,14 @@ export class Authority {
   }
 
   /**
-   * Now. Whoever waits between looking at a credential and minting takes it before the look and passes it as `since`:
-   * a principal whose credential was changed or revoked meanwhile is dead from the start.
+   * The current epoch. A caller that waits between checking a credential and minting reads it before the check and passes it
+   * as `since`: a principal whose credential was changed or revoked in between is dead from the start.
    */
   get epoch(): number {
     return this.#epoch;
   }
 
-  /** What ended so far, to be kept over restarts. */
+  /** All revocations so far, to be stored across restarts. */
   get ended(): Ended {
     return {
       epoch: this.#epoch,
@@ -128,8 +128,8 @@ export class Authority {
   }
 
   /**
-   * Takes new settings over; with any change all principals of shared credentials are dead.
-   * @returns the provenances that ended, to close their connections; empty when nothing changed
+   * Applies new settings; any change ends all principals of shared credentials.
+   * @returns the provenances that ended, whose connections must be closed; empty when nothing changed
    */
   replace(settings: AuthSettings): readonly Provenance[] {
     if (isDeepStrictEqual(settings, this.#settings)) return [];
@@ -139,7 +139,7 @@ export class Authority {
     return SHARED_PROVENANCES;
   }
 
-  /** All principals with this id are dead; those minted from now on are live. Plugins cannot be revoked. */
+  /** Ends all principals with this id; those minted from now on are live. Plugins cannot be revoked. */
   revoke(principalId: string): void {
     this.#revoked.delete(principalId);
     this.#revoked.set(principalId, this.#epoch);
@@ -150,14 +150,14 @@ export class Authority {
     this.#unknownBefore = oldest[1] + 1;
   }
 
-  /** The same for all that proved this device. */
+  /** Ends all principals that proved this device. */
   revokeDevice(deviceId: string): void {
     this.revoke(DEVICE_PREFIX + deviceId);
   }
 
   /**
-   * Whether the credential behind a principal still counts, of one that was kept on disk as well. Runs on every call: it
-   * allocates nothing. What acts for a webhook ends as a device does: by its id.
+   * Whether the credential behind a principal, also one stored on disk, is still valid. Runs on every call, so it allocates
+   * nothing. A webhook's principal ends like a device's: by its id.
    */
   isLive({ id, provenance, epoch, device, onShared }: Principal): boolean {
     if (provenance === "plugin") return true;
@@ -170,7 +170,7 @@ export class Authority {
     return epoch > revokedAt && epoch > deviceRevokedAt;
   }
 
-  /** Who holds the gateway's shared secret, or needs none: all that was asked for is granted. */
+  /** A client with the gateway's shared secret, or in mode `none`: all requested scopes are granted. */
   sharedPrincipal(
     role: Role,
     scopes: readonly string[],
@@ -181,7 +181,7 @@ export class Authority {
     return mint({ id: mode, role, scopes, provenance: mode, epoch: since, ...proven(device) });
   }
 
-  /** Whom a trusted proxy named: all that was asked for is granted. */
+  /** A user named by a trusted proxy: all requested scopes are granted. */
   proxyPrincipal(
     user: string,
     role: Role,
@@ -192,12 +192,12 @@ export class Authority {
     return mint({ id, role, scopes, provenance: "trusted-proxy", epoch: since, ...proven(device) });
   }
 
-  /** Who can read the gateway's state directory: all that was asked for is granted. Dies with the process only. */
+  /** A client that can read the gateway's state directory: all requested scopes are granted. Ends only with the process. */
   localPrincipal(scopes: readonly string[], { since = this.#epoch, device }: Circumstances = {}): Principal {
     return mint({ id: "local", role: "operator", scopes, provenance: "local", epoch: since, ...proven(device) });
   }
 
-  /** Who a plugin vouched for: never more than was asked for. @throws Error the plugin gave an id that is somebody else's */
+  /** A client that a plugin vouched for: never more scopes than requested. @throws Error the id is malformed or belongs to another kind of credential */
   vouchedPrincipal(
     id: string,
     role: Role,
@@ -215,7 +215,7 @@ export class Authority {
     return pluginPrincipal(id, scopes);
   }
 
-  /** What acts for a webhook: it may read and write as an operator does, and neither approve, pair nor administer. */
+  /** Principal of a webhook: it may read and write as an operator, but not approve, pair or administer. */
   webhookPrincipal(mapping: string): Principal {
     const id = WEBHOOK_PREFIX + mapping;
     return mint({ id, role: "operator", scopes: WEBHOOK_SCOPES, provenance: "webhook", epoch: this.#epoch });
@@ -228,9 +228,9 @@ const RESERVED = /^(token|password|none|local|trusted-proxy|trusted-proxy:.*|plu
 function checkVouchedId(id: string): void {
   const why =
     id.trim() === "" || id !== id.trim()
-      ? "it is blank or has blanks around it"
+      ? "it is blank or has surrounding blanks"
       : id.length > 256 || /\p{C}/u.test(id)
-        ? "it is too long or has characters that cannot be seen"
+        ? "it is too long or contains invisible characters"
         : RESERVED.test(id)
           ? "that id belongs to another kind of credential"
           : undefined;

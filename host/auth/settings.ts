@@ -1,17 +1,17 @@
-/** What a start decided about authentication, and how it says that it cannot start. */
+/** The authentication settings in force, and the error of a refused start. */
 import type { TrustedProxySettings } from "./trusted-proxy.ts";
 
 export const AUTH_MODES = ["token", "password", "none", "trusted-proxy"] as const;
 export type AuthMode = (typeof AUTH_MODES)[number];
 
-/** What whoever starts the gateway says himself; used instead of the same keys of `gateway.auth`. Blank is unset. */
+/** Settings given when the gateway is started; they override the same keys of `gateway.auth`. Blank is unset. */
 export interface AuthOverrides {
   readonly mode?: AuthMode | undefined;
   readonly token?: string | undefined;
   readonly password?: string | undefined;
 }
 
-/** What a start decided about authentication: the mode, and what that mode relies on. */
+/** The authentication settings in force: the mode, and the settings that mode relies on. */
 export interface AuthSettings {
   readonly mode: AuthMode;
   /** Set in mode `token`. */
@@ -22,7 +22,7 @@ export interface AuthSettings {
   readonly trustedProxy?: TrustedProxySettings;
 }
 
-/** A start that would be unsafe or could not work; the message names the way out. */
+/** A start that would be unsafe or could not work; the message names the next step. */
 export class StartupRefusal extends Error {
   override readonly name = "StartupRefusal";
 }

@@ -1,4 +1,4 @@
-/** The gateway's own secret, or a proxy's word, over WebSocket and HTTP. Spec: protocol/frames-and-connect.md §7, http/auth.md §4. Pure. */
+/** Checks the gateway's own secret, or the user named by a proxy, over WebSocket and HTTP. Spec: protocol/frames-and-connect.md §7, http/auth.md §4. Pure. */
 import type { DetailCode } from "@svc/sdk/errors";
 import type { ConnectParams } from "@svc/sdk/protocol";
 import type { Peer } from "./client-address.ts";
@@ -6,12 +6,12 @@ import type { AuthSettings } from "./settings.ts";
 import { sameSecret } from "./secret.ts";
 import { checkTrustedProxy } from "./trusted-proxy.ts";
 
-/** What the shared credential came to. `user` is set in mode `trusted-proxy`; `reason` is the wire's `authReason`. */
+/** Outcome of checking the shared credential. `user` is set in mode `trusted-proxy`; `reason` is the wire's `authReason`. */
 export type SharedAuth =
   | { readonly ok: true; readonly user?: string }
   | { readonly ok: false; readonly reason: string };
 
-/** Longer secrets are wrong without being looked at: hashing one costs time, and nobody has proven anything yet. */
+/** Longer secrets are rejected without comparison: hashing costs time, and the client has proven nothing yet. */
 const MAX_SECRET = 8_192;
 
 const present = (value: string | undefined) => value?.trim() || undefined;
@@ -24,7 +24,7 @@ function compare(kind: "token" | "password", given: string | undefined, expected
 }
 
 /**
- * Checks `connect.auth` against the mode. Blanks around do not count; a blank credential is a missing one.
+ * Checks `connect.auth` against the mode. Surrounding blanks are ignored; a blank credential counts as missing.
  * Choice (spec/README.md): the password is accepted in `auth.token`, too.
  * @param peer needed in mode `trusted-proxy` only
  */
@@ -36,7 +36,7 @@ export function checkShared(settings: AuthSettings, auth: ConnectParams["auth"],
   return compare("password", present(auth?.password) ?? present(auth?.token), present(password));
 }
 
-/** The secret of an `Authorization` header: `Bearer <secret>`, the scheme in any case. Blank is none. */
+/** The secret of an `Authorization` header: `Bearer <secret>`, the scheme in any case. `undefined`: missing or blank. */
 export function bearerOf(header: string | undefined): string | undefined {
   return present(/^bearer\s+(.+)$/i.exec(header ?? "")?.[1]);
 }
@@ -52,7 +52,7 @@ const CODES: ReadonlyMap<string, DetailCode> = new Map([
   ["rate_limited", "AUTH_RATE_LIMITED"],
 ]);
 
-/** `details.code` for an `authReason`; those of mode `trusted-proxy` have none of their own. */
+/** `details.code` for an `authReason`; the reasons of mode `trusted-proxy` have no code of their own. */
 export function authDetailCode(reason: string | undefined): DetailCode {
   return reason === undefined ? "AUTH_REQUIRED" : (CODES.get(reason) ?? "AUTH_UNAUTHORIZED");
 }
@@ -62,7 +62,7 @@ const SENTENCES: ReadonlyMap<string, string> = new Map([
   ["token_missing", "gateway token missing (pass --token, or set SVC_GATEWAY_TOKEN)"],
   [
     "token_mismatch",
-    "gateway token mismatch (the right one is where `svc gateway run` says: SVC_GATEWAY_TOKEN, gateway.auth.token or the kept token file)",
+    "gateway token mismatch (use the token from the place that `svc gateway run` prints: SVC_GATEWAY_TOKEN, gateway.auth.token or the token file)",
   ],
   ["token_missing_config", "gateway token not configured (set gateway.auth.token of the gateway)"],
   ["password_missing", "gateway password missing (pass --password, or set SVC_GATEWAY_PASSWORD)"],
@@ -73,13 +73,16 @@ const SENTENCES: ReadonlyMap<string, string> = new Map([
   ["trusted_proxy_config_missing", "no proxy header configured (set gateway.auth.trustedProxy.userHeader)"],
   ["trusted_proxy_no_proxies_configured", "no proxy is trusted (set gateway.trustedProxies)"],
   ["trusted_proxy_no_request", "no request to take the user from (connect through the proxy)"],
-  ["trusted_proxy_untrusted_source", "this address is no trusted proxy (connect through the proxy)"],
-  ["trusted_proxy_secret_mismatch", "the proxy sent a wrong secret (it has to send gateway.auth.trustedProxy.secret)"],
+  ["trusted_proxy_untrusted_source", "this address is not a trusted proxy (connect through the proxy)"],
+  ["trusted_proxy_secret_mismatch", "the proxy sent a wrong secret (it must send gateway.auth.trustedProxy.secret)"],
   ["trusted_proxy_user_missing", "the proxy named no user (log in at the proxy)"],
-  ["trusted_proxy_user_not_allowed", "this user is not allowed (ask for gateway.auth.trustedProxy.allowUsers)"],
+  [
+    "trusted_proxy_user_not_allowed",
+    "this user is not allowed (ask the operator to add it to gateway.auth.trustedProxy.allowUsers)",
+  ],
 ]);
 
-/** The sentence a client shows; existing ones match its first word. */
+/** Message that a client shows; existing clients match its first word. */
 export function unauthorizedText(reason: string | undefined): string {
   if (reason === undefined) return "unauthorized: a credential is required (pass --token or --password)";
   if (reason.startsWith(MISSING_HEADER))

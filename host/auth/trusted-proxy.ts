@@ -1,4 +1,4 @@
-/** Who a trusted proxy says is there. Spec: http/auth.md §5. Pure. */
+/** Reads the user that a trusted proxy names. Spec: http/auth.md §5. Pure. */
 import type { IncomingHttpHeaders } from "node:http";
 import type { Peer } from "./client-address.ts";
 import { sameSecret } from "./secret.ts";
@@ -7,25 +7,25 @@ import { sameSecret } from "./secret.ts";
 export interface TrustedProxySettings {
   /** Name of the header that carries the user; any case. */
   readonly userHeader: string;
-  /** Headers that must be there and not blank. */
+  /** Headers that must be present and not blank. */
   readonly requiredHeaders: readonly string[];
-  /** Exactly these users; empty means everyone the proxy lets through. `*` is a name like others. */
+  /** Only these users; empty: every user the proxy lets through. `*` has no special meaning. */
   readonly allowUsers: readonly string[];
   /** `gateway.trustedProxies`. */
   readonly trustedProxies: readonly string[];
-  /** What the proxy has to send in `X-Svc-Proxy-Secret`. */
+  /** Secret that the proxy must send in `X-Svc-Proxy-Secret`. */
   readonly secret?: string;
 }
 
-/** Choice: a header of ours, since `requiredHeaders` says nothing of values. */
+/** Choice: a header of the gateway's own, since `requiredHeaders` does not check values. */
 const SECRET_HEADER = "x-svc-proxy-secret";
 
 export type ProxyAuth = { readonly ok: true; readonly user: string } | { readonly ok: false; readonly reason: string };
 
-/** Characters of a user name. Choice: the spec sets no limit. */
+/** Maximum characters of a user name. Choice: the spec sets no limit. */
 const MAX_USER = 256;
 
-/** The order of checks, and their reasons, are the wire's. */
+/** The wire contract fixes the order of checks and their reasons. */
 export function checkTrustedProxy(
   peer: Peer | undefined,
   { trustedProxy: settings }: { readonly trustedProxy?: TrustedProxySettings | undefined },
@@ -53,8 +53,8 @@ function refused(reason: string): ProxyAuth {
 }
 
 /**
- * Trimmed, the first where there are several; blank is absent.
- * Choice: what Node joined with a comma is one value, since names may hold commas and no list of users would match it.
+ * Trimmed, the first of several values; blank counts as absent.
+ * Choice: values that Node joined with a comma are one value, since names may contain commas; no list of users matches it.
  */
 function headerValue(headers: IncomingHttpHeaders, name: string): string | undefined {
   const key = name.trim().toLowerCase();
@@ -62,7 +62,7 @@ function headerValue(headers: IncomingHttpHeaders, name: string): string | undef
   return (Array.isArray(value) ? value[0] : value)?.trim() || undefined;
 }
 
-/** Choice: a name that is endless or cannot be seen is nobody's; it would spoil logs and audit lines. */
+/** Choice: a name that is too long or contains invisible characters is invalid; it would spoil logs and audit lines. */
 function isUserName(user: string): boolean {
   return user.length <= MAX_USER && !/\p{C}/u.test(user);
 }

@@ -1,10 +1,10 @@
-/** How many connections come from each address; those of one IPv6 /64 network count together. */
+/** Number of connections per address; addresses of one IPv6 /64 network are counted together. */
 import { networkOf } from "../auth/client-address.ts";
 
 export class AddressCount {
   readonly #counts = new Map<string, number>();
 
-  /** @returns how many there are with this one */
+  /** @returns the new count */
   add(address: string): number {
     return this.#change(address, 1);
   }

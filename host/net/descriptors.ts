@@ -1,12 +1,12 @@
-/** How many connections may be open so that the gateway can still open files, start programs and reach servers. */
+/** Limits the connections by the process's file descriptors, so that the gateway can still open files, start programs and reach servers. */
 import { readdirSync, readFileSync } from "node:fs";
 
-/** File descriptors kept for everything that is no connection: more than a large package opens while it is imported. Choice. */
+/** File descriptors reserved for everything except connections: more than the import of a large package opens. Choice. */
 const RESERVE = 96;
-/** Connections that are taken however few files may be open. */
+/** Connections accepted however low the descriptor limit is. */
 const LEAST = 8;
 
-/** To be asked before the first connection. @returns `undefined`: the system does not say, or has no limit */
+/** Call it before the first connection. @returns `undefined`: the system reports no limit, or has none */
 export function connectionRoom(): number | undefined {
   try {
     const [, soft] = /^Max open files\s+(\d+)/m.exec(readFileSync("/proc/self/limits", "utf8")) ?? [];

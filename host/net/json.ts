@@ -1,14 +1,14 @@
-/** JSON from outside: how much of it a message may hold, and large messages read in turns. */
+/** JSON from clients: limits the values per message, and reads large messages in slices. */
 import { Turns } from "@svc/sdk";
 
-/** Smaller messages are parsed at once, without a look. */
+/** Smaller messages are parsed at once, without counting their values. */
 const LARGE_BYTES = 262_144;
-/** Bytes that are looked at and decoded in one turn: about 5 ms. */
+/** Bytes counted and decoded per turn: about 5 ms. */
 const SLICE_BYTES = 524_288;
-/** Choice: what one message may hold. An array, an object and each of their elements count 1, a key 3: a dictionary of many keys is dear. */
+/** Choice: values per message. An array, an object and each of their elements count 1, a key 3: an object of many keys is expensive. */
 const MAX_VALUES = 200_000;
 const KEY_VALUES = 3;
-/** Bytes of numbers and white space for each value at most, on average: a number of millions of digits is dear, too. */
+/** Bytes of numbers and white space that count as one value: a number of millions of digits is expensive, too. */
 const PLAIN_BYTES = 32;
 
 const QUOTE = 0x22;
@@ -18,11 +18,11 @@ const COLON = 0x3a;
 const ARRAY = 0x5b;
 const OBJECT = 0x7b;
 
-/** A message holds more than can be parsed without holding everybody up. */
+/** The message holds more than the gateway can parse without blocking its other clients. */
 export class HoldsTooMuch extends Error {
   constructor() {
     super(
-      `a message holds at most ${MAX_VALUES} values and ${MAX_VALUES * PLAIN_BYTES} bytes of numbers and white space; send less at a time`,
+      `a message holds at most ${MAX_VALUES} values and ${MAX_VALUES * PLAIN_BYTES} bytes of numbers and white space; send smaller messages`,
     );
   }
 }
@@ -34,8 +34,8 @@ export function isLarge(json: Uint8Array): boolean {
 const parsing = new Turns();
 
 /**
- * Parses a large message. Texts cost next to nothing, however long. One is parsed at a time: each takes several times its size.
- * @param turn lets others have their turn
+ * Parses a large message. Strings cost next to nothing, however long. Messages are parsed one at a time: each needs memory of several times its size.
+ * @param turn yields to other connections
  * @throws SyntaxError; HoldsTooMuch
  */
 export function parseLarge(json: Buffer, turn: () => Promise<void>): Promise<unknown> {
@@ -55,14 +55,14 @@ async function parseInTurns(json: Buffer, turn: () => Promise<void>): Promise<un
   return JSON.parse(text);
 }
 
-/** @returns an end that no character lies across */
+/** @returns an end that splits no character */
 function wholeCharacters(utf8: Uint8Array, end: number): number {
   if (end >= utf8.length) return utf8.length;
   for (let to = end; to > end - 4; to--) if (((utf8[to] ?? 0) & 0xc0) !== 0x80) return to;
-  return end; // it is no UTF-8
+  return end; // not UTF-8
 }
 
-/** Counts the values in JSON text that comes in slices. Texts are not looked into. */
+/** Counts the values in JSON text that arrives in slices. The contents of strings are ignored. */
 function valueCounter(): (json: Uint8Array, from: number, to: number) => number {
   let values = 1;
   let plain = 0;

@@ -1,4 +1,4 @@
-/** One port for HTTP and WebSocket, on one or several addresses. */
+/** HTTP and WebSocket on one port, at one or several addresses. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Server as TlsServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
@@ -11,44 +11,44 @@ import { AddressCount } from "./address-count.ts";
 import { responsesWith } from "./http/security-headers.ts";
 import { shareOf } from "./scheduler.ts";
 
-/** Choice: pieces of one message. A client that sends pieces of 4 KiB can send the largest message; pieces of a byte cost 1 µs each. */
-const PIECES = { maxFragments: 8_192 }; // the types of ws do not know it
+/** Choice: fragments per message. Fragments of 4 KiB suffice for the largest message; a fragment of one byte costs 1 µs. */
+const PIECES = { maxFragments: 8_192 }; // missing in the types of ws
 
-/** Choice: sockets that wait to be accepted. With node's 511, a burst of one client makes others wait until they try again, for seconds. */
+/** Choice: sockets waiting to be accepted. With Node's default of 511, a burst of one client makes others wait seconds for their retry. */
 const BACKLOG = 2_048;
 
 export interface ListenOptions {
-  /** The first must be free; further ones are taken when the machine has them. */
+  /** The first must be bound; a further one that cannot be bound is skipped. */
   readonly addresses: readonly string[];
-  /** 0 picks a free one. */
+  /** 0 picks a free port. */
   readonly port: number;
-  /** Of every HTTP response. Called for each. */
+  /** Headers of every HTTP response. Called for each response. */
   headers(): Readonly<Record<string, string>>;
-  /** The port speaks TLS with this certificate. Default: it speaks in clear. */
+  /** The port uses TLS with this certificate. Default: no TLS. */
   readonly tls?: SecureContextOptions;
   onRequest(request: IncomingMessage, response: ServerResponse): void;
   onSocket(ws: WebSocket, socket: Duplex, request: IncomingMessage): void;
-  /** Connections at once; one more is cut off. Default: no limit. */
+  /** Maximum of open connections; further ones are disconnected. Default: no limit. */
   readonly maxConnections?: number | undefined;
-  /** One more than that came. */
+  /** Called when a connection exceeds `maxConnections`. */
   onTooMany?(): void;
-  /** Connections of one address, or of one IPv6 /64 network, at once; one more is cut off. 0: no limit, which is the default. Called for each. */
+  /** Maximum of open connections per address or IPv6 /64 network; further ones are disconnected. 0 (default): no limit. Called for each connection. */
   mostOf?(remoteAddress: string): number;
 }
 
 export interface Listener {
   readonly port: number;
-  /** Addresses that are really listened on. */
+  /** Addresses that were bound. */
   readonly addresses: readonly string[];
-  /** New sockets get this certificate; open ones go on. Only for a port that speaks TLS. */
+  /** New sockets get this certificate; open ones keep theirs. Only for a TLS port. */
   useCertificate(tls: SecureContextOptions): void;
-  /** No new sockets; open ones go on. */
+  /** Accepts no new sockets; open ones stay. */
   refuse(): void;
-  /** Cuts what is left. Resolves when every socket is gone. */
+  /** Disconnects the remaining HTTP clients. Resolves when every socket is closed. */
   close(): Promise<void>;
 }
 
-/** @throws StartupRefusal the port is taken, or the address is not of this machine */
+/** @throws StartupRefusal the first address cannot be bound, e.g. the port is in use or the machine does not have the address */
 export async function listen(options: ListenOptions): Promise<Listener> {
   const { addresses, port, headers, tls, onRequest, onSocket } = options;
   const sockets = new WebSocketServer({
@@ -78,7 +78,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     if (https) server.on("tlsClientError", refuseClearText);
     server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
       socket.on("error", cutOff);
-      socket.cork(); // the answer to the upgrade and the challenge leave in one packet
+      socket.cork(); // sends the upgrade response and the challenge in one packet
       sockets.handleUpgrade(request, socket, head, (ws) => onSocket(ws, socket, request));
       process.nextTick(uncork, socket);
     });
@@ -114,7 +114,7 @@ function watch(socket: Socket): void {
   shareOf(socket).watch(socket);
 }
 
-/** Counts the connections of all addresses that are listened on together, and those of each address that they come from. */
+/** Counts the connections of all bound addresses together, and per remote address. */
 function countConnections({ maxConnections = Number.POSITIVE_INFINITY, onTooMany, mostOf }: ListenOptions) {
   let open = 0;
   const counts = new AddressCount();
@@ -134,7 +134,7 @@ function countConnections({ maxConnections = Number.POSITIVE_INFINITY, onTooMany
   };
 }
 
-/** An upgrade that is not one to a WebSocket. @param why of the library, in its words */
+/** Rejects an invalid WebSocket upgrade. @param why message of the library */
 function refuseUpgrade(response: ServerResponse, socket: Socket, why: string): void {
   response.assignSocket(socket);
   response.once("finish", () => socket.destroySoon());
@@ -151,7 +151,7 @@ function refuseUpgrade(response: ServerResponse, socket: Socket, why: string): v
 
 const CLEAR_TEXT = "This port speaks TLS. Use https:// or wss:// instead of http:// or ws://.\n";
 
-/** HTTP in clear on a port that speaks TLS. Below the TLS socket lies the one it came by, which Node names only like this. */
+/** Answers HTTP without TLS on a TLS port. Node exposes the underlying socket only as `_parent`. */
 function refuseClearText(error: NodeJS.ErrnoException, socket: TLSSocket & { readonly _parent?: Socket }): void {
   if (error.code !== "ERR_SSL_HTTP_REQUEST") return;
   const lines = [
@@ -162,12 +162,12 @@ function refuseClearText(error: NodeJS.ErrnoException, socket: TLSSocket & { rea
   socket._parent?.end(["HTTP/1.1 400 Bad Request", ...lines, "", CLEAR_TEXT].join("\r\n"));
 }
 
-/** At module level: a closure of the upgrade handler would keep the request of every connection alive. */
+/** At module level: a closure in the upgrade handler would keep the request of every connection in memory. */
 function cutOff(this: Duplex): void {
   this.destroy();
 }
 
-/** Behind the tick in which the challenge is written. */
+/** Queued after the tick that writes the challenge. */
 function uncork(socket: Duplex): void {
   socket.uncork();
 }
@@ -185,12 +185,12 @@ function bind(server: Server, host: string, port: number): Promise<number> {
 function refusal(error: NodeJS.ErrnoException, address: string, port: number): StartupRefusal {
   if (error.code === "EADDRINUSE") {
     return new StartupRefusal(
-      `port ${port} on ${address} is taken, perhaps by another gateway\nNext: svc gateway stop, or choose another port: svc gateway run --port <port>`,
+      `port ${port} on ${address} is already in use, perhaps by another gateway\nNext: run svc gateway stop, or choose another port: svc gateway run --port <port>`,
     );
   }
   const next =
     error.code === "EADDRNOTAVAIL"
-      ? "this machine has no such address; set gateway.customBindHost to one it has"
+      ? "this machine does not have that address; set gateway.customBindHost to one of its addresses"
       : "choose another port with --port, or another address with gateway.bind";
   return new StartupRefusal(`cannot listen on ${address} port ${port}: ${error.message}\nNext: ${next}`);
 }

@@ -1,38 +1,38 @@
 /**
- * Shares the event loop among connections. A connection that makes little work is served at once. One that keeps the loop busy is read and served in
- * short turns behind those who do not, so that the calls of others wait for one turn and not for all who flood. Networks take turns, so that a flood
- * over many connections gains nothing.
+ * Shares the event loop among connections. A connection that causes little work is served at once. One that keeps the loop busy is read and served in
+ * short turns after the others, so that a call of another connection waits for one turn, not for every flooding connection. Networks take turns, so
+ * that flooding over many connections gains nothing.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Duplex } from "node:stream";
 import { networkOf } from "../auth/client-address.ts";
 
-/** Choice: milliseconds of work after which the event loop looks who else waits. */
+/** Choice: milliseconds of work after which a turn ends and the event loop handles other events. */
 const TURN_MS = 2;
-/** Choice: milliseconds of recent work above which a connection keeps the loop busy. */
+/** Choice: milliseconds of recent work from which on a connection counts as greedy: it keeps the loop busy. */
 const GREEDY_MS = 5;
-/** Milliseconds that one connection works before the next is chosen. */
+/** Milliseconds that one connection works before the scheduler picks the next. */
 const QUANTUM_MS = 1;
-/** Milliseconds of work that a new connection is counted with: whoever comes anew for each flood gains little. */
+/** Milliseconds of work attributed to a new connection, so that reconnecting before each flood gains little. */
 const NEW_MS = 3;
-/** Milliseconds that a byte of a large message takes in the end: it is counted as it comes, so that large messages end in turns, too. */
+/** Estimated milliseconds that a byte of a large message costs in total, counted on arrival, so that large messages are read in turns, too. */
 const BYTE_MS = 3 / 1_048_576;
-/** Part of the time that a connection may work without ever waiting. */
+/** Fraction of the time that a connection may work without ever waiting. */
 const FREE = 1 / 20;
-/** Milliseconds of work that are remembered of a connection: a flood is forgiven after 2 s. */
+/** Maximum of recent work remembered per connection, in milliseconds: a flood is forgotten after 2 s. */
 const MOST_MS = 100;
-/** Work below that is not worth an entry in the event loop's queue. */
+/** Milliseconds of work below which the scheduler queues no turn in the event loop. */
 const NOTICED_MS = 1;
-/** Milliseconds without the work of another connection after which one is alone. */
+/** Milliseconds without work of any other connection after which a connection counts as alone. */
 const LATELY_MS = 100;
 
-/** Where a connection's bytes come from. */
+/** Source of a connection's bytes. */
 export interface Source {
   pause(): void;
   resume(): void;
 }
 
-/** Shares that wait. Each network has its turn, whatever the number of its connections; the longest wait of a network goes first. */
+/** Queue of waiting shares. Networks take turns, however many connections each has; the network that waited longest goes first. */
 class Line {
   readonly #networks = new Map<string, Set<Share>>();
 
@@ -63,23 +63,22 @@ class Line {
 }
 
 class Scheduler {
-  /** Those with little recent work, and those with more. */
+  /** Waiting shares with little recent work, and those with more. */
   readonly #modest = new Line();
   readonly #greedy = new Line();
-  /** Who queues something must not be blamed for the work of the others. */
+  /** Leaves the async context of the caller that queued a turn: the work of other connections must not be attributed to it. */
   readonly #outside = AsyncLocalStorage.snapshot();
-  /** Milliseconds of work since others had their turn. */
+  /** Milliseconds of work since other connections last had a turn. */
   #spent = 0;
-  /** Milliseconds of work ever. */
   #charged = 0;
   #scheduled = false;
-  /** Whose work was counted last, and since when (monotonic ms) nobody else's was. */
+  /** The share whose work was counted last, and since when (monotonic ms) it is the only one. */
   #last: Share | undefined;
   #changedAt = 0;
   #working = false;
-  /** One of `#greedy` was served in this turn. */
+  /** A greedy share was served in this turn. */
   #tookGreedy = false;
-  /** Until then, connections that keep the loop busy wait: what took too long is followed by as long a rest. monotonic ms */
+  /** Greedy connections wait until then: work that took too long is followed by an equally long pause. monotonic ms */
   #restsUntil = 0;
   #rest: NodeJS.Timeout | undefined;
 
@@ -87,12 +86,12 @@ class Scheduler {
     return this.#spent >= GREEDY_MS;
   }
 
-  /** Milliseconds of work ever, of all shares. */
+  /** Milliseconds of work of all shares since the start. */
   get charged(): number {
     return this.#charged;
   }
 
-  /** Whether nobody else had work lately: then taking turns would only cost time. */
+  /** Whether no other share had work recently: then taking turns would only cost time. */
   isAlone(share: Share, now: number): boolean {
     return this.#last === share && now - this.#changedAt > LATELY_MS;
   }
@@ -137,26 +136,26 @@ class Scheduler {
     const now = performance.now();
     const isOver = now - begun >= TURN_MS;
     const modest = isOver ? undefined : this.#modest.take();
-    // One of those that keep the loop busy has its part of each turn: the others, however many, do not shut it out.
+    // Each turn serves one greedy share: the modest ones, however many, must not starve it.
     const share = modest ?? (now < this.#restsUntil || (isOver && this.#tookGreedy) ? undefined : this.#greedy.take());
     if (!share) return this.#end(isOver);
     this.#tookGreedy ||= !modest;
     const charged = this.#charged;
     let ended: number | undefined;
     let next: ReturnType<Share["work"]>;
-    // Behind what promises do next, even when its work throws.
+    // Runs after the promise continuations of the work, even when the work throws.
     queueMicrotask(() =>
       process.nextTick(() => {
         const worked = (ended ?? performance.now()) - now - (this.#charged - charged);
         share.charge(Math.max(0, worked));
         if (share.waits) this.add(share);
-        // What it reads may be the end of a large message: the event loop reads it before another one may read.
+        // Its next read may complete a large message: the event loop does that read before another share may read.
         if (next === "reads" && !modest) this.#end(true);
         else this.#serve(begun);
       }),
     );
     next = share.work(now + QUANTUM_MS);
-    if (next !== "goes on") ended = performance.now(); // what else promises do is the work of others
+    if (next !== "goes on") ended = performance.now(); // later promise continuations do not count as work of this turn
   }
 
   #end(isLeft: boolean): void {
@@ -172,11 +171,11 @@ class Scheduler {
   }
 }
 
-/** A process has one event loop, so all gateways in it share one. */
+/** A process has one event loop, so all its gateways share one scheduler. */
 const scheduler = new Scheduler();
 const shares = new WeakMap<Duplex, Share>();
 
-/** The share of a socket, the same one each time. */
+/** @returns the share of a socket, always the same object */
 export function shareOf(socket: Duplex): Share {
   const known = shares.get(socket);
   if (known) return known;
@@ -185,21 +184,21 @@ export function shareOf(socket: Duplex): Share {
   return share;
 }
 
-/** One connection's part in the scheduler. */
+/** A connection in the scheduler. */
 export class Share {
-  /** Where the connection comes from. */
+  /** Network of the connection's remote address. */
   readonly network: string;
   readonly #socket: Duplex;
   #source: Source;
-  /** Milliseconds of work, less what is free; as of `#asOf`. */
+  /** Milliseconds of recent work minus the free fraction, as of `#asOf`. */
   #recent = NEW_MS;
   #asOf = performance.now();
-  /** When what is under way began. monotonic ms */
+  /** Start of the current read. monotonic ms */
   #begun: number | undefined;
-  /** Milliseconds that the bytes being read will take. */
+  /** Estimated milliseconds that the bytes being read will cost. */
   #comingMs = 0;
   #works: (() => void)[] = [];
-  /** They go before what else waits: parts of a work that was begun. */
+  /** Continuations of work that has begun; they run before `#works`. */
   #parts: (() => void)[] = [];
   #held = false;
   #paused = false;
@@ -211,7 +210,7 @@ export class Share {
     this.network = networkOf((socket as Duplex & { readonly remoteAddress?: string }).remoteAddress ?? "");
   }
 
-  /** Counts what the listeners do that read the socket; again when others read it now. @param source as they pause it */
+  /** Counts the work of the socket's `data` listeners; call it again when the listeners change. @param source what to pause and resume */
   watch(source: Source): void {
     this.#source = source;
     this.#socket.off("data", this.#beginRead).off("data", this.#endRead);
@@ -240,7 +239,7 @@ export class Share {
     this.#comingMs = bytes.length * BYTE_MS;
   };
 
-  /** It reads no more for now when it has work that waits, or has made much. */
+  /** Pauses reading while work is queued, and after much work. */
   readonly #endRead = (): void => {
     if (this.#begun === undefined) return;
     this.charge(Math.max(this.#comingMs, performance.now() - this.#begun));
@@ -248,7 +247,7 @@ export class Share {
     if (this.#works.length > 0 || this.#held || this.#isGreedy(0)) this.#pause();
   };
 
-  /** Does `work` now or, in order, as soon as it is this connection's turn. */
+  /** Runs `work` now or, in order, at this connection's next turn. */
   run(work: () => void): void {
     const now = performance.now();
     const free = this.#works.length === 0 && !this.#held;
@@ -262,7 +261,7 @@ export class Share {
     else work(); // `#endRead` counts it
   }
 
-  /** Does `work` now, whosever turn it is, and counts it. */
+  /** Runs `work` now, regardless of turns, and counts it. */
   measure(work: () => void): void {
     const begun = performance.now();
     try {
@@ -272,7 +271,7 @@ export class Share {
     }
   }
 
-  /** Waits for this connection's turn, ahead of what it is to `run`. @returns undefined when it has it already */
+  /** Waits for this connection's turn, ahead of the work queued by `run`. @returns undefined when it may go on at once */
   pass(): Promise<void> | undefined {
     if (!this.#isLight(0)) return this.turn();
     const begun = performance.now();
@@ -282,7 +281,7 @@ export class Share {
     return undefined;
   }
 
-  /** The same, and lets others have their turn in any case. */
+  /** As `pass`, but always yields to other connections. */
   turn(): Promise<void> {
     return new Promise((resolve) => {
       this.#parts.push(resolve);
@@ -290,7 +289,7 @@ export class Share {
     });
   }
 
-  /** Nothing else of this connection runs until `work` is over. */
+  /** Starts no queued work of this connection until `work` settles. */
   async hold(work: Promise<void>): Promise<void> {
     this.#held = true;
     try {
@@ -301,7 +300,7 @@ export class Share {
     }
   }
 
-  /** Works until the time given, or until nothing waits; then it reads on. Meant for the scheduler. `goes on`: a promise of it does next. */
+  /** Called by the scheduler: works until the given time or until its queue is empty, then resumes reading. `goes on`: a promise continuation has the work. */
   work(until: number): "goes on" | "reads" | undefined {
     const part = this.#parts.shift();
     if (part) {
@@ -322,12 +321,12 @@ export class Share {
     return undefined;
   }
 
-  /** Forgets what it was to `run`. */
+  /** Drops the work queued by `run`. */
   leave(): void {
     this.#works = [];
   }
 
-  /** Reads nothing more, whosever turn it is. */
+  /** Stops reading for good. */
   stop(): void {
     this.#isStopped = true;
     this.#source.pause();
@@ -345,6 +344,6 @@ export class Share {
   #pause(): void {
     scheduler.add(this);
     this.#paused = true;
-    this.#source.pause(); // again: whoever reads a body resumes its socket
+    this.#source.pause(); // even if paused: the reader of a body resumes the socket
   }
 }

@@ -1,4 +1,4 @@
-/** What webhooks can become now: the configured mappings and those of presets, in order, beside the actions and verifiers of plugins. */
+/** The webhooks in force: configured mappings and those of presets, in order, with the actions and verifiers of plugins. */
 import {
   type PlannedTransform,
   type TransformPlan,
@@ -19,26 +19,26 @@ import { type WebhookSettings, weakToken } from "./settings.ts";
 
 export interface Catalogue {
   readonly settings: WebhookSettings;
-  /** In the order they are tried, those out of service included. */
+  /** In the order they are tried, disabled ones included. */
   readonly mappings: readonly CompiledMapping[];
   readonly actions: ReadonlyMap<string, LiveContribution<Action>>;
   readonly defaultAction: string | undefined;
   readonly verifiers: ReadonlyMap<string, LiveContribution<Verifier>>;
   readonly transforms: TransformPlan;
-  /** What does not work, given the plugins that run. */
+  /** Problems with the plugins that run now. */
   readonly problems: readonly WebhookProblem[];
-  /** Those of them that nothing but another configuration or another plugin mends: it is not loaded. */
+  /** Problems that only another configuration or another plugin can fix; a configuration with any is rejected. */
   readonly refusals: readonly Issue[];
 }
 
-/** Who has a contribution and does not run, in a sentence with the next step; `undefined`: nobody that is known. */
+/** Sentence about the plugin that has a contribution but does not run, with the next step; `undefined`: no such plugin is known. */
 export type Absence = (what: string, point: string, id: string) => string | undefined;
 
-/** Issues by what they mean for a load. */
+/** Issues by their effect on loading the configuration. */
 interface Findings {
   /** The configuration cannot take effect. */
   readonly refusals: Issue[];
-  /** It can, once a plugin is there: until then requests are told so. */
+  /** The configuration takes effect; until a plugin is running, requests get an error. */
   readonly waiting: Issue[];
 }
 
@@ -78,7 +78,7 @@ export function buildCatalogue(settings: WebhookSettings, live: LiveTables, abse
   };
 }
 
-/** Choice: webhooks go first, so a shared first part would take requests from routes, or look as if it did. */
+/** Choice: webhooks precede routes, so with a shared first segment they would take requests of routes, or seem to. */
 function pathIssues({ path }: WebhookSettings, live: LiveTables): readonly Issue[] {
   const first = (one: string) => one.split("/", 2)[1];
   const taken = live
@@ -87,7 +87,7 @@ function pathIssues({ path }: WebhookSettings, live: LiveTables): readonly Issue
     .find(({ route }) => first(route.path) === first(path));
   if (!taken) return [];
   const { method, path: route } = taken.route;
-  const message = `begins like the route ${method} ${route} of plugin ${taken.owner.id}; choose another one, e.g. /hooks`;
+  const message = `begins like the route ${method} ${route} of plugin ${taken.owner.id}; choose another path, e.g. /hooks`;
   return [{ path: "hooks.path", message }];
 }
 
@@ -99,7 +99,7 @@ function byId<T>(list: readonly LiveContribution<T>[]): ReadonlyMap<string, Live
   return new Map(list.map((one) => [one.id, one]));
 }
 
-/** An id that is taken gets a number: the operator's own mapping keeps it. */
+/** A preset's id that is already in use gets a number: the operator's own mapping keeps the id. */
 function presetMappings(
   name: string,
   mappings: readonly WebhookMapping[],
@@ -125,7 +125,7 @@ function presetMappings(
 
 type Around = Pick<Catalogue, "actions" | "verifiers" | "defaultAction"> & { readonly absence: Absence };
 
-/** What of a mapping cannot work with the plugins that run. */
+/** Reports what in a mapping cannot work with the plugins that run. */
 function judge(mapping: CompiledMapping, { actions, verifiers, defaultAction, absence }: Around, to: Findings): void {
   const { place, verify, secrets } = mapping;
   const name = mapping.action ?? defaultAction;
@@ -146,10 +146,10 @@ function judge(mapping: CompiledMapping, { actions, verifiers, defaultAction, ab
   }
 }
 
-/** Why nobody carries out what a mapping asks for. */
+/** Why no plugin can run the action of a mapping. */
 export function noAction(name: string | undefined, absence: Absence): string {
   if (name === undefined)
-    return "no running plugin has a default action; name one in the mapping, or add a plugin that has one to plugins.use";
+    return "no running plugin has a default action; name an action in the mapping, or add a plugin with a default action to plugins.use";
   const known = absence("action", WebhookAction.id, name);
-  return known ?? `no plugin here has the action "${name}"; install one that has it, or change the mapping`;
+  return known ?? `no plugin here has the action "${name}"; install a plugin that has it, or change the mapping`;
 }

@@ -1,33 +1,33 @@
-/** Conditions of mappings: which values of the payload and which headers a request must have. Pure. */
+/** Conditions of mappings: payload values and headers that a request must have. Pure. */
 import { isObject } from "../config/plain-data.ts";
 import { isMatchSecret, isSecretName } from "../config/redact.ts";
 import { parsePlace, readPlace } from "./payload-path.ts";
 
-/** Why the payload does not hold what was asked for, for people; `undefined`: it does. */
+/** Why the payload does not meet the condition, for people; `undefined`: it does. */
 export type Condition = (payload: unknown) => string | undefined;
 
 /** The same for headers; names in lower case. */
 export type HeaderCondition = (headers: Readonly<Record<string, string>>) => string | undefined;
 
-/** A condition that cannot be one; its message names the key. */
+/** An invalid condition; the message names the key. */
 export class ConditionError extends Error {
   override readonly name = "ConditionError";
 }
 
 type Literal = string | number | boolean | null;
 
-/** Why the value is not the one, or `undefined`. */
+/** Why the value does not match, or `undefined`. */
 type Test = (value: unknown) => string | undefined;
 
 /**
- * All keys must hold: place -> a value (the same type and the same value), a list of values (one of them),
- * `{ exists: true | false }`, or `{ not: value or list }`. Choice: null is there; what is missing is `not` anything.
+ * All keys must match: place -> a value (same type and value), a list of values (one of them),
+ * `{ exists: true | false }`, or `{ not: value or list }`. Choice: null exists; a missing value matches every `not`.
  * @throws ConditionError
  */
 export function compileCondition(when: Readonly<Record<string, unknown>>): Condition {
   const tests = Object.entries(when).map(([key, wanted]) => {
     const place = parsePlace(key);
-    if (!place) throw new ConditionError(`"${key}" is no place in the payload; write it like a.b[0].c`);
+    if (!place) throw new ConditionError(`"${key}" is not a place in the payload; write it like a.b[0].c`);
     const test = testOf(key, wanted, isMatchSecret("when", key));
     return { key, place, test: isSecret(key) ? hiding(test) : test };
   });
@@ -48,7 +48,7 @@ export function compileHeaderMatch(wanted: Readonly<Record<string, string | read
   const tests = new Map<string, Test>();
   for (const [name, value] of Object.entries(wanted)) {
     const key = name.toLowerCase();
-    if (!HEADER_NAME.test(key)) throw new ConditionError(`"${name}" is no name of a header`);
+    if (!HEADER_NAME.test(key)) throw new ConditionError(`"${name}" is not a valid header name`);
     if (tests.has(key)) throw new ConditionError(`header ${key} is named twice; give it a list of values`);
     const values = [value].flat();
     if (values.length === 0 || !values.every((one) => typeof one === "string"))
@@ -67,16 +67,16 @@ export function compileHeaderMatch(wanted: Readonly<Record<string, string | read
 
 const HEADER_NAME = /^[a-z0-9!#$%&'*+.^_`|~-]{1,128}$/;
 
-/** Whether neither the value by this name nor the one that is wanted is told. */
+/** Whether reasons name neither the value of this name nor the wanted value. */
 function isSecret(name: string): boolean {
   return isSecretName(name) || /authorization|cookie/i.test(name);
 }
 
 function hiding(test: Test): Test {
-  return (value) => (test(value) === undefined ? undefined : "has not the value asked for");
+  return (value) => (test(value) === undefined ? undefined : "does not have the expected value");
 }
 
-/** @param isHidden what is wanted is kept out of reasons */
+/** @param isHidden reasons do not name the wanted value */
 function testOf(key: string, wanted: unknown, isHidden: boolean): Test {
   if (!isObject(wanted)) return oneOf(literals(key, wanted), isHidden);
   const [[operator, operand] = [], ...more] = Object.entries(wanted);
@@ -87,7 +87,7 @@ function testOf(key: string, wanted: unknown, isHidden: boolean): Test {
 
 function literals(key: string, wanted: unknown): readonly Literal[] {
   const values: readonly unknown[] = Array.isArray(wanted) ? wanted : [wanted];
-  if (values.length === 0) throw new ConditionError(`${key}: an empty list holds for nothing; name a value`);
+  if (values.length === 0) throw new ConditionError(`${key}: an empty list matches nothing; name a value`);
   if (!values.every(isLiteral)) throw refusal(key);
   return values;
 }
@@ -99,13 +99,13 @@ function refusal(key: string): ConditionError {
 }
 
 function isLiteral(value: unknown): value is Literal {
-  if (typeof value === "number") return Number.isFinite(value); // NaN is not even itself
+  if (typeof value === "number") return Number.isFinite(value); // NaN does not equal itself
   return value === null || typeof value === "string" || typeof value === "boolean";
 }
 
 function oneOf(values: readonly Literal[], isHidden: boolean): Test {
   const wanted = isHidden
-    ? "the value asked for"
+    ? "the expected value"
     : values.length === 1
       ? shown(values[0])
       : `one of ${values.map(shown).join(", ")}`;
@@ -117,7 +117,7 @@ function noneOf(values: readonly Literal[]): Test {
 }
 
 function existence(wanted: boolean): Test {
-  return (value) => ((value !== undefined) === wanted ? undefined : wanted ? "is missing" : "is there");
+  return (value) => ((value !== undefined) === wanted ? undefined : wanted ? "is missing" : "exists");
 }
 
 /** Characters of a value in a reason. */

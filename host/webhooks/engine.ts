@@ -1,4 +1,4 @@
-/** The mapping engine of one gateway: which mapping takes a request, and what is recorded of it. */
+/** The mapping engine of a gateway: selects the mapping for a request and records the result. */
 import { type Clock, invalidRequest } from "@svc/sdk";
 import { WebhookAction, type WebhookKey, type WebhookReceipt } from "@svc/sdk/webhooks";
 import type { Issue } from "../config/file.ts";
@@ -18,22 +18,22 @@ export interface EngineOptions {
   readonly pipeline: Pipeline;
   readonly recording: Recording;
   readonly clock: Clock;
-  /** What a request for this action waits for: its plugin is being replaced. */
+  /** Pause that a request for this action waits for: its plugin is being replaced. */
   holdFor(action: string): Hold | undefined;
-  /** Who has a contribution and does not run. */
+  /** Names the plugin that has a contribution but does not run. */
   readonly absence: Absence;
 }
 
-/** Where a request goes. */
+/** Target of a request. */
 type Target =
   | { readonly kind: "direct"; readonly id: string }
   | { readonly kind: "mapping"; readonly mapping: CompiledMapping }
   | { readonly kind: "none" };
 
-/** Mappings that were passed over, for `try`. */
+/** Mappings that were skipped, for `try`. */
 export type Passed = { readonly id: string; readonly why: string }[];
 
-/** Spec of header values: short enough to be kept for a day. */
+/** Characters of an idempotency key in a header: short enough to be stored for a day. */
 const MAX_KEY = 256;
 
 export class WebhookEngine {
@@ -51,12 +51,12 @@ export class WebhookEngine {
     this.#built = undefined;
   }
 
-  /** Why these settings cannot take effect with the plugins that run. */
+  /** Why these settings cannot take effect with the plugins that run now. */
   refusals(settings: WebhookSettings): readonly Issue[] {
     return buildCatalogue(settings, this.#options.live, this.#options.absence).refusals;
   }
 
-  /** As plugins and configuration are now. */
+  /** From the current plugins and configuration. */
   catalogue(): Catalogue {
     const { live, absence } = this.#options;
     const { version } = live.table(contributions);
@@ -65,12 +65,12 @@ export class WebhookEngine {
     return this.#built.catalogue;
   }
 
-  /** Signatures of the mappings that may take this request. */
+  /** Checks the signatures for the mappings that may accept this request. */
   verdicts(request: IncomingWebhook, catalogue: Catalogue): Verdicts {
     return new Verdicts(request, catalogue, this.#options.clock.now());
   }
 
-  /** `undefined`: nothing takes it. @throws GatewayError; Absent; Held; MappingFailed */
+  /** @returns `undefined`: no mapping or action accepts it. @throws GatewayError; Absent; Held; MappingFailed */
   async accept(
     request: IncomingWebhook,
     payload: object,
@@ -88,8 +88,8 @@ export class WebhookEngine {
   }
 
   /**
-   * The first that takes it. A direct path never reaches the mappings, unless its plugin is away and a mapping asks for that
-   * very path. @throws Absent
+   * The first target that accepts the request. A direct path never reaches the mappings, unless its plugin does not run and a
+   * mapping has exactly that path. @throws Absent; Held
    */
   target(request: IncomingWebhook, payload: object, catalogue: Catalogue, passed: Passed = []): Target {
     const { literalPath: id, path, headers } = request;
@@ -104,7 +104,7 @@ export class WebhookEngine {
     return { kind: "none" };
   }
 
-  /** @throws Held, Absent when this is an action whose plugin is away */
+  /** @throws Held, Absent when this is an action whose plugin does not run */
   #refuseAbsent(id: string): void {
     const { holdFor, absence } = this.#options;
     const hold = holdFor(id);
@@ -113,7 +113,7 @@ export class WebhookEngine {
     if (why !== undefined) throw new Absent(why);
   }
 
-  /** What shall be recorded; `undefined`: the transform skips it. @throws as the pipeline does */
+  /** @returns the webhook to record; `undefined`: the transform skipped it. @throws as the pipeline does */
   async evaluate(
     target: Exclude<Target, { kind: "none" }>,
     request: IncomingWebhook,
@@ -127,7 +127,7 @@ export class WebhookEngine {
   }
 }
 
-/** The keys under which this request may be there once only. @throws GatewayError `INVALID_REQUEST` a key that is none */
+/** The keys under which this request may be recorded only once. @throws GatewayError `INVALID_REQUEST` a malformed key */
 export function uniqueKeys(
   { mapping, idempotencyKey }: Prepared,
   { headers, path, rawBody }: IncomingWebhook,

@@ -1,6 +1,6 @@
 /**
- * Webhook requests on the gateway's port, straight from node: the checks in the order of http/webhooks.md §2, then the
- * mapping engine, then the record, then 200. What is read of a stranger's request is bounded by the body limit.
+ * Webhook requests on the gateway's port, directly from Node's server: the checks in the order of http/webhooks.md §2, then
+ * the mapping engine, then the record, then 200. The body limit bounds what is read from an unknown sender.
  */
 import { randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -25,23 +25,23 @@ export interface IngressOptions {
   readonly engine: Pick<WebhookEngine, "catalogue" | "verdicts" | "accept">;
   readonly recording: Pick<Recording, "run">;
   readonly attempts: HookAttempts;
-  /** What plugins answer before anything is looked at; `undefined` while none does. */
+  /** The hook by which plugins answer before any check; `undefined` while no plugin taps it. */
   early(): EarlyReply | undefined;
   readonly log: Logger;
   aliases(): readonly string[];
-  /** Whom to believe about the address of a sender. */
+  /** Proxies that are trusted to name the address of a sender. */
   proxies(): ProxyPolicy;
-  /** Milliseconds a body may take. Default 30000. Spec: http/webhooks.md §2. */
+  /** Milliseconds within which a body must arrive. Default 30000. Spec: http/webhooks.md §2. */
   readonly bodyTimeoutMs?: number;
 }
 
 const BODY_TIMEOUT_MS = 30_000;
 
-/** Everything a check may look at. */
+/** Input of the checks. */
 interface Visit {
   readonly request: IncomingMessage;
   readonly catalogue: Catalogue;
-  /** Below the base path, leading slash taken off. */
+  /** Below the base path, without the leading slash. */
   readonly literalPath: string;
   readonly address: string | undefined;
   readonly trusted: boolean;
@@ -55,7 +55,7 @@ export class Ingress {
     this.#options = options;
   }
 
-  /** @returns whether the request was one for a webhook; it is answered then */
+  /** @returns whether the request was for a webhook and is answered here */
   handle(request: IncomingMessage, response: ServerResponse): boolean {
     const { settings } = this.#options.engine.catalogue();
     if (!settings.enabled) return false;
@@ -64,7 +64,7 @@ export class Ingress {
     this.#answer(request, path)
       .catch((error: unknown) => this.#unexpected(error))
       .then((answer) => send(request, response, answer))
-      .catch((error: unknown) => send(request, response, this.#unexpected(error))); // what a plugin answered cannot be sent
+      .catch((error: unknown) => send(request, response, this.#unexpected(error))); // a plugin's response cannot be sent
     return true;
   }
 
@@ -74,14 +74,14 @@ export class Ingress {
     if (early) return early;
     const catalogue = engine.catalogue();
     const { settings } = catalogue;
-    // Whatever its value: it would stand in logs. Spec: §5.2 rule 3.
+    // Even an invalid token: it would appear in logs. Spec: §5.2 rule 3.
     if (queryOf(request.url ?? "").has("token")) return TEXT_ANSWERS.queryToken;
     const { clientAddress, remoteAddress } = resolvePeer(
       request.socket.remoteAddress,
       request.headers,
       this.#options.proxies(),
     );
-    // Choice: senders behind a trusted proxy are counted apart, or one of them could lock out all others.
+    // Choice: senders behind a trusted proxy are counted separately; otherwise one of them could lock out all others.
     const address = guesserOf(clientAddress ?? remoteAddress);
     const lockedMs = this.#options.attempts.lockedMs(address);
     if (lockedMs !== undefined) return tooMany(lockedMs);
@@ -116,7 +116,7 @@ export class Ingress {
       rawBody,
       trusted,
     };
-    const lockedMs = trusted ? undefined : attempts.lockedMs(address); // by guesses that came meanwhile
+    const lockedMs = trusted ? undefined : attempts.lockedMs(address); // by guesses during the wait for the body
     if (lockedMs !== undefined) return tooMany(lockedMs);
     const verdicts = engine.verdicts(incoming, now);
     if (!trusted && !verdicts.any) return this.#refused(address, verdicts);
@@ -131,12 +131,12 @@ export class Ingress {
     return { status: 200, headers, body: { ok: true, runId, ...reply } };
   }
 
-  /** The configuration changed while the body came: the credential must be right under the new one. */
+  /** The configuration changed while the body arrived: the credential must be valid under the new one. */
   #isStillGood(request: IncomingMessage, { settings }: Catalogue, trusted: boolean): boolean {
     return settings.enabled && (!trusted || isToken(tokenOf(request.headers, this.#options.aliases()), settings.token));
   }
 
-  /** Again after a plugin was replaced that it needs. */
+  /** Retries after the replacement of a plugin that the request needs. */
   async #accepted(incoming: IncomingWebhook, payload: object, verdicts: Verdicts): ReturnType<WebhookEngine["accept"]> {
     const { engine } = this.#options;
     for (;;) {
@@ -161,12 +161,13 @@ export class Ingress {
     }
   }
 
-  /** @param verdicts what the signatures came to: for the log, while the address is not locked */
+  /** @param verdicts outcome of the signatures, for the log; logged while the address is not locked */
   #refused(address: string | undefined, verdicts?: Verdicts): HttpAnswer {
     const { attempts, log } = this.#options;
     const retryAfterMs = attempts.failed(address);
     if (retryAfterMs === undefined) {
-      if (verdicts) log.info({ address, refusals: verdicts.refusals }, "no mapping takes a webhook from this sender");
+      if (verdicts)
+        log.info({ address, refusals: verdicts.refusals }, "refused a webhook: no mapping accepts it from this sender");
       return TEXT_ANSWERS.unauthorized;
     }
     return tooMany(retryAfterMs);
@@ -197,7 +198,7 @@ function tooMany(retryAfterMs: number): HttpAnswer {
 
 const trimmed = (path: string) => path.replace(/^\/+|\/+$/g, "");
 
-/** Whether a mapping of this path knows its senders by something else than the hook token. */
+/** Whether a mapping of this path authenticates its senders by something other than the hook token. */
 function maySign({ mappings }: Catalogue, path: string): boolean {
   return mappings.some((one) => one.enabled && one.verify.type !== BEARER && (one.path ?? path) === path);
 }

@@ -12,14 +12,14 @@ import type {
 import type { LiveContribution } from "../kernel/kinds/contributions.ts";
 import { isExternal } from "./mapping.ts";
 
-/** A job as an action gets it: texts from outside marked. Pure but for the random ids of the markers. */
+/** The job for an action, with external texts marked. Pure except for the random ids of the markers. */
 export function toJob(work: WebhookWork, action: WebhookAction, principal: Principal): WebhookJob {
   const { runId, attempt, mapping, wrapped, acceptedAt } = work;
   const params = wrapped ? wrapTexts(work, action) : work.params;
   return { runId, attempt, mapping, params, wrapped, acceptedAt, principal };
 }
 
-/** What in the texts of a job looks like instructions for whoever reads them, by name; for the log. */
+/** Names of the suspicious patterns in the texts of a job: text that looks like instructions for its reader. For the log. */
 export function suspicionsOf(
   { params, wrapped }: Pick<WebhookWork, "params" | "wrapped">,
   action: WebhookAction,
@@ -40,7 +40,7 @@ function wrapTexts({ params, contentSource }: WebhookWork, action: WebhookAction
   return Object.fromEntries(wrapped) as WebhookFields;
 }
 
-/** An action for those who keep the records and decide when to run it. */
+/** An action for the plugin that stores the records and decides when to run it. */
 export function servedAction(
   { id, value, owner }: LiveContribution<WebhookAction>,
   principalFor: (mapping: string) => Principal,
@@ -52,7 +52,7 @@ export function servedAction(
     },
     signal: owner.signal,
     async run(work, signal) {
-      if (!run) throw new GatewayError("INTERNAL", "there is nothing left to carry out");
+      if (!run) throw new GatewayError("INTERNAL", "the action has nothing to run after the request was accepted");
       try {
         const job = toJob(work, value, principalFor(work.mapping));
         const result = (await owner.run(() => run(job, signal))) ?? {};
@@ -65,7 +65,7 @@ export function servedAction(
   };
 }
 
-/** What of a result can be kept: the run was done, whatever its plugin says of it. */
+/** The part of a result that can be stored: an unstorable result does not make the run a failure. */
 function storable({ summary, details }: WebhookResult, charge: (error: unknown) => void): WebhookResult {
   try {
     JSON.stringify(details);

@@ -1,4 +1,4 @@
-/** One mapping, compiled: which requests it takes and what it makes of them. Spec: http/webhooks.md §6. Pure. */
+/** A compiled mapping: which requests it accepts, and the fields it renders from them. Spec: http/webhooks.md §6. Pure. */
 import { matches as fits, type TSchema } from "@svc/sdk";
 import type { Transform } from "@svc/sdk/transform";
 import type {
@@ -13,7 +13,7 @@ import type { Issue } from "../config/file.ts";
 import { type Condition, ConditionError, compileCondition, compileHeaderMatch } from "./condition.ts";
 import { compileTemplate, type Template, TemplateError, type TemplateScope } from "./template.ts";
 
-/** Where a mapping stands. */
+/** Origin of a mapping. */
 export interface MappingSource {
   readonly id: string;
   /** `config`, or `preset:<id>`. */
@@ -25,9 +25,9 @@ export interface MappingSource {
   readonly contentSource?: WebhookMapping["contentSource"];
 }
 
-/** What a match is decided on. */
+/** The parts of a request that a match checks. */
 export interface MatchSubject {
-  /** Sub-path, slashes around it taken off. */
+  /** Sub-path without leading and trailing slashes. */
   readonly path: string;
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
@@ -38,24 +38,24 @@ export interface CompiledMapping extends MappingSource {
   /** `undefined`: every path. */
   readonly path: string | undefined;
   readonly match: WebhookMatch | undefined;
-  /** `undefined`: the default one. */
+  /** `undefined`: the default action. */
   readonly action: string | undefined;
   readonly verify: WebhookVerify;
   readonly secrets: readonly string[];
   readonly idempotencyKey: Template | undefined;
   readonly transform: WebhookTransformRef | Transform | undefined;
-  /** Texts reach the action marked as coming from outside. */
+  /** Texts reach the action marked as external content. */
   readonly wrapped: boolean;
   readonly contentSource: "webhook" | "email";
-  /** Keys of its action, each text in them as a template. */
+  /** Keys for the action, with each text compiled to a template. */
   readonly values: ReadonlyMap<string, unknown>;
-  /** Why it does not take the request, or `undefined`. */
+  /** Why the mapping does not accept the request, or `undefined`. */
   refusal(subject: MatchSubject): string | undefined;
 }
 
-/** Choice: characters; long enough for any text, short enough that a configuration cannot hold up a request. */
+/** Characters. Choice: long enough for any text, short enough that a configuration cannot delay a request. */
 const MAX_TEMPLATE = 65_536;
-/** Keys of every mapping, whatever it becomes. */
+/** Keys that every mapping has, regardless of its action. */
 const OF_EVERY_MAPPING: ReadonlySet<string> = new Set([
   "id",
   "enabled",
@@ -69,7 +69,7 @@ const OF_EVERY_MAPPING: ReadonlySet<string> = new Set([
 /** Verifier of mappings that name none: the hook token. */
 export const BEARER = "bearer";
 
-/** @param source.issues told what cannot work, with its place */
+/** @param source.issues receives what cannot work, with its place */
 export function compileMapping(
   mapping: WebhookMapping,
   { issues, ...source }: MappingSource & { readonly issues: Issue[] },
@@ -130,11 +130,11 @@ function compileMatch(
 
 function sourceOf(payload: unknown): unknown {
   return typeof payload === "object" && payload !== null && Object.hasOwn(payload, "source")
-    ? (payload as { source: unknown }).source // any JSON: only compared
+    ? (payload as { source: unknown }).source // any JSON value, only compared
     : undefined;
 }
 
-/** Choice: fail closed. A verifier without a secret would let everybody in, so it is no configuration. */
+/** Choice: fail closed. A verifier without a secret would admit everyone, so it is invalid. */
 function verifyIssues({ type, secret }: WebhookVerify, place: string): Issue[] {
   const secrets = [secret ?? []].flat();
   if (type === BEARER)
@@ -143,12 +143,15 @@ function verifyIssues({ type, secret }: WebhookVerify, place: string): Issue[] {
       : [
           {
             path: `${place}.verify.secret`,
-            message: "is not used with type bearer, which asks for hooks.token; take it out",
+            message: "is not used with type bearer, which checks hooks.token; remove it",
           },
         ];
   if (secrets.length === 0)
     return [
-      { path: `${place}.verify.secret`, message: `is required for type ${type}: the secret the sender signs with` },
+      {
+        path: `${place}.verify.secret`,
+        message: `is required for type ${type}: the secret that the sender signs with`,
+      },
     ];
   return secrets.some((one) => one.trim() === "")
     ? [{ path: `${place}.verify.secret`, message: "must not be blank" }]
@@ -187,21 +190,21 @@ export function fieldOf(action: WebhookAction, key: string): string | undefined 
   return Object.entries(action.mappingKeys ?? {}).find(([, from]) => from === key)?.[0] ?? key;
 }
 
-/** Whether the text of a key is taken as it stands. */
+/** Whether the text of a key is used literally, not as a template. */
 function isLiteral(action: WebhookAction, key: string): boolean {
-  return (keysOf(action)[key] as { template?: unknown } | undefined)?.template === false; // a keyword of ours
+  return (keysOf(action)[key] as { template?: unknown } | undefined)?.template === false; // keyword of this gateway
 }
 
-/** Whether a field carries text from outside. */
+/** Whether a field carries external content. */
 export function isExternal({ fields }: WebhookAction, field: string): boolean {
-  const schema = fields.properties[field] as { external?: unknown } | undefined; // a keyword of ours
+  const schema = fields.properties[field] as { external?: unknown } | undefined; // keyword of this gateway
   return schema?.external === true;
 }
 
 /**
- * The fields a mapping gives to an action. What is blank after rendering is not given.
- * @param texts false: without the texts from outside, which were written for another action
- * @throws GatewayError `INVALID_REQUEST` when the text grows too long
+ * The fields that a mapping passes to an action. Texts that are blank after rendering are omitted.
+ * @param texts false: without external texts, which were written for another action
+ * @throws GatewayError `INVALID_REQUEST` when a text gets too long
  */
 export function renderFields(
   mapping: CompiledMapping,
@@ -227,9 +230,9 @@ interface NamedAction {
 }
 
 /**
- * What of a mapping its action cannot have. Asked when the configuration is loaded and when plugins change.
- * A mapping with a transform may become another action, so it may have the keys of that one, too.
- * @param all every action there is
+ * Keys of a mapping that its action does not accept. Checked when the configuration is loaded and when plugins change.
+ * The transform of a mapping may choose another action, so then the keys of other actions are allowed, too.
+ * @param all every existing action
  */
 export function actionIssues(
   { values, place, transform }: CompiledMapping,
@@ -241,17 +244,17 @@ export function actionIssues(
     if (fieldOf(action, key) !== undefined) {
       const schema = keysOf(action)[key];
       return schema && !takes(action, schema, value)
-        ? [{ path, message: `is nothing the action "${id}" takes${choices(schema)}` }]
+        ? [{ path, message: `is not a value that the action "${id}" accepts${choices(schema)}` }]
         : [];
     }
     const other = [...all].find((one) => fieldOf(one.value, key) !== undefined);
     if (!other) return [{ path: place, message: `unexpected property '${key}'` }];
-    const message = `has no effect: it is a key of the action "${other.id}", and this mapping's is "${id}"; take it out`;
+    const message = `has no effect: it is a key of the action "${other.id}", and this mapping's action is "${id}"; remove it`;
     return transform ? [] : [{ path, message }];
   });
 }
 
-/** Whether an action takes a value as it stands in the configuration. What a template comes to is known when it is rendered. */
+/** Whether an action accepts a value as written in the configuration. The output of a template is only known when it is rendered. */
 function takes({ mappingFields }: WebhookAction, schema: TSchema, value: unknown): boolean {
   let hasTemplate = false;
   const written = mapLeaves(value, (leaf) => {
@@ -262,10 +265,10 @@ function takes({ mappingFields }: WebhookAction, schema: TSchema, value: unknown
   return (!mappingFields && (hasTemplate || written === "")) || fits(schema, written);
 }
 
-/** Keys of an override that say something about it as a whole. */
+/** Keys of an override that are not fields of the action. */
 const OVERRIDE_KEYS: ReadonlySet<string> = new Set(["kind", "action", "allowUnsafeExternalContent"]);
 
-/** What of a transform's result an action can use, by field, and the keys it cannot. What is null or absent keeps the base. */
+/** The fields of a transform's result that an action accepts, and the keys that it does not. Null or absent values keep the base. */
 export function fittingFields(
   override: WebhookFields,
   action: WebhookAction,

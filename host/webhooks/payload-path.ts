@@ -1,24 +1,24 @@
 /**
- * Places in a payload, as templates and conditions name them: `pull_request.labels[0].name`.
+ * Places in a payload as templates and conditions name them, e.g. `pull_request.labels[0].name`.
  * Spec: http/webhooks.md §6.4. Pure.
  */
 import { isPrototypeKey } from "../config/plain-data.ts";
 
-/** Keys and indexes from the outside in. */
+/** A path of keys and indexes, from the outermost to the innermost. */
 export interface Place {
-  /** As it was written. */
+  /** The place as written. */
   readonly text: string;
   readonly steps: readonly (string | number)[];
 }
 
 /**
- * Choice: what no key is likely to have and other template languages use is refused, so that a filter or a condition
- * is a mistake that is told and not a place that names nothing.
+ * Choice: characters that keys hardly contain and other template languages use are refused, so that a filter or a condition
+ * is reported as a mistake instead of naming no place.
  */
 const NAME = /(?![#/!^&\s])[^.[\]{}()|"'`\\<>=?,;\p{Cc}]*[^.[\]{}()|"'`\\<>=?,;\s\p{Cc}]/uy;
 const INDEX = /\[(\d{1,9})\]/y;
 
-/** @returns `undefined`: it is none */
+/** @returns `undefined`: not a place */
 export function parsePlace(text: string): Place | undefined {
   const steps: (string | number)[] = [];
   let at = 0;
@@ -41,8 +41,8 @@ export function parsePlace(text: string): Place | undefined {
 }
 
 /**
- * What stands there; `undefined`: nothing. Only own keys of objects and indexes of lists: a text has no length, and a
- * prototype is never reached.
+ * The value at a place; `undefined`: none. Reads only own keys of objects and indexes of lists: a text has no length, and
+ * prototypes are never reached.
  */
 export function readPlace(value: unknown, { steps }: Place): unknown {
   return steps.reduce<unknown>(step, value);

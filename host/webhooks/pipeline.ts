@@ -1,5 +1,5 @@
 /**
- * From a request to what shall be recorded: match, template, transform, hooks, the action's own look, gate. Changes nothing.
+ * From a request to the record to store: match, template, transform, hooks, the action's own check, gate. Changes nothing.
  * Spec: http/webhooks.md §6.2-6.3.
  */
 import {
@@ -32,10 +32,10 @@ import { createPolicy } from "./policy.ts";
 import { type IncomingWebhook, withoutCredentials } from "./request.ts";
 import type { TemplateScope } from "./template.ts";
 
-/** What an operator does about webhooks that no plugin keeps or transforms. */
+/** Next step for the operator when no plugin records or transforms webhooks. */
 export const NEXT = "add webhooks to plugins.use, or see: svc plugins why webhooks";
 
-/** What there was to see on the way; for `try`. */
+/** Intermediate results, for `try`. */
 export interface Trace {
   rendered?: WebhookFields;
   readonly missing: string[];
@@ -45,7 +45,7 @@ export interface Trace {
 
 export const newTrace = (): Trace => ({ missing: [], warnings: [] });
 
-/** What shall be recorded. */
+/** A webhook ready to be recorded. */
 export interface Prepared {
   /** Id of the mapping, or of the action for direct requests. */
   readonly mapping: string;
@@ -53,7 +53,7 @@ export interface Prepared {
   readonly prepared: PreparedWebhook;
   readonly wrapped: boolean;
   readonly contentSource: "webhook" | "email";
-  /** As the mapping says; blank is none. */
+  /** Rendered by the mapping; blank counts as absent. */
   readonly idempotencyKey: string | undefined;
 }
 
@@ -65,25 +65,25 @@ export interface PipelineOptions {
     readonly before: HookEmitter<typeof HOOKS.webhookBefore>;
   };
   principalFor(mapping: string): Principal;
-  /** What a request for this action waits for: its plugin is being replaced. */
+  /** Pause that a request for this action waits for: its plugin is being replaced. */
   holdFor(action: string): Hold | undefined;
-  /** Why no running plugin has it, in one sentence with the next step. */
+  /** Why no running plugin has the action, in one sentence with the next step. */
   absence(action: string | undefined): string;
 }
 
-/** What a mapping was made into so far. */
+/** Intermediate result of a mapping. */
 interface Draft {
   readonly action: string;
   readonly fields: WebhookFields;
   readonly wrapped: boolean;
 }
 
-/** The mapping engine failed at a request; its cause is the error of a plugin, if any. What the sender hears says no more. Spec: http/webhooks.md §6.2 rule 5. */
+/** The mapping engine failed on a request; `cause` is the error of a plugin, if any. The sender gets no details. Spec: http/webhooks.md §6.2 rule 5. */
 export class MappingFailed extends Error {
   override readonly name = "MappingFailed";
 }
 
-/** The plugin of an action is being replaced: look again after `hold`. */
+/** The plugin of an action is being replaced: retry after `hold`. */
 export class Held extends Error {
   override readonly name = "Held";
   readonly hold: Hold;
@@ -94,7 +94,7 @@ export class Held extends Error {
   }
 }
 
-/** The plugin was replaced while the transform ran: the next look finds its replacement. */
+/** The plugin was replaced while the transform ran: a retry finds its replacement. */
 const REPLACED: Hold = { passes: () => false, wait: () => new Promise((resolve) => setImmediate(resolve)) };
 
 /** An action that no running plugin has. */
@@ -109,13 +109,13 @@ export class Pipeline {
     this.#options = options;
   }
 
-  /** A request to the path of an action: its body is the fields. @throws GatewayError; Absent; Held; MappingFailed */
+  /** A request to the path of an action: its body holds the fields. @throws GatewayError; Absent; Held; MappingFailed */
   direct(id: string, payload: object, catalogue: Catalogue): Promise<Prepared> {
     const draft: Draft = { action: id, fields: { ...payload }, wrapped: true };
     return this.#prepare(id, "request", draft, catalogue);
   }
 
-  /** A request to a mapping. @returns `undefined`: skipped on purpose. @throws as `direct` */
+  /** A request to a mapping. @returns `undefined`: the transform skipped it. @throws as `direct` */
   async mapped(
     mapping: CompiledMapping,
     request: IncomingWebhook,
@@ -165,7 +165,7 @@ export class Pipeline {
     return this.#merged(mapping, base, value as WebhookFields, around); // JSON, as the contract of transforms says
   }
 
-  /** What the transform returned. @throws GatewayError `INVALID_REQUEST`, `UNAVAILABLE`; MappingFailed */
+  /** @returns the result of the transform. @throws GatewayError `INVALID_REQUEST`, `UNAVAILABLE`; MappingFailed */
   async #overrideOf(
     mapping: string,
     transform: NonNullable<CompiledMapping["transform"]>,
@@ -187,7 +187,7 @@ export class Pipeline {
     try {
       return (
         (await transformFile.emit(input)) ??
-        (await transformFile.emit(input)) ?? // the first went to a plugin that stopped; this one waits for its replacement
+        (await transformFile.emit(input)) ?? // the first call went to a plugin that stopped; this one waits for its replacement
         unavailable(`no running plugin runs transforms, and this mapping needs one; ${NEXT}`, { retryAfterMs: 5_000 })
       );
     } catch (error) {
@@ -199,13 +199,13 @@ export class Pipeline {
   #merged(mapping: CompiledMapping, base: Draft, override: WebhookFields, { scope, catalogue, trace }: Around): Draft {
     const kind = override["kind"] ?? override["action"] ?? base.action;
     if (typeof kind !== "string")
-      throw new MappingFailed(`the transform returned a kind that is no text: ${typeof kind}`);
+      throw new MappingFailed(`the transform returned a kind that is not text: ${typeof kind}`);
     const { value: action } = this.#action(kind, catalogue);
-    // Texts of one kind are not meant for the other. Spec: http/webhooks.md §6.3.
+    // Texts written for one kind of action are not used for another. Spec: http/webhooks.md §6.3.
     const fields = kind === base.action ? base.fields : renderFields(mapping, action, scope, false);
     const { fitting, left } = fittingFields(override, action);
     trace.warnings.push(
-      ...left.map((key) => `the transform returned "${key}", which the action "${kind}" cannot take; left out`),
+      ...left.map((key) => `the transform returned "${key}", which the action "${kind}" does not accept; ignored`),
     );
     const merged = action.merge?.(fields, fitting) ?? { ...fields, ...fitting };
     const unsafe = override["allowUnsafeExternalContent"];
@@ -221,7 +221,7 @@ export class Pipeline {
       mapping.id,
     );
     try {
-      return { ...draft, action, fields: jsonCopy(fields, "what plugins made of the fields") as WebhookFields }; // an object stays one
+      return { ...draft, action, fields: jsonCopy(fields, "the fields changed by plugins") as WebhookFields }; // an object stays one
     } catch (error) {
       return transformFailed(error);
     }
@@ -262,14 +262,14 @@ function transformFailed(cause: unknown): never {
   throw new MappingFailed("the transform failed", { cause });
 }
 
-/** What a look at one request shares. */
+/** Context of the steps for one request. */
 interface Around {
   readonly scope: TemplateScope;
   readonly catalogue: Catalogue;
   readonly trace: Trace;
 }
 
-/** Runs a plugin's code as the plugin, which is not replaced meanwhile. What it throws unexpectedly is on its account; any sender may provoke that. */
+/** Runs a plugin's code as the plugin, which is not replaced meanwhile. Unexpected errors are attributed to it, although any sender may provoke them. */
 export async function charged<T>(
   { id, owner }: LiveContribution<WebhookAction>,
   work: () => T | Promise<T>,

@@ -1,4 +1,4 @@
-/** What senders, templates and transforms may ask for. Spec: http/webhooks.md §5.2-5.3. Pure but for the generated key. */
+/** Limits what senders, templates and transforms may choose. Spec: http/webhooks.md §5.2-5.3. Pure except for the generated key. */
 import { randomUUID } from "node:crypto";
 import { invalidRequest } from "@svc/sdk";
 import type { WebhookActionContext, WebhookPolicy } from "@svc/sdk/webhooks";
@@ -8,18 +8,18 @@ import type { HooksSection } from "../config/hooks-schema.ts";
 export interface PolicySettings {
   readonly defaultSessionKey: string | undefined;
   readonly allowRequestSessionKey: boolean;
-  /** Lower case; empty: anything goes in mappings, `hook:` in requests. */
+  /** Lower case; empty: any key in mappings, `hook:` in requests. */
   readonly sessionKeyPrefixes: readonly string[];
   /** `undefined`: all; empty: none. Lower case. */
   readonly agentIds: ReadonlySet<string> | undefined;
 }
 
-/** How keys begin that the gateway makes up. */
+/** Prefix of keys that the gateway generates. */
 const GENERATED = "hook:";
 
-/** Choice: longer ones name nothing, and are kept nowhere. */
+/** Choice: longer keys are refused. */
 const MAX_KEY_CHARS = 512;
-/** Control characters, and halves of characters: what keeps a key may not be able to hold them, so no two may become one. */
+/** Control characters and lone surrogates: a store may not preserve them, and two keys must not become one. */
 const UNPRINTABLE = /[\p{Cc}\p{Cs}]/u;
 
 const normal = (text: string) => text.trim().toLowerCase();
@@ -35,7 +35,7 @@ export function policySettings(section: HooksSection): PolicySettings {
   };
 }
 
-/** Choice: a list of nothing but blanks is a mistake and not "anything goes", as the empty list is. */
+/** Choice: a list with only blank entries is a mistake; it does not mean "any key", as the empty list does. */
 export function policyIssues(section: HooksSection): Issue[] {
   const { allowedSessionKeyPrefixes: listed = [] } = section;
   const settings = policySettings(section);
@@ -56,7 +56,7 @@ export function policyIssues(section: HooksSection): Issue[] {
     return [
       {
         path: "hooks.allowedSessionKeyPrefixes",
-        message: `lets no generated key through (they begin with ${GENERATED}); add "${GENERATED}", or set hooks.defaultSessionKey`,
+        message: `excludes generated keys, which begin with ${GENERATED}; add "${GENERATED}", or set hooks.defaultSessionKey`,
       },
     ];
   return [];
@@ -67,14 +67,14 @@ function mayBegin(key: string, prefixes: readonly string[]): boolean {
   return prefixes.length === 0 || prefixes.some((prefix) => lower.startsWith(prefix));
 }
 
-/** @param source templates and transforms are the operator's own: only the prefixes hold for what they render */
+/** @param source `mapping`: templates and transforms are the operator's own, so only the prefixes restrict their keys */
 export function createPolicy(settings: PolicySettings, source: WebhookActionContext["source"]): WebhookPolicy {
   return {
     checkAgentId(agentId) {
       const { agentIds } = settings;
       if (agentIds && !agentIds.has(normal(agentId)))
         invalidRequest(
-          `agentId "${agentId}" is not allowed by hooks.allowedAgentIds, which holds for the default one, too`,
+          `agentId "${agentId}" is not allowed by hooks.allowedAgentIds, which also applies to the default one`,
         );
     },
     sessionKey(text) {
@@ -84,7 +84,7 @@ export function createPolicy(settings: PolicySettings, source: WebhookActionCont
         invalidRequest("sessionKey is disabled for external payloads; set hooks.allowRequestSessionKey to allow it");
       if (wanted.length > MAX_KEY_CHARS || UNPRINTABLE.test(wanted))
         invalidRequest(`sessionKey must be at most ${MAX_KEY_CHARS} printable characters`);
-      // Choice: any other key may be that of a conversation, which the request would take over.
+      // Choice: any other key may be that of an existing conversation, which the request would take over.
       const isOpen = source === "request" && settings.sessionKeyPrefixes.length === 0;
       const prefixes = isOpen ? [GENERATED] : settings.sessionKeyPrefixes;
       if (!mayBegin(wanted, prefixes))

@@ -1,4 +1,4 @@
-/** Hands an accepted webhook to the plugin that keeps the records. Spec: spec/README.md "2xx on a webhook". */
+/** Hands an accepted webhook to the plugin that stores the records. Spec: spec/README.md "2xx on a webhook". */
 import { randomUUID } from "node:crypto";
 import { type Clock, type HookEmitter, HOOKS, type Logger, type Principal, unavailable } from "@svc/sdk";
 import type { WebhookJob, WebhookKey, WebhookReceipt, WebhookRun, WebhookWork } from "@svc/sdk/webhooks";
@@ -26,15 +26,15 @@ export class Recording {
     this.#run = options.hooks.emitter(HOOKS.webhookRun);
   }
 
-  /** Why nothing can be recorded, or `undefined`. */
+  /** Why no webhook can be recorded, or `undefined`. */
   get problem(): string | undefined {
     return this.#accept.isUsed() ? undefined : `${NOBODY}, so requests get 503; ${NEXT}`;
   }
 
   /**
-   * Durable when it resolves.
-   * @throws GatewayError `CONFLICT` a key was used for another request; `UNAVAILABLE` it cannot be stored now
-   * @throws Held the plugin of the action is being replaced, and maybe what stores its records
+   * Resolves when the record is durable.
+   * @throws GatewayError `CONFLICT` a key was used for another request; `UNAVAILABLE` the webhook cannot be stored now
+   * @throws Held the plugin of the action is being replaced, possibly with the storage of its records
    * @throws MappingFailed the plugin of the action failed
    */
   async record(accepted: Prepared, keys: readonly WebhookKey[]): Promise<WebhookReceipt> {
@@ -66,21 +66,21 @@ export class Recording {
     const effect = job && (await charged(action, () => value.commit?.(job) ?? []));
     const receipt =
       (await this.#accept.emit({ ...facts, action: id, prepared, keys, ...(effect ? { effect } : {}) })) ??
-      unavailable(`${NOBODY}, and an accepted webhook must be kept; ${NEXT}`, { retryAfterMs: 5_000 });
+      unavailable(`${NOBODY}, and an accepted webhook must be stored; ${NEXT}`, { retryAfterMs: 5_000 });
     if (receipt.repeated) return receipt;
-    setImmediate(() => this.#logSuspicions(work, action)); // nobody waits for it
+    setImmediate(() => this.#logSuspicions(work, action)); // after the response
     if (job) committed(action, job);
     return receipt;
   }
 
-  /** Nothing is refused for them. Spec: http/webhooks.md §8. */
+  /** Suspicious text is logged, never refused. Spec: http/webhooks.md §8. */
   #logSuspicions(work: WebhookWork, { value }: Prepared["action"]): void {
     const found = suspicionsOf(work, value);
     if (found.length === 0) return;
     const facts = { runId: work.runId, mapping: work.mapping, count: found.length, first: found.slice(0, 3) };
     this.#options.log.warn(
       facts,
-      "the text of a webhook looks like instructions for its reader; it is marked as from outside",
+      "the text of a webhook looks like instructions for its reader; it is marked as external content",
     );
   }
 }

@@ -1,8 +1,8 @@
-/** What senders of webhooks are answered. Spec: http/webhooks.md §12. */
+/** Responses to senders of webhooks. Spec: http/webhooks.md §12. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { ERRORS, type GatewayError } from "@svc/sdk";
 
-/** A body is text, bytes, or sent as JSON. */
+/** A body that is neither text nor bytes is sent as JSON. */
 export interface HttpAnswer {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
@@ -20,7 +20,7 @@ export const TEXT_ANSWERS = {
   tooMany: { status: 429, body: "Too Many Requests" },
 } as const satisfies Record<string, HttpAnswer>;
 
-/** Words of the facts for refusals that have their own. */
+/** Messages that the spec fixes, by error code. */
 const WORDS: Partial<Record<GatewayError["code"], string>> = {
   PAYLOAD_TOO_LARGE: "payload too large",
   TIMEOUT: "request body timeout",
@@ -32,7 +32,7 @@ export function refusalAnswer({ code, message, retryAfterMs }: GatewayError): Ht
   return { status: ERRORS[code].http, headers, body: { ok: false, error: WORDS[code] ?? message } };
 }
 
-/** What is left of a body is not read: the connection ends with the answer then. */
+/** The rest of an unread body is not read: then the connection is closed after the response. */
 export function send(
   request: IncomingMessage,
   response: ServerResponse,

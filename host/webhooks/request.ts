@@ -3,11 +3,11 @@ import { createHash } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import { parseJsonBody } from "@svc/sdk";
 
-/** One request, authenticated as far as the hook token goes. */
+/** A request whose hook token has been checked, but no signature. */
 export interface IncomingWebhook {
-  /** Below the base path, without slashes around it. */
+  /** Below the base path, without leading and trailing slashes. */
   readonly path: string;
-  /** As it came, leading slash taken off: direct paths are compared with it. */
+  /** As received, without the leading slash; compared with direct paths. */
   readonly literalPath: string;
   /** Names in lower case, repeated ones joined; credentials included. */
   readonly headers: Readonly<Record<string, string>>;
@@ -15,17 +15,17 @@ export interface IncomingWebhook {
   /** Path and query. */
   readonly target: string;
   readonly rawBody: Uint8Array;
-  /** It carried the right hook token. */
+  /** The request carries the valid hook token. */
   readonly trusted: boolean;
 }
 
-/** Headers that prove something: not for templates and transforms. */
+/** Headers with credentials, hidden from templates and transforms. */
 const CREDENTIALS = /^(authorization|proxy-authorization|cookie|x-[a-z0-9-]+-token)$/;
 
-/** As text each. Only one header of a request can be a list. */
+/** Each header as one text. Only `set-cookie` can be a list. */
 export function joinedHeaders(headers: IncomingHttpHeaders): Readonly<Record<string, string>> {
   const list = headers["set-cookie"];
-  const texts = headers as Record<string, string>; // as node parses them, all the others are
+  const texts = headers as Record<string, string>; // Node parses all others as text
   return list === undefined ? texts : { ...texts, "set-cookie": list.join(", ") };
 }
 
@@ -33,7 +33,7 @@ export function withoutCredentials(headers: Readonly<Record<string, string>>): R
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !CREDENTIALS.test(name)));
 }
 
-/** All behind the first `?` of a request target. */
+/** The query after the first `?` of a request target. */
 export function queryOf(target: string): URLSearchParams {
   const start = target.indexOf("?");
   return new URLSearchParams(start < 0 ? "" : target.slice(start + 1));
@@ -41,14 +41,14 @@ export function queryOf(target: string): URLSearchParams {
 
 /**
  * The body as JSON: `{}` for an empty one and for a scalar. Spec: http/webhooks.md §2.
- * @throws GatewayError `INVALID_REQUEST` with what is wrong
+ * @throws GatewayError `INVALID_REQUEST` naming the problem
  */
 export function parsePayload(raw: Uint8Array): object {
   const value = parseJsonBody(raw);
   return typeof value === "object" && value !== null ? value : {};
 }
 
-/** Tells requests with the same idempotency key apart. */
+/** Digest that distinguishes different requests with the same idempotency key. */
 export function digestOf(...parts: readonly (string | Uint8Array)[]): string {
   const hash = createHash("sha256");
   for (const part of parts) {

@@ -1,4 +1,4 @@
-/** The `Webhooks` service: shows what the engine does, and serves actions to the plugin that runs them. */
+/** The `Webhooks` service: reports the mappings and problems of the engine, and provides actions to the plugin that runs them. */
 import type { Principal } from "@svc/sdk";
 import type { WebhookMappingRow, WebhookMatch, WebhookProblem, Webhooks } from "@svc/sdk/webhooks";
 import { MATCH, redact } from "../config/redact.ts";
@@ -11,7 +11,7 @@ import { tryOut } from "./trial.ts";
 export interface ServiceOptions {
   readonly engine: WebhookEngine;
   principalFor(mapping: string): Principal;
-  /** Why the file says something else than what is in force, or `undefined`. */
+  /** Why the configuration file differs from the configuration in force, or `undefined`. */
   configProblem(): string | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** What the section `hooks` means, and what in it cannot work. Spec: http/webhooks.md §1. Pure. */
+/** Reads the section `hooks` and reports what in it cannot work. Spec: http/webhooks.md §1. Pure. */
 import { join, resolve } from "node:path";
 import { transformPathProblem } from "@svc/sdk/files";
 import type { TransformPlan } from "@svc/sdk/webhooks";
@@ -12,25 +12,25 @@ import { type PolicySettings, policyIssues, policySettings } from "./policy.ts";
 
 export interface WebhookSettings {
   readonly enabled: boolean;
-  /** Trimmed; blank only while it is not enabled. */
+  /** Trimmed; blank only while webhooks are disabled. */
   readonly token: string;
   /** Begins with a slash and does not end with one. */
   readonly path: string;
   readonly maxBodyBytes: number;
   readonly policy: PolicySettings;
   readonly presets: readonly string[];
-  /** Ids out of service that have no key of their own to say so. */
+  /** Disabled ids of mappings and actions that have no key `enabled` of their own. */
   readonly disabled: ReadonlySet<string>;
   readonly mappings: readonly CompiledMapping[];
-  /** Where transforms lie; only checked while webhooks are on. */
+  /** Directories of the transforms; only checked while webhooks are enabled. */
   readonly transforms: Pick<TransformPlan, "root" | "directory">;
 }
 
-/** What settings are judged against. */
+/** Facts that settings are checked against. */
 export interface SettingsFacts {
   /** The gateway's own token, in mode `token`. */
   readonly gatewayToken: string | undefined;
-  /** Only programs of this machine reach the port. */
+  /** Only programs on this machine reach the port. */
   readonly isLocal: boolean;
   /** Directory of the configuration file. */
   readonly configDir: string;
@@ -39,7 +39,7 @@ export interface SettingsFacts {
 export const DEFAULT_PATH = "/hooks";
 const DEFAULT_MAX_BODY_BYTES = 262_144;
 
-/** @returns also what is wrong; settings with issues must not be used. What is off has none: nothing of it takes effect. */
+/** @returns the settings and their issues; settings with issues must not be used. A disabled section has no issues: nothing of it takes effect. */
 export function webhookSettings(
   section: HooksSection,
   { gatewayToken, isLocal, configDir }: SettingsFacts,
@@ -83,7 +83,7 @@ function normalPath(text: string | undefined): string {
   return `/${trimmed.replace(/^\/+|\/+$/g, "")}`;
 }
 
-/** What is said of a token that strangers can guess; `undefined`: they cannot. */
+/** Message about a token that can be guessed; `undefined`: it cannot. */
 export function weakToken(token: string): string | undefined {
   const short = shortfall(token);
   return (
@@ -104,11 +104,13 @@ function tokenIssues(token: string, gatewayToken: string | undefined, isLocal: b
     return [
       {
         path: "hooks.token",
-        message: "must not be the gateway's own token: a sender of webhooks could do everything then",
+        message: "must not be the gateway's own token: senders of webhooks would have admin access",
       },
     ];
   const weak = isLocal ? undefined : weakToken(token);
-  return weak === undefined ? [] : [{ path: "hooks.token", message: `${weak}. gateway.bind lets other machines in` }];
+  return weak === undefined
+    ? []
+    : [{ path: "hooks.token", message: `${weak}. With this gateway.bind, other machines can reach the gateway` }];
 }
 
 /** Paths the gateway itself serves. */
@@ -121,12 +123,12 @@ function pathIssues(path: string): Issue[] {
       : canonicalPath(path) !== path || /[?#]/.test(path)
         ? "must be a plain path: letters, digits, - and _ between single slashes"
         : TAKEN.some((taken) => path === taken || path.startsWith(`${taken}/`))
-          ? `is served by the gateway itself; choose another one than ${TAKEN.join(", ")}`
+          ? `is served by the gateway itself; choose a path other than ${TAKEN.join(", ")}`
           : undefined;
   return message === undefined ? [] : [{ path: "hooks.path", message }];
 }
 
-/** Spec: http/webhooks.md §7, first layer; the plugin that loads files checks them. */
+/** Spec: http/webhooks.md §7, first layer. The plugin that loads the files checks their contents. */
 function transformIssues({ transformsDir, mappings = [] }: HooksSection, root: string): Issue[] {
   const issues: Issue[] = [];
   const directory = transformsDir === undefined ? undefined : transformPathProblem(transformsDir, root);
@@ -143,6 +145,6 @@ function sameIds(mappings: readonly CompiledMapping[]): Issue[] {
   return mappings.flatMap(({ id, place }) => {
     const first = seen.get(id);
     seen.set(id, first ?? place);
-    return first === undefined ? [] : [{ path: `${place}.id`, message: `"${id}" is the id of ${first}, too` }];
+    return first === undefined ? [] : [{ path: `${place}.id`, message: `"${id}" is also the id of ${first}` }];
   });
 }

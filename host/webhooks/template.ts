@@ -1,6 +1,6 @@
 /**
- * Templates of mappings: text with `{{places}}` in it. No filters, no defaults, no loops; what comes out is never looked
- * at again. Spec: http/webhooks.md §6.4. Pure.
+ * Templates of mappings: text with `{{places}}` in it. No filters, no defaults, no loops; the output is never parsed as a
+ * template again. Spec: http/webhooks.md §6.4. Pure.
  */
 import { GatewayError } from "@svc/sdk";
 import { isPrototypeKey } from "../config/plain-data.ts";
@@ -8,10 +8,10 @@ import { parsePlace, readPlace } from "./payload-path.ts";
 
 /** Choice: far more than a message needs. */
 const MAX_EXPRESSIONS = 256;
-/** Characters. Choice: a text that large is a mistake or an attack. */
+/** Characters. Choice: a larger text is a mistake or an attack. */
 const MAX_RENDERED = 1_048_576;
 
-/** What a template is rendered with. */
+/** Values for the rendering of a template. */
 export interface TemplateScope {
   readonly payload: unknown;
   /** Names in lower case. */
@@ -21,36 +21,36 @@ export interface TemplateScope {
   readonly path: string;
   /** epoch ms */
   readonly now: number;
-  /** told each place that named nothing */
+  /** called with each place that has no value */
   missing(place: string): void;
 }
 
-/** A template that was checked. */
+/** A checked template. */
 export interface Template {
   readonly source: string;
-  /** @throws GatewayError `INVALID_REQUEST`: the text would be longer than 1 MiB characters, or its JSON too deep */
+  /** @throws GatewayError `INVALID_REQUEST`: the text would exceed 1 MiB characters, or its JSON is nested too deeply */
   render(scope: TemplateScope): string;
 }
 
-/** Why a text is no template. */
+/** Why a text is not a valid template. */
 export class TemplateError extends Error {
   override readonly name = "TemplateError";
 }
 
 interface Expression {
-  /** As it is told to `missing`. */
+  /** As reported to `missing`. */
   readonly place: string;
   read(scope: TemplateScope): unknown;
 }
 
-/** @throws TemplateError naming what is wrong and where */
+/** @throws TemplateError naming the problem and its position */
 export function compileTemplate(source: string): Template {
   if (!source.includes("{{")) return { source, render: () => source };
   const parts = split(source);
   return { source, render: (scope) => renderParts(parts, scope) };
 }
 
-/** Texts and expressions in turn. A `{{` that is not closed is text; of several before one `}}` the last opens. */
+/** Splits a template into texts and expressions. An unclosed `{{` is text; of several before one `}}`, the last one opens. */
 function split(source: string): readonly (string | Expression)[] {
   const parts: (string | Expression)[] = [];
   let expressions = 0;
@@ -61,7 +61,7 @@ function split(source: string): readonly (string | Expression)[] {
     const close = open < 0 ? -1 : source.indexOf("}", open + 2);
     if (close < 0) break;
     at = close + 1;
-    if (source[at] !== "}") continue; // an expression holds no brace
+    if (source[at] !== "}") continue; // an expression contains no brace
     at += 1;
     const from = source.lastIndexOf("{{", close - 2);
     expressions += 1;
@@ -83,18 +83,18 @@ function expression(written: string, offset: number): Expression {
   const refuse = (why: string): never => {
     throw new TemplateError(`{{${written}}} at character ${offset + 1}: ${why}; ${ALLOWED}`);
   };
-  if (place === "") refuse("nothing stands between the braces");
+  if (place === "") refuse("the braces are empty");
   const [, source = "", name = ""] = /^(headers|query|payload)\.(.*)$/su.exec(place) ?? [];
   if (source === "headers") {
-    if (name.includes(".")) refuse("a header with a dot in its name cannot be named");
-    if (!HEADER_NAME.test(name)) refuse(`"${name}" is no name of a header`);
+    if (name.includes(".")) refuse("a template cannot name a header with a dot in its name");
+    if (!HEADER_NAME.test(name)) refuse(`"${name}" is not a valid header name`);
     return { place, read: ({ headers }) => headerOf(headers, name.toLowerCase()) };
   }
   if (source === "query") {
-    if (!QUERY_NAME.test(name)) refuse(`"${name}" cannot be named`);
+    if (!QUERY_NAME.test(name)) refuse(`"${name}" is not a valid parameter name`);
     return { place, read: ({ query }) => query.getAll(name).at(-1) };
   }
-  const inPayload = parsePlace(source === "payload" ? name : place) ?? refuse("it is no place in the payload");
+  const inPayload = parsePlace(source === "payload" ? name : place) ?? refuse("it is not a place in the payload");
   return { place, read: ({ payload }) => readPlace(payload, inPayload) };
 }
 
@@ -108,7 +108,7 @@ function headerOf(headers: TemplateScope["headers"], name: string): string | und
   return Object.hasOwn(headers, name) && !isPrototypeKey(name) ? headers[name] : undefined;
 }
 
-/** Stops as soon as the text is too long, so that no large payload is written out many times. */
+/** Stops as soon as the text is too long, so that a large payload is not rendered many times. */
 function renderParts(parts: readonly (string | Expression)[], scope: TemplateScope): string {
   let text = "";
   for (const part of parts) {
@@ -116,7 +116,7 @@ function renderParts(parts: readonly (string | Expression)[], scope: TemplateSco
     if (text.length + piece.length > MAX_RENDERED) {
       throw new GatewayError(
         "INVALID_REQUEST",
-        `a template of this mapping makes a text of more than ${MAX_RENDERED} characters of this request; send less`,
+        `a template of this mapping renders this request to more than ${MAX_RENDERED} characters; send less`,
       );
     }
     text += piece;
@@ -134,7 +134,7 @@ function valueText({ place, read }: Expression, scope: TemplateScope): string {
   return typeof value === "number" || typeof value === "boolean" ? `${value}` : jsonText(place, value);
 }
 
-/** A request may be nested deeper than JSON can be written: reading it takes no stack, writing it does. */
+/** A request may be nested too deeply for `JSON.stringify`: parsing needs no stack per level, writing does. */
 function jsonText(place: string, value: {}): string {
   try {
     return JSON.stringify(value);

@@ -1,4 +1,4 @@
-/** What a request would become: the way of the engine with its steps shown, without the record at its end. */
+/** Trial of a request: runs the steps of the engine and reports them, but records nothing. */
 import { GatewayError, isGatewayError, messageOf, notFound, type Principal } from "@svc/sdk";
 import type { WebhookTrial, WebhookTrialReport } from "@svc/sdk/webhooks";
 import type { Catalogue } from "./catalogue.ts";
@@ -8,7 +8,7 @@ import { Absent, Held, MappingFailed, newTrace, type Trace } from "./pipeline.ts
 import { refusalAnswer } from "./reply.ts";
 import { type IncomingWebhook, queryOf } from "./request.ts";
 
-/** Takes a request up to the point where it would be recorded. @throws GatewayError `NOT_FOUND` no such mapping */
+/** Processes a request up to the point where it would be recorded. @throws GatewayError `NOT_FOUND` no such mapping */
 export async function tryOut(
   trial: WebhookTrial,
   engine: WebhookEngine,
@@ -48,7 +48,7 @@ export async function tryOut(
         principal: { id, scopes },
         ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
       },
-      response: { status: 200, body: { ok: true, runId: "(made when it is accepted)", ...reply } },
+      response: { status: 200, body: { ok: true, runId: "(created when the request is accepted)", ...reply } },
     };
   } catch (error) {
     return { matched: true, ...(mapping === undefined ? {} : { mapping }), ...seen(), ...failure(error, trace) };
@@ -63,7 +63,7 @@ function traced({ rendered, missing, transformed }: Trace): Partial<WebhookTrial
   };
 }
 
-/** What the sender would get; the operator also hears why. */
+/** The response for the sender, and the reason for the operator. */
 function failure(error: unknown, { warnings }: Trace): Pick<WebhookTrialReport, "response" | "warnings"> {
   if (error instanceof Absent)
     return { response: { status: 501, body: { ok: false, error: error.message } }, warnings };
@@ -78,7 +78,7 @@ function failure(error: unknown, { warnings }: Trace): Pick<WebhookTrialReport, 
   return { response: { status, body }, warnings };
 }
 
-/** The request a sender would have made. A mapping of every path gets its own id for one. @throws GatewayError `NOT_FOUND` */
+/** The request that a sender would have made. A mapping for every path gets its own id as the path. @throws GatewayError `NOT_FOUND` */
 function trialRequest(
   { mapping: wanted, headers = {}, path, payload }: WebhookTrial,
   catalogue: Catalogue,
@@ -95,7 +95,7 @@ function trialRequest(
       ...mappings.map(({ id }) => id),
       ...[...actions.values()].filter(({ value }) => value.direct).map(({ id }) => id),
     ];
-    notFound(`no mapping "${wanted}"; there are: ${known.join(", ") || "none"}`);
+    notFound(`no mapping "${wanted}"; existing ones: ${known.join(", ") || "none"}`);
   }
   const target = (path ?? found?.path ?? wanted).replace(/^\/+/, "");
   const [subPath = ""] = target.split("?", 1);

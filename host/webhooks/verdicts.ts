@@ -1,4 +1,4 @@
-/** Which mappings may take a request, by the signatures it carries. Decided on the raw body, before it is parsed. */
+/** Which mappings may accept a request, judged by its signatures on the raw body, before the body is parsed. */
 import { isGatewayError } from "@svc/sdk";
 import type { SignatureVerdict } from "@svc/sdk/webhooks";
 import type { Catalogue } from "./catalogue.ts";
@@ -11,7 +11,7 @@ export class Verdicts {
 
   constructor(request: IncomingWebhook, { mappings, verifiers }: Catalogue, now: number) {
     this.#trusted = request.trusted;
-    /** Mappings of one sender share their secret: each is looked at once. */
+    /** Mappings of one sender share their secret: each signature is checked once. */
     const looked = new Map<string, SignatureVerdict>();
     for (const { id, enabled, path = request.path, verify, secrets } of mappings) {
       if (!enabled || verify.type === BEARER || path !== request.path) continue;
@@ -22,24 +22,24 @@ export class Verdicts {
     }
   }
 
-  /** Whether some signature is good. */
+  /** Whether any signature is valid. */
   get any(): boolean {
     return [...this.#byMapping.values()].some(({ ok }) => ok);
   }
 
-  /** Why signatures are not good, by mapping. */
+  /** Why signatures are invalid, by mapping. */
   get refusals(): Readonly<Record<string, string>> {
     return Object.fromEntries(
       [...this.#byMapping].flatMap(([id, verdict]) => (verdict.ok ? [] : [[id, verdict.reason] as const])),
     );
   }
 
-  /** Whether this mapping takes the request from this sender. */
+  /** Whether this mapping may accept the request from this sender. */
   allows({ id, verify }: CompiledMapping): boolean {
     return verify.type === BEARER ? this.#trusted : (this.#byMapping.get(id)?.ok ?? false);
   }
 
-  /** What makes the delivery unique; `undefined` with the hook token. */
+  /** Key that makes the delivery unique; `undefined` with the hook token. */
   replayKey({ id }: CompiledMapping): string | undefined {
     const verdict = this.#byMapping.get(id);
     return verdict?.ok ? verdict.replayKey : undefined;
@@ -48,7 +48,7 @@ export class Verdicts {
 
 const REFUSED: SignatureVerdict = { ok: false, reason: "no running plugin has this verifier" };
 
-/** A verifier that fails lets nobody in. */
+/** A failing verifier admits no sender. */
 function verdictOf(
   { headers, rawBody }: IncomingWebhook,
   verifier: ReturnType<Catalogue["verifiers"]["get"]>,

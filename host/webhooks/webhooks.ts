@@ -1,4 +1,4 @@
-/** The host's part of webhooks, put together: who may send, which mapping takes a request, and who records it. */
+/** The host's part of webhooks, assembled: authentication of senders, the mapping engine, and recording. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { type Clock, HOOKS, type Logger } from "@svc/sdk";
 import { WebhookAction, WebhookPreset, type Webhooks, WebhookVerifier } from "@svc/sdk/webhooks";
@@ -33,9 +33,9 @@ export interface WebhooksOptions {
   readonly finder: PluginFinder;
   /** The configuration the gateway starts with. */
   readonly config: HostConfig;
-  /** What a configuration says of webhooks, and what is wrong with that whatever plugins there are. */
+  /** The webhook settings of a configuration, and the issues that do not depend on plugins. */
   read(config: HostConfig): { readonly settings: WebhookSettings; readonly issues: readonly Issue[] };
-  /** Why the configuration file is not what is in force, or `undefined`. */
+  /** Why the configuration file differs from the configuration in force, or `undefined`. */
   configProblem(): string | undefined;
 }
 
@@ -87,14 +87,14 @@ export class HostWebhooks {
     this.service = createService({ engine, principalFor, configProblem });
   }
 
-  /** Why this configuration cannot be used, whatever plugins there are. */
+  /** Why this configuration cannot be used, regardless of plugins. */
   issues(config: HostConfig): readonly Issue[] {
     return this.#options.read(config).issues;
   }
 
   /**
-   * The same given the plugins that run.
-   * Choice: nothing while one of them is not well: it may be what is missing, and one bad plugin must not cost the gateway.
+   * Why this configuration cannot be used with the plugins that run.
+   * Choice: empty while any plugin is neither active nor disabled: it may be the missing one, and one bad plugin must not stop the gateway.
    */
   pluginIssues(config: HostConfig): readonly Issue[] {
     const { kernel, read } = this.#options;
@@ -102,12 +102,12 @@ export class HostWebhooks {
     return areWell ? this.#engine.refusals(read(config).settings) : [];
   }
 
-  /** Takes a configuration over that has no issues, without a request in between. */
+  /** Applies a configuration without issues, synchronously: no request comes between. */
   use(config: HostConfig): void {
     this.#engine.use(this.#options.read(config).settings);
   }
 
-  /** What an operator should know about the settings in force. */
+  /** Warnings for the operator about the settings in force. */
   warnings(): string[] {
     const { settings, problems } = this.#engine.catalogue();
     const nobody = settings.enabled ? this.#recording.problem : undefined;
@@ -117,7 +117,7 @@ export class HostWebhooks {
     ];
   }
 
-  /** Takes a request that is for a webhook. @returns whether it did */
+  /** Handles a request for a webhook. @returns whether the request was one */
   handle(request: IncomingMessage, response: ServerResponse): boolean {
     return this.#ingress.handle(request, response);
   }

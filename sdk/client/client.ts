@@ -1,9 +1,9 @@
 /**
- * A connection that answers typed calls, delivers events and reconnects.
+ * A connection for typed calls that delivers events and reconnects.
  *
- * One socket at a time. A lost connection rejects the calls that were in flight (nobody knows whether they
- * ran) and is opened again with back-off and jitter; a refused `connect` is final unless the gateway said when to retry.
- * Events that were missed meanwhile follow the new `hello-ok`, in order; where the gateway no longer has them, `onGap` says so.
+ * One socket at a time. A lost connection rejects the calls in flight (it is unknown whether they ran) and is reopened with
+ * back-off and jitter; a refused `connect` is final, except with code `UNAVAILABLE`.
+ * Missed events follow the new `hello-ok`, in order; if the gateway no longer has them, `onGap` listeners are notified.
  */
 import type { EventSpec, Method, ParamsOf, PayloadOf, ResultOf } from "../contract.ts";
 import { refusal } from "../error-codes.ts";
@@ -17,7 +17,7 @@ import type { EventCursor, EventFrame, ResponseFrame } from "../protocol/frames.
 
 interface Pending {
   readonly id: string;
-  /** The frame as it was sent. */
+  /** The frame as sent. */
   readonly text: string;
   readonly resolve: (payload: never) => void;
   readonly reject: (error: Error) => void;
@@ -32,7 +32,7 @@ const BACKOFF_MS = { first: 500, most: 30_000 } as const;
 
 /**
  * Connects and waits for `hello-ok`.
- * @throws GatewayError the gateway's refusal, or `UNAVAILABLE` when nobody answers.
+ * @throws GatewayError the gateway's refusal, or `UNAVAILABLE` when no gateway responds.
  */
 export async function connect(options: ClientOptions): Promise<GatewayClient> {
   const { tlsFingerprint } = options;
@@ -75,7 +75,7 @@ class Connection implements GatewayClient {
     if (options.onEvent) this.#listeners.event.add(options.onEvent);
   }
 
-  /** Opens one socket and shakes hands. */
+  /** Opens one socket and performs the handshake. */
   open(): Promise<void> {
     return new Promise<void>((resolve, reject) => {
       const socket = new this.#WebSocket(this.#options.url);
@@ -84,8 +84,8 @@ class Connection implements GatewayClient {
       let ready = false;
       let refused: Error | undefined;
       const late = setTimeout(() => {
-        refused ??= refusal("UNREACHABLE", `no hello from ${this.#options.url} in time`);
-        socket.close(4008, "connect timeout"); // the runtime's own WebSocket takes only 1000 and 3000-4999
+        refused ??= refusal("UNREACHABLE", `no hello from ${this.#options.url} within the time limit`);
+        socket.close(4008, "connect timeout"); // the runtime's own WebSocket accepts only 1000 and 3000-4999
         reject(refused);
       }, this.#options.connectTimeoutMs ?? 10_000);
 
@@ -96,7 +96,7 @@ class Connection implements GatewayClient {
           return socket.send(JSON.stringify(this.#connectFrame(frame.payload as { nonce: string })));
         if (frame.type !== "res") return;
         if (!frame.ok) {
-          refused = toError(frame); // the gateway closes now; where that is lost on its way, the time is over in the end
+          refused = toError(frame); // the gateway closes now; if its close is lost, the timeout ends the attempt
           return;
         }
         clearTimeout(late);
@@ -117,7 +117,7 @@ class Connection implements GatewayClient {
       };
       socket.onerror = ({ message, error }: { message?: string; error?: Error }) => {
         refused ??= unreachable(this.#options.url, message, error);
-        if (!ready) end(1006, ""); // some runtimes tell no close after a connection that never was
+        if (!ready) end(1006, ""); // some runtimes emit no close when the connection was never established
       };
       socket.onclose = ({ code, reason }: { code: number; reason: string }) => end(code, reason);
     });
@@ -149,7 +149,7 @@ class Connection implements GatewayClient {
     return { type: "req", id: "connect", method: "connect", params };
   }
 
-  /** The shared secret where there is one, else what the device was given. Spec: frames-and-connect.md §7 "Client-side precedence". */
+  /** The shared secret if there is one, else the device's token. Spec: frames-and-connect.md §7 "Client-side precedence". */
   #credential(): ConnectParams["auth"] {
     const { token, password, deviceToken } = this.#options;
     if (token !== undefined || password !== undefined)
@@ -158,11 +158,11 @@ class Connection implements GatewayClient {
     return own === undefined ? undefined : { token: own, deviceToken: own };
   }
 
-  /** @param resume absent: a gateway that cannot resume */
+  /** @param resume absent: the gateway cannot resume */
   #resumed(resume: HelloOk["resume"]): void {
     const before = this.#cursor;
     if (!before || resume?.complete) {
-      this.#cursor ??= resume?.cursor; // what was missed follows and moves it on
+      this.#cursor ??= resume?.cursor; // the missed events follow and advance it
       return;
     }
     this.#cursor = resume?.cursor;
@@ -196,7 +196,7 @@ class Connection implements GatewayClient {
     else pending.reject(toError(frame));
   }
 
-  /** Too many calls of this connection wait: it was not carried out, and is sent again until its time is over. */
+  /** Too many calls of this connection are waiting: the call was not executed, and is sent again until its timeout. */
   #sendLater(pending: Pending, afterMs = 250): void {
     setTimeout(() => {
       const socket = this.#socket;
@@ -216,7 +216,7 @@ class Connection implements GatewayClient {
     return new Promise((resolve, reject) => {
       const expire = () => {
         this.#pending.delete(id);
-        reject(new GatewayError("UNAVAILABLE", `${method} did not answer within ${timeoutMs} ms`));
+        reject(new GatewayError("UNAVAILABLE", `${method} did not respond within ${timeoutMs} ms`));
       };
       const timer = timeoutMs > 0 ? setTimeout(expire, timeoutMs) : undefined;
       const text = JSON.stringify({ type: "req", id, method, ...(params === undefined ? {} : { params }) });
@@ -257,7 +257,7 @@ class Connection implements GatewayClient {
     for (const listener of this.#listeners[kind]) listener(...args);
   }
 
-  /** A gateway that misses two ticks is gone, whatever the socket says. Spec: protocol/clients.md rule 7. */
+  /** Closes the connection after two missed ticks, even if the socket seems open. Spec: protocol/clients.md rule 7. */
   #watch(): void {
     clearTimeout(this.#watchdog);
     this.#watchdog = setTimeout(
@@ -313,11 +313,11 @@ class Connection implements GatewayClient {
   }
 }
 
-/** What the TLS of Node says of a certificate it does not trust. */
+/** Error codes of Node's TLS for a certificate it does not trust. */
 const UNTRUSTED =
   /^(DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_|CERT_|ERR_TLS_CERT_ALTNAME_INVALID)/;
 
-/** @param message @param error of the WebSocket, as far as the runtime tells */
+/** @param message @param error of the WebSocket, if the runtime provides them */
 function unreachable(url: string, message: string | undefined, error: NodeJS.ErrnoException | undefined): GatewayError {
   if (isGatewayError(error)) return error;
   const why = message || error?.message || "connection failed";

@@ -1,4 +1,4 @@
-/** Proving a device to a gateway. Spec: protocol/frames-and-connect.md §6. Pure. */
+/** Proves a device to a gateway. Spec: protocol/frames-and-connect.md §6. Pure. */
 import type { ConnectParams } from "../protocol/connect.ts";
 import { devicePayloads } from "../protocol/device-payload.ts";
 
@@ -6,13 +6,13 @@ import { devicePayloads } from "../protocol/device-payload.ts";
 export interface DeviceIdentity {
   /** Hex SHA-256 of the public key. */
   readonly id: string;
-  /** Base64url of its 32 bytes. */
+  /** Base64url of the 32 bytes of the public key. */
   readonly publicKey: string;
   /** Base64url Ed25519 signature of a text. */
   sign(text: string): string;
 }
 
-/** The proof for one challenge, version 3. @param params as they will be sent */
+/** The proof for one challenge, version 3. @param params as sent */
 export function proveDevice(
   device: DeviceIdentity,
   params: ConnectParams,

@@ -1,4 +1,4 @@
-/** What a client of a gateway is: where it connects, as whom, and what can be asked of it. */
+/** The client of a gateway: its options and its interface. */
 import type { EventSpec, Method, ParamsOf, PayloadOf, ResultOf } from "../contract.ts";
 import type { Role } from "../principal.ts";
 import type { ConnectParams, HelloOk } from "../protocol/connect.ts";
@@ -15,27 +15,27 @@ export interface Socket {
   onerror: unknown;
 }
 
-/** Where to connect, as whom. */
+/** Address, credentials and behaviour of a client. */
 export interface ClientOptions {
   /** `ws://127.0.0.1:18789`, or `wss:` */
   readonly url: string;
-  /** SHA-256 of the gateway's certificate in hex: that one is trusted, whoever signed it, and no other. Not in browsers. Default: those the runtime trusts. */
+  /** SHA-256 of the gateway's certificate in hex: only this certificate is trusted, regardless of its issuer. Not in browsers. Default: the certificates the runtime trusts. */
   readonly tlsFingerprint?: string;
   readonly token?: string;
   readonly password?: string;
-  /** Proven at each connect; `keepDevice` of `@svc/sdk/device` makes one. A gateway pairs it first, then gives it a token. */
+  /** Proven at each connect; `keepDevice` of `@svc/sdk/device` creates one. The gateway pairs the device first, then issues a token to it. */
   readonly device?: DeviceIdentity;
-  /** Token the gateway gave to the device (`hello.auth`), asked for at each connect; used where there is no `token`. */
+  /** Token that the gateway issued to the device (`hello.auth`). Called at each connect without `token` and `password`. */
   readonly deviceToken?: () => string | undefined;
   readonly role?: Role;
   /** Default: read, write, approvals, pairing and admin; for nodes none. */
   readonly scopes?: readonly string[];
   readonly caps?: readonly string[];
-  /** Nodes: commands they carry out. */
+  /** Nodes: commands they execute. */
   readonly commands?: readonly string[];
-  /** Nodes: what they are allowed to on their machine, for readers. */
+  /** Nodes: their permissions on their machine, for information. */
   readonly permissions?: Readonly<Record<string, boolean>>;
-  /** Nodes: their `PATH`, for readers. */
+  /** Nodes: their `PATH`, for information. */
   readonly pathEnv?: string;
   /** Default: id `cli`, mode `cli`. */
   readonly client?: Partial<ConnectParams["client"]>;
@@ -43,21 +43,21 @@ export interface ClientOptions {
   readonly connectTimeoutMs?: number;
   /** Milliseconds a call may take; default 30000; 0 means no limit. */
   readonly callTimeoutMs?: number;
-  /** Default false: one socket, and closed means closed. */
+  /** Whether to reconnect after the connection is lost. Default false. */
   readonly reconnect?: boolean;
   /** Randomness for jitter, 0..1. */
   readonly random?: () => number;
-  /** Hears every event frame from the first on: one may come together with `hello-ok`, before `connect` resolves. */
+  /** Gets every event frame from the first on: one may arrive together with `hello-ok`, before `connect` resolves. */
   readonly onEvent?: (frame: EventFrame) => void;
-  /** Default: the runtime's, else the package `ws`. */
+  /** Default: the WebSocket of the runtime, else that of the package `ws`. */
   readonly WebSocket?: new (url: string) => Socket;
 }
 
-/** Patience of one call. */
+/** Options of one call. */
 export interface CallOptions {
   /** Milliseconds; 0 means no limit. Default `callTimeoutMs`. */
   readonly timeoutMs?: number;
-  /** Skip the first answer of a method that accepts first, and hand it to `onAccepted`. Default false. */
+  /** Resolve with the second response of a method that accepts first, and pass the first one to `onAccepted`. Default false. */
   readonly expectFinal?: boolean;
   readonly onAccepted?: (payload: unknown) => void;
 }
@@ -66,7 +66,7 @@ export interface CallOptions {
 export interface CloseInfo {
   readonly code: number;
   readonly reason: string;
-  /** A further attempt follows by itself. */
+  /** The client tries to reconnect by itself. */
   readonly willReconnect: boolean;
 }
 
@@ -74,7 +74,7 @@ export interface CloseInfo {
 export interface GatewayClient {
   /** Payload of the last `hello-ok`. */
   readonly hello: HelloOk;
-  /** @throws GatewayError what the gateway refused with; `UNAVAILABLE` when the connection is lost or the time is up. */
+  /** @throws GatewayError the gateway's refusal; `UNAVAILABLE` when the connection is lost or the time limit is reached. */
   call<M extends Method>(method: M, params: ParamsOf<M>, options?: CallOptions): Promise<ResultOf<M>>;
   /** As `call`, for a method known only by name. */
   request(method: string, params?: unknown, options?: CallOptions): Promise<unknown>;
@@ -82,7 +82,7 @@ export interface GatewayClient {
   on<E extends EventSpec>(event: E, listener: (payload: PayloadOf<E>, frame: EventFrame) => void): () => void;
   /** Every event frame. @returns stops listening. */
   onEvent(listener: (frame: EventFrame) => void): () => void;
-  /** Events were missed and cannot be had: refresh what was built from events. @returns stops listening. */
+  /** Events were missed and cannot be recovered: refresh any state built from events. @returns stops listening. */
   onGap(listener: (expected: number, received: number) => void): () => void;
   onClose(listener: (info: CloseInfo) => void): () => void;
   /** After a reconnect. @returns stops listening. */

@@ -1,4 +1,4 @@
-/** A WebSocket to the one gateway whose certificate is known, whoever signed it. Needs the package `ws`, so not for browsers. */
+/** A WebSocket that trusts exactly one known certificate, regardless of its issuer. Needs the package `ws`, so not for browsers. */
 import type { ClientRequest } from "node:http";
 import type { Socket } from "node:net";
 import type { PeerCertificate, TLSSocket } from "node:tls";
@@ -15,7 +15,7 @@ export async function pinnedWebSocket(fingerprint: string): Promise<new (url: st
   };
 }
 
-/** Nothing is sent before the certificate is known. */
+/** Sends the request only after the certificate was checked. */
 function sendOnceKnown(request: ClientRequest, wanted: string): void {
   request.once("socket", (socket: Socket | TLSSocket) => {
     if (!("encrypted" in socket)) {
@@ -23,8 +23,8 @@ function sendOnceKnown(request: ClientRequest, wanted: string): void {
       return;
     }
     socket.once("secureConnect", () => {
-      const { fingerprint256 = "none" } = socket.getPeerCertificate() as Partial<PeerCertificate>; // empty where there is none
-      const message = `the gateway's certificate is another one: its fingerprint is ${fingerprint256}`;
+      const { fingerprint256 = "none" } = socket.getPeerCertificate() as Partial<PeerCertificate>; // empty without a certificate
+      const message = `the gateway's certificate does not match tlsFingerprint; its fingerprint is ${fingerprint256}`;
       if (plain(fingerprint256) === wanted) request.end();
       else request.destroy(refusal("TLS_FINGERPRINT_MISMATCH", message));
     });

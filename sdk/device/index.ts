@@ -1,5 +1,5 @@
 /**
- * `@svc/sdk/device`: a device of this machine, a key that its clients prove themselves with, and the tokens it got. Not for
+ * `@svc/sdk/device`: the device identity of this machine, a key that proves its clients, and the tokens it received. Not for
  * browsers. Spec: protocol/stores.md §5.
  */
 import { createHash, createPrivateKey, generateKeyPairSync, type KeyObject, sign } from "node:crypto";
@@ -20,7 +20,7 @@ import type { DeviceIdentity } from "../client/device-proof.ts";
 
 export type { DeviceIdentity } from "../client/device-proof.ts";
 
-/** Makes a new one; it is not kept. */
+/** Creates a new device without storing it. */
 export function createDevice(): DeviceIdentity {
   return identityOf(generateKeyPairSync("ed25519").privateKey);
 }
@@ -37,9 +37,9 @@ function identityOf(privateKey: KeyObject): DeviceIdentity {
 const FILE = "device.json";
 
 /**
- * The device kept in a directory, made at the first call: `device.json`, mode 0600.
- * @param directory e.g. `<state>/identity`; made when it is missing
- * @throws Error naming the file: it is there and holds no key, which is never overwritten
+ * The device stored in a directory, created at the first call: `device.json`, mode 0600.
+ * @param directory e.g. `<state>/identity`; created when it is missing
+ * @throws Error naming the file: it exists but contains no key; it is never overwritten
  */
 export function keepDevice(directory: string): DeviceIdentity {
   const kept = readDevice(directory);
@@ -62,7 +62,7 @@ export function keepDevice(directory: string): DeviceIdentity {
   return readDevice(directory) ?? device;
 }
 
-/** The device kept in a directory, or `undefined` when there is none. @throws Error naming a file that holds no key */
+/** The device stored in a directory, or `undefined` when there is none. @throws Error naming a file that contains no key */
 export function readDevice(directory: string): DeviceIdentity | undefined {
   const path = join(directory, FILE);
   const text = readKept(path);
@@ -70,11 +70,11 @@ export function readDevice(directory: string): DeviceIdentity | undefined {
   try {
     const { privateKeyPem } = JSON.parse(text) as { privateKeyPem: string };
     const key = createPrivateKey(privateKeyPem);
-    if (key.asymmetricKeyType !== "ed25519") throw new Error("it is no Ed25519 key");
+    if (key.asymmetricKeyType !== "ed25519") throw new Error("it is not an Ed25519 key");
     return identityOf(key);
   } catch (cause) {
     throw new Error(
-      `${path} holds no key of a device; move it away to make a new one, which has to be approved again`,
+      `${path} contains no device key; move the file away to create a new device, which must be approved again`,
       {
         cause,
       },
@@ -82,7 +82,7 @@ export function readDevice(directory: string): DeviceIdentity | undefined {
   }
 }
 
-/** A token a gateway gave to this device. */
+/** A token that a gateway issued to this device. */
 export interface KeptToken {
   readonly token: string;
   readonly scopes: readonly string[];
@@ -93,14 +93,14 @@ export interface KeptToken {
 type Tokens = Record<string, Record<string, KeptToken>>;
 const TOKENS_FILE = "device-auth.json";
 
-/** Tokens of this device, by the gateway's URL and role: `device-auth.json`, mode 0600. A file that is none counts as empty. */
+/** Tokens of this device, by the gateway's URL and role: `device-auth.json`, mode 0600. An invalid file counts as empty. */
 export function readDeviceToken(directory: string, url: string, role: string): KeptToken | undefined {
   const known = readTokens(directory)[gatewayKey(url)];
   const kept = known && Object.hasOwn(known, role) ? known[role] : undefined;
   return typeof kept?.token === "string" && kept.token !== "" ? kept : undefined;
 }
 
-/** Keeps a token; `undefined` forgets it. */
+/** Stores a token; `undefined` deletes it. */
 export function keepDeviceToken(directory: string, url: string, role: string, kept: KeptToken | undefined): void {
   const tokens = readTokens(directory);
   const { [role]: _former, ...others } = tokens[gatewayKey(url)] ?? {};
@@ -110,7 +110,7 @@ export function keepDeviceToken(directory: string, url: string, role: string, ke
   writeKept(join(directory, TOKENS_FILE), `${text}\n`);
 }
 
-/** One spelling per gateway: a path does not count, since every path is the same door. */
+/** Canonical key of a gateway: the path is ignored, since every path leads to the same gateway. */
 function gatewayKey(url: string): string {
   const address = gatewayAddress(url);
   return address ? `${address.protocol}//${address.host}` : url;
@@ -134,12 +134,12 @@ function readKept(path: string): string | undefined {
   }
 }
 
-/** Whole or not at all, and only for the owner. */
+/** Writes atomically, readable only by the owner. */
 function writeKept(path: string, text: string): void {
   renameSync(writeDraft(path, text), path);
 }
 
-/** As `writeKept`, unless another process was first. */
+/** Like `writeKept`, but keeps a file that another process wrote first. */
 function writeFirst(path: string, text: string): void {
   const draft = writeDraft(path, text);
   try {

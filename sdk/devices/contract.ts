@@ -6,7 +6,7 @@ const text = Type.Optional(Type.String());
 const strings = Type.Optional(Type.Array(Type.String()));
 const Time = Type.Integer({ description: "epoch ms" });
 
-/** What is known of a device, whether it waits or is paired. */
+/** Facts about a device, pending or paired. */
 const facts = {
   deviceId: NonEmpty,
   publicKey: NonEmpty,
@@ -21,15 +21,17 @@ const facts = {
   remoteIp: text,
 };
 
-/** A device that waits for somebody to approve it, exactly as it will be approved. */
+/** A device that waits for approval, exactly as it will be approved. */
 export const PendingDevice = Type.Object({
   requestId: NonEmpty,
   ...facts,
   caps: strings,
-  commands: Type.Optional(Type.Array(Type.String(), { description: "nodes: what an approval lets it offer" })),
+  commands: Type.Optional(
+    Type.Array(Type.String(), { description: "nodes: commands it may offer after the approval" }),
+  ),
   silent: Type.Optional(Type.Boolean()),
   isRepair: Type.Optional(
-    Type.Boolean({ description: "it is paired already and asks for more, or came back changed" }),
+    Type.Boolean({ description: "the device is already paired and requests more, or its metadata changed" }),
   ),
   reason: Type.Optional(
     Type.Enum(["not-paired", "metadata-upgrade", "role-upgrade", "scope-upgrade", "command-upgrade"]),
@@ -38,10 +40,10 @@ export const PendingDevice = Type.Object({
 });
 export type PendingDevice = Static<typeof PendingDevice>;
 
-/** A device that may connect. Never has the value of a token. */
+/** A device that may connect. Never contains a token's value. */
 export const PairedDevice = Type.Object({
   ...facts,
-  commands: Type.Optional(Type.Array(Type.String(), { description: "nodes: pinned when it was approved" })),
+  commands: Type.Optional(Type.Array(Type.String(), { description: "nodes: commands pinned at the approval" })),
   createdAtMs: Time,
   approvedAtMs: Time,
   tokens: Type.Optional(
@@ -62,62 +64,62 @@ export type PairedDevice = Static<typeof PairedDevice>;
 const Request = Strict({ requestId: NonEmpty });
 const Holder = { deviceId: NonEmpty, role: NonEmpty };
 
-/** Who may connect with a device of their own, and the tokens they come back with. */
+/** Pairing of devices, and the tokens with which they reconnect. */
 export const devices = defineContract("device", {
   list: {
     name: "device.pair.list",
-    summary: "Devices that wait for an approval, and those that are paired",
+    summary: "Pending and paired devices",
     scope: "operator.pairing",
     params: Strict({}),
     result: Type.Object({ pending: Type.Array(PendingDevice), paired: Type.Array(PairedDevice) }),
   },
   approve: {
     name: "device.pair.approve",
-    summary: "Lets a waiting device in, with exactly what its request shows",
+    summary: "Approve a pending device with exactly what its request shows",
     scope: "operator.pairing",
     params: Request,
     result: Type.Object({ requestId: NonEmpty, device: PairedDevice }),
   },
   reject: {
     name: "device.pair.reject",
-    summary: "Turns a request down; a pairing that exists stays",
+    summary: "Reject a request; an existing pairing stays",
     scope: "operator.pairing",
     params: Request,
     result: Type.Object({ requestId: NonEmpty, deviceId: NonEmpty }),
   },
   remove: {
     name: "device.pair.remove",
-    summary: "Forgets a device and closes its connections",
+    summary: "Remove a device and close its connections",
     scope: "operator.pairing",
     params: Strict({ deviceId: NonEmpty }),
     result: Type.Object({ deviceId: NonEmpty }),
   },
   rotate: {
     name: "device.token.rotate",
-    summary: "A new token for a role of a device; the old one is dead",
+    summary: "Issue a new token for a role of a device; the old one becomes invalid",
     scope: "operator.pairing",
     params: Strict({ ...Holder, scopes: Type.Optional(Type.Array(NonEmpty)) }),
     result: Type.Object({ ...Holder, token: NonEmpty, scopes: Type.Array(Type.String()), rotatedAtMs: Time }),
   },
   revoke: {
     name: "device.token.revoke",
-    summary: "Ends the token of a role of a device, and the connections that rely on it",
+    summary: "Revoke the token of a role of a device, and close the connections that rely on it",
     scope: "operator.pairing",
     params: Strict(Holder),
     result: Type.Object({ ...Holder, revokedAtMs: Time }),
   },
 });
 
-/** A device asks to be paired. */
+/** A device requests pairing. */
 export const devicePairRequested = defineEvent({
   name: "device.pair.requested",
-  summary: "A device asks to be paired",
+  summary: "A device requests pairing",
   payload: PendingDevice,
   scope: "operator.pairing",
   droppable: true,
 });
 
-/** Somebody decided about a device. */
+/** A request of a device was decided. */
 export const devicePairResolved = defineEvent({
   name: "device.pair.resolved",
   summary: "A request of a device was approved or rejected",

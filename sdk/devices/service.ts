@@ -1,35 +1,35 @@
-/** The `Devices` service: who is paired, for plugins that serve what devices offer. */
+/** The `Devices` service: the paired devices, for plugins that use what devices offer. */
 import type { PairedDevice, PendingDevice } from "./contract.ts";
 import type { Admission } from "../host-hooks.ts";
 import type { Principal } from "../principal.ts";
 import { defineService } from "../service.ts";
 
-/** What a node may offer now. */
+/** The commands that a node may offer now. */
 export interface OfferedCommands {
-  /** Those of the declared ones that were pinned when it was approved. */
+  /** The declared commands that were pinned when the node was approved. */
   readonly commands: readonly string[];
-  /** The others: they wait in a request for an approval. */
+  /** The other declared commands, which wait in a request for approval. */
   readonly withheld: readonly string[];
 }
 
-/** Paired devices and requests to become one. */
+/** Paired devices and pairing requests. */
 export interface Devices {
   get(deviceId: string): Promise<PairedDevice | undefined>;
   /** Newest approval first. */
   list(): Promise<readonly PairedDevice[]>;
-  /** Newest first; none that has expired. */
+  /** Newest first, without expired requests. */
   pending(): Promise<readonly PendingDevice[]>;
   /**
-   * Lets a waiting device in.
-   * @param approver whose scopes have to cover what is granted
-   * @throws GatewayError `NOT_FOUND`: no such request now; `INVALID_REQUEST`: more than the approver may give
+   * Approves a pending device.
+   * @param approver its scopes must cover the granted ones
+   * @throws GatewayError `NOT_FOUND`: no such pending request; `INVALID_REQUEST`: more than the approver may grant
    */
   approve(requestId: string, approver: Principal): Promise<{ requestId: string; device: PairedDevice }>;
   /** @throws GatewayError `NOT_FOUND` */
   reject(requestId: string): Promise<{ requestId: string; deviceId: string }>;
-  /** @returns whether there is such a device */
+  /** @returns whether the device exists */
   rename(deviceId: string, displayName: string): Promise<boolean>;
-  /** Which of its declared commands a node that was admitted may offer; makes a request for those it may not. */
+  /** Which of its declared commands an admitted node may offer; creates a request for the others. */
   offer(admission: Admission): Promise<OfferedCommands>;
 }
 

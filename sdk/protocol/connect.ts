@@ -1,10 +1,10 @@
-/** `connect` and its answer. Spec: §2.2-2.4, protocol/frames-and-connect.md §4 and §11. */
+/** `connect` and its response. Spec: §2.2-2.4, protocol/frames-and-connect.md §4 and §11. */
 import { NonEmpty, Strict, type Static, Type } from "../schema.ts";
 import { EventCursor, StateVersion } from "./frames.ts";
 
 /**
- * Who is calling. Choice (spec/README.md): any non-empty `id` and `mode` is accepted, the known ones have
- * a meaning; unknown extra keys are accepted, so that a newer client still connects.
+ * The connecting client. Choice (spec/README.md): any non-empty `id` and `mode` is accepted, and known ones have
+ * a meaning; unknown keys are accepted, so that a newer client can still connect.
  */
 export const ConnectClient = Type.Object({
   id: NonEmpty,
@@ -17,10 +17,10 @@ export const ConnectClient = Type.Object({
   instanceId: Type.Optional(NonEmpty),
 });
 
-/** Client ids and modes with rules of their own. Spec: frames-and-connect.md §4 "Derived flags". */
+/** Client ids and modes with special rules. Spec: frames-and-connect.md §4 "Derived flags". */
 export const WEB_PANEL_CLIENT_ID = "svc-control-ui";
 
-/** A page in a browser: its origin is mandatory. */
+/** Whether the client is a page in a browser, for which an origin is mandatory. */
 export function isWebClient({ id, mode }: Static<typeof ConnectClient>): boolean {
   return id === WEB_PANEL_CLIENT_ID || id === "webchat-ui" || mode === "webchat";
 }
@@ -34,7 +34,7 @@ export const ConnectDevice = Strict({
   nonce: NonEmpty,
 });
 
-/** Params of `connect`. Strict but for `client`. */
+/** Params of `connect`. Strict except for `client`. */
 export const ConnectParams = Strict({
   minProtocol: Type.Integer({ minimum: 1 }),
   maxProtocol: Type.Integer({ minimum: 1 }),
@@ -53,14 +53,14 @@ export const ConnectParams = Strict({
       password: Type.Optional(Type.String()),
     }),
   ),
-  /** The last event a client with the cap `resume` has seen: what came after is sent again. */
+  /** The last event that a client with the cap `resume` has seen: later events are sent again. */
   resume: Type.Optional(EventCursor),
   locale: Type.Optional(Type.String()),
   userAgent: Type.Optional(Type.String()),
 });
 export type ConnectParams = Static<typeof ConnectParams>;
 
-/** Payload of the answer to `connect`. */
+/** Payload of the response to `connect`. */
 export const HelloOk = Type.Object({
   type: Type.Literal("hello-ok"),
   protocol: Type.Integer(),
@@ -75,13 +75,13 @@ export const HelloOk = Type.Object({
   }),
   auth: Type.Optional(
     Type.Object({
-      deviceToken: Type.Optional(Type.String({ minLength: 1, description: "of a proven device" })),
+      deviceToken: Type.Optional(Type.String({ minLength: 1, description: "for a device whose proof was verified" })),
       role: Type.String(),
       scopes: Type.Array(Type.String()),
       issuedAtMs: Type.Optional(Type.Integer()),
     }),
   ),
-  /** For clients with the cap `resume`: where the events to come begin, and whether all that was missed follows. */
+  /** For clients with the cap `resume`: the cursor at which new events begin, and whether all missed events follow. */
   resume: Type.Optional(Type.Object({ cursor: EventCursor, complete: Type.Boolean() })),
   policy: Type.Object({ maxPayload: Type.Integer(), maxBufferedBytes: Type.Integer(), tickIntervalMs: Type.Integer() }),
 });

@@ -1,12 +1,12 @@
-/** Numbers and words of protocol 3. No schema: the client, which needs these, is then small and starts at once. */
+/** Constants of protocol 3. Without schemas, so that the client, which imports them, stays small and starts quickly. */
 
 /** Protocol version this gateway speaks. Spec: §9. */
 export const PROTOCOL = 3;
 
-/** Cap of clients that take cursors and may come back with one. Choice (spec/README.md "seq"). */
+/** Cap of clients that accept cursors and may resume with one. Choice (spec/README.md "seq"). */
 export const RESUME_CAP = "resume";
 
-/** Largest message a client may send before and after it is accepted, in bytes. Spec: frames-and-connect.md §1; before: choice. */
+/** Largest message, in bytes, that a client may send before and after it is accepted. Spec: frames-and-connect.md §1; before: choice. */
 export const MAX_PAYLOAD_BYTES = { beforeConnect: 65_536, afterConnect: 26_214_400 } as const;
 
 /** Bytes that may wait unsent on one socket before its reader counts as slow. Spec: frames-and-connect.md §12. */

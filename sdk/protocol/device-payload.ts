@@ -1,10 +1,10 @@
-/** What a device signs to prove itself. One place for whoever signs and whoever verifies. Spec: protocol/frames-and-connect.md §6. Pure. */
+/** The text that a device signs to prove itself, shared by the signing and the verifying side. Spec: protocol/frames-and-connect.md §6. Pure. */
 import type { ConnectParams } from "./connect.ts";
 
 /** The parts of a proof that are signed. */
 type Signed = Pick<NonNullable<ConnectParams["device"]>, "id" | "signedAt" | "nonce">;
 
-/** The texts a client may have signed: version 3, then version 2. @param params as they are sent, aliases unresolved */
+/** The texts that a client may have signed: version 3, then version 2. @param params as sent, aliases unresolved */
 export function devicePayloads(
   { client, role = "operator", scopes = [], auth }: ConnectParams,
   { id, signedAt, nonce }: Signed,

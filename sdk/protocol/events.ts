@@ -9,7 +9,7 @@ export const connectChallenge = defineEvent({
   payload: Type.Object({ nonce: Type.String(), ts: Type.Integer({ description: "epoch ms" }) }),
 });
 
-/** Proof of life; clients give up after two missed ones. */
+/** Heartbeat; clients close the connection after two missed ticks. */
 export const tick = defineEvent({
   name: "tick",
   summary: "The gateway is alive",

@@ -33,11 +33,11 @@ export const ResponseFrame = Strict({
 });
 export type ResponseFrame = Static<typeof ResponseFrame>;
 
-/** Place of an event in all that this gateway has sent. Only clients with the cap `resume` see one. */
+/** Position of an event among all events of this gateway. Only clients with the cap `resume` get one. */
 export const EventCursor = Strict({ epoch: NonEmpty, n: Type.Integer({ minimum: 0 }) });
 export type EventCursor = Static<typeof EventCursor>;
 
-/** Gateway to client, unasked. */
+/** Gateway to client, without a request. */
 export const EventFrame = Strict({
   type: Type.Literal("event"),
   event: NonEmpty,

@@ -4,22 +4,22 @@ import { cut } from "../terminal-text.ts";
 import type { Transform } from "../transform.ts";
 import type { TransformCall } from "./transforms.ts";
 
-/** Milliseconds a transform has when its mapping says nothing. */
+/** Milliseconds a transform may take when its mapping sets no timeout. */
 export const TRANSFORM_TIMEOUT_MS = 5_000;
 
 const MAX_DEPTH = 100;
-/** Choice: four times the largest body that is taken by default. */
+/** Choice: four times the default limit of a request body. */
 const MAX_BYTES = 1_048_576;
-/** What a value counts that is no text. */
+/** Bytes counted for a value that is not text. */
 const VALUE_BYTES = 8;
 
-/** Why a transform cannot be used, in words for its author. */
+/** Why a transform cannot be used; the message is for its author. */
 export class TransformFault extends Error {}
 
 /**
  * Calls a transform; its signal aborts at the deadline.
  * @returns a JSON object, `null`, or `undefined` for everything else that is falsy
- * @throws whatever the transform throws; `TransformFault` for a missed deadline and for a result of another kind
+ * @throws any error of the transform; `TransformFault` for a missed deadline and for a result of another kind
  */
 export async function callTransform(
   transform: Transform,
@@ -42,7 +42,7 @@ export async function callTransform(
     const context = { payload, headers, path, url: new URL(url), signal: controller.signal };
     const answer = (async () => transform(context))(); // a throw becomes a rejection
     const value = await Promise.race([answer, deadline]);
-    // Choice: a late answer does not count, also when a long computation delayed the timer of the deadline.
+    // Choice: a late result does not count, even if a long computation delayed the deadline's timer.
     if (clock.elapsed() - began > timeoutMs) throw late();
     return checkedResult(value);
   } finally {
@@ -55,14 +55,16 @@ function checkedResult(value: unknown): unknown {
   if (!value) return undefined;
   if (typeof value === "object" && !Array.isArray(value)) return jsonCopy(value, "the result");
   const kind = Array.isArray(value) ? "an array" : `a ${typeof value}`;
-  throw new TransformFault(`returned ${kind}; return an object, null to skip, or undefined for what the mapping says`);
+  throw new TransformFault(
+    `returned ${kind}; return an object, null to skip, or undefined to use the mapping as it is`,
+  );
 }
 
 /**
- * A copy that shares nothing. Keys whose value is `undefined` are left out, as JSON does; so is `__proto__`, which a sender may have put there.
- * @param place what messages call the value
- * @param most bytes it may have, about; the copy ends there. Default 1 MiB
- * @throws TransformFault naming the place of what is not JSON, or what is too large
+ * A deep copy. Keys whose value is `undefined` are left out, as in JSON; so is `__proto__`, which a sender may have sent.
+ * @param place name of the value in messages
+ * @param most approximate limit in bytes; the copy stops there. Default 1 MiB
+ * @throws TransformFault naming the place of a value that is not JSON, or the value that is too large
  */
 export function jsonCopy(value: unknown, place: string, most: number = MAX_BYTES): unknown {
   return new JsonCopy(place, most).of(value);
@@ -72,7 +74,7 @@ class JsonCopy {
   readonly #root: string;
   readonly #most: number;
   #left: number;
-  /** Keys and indexes from the root to the value at hand: put into words only for a message. */
+  /** Keys and indexes from the root to the current value; formatted only for a message. */
   readonly #path: (string | number)[] = [];
 
   constructor(root: string, most: number) {
@@ -101,7 +103,7 @@ class JsonCopy {
     return this.#object(value as Readonly<Record<string, unknown>>); // by its prototype
   }
 
-  /** Key by key, so that the limit ends it early: a list of all entries would be as dear as the largest object. */
+  /** Copies key by key, so that the limit stops it early: a list of all entries would cost as much as the largest object. */
   #object(value: Readonly<Record<string, unknown>>): Record<string, unknown> {
     const copy: Record<string, unknown> = {};
     for (const key of Object.keys(value)) {

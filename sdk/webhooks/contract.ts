@@ -1,19 +1,19 @@
-/** Webhooks namespace. Choice: ours; the interface document only has the HTTP side. Spec of that: §4.5, http/webhooks.md. */
+/** Webhooks namespace. Choice: defined here; the interface document covers only the HTTP side. Spec of that: §4.5, http/webhooks.md. */
 import { defineContract } from "../contract.ts";
 import { type DeepReadonly, NonEmpty, type Static, Strict, Type } from "../schema.ts";
 
 const Fields = Type.Record(Type.String(), Type.Unknown());
 const Time = (description: string) => Type.Integer({ description: `epoch ms; ${description}` });
 
-/** Something wrong with the webhooks, and where. */
+/** A problem of the webhooks, and its place. */
 export const WebhookProblem = Type.Object({
   path: Type.String({ description: "key of the configuration, or a file" }),
   message: Type.String(),
-  severity: Type.Enum(["error", "warning"], { description: "warning: it works, and somebody should know" }),
+  severity: Type.Enum(["error", "warning"], { description: "warning: it works, but the operator should know" }),
 });
 export type WebhookProblem = DeepReadonly<Static<typeof WebhookProblem>>;
 
-/** A transform as it serves. */
+/** A transform in service. */
 export const WebhookTransformInfo = Type.Object({
   module: Type.String(),
   export: Type.Optional(Type.String()),
@@ -21,18 +21,14 @@ export const WebhookTransformInfo = Type.Object({
   timeoutMs: Type.Integer(),
   state: Type.Enum(["live", "stale", "missing", "broken"], {
     description:
-      "stale: an older version serves, since the newest is broken; missing: the file is not there; broken: no version works",
+      "stale: an older version serves, since the newest is broken; missing: the file does not exist; broken: no version works",
   }),
   version: Type.Optional(
     Type.String({ description: "short hash of the directory the serving version was loaded from" }),
   ),
-  problem: Type.Optional(
-    Type.String({ description: "what is wrong with the newest version, or its last stray error" }),
-  ),
-  examples: Type.Optional(Type.Integer({ description: "run before it went live" })),
-  strayErrors: Type.Optional(
-    Type.Integer({ description: "errors of the serving version that nobody awaited; absent: none" }),
-  ),
+  problem: Type.Optional(Type.String({ description: "problem of the newest version, or its last unhandled error" })),
+  examples: Type.Optional(Type.Integer({ description: "examples run before it went live" })),
+  strayErrors: Type.Optional(Type.Integer({ description: "unhandled errors of the serving version; absent: none" })),
 });
 export type WebhookTransformInfo = DeepReadonly<Static<typeof WebhookTransformInfo>>;
 
@@ -55,7 +51,7 @@ export type WebhookMappingInfo = DeepReadonly<Static<typeof WebhookMappingInfo>>
 export const WebhookTrial = Strict({
   mapping: Type.String({
     minLength: 1,
-    description: "id of a mapping, or a path below the base: the mapping is found as for a request then",
+    description: "id of a mapping, or a path below the base, for which the mapping is selected as for a request",
   }),
   payload: Type.Unknown(),
   headers: Type.Optional(Type.Record(Type.String(), Type.String())),
@@ -71,14 +67,14 @@ interface TrialPolicy {
   idempotencyKey?: string;
 }
 
-/** What would become of a request. */
+/** Report of a trial: what a request would become. */
 export const WebhookTrialReport = Type.Object({
   matched: Type.Boolean(),
-  mapping: Type.Optional(Type.String({ description: "the one that takes it" })),
-  passed: Type.Array(Type.Object({ id: Type.String(), why: Type.String({ description: "it did not match" }) })),
+  mapping: Type.Optional(Type.String({ description: "id of the mapping that accepts the request" })),
+  passed: Type.Array(Type.Object({ id: Type.String(), why: Type.String({ description: "why it did not match" }) })),
   rendered: Type.Optional(Fields),
   missing: Type.Optional(
-    Type.Array(Type.String(), { description: "places of templates that name nothing in the payload" }),
+    Type.Array(Type.String(), { description: "places in templates that have no value in the payload" }),
   ),
   transformed: Type.Optional(Type.Unknown()),
   action: Type.Optional(Type.String()),
@@ -92,19 +88,19 @@ export const WebhookTrialReport = Type.Object({
 });
 export type WebhookTrialReport = DeepReadonly<Static<typeof WebhookTrialReport>>;
 
-/** An accepted webhook, as it is kept. `skipped` ones have no record. */
+/** The record of an accepted webhook. Skipped webhooks have none. */
 export const WebhookRun = Type.Object({
   runId: Type.String(),
   status: Type.Enum(["queued", "running", "done", "failed"]),
   mapping: Type.String(),
   action: Type.String(),
   sessionKey: Type.Optional(Type.String()),
-  acceptedAt: Time("when it was on disk"),
-  startedAt: Type.Optional(Time("of the last attempt")),
-  endedAt: Type.Optional(Time("done or failed")),
+  acceptedAt: Time("when it was stored"),
+  startedAt: Type.Optional(Time("start of the last attempt")),
+  endedAt: Type.Optional(Time("when it was done or failed")),
   attempts: Type.Integer(),
   nextAttemptAt: Type.Optional(Time("of the next attempt")),
-  reason: Type.Optional(Type.String({ description: "why it failed, or the last attempt did" })),
+  reason: Type.Optional(Type.String({ description: "why the run, or its last attempt, failed" })),
   summary: Type.Optional(Type.String()),
   details: Type.Optional(Fields),
   replayOf: Type.Optional(Type.String({ description: "the failed run this one repeats" })),
@@ -114,7 +110,7 @@ export type WebhookRun = DeepReadonly<Static<typeof WebhookRun>>;
 
 const Name = Strict({ id: NonEmpty });
 
-/** See, try, switch and replay webhooks. */
+/** Lists, tries, switches and replays webhooks. */
 export const webhooks = defineContract("webhooks", {
   list: {
     summary: "Webhook paths and mappings, in the order they are tried",
@@ -128,13 +124,13 @@ export const webhooks = defineContract("webhooks", {
     }),
   },
   check: {
-    summary: "What is wrong with the webhooks, transforms included",
+    summary: "Problems of the webhooks, transforms included",
     scope: "operator.read",
     params: Strict({}),
     result: Type.Object({ ok: Type.Boolean(), problems: Type.Array(WebhookProblem) }),
   },
   try: {
-    summary: "What a request would become, without doing it",
+    summary: "Show what a request would become, without effect",
     scope: "operator.write",
     params: WebhookTrial,
     result: WebhookTrialReport,
@@ -156,25 +152,25 @@ export const webhooks = defineContract("webhooks", {
     result: Type.Object({ run: WebhookRun }),
   },
   replay: {
-    summary: "Accept a failed webhook anew",
+    summary: "Accept a failed webhook again, as a new run",
     scope: "operator.admin",
     params: Strict({ runId: NonEmpty }),
     result: Type.Object({ run: WebhookRun }),
   },
   enable: {
-    summary: "Let a mapping or a direct path serve again",
+    summary: "Enable a mapping or a direct path",
     scope: "operator.admin",
     params: Name,
     result: Type.Object({ id: Type.String(), enabled: Type.Boolean(), changed: Type.Boolean() }),
   },
   disable: {
-    summary: "Take a mapping or a direct path out of service",
+    summary: "Disable a mapping or a direct path",
     scope: "operator.admin",
     params: Name,
     result: Type.Object({ id: Type.String(), enabled: Type.Boolean(), changed: Type.Boolean() }),
   },
   init: {
-    summary: "Make the transforms directory, with the types for an editor",
+    summary: "Create the transforms directory, with types for an editor",
     scope: "operator.admin",
     params: Strict({}),
     result: Type.Object({ directory: Type.String(), written: Type.Array(Type.String()) }),

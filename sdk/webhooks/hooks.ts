@@ -1,4 +1,4 @@
-/** Hooks on the way of a webhook. The host emits those before the record, the plugin that keeps the records the others. */
+/** Hooks of webhooks. The host emits those up to the record; the plugin that stores the records emits the others. */
 import { denies, kept, never, recorded, refuses } from "../hook-facts.ts";
 import { defineHook, defineKeyedHook } from "../hooks.ts";
 import type { Principal } from "../principal.ts";
@@ -7,9 +7,9 @@ import type { WebhookRun } from "./contract.ts";
 import type { AcceptedWebhook, WebhookFields, WebhookReceipt } from "./service.ts";
 import type { TransformCall, TransformOutcome, WebhookTransformRef } from "./transforms.ts";
 
-/** Choice: milliseconds a storage may take; longer than any storage waits for another program that holds its file. */
+/** Choice: milliseconds a storage may take; longer than any storage waits for another program that locks its file. */
 const STORAGE_MS = 120_000;
-/** Choice: milliseconds a transform may take; its own deadline, at most 60 s, and the first compilation of its file. */
+/** Choice: milliseconds a transform may take: its own deadline, at most 60 s, plus the first compilation of its file. */
 const TRANSFORM_MS = 120_000;
 
 /** Keys are the names plugins use: `gateway.hooks.<key>`. */
@@ -20,8 +20,9 @@ export const webhookHooks = {
   >()("first", {
     name: "webhookTransformFile",
     owner: "host",
-    when: "A webhook was rendered, and its mapping names a file of the transforms directory. Its sender waits.",
-    returns: "What the file made of the request. Nobody answers: the sender gets 503, and nothing is recorded.",
+    when: "A webhook was rendered, and its mapping names a file of the transforms directory. The sender is waiting.",
+    returns:
+      "The outcome of the file for the request. If no tap answers, the sender gets 503, and nothing is recorded.",
     throws: refuses,
     refuses: true,
     deadlineMs: TRANSFORM_MS,
@@ -33,8 +34,8 @@ export const webhookHooks = {
   }>()("waterfall", {
     name: "webhookTransform",
     owner: "host",
-    when: "By mapping: a webhook was rendered and its transform has run, before the action looks at it. Spec: §4.5.",
-    returns: "Another action or other fields; `request` is only to be read.",
+    when: "By mapping: a webhook was rendered and its transform has run, before the action checks it. Spec: §4.5.",
+    returns: "Another action or other fields; `request` is read-only.",
     throws: kept,
   }),
   webhookBefore: defineKeyedHook<{
@@ -45,15 +46,15 @@ export const webhookHooks = {
   }>()("gate", {
     name: "webhookBefore",
     owner: "host",
-    when: "By mapping: what a webhook has become is final and frozen, before it is recorded.",
+    when: "By mapping: the action and params of a webhook are final and frozen, before it is recorded.",
     returns: "A denial: the sender gets 503, or 400 with code `INVALID_REQUEST`, with the reason.",
     throws: denies,
   }),
   webhookAccept: defineHook<AcceptedWebhook, WebhookReceipt>()("first", {
     name: "webhookAccept",
     owner: "host",
-    when: "Nobody has denied a webhook: it is to be recorded now. Its sender waits.",
-    returns: "A receipt: the record is durable. Nobody answers: the sender gets 503.",
+    when: "No tap has denied a webhook, and it is to be recorded now. The sender is waiting.",
+    returns: "A receipt: the record is durable. If no tap answers, the sender gets 503.",
     throws: refuses,
     refuses: true,
     deadlineMs: STORAGE_MS,
@@ -61,8 +62,8 @@ export const webhookHooks = {
   webhookRun: defineHook<{ readonly runId: string }, { readonly run: WebhookRun | undefined }>()("first", {
     name: "webhookRun",
     owner: "host",
-    when: "A sender asks for one of its runs.",
-    returns: "The run, or that there is none. Nobody answers: the sender gets 503.",
+    when: "A sender requests one of its runs.",
+    returns: "The run, or that it does not exist. If no tap answers, the sender gets 503.",
     throws: refuses,
     refuses: true,
     deadlineMs: STORAGE_MS,

@@ -1,6 +1,6 @@
 /**
- * Webhooks: what plugins add to the mapping engine of the host (actions, presets, verifiers), and the service that
- * shows and steers it. Spec: §4.5, §5.2, http/webhooks.md.
+ * Webhooks: what plugins contribute to the mapping engine of the host (actions, presets, verifiers), and the service that
+ * reports on it and runs its actions. Spec: §4.5, §5.2, http/webhooks.md.
  */
 import type { Principal } from "../principal.ts";
 import type { TObject } from "../schema.ts";
@@ -13,54 +13,54 @@ import type { TransformPlan, WebhookTransformRef } from "./transforms.ts";
 /** Values of an action by name; JSON only. */
 export type WebhookFields = Readonly<Record<string, unknown>>;
 
-/** What the operator allows, applied to what a sender, a template or a transform asks for. */
+/** The operator's restrictions on agents and sessions that a sender, a template or a transform chooses. */
 export interface WebhookPolicy {
-  /** @param agentId the agent that will run: the one asked for, or the default one. @throws GatewayError `INVALID_REQUEST` naming `hooks.allowedAgentIds` */
+  /** @param agentId the agent that will run: the requested one, or the default. @throws GatewayError `INVALID_REQUEST` naming `hooks.allowedAgentIds` */
   checkAgentId(agentId: string): void;
   /**
-   * The session key to use: the one asked for, `hooks.defaultSessionKey`, else `hook:<uuid>`.
+   * The session key to use: the requested one, else `hooks.defaultSessionKey`, else `hook:<uuid>`.
    * @throws GatewayError `INVALID_REQUEST` naming the setting that forbids it. Spec: http/webhooks.md §5.3
    */
   sessionKey(asked: string | undefined): string;
 }
 
-/** Who asks an action to look at its fields. */
+/** Origin of the fields that an action checks. */
 export interface WebhookActionContext {
-  /** `request`: a sender posted the fields to `{hooks.path}/<action>`. `mapping`: a template or a transform made them. */
+  /** `request`: a sender posted the fields to `{hooks.path}/<action>`. `mapping`: a template or a transform produced them. */
   readonly source: "request" | "mapping";
   /** Id of the mapping, or of the action for direct requests. */
   readonly mapping: string;
   readonly policy: WebhookPolicy;
 }
 
-/** Fields an action agreed to. */
+/** Fields that an action accepted. */
 export interface PreparedWebhook {
-  /** What is stored and handed to `commit` or `run`; JSON only. */
+  /** Stored, and passed to `commit` or `run`; JSON only. */
   readonly params: WebhookFields;
-  /** Further keys of the 200 body, beside `ok` and `runId`. */
+  /** Further keys of the 200 body, in addition to `ok` and `runId`. */
   readonly reply?: WebhookFields;
   /** For reports. */
   readonly sessionKey?: string;
 }
 
-/** An accepted webhook. Texts from outside are marked as such unless the mapping says otherwise. */
+/** An accepted webhook. External texts are marked as such unless the mapping says otherwise. */
 export interface WebhookJob {
-  /** Unique for ever. */
+  /** Never reused. */
   readonly runId: string;
-  /** From 1; grows when it is tried again. */
+  /** From 1; increases with each retry. */
   readonly attempt: number;
   /** Id of the mapping, or of the action for direct requests. */
   readonly mapping: string;
   readonly params: WebhookFields;
-  /** False: the operator let the texts through unmarked. */
+  /** False: the operator allowed the texts to stay unmarked. */
   readonly wrapped: boolean;
   /** epoch ms */
   readonly acceptedAt: number;
-  /** May do less than an operator. */
+  /** Has fewer scopes than an operator. */
   readonly principal: Principal;
 }
 
-/** What became of a job. */
+/** Outcome of a job. */
 export interface WebhookResult {
   /** One sentence for people. */
   readonly summary?: string;
@@ -69,56 +69,56 @@ export interface WebhookResult {
 }
 
 /**
- * What a webhook can be made into. Contribution id = the mapping's `action`, and the path for `direct` ones.
+ * What a webhook can trigger. Contribution id = the mapping's `action`, and the path of `direct` actions.
  * Has `commit` or `run`.
  */
 export interface WebhookAction {
   readonly summary: string;
   /**
-   * Fields by name. Mark a text from outside with `external: true`: it reaches `commit` and `run` wrapped.
-   * Required fields are checked by `prepare`, which knows what to say.
+   * Fields by name. Mark an external text with `external: true`: it reaches `commit` and `run` wrapped.
+   * `prepare` checks required fields, since it can explain what is missing.
    */
   readonly fields: TObject;
-  /** Serves `POST {hooks.path}/<id>`: the body is its fields. Default false. */
+  /** Serves `POST {hooks.path}/<id>`: the body holds its fields. Default false. */
   readonly direct?: boolean;
-  /** What a mapping means that names no action. Default false; the first one counts. */
+  /** Action of mappings that name none. Default false; the first such action counts. */
   readonly isDefault?: boolean;
-  /** Keys of a mapping that fill a field of another name: `{ message: "messageTemplate" }`. A field called like a key of every mapping (`id`, `match`) needs one. */
+  /** Mapping keys for fields of another name: `{ message: "messageTemplate" }`. A field named like a key of every mapping (`id`, `match`) needs one. */
   readonly mappingKeys?: Readonly<Record<string, string>>;
   /**
-   * Keys its mappings may have beside those of every mapping, as they stand in the configuration. Texts are templates; a schema
-   * with `template: false` takes its text as it stands. Default: `fields` under the names of `mappingKeys`, each with a value
-   * that its field takes or with a template. Forms, redaction and `svc config validate` know the keys of plugins that claim them:
+   * Keys that its mappings may have in addition to those of every mapping, as written in the configuration. Texts are templates;
+   * with `template: false` in its schema, a text is used literally. Default: `fields` under the names of `mappingKeys`, each with a
+   * value that its field accepts, or a template. Forms, redaction and `svc config validate` know the keys of plugins that claim them:
    * `sections: { "hooks.mappings[<action>]": <the same schema> }` in `definePlugin`.
    */
   readonly mappingFields?: TObject;
-  /** `fields` with what a transform returned. Default: the values of `override` that fit their field win. */
+  /** Merges the result of a transform into `fields`. Default: the values of `override` that match their field win. */
   merge?(fields: WebhookFields, override: WebhookFields): WebhookFields;
   /**
    * Completes the fields, or refuses them. Must not change anything.
    * @throws GatewayError `INVALID_REQUEST`: the sender gets 400 with its message
    */
   prepare(fields: WebhookFields, context: WebhookActionContext): PreparedWebhook | Promise<PreparedWebhook>;
-  /** The whole effect as statements, run in the very transaction that records the webhook: done when the sender hears of it. */
+  /** The whole effect as statements, run in the transaction that records the webhook: done when the sender gets the response. */
   commit?(job: WebhookJob): readonly Statement[];
-  /** After `commit`'s statements are durable. May be missed when the process dies in between. */
+  /** Called after the statements of `commit` are durable. Not called if the process dies in between. */
   committed?(job: WebhookJob): void;
   /**
-   * Does it, in the background. Called again with the same `runId` and a higher `attempt` after a crash and after a
-   * failure that may pass: it must notice what it did before.
-   * @param signal aborts when the gateway or a plugin on the way stops: leave things so that the next attempt can go on
-   * @throws GatewayError with a code that may be retried (`UNAVAILABLE`): tried again later, `retryAfterMs` at the earliest;
-   * any other `GatewayError`: failed for good; anything else is charged to the plugin and tried again
+   * Runs the action in the background. Called again with the same `runId` and a higher `attempt` after a crash and after a
+   * transient failure: it must detect what it did before.
+   * @param signal aborts when the gateway or a plugin involved stops: leave a state in which the next attempt can go on
+   * @throws GatewayError with a retryable code (`UNAVAILABLE`): retried later, `retryAfterMs` at the earliest;
+   * any other `GatewayError`: failed for good; any other error is attributed to the plugin and retried
    */
   run?(job: WebhookJob, signal: AbortSignal): Promise<WebhookResult | void>;
 }
 
-/** What webhooks can be made into. Owner: the host. */
+/** Actions that webhooks can trigger. Owner: the host. */
 export const WebhookAction = defineExtensionPoint<WebhookAction>("webhook.action");
 
-/** Which requests a mapping takes. All that is said must hold. */
+/** Which requests a mapping accepts. Every given condition must hold. */
 export interface WebhookMatch {
-  /** Sub-path; slashes around it do not count. Absent, blank or `/`: every path. */
+  /** Sub-path; leading and trailing slashes are ignored. Absent, blank or `/`: every path. */
   readonly path?: string;
   /** Value of `payload.source`. */
   readonly source?: string;
@@ -128,26 +128,26 @@ export interface WebhookMatch {
   readonly when?: Readonly<Record<string, unknown>>;
 }
 
-/** One of `hooks.mappings`, and of the mappings a preset brings. Templates: `{{path.to[0].value}}`. */
+/** An entry of `hooks.mappings` or of a preset's mappings. Templates: `{{path.to[0].value}}`. */
 export interface WebhookMapping {
   readonly id?: string;
   readonly match?: WebhookMatch;
   /** Contribution id of an action. Default: the one with `isDefault`. */
   readonly action?: string;
-  /** Who may post: see `WebhookVerifier`. Default: whoever has the hook token. */
+  /** Who may post: see `WebhookVerifier`. Default: any sender with the hook token. */
   readonly verify?: WebhookVerify;
   /** Template of the idempotency key; blank after rendering: none. */
   readonly idempotencyKey?: string;
-  /** A module of the transforms directory; a preset may bring a function. */
+  /** A module of the transforms directory; a preset may use a function. */
   readonly transform?: WebhookTransformRef | Transform;
   readonly allowUnsafeExternalContent?: boolean;
-  /** Where the texts come from, for the wrapper. Default `webhook`. */
+  /** Origin of the texts, for the wrapper. Default `webhook`. */
   readonly contentSource?: "webhook" | "email";
   /** Keys of its action: see `WebhookAction.mappingFields`. */
   readonly [key: string]: unknown;
 }
 
-/** Mappings that come with a plugin. Contribution id = the name in `hooks.presets`. */
+/** Mappings provided by a plugin. Contribution id = the name in `hooks.presets`. */
 export interface WebhookPreset {
   readonly summary: string;
   /** Tried in order, after `hooks.mappings`. An `id` defaults to that of the preset. */
@@ -157,69 +157,69 @@ export interface WebhookPreset {
 /** Named sets of mappings. Owner: the host. */
 export const WebhookPreset = defineExtensionPoint<WebhookPreset>("webhook.preset", { remotable: true });
 
-/** How a mapping knows its sender. */
+/** How a mapping authenticates its sender. */
 export interface WebhookVerify {
   /** Contribution id of a verifier, or `bearer`. */
   readonly type: string;
-  /** Several while one is being replaced by another. */
+  /** Several while one replaces another. */
   readonly secret?: string | readonly string[];
-  /** Seconds a signed time may be off. Default: the verifier's. */
+  /** Seconds by which a signed time may deviate. Default: the verifier's. */
   readonly toleranceSeconds?: number;
 }
 
-/** What a verifier looks at. */
+/** The parts of a request that a verifier checks. */
 export interface SignedRequest {
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  /** As it came. */
+  /** As received. */
   readonly rawBody: Uint8Array;
   /** epoch ms */
   readonly now: number;
 }
 
-/** What a signature came to. */
+/** Outcome of a signature check. */
 export type SignatureVerdict =
-  /** @param replayKey what makes this delivery unique: a second one with the same key starts nothing new for 24 h */
+  /** @param replayKey identifies this delivery: another one with the same key within 24 h starts nothing new */
   | { readonly ok: true; readonly replayKey: string }
-  /** @param reason for the log; the sender only hears 401 */
+  /** @param reason for the log; the sender only gets 401 */
   | { readonly ok: false; readonly reason: string };
 
-/** Knows a sender by a signature. Contribution id = `verify.type`. */
+/** Authenticates a sender by a signature. Contribution id = `verify.type`. */
 export interface WebhookVerifier {
   readonly summary: string;
-  /** Why this secret cannot be one, or `undefined`. Asked when the configuration is loaded. */
+  /** Why this secret is invalid, or `undefined`. Called when the configuration is loaded. */
   secretProblem?(secret: string): string | undefined;
-  /** Pure, and in constant time where secrets are compared. Must not throw for any input. */
+  /** Must be pure, compare secrets in constant time, and never throw. */
   verify(request: SignedRequest, secrets: readonly string[], toleranceSeconds: number | undefined): SignatureVerdict;
 }
 
-/** Ways to know a sender beside the hook token. Owner: the host. */
+/** Ways to authenticate a sender other than the hook token. Owner: the host. */
 export const WebhookVerifier = defineExtensionPoint<WebhookVerifier>("webhook.verifier");
 
-/** What an action is to do, before texts from outside are marked. */
+/** The job for an action, before external texts are marked. */
 export interface WebhookWork extends Omit<WebhookJob, "principal"> {
-  /** Where the texts come from, for the wrapper. */
+  /** Origin of the texts, for the wrapper. */
   readonly contentSource: "webhook" | "email";
 }
 
-/** Something that may be there only once. */
+/** A key under which only one webhook may be recorded. */
 export interface WebhookKey {
   readonly key: string;
-  /** Of the request; another one under the same key is a conflict. `""`: any request. */
+  /** Digest of the request; another digest under the same key is a conflict. `""`: any request. */
   readonly digest: string;
 }
 
-/** What the host made of a request, to be recorded. */
+/** An accepted request, to be recorded. */
 export interface AcceptedWebhook extends Omit<WebhookWork, "attempt" | "params"> {
   readonly action: string;
   readonly prepared: PreparedWebhook;
-  /** The first key that was used before decides: the request was accepted then, or is refused with `CONFLICT`. */
+  /** The first key used before decides: the request counts as a repetition, or is refused with `CONFLICT`. */
   readonly keys: readonly WebhookKey[];
-  /** The whole effect of an action that has `commit`, for the transaction that records it: it is done then. Absent: it is to be run. */
+  /** The whole effect of an action with `commit`, for the transaction that records it; then the run is done. Absent: the action is to be run. */
   readonly effect?: readonly Statement[];
 }
 
-/** The answer to the sender. */
+/** The response to the sender. */
 export interface WebhookReceipt {
   readonly runId: string;
   readonly reply: WebhookFields;
@@ -227,26 +227,26 @@ export interface WebhookReceipt {
   readonly repeated: boolean;
 }
 
-/** An action as a running plugin serves it now. */
+/** An action of a running plugin. */
 export interface ServedWebhookAction {
-  /** Its plugin has started and is not being replaced. */
+  /** The plugin has started and is not being replaced. */
   readonly isServing: boolean;
   /** Aborts when this generation of its plugin stops. */
   readonly signal: AbortSignal;
   /**
-   * Makes one attempt, as its plugin. What the attempt returns can be stored as JSON.
-   * @throws what the action throws: anything but a `GatewayError` is charged to its plugin, unless the signal has aborted
+   * Makes one attempt, as the plugin. The result can be stored as JSON.
+   * @throws any error of the action: all except a `GatewayError` are attributed to its plugin, unless the signal has aborted
    */
   run(work: WebhookWork, signal: AbortSignal): Promise<WebhookResult>;
 }
 
-/** A mapping or a direct path as the host knows it. */
+/** A mapping or a direct path in the host. */
 export interface WebhookMappingRow extends Omit<WebhookMappingInfo, "transform"> {
-  /** Absent for a function of a preset, too. */
+  /** Also absent for a function of a preset. */
   readonly transform?: WebhookTransformRef;
 }
 
-/** What the host does of webhooks: ingress and mappings. */
+/** The host's part of webhooks: ingress and mappings. */
 export interface Webhooks {
   readonly enabled: boolean;
   /** Base path, e.g. `/hooks`. */
@@ -255,11 +255,11 @@ export interface Webhooks {
   readonly transforms: TransformPlan;
   /** In the order they are tried. */
   list(): readonly WebhookMappingRow[];
-  /** What is wrong with the configuration, given the plugins that run; the files of transforms aside. */
+  /** Problems of the configuration with the plugins that run, except those of transform files. */
   check(): readonly WebhookProblem[];
   /** Runs a request up to the point where it would be recorded. @throws GatewayError `NOT_FOUND` */
   try(trial: WebhookTrial): Promise<WebhookTrialReport>;
-  /** `undefined` while no running plugin has it. */
+  /** @returns `undefined` while no running plugin has the action */
   action(id: string): ServedWebhookAction | undefined;
 }
 

@@ -1,29 +1,29 @@
-/** Transforms that are files: how a mapping names one, and what the host asks of the plugin that runs them. Spec: http/webhooks.md §6.3. */
+/** Transforms in files: how a mapping names one, and how the host calls the plugin that runs them. Spec: http/webhooks.md §6.3. */
 import type { Violation } from "../schema.ts";
 
-/** A transform by its place. */
+/** Reference to a transform file. */
 export interface WebhookTransformRef {
   /** Relative to `hooks.transformsDir`. */
   readonly module: string;
   /** Default: `default`, then `transform`. */
   readonly export?: string;
-  /** `worker`: one that spins or eats memory costs its request only. Default `host`. */
+  /** `worker`: an endless loop or excessive memory use costs only its request. Default `host`. */
   readonly placement?: "host" | "worker";
   /** Milliseconds. Default 5000. */
   readonly timeoutMs?: number;
 }
 
-/** One call of a transform: plain data, so that it can go to a worker. */
+/** One call of a transform: plain data, so that it can be sent to a worker. */
 export interface TransformCall {
   readonly payload: unknown;
-  /** Names in lower case, credentials taken out. */
+  /** Names in lower case, without credentials. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Whole, with a placeholder for its origin. */
+  /** The full URL, with a placeholder for its origin. */
   readonly url: string;
   readonly path: string;
 }
 
-/** What a call of a file came to. */
+/** Outcome of a call of a transform file. */
 export type TransformOutcome =
   /** @param value `undefined`: use the mapping as it is; `null`: skip; else the override, JSON only */
   | { readonly kind: "result"; readonly value: unknown }
@@ -31,18 +31,18 @@ export type TransformOutcome =
   /** A throw, a missed deadline, or no version that works. @param message for the log; names the file */
   | { readonly kind: "failed"; readonly message: string };
 
-/** A transform that a mapping asks for. */
+/** A transform that a mapping uses. */
 export interface PlannedTransform extends WebhookTransformRef {
-  /** Path of the mapping: what examples get that name none. Default: blank. With several mappings the first one counts. */
+  /** Path of the mapping, for examples that name none. Default: blank. With several mappings, that of the first counts. */
   readonly path?: string;
 }
 
-/** Where the transforms are, and which ones the mappings ask for. */
+/** Directories of the transforms, and the transforms that mappings use. */
 export interface TransformPlan {
-  /** Directory that holds everything: `<config dir>/hooks/transforms`. Absolute. */
+  /** Directory that contains all transforms: `<config dir>/hooks/transforms`. Absolute. */
   readonly root: string;
   /** `hooks.transformsDir`, absolute or relative to `root`; inside `root`. */
   readonly directory: string;
-  /** None while webhooks are off. */
+  /** Empty while webhooks are disabled. */
   readonly refs: readonly PlannedTransform[];
 }

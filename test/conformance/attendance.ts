@@ -1,4 +1,4 @@
-/** Who is there and what waits, for methods about devices, nodes and people: a node that answers, requests, questions. */
+/** Connected nodes and pending items, for methods about devices, nodes and people: a node that answers, requests, questions. */
 import { setTimeout as delay } from "node:timers/promises";
 import { execApproval, execApprovals } from "@svc/sdk/approvals";
 import { type ClientOptions, connect, type GatewayClient } from "@svc/sdk/client";
@@ -8,31 +8,31 @@ import { devices } from "@svc/sdk/devices";
 import { nodeInvokeRequest, nodes } from "@svc/sdk/nodes";
 import { knock } from "../plugins/devices/scene.ts";
 
-/** Ids that params of methods name; each is used up by the one method that decides about it. */
+/** Ids for params of methods; each is consumed by the one method that decides about it. */
 export interface Attendance {
-  /** A connected node: it answers whatever it is asked, `system.which` apart. */
+  /** A connected node: it answers every call except `system.which`. */
   readonly nodeId: string;
   readonly node: GatewayClient;
-  /** What the node was asked and has not answered; an operator waits for it. */
+  /** The unanswered call of the node; an operator waits for it. */
   readonly invokeId: string;
-  /** Settles when the node has answered that. */
+  /** Settles when the node has answered that call. */
   readonly invoked: Promise<unknown>;
-  /** A job that is not due by itself. */
+  /** A job that is never due. */
   readonly cronJobId: string;
   /** Requests of devices. */
   readonly approveDevice: string;
   readonly rejectDevice: string;
-  /** A paired operator that is away. */
+  /** A paired operator that is not connected. */
   readonly deviceId: string;
   /** Requests of the older node store. */
   readonly approveNode: string;
   readonly rejectNode: string;
   /** A node of the older store. */
   readonly olderNode: string;
-  /** A question that waits, and one that was decided. */
+  /** A pending question, and a decided one. */
   readonly questionId: string;
   readonly decidedId: string;
-  /** Digest of what was allowed for good. */
+  /** Digest of a permanent approval. */
   readonly digest: string;
   /** Of the policy file. */
   readonly policyHash: string;
@@ -46,7 +46,7 @@ export interface Place {
   readonly client: GatewayClient;
 }
 
-/** What the policy file of the node is, and stays. */
+/** Content of the node's policy file; it never changes. */
 const POLICY = { path: "/nowhere/exec-approvals.json", exists: true, hash: "0".repeat(64), file: { version: 1 } };
 
 /** Commands of the node: those of its platform, and the policy file. */
@@ -59,7 +59,7 @@ const COMMANDS = [
   "system.execApprovals.set",
 ];
 
-/** A node that is paired silently, as a program of this machine. It has to be closed by whoever asked for it. */
+/** A node that is paired silently, as a program on this machine. The caller must close it. */
 export function connectNode(
   { url, token }: Pick<Place, "url" | "token">,
   device: DeviceIdentity = createDevice(),
@@ -77,7 +77,7 @@ export function connectNode(
   });
 }
 
-/** Makes all of it. @param place an operator of it decides what is decided already */
+/** Creates all of it. @param place its operator makes the decisions that are already made */
 export async function attend(place: Place): Promise<Attendance> {
   const { client } = place;
   const identity = createDevice();
@@ -87,11 +87,11 @@ export async function attend(place: Place): Promise<Attendance> {
       if (command === "system.which") return resolve(id);
       const payload = command.startsWith("system.execApprovals.") ? POLICY : { done: command };
       const answer = { id, nodeId: identity.id, ok: true, payloadJSON: JSON.stringify(payload) };
-      node.call(nodes.invokeResult, answer).catch(() => undefined); // it may be closed before it hears that this arrived
+      node.call(nodes.invokeResult, answer).catch(() => undefined); // it may be closed before it learns that this arrived
     });
   });
   const invoked = client.call(nodes.invoke, { nodeId: identity.id, command: "system.which", timeoutMs: 600_000 });
-  invoked.catch(() => undefined); // whoever cares awaits it
+  invoked.catch(() => undefined); // callers that need it await it
   const olderNode = "older-node";
   await client.call(nodes.pairApprove, { requestId: await waitingNode(client, olderNode) });
   return {
@@ -113,7 +113,7 @@ export async function attend(place: Place): Promise<Attendance> {
 
 const JOB = { name: "sample", enabled: false, text: "sample", schedule: { everyMs: 3_600_000 } };
 
-/** @returns the id of the request of a device from elsewhere, which nobody lets in silently */
+/** @returns the id of the request of a remote device, which is not approved silently */
 async function waitingDevice({ url, token = "" }: Place): Promise<string> {
   const { details, frame, socket } = await knock(url, {
     device: createDevice(),
@@ -140,11 +140,11 @@ async function waitingNode(client: GatewayClient, nodeId: string): Promise<strin
   return (await client.call(nodes.pairRequest, { nodeId })).request.requestId;
 }
 
-/** One that waits, one that was allowed for good. */
+/** One pending question, one permanent approval. */
 async function questions(client: GatewayClient) {
   const ask = (id: string, command: string) => {
     const answer = client.call(execApproval.request, { id, command, timeoutMs: 600_000 }, { timeoutMs: 0 });
-    answer.catch(() => undefined); // it may still wait when the test is over
+    answer.catch(() => undefined); // it may still be pending when the test ends
   };
   ask("question-that-waits", "uname -a");
   ask("question-decided", "uptime");

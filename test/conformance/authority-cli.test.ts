@@ -1,6 +1,6 @@
 /**
- * The same table for the command line: what `svc` may do with the token a device was given is what the device may, and no
- * more; a secret that somebody names is used and no other. The calls run in this process; a few run as processes.
+ * The same table for the command line: with the token of a device, `svc` may do exactly what the device may; an explicitly
+ * named secret is used instead of any other. The calls run in this process; a few run as processes.
  */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
@@ -60,7 +60,7 @@ describe("the method x scope matrix of the command line", limited, () => {
 });
 
 describe("svc gateway call", limited, () => {
-  it("in a process gets as far as its token, and no further", async (t) => {
+  it("in a process may do exactly what its token allows", async (t) => {
     const { gateway } = await testGateway(t);
     const place = { url: gateway.url, token: String(gateway.auth.token) };
     const elsewhere = await directoryOf(t, "svc-elsewhere-");
@@ -73,7 +73,7 @@ describe("svc gateway call", limited, () => {
       ["health", elsewhere, {}, 1, /NOT_PAIRED|device identity|unauthorized/],
       ["node.list", reader, {}, 0, /"nodes": \[\]/],
       ["device.pair.list", reader, {}, 1, /missing scope: operator\.pairing/],
-      // Whoever names a token means it, whatever else would open.
+      // A named token is used even if another credential would succeed.
       ["node.list", reader, { SVC_GATEWAY_TOKEN: "wrong" }, 1, /unauthorized/],
     ];
     for (const [method, stateDir, env, code, told] of rows) {
@@ -86,7 +86,7 @@ describe("svc gateway call", limited, () => {
   });
 });
 
-/** How it ended, and all it printed. */
+/** Exit code and output. */
 function svc(args: readonly string[], env: NodeJS.ProcessEnv): Promise<{ code: number; text: string }> {
   return new Promise((resolve) => {
     execFile(process.execPath, [join(root, "host/cli/svc.js"), ...args], { env }, (error, stdout, stderr) => {

@@ -1,7 +1,7 @@
 /**
- * The same table over HTTP: every method behind a route of kind `gateway`, and the doors for webhooks, tried with every
- * credential there is. Only the gateway's own secret opens such a route, and then as admin; what a device or a node was
- * given works over WebSocket alone. Spec: http/auth.md §4.
+ * The same table over HTTP: every method behind a route of kind `gateway`, and the webhook endpoints, tried with every
+ * existing credential. Only the gateway's own secret is accepted by such a route, with admin access; tokens of devices and
+ * nodes work only over WebSocket. Spec: http/auth.md §4.
  */
 import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
@@ -19,7 +19,7 @@ import { methods } from "./samples.ts";
 
 const HOOK_TOKEN = "hook-token-of-the-authority-test";
 
-/** Routes of the bundle, by the file below `plugins` that mounts it. Who adds one adds it here. */
+/** Routes of the bundle, by the file below `plugins` that mounts them. Add new routes here. */
 const ROUTES: readonly { readonly file: string; readonly method: string; readonly path: string }[] = [
   { file: "http-chat/plugin.ts", method: "POST", path: "/v1/chat/completions" },
   { file: "http-chat/plugin.ts", method: "GET", path: "/v1/models" },
@@ -31,11 +31,11 @@ const ROUTES: readonly { readonly file: string; readonly method: string; readonl
   { file: "metrics/plugin.ts", method: "GET", path: "/metrics" },
 ];
 
-/** What a request may carry, and what it is worth. */
+/** A credential of a request, and what it grants. */
 interface Carried {
   readonly name: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Whether it opens routes of kind `gateway`, and webhooks. */
+  /** Whether routes of kind `gateway`, and webhooks, accept it. */
   readonly opens: "routes" | "webhooks" | "nothing";
 }
 
@@ -45,7 +45,7 @@ const start = (t: TestContext) =>
     config: { hooks: { enabled: true, token: HOOK_TOKEN } },
   });
 
-/** One of each kind, all of them good for something. */
+/** One valid credential of each kind. */
 async function everyCredential(t: TestContext, running: TestGateway): Promise<Carried[]> {
   const { gateway, stateDir } = running;
   const place = { url: gateway.url, token: String(gateway.auth.token) };
@@ -56,7 +56,7 @@ async function everyCredential(t: TestContext, running: TestGateway): Promise<Ca
   t.after(() => node.close());
   const operatorToken = first.hello.auth?.deviceToken ?? assert.fail("no token for the operator");
   const nodeToken = node.hello.auth?.deviceToken ?? assert.fail("no token for the node");
-  // It is alive: over WebSocket it opens.
+  // The token is live: over WebSocket it is accepted.
   const back = await connect({ url: gateway.url, device: operator, deviceToken: () => operatorToken });
   t.after(() => back.close());
   assert.ok(back.hello.features.methods.length > 0);
@@ -82,7 +82,7 @@ async function everyCredential(t: TestContext, running: TestGateway): Promise<Ca
 }
 
 describe("the method x credential matrix over HTTP", { timeout: 120_000 }, () => {
-  it("opens to the gateway's own secret alone, as to an admin", async (t) => {
+  it("accepts only the gateway's own secret, with admin access", async (t) => {
     const running = await start(t);
     const http = running.gateway.url.replace("ws", "http");
     for (const { name: carried, headers, opens } of await everyCredential(t, running)) {
@@ -104,7 +104,7 @@ describe("the method x credential matrix over HTTP", { timeout: 120_000 }, () =>
     }
   });
 
-  it("the routes of the bundle as well", async (t) => {
+  it("covers the routes of the bundle as well", async (t) => {
     const running = await start(t);
     const http = running.gateway.url.replace("ws", "http");
     for (const { name, headers, opens } of await everyCredential(t, running)) {
@@ -115,7 +115,7 @@ describe("the method x credential matrix over HTTP", { timeout: 120_000 }, () =>
     }
   });
 
-  it("and the doors for webhooks to their own token alone", async (t) => {
+  it("has webhook endpoints that accept only their own token", async (t) => {
     const running = await start(t);
     const http = running.gateway.url.replace("ws", "http");
     const everything = await everyCredential(t, running);
@@ -126,7 +126,7 @@ describe("the method x credential matrix over HTTP", { timeout: 120_000 }, () =>
         ["runs/nobody", "GET", undefined],
       ] as const) {
         const answer = await fetch(`${http}/hooks/${path}`, { method, headers, ...(body ? { body } : {}) });
-        // Of twenty that are wrong the last ones are locked out, which is a no as well.
+        // After twenty wrong ones the last are locked out, which is a refusal as well.
         const no = [401, 429];
         const yes = path === "wake" ? [200] : [404];
         assert.ok((opens === "webhooks" ? yes : no).includes(answer.status), `${path} with ${name}: ${answer.status}`);
@@ -134,7 +134,7 @@ describe("the method x credential matrix over HTTP", { timeout: 120_000 }, () =>
     }
   });
 
-  it("has every route of the bundle in it", async () => {
+  it("contains every route of the bundle", async () => {
     const found: string[] = [];
     for (const file of await readdir(join(root, "plugins"), { recursive: true })) {
       if (!file.endsWith(".ts") || /(^|\/)(dist|node_modules)\//.test(file)) continue;
@@ -149,7 +149,7 @@ describe("the method x credential matrix over HTTP", { timeout: 120_000 }, () =>
 });
 
 describe("over WebSocket", () => {
-  it("the token of webhooks and of an older node, and a device token without its device, open nothing", async (t) => {
+  it("the token of webhooks, that of an older node, and a device token without its device are refused", async (t) => {
     const running = await start(t);
     for (const { name, headers, opens } of await everyCredential(t, running)) {
       const [, secret] = /^Bearer (.*)$/.exec(headers["authorization"] ?? "") ?? [];

@@ -1,4 +1,4 @@
-/** Who may call what, as the specification and our choices say it, apart from our contracts. */
+/** Which callers may call which methods, from the specification and the choices, independent of the contracts. */
 import { type GatewayError, type Scope, SCOPES } from "@svc/sdk";
 
 /** Spec: protocol/authorization.md §3, rows of methods that exist here. */
@@ -21,7 +21,7 @@ const SPECIFIED: Readonly<Record<Scope, string>> = {
 };
 /** Spec: §2. Nodes may call these and `health`; operators, admins included, none of them. */
 export const NODE_METHODS: readonly string[] = ["node.invoke.result", "node.event", "node.canvas.capability.refresh"];
-/** Choice: methods of ours that the specification does not know. */
+/** Choice: methods that the specification does not contain. */
 const OURS: Readonly<Record<string, Scope>> = {
   "agents.files.log": "operator.read",
   "agents.files.diff": "operator.read",
@@ -60,18 +60,18 @@ const OURS: Readonly<Record<string, Scope>> = {
   "webhooks.init": "operator.admin",
 };
 
-/** By method; what is not in it is for admins. */
+/** By method; all other methods are for admins. */
 export const required = new Map<string, Scope | "none">([["health", "none"], ...Object.entries(OURS)]);
 for (const [scope, names] of Object.entries(SPECIFIED))
   for (const name of names.split(" ").filter(Boolean)) required.set(name, scope as Scope);
 
-/** Admin covers all, write covers read, everything else only itself. Spec: authorization.md §1. */
+/** Admin covers all, write covers read, every other scope only itself. Spec: authorization.md §1. */
 function covers(held: readonly string[], wanted: Scope | "none"): boolean {
   if (wanted === "none" || held.includes("operator.admin") || held.includes(wanted)) return true;
   return wanted === "operator.read" && held.includes("operator.write");
 }
 
-/** Scopes a connection asks for. */
+/** Scopes a connection requests. */
 export const SETS: readonly (readonly string[])[] = [
   [],
   ...SCOPES.map((scope) => [scope]),
@@ -81,13 +81,13 @@ export const SETS: readonly (readonly string[])[] = [
   ["admin"],
 ];
 
-/** What a call with these params came to: only whether it got past the scope. */
+/** Outcome of a call with these params: only whether it passed the scope check. */
 export function verdict(thrown: unknown): string {
   const { code, message } = thrown as GatewayError;
   return /^(missing scope|unauthorized role)/.test(message) ? `${code} ${message}` : "past the scope";
 }
 
-/** What an operator with these scopes is told. */
+/** The error that an operator with these scopes gets. */
 export function expected(name: string, held: readonly string[]): string {
   if (NODE_METHODS.includes(name)) return "INVALID_REQUEST unauthorized role: operator";
   const wanted = required.get(name) ?? "operator.admin";

@@ -1,7 +1,7 @@
 /**
- * Who may do what, against the table of the specification and not against our own contracts: every method, every set of
- * scopes, over WebSocket and from inside (`authority-http.test.ts`, `authority-cli.test.ts`: the other ways in); and every
- * first frame that is not a good `connect`.
+ * Authorization against the table of the specification, not against the contracts: every method, every set of scopes, over
+ * WebSocket and internally (`authority-http.test.ts`, `authority-cli.test.ts`: the other entry points); and every first frame
+ * that is not a valid `connect`.
  */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
@@ -24,7 +24,7 @@ describe("the method x scope matrix", () => {
       const { connect } = await testGateway(t);
       const client = await connect({ scopes: held });
       for (const name of Object.keys(methods)) {
-        // Params are judged behind the scope, so wrong ones change nothing and tell which of the two refused.
+        // Params are checked after the scope, so invalid ones change nothing and show which of the two checks refused.
         const outcome = await client.request(name, []).then(() => "past the scope", verdict);
         assert.equal(outcome, expected(name, held), name);
       }
@@ -40,7 +40,7 @@ describe("the method x scope matrix", () => {
     });
   }
 
-  it("a principal that a plugin made up may do no more than the plugin", async (t) => {
+  it("a principal that a plugin invented may do no more than the plugin", async (t) => {
     const { connect } = await testGateway(t, { plugins: [relayPlugin, ...BUNDLE] });
     const client = await connect({ scopes: ["operator.admin"] });
     for (const name of Object.keys(methods)) {
@@ -49,12 +49,12 @@ describe("the method x scope matrix", () => {
     }
   });
 
-  it("a node may call its own methods and health, whatever scopes it asks for", async (t) => {
+  it("a node may call only node methods and health, with any requested scopes", async (t) => {
     const { gateway } = await testGateway(t);
     const place = { url: gateway.url, token: gateway.auth.token };
     const device = createDevice();
     const names = Object.keys(methods);
-    // Eleven refusals in a row close the connection, so each ten calls get one of their own.
+    // Eleven refusals in a row close the connection, so each ten calls get a new one.
     for (let from = 0; from < names.length; from += 10) {
       const node = await connectNode(place, device, { scopes: ["operator.admin"] });
       t.after(() => node.close());
@@ -101,7 +101,7 @@ describe("the first frame", () => {
     }
   });
 
-  it("that is no request frame closes without an answer", async (t) => {
+  it("that is not a request frame closes without a response", async (t) => {
     const { gateway } = await testGateway(t);
     for (const text of notFrames) {
       const socket = await openRaw(gateway.url);
@@ -111,7 +111,7 @@ describe("the first frame", () => {
     }
   });
 
-  it("with an empty or odd credential is refused in every mode", async (t) => {
+  it("with an empty or malformed credential is refused in every mode", async (t) => {
     const odd = [undefined, "", " ", "\t", "*", "null", "undefined", "0", "\u0000", "Bearer"];
     for (const auth of [
       { mode: "token", token: "right" },

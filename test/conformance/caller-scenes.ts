@@ -1,10 +1,10 @@
-/** Ways a call of a method can come in, and plugins that open the ones that no plugin of the bundle has. */
+/** Ways to call a method, and plugins that provide those that no plugin of the bundle has. */
 import { defineContract, definePlugin, type Method, type Principal, SCOPES, Type } from "@svc/sdk";
 import { methods } from "./samples.ts";
 
 const Named = Type.Object({ name: Type.String() });
 
-/** Calls any method for whoever asks (`call`), and for somebody it made up (`forge`). */
+/** Calls any method for its caller (`call`), and for an invented principal (`forge`). */
 export const relay = defineContract("relay", {
   call: { summary: "-", scope: "none", role: "any", params: Named, result: Type.Unknown() },
   forge: { summary: "-", scope: "none", role: "any", params: Named, result: Type.Unknown() },
@@ -18,7 +18,7 @@ export const relayPlugin = definePlugin({
   id: "relay",
   api: "^1.0.0",
   setup(gateway) {
-    // Wrong params: they are judged behind the scope, so nothing is done and the refusal tells how far the call came.
+    // Invalid params: they are checked after the scope, so nothing is done and the refusal shows how far the call got.
     const call = (name: string, principal: Principal) =>
       gateway.call(methods[name] as Method, [] as never, { principal });
     gateway.serve(relay, {

@@ -1,4 +1,4 @@
-/** The full bundle with a configuration file of its own, a probe among its plugins, and time that a test moves. */
+/** The full bundle with its own configuration file, a probe among its plugins, and a clock that the test controls. */
 import { readFileSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -16,7 +16,7 @@ import { keepSamples } from "./config-cases-secrets.ts";
 
 export const BUNDLE: readonly string[] = bundledPlugins();
 
-/** What the running plugins say, asked from inside: no credential can be in the way. */
+/** Answers of the running plugins to internal calls, which need no credential. */
 export interface Inside {
   readonly store: ConfigStore;
   sessions(): Sessions;
@@ -24,26 +24,26 @@ export interface Inside {
   models(): Models;
   runs(): AgentRuns;
   readonly webhooks: Webhooks;
-  /** What the model server `probe` was asked, newest last. */
+  /** Requests to the model server `probe`, newest last. */
   readonly asked: { readonly request: ModelRequest; readonly account: ProviderAccount }[];
-  /** As the log of a plugin has it. */
+  /** As a plugin's log shows it. */
   logLevel(): unknown;
 }
 
 export interface Bundle extends TestGateway {
   readonly inside: Inside;
   readonly clock: FakeClock;
-  /** Reasons of the restarts that were begun. */
+  /** Reasons of the started restarts. */
   readonly restarts: string[];
-  /** Puts this configuration in the place of the file's, as `config.set` does. */
+  /** Replaces the configuration of the file, as `config.set` does. */
   write(config: unknown): Promise<ConfigWritten>;
   /** By plugin. */
   generations(): Record<string, number>;
-  /** Ids of plugins that hold no service of another one: their code is not imported. */
+  /** Ids of plugins whose code is not imported, so that they hold no service of another one. */
   asleep(): ReadonlySet<string>;
 }
 
-/** Tells where it runs, and which of its exports it is. */
+/** Reports where it runs, and which of its exports it is. */
 const TRANSFORM = `import { isMainThread } from "node:worker_threads";
 const telling = (which) => () => ({ name: which + (isMainThread ? " in the host" : " in a worker") });
 export default telling("default");
@@ -64,7 +64,7 @@ export async function startBundle(t: TestContext, config: unknown): Promise<Bund
     plugins: [...BUNDLE, probe(found)],
     gateway: {
       config: undefined,
-      logLevel: undefined, // the file says it
+      logLevel: undefined, // set by the file
       clock,
       restart: { perform: (reason: string) => void restarts.push(reason) },
     },
@@ -89,7 +89,7 @@ export async function startBundle(t: TestContext, config: unknown): Promise<Bund
   return { ...running, inside, clock, restarts, write, generations, asleep };
 }
 
-/** Requires nothing of the bundle's so that no change restarts it. */
+/** Requires no plugin of the bundle, so that no change restarts it. */
 function probe(found: { inside?: Inside }): Plugin {
   return definePlugin({
     id: "probe",
@@ -140,7 +140,7 @@ function there<T>(service: T | undefined): T {
   return service;
 }
 
-/** The plugin that owns the section a key stands in, and by plugin which others hold one of its services, at any remove. */
+/** The plugin that owns the section of a key, and by plugin the others that hold one of its services, directly or indirectly. */
 export async function bundlePlugins(): Promise<{
   ownerOf(path: string): string | undefined;
   followers(id: string): Set<string>;
@@ -159,7 +159,7 @@ export async function bundlePlugins(): Promise<{
       [...(config ? [section ?? id] : []), ...Object.keys(sections)].map((key) => [key, id] as const),
     ),
   );
-  /** The longest section that is the beginning of the path. */
+  /** The longest section that is a prefix of the path. */
   const ownerOf = (path: string) => {
     const keys = path.split(".");
     const starts = keys.map((_key, index) => keys.slice(0, keys.length - index).join("."));

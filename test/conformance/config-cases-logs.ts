@@ -1,9 +1,9 @@
 /** Keys of the section `logging`. */
 import type { Given } from "./config-cases.ts";
 
-/** By the way its files are called, a picture of the log shows its level only. */
+/** Apart from the names of its files, a picture of the log shows only its level. */
 export const LOGS_GIVEN: Readonly<Record<string, Given>> = {
-  "logging.level": { values: ["error"] }, // anything lower writes into the report of this test
+  "logging.level": { values: ["error"] }, // a lower level would write into the report of this test
   "logging.consoleLevel": { values: ["error"] },
   "logging.file": { values: ["own.log"] },
 };

@@ -1,4 +1,4 @@
-/** Keys of the section `mcp`: an entry is either a program or an address, and each is tried switched off, so that nothing is started. */
+/** Keys of the section `mcp`: an entry is either a program or an address, and each is tried disabled, so that nothing is started. */
 import type { Given } from "./config-cases.ts";
 
 const PROGRAM = { enabled: false, command: "sample" };
@@ -10,7 +10,7 @@ const change = (base: object, more: object): Given => ({ between: [servers(base)
 const program = (more: object) => change(PROGRAM, more);
 const address = (more: object) => change(ADDRESS, more);
 
-/** A reference at a place of an entry: it comes, and one part of it changes. */
+/** A reference at a place of an entry: it is added, and one part of it changes. */
 function reference(path: string, base: object, put: (ref: object) => object): Record<string, Given> {
   const from = { ...base, ...put(AT) };
   return {

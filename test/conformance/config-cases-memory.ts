@@ -1,4 +1,4 @@
-/** Keys of `memorySearch`, of all agents and of one: they take effect with the next search, which tests of the plugins see. */
+/** Keys of `memorySearch`, of all agents and of one: they take effect with the next search, which tests of the plugins check. */
 import type { Given } from "./config-cases.ts";
 
 const ALL = "agents.defaults.memorySearch";
@@ -8,7 +8,7 @@ const AT = { source: "env", id: "SAMPLE" };
 const forAll = (memorySearch: object) => ({ agents: { defaults: { memorySearch } } });
 const forOne = (memorySearch: object) => ({ agents: { list: [{ id: "main", memorySearch }] } });
 
-/** What stands at a key in both places, before and after. */
+/** The value of a key in both places, before and after. */
 function both(key: string, before: object, after: object): Record<string, Given> {
   return {
     [`${ALL}.${key}`]: { between: [forAll(before), forAll(after)] },

@@ -1,4 +1,4 @@
-/** Keys of the section `secrets`, and of references to secrets: each is tried with places that are there. */
+/** Keys of the section `secrets`, and of references to secrets: each is tried with existing places. */
 import { realpathSync } from "node:fs";
 import { chmod, mkdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -6,12 +6,12 @@ import type { Given } from "./config-cases.ts";
 
 const node = realpathSync(process.execPath);
 
-/** Variables of this process that are looked up. */
+/** Variables of this process that references name. */
 const VARIABLES = { SVC_CONFORMANCE_A: "value-of-a", SVC_CONFORMANCE_B: "value-of-b" };
 
 const directoryOf = (stateDir: string) => join(stateDir, "secrets");
 
-/** Puts what the cases below name into a state directory, and into this process. */
+/** Creates what the cases below name in a state directory and in this process. */
 export async function keepSamples(stateDir: string): Promise<void> {
   Object.assign(process.env, VARIABLES);
   const directory = directoryOf(stateDir);
@@ -25,7 +25,7 @@ export async function keepSamples(stateDir: string): Promise<void> {
   await symlink(node, join(directory, "link"));
 }
 
-/** Prints a text for whatever it is asked, once it was asked. */
+/** Prints a text for any request, after reading it. */
 const printing = (text: string, more: object = {}) => ({
   source: "exec",
   command: node,
@@ -34,7 +34,7 @@ const printing = (text: string, more: object = {}) => ({
   ...more,
 });
 
-/** A configuration in which the key of a model is looked up. */
+/** A configuration in which the key of a model is a reference. */
 const looking = (apiKey: object, providers: object = {}, more: object = {}) => ({
   models: { providers: { acme: { apiKey } } },
   secrets: { providers, ...more },
@@ -43,7 +43,7 @@ const ENV = { source: "env", provider: "sample", id: "SVC_CONFORMANCE_A" };
 const FILE = { source: "file", provider: "sample", id: "/key" };
 const EXEC = { source: "exec", provider: "sample", id: "key" };
 
-/** One entry of `secrets.providers`, before and after. What is found comes first: a failure would keep what was found before. */
+/** One entry of `secrets.providers`, before and after. The one that works comes first: a failure would keep the earlier value. */
 function entry(ref: object, before: object, after: object): Given {
   return {
     entry: "sample",
@@ -68,7 +68,7 @@ const vault = (directory: string, more: object = {}) => ({
   ...more,
 });
 
-/** Two programs that say different things, and which of them is asked unless a reference names one. */
+/** Two programs with different values, and the one that is called unless a reference names one. */
 const PROGRAMS = { one: printing('"one"'), two: printing('"two"') };
 const usual = (name: string) => ({ secrets: { providers: PROGRAMS, defaults: { exec: name } } });
 

@@ -1,4 +1,4 @@
-/** Keys of the section `update`: what they do takes time, and a gateway inside another program does not look. */
+/** Keys of the section `update`: their effects take time, and a gateway inside another program does not check for updates. */
 import type { Given } from "./config-cases.ts";
 
 export const UPDATE_GIVEN: Readonly<Record<string, Given>> = {

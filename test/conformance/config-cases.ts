@@ -1,4 +1,4 @@
-/** What the schema does not say about its keys: values that need a context, and where an effect is seen that a picture does not show. */
+/** Facts about keys that the schema lacks: values that need a context, and the tests of effects that a picture does not show. */
 import { join } from "node:path";
 import { CRON_GIVEN, CRON_SEEN_ELSEWHERE } from "./config-cases-cron.ts";
 import { HEARTBEAT_SEEN_ELSEWHERE } from "./config-cases-heartbeat.ts";
@@ -12,21 +12,21 @@ import { HOOKS_ON, SIGNING_SECRET } from "./hooks-picture.ts";
 /** Both configurations as a whole. */
 type Pair = readonly [before: object, after: object];
 
-/** How one key is tried, where the schema alone does not tell. */
+/** How to try a key for which the schema alone does not suffice. */
 export interface Given {
-  /** Beside the key, before and after. */
+  /** Set in addition to the key, before and after. */
   readonly beside?: object;
-  /** Tried in turn until one shows. */
+  /** Tried in turn until one has a visible effect. */
   readonly values?: readonly unknown[] | ((stateDir: string) => readonly unknown[]);
   /** Name of the map's entry. Default `acme`. */
   readonly entry?: string;
   /** Both configurations as a whole. */
   readonly between?: Pair | ((stateDir: string) => Pair);
-  /** The key is there so that a refusal can say what to do instead: any value is refused like this. */
+  /** The key exists only so that a refusal can name the alternative: any value is refused like this. */
   readonly refused?: RegExp;
 }
 
-/** In force at every step: a model server that remembers what it was asked. */
+/** In force at every step: a model server that records its requests. */
 export const COMMON = {
   gateway: { auth: { token: "common-token" } },
   logging: { level: "silent" },
@@ -41,10 +41,10 @@ const bound = (match: object) => ({
 });
 const binding = (narrow: object): Given => ({ between: [bound({ guildId: "nowhere" }), bound(narrow)] });
 const hooksOn = { hooks: HOOKS_ON };
-/** A mapping that is there before and after, and what one key changes of it. */
+/** A mapping that exists before and after, and the change of one key. */
 const mapping = (before: object, after: object): Given => {
   const base = { id: "sample", match: { path: "sample" } };
-  const text = (more: object) => ("action" in more ? {} : { messageTemplate: "m" }); // of another action it is refused
+  const text = (more: object) => ("action" in more ? {} : { messageTemplate: "m" }); // refused for another action
   const whole = (more: object) => ({ hooks: { ...HOOKS_ON, mappings: [{ ...base, ...text(more), ...more }] } });
   return { between: [whole(before), whole(after)] };
 };
@@ -133,7 +133,7 @@ export const GIVEN: Readonly<Record<string, Given>> = {
   "gateway.allowRealIpFallback": { beside: { gateway: { trustedProxies: ["127.0.0.1"] } } },
   "gateway.controlUi.allowedOrigins": { values: [["https://page.example"]] },
   "gateway.aliases": { values: [["acme"]] },
-  // These tests name their plugins themselves, so that nothing of this is theirs.
+  // These tests name their plugins themselves, so this does not affect them.
   "plugins.entries.*.enabled": { entry: "nobody", values: [false] },
 
   "agents.defaults.userTimezone": { values: ["Asia/Tokyo"] },
@@ -199,7 +199,7 @@ export const GIVEN: Readonly<Record<string, Given>> = {
 const AGENTS = "plugins/agents";
 const SESSIONS = "plugins/sessions/lifecycle";
 
-/** The test that sees the effect where no picture does; the last word of the key stands in it. A key that ends in a dot: all below. */
+/** The test of an effect that no picture shows; it contains the last word of the key. A key that ends in a dot: all keys below. */
 export const SEEN_ELSEWHERE: Readonly<Record<string, string>> = {
   "gateway.http.endpoints.chatCompletions.": "plugins/http-chat/config.test.ts",
   "gateway.http.endpoints.responses.": "plugins/http-responses/facts.test.ts",
@@ -288,7 +288,7 @@ export const SEEN_ELSEWHERE: Readonly<Record<string, string>> = {
   "storage-sqlite.busyTimeoutMs": "plugins/storage-sqlite/plugin.test.ts",
 };
 
-/** Keys of which only the way they are taken is proven: why there is no effect to see, or that a test is missing. */
+/** Keys of which only the acceptance is tested: why no effect is visible, or that a test is missing. */
 export const NO_EFFECT_SEEN: Readonly<Record<string, string>> = {
   "tools.exec.cleanupMs": "the sweep is tested by itself, with the time as an argument",
   "tools.exec.host": "there is one place where commands run",

@@ -1,4 +1,4 @@
-/** Every key of the composed configuration schema, for the tests that are generated from it. Pure. */
+/** Every key of the composed configuration schema, for generated tests. Pure. */
 import type { ReloadKind } from "@svc/sdk/config";
 import { HOST_SECTIONS } from "../../host/config/host-schema.ts";
 import { sectionAt } from "../../host/config/section-keys.ts";
@@ -34,17 +34,17 @@ export interface Place {
   readonly node: Node;
 }
 
-/** A key that has a value of its own. One path may have several: members of a union. */
+/** A key with a value. One path may have several: members of a union. */
 export interface Leaf extends Place {
   readonly section: string;
-  /** What its schema declares, or the sections' rule where it declares nothing. */
+  /** As its schema declares, else by the rule of its section. */
   readonly kind: ReloadKind;
 }
 
 /** Top-level keys that carry no configuration. */
 const FREE = new Set(["$schema", "meta"]);
 
-/** Members of a union, which may be one of types; empty for a node that is none. */
+/** Members of a union, which may be a union of types; empty for other nodes. */
 export function alternatives(node: Node): readonly Node[] {
   if (node.anyOf) return node.anyOf;
   if (!Array.isArray(node.type)) return [];
@@ -93,11 +93,11 @@ function placesOf(schema: Node): (Place & { readonly section: string; readonly k
     });
 }
 
-/** A key below an open place of the host that is not the host's is a section of a plugin. */
+/** A key below an open place of the host that the host does not own is a section of a plugin. */
 function inSection(place: Place & { readonly kind: ReloadKind }, section: string) {
   const path = sectionAt(place.keys, new Set());
   if (path.length === 1) return { ...place, section };
-  const kind = place.kind === "restart" ? "plugin" : place.kind; // nobody but the host asks for a restart
+  const kind = place.kind === "restart" ? "plugin" : place.kind; // only the host requests a restart
   return { ...place, section: path.join("."), kind };
 }
 
@@ -110,7 +110,7 @@ export function objectsOf(schema: Node): Place[] {
   return placesOf(schema).filter(({ node }) => alternatives(node).length === 0 && node.properties !== undefined);
 }
 
-/** Where a `reload` keyword stands inside a list: a list is one value, so nothing would read it. */
+/** Places of `reload` keywords inside a list: a list is one value, so they would have no effect. */
 export function keywordsInLists(schema: Node): string[] {
   return placesOf(schema)
     .filter(({ keys, node }) => keys.includes("[]") && node.reload !== undefined)

@@ -1,4 +1,4 @@
-/** What a gateway shows of its configuration: two pictures differ when a key between them took effect. */
+/** The visible effects of a gateway's configuration: two pictures differ if a key took effect between them. */
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { agents } from "@svc/sdk/agents";
@@ -12,7 +12,7 @@ import { approvalsPicture, devicesPicture, nodesPicture, secretsPicture } from "
 
 type Look = (bundle: Bundle, client: TestGateway["client"]) => Promise<unknown>;
 
-/** By section; a section that is missing here has to be looked at by some other test, key by key. */
+/** By section; another test must check each key of a section that is missing here. */
 export const PICTURES: Readonly<Record<string, Look>> = {
   async gateway(bundle) {
     const { gateway } = bundle;
@@ -117,7 +117,7 @@ const ADDRESSES: readonly InboundAddress[] = [
   { channel: "sample", teamId: "sample", peer: { kind: "channel", id: "c" } },
 ];
 
-/** What a page that knows the secret is told. */
+/** The outcome for a page that knows the secret. */
 async function connected({ gateway }: Bundle, origin: string, host?: string): Promise<string> {
   const socket = await openRaw(gateway.url, { origin, ...(host ? { host } : {}) });
   socket.send(connectFrame(gateway.auth.token));

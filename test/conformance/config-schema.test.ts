@@ -1,4 +1,4 @@
-/** The composed configuration schema as forms and editors use it: its defaults are valid, it is closed, and it explains itself. */
+/** The composed configuration schema as forms and editors use it: its defaults are valid, it is closed, and every key is described. */
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -23,7 +23,7 @@ async function composed(t: TestContext) {
   return { ...bundle, schema: schema as Node, hints: uiHints as Record<string, Hint> };
 }
 
-/** All defaults a schema has, written out; `undefined` where it has none. */
+/** All defaults of a schema as a value; `undefined` without any. */
 function defaultsOf(node: Node): unknown {
   const below = Object.entries(node.properties ?? {}).flatMap(([key, child]) => {
     const value = defaultsOf(child);
@@ -33,11 +33,11 @@ function defaultsOf(node: Node): unknown {
   return node.default;
 }
 
-/** Choice: a key that looks like one; numbers of tokens and names of headers are none. */
+/** Choice: a key whose name looks like a secret; numbers of tokens and names of headers are not secrets. */
 const SECRET = /(^|[a-z])(token|password|secret|api_?key|credential|private_?key)$/i;
 
 describe("the composed schema", limited, () => {
-  it("has defaults that are valid, and say what is in force without them", async (t) => {
+  it("has valid defaults, which equal the values in force without them", async (t) => {
     const { schema, write } = await composed(t);
     const defaults = defaultsOf(schema) as Record<string, unknown>;
     assert.ok(Object.keys(defaults).length >= 5);
@@ -45,7 +45,7 @@ describe("the composed schema", limited, () => {
     assert.deepEqual(changed, []);
   });
 
-  it("refuses unknown keys at every level by path, those apart that are declared open", async (t) => {
+  it("refuses unknown keys at every level by path, except in places declared open", async (t) => {
     const { schema, write } = await composed(t);
     const open: string[] = [];
     for (const place of objectsOf(schema)) {
@@ -60,11 +60,11 @@ describe("the composed schema", limited, () => {
     }
   });
 
-  it("explains every key, and marks every secret", async (t) => {
+  it("describes every key, and marks every secret", async (t) => {
     const { schema, hints } = await composed(t);
     const faults: string[] = [];
     for (const { path } of leavesOf(schema)) {
-      const parent = path.replace(/\.\*$/, ""); // a map says what its entries are
+      const parent = path.replace(/\.\*$/, ""); // a map describes its entries
       const help = hints[path]?.help ?? hints[parent]?.help;
       if (!path.endsWith("*") && !hints[path]?.label) faults.push(`${path} has no label`);
       if (!help) faults.push(`${path} has no description`);
@@ -89,8 +89,8 @@ describe("the composed schema", limited, () => {
 
 /** Objects that take any key. */
 const OPEN = [
-  "models.bedrockDiscovery", // refused by its `enabled`; what else stands in it does not matter then
-  "secrets.providers.*", // each source has keys of its own
+  "models.bedrockDiscovery", // refused by its `enabled`, so its other keys do not matter
+  "secrets.providers.*", // each source has its own keys
   "channels", // each channel owns a part of it
   "tools", // several plugins own parts of it
 ];
@@ -113,7 +113,7 @@ function withStranger(schema: Node, { keys, node, path }: Place): unknown {
   return { logging: { level: "silent" }, ...(planted(schema, keys, value) as object) };
 }
 
-/** The issue is about the stranger, where it stands; a union may only say that none of its members fits. */
+/** The issue names the unknown key and its path; a union may only report that no member matches. */
 function tells({ path }: Place): (issue: Issue) => boolean {
   const where = path.replaceAll("[]", "[0]").replaceAll("*", ENTRY);
   return (issue) => issue.path === where && /no-such-key/.test(issue.message);

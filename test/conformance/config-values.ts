@@ -2,13 +2,13 @@
 import { isDeepStrictEqual } from "node:util";
 import { alternatives, type Node } from "./config-leaves.ts";
 
-/** Texts for patterns: the first that matches is taken. */
+/** Texts for patterns: the first match is used. */
 const TEXTS = ["sample", "other", "7d", "8d", "10mb", "20mb", "https://one.example/v1", "https://two.example/v1"];
 
-/** Name of a map entry, where a test says nothing else. */
+/** Name of a map entry, unless a test sets another one. */
 export const ENTRY = "acme";
 
-/** Values the node takes, each different from its default; at least one. @throws Error where none can be made */
+/** Values the node accepts, each different from its default; at least one. @throws Error when none can be generated */
 export function valuesFor(node: Node, path: string): unknown[] {
   const found = candidates(node, path).filter((value) => !isDeepStrictEqual(value, node.default));
   if (found.length > 0) return found;
@@ -47,7 +47,7 @@ function texts({ pattern = "", minLength = 0 }: Node): string[] {
   return TEXTS.filter((text) => text.length >= minLength && new RegExp(pattern).test(text));
 }
 
-/** Only what must be there and has no default. */
+/** Only required keys without a default. */
 export function smallest(node: Node, path: string): Record<string, unknown> {
   const properties = Object.entries(node.properties ?? {});
   const needed = properties.filter(([key, child]) => node.required?.includes(key) && child.default === undefined);
@@ -83,7 +83,7 @@ function childOf(node: Node, key: string): Node[] {
   return [...Object.values(node.patternProperties ?? {}), ...rest];
 }
 
-/** A configuration that has no more than it must so that `value` can stand at `keys`; `undefined` leaves that key out. */
+/** The minimal configuration with `value` at `keys`; `undefined` leaves that key out. */
 export function planted(schema: Node, keys: readonly string[], value: unknown, entry = ENTRY, path = ""): unknown {
   const [key, ...rest] = keys;
   if (key === undefined) return value;

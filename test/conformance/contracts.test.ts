@@ -1,7 +1,7 @@
 /**
- * The bundle keeps the contracts that plugins of others are tried with: every namespace, every provider, every tool, the
- * transform of the examples. Methods whose samples need somebody else there (a node, a question, a hash) are called with
- * documented params in `methods.test.ts`; here they are served, checked and reloaded.
+ * The bundle passes the contract suites that third-party plugins are tested with: every namespace, every provider, every tool,
+ * the transform of the examples. Methods whose samples need more context (a node, a question, a hash) are called with documented
+ * params in `methods.test.ts`; here they are served, checked and reloaded.
  */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
@@ -45,7 +45,7 @@ import sessionsPlugin from "../../plugins/sessions/plugin.ts";
 import { BUNDLE } from "./config-bundle.ts";
 import { good, type Scene } from "./samples.ts";
 
-/** Plugins by the contracts they serve, and methods that take keys nobody knows, as the wire has it. */
+/** Plugins by the contracts they serve, and methods that accept unknown keys, as the wire contract defines. */
 const NAMESPACES: readonly {
   readonly id: string;
   readonly contract: Contract;
@@ -85,15 +85,15 @@ const NAMESPACES: readonly {
   { id: "webhooks", contract: webhooks, needs: ["disable", "enable"] },
 ];
 
-/** Two contracts of one plugin may have the same keys. */
+/** Merges the samples: two contracts of one plugin may have the same keys. */
 function prefixed(prefix: string, contract: Contract): Contract {
   return Object.fromEntries(Object.entries(contract).map(([key, method]) => [`${prefix}.${key}`, method]));
 }
 
-/** Everything but the plugin itself. */
+/** Everything except the plugin itself. */
 const without = (...ids: string[]) => BUNDLE.filter((name) => !ids.some((id) => name === `@svc/plugin-${id}`));
 
-/** The samples of a contract that need nothing but a state directory; the others throw when they look around. */
+/** The samples of a contract that need only a state directory; the others throw when they use their context. */
 function samplesOf(contract: Contract) {
   const found = new Map<string, readonly NamespaceSample<unknown>[]>();
   const nobody = new Proxy({} as Scene, {
@@ -126,13 +126,13 @@ function samplesOf(contract: Contract) {
 }
 
 describe("the contract of a namespace", { timeout: 120_000 }, () => {
-  it("is kept by every plugin that has one", () => {
+  it("is met by every plugin that has one", () => {
     const tried = NAMESPACES.flatMap(({ contract }) => Object.values(contract).map(({ name }) => name));
     assert.deepEqual(tried.toSorted(), Object.keys(good).toSorted());
   });
 
   for (const { id, contract, open = [], needs = [] } of NAMESPACES)
-    it(`is kept by ${id}`, async (t) => {
+    it(`is met by ${id}`, async (t) => {
       const samples = samplesOf(contract);
       for (const key of needs) samples.delete(key);
       const sideEffects = Object.keys(contract).filter((key) => !samples.has(key));
@@ -142,24 +142,24 @@ describe("the contract of a namespace", { timeout: 120_000 }, () => {
 });
 
 describe("the contract of a model provider", { timeout: 60_000 }, () => {
-  it("is kept by provider-openai", async (t) => {
+  it("is met by provider-openai", async (t) => {
     const provider = await contributionOf(t, ModelProvider, "openai-completions", { plugin: openaiPlugin });
     await providerContract(t, { provider });
   });
 
-  it("is kept by provider-anthropic", async (t) => {
+  it("is met by provider-anthropic", async (t) => {
     const provider = await contributionOf(t, ModelProvider, "anthropic-messages", { plugin: anthropicPlugin });
     await providerContract(t, { provider });
   });
 
-  it("is kept by provider-offline, which asks nobody", async (t) => {
+  it("is met by provider-offline, which calls no server", async (t) => {
     const provider = await contributionOf(t, ModelProvider, "offline", { plugin: offlinePlugin });
     await providerContract(t, { provider, server: "none" });
   });
 });
 
 describe("the contract of a tool", { timeout: 60_000 }, () => {
-  it("is kept by the tools of sessions", async (t) => {
+  it("is met by the tools of sessions", async (t) => {
     const beside = { plugin: sessionsPlugin, plugins: without("sessions") };
     const status = await contributionOf(t, Tool, "session_status", beside);
     await toolContract(t, { tool: status, name: "session_status", samples: [{}] });
@@ -167,7 +167,7 @@ describe("the contract of a tool", { timeout: 60_000 }, () => {
     await toolContract(t, { tool: list, name: "sessions_list", samples: [{}, { limit: 1 }], invalid: [{ limit: 0 }] });
   });
 
-  it("is kept by the tools of agents", async (t) => {
+  it("is met by the tools of agents", async (t) => {
     const beside = { plugin: agentsPlugin, plugins: without("agents") };
     const spawn = await contributionOf(t, Tool, "sessions_spawn", beside);
     await toolContract(t, {
@@ -187,6 +187,6 @@ describe("the contract of a tool", { timeout: 60_000 }, () => {
 });
 
 describe("the contract of a transform", () => {
-  it("is kept by the example", (t) =>
+  it("is met by the example", (t) =>
     transformContract(t, { transform: githubIssue, invalid: [{ action: "opened", issue: {}, repository: {} }] }));
 });

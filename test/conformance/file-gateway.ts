@@ -1,4 +1,4 @@
-/** A gateway that reads a configuration file of its own, so that methods which change it can be called. */
+/** A gateway with its own configuration file, so that methods that change it can be called. */
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,6 +1,6 @@
 /**
- * Every gate of the catalogue, asked by a plugin to let people decide: where the catalogue says that the gate takes
- * questions, one person is asked once and what is said holds; everywhere else the question is a no, and nobody is asked.
+ * Every gate of the catalogue, with a plugin that lets people decide: if the catalogue says that the gate allows questions,
+ * one person is asked once and the answer applies; everywhere else the question counts as a denial, and no person is asked.
  */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
@@ -19,14 +19,14 @@ import { HOOKS_SECTION } from "./hook-runs.ts";
 
 const limited = { timeout: 60_000 };
 
-/** What a handler answers; the type of a gate's handler does not matter here. */
+/** Return value of a handler; the type of a gate's handler does not matter here. */
 type Answer = () => Denial | { allow: "ask"; title: string; subject: unknown; timeoutMs?: number } | undefined;
 const DONE = "it happened";
 const told = (error: Error) => error.message;
 
 interface Gate {
   tap(hooks: GatewayHooks, answer: Answer): void;
-  /** Goes through the gate. @returns `DONE`, or what was said instead */
+  /** Passes the gate. @returns `DONE`, or the message instead */
   walk(running: TestGateway): Promise<string>;
 }
 
@@ -85,7 +85,7 @@ const GATES: Readonly<Record<string, Gate>> = {
     async walk(running) {
       assert.equal(await converse(running, "status"), DONE);
       const { messages } = await running.client.call(chat.history, { sessionKey: "main" });
-      // The model is told; of several turns the last one counts.
+      // The model gets the message; of several turns the last one counts.
       const results = messages.map((message) => JSON.stringify(message)).filter((text) => /tool/i.test(text));
       const denial = /(a person denied it|nobody answered in time|asked for a human decision)[^"]*/.exec(
         results.at(-1) ?? "",
@@ -115,13 +115,13 @@ async function start(t: TestContext, gate: Gate, timeoutMs = 60_000) {
   return { running, asked, answerWith: (decision: string) => void (answer = decision) };
 }
 
-describe("a gate that is asked to let people decide", limited, () => {
-  it("stands in this test", () => {
+describe("a gate with a plugin that lets people decide", limited, () => {
+  it("is covered by this test", () => {
     const gates = Object.values(HOOKS).filter(({ kind }) => kind === "gate");
     assert.deepEqual(gates.map(({ name }) => name).toSorted(), Object.keys(GATES).toSorted());
   });
 
-  it("is open where nobody taps it", async (t) => {
+  it("is open without taps", async (t) => {
     const running = await fileGateway(t, SETTINGS);
     for (const [name, gate] of Object.entries(GATES)) assert.equal(await gate.walk(running), DONE, name);
   });
@@ -129,7 +129,7 @@ describe("a gate that is asked to let people decide", limited, () => {
   for (const [name, gate] of Object.entries(GATES)) {
     const spec: { readonly asks?: boolean } = HOOKS[name as keyof typeof HOOKS];
     if (spec.asks !== true) {
-      it(`${name}: stays shut, and nobody is asked`, async (t) => {
+      it(`${name}: stays closed, and no person is asked`, async (t) => {
         const { running, asked } = await start(t, gate);
         const outcome = await gate.walk(running);
         assert.notEqual(outcome, DONE);
@@ -137,7 +137,7 @@ describe("a gate that is asked to let people decide", limited, () => {
       });
       continue;
     }
-    it(`${name}: opens for once where somebody allows it once`, async (t) => {
+    it(`${name}: opens once when a person allows it once`, async (t) => {
       const { running, asked, answerWith } = await start(t, gate);
       answerWith("allow-once");
       assert.equal(await gate.walk(running), DONE);
@@ -147,7 +147,7 @@ describe("a gate that is asked to let people decide", limited, () => {
       assert.deepEqual(asked, ["Shall it be?", "Shall it be?"]);
     });
 
-    it(`${name}: opens from then on where somebody allows it always`, async (t) => {
+    it(`${name}: stays open when a person allows it always`, async (t) => {
       const { running, asked, answerWith } = await start(t, gate);
       answerWith("allow-always");
       assert.equal(await gate.walk(running), DONE);
@@ -155,7 +155,7 @@ describe("a gate that is asked to let people decide", limited, () => {
       assert.deepEqual(asked, ["Shall it be?"]);
     });
 
-    it(`${name}: stays shut where nobody answers`, async (t) => {
+    it(`${name}: stays closed without an answer`, async (t) => {
       const { running, asked } = await start(t, gate, 1);
       assert.match(await gate.walk(running), /nobody answered in time/);
       assert.deepEqual(asked, ["Shall it be?"]);

@@ -1,6 +1,6 @@
-/** Webhooks of a running gateway that came to an end, for methods that ask for one. */
+/** Finished webhooks of a running gateway, for methods that need one. */
 
-/** Section `hooks` that lets them in. */
+/** Section `hooks` that accepts them. */
 export const HOOKS_SECTION = { enabled: true, token: "hook-token-of-the-conformance-test" };
 
 /** Ids of accepted webhooks. */

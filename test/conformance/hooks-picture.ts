@@ -1,15 +1,15 @@
-/** What a gateway shows of its section `hooks`: to an operator, from inside and over HTTP. */
+/** The visible effects of the section `hooks`: to an operator, internally and over HTTP. */
 import { createHmac } from "node:crypto";
 import { webhooks as methods } from "@svc/sdk/webhooks";
 import type { Bundle } from "./config-bundle.ts";
 
-/** Webhooks that are on; each case adds one key. */
+/** Enabled webhooks; each case adds one key. */
 export const HOOKS_ON = { enabled: true, token: "sample-hook-token" };
 
-/** What signed requests of the picture are signed with. */
+/** Secret that signs requests of the picture. */
 export const SIGNING_SECRET = "sample-signing-secret-of-the-picture";
 
-/** Seconds the signed time of the picture is old. */
+/** Age in seconds of the picture's signed time. */
 const AGE = 120;
 
 /** Everything a sender and an operator can see, without starting anything. */
@@ -26,14 +26,14 @@ export async function hooksPicture({ inside, gateway, clock, client }: Bundle): 
     webhooks
       .try({ mapping, payload, headers, ...(mapping === "agent" ? {} : { path: mapping }) })
       .then(withoutChance, (error: Error) => error.message);
-  const { problems } = await client.call(methods.check, {}); // reads the transforms anew, so the list is settled
+  const { problems } = await client.call(methods.check, {}); // reloads the transforms, so the list is final
   return {
     problems,
     list: await client.call(methods.list, {}),
     asked: await attempt("agent", { message: "m", sessionKey: "sample", agentId: "main" }),
     unasked: await attempt("agent", { message: "m" }),
     mapped: await attempt("sample", { source: "sample", text: "t" }, { "x-sample": "sample" }),
-    // Nothing of this comes further than the fields: each lacks the text that is needed.
+    // None of these gets past the fields: each lacks the required text.
     unsigned: await post("/hooks/sample", {}),
     byGithub: await post("/hooks/sample", { "x-hub-signature-256": `sha256=${sign("{}")}` }),
     byStripe: await post("/hooks/sample", { "stripe-signature": `t=${signedAt},v1=${sign(`${signedAt}.{}`)}` }),
@@ -42,7 +42,7 @@ export async function hooksPicture({ inside, gateway, clock, client }: Bundle): 
   };
 }
 
-/** Generated keys are another one each time. */
+/** Generated keys differ each time. */
 function withoutChance(report: unknown): unknown {
   return JSON.parse(JSON.stringify(report).replaceAll(/hook:[0-9a-f-]{36}/g, "hook:generated"));
 }

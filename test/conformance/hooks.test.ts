@@ -114,7 +114,7 @@ async function start(t: TestContext): Promise<Running> {
   return { ...running, probe };
 }
 
-/** Observers run behind the answer. */
+/** Observers run after the response. */
 const settle = () => new Promise((resolve) => setTimeout(resolve, 50));
 
 const http = ({ gateway }: Running) => gateway.url.replace("ws", "http");
@@ -122,14 +122,14 @@ const bearer = ({ gateway }: Running) => ({ authorization: `Bearer ${gateway.aut
 let serial = 0;
 const runId = () => `run-${++serial}`;
 
-/** Shakes hands with a proof of the device's key. */
+/** Connects with a proof of the device's key. */
 async function connectDevice({ gateway }: Running, role: "operator" | "node"): Promise<void> {
   const socket = await openRaw(gateway.url);
   socket.send(deviceConnect(socket, { role, token: gateway.auth.token }));
   await socket.next(({ id }) => id === "c1");
 }
 
-/** Has an event published, and sees it come in as often as it should. */
+/** Publishes an event, and checks that it arrives the expected number of times. */
 async function tell({ client }: Running, to: "all" | "me" | "nobody" | "a copy", times: number): Promise<void> {
   let came = 0;
   const stop = client.on(said, () => came++);
@@ -144,7 +144,7 @@ async function talk({ client }: Running, message: string): Promise<void> {
   await client.call(agents.run, { message, sessionKey: "main", idempotencyKey: runId() }, { expectFinal: true });
 }
 
-/** Posts a webhook and waits until the end of the run it became was told. */
+/** Posts a webhook and waits until the end of its run is reported. */
 async function post(running: Running, path: string, headers: Record<string, string> = {}): Promise<void> {
   const authorization = `Bearer ${HOOK_TOKEN}`;
   const answer = await fetch(`${http(running)}/hooks/${path}`, {
@@ -190,7 +190,7 @@ const paths: Path[] = [
     { ...CONNECT, admitDevice: 1, deviceToken: 1 },
   ],
   [
-    "a connect of a device nobody vouches for",
+    "a connect of a device that no plugin vouches for",
     (running) => connectDevice(running, "node"),
     { connectionOpened: 1, connectionClosed: 1, authenticate: 1, pairing: 1 },
   ],
@@ -201,9 +201,9 @@ const paths: Path[] = [
     { ...ONE_CALL, "rpcParams(notes.add)": 1 },
   ],
   ["a call of an unknown method", ({ client }) => client.request("no.such").catch(() => undefined), ONE_CALL],
-  ["an event for everybody", (running) => tell(running, "all", 1), { ...ONE_CALL, ...SAID }],
+  ["an event for everyone", (running) => tell(running, "all", 1), { ...ONE_CALL, ...SAID }],
   ["an event for one connection", (running) => tell(running, "me", 1), { ...ONE_CALL, ...SAID }],
-  ["an event for nobody", (running) => tell(running, "nobody", 0), { ...ONE_CALL, ...SAID }],
+  ["an event without receivers", (running) => tell(running, "nobody", 0), { ...ONE_CALL, ...SAID }],
   ["a copy of an event", (running) => tell(running, "a copy", 1), ONE_CALL],
   [
     "an HTTP route",
@@ -215,8 +215,8 @@ const paths: Path[] = [
     (running) => fetch(`${http(running)}/plugins/notes/inside`, { method: "POST", headers: bearer(running) }),
     { httpRequest: 1, ...ONE_CALL, ...RPC_KEYED },
   ],
-  ["an HTTP path nobody serves", (running) => fetch(`${http(running)}/nothing`), { httpRequest: 1 }],
-  ["the liveness answer", (running) => fetch(`${http(running)}/healthz`), {}],
+  ["an HTTP path that is not served", (running) => fetch(`${http(running)}/nothing`), { httpRequest: 1 }],
+  ["the liveness response", (running) => fetch(`${http(running)}/healthz`), {}],
   [
     "a run of a new session",
     (running) => talk(running, "echo hi"),
@@ -269,7 +269,7 @@ const paths: Path[] = [
     { httpRequest: 1, "webhookTransform(ci)": 1, "webhookBefore(ci)": 1, webhookAccept: 1, webhookFinished: 1 },
   ],
   [
-    "a webhook that was sent before",
+    "a webhook that is repeated",
     async (running) => {
       await post(running, "ci", { "idempotency-key": "one" });
       await settle();
@@ -284,7 +284,7 @@ const paths: Path[] = [
     { httpRequest: 1, "webhookBefore(jot)": 1, webhookAccept: 1, webhookFinished: 1 },
   ],
   [
-    "a webhook that is carried out in the background",
+    "a webhook that runs in the background",
     (running) => post(running, "errand"),
     { httpRequest: 1, "webhookBefore(errand)": 1, webhookAccept: 1, webhookFinished: 1 },
   ],
@@ -294,7 +294,7 @@ const paths: Path[] = [
     { httpRequest: 1, "webhookBefore(hopeless)": 1, webhookAccept: 1, webhookFinished: 1 },
   ],
   [
-    "a sender that asks for a run",
+    "a sender that requests a run",
     (running) => fetch(`${http(running)}/hooks/runs/none`, { headers: { authorization: `Bearer ${HOOK_TOKEN}` } }),
     { httpRequest: 1, webhookRun: 1 },
   ],
@@ -303,7 +303,7 @@ const paths: Path[] = [
     (running) => post(running, "skip"),
     { httpRequest: 1, webhookTransformFile: 1 },
   ],
-  ["a webhook nobody takes", (running) => post(running, "nothing"), { httpRequest: 1 }],
+  ["a webhook that no mapping accepts", (running) => post(running, "nothing"), { httpRequest: 1 }],
   [
     "a webhook with a wrong token",
     (running) => post(running, "ci", { authorization: "Bearer wrong" }),
@@ -311,7 +311,7 @@ const paths: Path[] = [
   ],
 ];
 
-/** Hooks that fire outside the paths above: tested in their own way below. */
+/** Hooks that fire outside the paths above: tested separately below. */
 const elsewhere = new Set([
   "hostReady",
   "hostStopping",
@@ -348,7 +348,7 @@ describe("hooks fire exactly once", () => {
     await client.call(chat.send, { sessionKey: "main", message: "echo one two three", idempotencyKey: id });
     await client.call(agents.wait, { runId: id });
     await settle();
-    const { "eventPublished(presence)": _, ...expected } = came; // nobody listens to it here
+    const { "eventPublished(presence)": _, ...expected } = came; // not tapped here
     assert.deepEqual(probe.fired(), expected);
     assert.ok((came["eventPublished(chat)"] ?? 0) > 0);
     assert.ok((came["eventPublished(agent)"] ?? 0) > 0);
@@ -387,7 +387,7 @@ describe("hooks fire exactly once", () => {
     assert.equal(probe.fired()["credentialsEnded"], 1);
   });
 
-  it("and every hook of the catalogue stands in a row", () => {
+  it("and every hook of the catalogue has a row", () => {
     const covered = new Set(
       paths
         .flatMap(([, , fires, atLeast = []]) => [...Object.keys(fires), ...atLeast])

@@ -1,4 +1,4 @@
-/** A plugin that can be installed and asks for nothing in particular. */
+/** A plugin that can be installed and requests no special permission. */
 import { createHash } from "node:crypto";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -9,7 +9,7 @@ import { filesOf } from "../plugin-package.ts";
 
 export interface Installable {
   readonly id: string;
-  /** Of its archive, which is there until the process ends. */
+  /** Path of its archive, which exists until the process ends. */
   readonly path: string;
   readonly agree: string;
 }

@@ -1,6 +1,6 @@
 /**
  * Every method of the full bundle, through the real client: documented params give a result that matches the contract,
- * each scope lets in exactly whom it should, and what is wrong is named. Generated from the contracts themselves.
+ * each scope allows exactly the right callers, and errors name the cause. Generated from the contracts themselves.
  */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
@@ -16,7 +16,7 @@ import { HOOKS_SECTION, hookRuns } from "./hook-runs.ts";
 import { pigeon } from "../plugins/channels/pigeon.ts";
 import { good, key, methods, unserved } from "./samples.ts";
 
-/** Serves what no plugin of the bundle serves yet, so that whoever asks for it is answered. */
+/** Serves methods that no plugin of the bundle serves yet, so that calls get a response. */
 const canvas = definePlugin({
   id: "canvas",
   api: "^1.0.0",
@@ -51,7 +51,7 @@ const NOBODY: Omit<Attendance, "node" | "invoked"> = {
 };
 
 describe("every method of the bundle", () => {
-  it("stands in this test", async (t) => {
+  it("is covered by this test", async (t) => {
     const { client } = await testGateway(t);
     assert.deepEqual(Object.keys(good).toSorted(), Object.keys(methods).toSorted());
     const advertised = Object.values(methods)
@@ -60,7 +60,7 @@ describe("every method of the bundle", () => {
     assert.deepEqual(client.hello.features.methods.toSorted(), advertised.toSorted());
   });
 
-  it("answers its documented params with its documented result", async (t) => {
+  it("returns its documented result for its documented params", async (t) => {
     const text = JSON.stringify({ hooks: HOOKS_SECTION });
     const bird = pigeon({ more: { logout: async () => ({ cleared: true }), probe: async () => ({ up: true }) } });
     const plugins = [...BUNDLE, canvas, bird.plugin];
@@ -91,12 +91,12 @@ describe("every method of the bundle", () => {
     });
   });
 
-  it("names the path of what is wrong, and takes no unknown key where it is strict", async (t) => {
+  it("names the path of an invalid param, and accepts no unknown key if strict", async (t) => {
     const { connect, client: shared, gateway } = await testGateway(t);
     const node = await connectNode({ url: gateway.url, token: gateway.auth.token });
     t.after(() => node.close());
     for (const [name, method] of Object.entries(methods)) {
-      // A connection without a device has a budget of its own.
+      // A connection without a device has its own budget.
       const client = method.role === "node" ? node : method.limit ? await connect() : shared;
       const strict = (method.params as { additionalProperties?: boolean }).additionalProperties === false;
       await assert.rejects(client.request(name, []), {
@@ -127,7 +127,7 @@ describe("every method of the bundle", () => {
 
 describe("the scope of every method", () => {
   for (const held of [[], ...SCOPES.map((scope) => [scope])]) {
-    it(`with [${held.join()}] lets in exactly where it covers`, async (t) => {
+    it(`with [${held.join()}] is accepted exactly if covered`, async (t) => {
       const { connect } = await testGateway(t);
       const client = await connect({ scopes: held });
       for (const [name, { scope, role }] of Object.entries(methods)) {
@@ -136,7 +136,7 @@ describe("the scope of every method", () => {
           () => "answered",
           (error: Error) => error.message,
         );
-        // Params are judged behind the scope, so wrong ones tell which of the two refused.
+        // Params are checked after the scope, so invalid ones show which of the two checks refused.
         if (role === "node") assert.equal(outcome, "unauthorized role: operator", name);
         else
           assert.match(

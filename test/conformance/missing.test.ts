@@ -1,15 +1,15 @@
 /**
- * Methods that name something which is not there answer `NOT_FOUND`. Spec: README.md, "a missing thing".
+ * Methods that name something that does not exist fail with `NOT_FOUND`. Spec: README.md, "a missing thing".
  *
- * Not here: methods that make what they name (`sessions.reset`, `sessions.patch`), and those whose documented result says that
- * nothing is there (`cron.remove`, `cron.runs`, `sessions.delete`, `sessions.compact`, `chat.history`, lists and usage).
+ * Not here: methods that create what they name (`sessions.reset`, `sessions.patch`), and those whose documented result reports
+ * that nothing exists (`cron.remove`, `cron.runs`, `sessions.delete`, `sessions.compact`, `chat.history`, lists and usage).
  */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { testGateway } from "@svc/sdk/testing";
 import { methods } from "./samples.ts";
 
-/** Params that are right but for the thing they name. */
+/** Params that are valid except for the thing they name. */
 const named: readonly (readonly [method: string, params: object, message?: RegExp])[] = [
   ["agent", { message: "x", idempotencyKey: "k1", agentId: "nope" }],
   ["agent", { message: "x", idempotencyKey: "k2", sessionId: "nope" }],
@@ -68,12 +68,12 @@ const named: readonly (readonly [method: string, params: object, message?: RegEx
   ["webhooks.disable", { id: "nope" }],
 ];
 
-describe("a thing that is not there", () => {
+describe("a thing that does not exist", () => {
   it("is NOT_FOUND on every method that names one", async (t) => {
     const { connect, client: shared } = await testGateway(t);
     const answers: string[] = [];
     for (const [name, params, message = /./] of named) {
-      // A connection without a device has a budget of its own.
+      // A connection without a device has its own budget.
       const client = methods[name]?.limit ? await connect() : shared;
       const answer = await client.request(name, params).then(
         (result) => `a result: ${JSON.stringify(result).slice(0, 100)}`,

@@ -1,4 +1,4 @@
-/** Names that look like a method, a device, a node or a question and are none: nothing that is decided by name takes them for it. */
+/** Names that resemble a method, a device, a node or a question: no decision by name accepts them. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { GatewayError } from "@svc/sdk";
@@ -12,7 +12,7 @@ import { methods } from "./samples.ts";
 
 const limited = { timeout: 60_000 };
 
-/** Each another text than `name`, to be taken for it by whoever folds, trims, cuts or matches loosely. */
+/** Texts different from `name` that loose matching (case folding, trimming, cutting) would accept as `name`. */
 function spellingsOf(name: string): string[] {
   const wide = (char: string) => String.fromCodePoint(char.charCodeAt(0) + 0xfee0);
   const all = [
@@ -43,7 +43,7 @@ const told = (error: GatewayError) => `${error.code} ${error.message}`;
 
 describe("spellings of a method", limited, () => {
   for (const scopes of [["operator.admin"], ["operator.read"], []]) {
-    it(`are no method, with [${scopes.join()}]`, async (t) => {
+    it(`are not a method, with [${scopes.join()}]`, async (t) => {
       const { client } = await testGateway(t, { scopes });
       for (const name of Object.keys(methods)) {
         for (const spelling of spellingsOf(name)) {
@@ -54,7 +54,7 @@ describe("spellings of a method", limited, () => {
     });
   }
 
-  it("are no method for a node", async (t) => {
+  it("are not a method for a node", async (t) => {
     const { gateway } = await testGateway(t);
     const node = await connectNode({ url: gateway.url, token: gateway.auth.token });
     t.after(() => node.close());
@@ -68,7 +68,7 @@ describe("spellings of a method", limited, () => {
 });
 
 describe("spellings of an id", limited, () => {
-  it("name nothing that is there, and change nothing of it", async (t) => {
+  it("match nothing, and change nothing", async (t) => {
     const { client, gateway } = await testGateway(t);
     const there = await attend({ url: gateway.url, token: gateway.auth.token, client });
     t.after(() => there.node.close());
@@ -115,7 +115,7 @@ describe("spellings of an id", limited, () => {
     t.after(() => node.close());
     for (const name of ["location.get", "system.run", "system.execApprovals.get"]) {
       for (const command of spellingsOf(name)) {
-        if (command.trim() === name) continue; // blanks around a command do not count, and say the same to the policy
+        if (command.trim() === name) continue; // surrounding blanks of a command are ignored, also by the policy
         const outcome = await client.call(nodes.invoke, { nodeId, command }).then(JSON.stringify, told);
         assert.match(outcome, /^INVALID_REQUEST /, JSON.stringify(command));
       }

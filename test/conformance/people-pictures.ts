@@ -1,4 +1,4 @@
-/** What a gateway shows of the sections about devices, nodes, approvals and secrets, asked over the wire. */
+/** The visible effects of the sections about devices, nodes, approvals and secrets, over the wire. */
 import { execApproval } from "@svc/sdk/approvals";
 import type { GatewayClient } from "@svc/sdk/client";
 import { createDevice } from "@svc/sdk/device";
@@ -12,7 +12,7 @@ const told = (error: Error) => error.message;
 
 let serial = 0;
 
-/** Whether a program of this machine has to wait for an approval. */
+/** Whether a program on this machine must wait for an approval. */
 export async function devicesPicture({ gateway, connect }: Running): Promise<string> {
   return connect({ token: String(gateway.auth.token), device: createDevice() }).then(async (client) => {
     await client.close();
@@ -20,7 +20,7 @@ export async function devicesPicture({ gateway, connect }: Running): Promise<str
   }, told);
 }
 
-/** What a node of this machine may be asked for. */
+/** Commands that a node on this machine may be called with. */
 export async function nodesPicture({ gateway }: Running, client: GatewayClient): Promise<unknown> {
   const device = createDevice();
   const commands = ["camera.snap", "location.get"];
@@ -43,7 +43,7 @@ export async function approvalsPicture(client: GatewayClient): Promise<unknown> 
   return { resolved, decision: (await asked).decision };
 }
 
-/** What became of the references of the configuration. */
+/** Outcome of the references in the configuration. */
 export async function secretsPicture(client: GatewayClient): Promise<unknown> {
   const params = { commandName: "picture", targetIds: ["models.providers.*.apiKey"] };
   return {

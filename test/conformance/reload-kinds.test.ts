@@ -1,7 +1,7 @@
 /**
  * Every key of every section, host and bundled plugins, takes effect as its schema declares: at once, with a new
- * generation of its plugin, or with a restart. The keys come from the schema of a running gateway: a new one is tried
- * here by itself, and fails by name where it cannot be. Spec: http/config.md §5.
+ * generation of its plugin, or with a restart. The keys come from the schema of a running gateway: a new key is tried
+ * automatically, and fails by name if it cannot be tried. Spec: http/config.md §5.
  */
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
@@ -28,7 +28,7 @@ async function composedSchema(t: TestContext): Promise<Node> {
   return (await client.call(config.schema, {})).schema as Node;
 }
 
-/** A key, how it is before, and what is tried. */
+/** A key, its configuration before, and the values to try. */
 interface Trial {
   readonly leaf: Leaf;
   readonly changed: string;
@@ -36,7 +36,7 @@ interface Trial {
   readonly after: readonly unknown[];
 }
 
-/** @throws Error naming the key for which no two values can be made */
+/** @throws Error naming the key for which two values cannot be generated */
 function trialOf(schema: Node, leaf: Leaf, stateDir: string): Trial {
   const { path, keys, node } = leaf;
   const { beside = {}, values, entry = ENTRY, between } = GIVEN[path] ?? {};
@@ -52,7 +52,7 @@ function trialOf(schema: Node, leaf: Leaf, stateDir: string): Trial {
   return { leaf, changed, before: whole(first), after: all.map(whole) };
 }
 
-/** Why a picture need not show the key: which test sees its effect, or that there is none to see. */
+/** Why a picture need not show the key: the test that checks its effect, or that no effect is visible. */
 function unseen(path: string): string | undefined {
   return Object.entries({ ...SEEN_ELSEWHERE, ...NO_EFFECT_SEEN }).find(([key]) => covers(key, path))?.[1];
 }
@@ -78,7 +78,7 @@ type Line = Awaited<ReturnType<typeof openLine>>;
 /** Keys whose change ends connections by design. */
 const CREDENTIAL = /^gateway\.auth\.(mode|token|password|trustedProxy\..+)$/;
 
-/** Tries values until one shows; checks after each that nothing else happened than `expect` says. */
+/** Tries values until one has a visible effect; checks after each that only the effects of `expect` happened. */
 async function tryOut(
   bundle: Bundle,
   { leaf, changed, before, after }: Trial,
@@ -98,7 +98,7 @@ async function tryOut(
     assert.deepEqual([written.reload, written.changed], [kind, [changed]]);
     expect(generations);
     if (!CREDENTIAL.test(path)) {
-      await line.client.call(health.check, {}); // a close would have come before the answer
+      await line.client.call(health.check, {}); // a close would arrive before the response
       assert.equal(line.closed(), 0, "a connection was closed");
     }
     shown = visible && !isDeepStrictEqual(await look(), picture);
@@ -122,7 +122,7 @@ async function keysOf(t: TestContext, kind: Leaf["kind"]): Promise<{ schema: Nod
 }
 
 describe("the tables of this test", limited, () => {
-  it("name keys and tests that are there", async (t) => {
+  it("name existing keys and tests", async (t) => {
     const schema = await composedSchema(t);
     const paths = leavesOf(schema).map(({ path }) => path);
     for (const path of Object.keys(GIVEN)) assert.ok(paths.includes(path), `GIVEN: ${path} is no key`);
@@ -167,7 +167,7 @@ it("every hot key takes effect at once, and nothing else happens", limited, asyn
   await Promise.all(eachSection);
 });
 
-/** What a refused configuration is told; "" when it is taken. */
+/** The error of a refused configuration; "" when it is accepted. */
 async function whyNot({ write }: Bundle, next: unknown): Promise<string> {
   return write(next).then(
     () => "",
@@ -205,7 +205,7 @@ it(
   },
 );
 
-/** Calls all the time. @returns what ends it */
+/** Calls continuously. @returns stops it */
 function hammer(client: Client): () => Promise<{ answered: number; failed: string[] }> {
   const failed: string[] = [];
   let answered = 0;

@@ -1,4 +1,4 @@
-/** Every method of the full bundle with params that are documented, for the tests that are generated from them. */
+/** Every method of the full bundle with its documented params, for generated tests. */
 import { join } from "node:path";
 import type { Method } from "@svc/sdk";
 import { agents } from "@svc/sdk/agents";
@@ -58,14 +58,14 @@ export const methods: Readonly<Record<string, Method>> = Object.fromEntries(
     .map((method) => [method.name, method]),
 );
 
-/** A plugin in an archive that can be installed, and the word that agrees to it. */
+/** A plugin in an archive that can be installed, and the consent to it. */
 const installable = makeInstallable();
 
 let serial = 0;
 /** Another one at each call. */
 export const key = () => `conformance-${++serial}`;
 
-/** What params may depend on. */
+/** Context that params may depend on. */
 export interface Scene extends HookRuns, Attendance {
   readonly stateDir: string;
   /** Hash of the configuration file as it is now. */
@@ -77,7 +77,7 @@ type Sample = (scene: Scene) => unknown;
 /** A command as it would run on a node. */
 const PLAN = { argv: ["/usr/bin/uname", "-a"], cwd: null, rawCommand: null, agentId: "main", sessionKey: null };
 
-/** Params that are accepted, by method, in an order in which they work; more than one where the documentation shows several. */
+/** Accepted params, by method, in an order in which they work; several if the documentation shows several. */
 export const good: Readonly<Record<string, readonly Sample[]>> = {
   agent: [
     () => ({ message: "echo hi", idempotencyKey: key() }),
@@ -345,7 +345,7 @@ export const good: Readonly<Record<string, readonly Sample[]>> = {
   "storage.clean": [() => ({ dryRun: true }), () => ({ vacuum: true })],
   "cron.cancel": [({ cronJobId }) => ({ id: cronJobId })],
   "cron.remove": [({ cronJobId }) => ({ id: cronJobId }), () => ({ jobId: "nobody" })],
-  // One call: `config.patch` and `config.apply` take the rest of the budget they share.
+  // One call: `config.patch` and `config.apply` use the rest of their shared budget.
   "update.run": [() => ({ dryRun: true, note: "now", sessionKey: "main", restartDelayMs: 0, timeoutMs: 1 })],
   "usage.status": [() => ({}), () => undefined],
   "usage.cost": [() => ({ days: 30 }), () => ({ startDate: "2026-03-01", endDate: "2026-03-31", mode: "utc" })],
@@ -363,7 +363,7 @@ export const good: Readonly<Record<string, readonly Sample[]>> = {
   "webhooks.replay": [({ failedRunId }) => ({ runId: failedRunId })],
 };
 
-/** Documented params of methods that nothing in the bundle can carry out. */
+/** Documented params of methods that no plugin of the bundle can execute. */
 export const unserved: Readonly<Record<string, Sample>> = {
   poll: () => ({ to: "ann", question: "When?", options: ["now", "later"], channel: "pigeon", idempotencyKey: key() }),
 };

@@ -1,26 +1,26 @@
-/** Where secrets are kept outside the configuration, for the test that searches for them: a variable, a file, a program. */
+/** Places of secrets outside the configuration, for the test that searches for them: a variable, a file, a program. */
 import { chmod, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 
-/** What is planted, by the place it is planted in. */
+/** Planted secrets, by place. */
 export interface Planted {
   readonly byEnvironment: string;
   readonly byFile: string;
   readonly byProgram: string;
-  /** Of the program: on its command line, in its environment, and what it says when it fails. */
+  /** Of the program: on its command line, in its environment, and in its error output. */
   readonly argument: string;
   readonly variable: string;
   readonly complaint: string;
-  /** An id nothing is found under. */
+  /** An id without a value. */
   readonly missingId: string;
 }
 
 /** Name of the variable. */
 export const VARIABLE = "CANARY_REFERENCE";
 
-/** Lies beside the state directory; removed with the test. */
+/** Next to the state directory; removed with the test. */
 export async function keepSecrets(t: TestContext, planted: Planted) {
   const directory = await mkdtemp(join(tmpdir(), "svc-vault-"));
   t.after(() => rm(directory, { recursive: true, force: true }));
@@ -54,7 +54,7 @@ export async function keepSecrets(t: TestContext, planted: Planted) {
   };
 }
 
-/** Answers every id with the same value, or complains. */
+/** Answers every id with the same value, or fails. */
 function programText({ byProgram, complaint }: Planted): string {
   return `let text = "";
 process.stdin.on("data", (chunk) => (text += chunk));

@@ -1,4 +1,4 @@
-/** Secrets on their way between operators, devices and nodes, for the test that searches for them. */
+/** Secrets sent between operators, devices and nodes, for the test that searches for them. */
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { GatewayError } from "@svc/sdk";
@@ -8,22 +8,22 @@ import { createDevice } from "@svc/sdk/device";
 import { nodeInvokeRequest, nodes } from "@svc/sdk/nodes";
 import { connectNode, type Place } from "./attendance.ts";
 
-/** What is planted, by where it travels. */
+/** Planted secrets, by route. */
 export interface Travelling {
-  /** Value of a variable a command is to run with. */
+  /** Value of a variable for a command. */
   readonly approvalEnv: string;
-  /** What a node is asked with, what it answers, and what it fails with. */
+  /** Params of a call to a node, its answer, and its error. */
   readonly invokeParams: string;
   readonly runEnv: string;
   readonly nodeAnswer: string;
   readonly nodeError: string;
-  /** Fields of events nobody reads. */
+  /** Fields of events that no client reads. */
   readonly nodeEvent: string;
 }
 
 /**
- * Sends all of it. What comes back to the one who asked is not collected: it is meant for him.
- * @returns tokens that were given to devices, by name
+ * Sends all of it. Responses to the caller are not collected: they are meant for the caller.
+ * @returns tokens issued to devices, by name
  */
 export async function travel(place: Place, planted: Travelling): Promise<Record<string, string>> {
   const { url, token, client } = place;
@@ -31,7 +31,7 @@ export async function travel(place: Place, planted: Travelling): Promise<Record<
   const first = await connect({ url, ...(token === undefined ? {} : { token }), device: operator });
   const operatorToken = first.hello.auth?.deviceToken ?? "";
   await first.close();
-  // It comes back by its token, and once with one that is almost right.
+  // It reconnects with its token, and once with an almost valid one.
   await (await connect({ url, device: operator, deviceToken: () => operatorToken })).close();
   await connect({ url, device: operator, deviceToken: () => `${operatorToken}x` }).catch(() => undefined);
 
@@ -43,7 +43,7 @@ export async function travel(place: Place, planted: Travelling): Promise<Record<
     const answer = command === "location.get" ? { ok: true, payload: planted.nodeAnswer } : { ok: false, error };
     void node.call(nodes.invokeResult, { id, nodeId: identity.id, ...answer });
   });
-  /** What the one who asks is told has to be `expected`: a secret that never travelled is not found anywhere. */
+  /** The caller's response must be `expected`: a secret that was never sent cannot be found. */
   const ask = async (command: string, params: unknown, expected: string) => {
     const told = await client.call(nodes.invoke, { nodeId: identity.id, command, params }).then(
       ({ payload }) => String(payload),
@@ -78,7 +78,7 @@ export async function travel(place: Place, planted: Travelling): Promise<Record<
   return { operatorToken, nodeToken };
 }
 
-/** What lies in files that are there to hold one secret, by path. */
+/** Contents of files that exist to store one secret, by path. */
 export async function keptSecrets(stateDir: string): Promise<Record<string, string>> {
   const credentials = join(stateDir, "credentials");
   const paths = (await readdir(credentials)).map((name) => join(credentials, name));

@@ -1,6 +1,6 @@
 /**
- * Secrets planted everywhere one can stand, and everything that comes out searched for them: answers, events, logs,
- * HTTP, files beside the ones that hold them, the command line.
+ * Secrets planted in every possible place, and all output searched for them: responses, events, logs, HTTP, files other than
+ * those that store them, the command line.
  */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
@@ -63,12 +63,12 @@ const SECRETS = {
   nodeEvent: canary("nodeevent"),
 } as const;
 
-/** Keys of models: an admin may ask for them by name, and gets them. */
+/** Keys of models: an admin may request them by name, and gets them. */
 const MODEL_KEYS = ["apiKey", "account", "fromEnvironment", "byEnvironment", "byFile", "byProgram"];
 
-/** Who is told a secret because it is his, as `<secret> in <sink>`. */
+/** Outputs that may contain a secret because it belongs to their reader, as `<secret> in <sink>`. */
 const ALLOWED = new Set([
-  // What somebody typed as a broken value may be quoted back to the one who typed it, and to nobody else.
+  // An invalid value may be quoted to the caller who typed it, and to no one else.
   "apiKey in answer of config.set",
   ...MODEL_KEYS.map((name) => `${name} in answer of secrets.resolve`),
 ]);
@@ -134,11 +134,11 @@ const CONFIG = {
   notInstalled: { botToken: SECRETS.unknownPlugin, nested: { password: SECRETS.unknownPlugin } },
 };
 
-/** By provider of models: what became of the reference to its key. */
+/** By provider of models: the outcome of the reference to its key. */
 const REFERENCES = { byenv: "found", byfile: "found", byprogram: "found", missing: "missing", failing: "failed" };
 
 describe("secrets", { timeout: 300_000 }, () => {
-  it("come out nowhere, whatever is called", async (t) => {
+  it("appear in no output, for any call", async (t) => {
     const stateDir = await mkdtemp(join(tmpdir(), "svc-secrets-"));
     t.after(() => rm(stateDir, { recursive: true, force: true }));
     const places = await keepSecrets(t, SECRETS);
@@ -158,7 +158,7 @@ describe("secrets", { timeout: 300_000 }, () => {
     const place = { url: gateway.url, token: SECRETS.token, client };
     const there = await attend(place);
     there.node.onEvent((frame) => seen.push([`event ${frame.event} of a node`, JSON.stringify(frame)]));
-    /** Tokens and keys that were made on the way, by name. */
+    /** Tokens and keys generated during the test, by name. */
     const made: Record<string, string> = {};
     const answer = async (name: string, params: unknown) => {
       const caller = methods[name]?.role === "node" ? there.node : client;
@@ -174,7 +174,7 @@ describe("secrets", { timeout: 300_000 }, () => {
     for (const [sink, text] of await sendWebhooks(gateway.url)) seen.push([sink, text]);
     const runs = await hookRuns(gateway.url, SECRETS.hookToken);
     for (const [name, samples] of Object.entries(good)) {
-      if (["config.set", "config.apply"].includes(name)) continue; // they would take the secrets away
+      if (["config.set", "config.apply"].includes(name)) continue; // they would remove the secrets
       for (const sample of samples) {
         const { hash } = await client.call(config.get, {});
         await answer(name, sample({ stateDir, hash, ...runs, ...there }));
@@ -193,7 +193,7 @@ describe("secrets", { timeout: 300_000 }, () => {
       await answer("models.test", { ref: model });
     }
     Object.assign(made, await travel(place, SECRETS));
-    // Nothing was found for nothing: what is searched for was looked up and used.
+    // The search is meaningful: the secrets were resolved and used.
     const { secrets: listed } = await client.call(secrets.list, {});
     const states = Object.fromEntries(listed.map(({ path, state }) => [path.split(".")[2], state]));
     assert.deepEqual(states, REFERENCES);
@@ -257,13 +257,13 @@ describe("secrets", { timeout: 300_000 }, () => {
     );
   });
 
-  it("lie only in files nobody else can read", async (t) => {
+  it("are stored only in files that no other user can read", async (t) => {
     const stateDir = await mkdtemp(join(tmpdir(), "svc-secrets-"));
     t.after(() => rm(stateDir, { recursive: true, force: true }));
     const gateway = await startGatewayProcess(stateDir);
     const client = await gateway.connect();
     const token = (await readFile(join(stateDir, "credentials/gateway-token"), "utf8")).trim();
-    const { node } = await attend({ url: gateway.url, token, client }); // with keys, tokens and a policy file of their own
+    const { node } = await attend({ url: gateway.url, token, client }); // with their own keys, tokens and policy file
     const { hash } = await client.call(config.get, {});
     await client.call(config.patch, {
       raw: `{ models: { providers: { p: { baseUrl: "http://127.0.0.1:9", apiKey: "${SECRETS.apiKey}", models: [] } } } }`,
@@ -284,15 +284,15 @@ describe("secrets", { timeout: 300_000 }, () => {
 
 const POLICY_FILE = "exec-approvals.json";
 
-/** What programs that ask over the socket of the policy file prove themselves with. */
+/** Secret that authenticates programs on the socket of the policy file. */
 async function socketToken(stateDir: string): Promise<string> {
   const { socket } = JSON.parse(await readFile(join(stateDir, POLICY_FILE), "utf8")) as { socket: { token: string } };
   return socket.token;
 }
 
 /**
- * Webhooks in every state of grace, with secrets where senders have them: headers, and fields no template names.
- * @returns what the senders were answered
+ * Webhooks in every state, with secrets where senders put them: headers, and fields that no template names.
+ * @returns the responses to the senders
  */
 async function sendWebhooks(url: string): Promise<[string, string][]> {
   const body = JSON.stringify({ text: "hi", title: "t", password: SECRETS.bodyField, auth: { secret: "wrong" } });
@@ -332,7 +332,7 @@ async function everyPath(directory: string): Promise<string[]> {
   return [directory, ...names.map((name) => join(directory, name))];
 }
 
-/** Text of every file but those that are there to hold secrets: the configuration and its backups. */
+/** Text of every file except those that exist to store secrets: the configuration and its backups. */
 async function filesBeside(stateDir: string): Promise<[string, string][]> {
   const files: [string, string][] = [];
   for (const path of await everyPath(stateDir)) {

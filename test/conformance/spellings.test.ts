@@ -1,4 +1,4 @@
-/** Forty spellings of guarded paths: none of them gets in without the credential, and with it only the plain one is the path. */
+/** Forty spellings of guarded paths: none is accepted without the credential, and with it only the plain one matches. */
 import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { describe, it, type TestContext } from "node:test";
@@ -31,7 +31,7 @@ const guarded = definePlugin({
   },
 });
 
-/** What stands in the request line for `/<first>/<second>/<name>`, or with fewer parts before the name. */
+/** Request line for `/<first>/<second>/<name>`, or with fewer parts before the name. */
 function spellingsOf(path: string): readonly string[] {
   const cut = path.lastIndexOf("/") + 1;
   const name = path.slice(cut);
@@ -87,7 +87,7 @@ function spellingsOf(path: string): readonly string[] {
   ];
 }
 
-/** The first line and the body of the answer to a request line that no client library would write. */
+/** Status line and body of the response to a request line that no client library would send. */
 function ask(
   port: number,
   method: string,
@@ -110,7 +110,7 @@ function ask(
   });
 }
 
-/** One percent-encoding of the same letters, an empty query, and the absolute form mean the very path; `also` does, too. */
+/** Equivalent spellings: percent-encoding of the same letters, an empty query, the absolute form, and those in `also`. */
 function meansTheSame(path: string, target: string, also: readonly string[]): boolean {
   const cut = path.lastIndexOf("/") + 1;
   const plain = target.replace(/\?$/, "").replace(/^http:\/\/[^/]+/, "");
@@ -131,7 +131,7 @@ const HOOK_TOKEN = "hook-token-of-the-spellings";
 
 const MAPPED = "/hooks/deep/mapped-door";
 
-/** A door of each kind; slashes around the path of a mapping do not count. Spec: http/webhooks.md §2. */
+/** An endpoint of each kind; leading and trailing slashes of a mapping's path are ignored. Spec: http/webhooks.md §2. */
 const DOORS: readonly [kind: string, path: string, method: "GET" | "POST", also: readonly string[]][] = [
   ["a route", PATH, "GET", []],
   ["the path of an action", "/hooks/guarded-action", "POST", []],
@@ -155,12 +155,12 @@ for (const [kind, path, method, also] of DOORS) {
   const isHook = method === "POST";
 
   describe(`spellings of ${kind}`, { timeout: 60_000 }, () => {
-    it("are forty and more, each another", () => {
+    it("are at least forty, all different", () => {
       assert.ok(spellings.length >= 40);
       assert.equal(new Set([...spellings, path]).size, spellings.length + 1);
     });
 
-    it("let nobody in without the credential", async (t) => {
+    it("are refused without the credential", async (t) => {
       const { gateway } = await start(t);
       assert.equal((await ask(gateway.port, method, path, "")).status, 401);
       for (const target of spellings) {
@@ -170,13 +170,13 @@ for (const [kind, path, method, also] of DOORS) {
       }
     });
 
-    it("are the path only where they say the same, with it", async (t) => {
+    it("match the path with the credential only if equivalent", async (t) => {
       const { gateway } = await start(t);
       const authorization = `Authorization: Bearer ${isHook ? HOOK_TOKEN : gateway.auth.token}\r\n`;
       assert.ok((await ask(gateway.port, method, path, authorization)).text.includes(INSIDE));
       for (const target of spellings) {
         const { status } = await ask(gateway.port, method, target, authorization);
-        // A webhook has no absolute form.
+        // Webhooks do not accept the absolute form.
         const isSame = meansTheSame(path, target, also) && !(isHook && target.startsWith("http"));
         assert.ok([400, 404].includes(status) || (isSame && status === 200), `${target}: ${status}`);
       }

@@ -1,4 +1,4 @@
-/** Names and commands of others, as `svc` prints them: nothing in them steers the terminal or hides in it. */
+/** Third-party names and commands, as `svc` prints them: they cannot control the terminal or hide text in it. */
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -20,7 +20,7 @@ const run = promisify(execFile);
 const HIDDEN = "\u202e\u200b\u2066\u2062\ufeff\u00ad\u061c\u{e0041}\ufe0f";
 const STEERING = /[\p{Bidi_Control}\p{Default_Ignorable_Code_Point}]|[^\P{Cc}\n\t]/u;
 
-/** With what each has to name. */
+/** Each command, with the name it must print. */
 const COMMANDS: readonly (readonly [line: string, names: string])[] = [
   ["sessions list", "evil-session"],
   ["sessions show agent:main:main", "evil-session"],
@@ -31,7 +31,7 @@ const COMMANDS: readonly (readonly [line: string, names: string])[] = [
   ["gateway status", ""],
 ];
 
-it("what others named is shown without what steers a terminal or cannot be seen", { timeout: 300_000 }, async (t) => {
+it("third-party names are shown without control and invisible characters", { timeout: 300_000 }, async (t) => {
   const stateDir = await mkdtemp(join(tmpdir(), "svc-terminal-"));
   t.after(() => rm(stateDir, { recursive: true, force: true }));
   const gateway = await startGatewayProcess(stateDir);
@@ -61,7 +61,7 @@ it("what others named is shown without what steers a terminal or cannot be seen"
     { id: `q${HIDDEN}`, command, timeoutMs: 600_000 },
     { timeoutMs: 0 },
   );
-  question.catch(() => undefined); // it waits when the test is over
+  question.catch(() => undefined); // it is still pending when the test ends
   for (;;) {
     const { approvals } = await client.call(execApproval.list, {});
     const [shown] = approvals;

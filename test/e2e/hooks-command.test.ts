@@ -208,7 +208,7 @@ describe("svc hooks, when something is not so", () => {
     ];
     for (const [args, says] of wrongUsage) assert.match(await out(at, args, 2), says, args.join(" "));
     const rows: typeof wrongUsage = [
-      [["try", "bild", "--payload", good], /no mapping "bild"; there are: build, .*\nNext: svc hooks list/],
+      [["try", "bild", "--payload", good], /no mapping "bild"; existing ones: build, .*\nNext: svc hooks list/],
       [["info", "bild"], /no mapping "bild"; there are .*build.*\nNext: svc hooks list/],
       [["enable", "bild"], /no mapping "bild"; there are .*build.*\nNext: svc hooks list/],
       [["runs", "no-such-run"], /no webhook with the run id "no-such-run"\nNext: svc hooks runs/],

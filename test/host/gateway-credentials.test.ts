@@ -211,7 +211,7 @@ describe("between the change and the close", limited, () => {
     gate.open();
     const { code, reason } = await socket.closed;
     assert.equal(code, 1008);
-    assert.match(reason, /^unauthorized: the credential was replaced meanwhile/);
+    assert.match(reason, /^unauthorized: the credential was replaced while connecting/);
     const [challenge, refusal, ...more] = socket.frames;
     assert.equal(challenge?.event, "connect.challenge");
     assert.deepEqual([refusal?.ok, facts(refusal?.error?.details), more], [false, { code: "AUTH_UNAUTHORIZED" }, []]);

@@ -153,5 +153,5 @@ it("what a start would refuse is refused before it is used", async () => {
   const denial = await validate(
     change({ gateway: { bind: "lan", auth: { mode: "none" } } }, { "gateway.bind": "restart" }),
   );
-  assert.match(denial?.reason ?? "", /anybody could use this gateway/);
+  assert.match(denial?.reason ?? "", /anyone could use this gateway/);
 });

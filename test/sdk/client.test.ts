@@ -121,7 +121,7 @@ describe("calls", () => {
     const client = await open();
     await assert.rejects(client.request("slow", {}, { timeoutMs: 20 }), {
       code: "UNAVAILABLE",
-      message: /slow did not answer within 20 ms/,
+      message: /slow did not respond within 20 ms/,
     });
     await new Promise((resolve) => setTimeout(resolve, 60));
     assert.equal(await client.request("quick"), 2);

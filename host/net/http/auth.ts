@@ -1,11 +1,11 @@
-/** Who sends an HTTP request, and whether it may: the order of checks of http/auth.md §4. */
+/** Authenticates and authorizes an HTTP request, in the order of checks of http/auth.md §4. */
 import { coversScope, GatewayError, type Principal, type RouteSpec } from "@svc/sdk";
 import type { Access } from "../../auth/access.ts";
 import type { Peer } from "../../auth/client-address.ts";
 import { isLocal, originRefusal } from "../../auth/locality.ts";
 import { bearerOf, checkShared } from "../../auth/shared-secret.ts";
 
-/** A bearer of the shared secret is the operator. Spec: §4.3 rule 2. */
+/** Scopes of a request with the shared secret as its bearer token: it acts as the operator. Spec: §4.3 rule 2. */
 const SCOPES = ["operator.admin"];
 
 /** @throws GatewayError `UNAUTHORIZED`, `FORBIDDEN`, `TOO_MANY_ATTEMPTS` */
@@ -24,7 +24,7 @@ function authenticate(authorization: string, peer: Peer, access: Access): Princi
   const { authority, origins } = access;
   const { settings } = authority;
   const bearer = bearerOf(authorization);
-  // Choice: who sends nothing guesses nothing, and locks nobody out.
+  // Choice: a request without a bearer token is not a guess, and locks out no address.
   const reservation = bearer === undefined ? undefined : access.reserveGuess("shared-secret", peer, false);
   if (reservation?.locked) {
     const { retryAfterMs } = reservation;
@@ -36,19 +36,19 @@ function authenticate(authorization: string, peer: Peer, access: Access): Princi
     throw new GatewayError("UNAUTHORIZED", "Unauthorized");
   }
   reservation?.succeeded();
-  // Where the request itself carries no secret, anybody's web page could post through the browser of whoever may.
+  // The request itself carries no secret, so any web page could send it through the browser of an authorized user.
   const ambient = settings.mode === "none" || auth.user !== undefined;
   const strange = ambient ? (originRefusal(peer, false, origins) ?? foreignFetch(peer)) : undefined;
   if (strange !== undefined) throw new GatewayError("FORBIDDEN", strange);
   if (auth.user !== undefined) return authority.proxyPrincipal(auth.user, "operator", SCOPES);
   if (settings.mode === "none" && !isLocal(peer))
-    throw new GatewayError("FORBIDDEN", "mode none serves programs of this machine only; set gateway.auth.mode");
+    throw new GatewayError("FORBIDDEN", "mode none serves only programs on this machine; set gateway.auth.mode");
   return authority.sharedPrincipal("operator", SCOPES);
 }
 
-/** Browsers send no `Origin` with pictures, scripts and the like of another site's page; this header they do send. */
+/** Browsers send no `Origin` when a page of another site loads a picture, a script or the like; they do send `Sec-Fetch-Site`. */
 function foreignFetch({ headers }: Peer): string | undefined {
   const site = headers["sec-fetch-site"];
   const isForeign = headers.origin === undefined && (site === "cross-site" || site === "same-site");
-  return isForeign ? "the page of another site asked for this; open it from a page of this gateway" : undefined;
+  return isForeign ? "the request came from a page of another site; send it from a page of this gateway" : undefined;
 }

@@ -1,4 +1,4 @@
-/** Request bodies: read no further than the limit and no longer than the time, then parsed by a schema. */
+/** Reads request bodies up to a size limit and a deadline, then checks them against a schema. */
 import type { IncomingMessage } from "node:http";
 import { describeViolations, GatewayError, isTooDeep, lazy, MAX_JSON_DEPTH, matches, type TSchema } from "@svc/sdk";
 import type { Deadlines } from "../../hooks/deadline.ts";
@@ -7,12 +7,12 @@ import { shareOf } from "../scheduler.ts";
 
 const readerCode = lazy(() => import("raw-body"));
 
-/** Resolves when it is the turn of the request's connection. @throws GatewayError `PAYLOAD_TOO_LARGE`, `TIMEOUT`, `INVALID_REQUEST` */
+/** Resolves at the turn of the request's connection. @throws GatewayError `PAYLOAD_TOO_LARGE`, `TIMEOUT`, `INVALID_REQUEST` */
 export type ReadBody = (request: IncomingMessage, limit: number) => Promise<Buffer>;
 
 const EMPTY = Buffer.alloc(0);
 
-/** @param deadlines one timer for all bodies: a timer each costs more than reading a small one */
+/** @param deadlines one timer for all bodies: a timer per body costs more than reading a small body */
 export async function createBodyReader(deadlines: Deadlines, timeoutMs: number): Promise<ReadBody> {
   const { default: rawBody } = await readerCode();
 
@@ -43,8 +43,8 @@ function toRefusal(error: Error & { type?: unknown }): GatewayError {
 }
 
 /**
- * An empty body is `{}`.
- * @param turn lets others have their turn, between parts of a large body
+ * An empty body counts as `{}`.
+ * @param turn yields to other connections between slices of a large body
  * @throws GatewayError `PAYLOAD_TOO_LARGE`; `INVALID_REQUEST` naming the path
  */
 export async function parseBody(schema: TSchema, raw: Buffer, turn: () => Promise<void>): Promise<unknown> {

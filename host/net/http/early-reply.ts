@@ -1,20 +1,20 @@
-/** The hook `httpRequest`: plugins may answer any request before it is looked at. One way to ask for everything that takes HTTP. */
+/** The hook `httpRequest`: a plugin may answer any request before it is routed. Shared by all HTTP entry points. */
 import type { IncomingMessage } from "node:http";
 import { HOOKS } from "@svc/sdk";
 import type { Access } from "../../auth/access.ts";
 import { resolvePeer } from "../../auth/client-address.ts";
 import type { HookBus } from "../../hooks/hook-bus.ts";
 
-/** What a plugin answers. */
+/** Response of a plugin. */
 export interface EarlyAnswer {
   readonly status: number;
   readonly body?: unknown;
 }
 
-/** @param path in its one spelling. @returns `undefined`: nobody answers */
+/** @param path canonical. @returns `undefined`: no plugin answers */
 export type EarlyReply = (request: IncomingMessage, path: string) => Promise<EarlyAnswer | undefined>;
 
-/** `undefined` while nobody tapped it: then there is nothing to wait for. */
+/** @returns `undefined` while no plugin taps the hook, so that requests do not wait */
 export function createEarlyReply(hooks: HookBus, access: Access): () => EarlyReply | undefined {
   const early = hooks.emitter(HOOKS.httpRequest);
   const ask: EarlyReply = ({ method = "", headers, socket }, path) => {

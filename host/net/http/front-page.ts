@@ -1,4 +1,4 @@
-/** What a browser shows at `/` where no plugin has a page: strangers see it, so it names no version, path or plugin. */
+/** Page at `/` when no plugin serves one. It is public, so it names no version, path or plugin. */
 import type { Context } from "koa";
 
 const PAGE = `<!doctype html>
@@ -12,7 +12,7 @@ const PAGE = `<!doctype html>
 <p>The documentation is README.md of svc.
 `;
 
-/** Choice: only for a request whose `Accept` names HTML, as browsers do; programs get the 404. @returns whether it answered */
+/** Choice: only for requests whose `Accept` names HTML, as browsers send; programs get the 404. @returns whether it answered */
 export function answerFrontPage(context: Context): boolean {
   const { method, path } = context;
   const isAsked =

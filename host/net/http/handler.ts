@@ -1,6 +1,6 @@
 /**
- * HTTP on the gateway's port: liveness and readiness, then the routes of plugins through koa, which is loaded by the first request
- * that needs it. Spec: §4, http/auth.md §4; spec/README.md (real 413 and 408, unauthenticated surfaces).
+ * HTTP on the gateway's port: liveness and readiness probes, then plugin routes through koa. The first request that needs koa
+ * loads it. Spec: §4, http/auth.md §4; spec/README.md (real 413 and 408, unauthenticated surfaces).
  */
 import { randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -30,34 +30,34 @@ export interface HttpOptions {
   readonly log: Logger;
   readonly access: Access;
   readiness(): Readiness;
-  /** Milliseconds a body may take. Default 30000. Spec: http/auth.md §4. */
+  /** Milliseconds within which a body must arrive. Default 30000. Spec: http/auth.md §4. */
   readonly bodyTimeoutMs?: number;
-  /** Takes requests before any route does. @returns whether it took this one, which it answers. Default: it takes none. */
+  /** Gets every request before the routes. @returns whether it answers this one. Default: it answers none. */
   ingress?(request: IncomingMessage, response: ServerResponse): boolean;
 }
 
 export interface HttpHandler {
-  /** Takes every HTTP request that is not an upgrade. */
+  /** Handles every HTTP request that is not an upgrade. */
   handle(request: IncomingMessage, response: ServerResponse): void;
-  /** Cuts off the answers to requests whose credential no longer counts. */
+  /** Aborts the responses to requests whose credential is no longer valid. */
   closeDead(): void;
   /** Refuses every further request with `refusal`. */
   close(refusal: GatewayError): void;
-  /** Resolves when no request is under way, streams included. Meant for after `close`. */
+  /** Resolves when no request is in flight, streams included. Call it after `close`. */
   idle(): Promise<void>;
 }
 
 const DEFAULT_MAX_BODY_BYTES = 1_048_576;
 const BODY_TIMEOUT_MS = 30_000;
-/** Choice: requests of one connection in flight, as many as calls of a WebSocket. Further ones wait, and their connection is read no further. */
+/** Choice: requests in flight per connection, as many as calls of a WebSocket. Further ones wait, and the gateway stops reading their connection. */
 const MAX_PIPELINED = 64;
 
 /** The requests of one connection. */
 interface Pipeline {
-  /** They are not answered yet. */
+  /** Requests not answered yet, in flight or queued. */
   open: number;
   inFlight: number;
-  /** Called when there is one less. */
+  /** Called when a request in flight ends. */
   isBelow(): void;
 }
 
@@ -70,7 +70,7 @@ export function createHttpHandler(options: HttpOptions): HttpHandler {
   let open = 0;
   let closed: GatewayError | undefined;
   let idle = () => {};
-  /** Choice: a route of a plugin for just this path goes first; one that takes the rest of a path, like `/*file`, does not. */
+  /** Choice: a plugin route for exactly this path replaces the probe; one that takes the rest of a path, like `/*file`, does not. */
   const isServed = (path: string) => options.routes.list().some(({ route }) => route.path === path);
 
   function serve(request: IncomingMessage, response: ServerResponse): void {
@@ -82,16 +82,18 @@ export function createHttpHandler(options: HttpOptions): HttpHandler {
     application().then(
       (handle) => handle(request, response),
       (error: unknown) => {
-        options.log.error({ err: error }, "HTTP cannot start");
+        options.log.error({ err: error }, "HTTP could not start; the next request tries again");
         turnAway(
           response,
-          isGatewayError(error) ? error : new GatewayError("INTERNAL", "HTTP cannot start; see the log"),
+          isGatewayError(error)
+            ? error
+            : new GatewayError("INTERNAL", "HTTP could not start; see the log of the gateway"),
         );
       },
     );
   }
 
-  /** A response that waits behind another one says nothing when its socket closes. */
+  /** A response queued behind another one emits no `close` when its socket closes, so the pipeline counts it as ended. */
   function pipelineOf(socket: Socket): Pipeline {
     const known = pipelines.get(socket);
     if (known) return known;
@@ -118,7 +120,7 @@ export function createHttpHandler(options: HttpOptions): HttpHandler {
       pipeline.open++;
       open++;
       response.once("close", () => {
-        if (!pipelines.has(socket)) return; // it closed, and all its requests ended
+        if (!pipelines.has(socket)) return; // the socket closed, which ended all its requests
         pipeline.open--;
         pipeline.inFlight--;
         pipeline.isBelow();
@@ -157,16 +159,16 @@ async function createApplication(options: HttpOptions, inFlight: Set<RouteCall>)
   let version = -1;
   let routes: (context: Context, next: Next) => Promise<unknown>;
 
-  /** The router cannot forget a route, so a change of the routes means a new router; requests in flight keep the old one. */
+  /** The router cannot remove a route, so each change of the routes needs a new router; requests in flight keep the old one. */
   function currentRoutes() {
     if (version === mounted.version) return routes;
-    const router = new Router({ sensitive: true, strict: true }); // one spelling per path
+    const router = new Router({ sensitive: true, strict: true }); // exactly one spelling per path
     for (const entry of mounted.list()) {
       const { method, path } = entry.route;
       try {
-        router.register(path, [method], (context, next) => serveRoute(context as unknown as Context, next, entry)); // two typings of one context
+        router.register(path, [method], (context, next) => serveRoute(context as unknown as Context, next, entry)); // the same context, typed twice
       } catch (error) {
-        entry.owner.charge(error, `route ${method} ${path}`); // a pattern that is none costs its plugin this route
+        entry.owner.charge(error, `route ${method} ${path}`); // an invalid pattern costs its plugin only this route
       }
     }
     routes = router.routes() as unknown as typeof routes;
@@ -178,19 +180,19 @@ async function createApplication(options: HttpOptions, inFlight: Set<RouteCall>)
     const { hold } = owner;
     if (hold && !hold.passes()) {
       await hold.wait();
-      return currentRoutes()(context, next); // it may be another one then
+      return currentRoutes()(context, next); // another route may match by then
     }
     if (!owner.ready)
       throw new GatewayError("UNAVAILABLE", `plugin ${owner.id} is still starting`, { retryAfterMs: 500 });
     owner.enter();
     let call: RouteCall | undefined;
-    let begun: number | undefined; // when its plugin got it; monotonic ms
+    let begun: number | undefined; // when the plugin got the request; monotonic ms
     try {
       const peer = resolvePeer(context.req.socket.remoteAddress, context.req.headers, access.proxies);
       const principal: Principal | undefined =
         route.auth === "gateway" ? authorizeRoute(context.get("authorization"), peer, route, access) : undefined;
       const rawBody = await readBody(context.req, route.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES);
-      if (principal && !access.authority.isLive(principal)) throw new GatewayError("UNAUTHORIZED", "Unauthorized"); // replaced while the body came
+      if (principal && !access.authority.isLive(principal)) throw new GatewayError("UNAUTHORIZED", "Unauthorized"); // the credential ended while the body arrived
       const body = route.body
         ? await parseBody(route.body, rawBody, () => shareOf(context.req.socket).turn())
         : undefined;
@@ -215,7 +217,7 @@ async function createApplication(options: HttpOptions, inFlight: Set<RouteCall>)
     return undefined;
   }
 
-  /** A path with encoded slashes where a route takes the rest of it; from then on it is the request's own. */
+  /** Decodes the slashes of a path whose rest is one value of a route, and replaces the request's URL. */
   function respelled(context: Context): string | undefined {
     const open = mounted.list().flatMap(({ route }) => /^([^*:]*\/)\*/.exec(route.path)?.[1] ?? []);
     const plain = withPlainSlashes(context.url, open);
@@ -229,7 +231,10 @@ async function createApplication(options: HttpOptions, inFlight: Set<RouteCall>)
     try {
       const path = canonicalPath(context.url) ?? respelled(context);
       if (path === undefined)
-        throw new GatewayError("INVALID_REQUEST", "this path has more than one reading; write it plainly");
+        throw new GatewayError(
+          "INVALID_REQUEST",
+          "the path is ambiguous; send it without encoded or doubled slashes, dot segments and control characters",
+        );
       const reply = await early()?.(context.req, path);
       if (reply) return await sendReply(context, reply, (error) => logBroken(context, error, log));
       await next();
@@ -243,13 +248,13 @@ async function createApplication(options: HttpOptions, inFlight: Set<RouteCall>)
   return app.callback();
 }
 
-/** A stream goes on after its handler has answered. */
+/** Calls `done` after the whole response: a stream continues after its handler has returned. */
 function whenSent({ res }: Context, done: () => void): void {
   if (res.writableFinished || res.closed) done();
   else res.once("close", done);
 }
 
-/** No route took the request: its path is unknown, or only its method is. Spec: http/auth.md §4. */
+/** No route matches: the path is unknown, or only the method is. Spec: http/auth.md §4. */
 function nothingServed(context: Context): void {
   const { matched = [] } = context as unknown as { matched?: readonly { methods: readonly string[] }[] }; // set by the router
   const allowed = [...new Set(matched.flatMap(({ methods }) => methods))].sort();
@@ -266,15 +271,15 @@ function nothingServed(context: Context): void {
 async function refuse(context: Context, error: unknown, log: Logger): Promise<void> {
   const known = isGatewayError(error) ? error : internal(context, error, log);
   const { status, headers, body } = toHttpRefusal(known);
-  for (const name of context.res.getHeaderNames()) if (!isSecurityHeader(name)) context.remove(name); // left by a reply that could not be sent
+  for (const name of context.res.getHeaderNames()) if (!isSecurityHeader(name)) context.remove(name); // set by a reply that could not be sent
   const isTooLarge = known.code === "PAYLOAD_TOO_LARGE";
-  if (isTooLarge || !context.req.complete) context.set("Connection", "close"); // what is left of the body is not read
+  if (isTooLarge || !context.req.complete) context.set("Connection", "close"); // the rest of the body is not read
   await sendReply(context, { status, headers, body }, () => undefined);
 }
 
-/** The status is out already: all that can be done is to end the answer early, and to say so here. */
+/** The status is already sent, so the response can only be cut short and logged. */
 function logBroken({ method, path }: Context, error: unknown, log: Logger): void {
-  log.error({ err: error, method, path }, "an HTTP answer broke off");
+  log.error({ err: error, method, path }, "an HTTP response was cut short");
 }
 
 function internal(context: Context, error: unknown, log: Logger): GatewayError {

@@ -1,8 +1,8 @@
-/** One spelling per path: what is decided on and what is acted on are the same string. Pure. */
+/** One spelling per path, so that checks and routing see the same string. Pure. */
 
 /**
  * The path of a request target in its one accepted spelling, percent-decoded.
- * @returns `undefined` for anything with a second reading: dot segments, doubled or encoded slashes, backslashes, control characters
+ * @returns `undefined` for an ambiguous path: dot segments, doubled or encoded slashes, backslashes, control characters, double encoding
  */
 export function canonicalPath(target: string): string | undefined {
   const raw = target.split(/[?#]/, 1)[0] ?? "";
@@ -22,9 +22,9 @@ export function canonicalPath(target: string): string | undefined {
 }
 
 /**
- * The same target with plain slashes where a route takes all that is left of the path as one value (`/things/*id`): clients
- * encode the slashes of such a value. The result is to be judged by `canonicalPath` like any other.
- * @param prefixes what stands before such a value, e.g. `/things/`. @returns `undefined` for every other target
+ * The same target with plain slashes where a route takes the rest of the path as one value (`/things/*id`): clients
+ * encode the slashes of such a value. Check the result with `canonicalPath` like any other target.
+ * @param prefixes path before such a value, e.g. `/things/`. @returns `undefined` for every other target
  */
 export function withPlainSlashes(target: string, prefixes: readonly string[]): string | undefined {
   const end = target.search(/[?#]|$/);
@@ -34,7 +34,7 @@ export function withPlainSlashes(target: string, prefixes: readonly string[]): s
   return prefix + path.slice(prefix.length).replace(/%2f/gi, "/") + target.slice(end);
 }
 
-/** Also a backslash. By code unit: every request comes by here. */
+/** Includes the backslash. Compares code units for speed: it runs on every request. */
 function hasControl(text: string): boolean {
   for (let index = 0; index < text.length; index++) {
     const code = text.charCodeAt(index);

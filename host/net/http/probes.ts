@@ -1,4 +1,4 @@
-/** Liveness and readiness: what supervisors and load balancers ask without a credential. Spec: http/auth.md §10, spec/README.md. */
+/** Liveness and readiness probes for supervisors and load balancers, without a credential. Spec: http/auth.md §10, spec/README.md. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 
 type Probe = "live" | "ready";
@@ -14,17 +14,17 @@ export const PROBE_PATHS: readonly string[] = [...PROBES.keys()];
 
 export interface Readiness {
   readonly isStopping: boolean;
-  /** Names of the plugins that are to run and do not. Never a path: anybody may ask. */
+  /** Names of the plugins that should run and do not. Never a path: the response is public. */
   readonly missing: readonly string[];
 }
 
-/** The path of a probe in a request target; a query string is ignored. `undefined`: it asks for something else. */
+/** The path of a probe in a request target; a query string is ignored. @returns `undefined`: not a probe */
 export function probePath(target: string): string | undefined {
   const path = target.split("?", 1)[0] ?? "";
   return PROBES.has(path) ? path : undefined;
 }
 
-/** Choice: what is not ready is 503 with the names of the plugins and no reasons, which are for operators. */
+/** Choice: not ready is a 503 with the names of the plugins and no reasons, which are for operators. */
 export function answerProbe(
   path: string,
   { method }: IncomingMessage,

@@ -1,9 +1,9 @@
-/** What goes back over HTTP: replies of routes, and refusals. Spec: http/auth.md §4 "Responses". */
+/** HTTP responses: replies of routes, and refusals. Spec: http/auth.md §4 "Responses". */
 import { Readable } from "node:stream";
 import { ERRORS, type GatewayError, type RouteReply } from "@svc/sdk";
 import type { Context } from "koa";
 
-/** What an error looks like on the wire. */
+/** An error as an HTTP response. */
 export interface HttpRefusal {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -34,10 +34,10 @@ const TEXT = "text/plain; charset=utf-8";
 const JSON_TEXT = "application/json; charset=utf-8";
 
 /**
- * Sends a reply. A stream waits for its first chunk, so that a source that fails at once is still an ordinary refusal;
- * one that fails later is cut off, so that nobody takes half an answer for a whole one.
- * @param broken told what a stream failed with after its first chunk
- * @throws TypeError the body cannot be sent, or the headers are not valid; whatever a stream fails with before its first chunk
+ * Sends a reply. A stream waits for its first chunk, so that a source that fails at once still gives an ordinary refusal;
+ * the response of one that fails later is aborted, so that no client takes a partial response for a complete one.
+ * @param broken called with the error of a stream that failed after its first chunk
+ * @throws TypeError the body cannot be sent, or the headers are not valid; any error of a stream before its first chunk
  */
 export async function sendReply(
   context: Context,
@@ -55,7 +55,7 @@ export async function sendReply(
   if (payload === null) context.status = status; // an empty body would turn 200 into 204
 }
 
-/** What koa sends, and its type when the reply names none. koa itself would take text that starts with `<` for HTML. */
+/** The body for koa, and its type when the reply names none. koa itself would send text that starts with `<` as HTML. */
 async function toPayload(
   body: unknown,
   broken: (error: unknown) => void,
@@ -64,7 +64,7 @@ async function toPayload(
   if (typeof body === "string") return [body, TEXT];
   if (body instanceof Uint8Array) return [Buffer.from(body), undefined];
   if (isAsyncIterable(body)) return [await openStream(body[Symbol.asyncIterator](), broken), undefined];
-  const text = JSON.stringify(body) as string | undefined; // a function or a symbol has none
+  const text = JSON.stringify(body) as string | undefined; // undefined for a function or a symbol
   if (text === undefined) throw new TypeError(`a reply of type ${typeof body} cannot be sent`);
   return [text, JSON_TEXT];
 }
@@ -94,7 +94,7 @@ async function openStream(source: AsyncIterator<unknown>, broken: (error: unknow
   return Readable.from({ [Symbol.asyncIterator]: () => chunks });
 }
 
-/** @throws TypeError a chunk that is neither text nor bytes, which would otherwise surface far from whoever made it */
+/** @throws TypeError a chunk that is neither text nor bytes; unchecked, it would fail far from the code that produced it */
 function checkChunk(result: IteratorResult<unknown>): IteratorResult<unknown> {
   if (result.done || typeof result.value === "string" || result.value instanceof Uint8Array) return result;
   throw new TypeError(`a chunk of a stream must be text or bytes, not ${typeof result.value}`);

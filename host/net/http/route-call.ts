@@ -1,4 +1,4 @@
-/** One request on its way through a plugin's route: what the handler gets, made only as far as it looks. */
+/** One request to a plugin's route, as the handler gets it; the query and the signal are created on first use. */
 import type { Principal, RouteRequest } from "@svc/sdk";
 import type { Context } from "koa";
 import { canonicalHeaders } from "../../auth/aliases.ts";
@@ -43,13 +43,13 @@ export class RouteCall {
     };
   }
 
-  /** Ends the answer at once: whoever asked may not have it any more. */
+  /** Aborts the response at once: the client is no longer authorized. */
   cutOff(): void {
     this.#gone?.abort();
     this.#context.res.destroy();
   }
 
-  /** Aborts when the client is gone before it has the whole answer. */
+  /** Aborts when the client disconnects before it has the whole response. */
   #signal(): AbortSignal {
     if (this.#gone) return this.#gone.signal;
     const gone = (this.#gone = new AbortController());

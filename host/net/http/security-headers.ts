@@ -1,11 +1,11 @@
-/** Headers of every HTTP response, whoever writes it. Spec: §4.4, http/auth.md §4 "Responses", http/control-panel.md §5. */
+/** Headers that every HTTP response carries. Spec: §4.4, http/auth.md §4 "Responses", http/control-panel.md §5. */
 import { type IncomingMessage, ServerResponse } from "node:http";
 
 const FIXED = { "x-content-type-options": "nosniff", "referrer-policy": "no-referrer" } as const;
 const HSTS = "strict-transport-security";
 
 /**
- * By lower-case name.
+ * Keyed by lower-case name.
  * @param strictTransportSecurity `gateway.http.securityHeaders.strictTransportSecurity`. Default false; blank means false.
  */
 export function securityHeaders(strictTransportSecurity: string | false = false): Readonly<Record<string, string>> {

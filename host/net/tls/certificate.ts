@@ -1,4 +1,4 @@
-/** The certificate of a port with TLS: which files it lies in, read and judged. */
+/** The certificate of a TLS port: locates, reads and checks its files. */
 import { createHash, createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -14,11 +14,11 @@ export interface TlsSettings {
   readonly caPath?: string | undefined;
 }
 
-/** What paths in the settings are relative to. */
+/** Directories for resolving the paths of the settings. */
 export interface TlsPlaces {
   readonly configDir: string;
   readonly stateDir: string;
-  /** What `~` is. */
+  /** Directory that `~` stands for. */
   readonly home: string;
 }
 
@@ -26,9 +26,9 @@ export interface TlsPlaces {
 export interface CertificateFiles {
   readonly certPath: string;
   readonly keyPath: string;
-  /** Certificates between that one and its root. */
+  /** File with the certificates between that one and its root. */
   readonly caPath?: string;
-  /** The gateway makes and renews them itself. */
+  /** The gateway generates and renews the files. */
   readonly isGenerated: boolean;
 }
 
@@ -38,14 +38,14 @@ export interface Certificate {
   readonly fingerprint: string;
   /** epoch ms */
   readonly endsAt: number;
-  /** Differs when a file does. */
+  /** Differs when the content of a file differs. */
   readonly digest: string;
 }
 
 /**
- * Choice: paths are relative to the directory of the configuration file; files that are named are never written, and without
- * both paths a certificate is generated below the state directory, unless `autoGenerate` is false.
- * @throws StartupRefusal the keys do not fit together
+ * Choice: paths are relative to the directory of the configuration file; configured files are never written. Without any
+ * path, a certificate is generated below the state directory, unless `autoGenerate` is false.
+ * @throws StartupRefusal the keys contradict each other
  */
 export function certificateFiles(settings: TlsSettings, { configDir, stateDir, home }: TlsPlaces): CertificateFiles {
   const { autoGenerate = true, certPath, keyPath, caPath } = settings;
@@ -61,12 +61,14 @@ export function certificateFiles(settings: TlsSettings, { configDir, stateDir, h
   const single = Object.entries({ certPath, keyPath, caPath }).find(([, path]) => path !== undefined)?.[0];
   if (single !== undefined) {
     const next =
-      "set gateway.tls.certPath and gateway.tls.keyPath both, or none of the paths to have a certificate made";
+      "set both gateway.tls.certPath and gateway.tls.keyPath, or remove all paths to have a certificate generated";
     throw new StartupRefusal(`gateway.tls.${single} is set without its counterparts\nNext: ${next}`);
   }
   if (!autoGenerate) {
     const next = "set gateway.tls.certPath and gateway.tls.keyPath, or remove gateway.tls.autoGenerate";
-    throw new StartupRefusal(`gateway.tls is enabled without a certificate, and none is to be made\nNext: ${next}`);
+    throw new StartupRefusal(
+      `gateway.tls is enabled without a certificate, and gateway.tls.autoGenerate is off\nNext: ${next}`,
+    );
   }
   const directory = join(stateDir, "tls");
   return {
@@ -85,14 +87,14 @@ export function readCertificate({ certPath, keyPath, caPath }: CertificateFiles,
     createPrivateKey(key),
   );
   if (!certificate.checkPrivateKey(privateKey)) {
-    const next = "name the key the certificate was made for";
+    const next = "set the private key that belongs to the certificate";
     throw new StartupRefusal(
       `gateway.tls.keyPath: ${keyPath} is not the key of the certificate ${certPath}\nNext: ${next}`,
     );
   }
   const endsAt = Date.parse(certificate.validTo);
   if (endsAt <= now) {
-    const next = "renew it, or remove gateway.tls.certPath and keyPath to have one made";
+    const next = "renew it, or remove gateway.tls.certPath and keyPath to have one generated";
     throw new StartupRefusal(`gateway.tls.certPath: ${certPath} expired on ${certificate.validTo}\nNext: ${next}`);
   }
   const options: SecureContextOptions = { cert, key, ...(ca ? { ca } : {}), minVersion: "TLSv1.2" };
@@ -104,7 +106,7 @@ export function readCertificate({ certPath, keyPath, caPath }: CertificateFiles,
   return { options, fingerprint: certificate.fingerprint256, endsAt, digest };
 }
 
-/** Why a start would refuse these settings; `undefined`: it would not. Makes nothing. */
+/** @returns why a start would refuse these settings; `undefined`: it would not. Creates nothing. */
 export function tlsRefusal(settings: TlsSettings, places: TlsPlaces, now: number): string | undefined {
   if (settings.enabled !== true) return undefined;
   try {
@@ -125,7 +127,7 @@ function read(key: string, path: string): string {
     const [why, next] =
       code === "ENOENT"
         ? ["no such file", `put the file there, or correct gateway.tls.${key}`]
-        : [message, "let the user that runs the gateway read it"];
+        : [message, "make it readable for the user that runs the gateway"];
     throw new StartupRefusal(`gateway.tls.${key}: ${path}: ${why}\nNext: ${next}`);
   }
 }

@@ -1,4 +1,4 @@
-/** The certificate that the gateway makes for itself, kept below the state directory. */
+/** The self-signed certificate that the gateway generates and stores below the state directory. */
 import { randomUUID } from "node:crypto";
 import { mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { hostname, networkInterfaces } from "node:os";
@@ -10,17 +10,17 @@ import { lazy } from "@svc/sdk";
 const makerCode = lazy(() => import("./self-signed.ts"));
 
 const DAY_MS = 86_400_000;
-/** Choice: the longest that every platform accepts; each renewal changes the fingerprint that clients know. */
+/** Choice: the longest lifetime that every platform accepts; each renewal changes the fingerprint that clients know. */
 const LIFETIME_MS = 825 * DAY_MS;
-/** Choice: it is renewed this long before its end. */
+/** Choice: the certificate is renewed this long before it expires. */
 const RENEW_MS = 30 * DAY_MS;
-/** For clients whose clock is late. */
+/** For clients whose clock is behind. */
 const SKEW_MS = DAY_MS;
 
 /**
- * The one that is kept there while it is usable, else a new one.
- * Choice: one that is kept stays when the machine gets other names or addresses, since clients know its fingerprint.
- * @param addresses that are listened on. @throws StartupRefusal it cannot be written
+ * Returns the stored certificate while it is usable, else a new one.
+ * Choice: a stored one stays when the machine gets other names or addresses, since clients know its fingerprint.
+ * @param addresses the gateway listens on. @throws StartupRefusal the files cannot be written
  */
 export async function keepGenerated(
   files: CertificateFiles,
@@ -37,7 +37,9 @@ export async function keepGenerated(
     replace(files.certPath, cert);
   } catch (error) {
     const next = "make the state directory writable, or set gateway.tls.certPath and gateway.tls.keyPath";
-    throw new StartupRefusal(`no TLS certificate can be kept: ${(error as Error).message}\nNext: ${next}`);
+    throw new StartupRefusal(
+      `the generated TLS certificate cannot be stored: ${(error as Error).message}\nNext: ${next}`,
+    );
   }
   return readCertificate(files, now);
 }
@@ -51,14 +53,14 @@ function usable(files: CertificateFiles, now: number): Certificate | undefined {
   }
 }
 
-/** Whole or not at all, for whoever reads it meanwhile. */
+/** Atomic: a concurrent reader gets the old file or the new one. */
 function replace(path: string, text: string): void {
   const draft = `${path}.${randomUUID()}.tmp`;
   writeFileSync(draft, text, { mode: 0o600 });
   renameSync(draft, path);
 }
 
-/** Of the addresses that mean all, those the machine has now. */
+/** Names for the certificate; an address that means all interfaces adds the addresses the machine has now. */
 function namesOf(addresses: readonly string[]): string[] {
   const isEverywhere = addresses.some((address) => address === "0.0.0.0" || address === "::");
   const own = isEverywhere

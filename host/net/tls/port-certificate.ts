@@ -1,4 +1,4 @@
-/** The certificate that is in use: it follows its files, and one of the gateway's own is renewed. */
+/** The certificate in use: reloaded when its files change; a generated one is renewed. */
 import type { Clock, Logger } from "@svc/sdk";
 import { StartupRefusal } from "../../auth/settings.ts";
 import {
@@ -11,18 +11,18 @@ import {
 import { keepGenerated } from "./generated.ts";
 
 /**
- * Milliseconds between two looks at the files. Choice: they are read again instead of watched, which also sees a file behind
- * a link that is switched over.
+ * Milliseconds between two checks of the files. Choice: polling instead of watching, which also notices that a symbolic
+ * link points to another file.
  */
 export const LOOK_MS = 10_000;
-/** Choice: milliseconds before its end a certificate that is not the gateway's own is warned of. */
+/** Choice: milliseconds before its expiry from which on a certificate is warned about. A generated one is renewed earlier. */
 const WARN_MS = 14 * 86_400_000;
 
 export interface PortCertificateOptions {
-  /** As the configuration is now. */
+  /** From the current configuration. */
   settings(): TlsSettings;
   readonly places: TlsPlaces;
-  /** That are listened on. */
+  /** Addresses the gateway listens on. */
   readonly addresses: readonly string[];
   readonly clock: Clock;
   readonly log: Logger;
@@ -31,7 +31,7 @@ export interface PortCertificateOptions {
 export class PortCertificate {
   readonly #options: PortCertificateOptions;
   #current: Certificate;
-  /** Said already, so that it is not repeated at each look. */
+  /** The last warning, so that it is not repeated at each check. */
   #warned: string | undefined;
 
   private constructor(options: PortCertificateOptions, first: Certificate) {
@@ -50,12 +50,12 @@ export class PortCertificate {
     return this.#current;
   }
 
-  /** Looks at the files now and then. @param changed told of each certificate that takes the place of another. @returns stops it */
+  /** Checks the files periodically. @param changed called with each new certificate. @returns stops the checks */
   follow(changed: (certificate: Certificate) => void): () => void {
     return this.#options.clock.setInterval(() => void this.look(changed), LOOK_MS);
   }
 
-  /** Never rejects: what is wrong with a file is a warning, and the certificate before it stays. */
+  /** Never rejects: a problem with a file is logged as a warning, and the previous certificate stays. */
   async look(changed: (certificate: Certificate) => void): Promise<void> {
     const { log } = this.#options;
     try {
@@ -68,15 +68,18 @@ export class PortCertificate {
       log.info({ fingerprint: next.fingerprint, ends }, "the TLS certificate was replaced");
       this.#warnOfItsEnd();
     } catch (error) {
-      if (!(error instanceof StartupRefusal)) log.error({ err: error }, "the TLS certificate could not be read");
-      else this.#warn(`the TLS certificate in use stays: ${error.message}`);
+      if (!(error instanceof StartupRefusal))
+        log.error({ err: error }, "the TLS certificate could not be read; the one in use stays");
+      else this.#warn(`the TLS certificate in use stays, because the new one is unusable: ${error.message}`);
     }
   }
 
   #warnOfItsEnd(): void {
     const { endsAt } = this.#current;
     if (endsAt - this.#options.clock.now() > WARN_MS) return;
-    this.#warn(`the TLS certificate ends on ${new Date(endsAt).toISOString()}; renew it, it is read again by itself`);
+    this.#warn(
+      `the TLS certificate expires on ${new Date(endsAt).toISOString()}; renew it, the gateway reads the new one without a restart`,
+    );
   }
 
   #warn(text: string): void {

@@ -1,4 +1,4 @@
-/** Makes a certificate that signs itself. Loads the ASN.1 library: imported only where a certificate has to be made. */
+/** Creates a self-signed certificate. Loads the ASN.1 library, so import it only where a certificate has to be created. */
 import { generateKeyPairSync, randomBytes, sign } from "node:crypto";
 import { isIP } from "node:net";
 import { AsnConvert, OctetString } from "@peculiar/asn1-schema";
@@ -29,7 +29,7 @@ const COMMON_NAME = "2.5.4.3";
 const ECDSA_SHA256 = "1.2.840.10045.4.3.2";
 
 export interface SelfSigned {
-  /** Host names and IP addresses it is for. */
+  /** Host names and IP addresses that the certificate is valid for. */
   readonly names: readonly string[];
   /** epoch ms */
   readonly from: number;

@@ -1,5 +1,5 @@
 /**
- * Whether a connection is let in: the handshake, the gates of plugins, then `hello-ok`. It decides and never touches the
+ * Decides whether a connection is admitted: the handshake, the gates of plugins, then `hello-ok`. It never touches the
  * socket. Spec: §2.3, §3; protocol/frames-and-connect.md §5-§11.
  */
 import {
@@ -32,19 +32,19 @@ import { VERSION } from "../../version.ts";
 import type { Broadcaster } from "./broadcast.ts";
 import { type Identified, connectRefusal, handshake, type HandshakeContext } from "./handshake.ts";
 
-/** Close reason of a connection whose credential was changed or revoked while it connected. */
-export const REPLACED = "unauthorized: the credential was replaced meanwhile; connect again";
+/** Sent when the credential changed or was revoked while the connection was being accepted. */
+export const REPLACED = "unauthorized: the credential was replaced while connecting; connect again";
 
 export interface AdmissionOptions {
   readonly hooks: HookBus;
   readonly kinds: LiveTables;
   readonly broadcaster: Broadcaster;
   readonly access: Access;
-  /** Admins read these in `hello-ok`. */
+  /** Sent to admins in `hello-ok`. */
   readonly paths: { readonly configPath: string; readonly stateDir: string };
 }
 
-/** What the handshake needs to know of one connection. */
+/** The connection as the handshake needs it. */
 export type Visitor = Pick<HandshakeContext, "connectionId" | "peer" | "nonce">;
 
 export class Admission {
@@ -65,7 +65,7 @@ export class Admission {
     };
   }
 
-  /** Lets nobody else in: the gateway stops. */
+  /** Admits no further connection: the gateway is stopping. */
   refuse(): void {
     this.#refusing = true;
   }
@@ -82,7 +82,7 @@ export class Admission {
     });
   }
 
-  /** Asks the gates. @returns what the connection is answered. @throws HandshakeRefusal when one of them says no */
+  /** Asks the gates. @returns the response to `connect`. @throws HandshakeRefusal when a gate denies */
   async admit(info: ConnectionInfo, identified: Identified, fromPage: boolean): Promise<HelloOk> {
     try {
       return await this.#admit(info, identified, fromPage);
@@ -98,7 +98,7 @@ export class Admission {
   ): Promise<HelloOk> {
     if (this.#refusing) throw new GatewayError("UNAVAILABLE", "the gateway is stopping", { retryAfterMs: 1_000 });
     const { admit, deviceToken } = this.#hooks;
-    // Choice (spec/README.md "connect written from the contract alone"): operators without a device learn what they may, too.
+    // Choice (spec/README.md "connect written from the contract alone"): operators without a device are sent their role and scopes, too.
     let auth: HelloOk["auth"] =
       deviceId === undefined ? { role: principal.role, scopes: [...principal.scopes] } : undefined;
     if (admit.isUsed() || deviceId !== undefined) {
@@ -121,7 +121,7 @@ export class Admission {
   }
 
   async #denial(admission: AdmissionInput): Promise<Denial | undefined> {
-    // Who can read the state directory can take any plugin away: it may as well come in and mend it.
+    // A client that can read the state directory could remove any plugin: no gate keeps it from connecting to fix one.
     if (admission.principal.provenance === "local") return undefined;
     const { admit, admitDevice } = this.#hooks;
     const denial = await admit.emit(admission);

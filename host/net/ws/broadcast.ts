@@ -1,23 +1,23 @@
 /**
- * Events to connections: encoded once, one shared frame for all who get the same.
+ * Sends events to connections: each is encoded once, and receivers of the same content share one frame.
  *
- * Only events that every connection receives are numbered, so a healthy client never sees a hole; events for a
- * scope or for named connections carry no number. Clients that can resume get a cursor on what they could ask for
- * again. Spec: spec/README.md "seq"; §6.
+ * Only events that every connection receives are numbered, so a healthy client never sees a gap; events for a
+ * scope or for named connections carry no number. Clients that can resume get a cursor on the events they can
+ * request again. Spec: spec/README.md "seq"; §6.
  */
 import { type Audience, coversScope, type EventSpec } from "@svc/sdk";
 import { type EventCursor, MAX_PAYLOAD_BYTES, StateVersion } from "@svc/sdk/protocol";
 import { encodeEventText } from "./frame-codec.ts";
 import { type ReplayEntry, ReplayLog } from "./replay.ts";
 
-/** The part of a connection events need. */
+/** The part of a connection that events need. */
 export interface Receiver {
   readonly id: string;
   readonly role: "operator" | "node";
   readonly scopes: readonly string[];
-  /** It announced the cap `resume`. */
+  /** The client announced the cap `resume`. */
   readonly resumes: boolean;
-  /** Queues one frame; a slow reader misses it when `droppable`, else is cut off. */
+  /** Queues one frame. A slow reader misses a droppable frame, and is disconnected on any other. */
   deliver(frame: Buffer, droppable: boolean): void;
 }
 
@@ -32,10 +32,10 @@ export class Broadcaster {
   /** Versions start at 1. Spec: protocol/frames-and-connect.md §11. */
   readonly #versions = Object.fromEntries(VERSIONED.map((name) => [name, 1])) as Versions;
   #seq = 0;
-  /** Kept from the first client on that could ask for it. */
+  /** Created when the first client that can resume connects. */
   #replay: ReplayLog | undefined;
 
-  /** @param formerlyForAll whether events that older gateways sent to every connection are sent to all again, as it is now */
+  /** @param formerlyForAll whether events that older gateways sent to every connection go to all again; read for each event */
   constructor(formerlyForAll: () => boolean = () => false) {
     this.#isForAll = (event) => event.scope === undefined || (event.formerlyForAll === true && formerlyForAll());
   }
@@ -52,14 +52,14 @@ export class Broadcaster {
     return { ...this.#versions };
   }
 
-  /** Where events begin for a client that can resume, and what it missed: `undefined` when some of that is gone. */
+  /** @returns the cursor at which events begin for a client that can resume, and the events it missed; `undefined` when some of them were dropped */
   resume(since: EventCursor | undefined): { cursor: EventCursor; missed: readonly ReplayEntry[] | undefined } {
     this.#replay ??= new ReplayLog();
     const { cursor } = this.#replay;
     return { cursor, missed: since === undefined ? [] : this.#replay.since(since) };
   }
 
-  /** Sends again what a client missed and may see. To be called before it is added. */
+  /** Sends the missed events that the client may see. Call it before `add`. */
   replay(missed: readonly ReplayEntry[], receiver: Receiver): void {
     for (const { event, payload, seq, stateVersion, n } of missed) {
       if (!(this.#isForAll(event) || mayReceive(event, receiver, false)) || !this.#replay) continue;
@@ -69,18 +69,18 @@ export class Broadcaster {
   }
 
   /**
-   * Never throws because of a receiver. Order per receiver is the order of calls.
-   * @throws Error the event is larger than what clients read; they would all close their connections
+   * Never throws because of a receiver. Each receiver gets events in the order of the calls.
+   * @throws Error the event is larger than clients accept; they would all close their connections
    */
   publish(event: EventSpec, payload: unknown, audience: Audience = {}): void {
     const receivers = this.#audience(event, audience);
     const isTargeted = audience.connections !== undefined;
     const stateVersion = event.snapshot ? this.#raise(event.name) : undefined;
     if (receivers.length === 0 && (isTargeted || !this.#replay)) return;
-    const text = JSON.stringify(payload) as string | undefined; // no payload, no text
+    const text = JSON.stringify(payload) as string | undefined; // undefined without a payload
     if (text !== undefined && text.length > MAX_PAYLOAD_BYTES.afterConnect)
       throw new Error(
-        `event ${event.name} is too large: ${text.length} bytes; clients read at most ${MAX_PAYLOAD_BYTES.afterConnect}`,
+        `event ${event.name} is too large: ${text.length} bytes; clients accept at most ${MAX_PAYLOAD_BYTES.afterConnect}`,
       );
     const seq = !isTargeted && this.#isForAll(event) && this.#receivers.size > 0 ? ++this.#seq : undefined;
     const kept = isTargeted ? undefined : this.#replay?.append({ event, payload: text, seq, stateVersion });

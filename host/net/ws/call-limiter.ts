@@ -1,7 +1,7 @@
-/** How often methods with a budget may be called. In memory only. Spec: protocol/authorization.md §4; http/auth.md §9. */
+/** Limits the calls of methods with a budget. In memory only. Spec: protocol/authorization.md §4; http/auth.md §9. */
 import { type Clock, GatewayError, type RateLimit } from "@svc/sdk";
 
-/** Windows kept; the one that began first goes when there are more. */
+/** Windows stored; above that, the one that began first is dropped. */
 const MAX_KEYS = 10_000;
 
 interface Window {
@@ -12,7 +12,7 @@ interface Window {
 export class CallLimiter {
   readonly #clock: Pick<Clock, "elapsed">;
   readonly #maxKeys: number;
-  /** By bucket and key; begun first, first. */
+  /** By bucket and key, in the order they began. */
   readonly #windows = new Map<string, Window>();
 
   constructor(clock: Pick<Clock, "elapsed">, maxKeys: number = MAX_KEYS) {
@@ -20,12 +20,12 @@ export class CallLimiter {
     this.#maxKeys = maxKeys;
   }
 
-  /** Windows kept now. */
+  /** Number of stored windows. */
   get size(): number {
     return this.#windows.size;
   }
 
-  /** Takes one call from the budget; the window starts with the first. @returns how long to wait when nothing is left */
+  /** Takes one call from the budget; a window starts with its first call. @returns how long to wait when the budget is used up */
   take({ bucket, calls, windowMs }: RateLimit, key: string): { readonly retryAfterMs: number } | undefined {
     const now = this.#clock.elapsed();
     const name = JSON.stringify([bucket, key]);
@@ -49,7 +49,7 @@ export class CallLimiter {
   }
 }
 
-/** Who calls. */
+/** The caller, for counting. */
 export interface CallOrigin {
   readonly deviceId: string | undefined;
   readonly clientAddress: string | undefined;
@@ -57,14 +57,14 @@ export interface CallOrigin {
   readonly connectionId: string;
 }
 
-/** Device and address; the address of this machine says nothing. Who has neither is counted by connection. */
+/** Device and address; an address of this machine identifies no caller. A caller with neither is counted by connection. */
 export function limitKey({ deviceId, clientAddress, local, connectionId }: CallOrigin): string {
   const address = local ? undefined : clientAddress || undefined;
   const key = `${deviceId ?? "unknown-device"}|${address ?? "unknown-ip"}`;
   return deviceId === undefined && address === undefined ? `${key}|conn=${connectionId}` : key;
 }
 
-/** The refusal of a call over its budget. */
+/** Error of a call over its budget. */
 export function limitRefusal(method: string, { calls, windowMs }: RateLimit, retryAfterMs: number): GatewayError {
   const seconds = Math.max(1, Math.ceil(retryAfterMs / 1_000));
   return new GatewayError("UNAVAILABLE", `rate limit exceeded for ${method}; retry after ${seconds}s`, {

@@ -1,6 +1,6 @@
 /**
- * One WebSocket, from its challenge to its close. It owns the socket; `admission.ts` decides whether it is let in, and
- * `dispatch.ts` answers its calls.
+ * One WebSocket, from its challenge to its close. It owns the socket; `admission.ts` decides whether it is admitted, and
+ * `dispatch.ts` handles its calls.
  */
 import { randomUUID } from "node:crypto";
 import type { Duplex } from "node:stream";
@@ -36,12 +36,12 @@ import { type Share, shareOf } from "../scheduler.ts";
 import { type Identified, HandshakeRefusal } from "./handshake.ts";
 import { type Backlog, Outbox } from "./outbox.ts";
 
-/** What all connections of a gateway share. */
+/** Shared by all connections of a gateway. */
 export interface ConnectionOptions {
   readonly log: Logger;
   readonly dispatcher: Dispatcher;
   readonly admission: Admission;
-  /** It is admitted and its `hello-ok` is written. */
+  /** Called when the connection is admitted and its `hello-ok` is queued. */
   onReady(connection: Connection, identified: Identified, hello: HelloOk): void;
   onClosed(connection: Connection, code: number): void;
   /** Milliseconds. Default 10000. */
@@ -50,7 +50,7 @@ export interface ConnectionOptions {
   readonly backlog: Backlog;
 }
 
-/** What a connection needs until it is admitted; most of what it costs. */
+/** State needed until the connection is admitted, then freed; most of its cost. */
 interface Pending {
   readonly peer: Peer;
   readonly nonce: string;
@@ -58,30 +58,30 @@ interface Pending {
   handshaking: boolean;
 }
 
-/** Milliseconds a peer gets to answer our close before its socket is cut. */
+/** Milliseconds a peer gets to answer the close before its socket is terminated. */
 const CLOSE_GRACE_MS = 1_000;
-/** The same for a slow reader, which first reads what its socket holds: it should learn why it is cut off. */
+/** The same for a slow reader, which must first read the bytes in its socket to receive the close reason. */
 const SLOW_GRACE_MS = 30_000;
-/** A socket that holds more than that is cut soon nevertheless. */
+/** A slow reader with more unread bytes only gets `CLOSE_GRACE_MS`. */
 const SLOW_GRACE_BYTES = 1_048_576;
-/** Choice: calls of a connection that wait for their answer. One that was accepted, and waits for its second answer only, is not counted. */
+/** Choice: calls per connection that wait for a response. An accepted call, which only waits for its second response, is not counted. */
 const MAX_CALLS = 64;
-/** Milliseconds after which it is worth calling again. */
+/** Milliseconds after which a retry is worthwhile. */
 const CALLS_RETRY_MS = 250;
-/** Made once: whoever floods is told it often. */
+/** Created once: a flooding client gets it often. */
 const TOO_MANY_CALLS = refusal(
   "TOO_MANY_CALLS",
-  `${MAX_CALLS} calls of this connection wait for their answers; call again later`,
+  `${MAX_CALLS} calls of this connection are waiting for responses; retry later`,
   {},
   { retryAfterMs: CALLS_RETRY_MS },
 );
-/** Choice: characters of the id and of the method of a request. Both come back in answers. */
+/** Choice: characters of the id and of the method of a request. Responses repeat both. */
 const MAX_NAME = 65_536;
 const NAME_TOO_LONG = new GatewayError(
   "INVALID_REQUEST",
   `invalid request frame: id and method have at most ${MAX_NAME} characters`,
 );
-/** So many refused roles in a row are taken, one more closes. Spec: protocol/authorization.md §4. */
+/** Calls in a row that may be refused for their role; one more closes the connection. Spec: protocol/authorization.md §4. */
 const MOST_UNAUTHORIZED = 10;
 
 export class Connection implements Receiver {
@@ -90,7 +90,7 @@ export class Connection implements Receiver {
   readonly #ws: WebSocket;
   readonly #outbox: Outbox;
   readonly #share: Share;
-  /** Made at the first call; most of what a short connection would cost otherwise. */
+  /** Created at the first call: it would be most of the cost of a short connection. */
   #gone: AbortController | undefined;
   #pending: Pending | undefined;
   #principal: Principal | undefined;
@@ -100,7 +100,7 @@ export class Connection implements Receiver {
   #closing = false;
   #isGone = false;
 
-  /** @param socket the one below `ws`, for writing shared frames */
+  /** @param socket socket below `ws`, for writing shared frames */
   constructor(ws: WebSocket, socket: Duplex, peer: Peer, options: ConnectionOptions) {
     const { handshakeTimeoutMs = HANDSHAKE_TIMEOUT_MS, maxBufferedBytes = MAX_BUFFERED_BYTES } = options;
     this.#options = options;
@@ -140,7 +140,7 @@ export class Connection implements Receiver {
     return this.#info.caps.includes(RESUME_CAP);
   }
 
-  /** A pending connection gets little memory: more bytes than that before `connect` is accepted close the socket. */
+  /** Limits the memory of a pending connection: too many bytes before `connect` is accepted close the socket. */
   #limitUntilAccepted(socket: Duplex): void {
     let received = 0;
     const count = (chunk: Buffer) => {
@@ -152,7 +152,7 @@ export class Connection implements Receiver {
       if (received <= MAX_PAYLOAD_BYTES.beforeConnect) return;
       socket.off("data", count);
       this.close(CLOSE.tooLarge, "");
-      this.#share.stop(); // else all it sends until it is cut off is kept
+      this.#share.stop(); // otherwise all it sends until it is terminated is buffered
     };
     socket.prependListener("data", count);
   }
@@ -163,7 +163,7 @@ export class Connection implements Receiver {
     if (principal) return this.#share.run(() => this.#read(data, principal));
     const pending = this.#pending;
     if (!pending || pending.handshaking)
-      return this.close(CLOSE.policy, "invalid handshake: wait for the answer to connect");
+      return this.close(CLOSE.policy, "invalid handshake: wait for the response to connect");
     pending.handshaking = true;
     void this.#connect(data.toString(), pending);
   }
@@ -268,7 +268,7 @@ export class Connection implements Receiver {
       });
     } catch (error) {
       settled();
-      return this.#fail(id, error as GatewayError); // the dispatcher lets nothing else out
+      return this.#fail(id, error as GatewayError); // the dispatcher throws nothing else
     }
     if (!(answer instanceof Promise)) {
       settled();
@@ -304,7 +304,7 @@ export class Connection implements Receiver {
     if (this.#unauthorized > MOST_UNAUTHORIZED) this.close(CLOSE.policy, "repeated unauthorized calls");
   }
 
-  /** Nothing follows a close; who reads neither events nor answers is cut off. Spec: §6 rule 2. */
+  /** Sends nothing after a close. A reader too slow for a frame that must not be dropped is disconnected. Spec: §6 rule 2. */
   deliver(frame: Buffer, droppable: boolean): void {
     if (this.#closing) return;
     if (droppable && this.#outbox.isBehind) return;
@@ -312,15 +312,15 @@ export class Connection implements Receiver {
     else this.#outbox.push(frame);
   }
 
-  /** Its reader is too slow. What waits is dropped, so that it reads the close and its reason next. */
+  /** Disconnects a slow reader. Queued frames are dropped, so that the close and its reason come next. */
   #cutOff(): void {
-    this.#options.log.warn({ connection: this.id, client: this.#info.client?.id }, "cut off a slow reader");
+    this.#options.log.warn({ connection: this.id, client: this.#info.client?.id }, "disconnected a slow reader");
     const soon = this.#outbox.unread > SLOW_GRACE_BYTES;
     this.#left(CLOSE.policy);
     this.#end(CLOSE.policy, "slow consumer", soon ? CLOSE_GRACE_MS : SLOW_GRACE_MS);
   }
 
-  /** Sends what waits, then closes; a peer that does not answer is cut off. Safe to call twice. */
+  /** Sends queued frames, then closes; a peer that does not answer the close is terminated. Safe to call twice. */
   close(code: number, reason: string): void {
     if (!this.#closing) this.#end(code, reason, CLOSE_GRACE_MS);
   }
@@ -340,7 +340,7 @@ export class Connection implements Receiver {
     this.#left(code);
   }
 
-  /** It is nobody's connection any more, though its socket may still be read. */
+  /** Ends the connection for the gateway, though its client may still read from the socket. */
   #left(code: number): void {
     if (this.#isGone) return;
     this.#isGone = true;
@@ -354,11 +354,11 @@ function tooLarge(method: string, bytes: number): GatewayError {
   const most = MAX_PAYLOAD_BYTES.afterConnect;
   return new GatewayError(
     "PAYLOAD_TOO_LARGE",
-    `the answer of ${method} has ${bytes} bytes; ${most} can be sent: ask for less`,
+    `the response of ${method} has ${bytes} bytes, and at most ${most} can be sent; request less`,
   );
 }
 
-/** The id of a request that is not parsed, where it stands at the beginning. */
+/** The id of an unparsed request, when it is near the beginning. */
 function idIn(data: Buffer): string {
   const [, id] = /"id"\s*:\s*"([\w.:-]{1,200})"/.exec(data.toString("latin1", 0, 1_000)) ?? [];
   return id ?? "invalid";

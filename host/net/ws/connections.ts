@@ -1,4 +1,4 @@
-/** The WebSockets of a gateway: those that are still connecting, and those that were admitted. */
+/** The WebSockets of a gateway: pending and admitted connections. */
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { type ConnectionInfo, HOOKS } from "@svc/sdk";
@@ -16,7 +16,7 @@ import type { Dispatcher } from "./dispatch.ts";
 import type { Identified } from "./handshake.ts";
 import { Backlog } from "./outbox.ts";
 
-/** Most connections that are not admitted yet; one more closes the oldest. Choice: more than a burst of clients after a restart. */
+/** Maximum of connections not admitted yet; one more closes the oldest. Choice: more than a burst of clients after a restart. */
 const MAX_PENDING = 10_000;
 
 export interface ConnectionsOptions extends Pick<ConnectionOptions, "log" | "handshakeTimeoutMs" | "maxBufferedBytes"> {
@@ -66,7 +66,7 @@ export class Connections {
     if (this.#hooks.opened.isUsed()) void this.#hooks.opened.emit(connection.info);
   }
 
-  /** Counts it with those of its address until it is closed. */
+  /** Counts the connection for its address until it closes; loopback is not counted. @returns whether it exceeds the limit */
   #isOneTooMany({ clientAddress, remoteAddress }: Peer, ws: WebSocket): boolean {
     const address = clientAddress ?? remoteAddress;
     if (isLoopback(address)) return false;
@@ -79,20 +79,20 @@ export class Connections {
   #closeOldest(): void {
     const [oldest] = this.#pending;
     if (!oldest) return;
-    this.#pending.delete(oldest); // its socket is cut soon, whether it answers or not
-    oldest.close(CLOSE.policy, "too many connections are waiting; connect again");
+    this.#pending.delete(oldest); // its socket is terminated soon, even if the client ignores the close
+    oldest.close(CLOSE.policy, "too many connections are pending; connect again");
   }
 
   closeAll(code: number, reason: string): void {
     for (const connection of [...this.#pending, ...this.#admitted]) connection.close(code, reason);
   }
 
-  /** Closes the connections whose credential no longer counts. Spec: spec/README.md "revoking". */
+  /** Closes the connections whose credential is no longer valid. Spec: spec/README.md "revoking". */
   closeDead(reason: string): void {
     for (const connection of this.#admitted) this.#closeIfDead(connection, reason);
   }
 
-  /** @returns whether it did */
+  /** @returns whether it closed the connection */
   #closeIfDead(connection: Connection, reason: string): boolean {
     const { principal } = connection.info;
     if (!principal || this.#options.access.authority.isLive(principal)) return false;
@@ -101,8 +101,8 @@ export class Connections {
   }
 
   /**
-   * Sends what the client missed before anything new, in one step, so that no event comes between. A client that can resume also
-   * gets what was published since the cursor of its `hello-ok` was taken.
+   * Sends missed events before any new one, in one synchronous step, so that no event comes between. A client that can resume
+   * also gets the events published since the cursor of its `hello-ok` was taken.
    */
   #onReady(connection: Connection, { params }: Identified, { resume }: HelloOk): void {
     const { broadcaster } = this.#options;

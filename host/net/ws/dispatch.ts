@@ -1,8 +1,8 @@
 /**
- * One method call, from its name to its answer, whatever transport it came by.
+ * Dispatches method calls, independent of the transport.
  *
  * credential -> method -> role -> scope -> limit -> ready -> rpcParams -> validate -> rpcBefore -> handler -> rpcResult
- * -> rpcAfter. Hooks nobody tapped are not called, and nothing is awaited where the handler is synchronous.
+ * -> rpcAfter. Hooks without taps are not called, and nothing is awaited when the handler is synchronous.
  */
 import { randomBytes } from "node:crypto";
 import {
@@ -25,11 +25,11 @@ import type { Table } from "../../kernel/table.ts";
 import { type CallLimiter, limitKey, limitRefusal } from "./call-limiter.ts";
 import { HandlerCall, type IncomingCall } from "./handler-call.ts";
 
-/** A call, its begin (monotonic ms), and whose work it is once that is known. */
+/** A call, its start (monotonic ms), and the owner of its method once known. */
 interface RunningCall {
   readonly call: IncomingCall;
   readonly begun: number;
-  /** When nobody else's work stood before it any more. */
+  /** Start of the plugin's own time: after the wait for a plugin being replaced, if any. monotonic ms */
   since: number;
   owner: Owner | undefined;
 }
@@ -38,14 +38,14 @@ export interface DispatcherOptions {
   readonly methods: Table<LiveMethod>;
   readonly hooks: HookBus;
   readonly log: Logger;
-  /** Plugin that would serve a method, and why it does not. */
+  /** The plugin that would serve a method, and why it does not. */
   absentProvider(method: string): AbsentPlugin | undefined;
-  /** What a call of a method nobody serves waits for: its plugin is being replaced. */
+  /** Pause that a call of an unserved method waits for: its plugin is being replaced. */
   holdFor(method: string): Hold | undefined;
-  /** Whether the credential behind a principal still counts. */
+  /** Whether the credential behind a principal is still valid. */
   isLive(principal: Principal): boolean;
   readonly limiter: CallLimiter;
-  /** Compare results with their schemas: tests and development. A mismatch is a bug and becomes INTERNAL. */
+  /** Compares results with their schemas, for tests and development. A mismatch is a bug and becomes INTERNAL. */
   readonly checkResults: boolean;
 }
 
@@ -72,15 +72,15 @@ export class Dispatcher {
     this.#closed = refusal;
   }
 
-  /** Resolves when no call is in flight. Meant for after `close`. */
+  /** Resolves when no call is in flight. Call it after `close`. */
   idle(): Promise<void> {
     if (this.#inFlight === 0) return Promise.resolve();
     return new Promise((resolve) => (this.#idle = resolve));
   }
 
   /**
-   * @returns the result, or a promise of it when something on the way is asynchronous.
-   * @throws GatewayError any refusal; an unexpected error comes out as INTERNAL with its correlation id
+   * @returns the result, or a promise of it when a step is asynchronous.
+   * @throws GatewayError any refusal; an unexpected error becomes INTERNAL with its correlation id
    */
   call(call: IncomingCall): unknown {
     const begun = performance.now();
@@ -107,7 +107,7 @@ export class Dispatcher {
     );
   }
 
-  /** What a caller gets instead of a result that no transport can carry; counted against who answered it. */
+  /** The error for a result that no transport can carry; attributed to the plugin that returned it. */
   unsendable(method: string, error: unknown): GatewayError {
     this.#options.methods.get(method)?.owner.charge(error, `result of ${method}`, "caller");
     return this.#presentable(method, error);
@@ -129,7 +129,7 @@ export class Dispatcher {
     if (hold && !hold.passes() && !endsWaiting(entry))
       return hold.wait().then(() => {
         running.since = performance.now();
-        return this.#run(running, entry !== undefined); // it may be another one then
+        return this.#run(running, entry !== undefined); // another entry may serve the method by then
       });
     if (!entry) throw this.#unknownMethod(call);
     if (!entry.owner.ready)
@@ -144,7 +144,7 @@ export class Dispatcher {
 
   /** Spec: protocol/authorization.md §4. @throws GatewayError `UNAVAILABLE` */
   #limit({ name, limit }: Method, { connection }: IncomingCall): void {
-    if (!limit || !connection) return; // calls from inside are the plugin's own affair
+    if (!limit || !connection) return; // internal calls have no limit
     const { device, remoteAddress, local, id } = connection;
     const key = limitKey({ deviceId: device, clientAddress: remoteAddress, local, connectionId: id });
     const over = this.#options.limiter.take(limit, key);
@@ -158,12 +158,12 @@ export class Dispatcher {
     const rpc = { method: name, params, principal, connectionId: connection?.id };
     const denial = await this.#before.emit(rpc, name, call.signal);
     if (denial) throw refusalOf(denial);
-    if (!this.#options.isLive(principal)) throw deadCredential(); // revoked while the hooks took their time
+    if (!this.#options.isLive(principal)) throw deadCredential(); // revoked while the hooks ran
     const result = await this.#handle(entry, call, params, performance.now());
     return (await this.#result.emit({ result, principal }, name)).result;
   }
 
-  /** @param since when it came into the hands of its plugin. monotonic ms */
+  /** @param since when the call reached its plugin. monotonic ms */
   #handle(entry: LiveMethod, call: IncomingCall, params: unknown, since: number): unknown {
     const { handler, owner } = entry;
     const handlerCall = new HandlerCall(call, params, owner.signal);
@@ -194,7 +194,7 @@ export class Dispatcher {
     const refused = left || isGatewayError(error);
     tally.answered(performance.now() - since, refused ? "refused" : "failed");
     if (!refused) owner.charge(error, `method ${method.name}`, "caller");
-    return left ? new GatewayError("UNAVAILABLE", "the caller has gone") : error;
+    return left ? new GatewayError("UNAVAILABLE", "the caller disconnected") : error;
   }
 
   #checked({ name, result: schema }: Method, result: unknown): unknown {
@@ -206,7 +206,7 @@ export class Dispatcher {
     const absent = this.#options.absentProvider(name);
     if (absent?.retryAfterMs !== undefined) {
       const { id, state, retryAfterMs } = absent;
-      return new GatewayError("UNAVAILABLE", `${name} is not there now: plugin ${id} is ${state}`, { retryAfterMs });
+      return new GatewayError("UNAVAILABLE", `${name} is unavailable: plugin ${id} is ${state}`, { retryAfterMs });
     }
     if (absent) {
       const { id, state, reason } = absent;
@@ -218,7 +218,7 @@ export class Dispatcher {
     return refusal("UNKNOWN_METHOD", `unknown method: ${name}; did you mean ${didYouMean}?`, { didYouMean });
   }
 
-  /** Advertised methods that the principal may call: a suggestion names no other. */
+  /** Advertised methods that the principal may call: only these are suggested. */
   #offeredTo(principal: Principal): string[] {
     const offered = this.#options.methods
       .list()
@@ -226,7 +226,7 @@ export class Dispatcher {
     return offered.map(({ method }) => method.name);
   }
 
-  /** Counts the call out and tells observers. @returns the error as clients may see it */
+  /** Ends the call and notifies observers. @returns the error as clients may see it */
   #finish({ call: { method, principal }, begun, owner }: RunningCall, error?: unknown): unknown {
     owner?.leave();
     if (--this.#inFlight === 0) this.#idle?.();
@@ -248,12 +248,12 @@ export class Dispatcher {
   }
 }
 
-/** Calls of the old version wait for what this one brings; it goes there as long as that runs. */
+/** Whether the call reaches the old version during a reload, because calls pending there wait for what this one delivers. */
 function endsWaiting(entry: LiveMethod | undefined): boolean {
   return entry?.method.answers === true && entry.owner.ready;
 }
 
-/** Role, then scope: the one authorisation point; `undefined`: the call is allowed. Spec: protocol/authorization.md §1 */
+/** Checks role, then scope: the only authorization point. `undefined`: the call is allowed. Spec: protocol/authorization.md §1 */
 function authorizationRefusal({ role = "operator", scope }: Method, principal: Principal): GatewayError | undefined {
   if (role !== "any" && role !== principal.role)
     return refusal("UNAUTHORIZED_ROLE", `unauthorized role: ${principal.role}`);
@@ -261,7 +261,7 @@ function authorizationRefusal({ role = "operator", scope }: Method, principal: P
   return refusal("MISSING_SCOPE", `missing scope: ${scope}`, { scope });
 }
 
-/** Sent to whoever goes on with a credential that was revoked or replaced; its connection is closed as well. */
+/** Error of a call whose credential was revoked or replaced; its connection is closed as well. */
 function deadCredential(): GatewayError {
   return refusal("AUTH_UNAUTHORIZED", "unauthorized: this credential was revoked or replaced; connect again");
 }

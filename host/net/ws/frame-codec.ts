@@ -1,4 +1,4 @@
-/** Frames to bytes. One text frame is one buffer, so that many receivers can share it and one write can carry many. */
+/** Encodes frames. A text frame is one buffer, so that many receivers can share it and one write can carry many frames. */
 import type { ErrorShape } from "@svc/sdk";
 import type { EventCursor, StateVersion } from "@svc/sdk/protocol";
 
@@ -24,7 +24,7 @@ export function encodeTextFrame(text: string): Buffer {
   return frame;
 }
 
-/** What stands beside name and payload of an event. Absent keys are absent: existing clients hang on a null or a strange key. */
+/** Fields of an event next to name and payload. Absent fields are omitted: existing clients hang on a null or an unknown key. */
 export interface EventMarks {
   readonly seq?: number | undefined;
   readonly stateVersion?: StateVersion | undefined;
@@ -45,7 +45,7 @@ export function encodeEventText(
   return encodeTextFrame(`${text}}`);
 }
 
-/** As `encodeEventText`, of a payload that is not JSON yet. */
+/** As `encodeEventText`, for a payload that is not JSON text yet. */
 export function encodeEvent(event: string, payload: unknown, marks?: EventMarks): Buffer {
   return encodeEventText(event, JSON.stringify(payload) as string | undefined, marks);
 }
@@ -55,7 +55,7 @@ export function encodeResult(id: string, payload: unknown): Buffer {
   return encodeTextFrame(JSON.stringify({ type: "res", id, ok: true, payload }));
 }
 
-/** Never throws: what a plugin put beside code and message and cannot be JSON is left out. */
+/** Never throws: if a plugin's payload or details cannot be JSON, only code and message are sent. */
 export function encodeFailure(id: string, error: ErrorShape, payload?: unknown): Buffer {
   try {
     return encodeTextFrame(JSON.stringify({ type: "res", id, ok: false, payload, error }));
@@ -65,7 +65,7 @@ export function encodeFailure(id: string, error: ErrorShape, payload?: unknown):
   }
 }
 
-/** Close reasons are cut to 120 bytes, never inside a character. Spec: protocol/frames-and-connect.md §5. */
+/** Cuts a close reason to 120 bytes, never inside a character. Spec: protocol/frames-and-connect.md §5. */
 export function closeReason(text: string): string {
   const bytes = Buffer.from(text);
   return bytes.length <= 120 ? text : bytes.subarray(0, 120).toString().replace(/�+$/, "");

@@ -1,8 +1,8 @@
-/** A call as it comes in, and what its handler gets of it. */
+/** An incoming call, and the call that its handler gets. */
 import type { Call, ConnectionInfo, Principal } from "@svc/sdk";
 import { WorkSignal } from "../../hooks/work-signal.ts";
 
-/** A call on its way in. */
+/** A call before dispatch. */
 export interface IncomingCall {
   readonly method: string;
   readonly params: unknown;
@@ -20,7 +20,7 @@ export class HandlerCall implements Call<never> {
   readonly #caller: AbortSignal;
   readonly #signal: WorkSignal;
 
-  /** @param params validated just before. @param plugin aborts when the plugin stops */
+  /** @param params already validated. @param plugin aborts when the plugin stops */
   constructor({ principal, connection, signal, accept }: IncomingCall, params: unknown, plugin: AbortSignal) {
     this.params = params as never;
     this.principal = principal;
@@ -34,12 +34,12 @@ export class HandlerCall implements Call<never> {
     return this.#signal.get();
   }
 
-  /** Whether its handler ended with this since the caller has gone: nobody's mistake. */
+  /** Whether the handler failed with `error` because the caller disconnected: not a fault. */
   isLeft(error: unknown): boolean {
     return this.#caller.aborted && error instanceof Error && error.name === "AbortError";
   }
 
-  /** The handler has answered. */
+  /** Call it when the handler has returned or failed. */
   ended(): void {
     this.#signal.ended();
   }

@@ -1,6 +1,6 @@
 /**
- * The first request on a connection: who is there, and which protocol does the client speak? The order of checks is the
- * wire's. Spec: §2.2, §3, §5.1; protocol/frames-and-connect.md §5-§10.
+ * The first request on a connection: identifies the client and checks its protocol version. The wire contract fixes the order
+ * of checks. Spec: §2.2, §3, §5.1; protocol/frames-and-connect.md §5-§10.
  */
 import {
   type AuthAttempt,
@@ -29,14 +29,14 @@ import { authDetailCode, unauthorizedText } from "../../auth/shared-secret.ts";
 export interface HandshakeContext {
   readonly connectionId: string;
   readonly peer: Peer;
-  /** The challenge this connection was sent. */
+  /** Nonce of the challenge sent on this connection. */
   readonly nonce: string;
   readonly access: Access;
   /** epoch ms */
   readonly now: number;
-  /** Asks plugins who this is; `undefined` when none of them knows. */
+  /** Asks plugins to identify the client; `undefined` when none can. */
   vouch(attempt: AuthAttempt): Promise<Identity | undefined>;
-  /** Asks plugins for the request that an unknown device may come in by. */
+  /** Asks plugins for a pairing request for an unknown device. */
   pairing(attempt: AuthAttempt): Promise<PairingRequest | undefined>;
 }
 
@@ -48,11 +48,11 @@ export interface Identified {
   readonly role: Role;
   readonly principal: Principal;
   readonly local: boolean;
-  /** Set when its proof was verified. */
+  /** Set when the proof of the device was verified. */
   readonly deviceId: string | undefined;
 }
 
-/** A `connect` that was turned down: what to answer, if anything, and how to close. */
+/** A `connect` that was refused: the error response, if any, and the close code and reason. */
 export class HandshakeRefusal extends Error {
   override readonly name = "HandshakeRefusal";
   readonly requestId: string | undefined;
@@ -98,7 +98,7 @@ export async function handshake(text: string, context: HandshakeContext): Promis
   }
 }
 
-/** Whatever the handshake stumbled over, what was sent has been compared: a guess nobody decides would lock for ever. */
+/** Any error after the secret was compared counts as a failed attempt; an undecided reservation would keep its slot forever. */
 function countAsFailed(credential: Credential | undefined): void {
   const guess = credential?.undecided;
   if (guess !== "locked") guess?.failed();
@@ -110,7 +110,7 @@ function toRefusal(error: unknown, requestId: string): unknown {
   return connectRefusal(requestId, error, mismatch ? CLOSE.protocolMismatch : CLOSE.policy);
 }
 
-/** A refusal always says what to do next. */
+/** Adds the next step to the details of a refusal. */
 export function connectRefusal(
   requestId: string,
   error: GatewayError,
@@ -121,7 +121,7 @@ export function connectRefusal(
   return new HandshakeRefusal(closeCode, error.message, requestId, shape);
 }
 
-/** The first checks: JSON, a request frame, `connect`. */
+/** The first checks: valid JSON, a request frame, the method `connect`. */
 function readRequest(text: string): { id: string; params: unknown } {
   let frame: unknown;
   try {
@@ -138,7 +138,7 @@ function readRequest(text: string): { id: string; params: unknown } {
   return { id, params };
 }
 
-/** Choice (spec/README.md): before the schema, so that a newer client learns what is wrong. */
+/** Choice (spec/README.md): checked before the schema, so that a newer client learns of the mismatch. */
 function checkVersion(raw: unknown): void {
   if (typeof raw !== "object" || raw === null) return;
   const { minProtocol, maxProtocol } = raw as { minProtocol?: unknown; maxProtocol?: unknown };
@@ -170,7 +170,7 @@ interface Claim {
   readonly deviceId: string | undefined;
 }
 
-/** The last checks: the shared secret, else a plugin that vouches; a node is only let in by a plugin that paired it. */
+/** The last checks: the shared secret, else a plugin that vouches; a node always needs a plugin that paired it. */
 async function authenticate(claim: Claim, context: HandshakeContext): Promise<Principal> {
   const { params, clientId, role, credential, deviceId } = claim;
   const { authority } = context.access;
@@ -208,7 +208,7 @@ async function authenticate(claim: Claim, context: HandshakeContext): Promise<Pr
   throw refusal("PAIRING_REQUIRED", "pairing required", { reason: "not-paired", ...request });
 }
 
-/** What plugins say, counted like any other guess. @throws GatewayError locked out */
+/** Asks plugins to vouch; the attempt is counted like any other guess. @throws GatewayError the client is locked out */
 async function vouched(
   { undecided, reason }: Credential,
   attempt: AuthAttempt,

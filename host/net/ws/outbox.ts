@@ -1,19 +1,19 @@
 /**
- * Frames waiting for one socket: written together once a tick, and kept here while the socket takes no more, so that they can
- * be dropped when their reader is cut off.
+ * Frames waiting for one socket: written together once per tick, and queued here while the socket accepts no more, so that
+ * they can be dropped when their reader is disconnected.
  */
 import type { Duplex } from "node:stream";
 
-/** Several small frames become one buffer; larger ones are corked instead of copied. */
+/** Frames up to this size together are copied into one buffer; more are corked instead. */
 const COPY_BELOW_BYTES = 65_536;
-/** Bytes that may wait in the socket itself; what waits there can no longer be dropped. */
+/** Bytes that may wait in the socket itself; those can no longer be dropped. */
 const SOCKET_BYTES = 262_144;
 /** A reader with more unread bytes than this is counted in the backlog. */
 const BEHIND_BYTES = 65_536;
-/** Choice: bytes that the readers of a gateway may leave unread together; five who each use what one may. */
+/** Choice: unread bytes of all readers of a gateway together; five times the limit of one reader. */
 export const MAX_BACKLOG_BYTES = 5 * 52_428_800;
 
-/** Those with something to write when this tick ends. One step for all: a tick of its own for each costs more than the rest. */
+/** Outboxes to flush when this tick ends, in one step: a tick per outbox costs more than everything else. */
 let waiting: Outbox[] = [];
 
 function flushAll(): void {
@@ -22,7 +22,7 @@ function flushAll(): void {
   for (const outbox of outboxes) outbox.flush();
 }
 
-/** The unread bytes of all readers of a gateway. Whoever holds most is cut off first. */
+/** The unread bytes of all readers of a gateway. The reader with the most is disconnected first. */
 export class Backlog {
   readonly #maxBytes: number;
   readonly #behind = new Set<Outbox>();
@@ -35,12 +35,12 @@ export class Backlog {
   get bytes(): number {
     return this.#bytes;
   }
-  /** Half of the limit is reached: what may be dropped is dropped. */
+  /** Half of the limit is reached: slow readers no longer get droppable frames. */
   get isHigh(): boolean {
     return this.#bytes > this.#maxBytes / 2;
   }
 
-  /** @param counted what `outbox` was counted with. @param now what it is counted with from now on; 0 when it keeps up */
+  /** @param counted bytes counted for `outbox` so far. @param now bytes counted from now on; 0 when it keeps up */
   change(outbox: Outbox, counted: number, now: number): void {
     this.#bytes += now - counted;
     if (now === 0) this.#behind.delete(outbox);
@@ -66,7 +66,7 @@ export class Outbox {
 
   /**
    * @param maxBufferedBytes bytes that may wait unsent before the reader counts as slow
-   * @param onSlow the reader is too slow for what all readers may leave unread together; called once
+   * @param onSlow called once when the reader is disconnected as too slow, for its own backlog or that of all readers
    */
   constructor(socket: Duplex, maxBufferedBytes: number, backlog: Backlog, onSlow: () => void) {
     this.#socket = socket;
@@ -75,7 +75,7 @@ export class Outbox {
     this.#onSlow = onSlow;
   }
 
-  /** Bytes the reader has not taken. */
+  /** Bytes not sent yet, here and in the socket. */
   get unread(): number {
     return this.#bytes + this.#socket.writableLength;
   }
@@ -84,7 +84,7 @@ export class Outbox {
   get isFull(): boolean {
     return this.unread > this.#maxBufferedBytes;
   }
-  /** Whether the reader should be spared what may be dropped. */
+  /** Whether the reader should get no droppable frames. */
   get isBehind(): boolean {
     return this.isFull || (this.#counted > 0 && this.#backlog.isHigh);
   }
@@ -99,7 +99,7 @@ export class Outbox {
     if (waiting.push(this) === 1) process.nextTick(flushAll);
   }
 
-  /** Writes what waits, as far as the socket takes it. */
+  /** Writes queued frames as far as the socket accepts them. */
   flush(): void {
     this.#scheduled = false;
     if (this.#closed || this.#draining) return;
@@ -107,13 +107,13 @@ export class Outbox {
     this.#count();
   }
 
-  /** Hands everything that waits to the socket, and takes no more. */
+  /** Hands all queued frames to the socket, and accepts no more. */
   end(): void {
     this.#write(Number.POSITIVE_INFINITY);
     this.drop();
   }
 
-  /** Forgets what waits, and takes no more. */
+  /** Drops all queued frames, and accepts no more. */
   drop(): void {
     this.#closed = true;
     this.#frames = [];

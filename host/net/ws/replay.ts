@@ -1,33 +1,33 @@
-/** The last events that everybody could have had, kept so that a client which lost its socket gets what it missed. */
+/** The latest events that were not for named connections, stored so that a client that lost its socket gets what it missed. */
 import { randomUUID } from "node:crypto";
 import type { EventSpec } from "@svc/sdk";
 import type { EventCursor, StateVersion } from "@svc/sdk/protocol";
 
-/** Events and bytes kept, the older ones go first. Choice: about a minute of a busy gateway. */
+/** Events and bytes stored; older events are dropped first. Choice: about a minute of a busy gateway. */
 const MOST_EVENTS = 1_000;
 const MOST_BYTES = 8_388_608;
 
 export interface ReplayEntry {
   readonly n: number;
   readonly event: EventSpec;
-  /** JSON; absent payloads are `undefined`. */
+  /** JSON text; `undefined` without a payload. */
   readonly payload: string | undefined;
   readonly seq: number | undefined;
   readonly stateVersion: StateVersion | undefined;
 }
 
 export class ReplayLog {
-  /** Numbers of another process mean nothing here. */
+  /** Identifies this process: event numbers of another one are invalid here. */
   readonly epoch = randomUUID();
-  /** Holes are entries that went: nothing of them is held on to. */
+  /** Dropped entries become `undefined`, which frees their memory. */
   #entries: (ReplayEntry | undefined)[] = [];
   #first = 0;
   #bytes = 0;
   #n = 0;
-  /** Nothing before it was kept. */
+  /** Number of the newest dropped event. */
   #keptSince = 0;
 
-  /** Place of the newest event. */
+  /** Position of the newest event. */
   get cursor(): EventCursor {
     return { epoch: this.epoch, n: this.#n };
   }
@@ -40,10 +40,10 @@ export class ReplayLog {
     return kept;
   }
 
-  /** What came after `cursor`, oldest first; `undefined` when some of it is gone. */
+  /** @returns the events after `cursor`, oldest first; `undefined` when some were dropped or the cursor is of another process */
   since({ epoch, n }: EventCursor): readonly ReplayEntry[] | undefined {
     if (epoch !== this.epoch || n > this.#n || n < this.#keptSince) return undefined;
-    return this.#entries.slice(this.#first).filter((entry) => entry !== undefined && entry.n > n) as ReplayEntry[]; // holes lie before
+    return this.#entries.slice(this.#first).filter((entry) => entry !== undefined && entry.n > n) as ReplayEntry[]; // dropped entries lie before `#first`
   }
 
   #dropOldest(): void {

@@ -1,6 +1,6 @@
 /**
- * Random histories of devices against a model: who gets in, with which scopes, and who is still in.
- * SVC_FAULT_SEED repeats a run, SVC_MODEL_RUNS sets how many histories there are (default 60).
+ * Random histories of devices against a model: which are admitted, with which scopes, and which stay connected.
+ * SVC_FAULT_SEED repeats a run, SVC_MODEL_RUNS sets the number of histories (default 60).
  */
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -166,7 +166,7 @@ class History {
     this.#sockets.set(model.standing.at(-1) ?? assert.fail(), outcome.socket);
   }
 
-  /** @returns what it answered, `undefined` when it refused, which has to be expected */
+  /** @returns the response, or `undefined` for a refusal that the model expects */
   async #as(scopesHeld: readonly string[], method: string, params: object, expected: boolean): Promise<unknown> {
     const caller = await this.#scene.connect({ scopes: scopesHeld });
     const answer = await caller.request(method, params).catch(() => undefined);
@@ -175,7 +175,7 @@ class History {
     return answer;
   }
 
-  /** Exactly those stand that may, and each may do what the model says. */
+  /** Exactly the connections of the model are open, each with the rights of the model. */
   async check(): Promise<void> {
     const standing = new Set(this.#model.standing);
     for (const [one, socket] of this.#sockets) {
@@ -199,7 +199,7 @@ class History {
     }
   }
 
-  /** No token that has ended lets anybody in again. */
+  /** No ended token is accepted again. */
   async checkDead(): Promise<void> {
     for (const { value, device, role: as } of this.#model.dead) {
       if (this.#model.token(device, as)?.value === value && this.#model.token(device, as)?.live) continue;
@@ -209,7 +209,7 @@ class History {
   }
 }
 
-it(`${RUNS} random histories of devices go as the model says`, { timeout: 900_000 }, async (t) => {
+it(`${RUNS} random histories of devices match the model`, { timeout: 900_000 }, async (t) => {
   const property = fc.asyncProperty(
     fc.boolean(),
     fc.array(step, { minLength: 8, maxLength: 24, size: "max" }),

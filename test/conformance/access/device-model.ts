@@ -1,4 +1,4 @@
-/** What is allowed, said once more and much more simply than the gateway says it. Spec: protocol/frames-and-connect.md §7, §10, §11; methods-device.md. */
+/** A model of what is allowed, much simpler than the gateway's implementation. Spec: protocol/frames-and-connect.md §7, §10, §11; methods-device.md. */
 import { SCOPES } from "@svc/sdk";
 import { closure } from "./scene.ts";
 
@@ -6,9 +6,9 @@ export type Role = "operator" | "node";
 
 interface Record {
   roles: Set<Role>;
-  /** What people, or the silent approval, said yes to. */
+  /** Scopes that people, or the silent approval, approved. */
   approved: Set<string>;
-  /** What it has asked for of that. */
+  /** Those of them that the device has requested. */
   asked: Set<string>;
 }
 
@@ -20,18 +20,18 @@ interface Request {
 }
 
 interface Token {
-  /** Unknown until the device was told. */
+  /** Unknown until the device gets it. */
   value: string | undefined;
   scopes: readonly string[];
   live: boolean;
 }
 
-/** A connection that stands. */
+/** An open connection. */
 export interface Standing {
   readonly device: string;
   readonly role: Role;
   readonly powers: readonly string[];
-  /** It ends with the token of its role. */
+  /** The connection ends with the token of its role. */
   readonly onToken: boolean;
 }
 
@@ -46,7 +46,7 @@ export class DeviceModel {
   readonly records = new Map<string, Record>();
   readonly requests = new Map<string, Request>();
   readonly tokens = new Map<string, Token>();
-  /** Values that count no more, with the device and role they were for. */
+  /** Values that are no longer valid, with their device and role. */
   readonly dead: { readonly value: string; readonly device: string; readonly role: Role }[] = [];
   standing: Standing[] = [];
   readonly #isSilent: boolean;
@@ -59,7 +59,7 @@ export class DeviceModel {
     return this.tokens.get(`${device}:${role}`);
   }
 
-  /** @param value the token it shows; absent: the secret of the gateway */
+  /** @param value the token it sends; absent: the secret of the gateway */
   connect(device: string, role: Role, scopes: readonly string[], value: string | undefined): Verdict {
     const token = this.token(device, role);
     if (value !== undefined) {
@@ -79,7 +79,7 @@ export class DeviceModel {
     return "open";
   }
 
-  /** What the refused device was told. */
+  /** The request that the refused device got. */
   waits(device: string, role: Role, scopes: readonly string[], requestId: string): void {
     const before = this.requests.get(device);
     this.requests.set(device, {
@@ -90,7 +90,7 @@ export class DeviceModel {
     });
   }
 
-  /** It is in. @returns the token it should be told, where that is known */
+  /** The device is admitted. @returns the token it should get, if known */
   opened(device: string, role: Role, scopes: readonly string[], byToken: boolean, told: string): string | undefined {
     const wanted = role === "node" ? [] : scopes;
     const powers = role === "node" ? ["node"] : SCOPES.filter((scope) => closure(wanted).has(scope));
@@ -105,7 +105,7 @@ export class DeviceModel {
     return undefined;
   }
 
-  /** @returns whether it may be approved by somebody with these scopes */
+  /** @returns whether an approver with these scopes may approve it */
   approve(device: string, held: readonly string[]): boolean {
     const request = this.requests.get(device);
     if (!request || !covers(held, ["operator.pairing"]) || !covers(held, request.scopes)) return false;

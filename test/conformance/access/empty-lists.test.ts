@@ -1,4 +1,4 @@
-/** Empty scopes, commands, policy files and allowlists: none is none, and what means nothing is refused or the strictest. */
+/** Empty scopes, commands, policy files and allowlists: empty grants nothing, and a meaningless value is refused or treated as the strictest. */
 import assert from "node:assert/strict";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -17,7 +17,7 @@ import { powers, probePlugin } from "./scene.ts";
 const limited = { timeout: 120_000 };
 
 describe("no scopes", limited, () => {
-  it("asked for are none: with the secret, by a token, after an approval, after a rotation", async (t) => {
+  it("requested grant none: with the secret, by a token, after an approval, after a rotation", async (t) => {
     const scene = await openScene(t, { plugins: [probePlugin], config: { devices: { localApproval: "ask" } } });
     const device = createDevice();
     const requestId = requestOf(await scene.shared(device, { scopes: [] }));
@@ -33,7 +33,7 @@ describe("no scopes", limited, () => {
     assert.deepEqual(await powers((await scene.byToken(device, rotated.token)).socket), []);
   });
 
-  it("in a rotation take all away, and are not what was there before", async (t) => {
+  it("in a rotation remove all, and do not keep the previous ones", async (t) => {
     const scene = await openScene(t, { plugins: [probePlugin] });
     const device = createDevice();
     await scene.pair(device, { scopes: [ADMIN] });
@@ -50,7 +50,7 @@ describe("no scopes", limited, () => {
     }
   });
 
-  it("written oddly are refused or none, in every place of a connect", async (t) => {
+  it("in odd spellings are refused or grant none, in every field of a connect", async (t) => {
     const scene = await openScene(t, { plugins: [probePlugin] });
     const device = createDevice();
     const { deviceToken } = (await scene.pair(device, { scopes: [] })).auth;
@@ -70,7 +70,7 @@ describe("no scopes", limited, () => {
     }
   });
 
-  it("of an approver approve nothing, not even a request for nothing", async (t) => {
+  it("of an approver approve nothing, not even an empty request", async (t) => {
     const scene = await openScene(t, { plugins: [probePlugin], config: { devices: { localApproval: "ask" } } });
     const requestId = requestOf(await scene.shared(createDevice(), { scopes: [] }));
     for (const held of [[], [READ]]) {
@@ -85,7 +85,7 @@ describe("no scopes", limited, () => {
 
 describe("no commands", limited, () => {
   for (const commands of [undefined, []] as const) {
-    it(`declared (${JSON.stringify(commands)}) pin none: later ones wait`, async (t) => {
+    it(`declared (${JSON.stringify(commands)}) pin none: later ones need approval`, async (t) => {
       const scene = await openScene(t, { plugins: ["nodes"], config: { devices: { localApproval: "ask" } } });
       const node = createDevice();
       const attempt = { role: "node" as const, ...(commands ? { commands } : {}) };
@@ -129,11 +129,7 @@ describe("a policy file", limited, () => {
     ["a nameless agent", { version: 1, agents: { "": { security: "full", ask: "off" } } }, "deny"],
     ["a blank agent", { version: 1, agents: { " ": { security: "full", ask: "off" } } }, "deny"],
     ["an agent for all", { version: 1, agents: { "*": { security: "full", ask: "off" } } }, "allow"],
-    [
-      "an agent that says nothing",
-      { version: 1, defaults: { security: "full", ask: "off" }, agents: { a: {} } },
-      "allow",
-    ],
+    ["an empty agent", { version: 1, defaults: { security: "full", ask: "off" }, agents: { a: {} } }, "allow"],
     ...["", " ", "*", "FULL", "full ", "true"].flatMap((word) => [
       [`security ${JSON.stringify(word)}`, { version: 1, defaults: { security: word, ask: "off" } }, "deny"] as const,
       [
@@ -168,14 +164,14 @@ describe("a policy file", limited, () => {
     });
   }
 
-  it("written by hand as no JSON, or empty, denies all", async (t) => {
+  it("written by hand that is not JSON, or empty, denies all", async (t) => {
     for (const text of ["", " ", "{", "undefined"]) {
       const rules = rulesFor(await (await policyFile(t, text)).policy(), "a");
       assert.equal(judgeExec(rules, plan, "/usr/bin/rg").verdict, "deny", JSON.stringify(text));
     }
   });
 
-  it("is not set with words, ids and patterns that mean nothing", async (t) => {
+  it("cannot be set with meaningless values, ids and patterns", async (t) => {
     const { client } = await openScene(t, { plugins: ["approvals"] });
     const { hash, file } = await client.call(execApprovals.get, {});
     const odd: unknown[] = [
@@ -210,7 +206,7 @@ describe("lists of a provider of secrets", limited, () => {
   const node = process.execPath;
   const refused = [null, "", " ", "*", [""], [" "], ["*"], {}, false, 0];
 
-  it("allowlist: absent is every variable, [] is none, what is no name is refused", () => {
+  it("allowlist: absent is every variable, [] is none, an invalid name is refused", () => {
     const source = createEnvSource({ NAME: "x" });
     const provider = (allowlist: unknown) => ({
       name: "p",
@@ -223,7 +219,7 @@ describe("lists of a provider of secrets", limited, () => {
     for (const id of ["", " ", "*", "__proto__", "name"]) assert.ok(source.checkId?.(id, provider(undefined)), id);
   });
 
-  it("passEnv: absent and [] are none; trustedDirs: absent is anywhere, [] is nowhere; what is none is refused", async () => {
+  it("passEnv: absent and [] are none; trustedDirs: absent is anywhere, [] is nowhere; invalid entries are refused", async () => {
     const settings = (more: object) => settingsOf(ExecSettings, { name: "p", settings: { command: node, ...more } });
     assert.deepEqual([settings({}).passEnv, settings({ passEnv: [] }).passEnv, settings({}).env], [[], [], {}]);
     const open = { allowInsecurePath: true, allowSymlinkCommand: true };

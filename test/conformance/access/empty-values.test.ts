@@ -1,4 +1,4 @@
-/** Every key that decides who may do what, with every value that might be taken for "nothing" or "all". Spec: design/security.md "fail-open on empty". */
+/** Every key that decides about access, with every value that might be read as "nothing" or "all". Spec: design/security.md "fail-open on empty". */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { connect } from "@svc/sdk/client";
@@ -8,12 +8,12 @@ import { type Attempt, createDevice, knock, READ, SECRET } from "../../plugins/d
 
 const limited = { timeout: 120_000 };
 const ABSENT = Symbol("absent");
-/** All of them, for every key; a row names those that mean anything, all others are no value of the key. */
+/** The values tried for every key; a row names the meaningful ones, all others are invalid. */
 const VALUES = [ABSENT, null, "", " ", [], [""], [" "], "*", ["*"], {}, false, true, 0] as const;
 const shown = (value: unknown) => (value === ABSENT ? "absent" : JSON.stringify(value));
 
 type Outcome = string;
-/** The gateway does not start, and names the key. */
+/** The gateway refuses to start, naming the key. */
 const REFUSED = "refused";
 
 interface Key {
@@ -23,7 +23,7 @@ interface Key {
   readonly means: Readonly<Record<string, Outcome>>;
   /** Every other value. */
   readonly otherwise: Outcome;
-  /** Finds out what a running gateway makes of it. */
+  /** Determines the effect in a running gateway. */
   observe(gateway: HostedGateway, t: TestContext): Promise<Outcome>;
 }
 
@@ -56,7 +56,7 @@ async function knocked(t: TestContext, { url }: HostedGateway, attempt: Attempt)
   return outcome;
 }
 
-/** Who of a device near, one far, and a node gets in by the secret. */
+/** Which of a local device, a remote one and a node the secret admits. */
 async function pairing(gateway: HostedGateway, t: TestContext): Promise<Outcome> {
   const auth = { token: SECRET };
   const near = await knocked(t, gateway, { device: createDevice(), scopes: [READ], auth });
@@ -68,7 +68,7 @@ async function pairing(gateway: HostedGateway, t: TestContext): Promise<Outcome>
   return `near ${told(near)}, far ${told(far)}`;
 }
 
-/** What becomes of a question that an admin asks and answers. */
+/** Outcome of a question that an admin asks and answers. */
 async function deciding({ url }: HostedGateway, t: TestContext): Promise<Outcome> {
   const client = await connect({ url, token: SECRET });
   t.after(() => client.close());
@@ -87,7 +87,7 @@ async function deciding({ url }: HostedGateway, t: TestContext): Promise<Outcome
   return `${decided}, ${await asked}`;
 }
 
-/** Commands of a Linux node that declares one that is allowed by default, and one that is not. */
+/** Commands of a Linux node that declares one command that is allowed by default, and one that is not. */
 async function commands(gateway: HostedGateway, t: TestContext): Promise<Outcome> {
   const declared = ["camera.snap", "system.notify", "*", " "];
   const attempt: Attempt = {
@@ -104,7 +104,7 @@ async function commands(gateway: HostedGateway, t: TestContext): Promise<Outcome
   return nodes.flatMap((node) => node.commands).join() || "none";
 }
 
-/** Whether what a proxy says counts: a client it names, and a client it says is here. */
+/** Whether a proxy is believed: about a client that it names, and about a client that it calls local. */
 async function proxied(gateway: HostedGateway, t: TestContext): Promise<Outcome> {
   const auth = { token: SECRET };
   const headers = { "x-forwarded-for": "127.0.0.1" };
@@ -122,7 +122,7 @@ async function users(gateway: HostedGateway, t: TestContext): Promise<Outcome> {
   return may.join() || "nobody";
 }
 
-/** Which pages may connect, with the secret, from afar. */
+/** Which remote pages may connect with the secret. */
 async function pages(gateway: HostedGateway, t: TestContext): Promise<Outcome> {
   const may: string[] = [];
   for (const origin of ["https://evil.example", "null", " ", "*", "http://gateway.example"]) {
@@ -133,7 +133,7 @@ async function pages(gateway: HostedGateway, t: TestContext): Promise<Outcome> {
   return may.join() || "none";
 }
 
-/** Which secrets let a program in. */
+/** Which secrets admit a program. */
 async function secrets(gateway: HostedGateway, t: TestContext): Promise<Outcome> {
   const may: string[] = [];
   for (const token of [undefined, "", " ", "*", SECRET, "undefined", "null"]) {
@@ -193,7 +193,7 @@ const KEYS: readonly Key[] = [
   {
     path: "gateway.auth.trustedProxy.allowUsers",
     base: { gateway: { auth: PROXY, trustedProxies: ["127.0.0.1"] } },
-    // Spec: protocol/frames-and-connect.md §7: all whom the proxy lets through. `*` is a name.
+    // Spec: protocol/frames-and-connect.md §7: every user the proxy lets through. `*` is a name.
     means: { absent: '"ada","*"', "[]": '"ada","*"', '[" "]': "nobody", '["*"]': '"*"' },
     otherwise: REFUSED,
     observe: users,
@@ -201,13 +201,13 @@ const KEYS: readonly Key[] = [
   {
     path: "gateway.trustedProxies",
     base: { gateway: { auth: PROXY } },
-    means: {}, // nothing in it is an address, so there is no proxy to trust
+    means: {}, // no entry is an address, so no proxy is trusted
     otherwise: REFUSED,
     observe: users,
   },
   {
     path: "gateway.controlUi.allowedOrigins",
-    // Spec: §8: the star is every origin, and no origin is none.
+    // Spec: §8: the star allows every origin; a missing origin is not one.
     means: { absent: "none", "[]": "none", '[" "]': "none", '["*"]': "https://evil.example,http://gateway.example" },
     otherwise: REFUSED,
     observe: pages,
@@ -234,7 +234,7 @@ const KEYS: readonly Key[] = [
   },
 ];
 
-describe("a key that decides about access, with a value that says nothing", limited, () => {
+describe("a key that decides about access, with a meaningless value", limited, () => {
   for (const key of KEYS) {
     it(`${key.path}${key.base ? ` of ${JSON.stringify(key.base)}` : ""}`, async (t) => {
       for (const value of VALUES) {

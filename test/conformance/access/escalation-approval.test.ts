@@ -1,4 +1,4 @@
-/** Approvals and rotations give nothing beyond what was asked for, what was shown, and what whoever approves holds. */
+/** Approvals and rotations grant nothing beyond what was requested, what was shown, and what the approver holds. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { definePlugin, type GatewayError, type Principal, SCOPES, Type } from "@svc/sdk";
@@ -27,7 +27,7 @@ const fits = (held: readonly string[], wanted: readonly string[]) =>
   [...closure(wanted)].every((scope) => closure(held).has(scope));
 
 describe("an approval", limited, () => {
-  it("gives what both the request shows and the approver holds, for every pair of sets", async (t) => {
+  it("grants what both the request shows and the approver holds, for every pair of sets", async (t) => {
     const scene = await open(t);
     for (const held of SETS) {
       const approver = await scene.connect({ scopes: held });
@@ -48,7 +48,7 @@ describe("an approval", limited, () => {
     }
   });
 
-  it("is for what was listed: a request that grew since has another id, and the old one is dead", async (t) => {
+  it("is for the listed request: a request that grew since has another id, and the old one is invalid", async (t) => {
     const scene = await open(t);
     const changes = [
       { scopes: [ADMIN] },
@@ -68,7 +68,7 @@ describe("an approval", limited, () => {
     }
   });
 
-  it("that races with a request that grows gives the one or the other, never a mixture", async (t) => {
+  it("that races with a growing request grants either version, never a mixture", async (t) => {
     const scene = await open(t);
     for (let turn = 0; turn < 15; turn++) {
       const device = createDevice();
@@ -89,7 +89,7 @@ describe("an approval", limited, () => {
     }
   });
 
-  it("by a plugin, or for a principal somebody made up, gives nothing", async (t) => {
+  it("by a plugin, or for an invented principal, grants nothing", async (t) => {
     const forged: Principal = { id: "token", role: "operator", scopes: [...SCOPES], provenance: "token", epoch: 99 };
     const told: string[] = [];
     let approve: (requestId: string) => Promise<void> = assert.fail;
@@ -113,7 +113,7 @@ describe("an approval", limited, () => {
     assert.equal(await scene.paired(device), undefined);
   });
 
-  it("by what a webhook sets off gives nothing, and rotates nothing", async (t) => {
+  it("by a run of a webhook grants nothing, and rotates nothing", async (t) => {
     const told: string[] = [];
     const wishes: (() => { requestId: string; deviceId: string })[] = [];
     const grab = definePlugin({
@@ -156,7 +156,7 @@ describe("an approval", limited, () => {
     assert.equal(await scene.paired(device), undefined);
   });
 
-  it("of the older store of nodes lets no device in", async (t) => {
+  it("of the older store of nodes admits no device", async (t) => {
     const scene = await open(t, { plugins: ["nodes"] });
     const approver = await scene.connect({ scopes: [PAIRING] });
     const device = createDevice();
@@ -173,7 +173,7 @@ describe("an approval", limited, () => {
 });
 
 describe("a rotation", limited, () => {
-  it("gives what both was approved and the caller holds, for every pair of sets", async (t) => {
+  it("grants what both was approved and the caller holds, for every pair of sets", async (t) => {
     const scene = await openScene(t, { plugins: [probePlugin] });
     for (const approved of [[READ], [WRITE, PAIRING], [ADMIN]]) {
       const device = createDevice();
@@ -199,7 +199,7 @@ describe("a rotation", limited, () => {
     }
   });
 
-  it("makes no token for a role that was not approved that would let anybody in", async (t) => {
+  it("issues no usable token for a role that was not approved", async (t) => {
     const scene = await openScene(t, { plugins: [probePlugin] });
     const [operator, node] = [createDevice(), createDevice()];
     await scene.pair(operator, { scopes: [ADMIN] });
@@ -216,7 +216,7 @@ describe("a rotation", limited, () => {
       await assert.rejects(scene.client.call(devices.rotate, { deviceId: node.id, role }), { code: "INVALID_REQUEST" });
   });
 
-  it("by whoever may only pair does not touch the token of an admin", async (t) => {
+  it("by a caller that may only pair does not affect the token of an admin", async (t) => {
     const scene = await openScene(t, { plugins: [probePlugin] });
     const admin = createDevice();
     const { deviceToken } = (await scene.pair(admin, { scopes: [ADMIN] })).auth;

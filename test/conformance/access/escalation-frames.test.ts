@@ -8,7 +8,7 @@ import { powers } from "./scene.ts";
 
 const limited = { timeout: 120_000 };
 
-describe("a frame that says two things", limited, () => {
+describe("an ambiguous frame", limited, () => {
   const text = (outcome: Outcome["socket"], held: Held, edit: (frame: string) => string) => {
     const nonce = String(outcome.frames.find(({ event }) => event === "connect.challenge")?.payload?.["nonce"]);
     const { device, token } = held;
@@ -59,10 +59,10 @@ describe("a frame that says two things", limited, () => {
     ["an escaped scope", (frame) => frame.replace(READ, "operator\\u002eadmin")],
     ["scopes as a text", (frame) => frame.replace(`["${READ}"]`, `"${ADMIN}"`)],
     ["nested scopes", (frame) => frame.replace(`["${READ}"]`, `[["${ADMIN}"]]`)],
-    ["principal beside params", (frame) => frame.replace('"method"', `"principal":{"scopes":["${ADMIN}"]},"method"`)],
+    ["principal next to params", (frame) => frame.replace('"method"', `"principal":{"scopes":["${ADMIN}"]},"method"`)],
   ];
 
-  it("is refused, or gives what the device may have", async (t) => {
+  it("is refused, or grants only what the device may have", async (t) => {
     const held = await holder(t);
     const { scene } = held;
     for (const [what, edit] of edits) {

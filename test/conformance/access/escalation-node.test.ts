@@ -1,4 +1,4 @@
-/** Nodes that try to become more than was approved: other commands, another platform, another node's answers, an operator's methods. */
+/** Nodes that try to exceed their approval: other commands, another platform, another node's answers, an operator's methods. */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { nodeInvokeRequest, nodes } from "@svc/sdk/nodes";
@@ -10,7 +10,7 @@ const limited = { timeout: 120_000 };
 const open = (t: TestContext, localApproval = "ask") =>
   openScene(t, { plugins: ["nodes", "approvals", probePlugin], config: { devices: { localApproval } } });
 
-/** Paired by an approval. @returns its token */
+/** Pairs a node by an approval. @returns its token */
 async function approved(scene: Scene, device: DeviceIdentity, platform: string, commands: readonly string[]) {
   const attempt = { role: "node" as const, commands, client: { platform } };
   await scene.client.request("device.pair.approve", { requestId: requestOf(await scene.shared(device, attempt)) });
@@ -52,10 +52,10 @@ describe("a node", limited, () => {
     }
   };
   for (const localApproval of ["ask", "silent"] as const)
-    it(`offers what was approved (${localApproval}), whatever it declares later, by token or secret, near or far`, (t) =>
+    it(`offers the approved commands (${localApproval}), regardless of later declarations, by token or secret, local or remote`, (t) =>
       offersWhatWasApproved(t, localApproval));
 
-  it("has the commands of the platform it was approved with, not of the one it claims now", async (t) => {
+  it("has the commands of its approved platform, not of the one it claims now", async (t) => {
     const scene = await open(t);
     const everything = ["system.run", "camera.list", "contacts.search", "notifications.list", "system.notify"];
     const blank = createDevice();
@@ -78,7 +78,7 @@ describe("a node", limited, () => {
     assert.deepEqual(await commandsOf(scene, linux.id), ["system.notify", "system.run"]);
   });
 
-  it("answers for itself only", async (t) => {
+  it("answers only its own calls", async (t) => {
     const scene = await open(t, "silent");
     const [honest, thief] = [createDevice(), createDevice()];
     const connect = (device: DeviceIdentity) =>
@@ -105,7 +105,7 @@ describe("a node", limited, () => {
     assert.deepEqual(heard, [], "what others are asked is not for it");
   });
 
-  it("cannot do what operators do, with any scope it names", async (t) => {
+  it("cannot call operator methods, with any scope it names", async (t) => {
     const scene = await open(t, "silent");
     const device = createDevice();
     await scene.pair(device, { role: "node" });
@@ -120,7 +120,7 @@ describe("a node", limited, () => {
     }
   });
 
-  it("that is also an operator is neither by the approval of the other", async (t) => {
+  it("that is also an operator needs a separate approval for each role", async (t) => {
     const scene = await open(t);
     const device = createDevice();
     await approved(scene, device, "linux", []);

@@ -1,4 +1,4 @@
-/** Old frames, foreign nonces and proofs for something else; and circumstances that are only claimed: near, no page, another machine. */
+/** Old frames, foreign nonces and proofs for other params; and false claims: local, not a page, another machine. */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import type { ConnectParams } from "@svc/sdk/protocol";
@@ -31,7 +31,7 @@ interface Claims {
   readonly nonce?: string;
 }
 
-/** A connect that says `sent` and proves `signed`. */
+/** A connect that sends `sent` and proves `signed`. */
 function connect(device: DeviceIdentity, nonce: string, sent: Claims, signed: Claims = sent): object {
   const full = (claims: Claims) => ({
     clientId: "cli",
@@ -70,7 +70,7 @@ function connect(device: DeviceIdentity, nonce: string, sent: Claims, signed: Cl
       signedAt: say.signedAt,
       nonce: say.nonce,
     },
-  } as ConnectParams; // the point: some of it is what no client sends
+  } as ConnectParams; // deliberately includes values that no client sends
   return { type: "req", id: "c1", method: "connect", params };
 }
 
@@ -83,7 +83,7 @@ async function sendOn(t: TestContext, { url }: Scene, make: (nonce: string) => u
 }
 
 describe("a proof", limited, () => {
-  it("counts on its own connection only: no replay, no nonce of another, no old one", async (t) => {
+  it("is valid only on its own connection: no replay, no nonce of another, no old one", async (t) => {
     const scene = await openScene(t, { plugins: [probePlugin] });
     const device = createDevice();
     let recorded: unknown;
@@ -109,7 +109,7 @@ describe("a proof", limited, () => {
     assert.match(String(again.error?.message), /first request/, "nor a second time on the same one");
   });
 
-  it("covers what is said: role, scopes, secret, client, platform, time", async (t) => {
+  it("covers the sent values: role, scopes, secret, client, platform, time", async (t) => {
     const scene = await openScene(t, { plugins: [probePlugin] });
     const device = createDevice();
     const { deviceToken } = (await scene.pair(device, { scopes: [READ] })).auth;
@@ -139,7 +139,7 @@ describe("a proof", limited, () => {
       const { answer } = await sendOn(t, scene, (nonce) => connect(device, nonce, { signedAt }));
       assert.equal(answer?.ok ?? false, false, `skew ${skew}`);
     }
-    // A list that joins to the same text is still only what it says: one unknown scope.
+    // A list that joins to the same text still means one unknown scope.
     const joined = await sendOn(t, scene, (nonce) =>
       connect(device, nonce, { scopes: [`${READ},${ADMIN}`] }, { scopes: [READ, ADMIN] }),
     );
@@ -147,7 +147,7 @@ describe("a proof", limited, () => {
   });
 });
 
-describe("circumstances that are only claimed", limited, () => {
+describe("false claims of a client", limited, () => {
   const proxied = [
     { "x-forwarded-for": "127.0.0.1" },
     { "x-forwarded-for": "" },
@@ -159,7 +159,7 @@ describe("circumstances that are only claimed", limited, () => {
     { host: "127.0.0.1.example" },
   ];
 
-  it("do not make a device near, so nobody is paired silently", async (t) => {
+  it("do not make a device local, so none is paired silently", async (t) => {
     const scene = await openScene(t, { plugins: [probePlugin] });
     for (const headers of proxied) {
       for (const client of [{}, { id: "gateway-client", mode: "backend" } as const]) {
@@ -171,7 +171,7 @@ describe("circumstances that are only claimed", limited, () => {
     assert.deepEqual((await scene.list()).paired, []);
   });
 
-  it("a page is no program of this machine, whichever origin it has", async (t) => {
+  it("a page is not a program on this machine, with any origin", async (t) => {
     const scene = await openScene(t, { plugins: [probePlugin] });
     for (const origin of ["https://evil.example", "null", "http://localhost:1", "http://127.0.0.1", "file://"]) {
       for (const client of [{}, { id: "gateway-client", mode: "backend" } as const]) {
@@ -183,7 +183,7 @@ describe("circumstances that are only claimed", limited, () => {
     assert.deepEqual((await scene.list()).paired, []);
   });
 
-  it("another platform or family is never silent, for tokens and secrets, near and far", async (t) => {
+  it("another platform or family is never approved silently, for tokens and secrets, local and remote", async (t) => {
     const scene = await openScene(t, { plugins: [probePlugin] });
     const device = createDevice();
     const client = { platform: "darwin", deviceFamily: "Mac" };

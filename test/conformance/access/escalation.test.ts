@@ -1,4 +1,4 @@
-/** A device that may read, and has a token, tries to get more by what it sends. Spec: design/security.md "authority declared by the caller". */
+/** A device with a token for reading tries to get more by what it sends. Spec: design/security.md "authority declared by the caller". */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { SCOPES } from "@svc/sdk";
@@ -15,7 +15,7 @@ const WIDER: readonly (readonly string[])[] = [
   ["admin"],
 ];
 
-/** Every place a token can stand in. */
+/** Every field that can carry a token. */
 const places = (token: string): readonly Attempt["auth"][] => [
   { token },
   { deviceToken: token },
@@ -27,7 +27,7 @@ const places = (token: string): readonly Attempt["auth"][] => [
   { token, password: token },
 ];
 
-/** What might be taken for a scope. */
+/** Values that might be read as a scope. */
 const SPELLINGS = [
   "OPERATOR.ADMIN",
   "Operator.Admin",
@@ -56,7 +56,7 @@ const SPELLINGS = [
 ];
 
 describe("a device that may read", limited, () => {
-  it("gets no wider scope by its token, wherever it puts it", async (t) => {
+  it("gets no wider scope by its token, in any field", async (t) => {
     const { scene, device, token } = await holder(t);
     for (const scopes of WIDER) {
       for (const auth of places(token)) {
@@ -137,7 +137,7 @@ describe("a device that may read", limited, () => {
     }
   });
 
-  it("has no more on its first connection when it asks for more on a second", async (t) => {
+  it("gains nothing on its first connection by requesting more on a second", async (t) => {
     const { scene, device, token } = await holder(t);
     const first = await scene.byToken(device, token, { scopes: [READ] });
     const more = await scene.shared(device, { scopes: [WRITE, PAIRING], far: true });

@@ -1,4 +1,4 @@
-/** Every kind of event x everybody who could hear it, through the broadcaster of the host. Spec: protocol/events.md §1; design/security.md. */
+/** Every kind of event x every possible receiver, through the broadcaster of the host. Spec: protocol/events.md §1; design/security.md. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { type EventSpec, type Scope, SCOPES } from "@svc/sdk";
@@ -15,7 +15,7 @@ import { testGateway } from "@svc/sdk/testing";
 import * as update from "@svc/sdk/update";
 import { Broadcaster, type Receiver } from "../../../host/net/ws/broadcast.ts";
 
-/** Who hears it when it is sent to nobody by name: everybody, or operators with this scope. */
+/** The audience when the event names no connection: everyone, or operators with this scope. */
 type Hearers = "all" | Scope;
 
 /** Written by hand: an event that is missing here fails the test. `formerly`: `gateway.compat.chatEventsToAll` sends it to all. */
@@ -49,7 +49,7 @@ const PEOPLE = [undefined, ...SCOPES].map((scope) => ({ role: "operator" as cons
 const NODE = { role: "node" as const, scopes: [...SCOPES] };
 const EVERYBODY = [...PEOPLE, NODE];
 
-/** What a scope is worth, written down once more. */
+/** What a scope covers, implemented independently. */
 const WORTH: Readonly<Record<string, readonly string[]>> = {
   "operator.admin": SCOPES,
   "operator.write": ["operator.write", "operator.read"],
@@ -63,8 +63,8 @@ function mayHear([hearers, formerly]: (typeof AUDIENCES)[string], toAll: boolean
   };
 }
 
-describe("who hears an event", () => {
-  it("is written down for every event of the full bundle, and for no other", async (t) => {
+describe("the audience of an event", () => {
+  it("is listed for every event of the full bundle, and for no other", async (t) => {
     assert.deepEqual(EVENTS.map(({ name }) => name).toSorted(), Object.keys(AUDIENCES).toSorted());
     const { client } = await testGateway(t);
     const declared = client.hello?.features.events ?? [];

@@ -1,6 +1,6 @@
 /**
- * No fatigue: forty everyday tasks with words from outside in them end well, and people are asked at most five times in all. The
- * model is a sensible one: it does what each task needs and obeys nobody else. Spec: design/security.md, "No fatigue".
+ * No fatigue: forty everyday tasks with external content succeed, and people are asked at most five times in all. The model is
+ * a sensible one: it does what each task needs and obeys no other text. Spec: design/security.md, "No fatigue".
  */
 import assert from "node:assert/strict";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
@@ -19,7 +19,7 @@ const MOST_QUESTIONS = 5;
 
 const skip = await withoutSandbox();
 
-/** What stands on the pages of the web. The model answers with the facts it has read. */
+/** Contents of the web pages. The model answers with the facts it has read. */
 const FACTS: Readonly<Record<string, string>> = {
   river: "the river is high",
   rail: "trains are late",
@@ -47,15 +47,15 @@ function page(path: string): [type: string, body: Buffer | string] {
   return kind === ".png" ? ["image/png", png(2, 2)] : ["text/plain", words];
 }
 
-/** @throws AssertionError it has not ended well */
+/** @throws AssertionError the task has not succeeded */
 type End = (scene: Furnished, key: string) => Promise<void>;
 
-/** The conversation ends with an answer that holds this. */
+/** The conversation ends with an answer that contains this. */
 const answers =
   (words: string): End =>
   ({ settled }, key) =>
     settled(key, `I read: ${fact(words)}`);
-/** A tool told this. */
+/** A tool returned this. */
 const told =
   (words: string): End =>
   async ({ inside }, key) => {
@@ -75,7 +75,7 @@ const sent =
   ({ bird }) =>
     until(() => bird.sent.some((one) => one.to === to && one.text.includes(words)), `${words} to ${to}`);
 
-/** How a task reaches the agent. Default: the owner asks for it. */
+/** How a task reaches the agent. Default: the owner requests it. */
 type Begin = (scene: Furnished, words: string, key: string) => Promise<unknown>;
 const owner: Begin = ({ talk }, words, key) => talk(words, key);
 const hook =
@@ -299,7 +299,7 @@ const TASKS: readonly [name: string, key: string, say: string, steps: readonly S
     },
   ],
 ];
-/** Of those that words from outside can only lead to with a person's leave. */
+/** Steps that external content can only cause with a person's approval. */
 const ASKED = ["shelf", "list-files", "remind", "tell-bob"];
 
 const STEPS = new Map(TASKS.map(([name, , , steps]) => [name, steps]));
@@ -311,7 +311,7 @@ STEPS.set("run-tests", [
   ["exec", { command: "sh test.sh" }],
 ]);
 
-/** Does the steps of the task it was given last, one after the other, and tells the facts it has read. */
+/** Executes the steps of its latest task in order, and reports the facts it has read. */
 const replies: FakeModelScript = ({ body }) => {
   const { step, read } = stepOf(body, STEPS);
   if (step) return step;
@@ -338,8 +338,8 @@ async function start(t: TestContext, config: object = {}) {
   return scene;
 }
 
-describe("everyday tasks with words from outside", { timeout: 120_000 }, () => {
-  it("end well, and people are asked at most five times", async (t) => {
+describe("everyday tasks with external content", { timeout: 120_000 }, () => {
+  it("succeed, and people are asked at most five times", async (t) => {
     const scene = await start(t);
     const askedBy: string[] = [];
     for (const [name, key, say, , end, begin = owner] of TASKS) {
@@ -355,7 +355,7 @@ describe("everyday tasks with words from outside", { timeout: 120_000 }, () => {
     assert.deepEqual(askedBy, ASKED);
   });
 
-  it("run code in the sandbox unasked that a page asked for", { skip }, async (t) => {
+  it("run code that a page requested in the sandbox, without approval", { skip }, async (t) => {
     const scene = await start(t, { exec: { sandbox: { mode: "require" } } });
     await scene.talk(`task:run-tests ${at("advice")}`, PROJECT);
     await wrote("result", "passed")(scene, PROJECT);

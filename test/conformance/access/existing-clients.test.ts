@@ -1,4 +1,4 @@
-/** Existing clients become devices, come back by their own rules, and find back in after everything that ends a token. Spec: protocol/clients.md. */
+/** Existing clients become devices, reconnect by their own rules, and get access again after everything that ends a token. Spec: protocol/clients.md. */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { createDevice, openScene, type Scene, SECRET } from "../../plugins/devices/scene.ts";
@@ -39,7 +39,7 @@ const ended = ({ code, reason }: { code: number; reason: string }) => {
 
 for (const kind of KINDS) {
   describe(kind.name, limited, () => {
-    it("is paired silently on this machine, and comes back with its token alone", async (t) => {
+    it("is paired silently on this machine, and reconnects with its token alone", async (t) => {
       const { scene, client } = await open(t, kind, "silent");
       isIn(await client.connect(scene.url));
       await client.work();
@@ -54,7 +54,7 @@ for (const kind of KINDS) {
       assert.equal(clientId, kind.client.id.replace("acme-", "svc-"), "one name for what an alias names");
     });
 
-    it("waits where everybody is asked, is approved, and gets its token at its next connect", async (t) => {
+    it("waits when every device needs approval, is approved, and gets its token at its next connect", async (t) => {
       const { scene, client } = await open(t, kind, "ask");
       const requestId = mustWait(await client.connect(scene.url), "not-paired");
       const again = mustWait(await client.connect(scene.url), "not-paired");
@@ -67,7 +67,7 @@ for (const kind of KINDS) {
     });
 
     for (const method of ["device.token.revoke", "device.token.rotate"]) {
-      it(`is cut off by ${method} so that it drops its token, and gets another one by the shared one`, async (t) => {
+      it(`is disconnected by ${method} so that it drops its token, and gets another one with the shared token`, async (t) => {
         const { scene, client } = await open(t, kind, "silent");
         isIn(await client.connect(scene.url));
         client.shared = undefined;
@@ -75,7 +75,7 @@ for (const kind of KINDS) {
         const before = client.stored;
         await scene.client.request(method, { deviceId: client.device.id, role: kind.role });
         ended(await client.closed());
-        const refused = await client.connect(scene.url); // the panel still has it, the others come with nothing
+        const refused = await client.connect(scene.url); // the panel still has it, the others send nothing
         assert.equal(refused.ok, false);
         assert.equal(client.stored, undefined, "it dropped what is dead");
         client.shared = SECRET;
@@ -88,7 +88,7 @@ for (const kind of KINDS) {
       });
     }
 
-    it("is cut off when it is removed, and is paired anew", async (t) => {
+    it("is disconnected when it is removed, and is paired again", async (t) => {
       const { scene, client } = await open(t, kind, "ask");
       await scene.client.request("device.pair.approve", {
         requestId: mustWait(await client.connect(scene.url), "not-paired"),
@@ -107,7 +107,7 @@ for (const kind of KINDS) {
       await client.work();
     });
 
-    it("with the token of a gateway that has another secret now is told so in words it knows", async (t) => {
+    it("with the token of a gateway whose secret changed gets an error it recognizes", async (t) => {
       const { scene, client } = await open(t, kind, "silent");
       client.shared = "the secret of last week";
       const { error } = await client.connect(scene.url);
@@ -122,7 +122,7 @@ for (const kind of KINDS) {
 }
 
 describe("the backend of the process", limited, () => {
-  it("is let in by the secret without a pairing, and leaves no record", async (t) => {
+  it("is admitted by the secret without a pairing, and leaves no record", async (t) => {
     const { scene, client } = await open(t, BACKEND, "ask");
     isIn(await client.connect(scene.url));
     await client.work();
@@ -130,7 +130,7 @@ describe("the backend of the process", limited, () => {
     assert.deepEqual(await scene.list(), { pending: [], paired: [] });
   });
 
-  it("is a device like others from afar, from a page, and without the secret", async (t) => {
+  it("is an ordinary device if remote, from a page, or without the secret", async (t) => {
     const { scene, client } = await open(t, BACKEND, "ask");
     mustWait(await client.connect(scene.url, { host: "gateway.example" }), "not-paired");
     const page = await client.connect(scene.url, { origin: "http://localhost:5173" });
@@ -141,7 +141,7 @@ describe("the backend of the process", limited, () => {
 });
 
 describe("a control UI", limited, () => {
-  it("of a foreign origin is no control UI, whatever token it has", async (t) => {
+  it("of a foreign origin is refused, with any token", async (t) => {
     for (const id of ["svc-control-ui", "acme-control-ui"]) {
       const kind = KINDS.find(({ client }) => client.id === id) ?? assert.fail();
       const { scene, client } = await open(t, kind, "silent");

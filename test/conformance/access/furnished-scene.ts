@@ -1,4 +1,4 @@
-/** The scene of an obedient model with all that words come in by: a channel, a node, a small web, an MCP server, jobs and notes. */
+/** The scene of an obedient model with every source of text: a channel, a node, a small web, an MCP server, jobs and notes. */
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
 import { definePlugin, type ServicesOf } from "@svc/sdk";
@@ -17,11 +17,11 @@ import { internet } from "../../plugins/outbound/scene.ts";
 import { type ObeyingOptions, obeyingScene, until } from "./obeying-scene.ts";
 
 export interface FurnishedOptions extends ObeyingOptions {
-  /** What lies at a path of every host. */
+  /** Content at a path of every host. */
   readonly page: (path: string) => readonly [contentType: string, body: Buffer | string];
-  /** What every search finds. */
+  /** Result of every search. */
   readonly found: WebSearchResult;
-  /** What the tool `docs__environment` of the MCP server tells. */
+  /** Result of the tool `docs__environment` of the MCP server. */
   readonly words: string;
 }
 
@@ -30,7 +30,7 @@ const insides = { runs: AgentRuns, events: SystemEvents, sessions: Sessions };
 
 export type Furnished = Awaited<ReturnType<typeof furnishedScene>>;
 
-/** Ann may write to the agent, and everybody in the groups `#team` and `#club`. */
+/** Ann may write to the agent, and so may everyone in the groups `#team` and `#club`. */
 export async function furnishedScene(t: TestContext, options: FurnishedOptions) {
   const { page, found, words, config, plugins = [] } = options;
   const { outbound } = await internet(t, ({ url = "" }, response) => {
@@ -65,10 +65,10 @@ export async function furnishedScene(t: TestContext, options: FurnishedOptions) 
   const is = { id: "node-host", mode: "node", platform: "macos", version: "9" } as const;
   const node = await gateway.connect({ role: "node", scopes: [], device, commands: ["system.run"], client: is });
   node.on(nodeInvokeRequest, ({ id }) => void node.call(nodes.invokeResult, { id, nodeId: device.id, ok: true }));
-  /** The node reports something. */
+  /** The node sends an event. */
   const report = (event: string, payload: object) => node.call(nodes.event, { event, payload });
 
-  /** The runs of a session have been told or have said something, and have ended. */
+  /** The runs of a session have received or sent a message, and have ended. */
   const settled = (key: string, told: string) =>
     until(async () => {
       const said = await inside.sessions.transcript(key, 100);

@@ -1,4 +1,4 @@
-/** A device that may read, and is a node beside that: what attacks start from. */
+/** A device that may read and is also a node: the starting point of attacks. */
 import type { TestContext } from "node:test";
 import {
   createDevice,
@@ -13,7 +13,7 @@ import { probePlugin } from "./scene.ts";
 export interface Held {
   readonly scene: Scene;
   readonly device: DeviceIdentity;
-  /** Of the operator role, for reading. */
+  /** Token of the operator role, for reading. */
   readonly token: string;
   readonly nodeToken: string;
 }

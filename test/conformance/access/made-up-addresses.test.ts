@@ -1,6 +1,6 @@
 /**
- * An address that the model made up can carry what it knows. Whatever the model passes it through on the way, people are asked
- * before it is fetched while the conversation holds words from outside. Spec: .github/SECURITY.md, "What is not covered".
+ * An address that the model invented can leak what it knows. Through any intermediate step, people are asked before it is
+ * fetched while the conversation holds external content. Spec: .github/SECURITY.md, "What is not covered".
  */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
@@ -34,7 +34,7 @@ const WAYS: Readonly<Record<string, readonly Step[]>> = {
     ["sessions_history", { sessionKey: OTHER }],
   ],
 };
-/** Where somebody else fetches it. */
+/** Cases in which something else fetches it. */
 const OTHERS: Readonly<Record<string, Step>> = {
   message: ["sessions_send", { sessionKey: OTHER, message: `task:fetch-message ${leak("message")}` }],
   subagent: ["sessions_spawn", { task: `task:fetch-subagent ${leak("subagent")}` }],
@@ -48,11 +48,11 @@ const STEPS = new Map<string, readonly Step[]>([
   ]),
 ]);
 
-describe("an address that the model made up", { timeout: 60_000 }, () => {
-  it("is fetched with a person's leave only, and one of a page unasked", async (t) => {
+describe("an address that the model invented", { timeout: 60_000 }, () => {
+  it("is fetched only with a person's approval, and one of a page without", async (t) => {
     const visited: string[] = [];
     const { talk, asked } = await furnishedScene(t, {
-      // Repeats what it was told last: a picture and another agent say what the model wants them to.
+      // Repeats its last message: a picture and another agent return what the model wants.
       replies: ({ body }) => stepOf(body, STEPS).step ?? { text: newestOf(body).words },
       page: (path) => (
         visited.push(path),

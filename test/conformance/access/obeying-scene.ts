@@ -1,4 +1,4 @@
-/** A real gateway in the owner's hand whose model does what a test says, with a policy that lets every command run. */
+/** A real gateway of the owner whose model does what a test says, with a policy that allows every command. */
 import assert from "node:assert/strict";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -31,12 +31,12 @@ const BUNDLE = [
 ];
 
 export interface ObeyingOptions {
-  /** What the model does. */
+  /** Behaviour of the model. */
   readonly replies: FakeModelScript;
   readonly plugins?: readonly (Plugin | string)[];
   /** Further sections of the configuration. */
   readonly config?: Readonly<Record<string, unknown>>;
-  /** Whether the owner allows what he is asked about. Default: never. */
+  /** Whether the owner approves a question. Default: never. */
   readonly allows?: (request: ApprovalRequestView) => boolean;
 }
 
@@ -59,7 +59,7 @@ export async function obeyingScene(t: TestContext, { replies, plugins = [], conf
   const workspace = join(stateDir, "workspace");
   await mkdir(workspace, { recursive: true });
 
-  /** Starts it; a second time: after a stop, with what the first has kept. */
+  /** Starts the gateway; the second time after a stop, with the stored state of the first. */
   async function open() {
     const running = await testGateway(t, {
       plugins: [...BUNDLE, ...plugins],
@@ -68,13 +68,13 @@ export async function obeyingScene(t: TestContext, { replies, plugins = [], conf
     });
     const { client, gateway } = running;
     const asked: ApprovalRequestView[] = [];
-    /** What people say instead of what `allows` says. */
+    /** Answers of people instead of those of `allows`. */
     const people: { say?: Omit<ParamsOf<typeof execApproval.resolve>, "id"> } = {};
     client.on(execApprovalRequested, ({ id, request }) => {
       asked.push(request);
       const said = people.say ?? { decision: allows?.(request) ? "allow-once" : "deny" };
       const answer = client.call(execApproval.resolve, { id, ...said });
-      answer.catch(() => undefined); // a test may be over before it arrives
+      answer.catch(() => undefined); // a test may end before it arrives
     });
     let serial = 0;
     const talk = async (message: string, sessionKey = "main", by = client) => {
@@ -96,7 +96,7 @@ export async function obeyingScene(t: TestContext, { replies, plugins = [], conf
   return { open, server, workspace };
 }
 
-/** The newest message of a question, as text with all that is in it. */
+/** The newest message of a question, as text with its whole content. */
 export function newestOf({ messages = [] }: FakeModelBody): { readonly role: string; readonly words: string } {
   const last = messages.at(-1);
   const { content = "" } = last ?? {};
@@ -106,7 +106,7 @@ export function newestOf({ messages = [] }: FakeModelBody): { readonly role: str
 /** A call of the model. */
 export type Step = readonly [tool: string, args: object];
 
-/** @returns the next step of the task that the newest message names as `task:<name>`, and the results since */
+/** @returns the next step of the task that the newest message names as `task:<name>`, and the results so far */
 export function stepOf({ messages = [], tools = [] }: FakeModelBody, steps: ReadonlyMap<string, readonly Step[]>) {
   const start = messages.findLastIndex(({ role }) => role === "user");
   const [, name = ""] = /task:([a-z-]+)/.exec(JSON.stringify(messages[start]?.content ?? "")) ?? [];
@@ -117,7 +117,7 @@ export function stepOf({ messages = [], tools = [] }: FakeModelBody, steps: Read
   return { step, read: since.length > 0 ? results : messages };
 }
 
-/** Looks again and again, for at most 10 seconds. */
+/** Polls for at most 10 seconds. */
 export async function until(isSo: () => boolean | Promise<boolean>, what: string): Promise<void> {
   for (const end = performance.now() + 10_000; performance.now() < end;) {
     if (await isSo()) return;

@@ -1,4 +1,4 @@
-/** Clients as they were recorded: what they send, what they keep, and when they drop it. Spec: protocol/clients.md. */
+/** Recorded clients: what they send, what they store, and when they delete it. Spec: protocol/clients.md. */
 import assert from "node:assert/strict";
 import { openRaw, type RawFrame, type RawSocket } from "../../raw-socket.ts";
 import type { DeviceIdentity } from "../../plugins/devices/scene.ts";
@@ -20,11 +20,11 @@ export interface Kind {
   readonly more?: Readonly<Record<string, unknown>>;
   readonly headers?: Readonly<Record<string, string>>;
   readonly signature: "v2" | "v3";
-  /** Which credential it takes when it has both. Spec: frames-and-connect.md §7 "Client-side precedence". */
+  /** Which credential it sends when it has both. Spec: frames-and-connect.md §7 "Client-side precedence". */
   readonly prefers: "shared" | "stored";
-  /** Where it puts what it kept. */
+  /** Field in which it sends the stored token. */
   readonly sends: "token" | "both";
-  /** Methods it calls at once. */
+  /** Methods it calls right after connecting. */
   readonly calls: readonly string[];
 }
 
@@ -51,7 +51,7 @@ const panel = (id: string): Kind => ({
 
 const cli = { role: "operator", caps: [], signature: "v3", prefers: "shared", sends: "both" } as const;
 
-/** Those that are paired like any other device. */
+/** Clients that are paired like any other device. */
 export const KINDS: readonly Kind[] = [
   {
     ...cli,
@@ -101,7 +101,7 @@ export const KINDS: readonly Kind[] = [
   },
 ];
 
-/** A backend in the process: nobody pairs it. */
+/** A backend in the process, which is not paired. */
 export const BACKEND: Kind = {
   ...cli,
   name: "backend",
@@ -116,7 +116,7 @@ const KEYS: Readonly<Record<string, readonly string[]>> = {
   error: ["code", "message", "details", "retryable", "retryAfterMs"],
 };
 
-/** As strict as their validator: no key it does not know, nothing null that may be absent. Spec: clients.md §0 rules 2 and 3. */
+/** As strict as their validator: no unknown key, and no null for an optional key. Spec: clients.md §0 rules 2 and 3. */
 export function assertStrict(frame: RawFrame): void {
   const known = KEYS[frame.type] ?? assert.fail(`a frame of type ${frame.type}`);
   const text = JSON.stringify(frame).slice(0, 300);
@@ -133,11 +133,11 @@ export function assertStrict(frame: RawFrame): void {
   }
 }
 
-/** One installation of a client: its key and what it keeps. */
+/** One installation of a client: its key and its stored token. */
 export class RecordedClient {
   readonly kind: Kind;
   readonly device: DeviceIdentity;
-  /** What somebody configured. */
+  /** The configured credential. */
   shared: string | undefined;
   stored: string | undefined;
   socket: RawSocket | undefined;
@@ -156,7 +156,7 @@ export class RecordedClient {
     return sends === "both" ? { token, deviceToken: token } : { token };
   }
 
-  /** @returns the answer to its connect */
+  /** @returns the response to its connect */
   async connect(url: string, headers: Readonly<Record<string, string>> = {}): Promise<RawFrame> {
     const { client, role, scopes, caps, more = {}, signature } = this.kind;
     const socket = await openRaw(url, { ...this.kind.headers, ...headers });
@@ -200,7 +200,7 @@ export class RecordedClient {
     this.stored = auth.deviceToken;
   }
 
-  /** Waits for the end, and drops what it kept where this client would. */
+  /** Waits for the close, and deletes the stored token when this client would. */
   async closed(): Promise<{ code: number; reason: string }> {
     const end = (await this.socket?.closed) ?? assert.fail("never connected");
     const saysMismatch = end.code === 1008 && end.reason.includes("device token mismatch");
@@ -211,7 +211,7 @@ export class RecordedClient {
     return end;
   }
 
-  /** Calls what it calls first. */
+  /** Makes its first calls. */
   async work(): Promise<void> {
     const socket = this.socket ?? assert.fail("never connected");
     for (const method of this.kind.calls) {

@@ -1,4 +1,4 @@
-/** What a connection that was ended had under way is given up, or goes on, as documented; and commands of another machine are told. */
+/** Work in progress of an ended connection is stopped or continues, as documented; and commands on another machine get an error. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { describe, it } from "node:test";
@@ -30,8 +30,8 @@ async function nodeAndOperator(t: Parameters<typeof openScene>[0]) {
   return { scene, node, operator, client, provider, asked, invoke };
 }
 
-describe("a node is being asked", limited, () => {
-  it("by an operator whose token ends: nobody waits for the answer any more", async (t) => {
+describe("a node with a call in progress", limited, () => {
+  it("by an operator whose token ends: the call no longer waits for the answer", async (t) => {
     const { scene, node, operator, client, provider, asked, invoke } = await nodeAndOperator(t);
     const lost = client.request("node.invoke", invoke).then(
       () => assert.fail("it was answered"),
@@ -48,7 +48,7 @@ describe("a node is being asked", limited, () => {
   });
 
   for (const method of ["device.token.revoke", "device.token.rotate", "device.pair.remove"]) {
-    it(`and ended by ${method}: whoever asked is told at once, and it cannot be asked again`, async (t) => {
+    it(`and ended by ${method}: the caller gets an error at once, and the node cannot be called again`, async (t) => {
       const { scene, node, client, asked, invoke } = await nodeAndOperator(t);
       const lost = client.request("node.invoke", invoke).then(
         () => assert.fail("it was answered"),
@@ -69,7 +69,7 @@ describe("a node is being asked", limited, () => {
 });
 
 describe("what a device left behind", limited, () => {
-  it("a question it asked stays until somebody decides; it cannot decide it any more", async (t) => {
+  it("a question it asked stays until it is decided; the device can no longer decide it", async (t) => {
     const { scene, operator, client } = await nodeAndOperator(t);
     const approver = await scene.connect({ scopes: [ADMIN] });
     const request = { id: "question", command: "rm -r build", timeoutMs: 60_000, twoPhase: true };
@@ -86,7 +86,7 @@ describe("what a device left behind", limited, () => {
     });
   });
 
-  it("its jobs go on, and its approvals for good: they belong to the gateway", async (t) => {
+  it("its jobs and permanent approvals stay: they belong to the gateway", async (t) => {
     const further = ["agents", "approvals", "cron", "heartbeat", "models", "provider-offline", "sessions"];
     const scene = await openScene(t, { plugins: [...further, probePlugin] });
     const device = createDevice();
@@ -109,7 +109,7 @@ describe("what a device left behind", limited, () => {
     assert.equal(decision, "allow-always");
   });
 
-  it("a request it made goes when it is removed, so that nobody lets it in by an old listing", async (t) => {
+  it("its pending request is deleted when it is removed, so that an old listing cannot admit it", async (t) => {
     const scene = await openScene(t, { plugins: [probePlugin] });
     const device = createDevice();
     await scene.pair(device, { scopes: ["operator.read"] });
@@ -119,7 +119,7 @@ describe("what a device left behind", limited, () => {
     assert.equal((await scene.shared(device, { scopes: [ADMIN], far: true })).ok, false);
   });
 
-  it("nothing is open for it between two acts: revoke, rotate, remove, and again", async (t) => {
+  it("it has no access between two acts: revoke, rotate, remove, and again", async (t) => {
     const scene = await openScene(t, { plugins: [probePlugin] });
     const device = createDevice();
     const old: string[] = [];
@@ -129,7 +129,7 @@ describe("what a device left behind", limited, () => {
       const { socket } = await scene.byToken(device, deviceToken, { scopes: [ADMIN] });
       const method = ["device.token.revoke", "device.token.rotate", "device.pair.remove"][turn % 3] ?? "";
       const which = { deviceId: device.id, ...(method === "device.pair.remove" ? {} : { role: "operator" }) };
-      // It ends itself: the answer and the close race, but nothing after the close is answered.
+      // It revokes itself: the response and the close race, but no call after the close is answered.
       void ask(socket, method, which).catch(() => undefined);
       await socket.closed;
       for (const token of old) assert.equal((await scene.byToken(device, token, { scopes: [] })).ok, false, method);
@@ -139,7 +139,7 @@ describe("what a device left behind", limited, () => {
 });
 
 describe("a command on another machine", limited, () => {
-  it("whose device token was revoked says so, what to type, and forgets the token", async (t) => {
+  it("whose device token was revoked reports it with the command to run, and deletes the token", async (t) => {
     const scene = await openScene(t, { plugins: ["health"] });
     const there = home(t);
     const identity = join(there.stateDir, "identity");

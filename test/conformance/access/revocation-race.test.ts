@@ -1,4 +1,4 @@
-/** Connects that race with what ends their credential: whichever was first, none of them is in afterwards. */
+/** Connects that race with the end of their credential: in any order, none of them is connected afterwards. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { ADMIN, createDevice, openScene, type Outcome, READ, type Scene } from "../../plugins/devices/scene.ts";
@@ -12,10 +12,10 @@ const CONNECTS = 6;
 type Role = "operator" | "node";
 const ACTS = ["device.token.revoke", "device.token.rotate", "device.pair.remove"] as const;
 
-/** Those that were let in and are not cut off. */
+/** Connections that were admitted and are still open. */
 async function lasting(outcomes: readonly Outcome[]): Promise<Outcome[]> {
   const inside = outcomes.filter(({ ok }) => ok);
-  // One round of calls: what is dead is refused or closed by then.
+  // One round of calls: by then, connections with an ended credential are refused or closed.
   await Promise.all(inside.map(({ socket }) => powers(socket).catch(() => undefined)));
   return inside.filter(({ socket }) => socket.ws.readyState === 1);
 }
@@ -48,7 +48,7 @@ describe("a connect by a token", limited, () => {
 });
 
 describe("acts that race with each other", limited, () => {
-  it("leave one token that lets in, or none, and it is the one that was handed out last", async (t) => {
+  it("leave at most one valid token, the one issued last", async (t) => {
     const scene = await openScene(t, { plugins: [probePlugin] });
     for (let turn = 0; turn < TURNS; turn++) {
       const device = createDevice();
@@ -68,7 +68,7 @@ describe("acts that race with each other", limited, () => {
     }
   });
 
-  it("a removal wins over what comes with the secret at the same time, or that is paired anew, wholly", async (t) => {
+  it("a removal wins over a simultaneous connect with the secret, or the device is paired again completely", async (t) => {
     const scene = await openScene(t, { plugins: [probePlugin], config: { devices: { localApproval: "ask" } } });
     for (let turn = 0; turn < TURNS; turn++) {
       const device = createDevice();

@@ -15,7 +15,7 @@ const limited = { timeout: 120_000 };
 const OTHER_SECRET = "another-secret-of-this-test";
 const PLUGINS = ["agents", "config", "models", "provider-openai", "secrets", "sessions", "tools", "nodes"];
 
-/** What runs did, told by a plugin that outlives every credential. */
+/** Actions of runs, recorded by a plugin that outlives every credential. */
 function watcher() {
   const finished = new Map<string, RunOutcome>();
   const used: string[] = [];
@@ -47,7 +47,7 @@ function watcher() {
   return { plugin, finished, used, release: () => release() };
 }
 
-/** Does what it is asked to, one call for a message: `hold`, `act` or `spawn`. */
+/** Makes one requested call per message: `hold`, `act` or `spawn`. */
 async function startModel(t: TestContext) {
   const server = await startFakeModelServer({
     replies: ({ body }) => {
@@ -97,7 +97,7 @@ async function place(t: TestContext) {
 }
 
 const SCOPES = [READ, WRITE];
-/** A device that is paired, and comes in by its own token alone. */
+/** A paired device that connects with only its own token. */
 async function comesByToken(scene: Scene) {
   const device = createDevice();
   const { auth } = await scene.pair(device, { scopes: SCOPES });
@@ -117,7 +117,7 @@ const revoked = (outcome: RunOutcome | undefined) =>
 
 interface Act {
   readonly what: string;
-  /** The device came in by the gateway's own credential. */
+  /** The device connected with the gateway's own credential. */
   readonly shared?: true;
   run(scene: Scene, deviceId: string): Promise<unknown>;
 }
@@ -133,7 +133,7 @@ const ACTS: readonly Act[] = [
 
 describe("runs of a credential that ended", limited, () => {
   for (const { what, shared, run: act } of ACTS)
-    it(`${what}: the one under way stops, the one that waits never starts, others go on`, async (t) => {
+    it(`${what}: the run in progress stops, the queued one never starts, others continue`, async (t) => {
       const { open } = await place(t);
       const { scene, watch, run, ended } = await open();
       const { device, outcome } = await comesByToken(scene);
@@ -151,7 +151,7 @@ describe("runs of a credential that ended", limited, () => {
       assert.deepEqual(watch.used.toSorted(), ["hold agent:main:mine", "hold agent:main:theirs"]);
     });
 
-  it("a sub-agent stops with it, and its result is announced to nobody", async (t) => {
+  it("a sub-agent stops with it, and its result is not announced", async (t) => {
     const { open } = await place(t);
     const { scene, watch, run, ended } = await open();
     const { device, outcome } = await comesByToken(scene);
@@ -164,7 +164,7 @@ describe("runs of a credential that ended", limited, () => {
     revoked(child);
     await ask(outcome.socket, "health").catch(() => undefined);
     const { outcome: other } = await comesByToken(scene);
-    await run(other, "o1", "do act", "theirs"); // behind whatever an announcement would have begun
+    await run(other, "o1", "do act", "theirs"); // after anything an announcement would have started
     await ended("o1");
     assert.deepEqual(
       [...watch.finished.keys()].filter((id) => id.includes("subagent-result")),
@@ -172,7 +172,7 @@ describe("runs of a credential that ended", limited, () => {
     );
   });
 
-  it("what a node asked for stops with the token of the node", async (t) => {
+  it("a run that a node requested stops with the token of the node", async (t) => {
     const { open } = await place(t);
     const { scene, watch } = await open();
     const node = createDevice();
@@ -187,8 +187,8 @@ describe("runs of a credential that ended", limited, () => {
   });
 
   const starts: [what: string, secret: string, status: string][] = [
-    ["another token of the gateway stands there at the next start: they end", OTHER_SECRET, "aborted"],
-    ["the same token stands there: they are carried out", SECRET, "ok"],
+    ["the gateway has another token at the next start: they end", OTHER_SECRET, "aborted"],
+    ["the gateway has the same token: they run", SECRET, "ok"],
   ];
   for (const [what, secret, status] of starts)
     it(`waited for a restart, and ${what}`, async (t) => {
@@ -224,7 +224,7 @@ describe("runs of a credential that ended", limited, () => {
     await first.scene.gateway.stop();
     const second = await open();
     const again = await second.scene.pair(device, { scopes: SCOPES });
-    await second.run(again, "m2", "do act", "mine"); // paired anew, it is live again
+    await second.run(again, "m2", "do act", "mine"); // paired again, it is live
     assert.equal((await second.ended("m2"))?.status, "ok");
     assert.deepEqual(second.watch.used, ["act agent:main:mine"]);
   });

@@ -1,4 +1,4 @@
-/** One device connected in every way, others beside it, and a gateway that tells what becomes of their calls. */
+/** One device connected in every way, other devices, and a gateway that records the outcome of their calls. */
 import assert from "node:assert/strict";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -27,10 +27,10 @@ const hold = defineContract("hold", {
 export const secretEvent = defineEvent({ name: "hold.secret", summary: "-", payload: Type.Unknown(), scope: READ });
 export const publicEvent = defineEvent({ name: "hold.public", summary: "-", payload: Type.Unknown() });
 
-/** Keeps calls and connects waiting, and publishes. */
+/** Holds calls and connects, and publishes. */
 export interface Holder {
   readonly plugin: Plugin;
-  /** Calls under way, by connection; one whose caller is gone is there no more. */
+  /** Calls in progress, by connection; a call is removed when its caller disconnects. */
   readonly calls: Set<string>;
   publish(text: string): void;
   /** The next connect waits behind all gates until the returned function is called. `there` resolves when it does. */
@@ -104,7 +104,7 @@ export interface Crowd {
   readonly sockets: Readonly<Record<Way, RawSocket>>;
   /** A connect of the device by one of its tokens. */
   byToken(role: "operator" | "node"): Promise<Outcome>;
-  /** The configuration is written by somebody who outlives it. */
+  /** The configuration is written by a client that outlives the change. */
   patch(patch: object): Promise<void>;
   readonly stateDir: string;
 }
@@ -151,10 +151,10 @@ export async function crowd(t: TestContext): Promise<Crowd> {
     otherNode: await joined(scene.byToken(other, others.node, { role: "node" })),
     noDevice,
   };
-  for (const socket of Object.values(sockets)) await ask(socket, "health"); // its held call has come in
+  for (const socket of Object.values(sockets)) await ask(socket, "health"); // its held call has arrived
   const patch = async (change: object) => {
     const { hash } = (await scene.client.request("config.get", {})) as { hash: string };
-    // The answer may be lost with the credential it is sent over.
+    // The response may be lost with the credential of its connection.
     await scene.client
       .request("config.patch", { raw: JSON.stringify(change), baseHash: hash })
       .catch(({ message }: Error) => assert.match(message, /connection lost/));

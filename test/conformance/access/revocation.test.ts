@@ -1,4 +1,4 @@
-/** A credential that has ended has ended everywhere. Spec: design/security.md "a changed credential does not reach live state"; spec/README.md "revoking". */
+/** An ended credential has ended everywhere. Spec: design/security.md "a changed credential does not reach live state"; spec/README.md "revoking". */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { READ, requestOf } from "../../plugins/devices/scene.ts";
@@ -10,10 +10,10 @@ const MISMATCH = /^unauthorized: device token mismatch/;
 
 interface Act {
   readonly what: string;
-  /** Whose connections end; all others stay. */
+  /** Connections that end; all others stay. */
   readonly ends: readonly Way[];
   readonly reason: RegExp;
-  /** Roles whose token is dead then. */
+  /** Roles whose token is dead afterwards. */
   readonly dead: readonly ("operator" | "node")[];
   run(crowd: Crowd): Promise<unknown>;
 }
@@ -77,7 +77,7 @@ const ACTS: readonly Act[] = [
   },
 ];
 
-/** Of the platform that was approved, where an act changed it. */
+/** With the approved platform, if an act changed it. */
 const platformOf = ({ what }: Act) => (what === "approving another platform" ? { platform: "darwin" } : {});
 
 const UNDER_WAY = [
@@ -87,7 +87,7 @@ const UNDER_WAY = [
   ["secret", "node"],
 ] as const;
 
-/** As its connections end, and the platform that was approved meanwhile is another one. */
+/** The connections end, and another platform was approved in the meantime. */
 function endsUnderWay(act: Act, way: "token" | "secret", role: "operator" | "node"): boolean {
   const name = `${role === "node" ? "node" : "op"}${way === "token" ? "Token" : "Secret"}`;
   return platformOf(act).platform !== undefined || act.ends.some((one) => one === name);
@@ -121,7 +121,7 @@ for (const act of ACTS) {
       }
     });
 
-    it("leaves its old token nowhere to go: not over WebSocket, not over HTTP, not after a restart", async (t) => {
+    it("leaves its old token useless: over WebSocket, over HTTP, and after a restart", async (t) => {
       const all = await crowd(t);
       const { scene, device, tokens, stateDir, holds } = all;
       const refused = async (here: typeof scene) => {
@@ -148,7 +148,7 @@ for (const act of ACTS) {
     });
 
     for (const [way, role] of UNDER_WAY) {
-      it(`reaches a connect of the ${role} by ${way} that is under way`, async (t) => {
+      it(`affects a connect of the ${role} by ${way} that is in progress`, async (t) => {
         const all = await crowd(t);
         const { there, go } = all.holds.holdConnect();
         const connecting = way === "token" ? all.byToken(role) : all.scene.shared(all.device, { role, scopes: [] });
@@ -162,7 +162,7 @@ for (const act of ACTS) {
           assert.equal(
             JSON.stringify(frame).includes("deviceToken"),
             false,
-            "nor does it get a token to come back with",
+            "nor does it get a token to reconnect with",
           );
       });
     }

@@ -1,4 +1,4 @@
-/** What a connection may really do, found out by asking: one method per scope, beside the devices of `test/plugins/devices`. */
+/** What a connection may really do, determined by calls: one method per scope, in addition to the devices of `test/plugins/devices`. */
 import assert from "node:assert/strict";
 import { defineContract, definePlugin, type Plugin, type Scope, SCOPES, Type } from "@svc/sdk";
 import type { RawFrame, RawSocket } from "../../raw-socket.ts";
@@ -17,7 +17,7 @@ const probe = defineContract("probe", {
 
 const done = () => ({});
 
-/** Answers whoever may ask. */
+/** Responds to every caller with the scope. */
 export const probePlugin: Plugin = definePlugin({
   id: "probe",
   api: "^1.0.0",
@@ -27,7 +27,7 @@ export const probePlugin: Plugin = definePlugin({
 
 let serial = 0;
 
-/** Calls a method on a raw socket. @returns its answer */
+/** Calls a method on a raw socket. @returns its response */
 export async function ask(socket: RawSocket, method: string, params: object = {}): Promise<RawFrame> {
   const mine = `probe-${++serial}`;
   socket.send({ type: "req", id: mine, method, params });
@@ -45,7 +45,7 @@ export async function powers(socket: RawSocket): Promise<string[]> {
   return held;
 }
 
-/** All that `scopes` allow: admin everything, write reading, the others themselves. Spec: authorization.md §1. Written here once more. */
+/** All that `scopes` allow: admin covers everything, write covers read, the others themselves. Spec: authorization.md §1. Implemented independently. */
 export function closure(scopes: readonly string[]): Set<string> {
   const all = new Set(scopes.map((scope) => (scope === "admin" ? "operator.admin" : scope)));
   if (all.has("operator.write")) all.add("operator.read");
@@ -61,7 +61,7 @@ export async function assertWithin(outcome: Outcome, allowed: readonly string[],
   assert.deepEqual(beyond, [], `${what}: it got more than it may have`);
 }
 
-/** A refusal of a connect says what and why in one sentence, and what to do. */
+/** A refusal of a connect names the cause in one sentence, and the next step. */
 export function assertExplained({ ok, code, message, details }: Outcome, what: string): void {
   assert.equal(ok, false, what);
   assert.match(String(code), /^[A-Z_]+$/, what);
@@ -70,7 +70,7 @@ export function assertExplained({ ok, code, message, details }: Outcome, what: s
   assert.match(String(details["nextStep"]), /^[a-z][^\n]{10,400}$/, `${what}: ${message}: what next?`);
 }
 
-/** Resolves when `holds`, asked again and again; for what is done within a second. @throws AssertionError it never does */
+/** Polls until `holds`, for effects within a second. @throws AssertionError the condition never holds */
 export async function soon(holds: () => boolean | Promise<boolean>, what: string): Promise<void> {
   for (let turn = 0; turn < 400; turn++) {
     if (await holds()) return;

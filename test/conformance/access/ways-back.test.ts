@@ -1,6 +1,6 @@
 /**
- * From wherever devices have got to, whoever sits at the gateway's machine gets in as admin with `svc`, and every refusal on
- * the way says what to type. SVC_FAULT_SEED repeats a run, SVC_WALKS sets how many walks there are (default 12).
+ * From every state of the devices, a user on the gateway's machine gets admin access with `svc`, and every refusal on the way
+ * names the command to run. SVC_FAULT_SEED repeats a run, SVC_WALKS sets the number of walks (default 12).
  */
 import assert from "node:assert/strict";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -19,7 +19,7 @@ import { assertExplained, probePlugin } from "./scene.ts";
 const WALKS = Number(process.env["SVC_WALKS"] ?? 12);
 const SEED = Number(process.env["SVC_FAULT_SEED"] ?? 20_260_302);
 
-/** Ways the gateway may be told who may come in. */
+/** Authentication settings of the gateway. */
 const MODES: readonly { readonly name: string; readonly gateway: object; readonly overrides?: object }[] = [
   { name: "token", gateway: { auth: { token: SECRET } } },
   { name: "a token it made", gateway: {} },
@@ -103,13 +103,13 @@ class Walk {
     return connectTo(target);
   }
 
-  /** @returns what it answered, `undefined` when it refused */
+  /** @returns the response, `undefined` for a refusal */
   async #asAdmin(method: string, params: object = {}): Promise<unknown> {
     const client = await this.#admin();
     try {
       return await client.request(method, params);
     } catch {
-      return undefined; // e.g. there is no such device now
+      return undefined; // e.g. the device does not exist now
     } finally {
       await client.close();
     }
@@ -237,9 +237,9 @@ async function walk(t: TestContext, steps: readonly Step[]): Promise<void> {
   }
 }
 
-describe("whoever sits at the gateway's machine", { timeout: 900_000 }, () => {
+describe("a user on the gateway's machine", { timeout: 900_000 }, () => {
   for (const [index, { name }] of MODES.entries()) {
-    it(`is admin by svc in mode ${name}, whatever this machine joined for`, async (t) => {
+    it(`has admin access by svc in mode ${name}, regardless of the scopes this machine joined with`, async (t) => {
       const there: Step[] = Array.from({ length: index }, () => "another mode");
       await walk(t, [
         ...there,
@@ -253,7 +253,7 @@ describe("whoever sits at the gateway's machine", { timeout: 900_000 }, () => {
     });
   }
 
-  it(`is admin by svc from everywhere ${WALKS} random walks lead`, async (t) => {
+  it(`has admin access by svc after each of ${WALKS} random walks`, async (t) => {
     const steps = fc.array(fc.constantFrom(...STEPS), { minLength: 12, maxLength: 25, size: "max" });
     await fc.assert(
       fc.asyncProperty(steps, (all) => walk(t, all)),

@@ -8,7 +8,7 @@ import { ask, shared, start, withProof } from "./scene.ts";
 const limited = { timeout: 20_000 };
 
 describe("seq", limited, () => {
-  it("starts at 1, counts what everybody gets, and is the same for all", async (t) => {
+  it("starts at 1, counts the events that everyone gets, and is the same for all", async (t) => {
     const { join } = await start(t);
     const [one, two] = [await join({ scopes: ["operator.admin"] }), await join({ scopes: [] })];
     for (let turn = 0; turn < 3; turn++) await ask(one, "wire.tell");
@@ -30,7 +30,7 @@ describe("seq", limited, () => {
     for (const { ws } of [one, two]) ws.close();
   });
 
-  it("nodes receive what is not guarded, numbered, and nothing that is", async (t) => {
+  it("nodes receive unguarded events, numbered, and no guarded ones", async (t) => {
     const { join, open } = await start(t);
     const node = await open();
     const claim = { role: "node", scopes: ["operator.approvals"], auth: { deviceToken: "issued" } };
@@ -66,7 +66,7 @@ describe("tick", limited, () => {
 });
 
 describe("stateVersion", limited, () => {
-  it("stands on presence and health, and on nothing else", async (t) => {
+  it("is set on presence and health, and on no other event", async (t) => {
     const { gateway } = await testGateway(t);
     const ui = { client: { id: "gateway-client", version: "1", platform: "linux", mode: "ui" } };
     const socket = await connectRaw(gateway.url, gateway.auth.token, ui);
@@ -89,7 +89,7 @@ describe("stopping", limited, () => {
     ],
   ];
   for (const [how, args, payload] of stops) {
-    it(`by ${how} is told, then closes everybody with 1012 service restart`, async (t) => {
+    it(`by ${how} is announced, then closes every connection with 1012 service restart`, async (t) => {
       const { join, open, gateway } = await start(t);
       const [accepted, stranger] = [await join(), await open()];
       const stop = gateway.stop.bind(gateway) as (...given: unknown[]) => Promise<void>;

@@ -1,4 +1,4 @@
-/** Each check of `connect` comes before the next: what fails two of them is told the first. Spec: protocol/frames-and-connect.md §5. */
+/** Each check of `connect` precedes the next: a request that fails two of them gets the first error. Spec: protocol/frames-and-connect.md §5. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { connectFrame, facts } from "../../raw-socket.ts";
@@ -64,13 +64,13 @@ describe("the order of checks in connect", { timeout: 20_000 }, () => {
     assert.deepEqual([close?.code, close?.reason], [1008, answer?.error?.message]);
   });
 
-  it("8 a device is needed, before the credential is told wrong", async () => {
+  it("8 a device is needed, before a wrong credential is reported", async () => {
     const headers = { origin: "http://localhost:5173" };
     const { told } = await scene().attempt({ client: panel, auth: { token: "wrong" } }, headers);
     assert.equal(told, "CONTROL_UI_DEVICE_IDENTITY_REQUIRED");
   });
 
-  it("9 the proof, before the credential is told wrong", async () => {
+  it("9 the proof, before a wrong credential is reported", async () => {
     const socket = await scene().open();
     const proof = withProof(socket, { auth: { token: "wrong" } }, { sent: { nonce: "another" } });
     socket.send(connectFrame(undefined, proof));
@@ -94,7 +94,7 @@ describe("the order of checks in connect", { timeout: 20_000 }, () => {
     assert.deepEqual(close, { code: 1008, reason: "pairing required" });
   });
 
-  it("close reasons are cut to 120 bytes, answers are not, and the answer comes first", async () => {
+  it("close reasons are cut to 120 bytes, responses are not, and the response is sent first", async () => {
     const { answer, close } = await scene().attempt({ ["ü".repeat(200)]: 1 });
     const message = String(answer?.error?.message);
     assert.ok(message.includes("ü".repeat(200)));

@@ -27,7 +27,7 @@ describe("connect params that are accepted", limited, () => {
     ["client.modelIdentifier", { client: { ...client, modelIdentifier: "Mac14,2" } }],
     ["client.instanceId", { client: { ...client, instanceId: "i-1" } }],
     ["client.platform in free text", { client: { ...client, platform: "iOS 18.1" } }],
-    ["a field of client that is not known yet", { client: { ...client, novelty: true } }],
+    ["an unknown field of client", { client: { ...client, novelty: true } }],
   ];
   for (const [field, params] of accepted)
     it(`accepts ${field}`, async () => assert.equal((await scene().attempt(params)).told, "ok"));
@@ -44,8 +44,8 @@ describe("connect params that are accepted", limited, () => {
     ["control UI by id", { id: "svc-control-ui", mode: "ui" }, /^ORIGIN_NOT_ALLOWED$/],
     ["webchat by id", { id: "webchat-ui", mode: "ui" }, /^ORIGIN_NOT_ALLOWED$/],
     ["webchat by mode", { id: "cli", mode: "webchat" }, /^ORIGIN_NOT_ALLOWED$/],
-    ["id webchat alone is no web client", { id: "webchat", mode: "ui" }, /^ok$/],
-    ["mode ui alone is no web client", { id: "gateway-client", mode: "ui" }, /^ok$/],
+    ["id webchat alone is not a web client", { id: "webchat", mode: "ui" }, /^ok$/],
+    ["mode ui alone is not a web client", { id: "gateway-client", mode: "ui" }, /^ok$/],
   ];
   for (const [flag, changes, outcome] of derived)
     it(`derives: ${flag}`, async () =>
@@ -75,7 +75,7 @@ describe("connect params that are refused", limited, () => {
     ["an empty cap", { caps: [""] }, /at \/caps\/0: /],
     ["caps as text", { caps: "tool-events" }, /at \/caps: /],
     ["an empty command", { commands: [""] }, /at \/commands\/0: /],
-    ["a permission that is no boolean", { permissions: { a: "yes" } }, /at \/permissions\/a: /],
+    ["a permission that is not a boolean", { permissions: { a: "yes" } }, /at \/permissions\/a: /],
     ["pathEnv as a list", { pathEnv: ["/bin"] }, /at \/pathEnv: /],
     ["an empty role", { role: "" }, /at \/role: /],
     ["an empty scope", { scopes: [""] }, /at \/scopes\/0: /],
@@ -88,7 +88,7 @@ describe("connect params that are refused", limited, () => {
     ["userAgent as null", { userAgent: null }, /at \/userAgent: /],
   ];
   for (const [why, params, says] of refused) {
-    it(`refuses ${why}, with the same words in the close`, async () => {
+    it(`refuses ${why}, with the same message in the close`, async () => {
       const { answer, close } = await scene().attempt(params);
       const message = String(answer?.error?.message);
       assert.equal(answer?.error?.code, "INVALID_REQUEST");

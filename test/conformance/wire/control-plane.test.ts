@@ -1,4 +1,4 @@
-/** The write limit on the methods it is for. Spec: http/auth.md §9. */
+/** The write limit on its methods. Spec: http/auth.md §9. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { connectRaw } from "../../raw-socket.ts";
@@ -6,7 +6,7 @@ import { fileGateway } from "../file-gateway.ts";
 import { ask } from "./scene.ts";
 
 describe("control-plane writes", { timeout: 20_000 }, () => {
-  it("config.patch and config.apply share 3 per 60 s, and calls that are refused for their hash count", async (t) => {
+  it("config.patch and config.apply share 3 per 60 s, including calls refused for their hash", async (t) => {
     const { gateway } = await fileGateway(t);
     const socket = await connectRaw(gateway.url, gateway.auth.token, { scopes: ["operator.admin"] });
     const params = { raw: "{}", baseHash: "stale" };

@@ -36,7 +36,7 @@ rowsOf("token", { token: "right" }, [
   ["another token", { token: "wrong" }, "AUTH_TOKEN_MISMATCH", "token_mismatch"],
   ["the token in another case", { token: "Right" }, "AUTH_TOKEN_MISMATCH", "token_mismatch"],
   ["the token as password", { password: "right" }, "AUTH_TOKEN_MISSING", "token_missing"],
-  ["a blank token beside a password", { token: " ", password: "x" }, "AUTH_TOKEN_MISSING", "token_missing"],
+  ["a blank token next to a password", { token: " ", password: "x" }, "AUTH_TOKEN_MISSING", "token_missing"],
   ["nothing", {}, "DEVICE_IDENTITY_REQUIRED"],
   ["blanks only", { token: " ", password: "\t", deviceToken: "" }, "DEVICE_IDENTITY_REQUIRED"],
 ]);
@@ -51,11 +51,11 @@ rowsOf("password", { password: "right" }, [
 
 describe("mode none", limited, () => {
   const scene = shared({ gateway: { auth: { mode: "none" } } });
-  it("mode none: an operator of this machine is in with nothing and with anything", async () => {
+  it("mode none: an operator on this machine is admitted with any credential or none", async () => {
     assert.equal((await scene().attempt({ auth: {} })).told, "ok");
     assert.equal((await scene().attempt({ auth: { token: "anything" } })).told, "ok");
   });
-  it("mode none: it is no proof from elsewhere, nor for a node", async () => {
+  it("mode none: it admits neither remote clients nor nodes", async () => {
     assert.equal((await scene().attempt({ auth: {} }, remote)).told, "DEVICE_IDENTITY_REQUIRED");
     assert.equal((await scene().attempt({ auth: {}, role: "node" })).told, "DEVICE_IDENTITY_REQUIRED");
   });
@@ -72,19 +72,19 @@ describe("where the credential comes from", limited, () => {
     assert.equal((await attempt({ auth: { token: "environment" } })).told, "AUTH_TOKEN_MISMATCH");
   });
 
-  it("the environment is enough, and a password there chooses mode password", async (t) => {
+  it("the environment suffices, and a password there selects mode password", async (t) => {
     const { attempt, gateway } = await start(t, {}, { env: { SVC_GATEWAY_PASSWORD: "secret" } });
     assert.equal(gateway.auth.mode, "password");
     assert.equal((await attempt({ auth: { password: "secret" } })).told, "ok");
   });
 
-  it("a password wins over a token where no mode is set", async (t) => {
+  it("a password wins over a token when no mode is set", async (t) => {
     const { attempt } = await start(t, { gateway: { auth: { token: "t", password: "p", ...exempt } } });
     assert.equal((await attempt({ auth: { token: "p" } })).told, "ok");
     assert.equal((await attempt({ auth: { token: "t" } })).told, "AUTH_PASSWORD_MISMATCH");
   });
 
-  it("with none anywhere a token of its own is made, and needed", async (t) => {
+  it("without any, a token is generated, and required", async (t) => {
     const { attempt, gateway } = await start(t);
     assert.equal(gateway.auth.mode, "token");
     assert.ok(String(gateway.auth.token).length >= 43);
@@ -94,7 +94,7 @@ describe("where the credential comes from", limited, () => {
 });
 
 describe("locked out over WebSocket", limited, () => {
-  it("AUTH_RATE_LIMITED, with unauthorized in front and no wait in it, also for the right token", async (t) => {
+  it("AUTH_RATE_LIMITED, starting with unauthorized and without a retry time, also for the right token", async (t) => {
     const { attempt } = await start(t, { gateway: { auth: { rateLimit: { maxAttempts: 2, exemptLoopback: false } } } });
     for (let turn = 0; turn < 2; turn++)
       assert.equal((await attempt({ auth: { token: "wrong" } })).told, "AUTH_TOKEN_MISMATCH");

@@ -1,4 +1,4 @@
-/** Who needs a device, on the wire. Spec: protocol/frames-and-connect.md §9; http/auth.md §8. */
+/** Which clients need a device, on the wire. Spec: protocol/frames-and-connect.md §9; http/auth.md §8. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { ask, type Scene, shared, start } from "./scene.ts";
@@ -21,8 +21,8 @@ function check(scene: () => Scene, rows: Row[]): void {
 describe("without a device", limited, () => {
   check(shared({ gateway: { ...exempt, controlUi } }), [
     ["control UI, right token: needs one", panel, page, NEEDED],
-    ["control UI, wrong token: told the device first", { ...panel, auth: { token: "x" } }, page, NEEDED],
-    ["operator with the secret, from elsewhere: in", {}, remote, "ok"],
+    ["control UI, wrong token: the missing device is reported first", { ...panel, auth: { token: "x" } }, page, NEEDED],
+    ["operator with the secret, from elsewhere: admitted", {}, remote, "ok"],
     ["operator with a wrong secret: unauthorized", { auth: { token: "x" } }, remote, "AUTH_TOKEN_MISMATCH"],
     ["operator with no credential: not paired", { auth: {} }, remote, "DEVICE_IDENTITY_REQUIRED"],
     ["node with the secret: not paired", { role: "node" }, remote, "DEVICE_IDENTITY_REQUIRED"],
@@ -31,7 +31,7 @@ describe("without a device", limited, () => {
 
 describe("without a device, device auth disabled", limited, () => {
   check(shared({ gateway: { ...exempt, controlUi: { ...controlUi, dangerouslyDisableDeviceAuth: true } } }), [
-    ["bypass: control UI with the secret is in", panel, page, "ok"],
+    ["bypass: control UI with the secret is admitted", panel, page, "ok"],
     ["bypass: control UI with a wrong secret falls through", { ...panel, auth: { token: "x" } }, page, NEEDED],
     ["bypass: control UI with no secret falls through", { ...panel, auth: {} }, page, NEEDED],
     [
@@ -40,20 +40,20 @@ describe("without a device, device auth disabled", limited, () => {
       page,
       "ok",
     ],
-    ["bypass: nobody else gets it", { role: "node" }, remote, "DEVICE_IDENTITY_REQUIRED"],
+    ["bypass: no other client gets it", { role: "node" }, remote, "DEVICE_IDENTITY_REQUIRED"],
   ]);
 });
 
 describe("without a device, insecure auth allowed", limited, () => {
   const here = { origin: "https://panel.example" };
   check(shared({ gateway: { ...exempt, controlUi: { ...controlUi, allowInsecureAuth: true } } }), [
-    ["insecure: control UI of this machine with the secret is in", panel, here, "ok"],
+    ["insecure: control UI of this machine with the secret is admitted", panel, here, "ok"],
     ["insecure: control UI from elsewhere needs one", panel, page, NEEDED],
     ["insecure: a wrong secret is unauthorized", { ...panel, auth: { token: "x" } }, here, "AUTH_TOKEN_MISMATCH"],
   ]);
 });
 
-describe("what is told to who needs a device", limited, () => {
+describe("the error of a client that needs a device", limited, () => {
   const scene = shared({ gateway: { ...exempt, controlUi } });
 
   it("the control UI: INVALID_REQUEST with secure context in the message, 1008", async () => {

@@ -20,11 +20,11 @@ describe("a device proof", limited, () => {
   const accepted: [why: string, params: Partial<ConnectParams>, options: ProofOptions][] = [
     ["version 3", {}, {}],
     ["version 2", {}, { version: "v2" }],
-    ["scopes in the order they were asked for", { scopes: ["operator.write", "operator.read"] }, {}],
+    ["scopes in the requested order", { scopes: ["operator.write", "operator.read"] }, {}],
     ["no scopes", { scopes: [] }, {}],
     ["a public key in padded base64", {}, { sent: { publicKey: KEY.raw.toString("base64") } }],
     ["a public key as PEM", {}, { sent: { publicKey: pem } }],
-    ["a platform in capitals, which is lowered", { client: client({ platform: "Darwin" }) }, {}],
+    ["a platform in capitals, which is lower-cased", { client: client({ platform: "Darwin" }) }, {}],
     [
       "a platform with blanks, which are trimmed",
       { client: client({ platform: " mac " }) },
@@ -57,7 +57,7 @@ describe("a device proof", limited, () => {
       "device-id-mismatch",
     ],
     [
-      "key is not the one of the id",
+      "key does not belong to the id",
       { sent: reused },
       "device identity mismatch",
       "DEVICE_AUTH_DEVICE_ID_MISMATCH",
@@ -127,7 +127,7 @@ describe("a device proof", limited, () => {
       "device-signature",
     ],
     [
-      "key that is none",
+      "invalid key",
       { sent: { publicKey: "text" } },
       "device public key invalid",
       "DEVICE_AUTH_PUBLIC_KEY_INVALID",
@@ -157,7 +157,7 @@ describe("a device proof", limited, () => {
     assert.match(String((await outcomeOf(socket)).answer?.error?.message), /^invalid connect params: /);
   });
 
-  it("signs auth.token where there is one, not auth.deviceToken, and never the password", async () => {
+  it("signs auth.token if present, not auth.deviceToken, and never the password", async () => {
     const auth = { token: String(scene().token), deviceToken: "d", password: "p" };
     assert.equal((await prove(scene(), { auth })).told, "ok");
     const { told } = await prove(scene(), { auth }, { signed: { token: "d" } });
@@ -168,13 +168,17 @@ describe("a device proof", limited, () => {
 describe("device tokens", limited, () => {
   const scene = shared();
   const rows: [sent: string, auth: (token: string) => object, outcome: string][] = [
-    ["good shared token and bad device token: in", (token) => ({ token, deviceToken: "bad" }), "token"],
-    ["bad shared token and good device token: in", () => ({ token: "bad", deviceToken: "issued" }), "device:known"],
-    ["device token in auth.token only: in", () => ({ token: "issued" }), "device:known"],
-    ["device token in auth.deviceToken only: in", () => ({ deviceToken: "issued" }), "device:known"],
+    ["good shared token and bad device token: admitted", (token) => ({ token, deviceToken: "bad" }), "token"],
+    [
+      "bad shared token and good device token: admitted",
+      () => ({ token: "bad", deviceToken: "issued" }),
+      "device:known",
+    ],
+    ["device token in auth.token only: admitted", () => ({ token: "issued" }), "device:known"],
+    ["device token in auth.deviceToken only: admitted", () => ({ deviceToken: "issued" }), "device:known"],
     ["bad device token alone: its own code", () => ({ deviceToken: "bad" }), "AUTH_DEVICE_TOKEN_MISMATCH"],
     ["bad device token in auth.token: the shared reason", () => ({ token: "bad" }), "AUTH_TOKEN_MISMATCH"],
-    ["blank device token is none", () => ({ token: "bad", deviceToken: "  " }), "AUTH_TOKEN_MISMATCH"],
+    ["blank device token counts as missing", () => ({ token: "bad", deviceToken: "  " }), "AUTH_TOKEN_MISMATCH"],
   ];
   for (const [sent, auth, outcome] of rows) {
     it(sent, async () => {
@@ -198,7 +202,7 @@ describe("device tokens", limited, () => {
     });
   }
 
-  it("are not looked at without a device, as a device's own", async () => {
+  it("are not checked as device tokens without a device", async () => {
     const { told } = await scene().attempt({ role: "node", auth: { deviceToken: "issued" } });
     assert.notEqual(told, "ok");
   });
@@ -207,7 +211,7 @@ describe("device tokens", limited, () => {
 describe("pairing", limited, () => {
   const scene = shared();
 
-  it("a device with a key nobody knows is told its request, and the close says pairing required", async () => {
+  it("a device with an unknown key gets its request, and the close reason is pairing required", async () => {
     const { answer, close } = await prove(scene(), { role: "node", scopes: [] });
     assert.equal(answer?.error?.code, "NOT_PAIRED");
     assert.deepEqual(facts(answer?.error?.details), {
@@ -218,11 +222,11 @@ describe("pairing", limited, () => {
     assert.deepEqual(close, { code: 1008, reason: "pairing required" });
   });
 
-  it("is not asked of gateway-client in mode backend with the token", async () => {
+  it("is not required of gateway-client in mode backend with the token", async () => {
     assert.equal((await prove(scene(), { client: client({ id: "gateway-client", mode: "backend" }) })).told, "ok");
   });
 
-  it("a node with a token its device is known by is in", async () => {
+  it("a node with a valid device token is admitted", async () => {
     assert.equal((await prove(scene(), { role: "node", scopes: [], auth: { deviceToken: "issued" } })).told, "ok");
   });
 });

@@ -11,12 +11,12 @@ describe("request frames after connect", limited, () => {
   const good = { type: "req", id: "f1", method: "wire.who" };
   const bad: [why: string, frame: unknown, id: string, says: RegExp][] = [
     ["an unknown property", { ...good, extra: 1 }, "f1", /unexpected property 'extra'/],
-    ["two faults, both told", { ...good, extra: 1, method: "" }, "f1", /\/method.*;.*'extra'|'extra'.*;.*\/method/],
+    ["two errors, both reported", { ...good, extra: 1, method: "" }, "f1", /\/method.*;.*'extra'|'extra'.*;.*\/method/],
     ["another type", { ...good, type: "request" }, "f1", /\/type/],
     ["no type", { id: "f1", method: "wire.who" }, "f1", /type/],
     ["no id", { type: "req", method: "wire.who" }, "invalid", /id/],
     ["an empty id", { ...good, id: "" }, "invalid", /\/id/],
-    ["a number as id, which is not turned into text", { ...good, id: 7 }, "invalid", /\/id/],
+    ["a number as id, which is not converted to text", { ...good, id: 7 }, "invalid", /\/id/],
     ["no method", { type: "req", id: "f1" }, "f1", /method/],
     ["an empty method", { ...good, method: "" }, "f1", /\/method/],
     ["a response", { type: "res", id: "f1", ok: true }, "f1", /\/type/],
@@ -38,7 +38,7 @@ describe("request frames after connect", limited, () => {
     });
   }
 
-  it("text that is not JSON gets no answer, and the socket stays open", async () => {
+  it("text that is not JSON gets no response, and the socket stays open", async () => {
     const socket = await scene().join();
     for (const text of ["hello", "{", "", "{'a':1}"]) socket.send(text);
     assert.equal((await ask(socket, "wire.who")).ok, true);
@@ -83,7 +83,7 @@ describe("params", limited, () => {
     });
   }
 
-  it("violations are joined by a semicolon: unknown keys at their path, others in the validator's words", async () => {
+  it("violations are joined by a semicolon: unknown keys with their path, others with the validator's message", async () => {
     const socket = await scene().join();
     const { error } = await ask(socket, "wire.echo", { params: { text: 1, more: 2, most: 3 } });
     const [first, ...rest] = String(error?.message).split("; ");
@@ -99,7 +99,7 @@ describe("params", limited, () => {
     socket.ws.close();
   });
 
-  it("values are not coerced: a number is no text", async () => {
+  it("values are not coerced: a number is not text", async () => {
     const socket = await scene().join();
     assert.equal((await ask(socket, "wire.echo", { params: { text: 5 } })).error?.code, "INVALID_REQUEST");
     socket.ws.close();
@@ -139,7 +139,7 @@ describe("responses", limited, () => {
     socket.ws.close();
   });
 
-  it("a handler that throws is INTERNAL with an id for the log, and nothing of the bug leaks", async () => {
+  it("a handler that throws is INTERNAL with a correlation id, and leaks nothing of the error", async () => {
     const socket = await scene().join();
     const { error } = await ask(socket, "wire.fail");
     assert.equal(error?.code, "INTERNAL");
@@ -158,7 +158,7 @@ describe("unknown methods", limited, () => {
     ["without any scope", []],
   ];
   for (const [who, scopes] of callers) {
-    it(`are told as such to a caller ${who}`, async () => {
+    it(`are reported as such to a caller ${who}`, async () => {
       const socket = await scene().join({ scopes });
       const { error } = await ask(socket, "no.such");
       assert.deepEqual([error?.code, error?.message], ["INVALID_REQUEST", "unknown method: no.such"]);
@@ -166,7 +166,7 @@ describe("unknown methods", limited, () => {
     });
   }
 
-  it("that exist but need a scope are told by the scope, in the text clients match", async () => {
+  it("that exist but need a scope are refused for the scope, with the message that clients match", async () => {
     const socket = await scene().join({ scopes: ["operator.read"] });
     const { error } = await ask(socket, "wire.admin");
     assert.deepEqual(

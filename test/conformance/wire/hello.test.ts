@@ -1,4 +1,4 @@
-/** The answer to `connect`, field by field. Spec: protocol/frames-and-connect.md §11; spec/README.md (tick). */
+/** The response to `connect`, field by field. Spec: protocol/frames-and-connect.md §11; spec/README.md (tick). */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { testGateway } from "@svc/sdk/testing";
@@ -11,7 +11,7 @@ const helloOf = (socket: RawSocket) => socket.frames.find(({ id }) => id === "c1
 describe("hello-ok", limited, () => {
   const scene = shared();
 
-  it("has its type, protocol 3, and no key beyond those of the table", async () => {
+  it("has its type, protocol 3, and only the keys of the table", async () => {
     const socket = await scene().join();
     const hello = helloOf(socket);
     assert.deepEqual([hello["type"], hello["protocol"]], ["hello-ok", 3]);
@@ -37,14 +37,14 @@ describe("hello-ok", limited, () => {
     socket.ws.close();
   });
 
-  it("auth tells an operator without a device what it may, and has no token, whatever was sent as device token", async () => {
+  it("auth gives an operator without a device its role and scopes, and never a token", async () => {
     const socket = await scene().join();
     const { role, scopes, ...others } = helloOf(socket)["auth"] as Record<string, unknown>;
     assert.deepEqual([role, Array.isArray(scopes), others], ["operator", true, {}]);
     socket.ws.close();
   });
 
-  it("auth tells a device its token, role, scopes and when it was issued", async () => {
+  it("auth gives a device its token, role, scopes and time of issue", async () => {
     const socket = await scene().open();
     const auth = { token: String(scene().token) };
     socket.send(connectFrame(undefined, withProof(socket, { auth, scopes: ["operator.read"] })));
@@ -78,7 +78,7 @@ describe("hello-ok", limited, () => {
     socket.ws.close();
   });
 
-  it("paths are told to admins only, by choice", async () => {
+  it("paths are sent to admins only, by choice", async () => {
     const snapshots = [];
     for (const scopes of [["operator.admin"], ["operator.read", "operator.write"], []]) {
       const socket = await scene().join({ scopes });
@@ -120,7 +120,7 @@ describe("hello-ok of the full bundle", limited, () => {
     socket.ws.close();
   });
 
-  it("names no file of this machine to who is no admin, and neither does health", async (t) => {
+  it("names no file of this machine to clients without admin, and neither does health", async (t) => {
     const { gateway, stateDir } = await testGateway(t);
     for (const scopes of [["operator.read", "operator.write"], []]) {
       const socket = await connectRaw(gateway.url, gateway.auth.token, { scopes });
@@ -144,7 +144,7 @@ describe("hello-ok of the full bundle", limited, () => {
     first.ws.close();
   });
 
-  it("a connect raises the version of presence, except of clients that are not tracked", async (t) => {
+  it("a connect increases the version of presence, except for untracked clients", async (t) => {
     const { gateway } = await testGateway(t);
     const versionBeside = async (mode: string) => {
       const client = { id: "gateway-client", version: "1", platform: "linux", mode };

@@ -1,4 +1,4 @@
-/** HTTP credentials, answers and the order of the pipeline. Spec: http/auth.md §4, §6, §10; spec/README.md (413, liveness). */
+/** HTTP credentials, responses and the order of the pipeline. Spec: http/auth.md §4, §6, §10; spec/README.md (413, liveness). */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { exchange, type RawRequest } from "../../host/net/http-exchange.ts";
@@ -45,12 +45,12 @@ describe("the credential over HTTP", limited, () => {
     });
   }
 
-  it("in the query is none", async () => {
+  it("in the query does not count", async () => {
     assert.equal((await ask(scene(), { target: `${target}?token=${scene().token}` })).status, 401);
   });
 });
 
-describe("answers over HTTP", limited, () => {
+describe("responses over HTTP", limited, () => {
   const scene = shared();
   const bearer = () => ({ Authorization: `Bearer ${scene().token}` });
 
@@ -77,7 +77,7 @@ describe("answers over HTTP", limited, () => {
     assert.equal((JSON.parse(body) as { error: { type: string } }).error.type, "invalid_request_error");
   });
 
-  it("an empty body is {}, and no content type is asked for", async () => {
+  it("an empty body is {}, and no content type is required", async () => {
     assert.equal((await ask(scene(), { headers: bearer() })).status, 200);
     assert.equal(
       (await ask(scene(), { headers: { ...bearer(), "Content-Type": "text/x-odd" }, body: "{}" })).status,
@@ -90,10 +90,10 @@ describe("answers over HTTP", limited, () => {
     ["a 401", {}],
     ["a 405", { method: "GET" }],
     ["a 404", { target: "/nothing", method: "GET" }],
-    ["the liveness answer", { target: "/healthz", method: "GET" }],
+    ["the liveness response", { target: "/healthz", method: "GET" }],
   ];
   for (const [what, request] of everywhere) {
-    it(`nosniff and no-referrer stand on ${what}, and no CORS header`, async () => {
+    it(`nosniff and no-referrer are set on ${what}, and no CORS header`, async () => {
       const headers = request.headers ? bearer() : { Origin: "https://page.example" };
       const answer = await ask(scene(), { ...request, headers });
       assert.deepEqual(
@@ -111,7 +111,7 @@ describe("answers over HTTP", limited, () => {
     ["/readyz?probe=1", '{"ok":true,"status":"ready"}'],
   ];
   for (const [target, expected] of probes) {
-    it(`the liveness and readiness answer ${target}: for GET and HEAD, not cached, without a credential`, async () => {
+    it(`the liveness and readiness probe ${target}: for GET and HEAD, not cached, without a credential`, async () => {
       const { status, body, headers } = await ask(scene(), { target, method: "GET" });
       assert.deepEqual([status, body, headers["cache-control"]], [200, expected, "no-store"]);
       const post = await ask(scene(), { target });
@@ -136,7 +136,7 @@ describe("modes over HTTP", limited, () => {
     assert.equal((await ask(scene, { headers: { Authorization: "Bearer wrong" } })).status, 401);
   });
 
-  it("mode none needs nothing on this machine", async (t) => {
+  it("mode none needs no credential on this machine", async (t) => {
     const scene = await start(t, { gateway: { auth: { mode: "none" } } });
     assert.equal((await ask(scene, {})).status, 200);
   });
@@ -169,7 +169,7 @@ describe("modes over HTTP", limited, () => {
     assert.equal((JSON.parse(body) as { error: { type: string } }).error.type, "rate_limited");
   });
 
-  it("a success forgets the failures before it", async (t) => {
+  it("a success clears earlier failures", async (t) => {
     const rateLimit = { maxAttempts: 2, exemptLoopback: false };
     const scene = await start(t, { gateway: { auth: { token: "right", rateLimit } } });
     const statuses = [];

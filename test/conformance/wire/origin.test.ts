@@ -35,7 +35,7 @@ describe("origins with nothing configured", limited, () => {
     ["loopback page of IPv6", { origin: "http://[::1]:9" }, true],
     ["loopback page of webchat", { origin: "http://localhost:1" }, true, webchat],
     ["foreign page of a program", { origin: "https://evil.example" }, false],
-    ["foreign page that calls itself localhost", { origin: "http://localhost.evil.example" }, false],
+    ["foreign page with localhost in its name", { origin: "http://localhost.evil.example" }, false],
     ["origin null", { origin: "null" }, false],
     ["origin that cannot be parsed", { origin: "not an origin" }, false],
     [
@@ -51,7 +51,7 @@ describe("origins with nothing configured", limited, () => {
       webchat,
     ],
     [
-      "foreign page of a program behind a proxy is not asked",
+      "foreign page of a program behind a proxy is not checked",
       { origin: "https://a.example", "x-forwarded-for": "1.1.1.1" },
       true,
     ],
@@ -74,7 +74,7 @@ describe("origins on the list", limited, () => {
       true,
       webchat,
     ],
-    ["loopback page beside a list", { origin: "http://localhost:1" }, true],
+    ["loopback page in addition to a list", { origin: "http://localhost:1" }, true],
   ]);
 });
 
@@ -82,7 +82,7 @@ describe("origins when any is allowed", limited, () => {
   const scene = shared({ gateway: { ...exempt, controlUi: { allowedOrigins: ["*"] } } });
   check(scene, [
     ["star: any origin", { origin: "https://any.example" }, true],
-    ["star: null is none", { origin: "null" }, false],
+    ["star: null is refused", { origin: "null" }, false],
     ["star: a web client without one", {}, false, webchat],
   ]);
 });
@@ -94,11 +94,11 @@ describe("origins by the Host header", limited, () => {
     ["host fallback: another port", { origin: "http://gw.example:8081", host: "gw.example:8080" }, false],
     ["host fallback: another host", { origin: "http://evil.example", host: "gw.example" }, false],
   ]);
-  it("host fallback: the start warns of it", () =>
+  it("host fallback: the start warns about it", () =>
     assert.match(scene().gateway.warnings.join(), /HostHeaderOriginFallback/));
 });
 
-/** The control UI needs no device where insecure auth is allowed and the client is local: what tells locality on the wire. */
+/** Locality on the wire: with insecure auth allowed, the control UI needs no device only if the client is local. */
 describe("a local client", limited, () => {
   const scene = shared({ gateway: { ...exempt, controlUi: { allowedOrigins: ["*"], allowInsecureAuth: true } } });
   const rows: [who: string, headers: Headers, local: boolean][] = [
@@ -106,7 +106,7 @@ describe("a local client", limited, () => {
     ["Host localhost", { host: "localhost:18789" }, true],
     ["Host ::1", { host: "[::1]:18789" }, true],
     ["Host on a tailnet", { host: "box.ts.net" }, true],
-    ["Host of somebody else", { host: "gateway.example" }, false],
+    ["Host of another machine", { host: "gateway.example" }, false],
     ["x-forwarded-for", { "x-forwarded-for": "127.0.0.1" }, false],
     ["x-real-ip", { "x-real-ip": "127.0.0.1" }, false],
     ["x-forwarded-host", { "x-forwarded-host": "localhost" }, false],
@@ -125,13 +125,13 @@ describe("behind a trusted proxy", limited, () => {
   const scene = shared({ gateway: { ...exempt, trustedProxies, controlUi } });
   const real = shared({ gateway: { ...exempt, trustedProxies, controlUi, allowRealIpFallback: true } });
   const rows: [who: string, headers: Headers, local: boolean, gateway?: () => Scene][] = [
-    ["a client here that the proxy names", { "x-forwarded-for": "127.0.0.2" }, true],
+    ["a local client that the proxy names", { "x-forwarded-for": "127.0.0.2" }, true],
     ["the right-most hop that is not trusted", { "x-forwarded-for": "127.0.0.2, 203.0.113.1, 10.1.1.1" }, false],
-    ["what a client wrote to the left of a hop here", { "x-forwarded-for": "203.0.113.1, 127.0.0.2, 10.1.1.1" }, true],
-    ["nobody: a direct connection from a trusted loopback", {}, false],
+    ["an entry to the left of a local hop", { "x-forwarded-for": "203.0.113.1, 127.0.0.2, 10.1.1.1" }, true],
+    ["no client: a direct connection from a trusted loopback", {}, false],
     ["x-real-ip without the fallback", { "x-real-ip": "127.0.0.2" }, false],
     ["x-real-ip with the fallback", { "x-real-ip": "127.0.0.2" }, true, real],
-    ["x-real-ip beside a usable list", { "x-real-ip": "127.0.0.2", "x-forwarded-for": "203.0.113.1" }, false, real],
+    ["x-real-ip next to a usable list", { "x-real-ip": "127.0.0.2", "x-forwarded-for": "203.0.113.1" }, false, real],
   ];
   for (const [who, headers, local, gateway = scene] of rows) {
     it(`${who} is ${local ? "local" : "not local"}`, async () => {

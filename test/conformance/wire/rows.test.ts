@@ -1,4 +1,4 @@
-/** The map of rows cannot rot: what it names is there. */
+/** The map of rows stays valid: every test it names exists. */
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ import { pages } from "./rows.ts";
 
 const sources = new Map<string, string>();
 
-/** Text of a test file. @throws when there is none */
+/** Text of a test file; empty when the file does not exist. */
 function sourceOf(file: string): string {
   const path = join(root, "test", `${file}.test.ts`);
   if (!sources.has(file)) sources.set(file, existsSync(path) ? readFileSync(path, "utf8") : "");
@@ -17,7 +17,7 @@ function sourceOf(file: string): string {
 
 describe("the rows of the specification", () => {
   for (const [page, rows] of Object.entries(pages)) {
-    it(`of ${page} name tests that are there`, () => {
+    it(`of ${page} name existing tests`, () => {
       const lost = Object.entries(rows).flatMap(([row, entry]) =>
         "tests" in entry
           ? entry.tests.flatMap(([file, name]) =>

@@ -1,4 +1,4 @@
-/** Where each row of the tables is tested, and which rows wait for something that is not there yet. */
+/** The tests of each table row, and the rows that wait for a missing capability. */
 import { credentialRows } from "./rows/credentials.ts";
 import { frameRows } from "./rows/frames.ts";
 import { handshakeRows } from "./rows/handshake.ts";

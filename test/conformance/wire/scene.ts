@@ -1,4 +1,4 @@
-/** A gateway with one method of each kind, and clients that say exactly what a row of the protocol says. */
+/** A gateway with one method of each kind, and clients that send exactly what a protocol row describes. */
 import assert from "node:assert/strict";
 import { createHash, generateKeyPairSync, sign } from "node:crypto";
 import { after, before, type TestContext } from "node:test";
@@ -26,10 +26,10 @@ const wire = defineContract("wire", {
 const told = defineEvent({ name: "wire.told", summary: "-", payload: Any });
 const guarded = defineEvent({ name: "wire.guarded", summary: "-", payload: Any, scope: "operator.approvals" });
 
-/** What a bug of a plugin says, which no client may see. */
+/** Error text of a faulty plugin, which no client may see. */
 export const BUG = "the wire plugin broke";
 
-/** Vouches for the device token `issued` with `operator.write`, and offers a request id to whom nobody vouches for. */
+/** Vouches for the device token `issued` with `operator.write`, and gives all other clients a request id. */
 export const wirePlugin: Plugin = definePlugin({
   id: "wire",
   api: "^1.0.0",
@@ -85,7 +85,7 @@ export interface Scene {
   open(headers?: Record<string, string>): Promise<RawSocket>;
   /** An accepted connection. */
   join(params?: object, headers?: Record<string, string>): Promise<RawSocket>;
-  /** What a `connect` came to. */
+  /** Outcome of a `connect`. */
   attempt(params?: object, headers?: Record<string, string>, frame?: object): Promise<Outcome>;
 }
 
@@ -117,7 +117,7 @@ export async function start(t: TestContext, config: object = {}, options: object
       socket.send(connectFrame(auth.token, params, frame));
       const outcome = await outcomeOf(socket);
       const { error } = outcome.answer ?? {};
-      // Whatever the row: who is refused is told what to do.
+      // Every refusal names the next step.
       if (error) assert.ok(JSON.stringify(error.details?.["nextStep"] ?? "").length > 10, `what next? ${outcome.told}`);
       return outcome;
     },
@@ -130,7 +130,7 @@ export function shared(config: object = {}, options: object = {}): () => Scene {
   const cleanUps: (() => unknown)[] = [];
   before(async () => {
     const context = { after: (cleanUp: () => unknown) => void cleanUps.push(cleanUp) };
-    running = await start(context as unknown as TestContext, config, options); // all that a start uses of it
+    running = await start(context as unknown as TestContext, config, options); // only what a start uses
   });
   after(async () => {
     for (const cleanUp of cleanUps.toReversed()) await cleanUp();
@@ -141,7 +141,7 @@ export function shared(config: object = {}, options: object = {}): () => Scene {
   };
 }
 
-/** Waits for the answer to the `connect` that was sent, or for the close without one. */
+/** Waits for the response to the `connect`, or for a close without one. */
 export async function outcomeOf(socket: RawSocket): Promise<Outcome> {
   const answer = await socket.next(({ id }) => id === "c1").catch(() => undefined);
   if (answer?.ok === true) {
@@ -156,7 +156,7 @@ export async function outcomeOf(socket: RawSocket): Promise<Outcome> {
 
 let serial = 0;
 
-/** Calls a method and waits for its answer. */
+/** Calls a method and waits for its response. */
 export async function ask(socket: RawSocket, method: string, more: object = {}): Promise<RawFrame> {
   const mine = `ask-${++serial}`;
   socket.send({ type: "req", id: mine, method, ...more });
@@ -171,12 +171,12 @@ export interface ProofOptions {
   readonly version?: "v2" | "v3";
   /** Fields of `device` that are sent instead, not signed. */
   readonly sent?: Record<string, unknown>;
-  /** Fields of the payload that are signed instead, in its order from `id` on. */
+  /** Fields of the payload that are signed instead, in payload order from `id` on. */
   readonly signed?: Record<string, string>;
   readonly signedAt?: number;
 }
 
-/** `params` with a proof for the challenge of this socket, written down here once more, apart from the gateway's. */
+/** `params` with a proof for this socket's challenge, implemented independently of the gateway. */
 export function withProof(socket: RawSocket, params: Partial<ConnectParams> = {}, options: ProofOptions = {}): object {
   const { version = "v3", sent = {}, signed = {}, signedAt = Date.now() } = options;
   const nonce = String(socket.frames.find(({ event }) => event === "connect.challenge")?.payload?.["nonce"]);

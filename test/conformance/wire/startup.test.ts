@@ -1,4 +1,4 @@
-/** Starts that are refused, and where a gateway listens. Spec: protocol/frames-and-connect.md §1; http/auth.md §1-§3, §7.4. */
+/** Refused starts, and the addresses a gateway listens on. Spec: protocol/frames-and-connect.md §1; http/auth.md §1-§3, §7.4. */
 import assert from "node:assert/strict";
 import { createServer } from "node:net";
 import { once } from "node:events";
@@ -13,7 +13,7 @@ const proxy = (more: object = {}) => ({ mode: "trusted-proxy", trustedProxy: { u
 describe("a start is refused", limited, () => {
   const refused: [row: string, gateway: object, says: RegExp][] = [
     ["off loopback with a weak token", { bind: "lan", auth: { token: "abc" } }, /fewer than 16 characters/],
-    ["off loopback in mode none", { bind: "lan", auth: { mode: "none" } }, /so anybody could use this gateway/],
+    ["off loopback in mode none", { bind: "lan", auth: { mode: "none" } }, /so anyone could use this gateway/],
     ["mode password without a password", { auth: { mode: "password" } }, /gateway\.auth\.password/],
     ["mode trusted-proxy without its object", { auth: { mode: "trusted-proxy" } }, /trustedProxy is not set/],
     ["mode trusted-proxy without trustedProxies", { auth: proxy() }, /gateway\.trustedProxies is empty/],
@@ -23,12 +23,16 @@ describe("a start is refused", limited, () => {
       /add "127\.0\.0\.1" to gateway\.trustedProxies/,
     ],
     [
-      "mode trusted-proxy, where this machine is a proxy without a secret",
+      "mode trusted-proxy, with a proxy on this machine but no secret",
       { auth: proxy(), trustedProxies: ["127.0.0.1"] },
       /set gateway\.auth\.trustedProxy\.secret/,
     ],
     ["bind custom without a host", { bind: "custom" }, /customBindHost is not set/],
-    ["bind custom with a host that is no IPv4", { bind: "custom", customBindHost: "::1" }, /set it to an IPv4 address/],
+    [
+      "bind custom with a host that is not IPv4",
+      { bind: "custom", customBindHost: "::1" },
+      /set it to an IPv4 address/,
+    ],
     ["bind custom with an address of another machine", { bind: "custom", customBindHost: "192.0.2.1" }, /192\.0\.2\.1/],
     ["an unknown bind", { bind: "0.0.0.0" }, /bind/],
     ["an unknown mode", { auth: { mode: "open" } }, /mode/],
@@ -44,24 +48,24 @@ describe("a start is refused", limited, () => {
       { auth: proxy({ trustedProxy: {} }), trustedProxies: ["127.0.0.1"] },
       /userHeader/,
     ],
-    ["a token that is no text", { auth: { token: { source: "env", id: "X" } } }, /token/],
+    ["a token that is not text", { auth: { token: { source: "env", id: "X" } } }, /token/],
   ];
   for (const [row, gateway, says] of refused)
     it(`start refused: ${row}`, (t) => assert.rejects(start(t, { gateway }), { message: says }));
 
-  it("start refused: the port is taken, with what to do", async (t) => {
+  it("start refused: the port is in use, with the next step", async (t) => {
     const other = createServer().listen(0, "127.0.0.1");
     await once(other, "listening");
     t.after(() => other.close());
     const { port } = other.address() as { port: number };
     await assert.rejects(start(t, {}, { port }), {
-      message: /is taken.*\nNext: svc gateway stop, or choose another port/,
+      message: /is already in use.*\nNext: run svc gateway stop, or choose another port/,
     });
   });
 });
 
 describe("a gateway listens", limited, () => {
-  it("on loopback by default, both families where the machine has them", async (t) => {
+  it("on loopback by default, in both address families if available", async (t) => {
     const { gateway } = await start(t);
     assert.match(gateway.url, /^ws:\/\/127\.0\.0\.1:/);
     (await openRaw(`ws://127.0.0.1:${gateway.port}`)).ws.close();
@@ -88,10 +92,10 @@ describe("a gateway listens", limited, () => {
 
 describe("the port", limited, () => {
   const rows: [row: string, env: Record<string, string>, port: number | undefined, is: number][] = [
-    ["is 18789 where nothing is said", {}, undefined, 18_789],
+    ["is 18789 by default", {}, undefined, 18_789],
     ["is gateway.port", {}, 7, 7],
     ["is SVC_GATEWAY_PORT before gateway.port", { SVC_GATEWAY_PORT: "8" }, 7, 8],
-    ["is gateway.port where the variable is blank", { SVC_GATEWAY_PORT: " " }, 7, 7],
+    ["is gateway.port when the variable is blank", { SVC_GATEWAY_PORT: " " }, 7, 7],
   ];
   for (const [row, env, port, is] of rows) {
     it(row, () => {
@@ -100,7 +104,7 @@ describe("the port", limited, () => {
     });
   }
 
-  it("is the one of the command line before both", async (t) => {
+  it("is that of the command line before both", async (t) => {
     const { gateway } = await start(t, { gateway: { port: 7 } }, { port: 0, env: { SVC_GATEWAY_PORT: "8" } });
     assert.ok(gateway.port > 1_023);
   });

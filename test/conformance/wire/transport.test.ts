@@ -40,7 +40,7 @@ describe("transport", limited, () => {
     });
   }
 
-  it("no credential is looked at on the upgrade: a wrong bearer opens the socket, a right one lets nobody in", async () => {
+  it("no credential is checked on the upgrade: a wrong bearer opens the socket, a right one admits no client", async () => {
     const wrong = await scene().open({ authorization: "Bearer wrong" });
     wrong.send(connectFrame(scene().token));
     assert.equal((await wrong.next(({ id }) => id === "c1")).ok, true);
@@ -50,7 +50,7 @@ describe("transport", limited, () => {
     assert.equal((await right.next(({ id }) => id === "c1")).error?.code, "NOT_PAIRED");
   });
 
-  it("no sub-protocol is asked for: who offers none gets none, who offers some is let in", async () => {
+  it("no sub-protocol is required: a client that offers none gets none, one that offers some is accepted", async () => {
     for (const offered of [[], ["svc", "chat"]]) {
       const ws = new WebSocket(scene().url, offered);
       await new Promise((resolve, reject) => ws.once("open", resolve).once("error", reject));
@@ -59,7 +59,7 @@ describe("transport", limited, () => {
     }
   });
 
-  it("an oversize message after connect closes with 1009, no reason and no answer", async () => {
+  it("an oversize message after connect closes with 1009, no reason and no response", async () => {
     const socket = await scene().join();
     const before = socket.frames.filter(({ type }) => type === "res").length;
     socket.send("x".repeat(MAX_PAYLOAD_BYTES.afterConnect + 1));
@@ -67,14 +67,14 @@ describe("transport", limited, () => {
     assert.equal(socket.frames.filter(({ type }) => type === "res").length, before);
   });
 
-  it("an oversize message before connect closes with 1009, no reason and no answer", async () => {
+  it("an oversize message before connect closes with 1009, no reason and no response", async () => {
     const socket = await scene().open();
     socket.send("x".repeat(MAX_PAYLOAD_BYTES.beforeConnect + 1));
     assert.deepEqual(await socket.closed, { code: 1009, reason: "" });
     assert.equal(socket.frames.length, 1, "only the challenge");
   });
 
-  it("a message just under 25 MiB is taken", async () => {
+  it("a message just under 25 MiB is accepted", async () => {
     const socket = await scene().join();
     const empty = JSON.stringify({ type: "req", id: "big", method: "wire.echo", params: { text: "" } });
     const text = "x".repeat(MAX_PAYLOAD_BYTES.afterConnect - empty.length);
@@ -99,13 +99,13 @@ describe("handshake sequence", limited, () => {
     ws.close();
   });
 
-  it("each connection has a nonce of its own", async () => {
+  it("each connection has its own nonce", async () => {
     const [one, two] = [await scene().open(), await scene().open()];
     assert.notEqual(one.frames[0]?.payload?.["nonce"], two.frames[0]?.payload?.["nonce"]);
     for (const { ws } of [one, two]) ws.close();
   });
 
-  it("a client that does not wait for the challenge is let in", async () => {
+  it("a client that does not wait for the challenge is admitted", async () => {
     const ws = new WebSocket(scene().url);
     const answered = new Promise((resolve) =>
       ws.on("message", (data: Buffer) => {
@@ -118,7 +118,7 @@ describe("handshake sequence", limited, () => {
     ws.close();
   });
 
-  it("the answer carries the id of the connect", async () => {
+  it("the response carries the id of the connect", async () => {
     const socket = await scene().open();
     socket.send(connectFrame(scene().token, {}, { id: "an id of the client's own" }));
     const { ok, payload } = await socket.next(({ id }) => id === "an id of the client's own");
@@ -128,17 +128,17 @@ describe("handshake sequence", limited, () => {
 
   it("the deadline is 10000 ms from the open socket", () => assert.equal(HANDSHAKE_TIMEOUT_MS, 10_000));
 
-  it("who is accepted in time is not closed at the handshake deadline", async (t) => {
+  it("a client accepted in time is not closed at the handshake deadline", async (t) => {
     const { join, open } = await start(t, {}, { handshakeTimeoutMs: 1_000 });
     const socket = await join();
     const late = await open();
-    assert.deepEqual(await late.closed, { code: 1000, reason: "" }); // its deadline came after the other's
+    assert.deepEqual(await late.closed, { code: 1000, reason: "" }); // its deadline is after the other's
     assert.equal((await ask(socket, "wire.who")).ok, true);
     socket.ws.close();
   });
 });
 
-describe("our own client", limited, () => {
+describe("the SDK client", limited, () => {
   it("closes with 4000 tick timeout when no tick comes for two intervals", async (t) => {
     const server = new WebSocketServer({ port: 0, host: "127.0.0.1" });
     t.after(() => server.close());

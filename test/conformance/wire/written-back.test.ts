@@ -1,9 +1,9 @@
-/** What a paired device says of itself when it comes back, and what of it is kept. Spec: protocol/frames-and-connect.md §10, "After passing". */
+/** Metadata that a paired device sends when it reconnects, and the part that is stored. Spec: protocol/frames-and-connect.md §10, "After passing". */
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { createDevice, openScene, READ, WRITE } from "../../plugins/devices/scene.ts";
 
-it("a device that comes back is shown with its new name, client and scopes, and with its first platform", async (t) => {
+it("a device that reconnects is shown with its new name, client and scopes, and with its first platform", async (t) => {
   const scene = await openScene(t);
   const device = createDevice();
   const first = { displayName: "First", id: "cli", mode: "cli", platform: "linux", deviceFamily: "Desk" };
@@ -28,7 +28,7 @@ it("a device that comes back is shown with its new name, client and scopes, and 
     },
   );
   assert.equal(after.approvedAtMs, before.approvedAtMs);
-  // Nothing was approved by it: one scope more is asked about again, or let in silently as before.
+  // This approved nothing: a further scope needs approval again, or is admitted silently as before.
   const far = await scene.byToken(device, auth.deviceToken, { scopes: ["operator.admin"], client: next, far: true });
   assert.equal(far.ok, false);
 });

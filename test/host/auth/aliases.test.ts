@@ -34,7 +34,7 @@ describe("client ids", () => {
 
 describe("headers", () => {
   const rows: [why: string, headers: IncomingHttpHeaders, added: IncomingHttpHeaders][] = [
-    ["readable under our name", { "x-acme-agent-id": "a" }, { "x-svc-agent-id": "a" }],
+    ["readable under the svc name", { "x-acme-agent-id": "a" }, { "x-svc-agent-id": "a" }],
     ["several values", { "x-acme-a": ["1", "2"] }, { "x-svc-a": ["1", "2"] }],
     ["an explicit one wins", { "x-acme-a": "theirs", "x-svc-a": "ours" }, {}],
     ["an explicit empty one wins, too", { "x-acme-a": "theirs", "x-svc-a": "" }, {}],
@@ -44,7 +44,7 @@ describe("headers", () => {
     ["a name only", { "x-acme-": "1", "x-acme": "1" }, {}],
     ["another name", { "x-other-a": "1", "acme-a": "1", host: "x" }, {}],
     [
-      "names every object has",
+      "names that every object has",
       { "x-acme-__proto__": "1", "x-acme-constructor": "2" },
       { "x-svc-__proto__": "1", "x-svc-constructor": "2" },
     ],
@@ -57,7 +57,7 @@ describe("headers", () => {
     });
   }
 
-  it("are the same object where nothing is added", () => {
+  it("are the same object when nothing is added", () => {
     const headers = { host: "x", "x-svc-a": "1" };
     assert.equal(canonicalHeaders(headers, ["acme"]), headers);
     assert.equal(canonicalHeaders(headers), headers);
@@ -65,7 +65,7 @@ describe("headers", () => {
 });
 
 describe("environment variables", () => {
-  it("are ours first", () => {
+  it("are the SVC_ names first", () => {
     assert.deepEqual(environmentNames(["acme", "my-app"]), {
       token: ["SVC_GATEWAY_TOKEN", "ACME_GATEWAY_TOKEN", "MY_APP_GATEWAY_TOKEN"],
       password: ["SVC_GATEWAY_PASSWORD", "ACME_GATEWAY_PASSWORD", "MY_APP_GATEWAY_PASSWORD"],

@@ -19,7 +19,7 @@ type Interfaces = Record<string, { address: string }[]>;
 const never = () => assert.fail("the interfaces were read");
 const both = ["127.0.0.1", "::1"];
 
-describe("where a gateway listens", () => {
+describe("the addresses a gateway listens on", () => {
   const rows: [
     why: string,
     section: GatewaySection,
@@ -27,14 +27,14 @@ describe("where a gateway listens", () => {
     interfaces: Interfaces | undefined,
     addresses: string[],
   ][] = [
-    ["unless told otherwise", {}, token, undefined, both],
+    ["without configuration", {}, token, undefined, both],
     ["loopback", { bind: "loopback" }, none, undefined, both],
     ["a host without bind", { customBindHost: "10.0.0.5" }, token, undefined, both],
     ["lan", { bind: "lan" }, token, undefined, ["0.0.0.0"]],
     ["lan with a password", { bind: "lan" }, password, undefined, ["0.0.0.0"]],
     ["lan behind a proxy", { bind: "lan" }, proxy("10.0.0.1"), undefined, ["0.0.0.0"]],
     ["custom", { bind: "custom", customBindHost: "10.0.0.5" }, token, undefined, ["10.0.0.5"]],
-    ["custom and in truth loopback", { bind: "custom", customBindHost: "127.0.0.2" }, none, undefined, ["127.0.0.2"]],
+    ["custom with a loopback address", { bind: "custom", customBindHost: "127.0.0.2" }, none, undefined, ["127.0.0.2"]],
     ["tailnet", { bind: "tailnet" }, token, { lo, lan, overlay }, ["100.101.102.103"]],
     [
       "tailnet: the first of several",
@@ -44,7 +44,7 @@ describe("where a gateway listens", () => {
       ["100.64.0.1"],
     ],
     [
-      "tailnet: not just any 100",
+      "tailnet: not every address that begins with 100",
       { bind: "tailnet" },
       token,
       { lo, a: [{ address: "100.128.0.1" }, { address: "100.63.0.1" }] },
@@ -95,7 +95,13 @@ describe("where a gateway listens", () => {
     interfaces: Interfaces | undefined,
     message: RegExp,
   ][] = [
-    ["lan without authentication", { bind: "lan" }, none, undefined, /bind is "lan".*"none".*set mode "token"/],
+    [
+      "lan without authentication",
+      { bind: "lan" },
+      none,
+      undefined,
+      /bind is "lan".*"none".*set gateway\.auth\.mode to "token"/,
+    ],
     ["another address without authentication", custom("10.0.0.5"), none, undefined, /"custom".*"none"/],
     ["every address without authentication", custom("0.0.0.0"), none, undefined, /"custom".*"none"/],
     ["tailnet without authentication", { bind: "tailnet" }, none, { lo, overlay }, /"tailnet".*"none"/],
@@ -122,7 +128,7 @@ describe("where a gateway listens", () => {
       /"lan" and .*fewer than 16 characters.*openssl/,
     ],
     [
-      "lan with a dull token",
+      "lan with a token of few different characters",
       { bind: "lan" },
       { mode: "token", token: "aaaabbbbaaaabbbb" },
       undefined,
@@ -168,7 +174,13 @@ describe("where a gateway listens", () => {
       undefined,
       /listens on loopback/,
     ],
-    ["a panel that nobody may use", panel, token, {}, /list its addresses in gateway\.controlUi\.allowedOrigins/],
+    [
+      "a panel that no page may use",
+      panel,
+      token,
+      {},
+      /list the panel's addresses in gateway\.controlUi\.allowedOrigins/,
+    ],
   ];
   for (const [why, section, auth, interfaces, message] of refusals) {
     it(`refuses ${why}`, () => {
@@ -177,5 +189,5 @@ describe("where a gateway listens", () => {
     });
   }
 
-  it("reads this machine's interfaces by itself", () => assert.ok(resolveBind({ bind: "auto" }, token).length > 0));
+  it("reads this machine's interfaces by default", () => assert.ok(resolveBind({ bind: "auto" }, token).length > 0));
 });

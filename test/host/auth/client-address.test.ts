@@ -5,7 +5,7 @@ import { describe, it } from "node:test";
 import { assert as check, boolean, constantFrom, integer, ipV4, ipV6, property, record, tuple } from "fast-check";
 import { canonicalAddress, compileAddresses, proxyPolicy, resolvePeer } from "../../../host/auth/client-address.ts";
 
-describe("the one spelling of an address", () => {
+describe("the canonical spelling of an address", () => {
   const rows: [text: string, canonical: string | undefined][] = [
     ["10.0.0.1", "10.0.0.1"],
     [" 10.0.0.1\t", "10.0.0.1"],
@@ -31,9 +31,9 @@ describe("the one spelling of an address", () => {
     ["fe80::1%eth0", "fe80::1"],
     ["[fe80::1%eth0]:80", "fe80::1"],
     ["64:ff9b::1.2.3.4", "64:ff9b::102:304"],
-    ["::127.0.0.1", "::7f00:1"], // maps nothing: an address of its own
+    ["::127.0.0.1", "::7f00:1"], // not mapped: a separate address
     ["::7f00:1", "::7f00:1"],
-    ["::1:80", "::1:80"], // without brackets a port cannot be told from the address
+    ["::1:80", "::1:80"], // without brackets a port cannot be distinguished from the address
     ["", undefined],
     ["unknown", undefined],
     ["localhost", undefined],
@@ -76,7 +76,7 @@ describe("the one spelling of an address", () => {
     return tail === undefined ? left : [...left, ...Array<string>(8 - left.length - right.length).fill("0"), ...right];
   };
 
-  it("all spellings of one IPv4 address come to one", () => {
+  it("is the same for all spellings of an IPv4 address", () => {
     const spelled = record({ address: ipV4(), port: integer({ min: 0, max: 65_535 }) });
     check(
       property(spelled, ({ address, port }) => {
@@ -101,7 +101,7 @@ describe("the one spelling of an address", () => {
     );
   });
 
-  it("all spellings of one IPv6 address come to one, which comes to itself", () => {
+  it("is the same for all spellings of an IPv6 address, including itself", () => {
     check(
       property(ipV6(), (address) => {
         const one = canonicalAddress(address);
@@ -170,7 +170,7 @@ describe("a list of addresses and networks", () => {
     "10.0.0.0/255.0.0.0",
   ];
   for (const entry of malformed) {
-    it(`${JSON.stringify(entry)} matches nothing, and is told`, () => {
+    it(`${JSON.stringify(entry)} matches nothing, and is reported`, () => {
       const set = compileAddresses([entry]);
       assert.deepEqual([set.empty, set.malformed], [true, [entry]]);
       for (const address of ["10.0.0.1", "127.0.0.1", "::1", "::", "0.0.0.0", "", entry])
@@ -178,12 +178,12 @@ describe("a list of addresses and networks", () => {
     });
   }
 
-  it("of nothing contains nothing", () => {
+  it("without entries contains nothing", () => {
     const { empty, contains } = compileAddresses([]);
     assert.deepEqual([empty, contains("127.0.0.1"), contains("")], [true, false, false]);
   });
 
-  it("reads each entry by itself", () => {
+  it("reads each entry separately", () => {
     const { contains, malformed: wrong } = compileAddresses(["x", "10.0.0.0/8", "::1"]);
     assert.deepEqual([contains("10.1.1.1"), contains("::1"), contains("9.9.9.9"), wrong], [true, true, false, ["x"]]);
   });
@@ -217,16 +217,16 @@ describe("the client behind a peer", () => {
       false,
     ],
     ["peer not trusted: real ip ignored", { from: "9.9.9.9", real: "1.1.1.1", fallback: true }, "9.9.9.9", false],
-    ["nobody trusted", { trust: [], forwarded: "1.1.1.1" }, "10.0.0.1", false],
+    ["no proxy trusted", { trust: [], forwarded: "1.1.1.1" }, "10.0.0.1", false],
     ["only malformed entries trusted", { trust: ["*"], forwarded: "1.1.1.1" }, "10.0.0.1", false],
     ["peer trusted: its one hop", { forwarded: "1.1.1.1" }, "1.1.1.1", true],
     ["peer trusted in another spelling", { from: "::ffff:a00:1", forwarded: "1.1.1.1" }, "1.1.1.1", true],
     ["peer trusted by its network", { from: "10.0.1.77", forwarded: "1.1.1.1" }, "1.1.1.1", true],
     ["right to left", { forwarded: "6.6.6.6, 1.1.1.1" }, "1.1.1.1", true],
-    ["trusted hops passed over", { forwarded: "6.6.6.6, 1.1.1.1, 10.0.1.5,10.0.0.1" }, "1.1.1.1", true],
+    ["trusted hops skipped", { forwarded: "6.6.6.6, 1.1.1.1, 10.0.1.5,10.0.0.1" }, "1.1.1.1", true],
     ["all hops trusted", { forwarded: "10.0.1.5, 10.0.0.1" }, undefined, true],
-    ["what is no address dropped", { forwarded: "1.1.1.1, unknown, _hidden, " }, "1.1.1.1", true],
-    ["nothing but junk", { forwarded: "unknown" }, undefined, true],
+    ["entries that are not addresses skipped", { forwarded: "1.1.1.1, unknown, _hidden, " }, "1.1.1.1", true],
+    ["only an invalid entry", { forwarded: "unknown" }, undefined, true],
     ["an empty header", { forwarded: "" }, undefined, true],
     ["commas only", { forwarded: ",,," }, undefined, true],
     ["a port and brackets", { forwarded: "[2001:DB8::1]:443" }, "2001:db8::1", true],
@@ -238,22 +238,22 @@ describe("the client behind a peer", () => {
     ["real ip with the fallback", { real: " 1.1.1.1 ", fallback: true }, "1.1.1.1", true],
     ["real ip, repeated", { real: ["1.1.1.1", "2.2.2.2"], fallback: true }, undefined, true],
     ["real ip, repeated and joined", { real: "1.1.1.1, 2.2.2.2", fallback: true }, undefined, true],
-    ["real ip that is none", { real: "x", fallback: true }, undefined, true],
+    ["an invalid real ip", { real: "x", fallback: true }, undefined, true],
     ["real ip loses against a usable list", { forwarded: "1.1.1.1", real: "2.2.2.2", fallback: true }, "1.1.1.1", true],
-    ["an endless list of junk", { forwarded: `1.1.1.1,${"x,".repeat(5_000)}` }, undefined, true],
-    ["the last of an endless list", { forwarded: `${"x,".repeat(5_000)}1.1.1.1` }, "1.1.1.1", true],
-    ["as many trusted hops as are looked at", { forwarded: `1.1.1.1,${chain(63)}` }, "1.1.1.1", true],
+    ["a very long list of invalid entries", { forwarded: `1.1.1.1,${"x,".repeat(5_000)}` }, undefined, true],
+    ["the last of a very long list", { forwarded: `${"x,".repeat(5_000)}1.1.1.1` }, "1.1.1.1", true],
+    ["as many trusted hops as are read", { forwarded: `1.1.1.1,${chain(63)}` }, "1.1.1.1", true],
     ["one more", { forwarded: `1.1.1.1,${chain(64)}` }, undefined, true],
-    ["an endless hop", { forwarded: `1.1.1.1, ${"9".repeat(10_000)}` }, "1.1.1.1", true],
+    ["a very long hop", { forwarded: `1.1.1.1, ${"9".repeat(10_000)}` }, "1.1.1.1", true],
   ];
   for (const [why, row, client, viaProxy] of rows) it(why, () => assert.deepEqual(resolve(row), [client, viaProxy]));
 
-  it("a socket that is gone has no address", () => {
+  it("a closed socket has no address", () => {
     const peer = resolvePeer(undefined, {}, proxyPolicy({}));
     assert.deepEqual(peer, { remoteAddress: "", headers: {}, clientAddress: undefined, viaProxy: false });
   });
 
-  it("what a client writes to the left of its own address never counts", () => {
+  it("entries that a client writes to the left of its own address are never used", () => {
     const hop = constantFrom("6.6.6.6", "127.0.0.1", "10.0.0.1", "junk", "", "::1");
     check(
       property(tuple(hop, hop, hop), boolean(), ipV4(), (claimed, fallback, real) => {

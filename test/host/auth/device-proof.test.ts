@@ -33,7 +33,7 @@ const base: ConnectParams = {
   auth: { token: "t0ken" },
 };
 
-/** What the spec says a client signs, written down once more. */
+/** The signed text according to the spec, implemented independently. */
 function payload(
   version: "v2" | "v3",
   { client, role = "operator", scopes = [], auth }: ConnectParams,
@@ -53,7 +53,7 @@ interface Proof {
   readonly signer?: Key;
 }
 
-/** Params of a connect whose device is proven; each case changes one thing before it is signed. */
+/** Params of a connect with a valid proof; each case changes one field before signing. */
 function proven({ params = {}, device = {}, version = "v3", signer = key }: Proof = {}): ConnectParams {
   const connect = { ...base, ...params };
   const claim = {
@@ -68,7 +68,7 @@ function proven({ params = {}, device = {}, version = "v3", signer = key }: Proo
   return { ...connect, device: { ...claim, signature } };
 }
 
-/** The same, with one thing changed after it was signed. */
+/** The same, with one field changed after signing. */
 const tampered = (device: Partial<Device>, params: Partial<ConnectParams> = {}): ConnectParams => {
   const { device: signed, ...connect } = proven();
   assert.ok(signed);
@@ -78,7 +78,7 @@ const tampered = (device: Partial<Device>, params: Partial<ConnectParams> = {}):
 const verify = (params: ConnectParams) => verifyDevice(params, NONCE, NOW);
 
 describe("a device proves itself", () => {
-  it("not at all when it does not try", () => assert.equal(verify(base), undefined));
+  it("not at all without a device in the params", () => assert.equal(verify(base), undefined));
 
   for (const version of ["v2", "v3"] as const) {
     it(`with a signature of ${version}`, () => assert.equal(verify(proven({ version })), key.id));
@@ -105,7 +105,7 @@ describe("a device proves itself", () => {
   });
 
   it("with any key in either alphabet", () => {
-    // among fifty keys there are some with the two letters in which the alphabets differ
+    // fifty keys include some with the two characters in which the alphabets differ
     for (let round = 0; round < 50; round++) {
       const other = newKey();
       for (const alphabet of ["base64", "base64url"] as const) {
@@ -127,8 +127,8 @@ describe("a device proves itself", () => {
       { params: { client: { ...base.client, platform: "MacIntel", deviceFamily: "Mac" } } },
     ],
     ["without a device family", { params: { client: { id: "x", version: "1", platform: "web", mode: "ui" } } }],
-    ["at the edge of the time allowed, late", { device: { signedAt: NOW - 120_000 } }],
-    ["at the edge of the time allowed, early", { device: { signedAt: NOW + 120_000 } }],
+    ["at the limit of the allowed time, late", { device: { signedAt: NOW - 120_000 } }],
+    ["at the limit of the allowed time, early", { device: { signedAt: NOW + 120_000 } }],
     ["with blanks around the nonce", { device: { nonce: ` ${NONCE}\n` } }],
   ];
   for (const [why, proof] of accepted) {
@@ -137,7 +137,7 @@ describe("a device proves itself", () => {
     }
   }
 
-  it("trims the platform, and lowers only ASCII letters", () => {
+  it("trims the platform, and lower-cases only ASCII letters", () => {
     const client = { ...base.client, platform: " MacOS ÄÖ İ ", deviceFamily: "\tMac" };
     const [v3] = devicePayloads({ ...base, client }, { id: "i", signedAt: 5, nonce: "n" });
     assert.ok(v3.endsWith("|macos ÄÖ İ|mac"), v3);
@@ -185,25 +185,25 @@ describe("a device is refused", () => {
       tampered({ signature: Buffer.from(signed, "base64url").toString("hex") }),
       signature,
     ],
-    ["an endless signature", tampered({ signature: "A".repeat(1_000_000) }), signature],
+    ["a very long signature", tampered({ signature: "A".repeat(1_000_000) }), signature],
     [
       "a key with other characters in it",
       proven({ device: { publicKey: `!${key.raw.toString("base64url")}` } }),
       badKey,
     ],
     ["a key in hexadecimal", proven({ device: { publicKey: key.raw.toString("hex") } }), badKey],
-    ["an endless key", proven({ device: { publicKey: "A".repeat(1_000_000) } }), badKey],
+    ["a very long key", proven({ device: { publicKey: "A".repeat(1_000_000) } }), badKey],
     ["its private key", proven({ device: { publicKey: privatePem } }), badKey],
     ["two keys", proven({ device: { publicKey: publicPem + publicPem } }), badKey],
-    ["a PEM in the middle of something", proven({ device: { publicKey: `x ${publicPem}` } }), badKey],
-    ["an endless PEM", proven({ device: { publicKey: publicPem.replace("\n", "\n".repeat(1_000)) } }), badKey],
+    ["a PEM with text before it", proven({ device: { publicKey: `x ${publicPem}` } }), badKey],
+    ["a very long PEM", proven({ device: { publicKey: publicPem.replace("\n", "\n".repeat(1_000)) } }), badKey],
     ["the id of another key", proven({ device: { id: other.id } }), mismatch],
     [
       "the key of another id",
       proven({ device: { publicKey: other.raw.toString("base64url") }, signer: other }),
       mismatch,
     ],
-    ["an id that is no hash", proven({ device: { id: "device-1" } }), mismatch],
+    ["an id that is not a hash", proven({ device: { id: "device-1" } }), mismatch],
     ["a signature too old", proven({ device: { signedAt: NOW - 120_001 } }), expired],
     ["a signature of the future", proven({ device: { signedAt: NOW + 120_001 } }), expired],
     ["a signature of 1970", proven({ device: { signedAt: 0 } }), expired],
@@ -259,7 +259,7 @@ describe("a device is refused", () => {
     ["a blank nonce", { device: { nonce: " " } }, nonceMissing],
     ["another nonce", { device: { nonce: "another" } }, nonceMismatch],
     ["another signer", { signer: other }, signature],
-    ["a key that is none", { device: { publicKey: "x" } }, badKey],
+    ["an invalid key", { device: { publicKey: "x" } }, badKey],
   ];
   const changed: [why: string, params: Partial<ConnectParams>][] = [
     ["the role", { role: "node" }],
@@ -278,14 +278,14 @@ describe("a device is refused", () => {
         assert.throws(() => verify({ ...proven({ version }), ...params }), { message: "device signature invalid" }));
   }
 
-  it("for an id under an alias: what was signed is what was sent", () => {
+  it("for an id changed to its alias: the signature covers the id as sent", () => {
     const sent = proven({ params: { client: { ...base.client, id: "acme-control-ui" } } });
     assert.equal(verify(sent), key.id);
     const renamed = { ...sent, client: { ...sent.client, id: "svc-control-ui" } };
     assert.throws(() => verify(renamed), { message: "device signature invalid" });
   });
 
-  it("with v3 the platform counts, with v2 it does not", () => {
+  it("for another platform with v3, but not with v2", () => {
     const { device } = proven({ version: "v2" });
     assert.ok(device);
     assert.equal(verify({ ...base, client: { ...base.client, platform: "darwin" }, device }), key.id);

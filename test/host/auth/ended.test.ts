@@ -16,14 +16,14 @@ async function place(t: TestContext): Promise<string> {
   return directory;
 }
 
-/** One process: what it knows of former ones, and its end. */
+/** One process: the ended credentials it reads, and its stop. */
 function start(directory: string, settings: AuthSettings = TOKEN, now = NOW) {
   const file = openEnded(directory, settings, now);
   const authority = new Authority(settings, file.ended);
   return { file, authority, keep: () => file.keep(authority.ended, authority.settings) };
 }
 
-/** One of each kind, as a run keeps it on disk. */
+/** A principal of each kind, as a run stores it on disk. */
 const all = (authority: Authority) =>
   JSON.parse(
     JSON.stringify({
@@ -37,8 +37,8 @@ const all = (authority: Authority) =>
 const live = (authority: Authority, made: ReturnType<typeof all>) =>
   Object.keys(made).filter((name) => made[name] && authority.isLive(made[name]));
 
-describe("what ended before a restart", () => {
-  it("is nothing: all go on", async (t) => {
+describe("credentials that ended before a restart", () => {
+  it("are none: all principals stay live", async (t) => {
     const directory = await place(t);
     const first = start(directory);
     const made = all(first.authority);
@@ -47,7 +47,7 @@ describe("what ended before a restart", () => {
     assert.deepEqual(live(authority, made), ["shared", "onShared", "device", "local", "plugin"]);
   });
 
-  it("is written again only where it changed", async (t) => {
+  it("are written again only when they changed", async (t) => {
     const directory = await place(t);
     await start(directory).keep();
     const inode = async () => (await stat(join(directory, "ended-credentials.json"))).ino;
@@ -60,7 +60,7 @@ describe("what ended before a restart", () => {
     assert.notEqual(await inode(), before);
   });
 
-  it("stays dead: a revoked principal, a removed device, the shared credential", async (t) => {
+  it("stay dead: a revoked principal, a removed device, the shared credential", async (t) => {
     const directory = await place(t);
     const first = start(directory);
     const made = all(first.authority);
@@ -80,7 +80,7 @@ describe("what ended before a restart", () => {
     assert.equal(live(authority, all(authority)).length, 5, "who comes in now is live");
   });
 
-  it("is the shared credential, when other settings stand there while the gateway was down", async (t) => {
+  it("include the shared credential if the settings changed while the gateway was down", async (t) => {
     const directory = await place(t);
     const first = start(directory);
     const made = all(first.authority);
@@ -92,7 +92,7 @@ describe("what ended before a restart", () => {
     }
   });
 
-  it("is nothing for runs of a version that kept no such file", async (t) => {
+  it("are none for runs of a version without such a file", async (t) => {
     const { authority } = start(await place(t));
     const made = all(new Authority(TOKEN));
     assert.equal(live(authority, made).length, 5);
@@ -106,7 +106,7 @@ describe("what ended before a restart", () => {
     ["of another shape", '{"ended":{"epoch":"1"},"salt":"","mark":""}'],
   ];
   for (const [why, text] of broken) {
-    it(`is everything, where the file is ${why}; the start says so, and the next one is well`, async (t) => {
+    it(`are all when the file is ${why}; the start reports it, and the next start works`, async (t) => {
       const directory = await place(t);
       const first = start(directory);
       const made = all(first.authority);
@@ -114,7 +114,7 @@ describe("what ended before a restart", () => {
       const [name = ""] = await readdir(directory);
       await writeFile(join(directory, name), text);
       const second = start(directory, TOKEN, NOW + 1_000);
-      assert.match(second.file.problem ?? "", /damaged.*do not go on/);
+      assert.match(second.file.problem ?? "", /damaged.*do not continue/);
       assert.deepEqual(live(second.authority, made), ["plugin"]);
       const later = all(second.authority);
       await second.keep();
@@ -125,7 +125,7 @@ describe("what ended before a restart", () => {
     });
   }
 
-  it("holds no secret, and is for its owner alone", async (t) => {
+  it("are stored without secrets, readable only by the owner", async (t) => {
     const directory = await place(t);
     const { keep } = start(directory);
     await keep();
@@ -136,7 +136,7 @@ describe("what ended before a restart", () => {
     assert.doesNotMatch(await readFile(path, "utf8"), /the-token-of-this-test/);
   });
 
-  it("has an end: beyond 10,000, what came in before the oldest is dead", async (t) => {
+  it("are limited: above 10,000, every principal from before the oldest is dead", async (t) => {
     const { authority } = start(await place(t));
     const old = authority.vouchedPrincipal("device:old", "node", [], []);
     authority.revoke("device:0");

@@ -39,7 +39,7 @@ describe("failed attempts", () => {
     const { clock, fail, retryAfter } = scene();
     fail(9);
     assert.equal(retryAfter(), 0);
-    fail(1); // reports its own reason; the next one is locked
+    fail(1); // gets its own error; the next one is locked
     assert.equal(retryAfter(), 300_000);
     clock.now = 299_999;
     assert.equal(retryAfter(), 1);
@@ -47,7 +47,7 @@ describe("failed attempts", () => {
     assert.equal(retryAfter(), 0);
   });
 
-  it("with maxAttempts 3: three may try, the fourth is locked", () => {
+  it("with maxAttempts 3: three attempts are allowed, the fourth is locked", () => {
     const { fail, retryAfter } = scene({ maxAttempts: 3 });
     fail(3);
     assert.equal(retryAfter(), 300_000);
@@ -66,7 +66,7 @@ describe("failed attempts", () => {
     assert.equal(other.retryAfter(), 0);
   });
 
-  it("start over after a lock", () => {
+  it("are counted afresh after a lock", () => {
     const { clock, fail, retryAfter } = scene({ maxAttempts: 2, windowMs: 10_000, lockoutMs: 1_000 });
     fail(2);
     clock.now = 1_000;
@@ -88,7 +88,7 @@ describe("failed attempts", () => {
     assert.equal(retryAfter(), 400);
   });
 
-  it("are forgotten with a success, a lock included", () => {
+  it("are cleared by a success, a lock included", () => {
     const { reserve, fail, retryAfter, limiter } = scene({ maxAttempts: 3 });
     fail(2);
     reserve().succeeded();
@@ -100,13 +100,13 @@ describe("failed attempts", () => {
     assert.deepEqual([retryAfter(), limiter.size], [0, 0]);
   });
 
-  it("are none where nothing was tried", () => {
+  it("are not counted when no secret was tried", () => {
     const { reserve, retryAfter, limiter } = scene({ maxAttempts: 1 });
     for (let n = 0; n < 5; n++) reserve().release();
     assert.deepEqual([retryAfter(), limiter.size], [0, 0]);
   });
 
-  it("count once, whatever is said later", () => {
+  it("count once, regardless of later calls", () => {
     const { reserve, retryAfter } = scene({ maxAttempts: 2 });
     const attempt = reserve();
     attempt.failed();
@@ -117,7 +117,7 @@ describe("failed attempts", () => {
     assert.ok(retryAfter() > 0);
   });
 
-  it("are counted for each scope by itself", () => {
+  it("are counted separately for each scope", () => {
     const { limiter, fail } = scene({ maxAttempts: 1 });
     fail(1);
     for (const scope of ["default", "device-token", "hook-auth"] as const)
@@ -125,7 +125,7 @@ describe("failed attempts", () => {
     assert.equal(limiter.reserve("shared-secret", FAR).locked, true);
   });
 
-  it("are counted for each address by itself, in all its spellings", () => {
+  it("are counted separately for each address, in all its spellings", () => {
     const { fail, retryAfter } = scene({ maxAttempts: 1 });
     fail(1, "::ffff:10.0.0.1");
     for (const spelling of ["10.0.0.1", "::FFFF:a00:1", "[::ffff:10.0.0.1]:80", "10.0.0.1:9"])
@@ -133,7 +133,7 @@ describe("failed attempts", () => {
     assert.equal(retryAfter("10.0.0.2"), 0);
   });
 
-  it("of nobody knows whom are counted as one", () => {
+  it("of unknown addresses are counted together", () => {
     const { limiter } = scene({ maxAttempts: 1 });
     const attempt = limiter.reserve("default", undefined);
     assert.ok(!attempt.locked);
@@ -142,7 +142,7 @@ describe("failed attempts", () => {
   });
 
   for (const address of ["127.0.0.1", "127.9.9.9", "::1", "::ffff:127.0.0.1", "::ffff:7f00:1"]) {
-    it(`of ${address} are exempt, unless they are not`, () => {
+    it(`of ${address} are exempt, unless exemptLoopback is false`, () => {
       const exempt = scene({ maxAttempts: 1 });
       exempt.fail(5, address);
       assert.deepEqual([exempt.retryAfter(address), exempt.limiter.size], [0, 0]);
@@ -152,7 +152,7 @@ describe("failed attempts", () => {
     });
   }
 
-  it("of webhooks have numbers of their own", () => {
+  it("of webhooks have separate limits", () => {
     assert.deepEqual(
       { ...LIMITER_DEFAULTS, ...HOOK_LIMITER },
       { maxAttempts: 20, windowMs: 60_000, lockoutMs: 60_000, exemptLoopback: false, maxKeys: 10_000 },
@@ -160,14 +160,14 @@ describe("failed attempts", () => {
   });
 });
 
-describe("attempts at once", () => {
-  it("are no more than attempts one by one", () => {
+describe("parallel attempts", () => {
+  it("gain nothing over sequential attempts", () => {
     const { limiter } = scene({ maxAttempts: 3 });
     const attempts = Array.from({ length: 100 }, () => limiter.reserve("shared-secret", FAR));
     assert.equal(attempts.filter(({ locked }) => !locked).length, 3);
   });
 
-  it("are let in again as soon as one turns out right", () => {
+  it("are allowed again as soon as one succeeds", () => {
     const { reserve, retryAfter } = scene({ maxAttempts: 2 });
     const [first] = [reserve(), reserve()];
     assert.equal(retryAfter(), 1_000); // undecided: no lock
@@ -182,7 +182,7 @@ describe("attempts at once", () => {
     assert.ok(retryAfter() > 0);
   });
 
-  it("never let through more failures than the limit, in any order of events", () => {
+  it("never allow more failures than the limit, in any order of events", () => {
     const event = tuple(constantFrom("reserve", "fail", "release", "tick"), integer({ min: 0, max: 9 }));
     check(
       property(integer({ min: 1, max: 4 }), array(event, { maxLength: 120 }), (maxAttempts, events) => {
@@ -210,10 +210,10 @@ describe("attempts at once", () => {
   });
 });
 
-describe("what is kept", () => {
+describe("the stored addresses", () => {
   const address = (n: number) => `10.0.${n >> 8}.${n & 255}`;
 
-  it("is bounded: the oldest address that is not locked goes", () => {
+  it("are limited: the oldest address that is not locked is dropped", () => {
     const { limiter, fail, retryAfter } = scene({ maxKeys: 3, maxAttempts: 2 });
     fail(2, address(0)); // locked
     for (const n of [1, 2]) fail(1, address(n));
@@ -221,12 +221,12 @@ describe("what is kept", () => {
     assert.equal(limiter.size, 3);
     assert.ok(retryAfter(address(0)) > 0);
     fail(1, address(2));
-    assert.ok(retryAfter(address(2)) > 0); // kept: this was its second
+    assert.ok(retryAfter(address(2)) > 0); // stored: this was its second
     fail(1, address(1));
-    assert.equal(retryAfter(address(1)), 0); // gone: this was its first again
+    assert.equal(retryAfter(address(1)), 0); // dropped: this was its first again
   });
 
-  it("is never an attempt under way", () => {
+  it("do not lose an undecided attempt", () => {
     const { limiter, reserve, fail, retryAfter } = scene({ maxKeys: 2, maxAttempts: 2 });
     const attempt = reserve(address(0));
     for (let n = 1; n < 20; n++) fail(1, address(n));
@@ -236,13 +236,13 @@ describe("what is kept", () => {
     assert.equal(limiter.size, 2);
   });
 
-  it("is what was tried last", () => {
+  it("are the most recently tried ones", () => {
     const { fail, retryAfter } = scene({ maxKeys: 2, maxAttempts: 3 });
-    for (const n of [0, 1, 0, 2, 0]) fail(1, address(n)); // 1 had to go for 2
+    for (const n of [0, 1, 0, 2, 0]) fail(1, address(n)); // 1 was dropped for 2
     assert.ok(retryAfter(address(0)) > 0);
   });
 
-  it("is one bucket for new addresses while all are locked, for each scope", () => {
+  it("share one entry per scope for new addresses while all are locked", () => {
     const { clock, limiter, fail, retryAfter } = scene({
       maxKeys: 2,
       maxAttempts: 2,
@@ -256,11 +256,11 @@ describe("what is kept", () => {
     assert.equal(retryAfter(address(4)), 1_000);
     assert.equal(limiter.reserve("device-token", address(4)).locked, false);
     assert.equal(limiter.size, 2);
-    clock.now = 1_000; // the first locks end, and there is room
+    clock.now = 1_000; // the first locks end, which makes room
     assert.equal(retryAfter(address(4)), 0);
   });
 
-  it("stays bounded under any number of addresses", () => {
+  it("stay limited under any number of addresses", () => {
     const { limiter, clock } = scene({ maxKeys: 50, maxAttempts: 2 });
     for (let n = 0; n < 5_000; n++) {
       clock.now += 7;
@@ -270,7 +270,7 @@ describe("what is kept", () => {
     }
   });
 
-  it("goes when it no longer matters", () => {
+  it("are dropped when they no longer matter", () => {
     const { clock, limiter, fail } = scene({ maxAttempts: 2 });
     fail(1, address(1));
     fail(2, address(2));
@@ -284,7 +284,7 @@ describe("what is kept", () => {
 });
 
 describe("new limits", () => {
-  it("count at once, for what was counted before", () => {
+  it("apply at once, also to earlier failures", () => {
     const { limiter, fail, retryAfter, clock } = scene({ maxAttempts: 10, windowMs: 1_000 });
     fail(4);
     clock.now = 400;
@@ -296,7 +296,7 @@ describe("new limits", () => {
     assert.equal(retryAfter(), 300_000);
   });
 
-  it("leave locks their end", () => {
+  it("do not change the end of a lock", () => {
     const { limiter, fail, retryAfter } = scene({ maxAttempts: 1, lockoutMs: 5_000 });
     fail(1);
     limiter.configure({ maxAttempts: 100, lockoutMs: 10 });
@@ -304,7 +304,7 @@ describe("new limits", () => {
   });
 });
 
-describe("the address an attempt is counted under", () => {
+describe("the address under which an attempt is counted", () => {
   interface Row {
     readonly from: string;
     readonly headers?: IncomingHttpHeaders;
@@ -317,23 +317,23 @@ describe("the address an attempt is counted under", () => {
 
   const rows: [why: string, row: Row, expected: string][] = [
     ["the peer", { from: FAR }, FAR],
-    ["the peer, folded", { from: "::ffff:203.0.113.7" }, FAR],
+    ["the peer, canonical", { from: "::ffff:203.0.113.7" }, FAR],
     ["loopback", { from: "127.0.0.1" }, "127.0.0.1"],
     ["a page on loopback: pooled", { from: "127.0.0.1", browser: true }, "198.18.0.1"],
     ["a page on IPv6 loopback: pooled", { from: "::1", browser: true }, "198.18.0.1"],
     ["a page elsewhere", { from: FAR, browser: true }, FAR],
     ["the client behind a proxy", { from: "10.0.0.1", headers: forwarded, trusted: ["10.0.0.1"] }, "203.0.113.9"],
-    ["a proxy that does not say for whom: its own", { from: "10.0.0.1", trusted: ["10.0.0.1"] }, "10.0.0.1"],
+    ["a proxy that does not name its client: its own", { from: "10.0.0.1", trusted: ["10.0.0.1"] }, "10.0.0.1"],
     ["such a proxy on loopback: pooled, so not exempt", { from: "127.0.0.1", trusted: ["127.0.0.1"] }, "198.18.0.1"],
     ["an undeclared proxy on loopback: pooled", { from: "127.0.0.1", headers: forwarded }, "198.18.0.1"],
     [
-      "a client here behind a proxy here",
+      "a local client behind a local proxy",
       { from: "::1", headers: { "x-forwarded-for": "127.0.0.1" }, trusted: ["::1"] },
       "127.0.0.1",
     ],
     ["the network of an IPv6 peer", { from: "2001:db8:1:2:3:4:5:6" }, "2001:db8:1:2::"],
-    ["the network of an IPv6 peer, whatever its other half", { from: "2001:db8:1:2::99" }, "2001:db8:1:2::"],
-    ["a socket that is gone", { from: "" }, "unknown"],
+    ["the network of an IPv6 peer, regardless of its host part", { from: "2001:db8:1:2::99" }, "2001:db8:1:2::"],
+    ["a closed socket", { from: "" }, "unknown"],
   ];
   for (const [why, row, expected] of rows) it(`is ${why}`, () => assert.equal(key(row), expected));
 });

@@ -1,4 +1,4 @@
-/** The host's configuration: every leaf says what it is, and no empty value opens a door. Spec: http/auth.md §1. */
+/** The host's configuration: every leaf has a description, and no empty value grants access. Spec: http/auth.md §1. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { matches } from "@svc/sdk";
@@ -28,13 +28,13 @@ const all = Object.entries(HOST_SECTIONS).flatMap(([name, schema]) => leaves(sch
 
 describe("every key of the host", () => {
   for (const [path, leaf] of all) {
-    it(`${path} is described, and says how a change takes effect`, () => {
+    it(`${path} has a description, which states how a change takes effect`, () => {
       assert.ok((leaf.description ?? "").length > 10);
       const restarts = /^gateway\.(port|bind|customBindHost|tls\.enabled)$/.test(path);
       assert.equal(leaf.reload, restarts ? "restart" : "hot");
     });
   }
-  it("is found, however deep", () => {
+  it("is found at any depth", () => {
     const paths = all.map(([path]) => path);
     for (const path of [
       "gateway.port",
@@ -102,7 +102,7 @@ describe("empty values", () => {
     '[" "]': [" "],
     '["*"]': ["*"],
   };
-  /** Which of them the schema lets pass; all others stop a start or a reload, and name the key. */
+  /** The values that the schema accepts; all others stop a start or a reload, naming the key. */
   const accepted: [path: string, values: string[]][] = [
     ["bind", []],
     ["customBindHost", ['" "', '"*"']],
@@ -148,7 +148,7 @@ describe("empty values", () => {
 
   const secret = () => "generated";
   for (const value of [undefined, "", " "]) {
-    it(`auth.token ${JSON.stringify(value)} is no token: one is made, and nothing empty matches it`, () => {
+    it(`auth.token ${JSON.stringify(value)} is not a token: one is generated, and no empty value matches it`, () => {
       const settings = resolveAuth(
         { auth: { mode: "token", ...(value === undefined ? {} : { token: value }) } },
         {},
@@ -158,7 +158,7 @@ describe("empty values", () => {
       for (const given of ["", " ", "*"]) assert.equal(checkShared(settings, { token: given }).ok, false);
     });
   }
-  it('auth.token "*" is that very token', () => {
+  it('auth.token "*" is literally that token', () => {
     const settings = resolveAuth({ auth: { token: "*" } }, {}, secret);
     assert.deepEqual(
       [checkShared(settings, { token: "*" }).ok, checkShared(settings, { token: "x" }).ok],
@@ -166,13 +166,13 @@ describe("empty values", () => {
     );
   });
   for (const list of [undefined, [], ["*"], [" "]]) {
-    it(`trustedProxies ${JSON.stringify(list)} trusts nobody`, () => {
+    it(`trustedProxies ${JSON.stringify(list)} trusts no proxy`, () => {
       const policy = proxyPolicy(list ? { trustedProxies: list } : {});
       assert.equal(resolvePeer("127.0.0.1", { "x-forwarded-for": "1.1.1.1" }, policy).viaProxy, false);
     });
   }
   for (const list of [undefined, [], [" "]]) {
-    it(`controlUi.allowedOrigins ${JSON.stringify(list)} lets no foreign page in`, () => {
+    it(`controlUi.allowedOrigins ${JSON.stringify(list)} admits no foreign page`, () => {
       const policy = originPolicy({ controlUi: list ? { allowedOrigins: list } : {} }, 1, "token");
       const peer = resolvePeer("127.0.0.1", { host: "localhost", origin: "https://evil.example" }, proxyPolicy({}));
       assert.equal(checkOrigin(peer, true, policy).ok, false);

@@ -1,4 +1,4 @@
-/** The key in the state directory: the way back in every mode, for programs of this machine only. */
+/** The key in the state directory: the fallback in every mode, only for programs on this machine. */
 import assert from "node:assert/strict";
 import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -23,7 +23,7 @@ const MODES: readonly (readonly [mode: string, config: object])[] = [
     },
   ],
   [
-    "trusted-proxy with a proxy here",
+    "trusted-proxy with a proxy on this machine",
     {
       auth: { mode: "trusted-proxy", trustedProxy: { userHeader: "x-user", secret: "proxy-secret-of-this-test" } },
       trustedProxies: ["127.0.0.1"],
@@ -52,13 +52,13 @@ async function start(t: TestContext, gateway: object, more: readonly Plugin[] = 
 
 describe("the key in the state directory", limited, () => {
   for (const [mode, gateway] of MODES) {
-    it(`lets a program of this machine in as admin in mode ${mode}`, async (t) => {
+    it(`admits a program on this machine as admin in mode ${mode}`, async (t) => {
       const { attempt, key } = await start(t, gateway);
       assert.equal(await attempt(key), "admin");
       assert.equal(await attempt(` ${key} `), "admin");
     });
 
-    it(`is worth nothing from elsewhere in mode ${mode}`, async (t) => {
+    it(`is refused from elsewhere in mode ${mode}`, async (t) => {
       const { attempt, key } = await start(t, gateway);
       for (const headers of [
         { "x-forwarded-for": "127.0.0.1" },
@@ -70,12 +70,12 @@ describe("the key in the state directory", limited, () => {
     });
   }
 
-  it("is worth nothing to a web page, not even to one of this machine", async (t) => {
+  it("is refused from a web page, even one on this machine", async (t) => {
     const { attempt, key } = await start(t, MODES[0]?.[1] ?? {});
     assert.equal(await attempt(key, { origin: "http://localhost:5173" }), "AUTH_TOKEN_MISMATCH");
   });
 
-  it("opens where a plugin lets nobody in, so that it can be mended", async (t) => {
+  it("is accepted when a plugin denies all connections, so that the plugin can be fixed", async (t) => {
     const shut = definePlugin({
       id: "shut",
       api: "^1.0.0",
@@ -86,13 +86,13 @@ describe("the key in the state directory", limited, () => {
     assert.equal(await attempt(key), "admin");
   });
 
-  it("that is wrong is a wrong token, whatever it looks like", async (t) => {
+  it("that is wrong counts as a wrong token, in any form", async (t) => {
     const { attempt, key } = await start(t, MODES[0]?.[1] ?? {});
     for (const wrong of [createLocalKey(), key.slice(1), `${key}x`, key.toUpperCase(), "local-key", "*"])
       assert.equal(await attempt(wrong), "AUTH_TOKEN_MISMATCH");
   });
 
-  it("works where this machine is locked out", async (t) => {
+  it("works while this machine is locked out", async (t) => {
     const auth = { mode: "token", token: "t", rateLimit: { maxAttempts: 2, exemptLoopback: false } };
     const { attempt, key } = await start(t, { auth });
     for (let turn = 0; turn < 3; turn++) await attempt("wrong");
@@ -100,12 +100,12 @@ describe("the key in the state directory", limited, () => {
     assert.equal(await attempt(key), "admin");
   });
 
-  it("does not make a node of anybody", async (t) => {
+  it("admits no node", async (t) => {
     const { attempt, key } = await start(t, MODES[0]?.[1] ?? {});
     assert.notEqual(await attempt(key, {}, { role: "node" }), "admin");
   });
 
-  it("is for the owner's eyes, 256 bits, and another one at each start", async (t) => {
+  it("is readable only by the owner, has 256 bits, and is new at each start", async (t) => {
     const { path, key, stateDir } = await start(t, MODES[0]?.[1] ?? {});
     assert.equal((await stat(path)).mode & 0o777, 0o600);
     assert.equal(Buffer.from(key, "base64url").length, 32);
@@ -116,7 +116,7 @@ describe("the key in the state directory", limited, () => {
     assert.equal((await socket.next(({ id }) => id === "c1")).ok, false);
   });
 
-  it("replaces a file that is wider than it should be", async (t) => {
+  it("replaces a file with a wider mode", async (t) => {
     const directory = await mkdtemp(join(tmpdir(), "svc-key-"));
     t.after(() => rm(directory, { recursive: true, force: true }));
     assert.equal(readLocalKey(directory), undefined);

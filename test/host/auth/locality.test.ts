@@ -1,4 +1,4 @@
-/** Who is on this machine, and which pages may connect. Spec: protocol/frames-and-connect.md §8. */
+/** Which clients are on this machine, and which pages may connect. Spec: protocol/frames-and-connect.md §8. */
 import assert from "node:assert/strict";
 import type { IncomingHttpHeaders } from "node:http";
 import { describe, it } from "node:test";
@@ -79,28 +79,28 @@ describe("a local client", () => {
       assert.equal(isLocal(peer({ host })), local));
   }
 
-  it("says whom it asks for", () => assert.equal(isLocal(resolvePeer("127.0.0.1", {}, proxyPolicy({}))), false));
+  it("must send a Host header", () => assert.equal(isLocal(resolvePeer("127.0.0.1", {}, proxyPolicy({}))), false));
 
   for (const header of ["x-forwarded-for", "x-real-ip", "x-forwarded-host", "forwarded"]) {
-    it(`does not come through a proxy, which sets ${header}`, () => {
+    it(`does not come through a proxy that sets ${header}`, () => {
       assert.equal(isLocal(peer({ [header]: "127.0.0.1" })), false);
       assert.equal(isLocal(peer({ [header]: "" })), false);
     });
   }
 
   const proxied: [why: string, headers: IncomingHttpHeaders, from: string, trusted: string[], local: boolean][] = [
-    ["through a trusted proxy here, for a client here", { "x-forwarded-for": "127.0.0.1" }, "::1", ["::1"], true],
-    ["through a trusted proxy here, for a client elsewhere", { "x-forwarded-for": "1.1.1.1" }, "::1", ["::1"], false],
-    ["through a trusted proxy here that names nobody", {}, "127.0.0.1", ["127.0.0.1"], false],
+    ["through a local trusted proxy, for a local client", { "x-forwarded-for": "127.0.0.1" }, "::1", ["::1"], true],
+    ["through a local trusted proxy, for a remote client", { "x-forwarded-for": "1.1.1.1" }, "::1", ["::1"], false],
+    ["through a local trusted proxy that names no client", {}, "127.0.0.1", ["127.0.0.1"], false],
     [
-      "through a trusted proxy elsewhere, for its loopback",
+      "through a remote trusted proxy, for its loopback",
       { "x-forwarded-for": "127.0.0.1" },
       "10.0.0.1",
       ["10.0.0.1"],
       false,
     ],
-    ["through a stranger who claims loopback", { "x-forwarded-for": "127.0.0.1" }, "10.0.0.1", [], false],
-    ["through an undeclared proxy here", { "x-forwarded-for": "127.0.0.1" }, "127.0.0.1", [], false],
+    ["through an untrusted peer that claims loopback", { "x-forwarded-for": "127.0.0.1" }, "10.0.0.1", [], false],
+    ["through a local undeclared proxy", { "x-forwarded-for": "127.0.0.1" }, "127.0.0.1", [], false],
     [
       "through a trusted proxy, under a foreign name",
       { "x-forwarded-for": "127.0.0.1", host: "evil.example" },
@@ -131,8 +131,8 @@ describe("the origin of a page", () => {
     });
 
   const allowed: [why: string, row: Row][] = [
-    ["none, from a client that is no page", {}],
-    ["none, from a distant client that is no page", { from: remote }],
+    ["none, from a client that is not a page", {}],
+    ["none, from a remote client that is not a page", { from: remote }],
     ["localhost, on this machine", { origin: "http://localhost:5173" }],
     ["LOCALHOST, on this machine", { origin: "http://LOCALHOST" }],
     ["127.9.9.9, on this machine, any port", { origin: "https://127.9.9.9:1", required: true }],
@@ -160,22 +160,22 @@ describe("the origin of a page", () => {
     ["null, even when any is allowed", { origin: "null", list: ["*"] }],
     ["no origin at all", { origin: "not an origin", list: ["*"] }],
     ["empty", { origin: "", list: ["*"] }],
-    ["a stranger", { origin: "https://evil.example", required: true }],
-    ["a stranger, to a client that needs none", { origin: "https://evil.example" }],
-    ["a stranger with a familiar beginning", { origin: "http://localhost.evil.example" }],
-    ["a stranger with a familiar user", { origin: "http://localhost@evil.example" }],
+    ["not listed", { origin: "https://evil.example", required: true }],
+    ["not listed, from a client that needs none", { origin: "https://evil.example" }],
+    ["not listed, with the beginning of a listed one", { origin: "http://localhost.evil.example" }],
+    ["not listed, with a familiar user", { origin: "http://localhost@evil.example" }],
     ["no origin: it has a user", { origin: "http://evil@localhost", list: ["*"] }],
     ["no origin: it has a path", { origin: "http://localhost/x", list: ["*"] }],
     ["no origin: it has a query", { origin: "http://localhost?x", list: ["*"] }],
-    ["a loopback page through a proxy that only says via", { origin: "http://localhost", headers: { via: "1.1 p" } }],
+    ["a loopback page through a proxy that sends only via", { origin: "http://localhost", headers: { via: "1.1 p" } }],
     [
       "a loopback page through a network's proxy",
       { origin: "http://localhost", headers: { "cf-connecting-ip": "1.2.3.4" } },
     ],
-    ["a loopback page of a distant machine", { origin: "http://localhost:5173", from: remote }],
+    ["a loopback page of a remote machine", { origin: "http://localhost:5173", from: remote }],
     ["a loopback page through a proxy", { origin: "http://localhost", headers: { "x-forwarded-for": "1.2.3.4" } }],
     [
-      "a loopback page that calls us by another name",
+      "a loopback page that uses another host name",
       { origin: "http://localhost", headers: { host: "rebound.example" } },
     ],
     ["another scheme than the one on the list", { origin: "http://panel.example", list: ["https://panel.example"] }],
@@ -187,13 +187,13 @@ describe("the origin of a page", () => {
     ["a page on a tailnet name, which is not loopback", { origin: "https://foo.ts.net" }],
     ["one on a list of blanks", { origin: "https://panel.example", list: ["", " "] }],
     ["two at once", { origin: "https://panel.example, https://panel.example", list: ["*"] }],
-    ["endless", { origin: `https://${"a".repeat(3_000)}.example`, list: ["*"] }],
+    ["very long", { origin: `https://${"a".repeat(3_000)}.example`, list: ["*"] }],
   ];
   for (const [why, row] of refused) {
     it(`may not be ${why}`, () => assert.match(String(check(row)), /^origin not allowed \(/));
   }
 
-  it("that is refused says where to allow it", () => {
+  it("that is refused gets an error that names the setting", () => {
     assert.equal(
       check({ origin: "https://panel.example" }),
       "origin not allowed (add it to gateway.controlUi.allowedOrigins)",
@@ -203,13 +203,13 @@ describe("the origin of a page", () => {
   const policy = (more: Partial<OriginPolicy> = {}): OriginPolicy => ({ allowedOrigins: [], ...more });
   const stranger = { origin: "https://evil.example", "x-forwarded-for": "1.2.3.4" };
 
-  it("is not asked for behind a proxy, where clients have to know a secret", () => {
+  it("is not checked behind a proxy in modes where clients must know a secret", () => {
     assert.deepEqual(checkOrigin(peer(stranger), false, policy({ ambient: false })), { ok: true });
     const direct = peer({ origin: stranger.origin });
     assert.equal(checkOrigin(direct, false, policy({ ambient: false })).ok, false);
   });
 
-  it("is asked for behind a proxy, where clients need none, and of web clients always", () => {
+  it("is checked behind a proxy in modes without a secret, and always from web clients", () => {
     assert.equal(checkOrigin(peer(stranger), false, policy({ ambient: true })).ok, false);
     assert.equal(checkOrigin(peer(stranger), false, policy()).ok, false);
     assert.equal(checkOrigin(peer(stranger), true, policy({ ambient: false })).ok, false);
@@ -255,7 +255,7 @@ describe("the origin of a page", () => {
     ],
   ];
   for (const [matchedBy, headers, from, rules] of matched) {
-    it(`${headers.origin} to ${headers.host ?? "127.0.0.1"} is let in by ${matchedBy}`, () =>
+    it(`${headers.origin} to ${headers.host ?? "127.0.0.1"} is admitted by ${matchedBy}`, () =>
       assert.deepEqual(checkOrigin(peer(headers, from), true, rules), { ok: true, matchedBy }));
   }
 

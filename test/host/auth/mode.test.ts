@@ -10,11 +10,11 @@ const generated = "generated-token";
 const resolve = (auth: Auth | undefined, env: Env = {}): AuthSettings =>
   resolveAuth(auth === undefined ? {} : { auth }, env, () => generated);
 
-describe("a start's own word", () => {
+describe("the overrides of a start", () => {
   const section = { auth: { mode: "password", token: "t", password: "p" } } as const;
   const never = () => assert.fail("there is one");
 
-  it("what the start says wins over the configuration, key by key", () => {
+  it("take precedence over the configuration, key by key", () => {
     const resolve = (overrides: AuthOverrides) => resolveAuth(section, {}, never, overrides);
     assert.deepEqual(resolve({ password: "mine" }), { mode: "password", password: "mine" });
     assert.deepEqual(resolve({ mode: "token" }), { mode: "token", token: "t" });
@@ -22,14 +22,14 @@ describe("a start's own word", () => {
     assert.deepEqual(resolve({ mode: "none" }), { mode: "none" });
   });
 
-  it("counts as nothing when it is blank", () => {
+  it("are ignored when blank", () => {
     assert.deepEqual(resolveAuth(section, {}, never, { password: " " }), { mode: "password", password: "p" });
   });
 });
 
-describe("how clients prove themselves", () => {
+describe("how clients authenticate", () => {
   const rows: [why: string, auth: Auth | undefined, env: Env, settings: AuthSettings][] = [
-    ["nothing is said", undefined, {}, { mode: "token", token: generated }],
+    ["nothing is configured", undefined, {}, { mode: "token", token: generated }],
     ["an empty section", {}, {}, { mode: "token", token: generated }],
     ["a token", { token: "t" }, {}, { mode: "token", token: "t" }],
     ["a token in the environment", {}, { SVC_GATEWAY_TOKEN: "e" }, { mode: "token", token: "e" }],
@@ -51,7 +51,7 @@ describe("how clients prove themselves", () => {
       { SVC_GATEWAY_PASSWORD: "e" },
       { mode: "password", password: "e" },
     ],
-    ["blanks around", { token: " t\n" }, {}, { mode: "token", token: "t" }],
+    ["surrounding blanks", { token: " t\n" }, {}, { mode: "token", token: "t" }],
   ];
   for (const [why, auth, env, settings] of rows) {
     it(`${why}: ${settings.mode}`, () => assert.deepEqual(resolve(auth, env), settings));
@@ -59,7 +59,7 @@ describe("how clients prove themselves", () => {
 
   for (const empty of ["", " ", "\t\n"]) {
     const name = JSON.stringify(empty);
-    it(`${name} is as good as absent, in the file and in the environment`, () => {
+    it(`${name} counts as absent, in the file and in the environment`, () => {
       const fallback = { mode: "token", token: generated };
       assert.deepEqual(resolve({ token: empty }), fallback);
       assert.deepEqual(resolve({ password: empty }), fallback);
@@ -73,7 +73,7 @@ describe("how clients prove themselves", () => {
     });
   }
 
-  it("makes a token only when it is needed", () => {
+  it("generates a token only when it is needed", () => {
     const never = () => assert.fail("a token was made");
     resolveAuth({ auth: { token: "t" } }, {}, never);
     resolveAuth({ auth: { password: "p" } }, {}, never);
@@ -97,15 +97,15 @@ describe("mode trusted-proxy", () => {
   });
 
   const LOCAL =
-    /holds an address of this machine.*set gateway\.auth\.trustedProxy\.secret to what `openssl rand -hex 24`/;
+    /contains an address of this machine.*set gateway\.auth\.trustedProxy\.secret to the output of `openssl rand -hex 24`/;
 
-  it("takes an address of this machine with a secret", () => {
+  it("accepts an address of this machine with a secret", () => {
     const secret = "proxy-secret-of-this-test";
     const { trustedProxy } = resolveAuth(section({ trustedProxy: { userHeader: "x", secret } }, ["::1"]), {}, never);
     assert.equal(trustedProxy?.secret, secret);
   });
 
-  it("relies on its header, its lists and its proxies, and on no secret", () => {
+  it("uses its header, its lists and its proxies, and no token or password", () => {
     const trustedProxy = { userHeader: " X-User ", requiredHeaders: ["x-sso"], allowUsers: ["alice", " "] };
     const settings = resolveAuth(section({ trustedProxy, token: "t", password: "p" }, ["10.0.0.1"]), {}, never);
     assert.deepEqual(settings, {
@@ -131,7 +131,7 @@ describe("mode trusted-proxy", () => {
     [
       "trustedProxies absent",
       section({ trustedProxy: { userHeader: "x" } }),
-      /gateway\.trustedProxies is empty; list the addresses/,
+      /gateway\.trustedProxies is empty; list the proxy's addresses/,
     ],
     ["trustedProxies empty", section({ trustedProxy: { userHeader: "x" } }, []), /gateway\.trustedProxies is empty/],
     ["trustedProxies blank", section({ trustedProxy: { userHeader: "x" } }, [" "]), /has no valid entry \( \)/],
@@ -139,7 +139,7 @@ describe("mode trusted-proxy", () => {
     ["another one", section({ trustedProxy: { userHeader: "x" } }, ["10.0.0.1", " 127.8.9.1"]), LOCAL],
     ["as IPv6", section({ trustedProxy: { userHeader: "x" } }, ["::1"]), LOCAL],
     ["mapped", section({ trustedProxy: { userHeader: "x" } }, ["::ffff:127.0.0.1"]), LOCAL],
-    ["a network that holds it", section({ trustedProxy: { userHeader: "x" } }, ["0.0.0.0/0"]), LOCAL],
+    ["a network that contains it", section({ trustedProxy: { userHeader: "x" } }, ["0.0.0.0/0"]), LOCAL],
     ["every network", section({ trustedProxy: { userHeader: "x" } }, ["::/0"]), LOCAL],
     ["a blank secret", section({ trustedProxy: { userHeader: "x", secret: " " } }, ["127.0.0.1"]), LOCAL],
     ["trustedProxies a star", section({ trustedProxy: { userHeader: "x" } }, ["*"]), /has no valid entry \(\*\); list/],
@@ -149,27 +149,27 @@ describe("mode trusted-proxy", () => {
       assert.throws(() => resolveAuth(refused, {}, never), { name: "StartupRefusal", message }));
   }
 
-  it("is never chosen by itself", () => {
+  it("is never chosen by default", () => {
     const unchosen = { auth: { trustedProxy: { userHeader: "x" } }, trustedProxies: ["10.0.0.1"] };
     assert.equal(resolveAuth(unchosen, {}, () => generated).mode, "token");
   });
 });
 
-describe("the environment under another name", () => {
+describe("environment variables of an alias", () => {
   const env = { ACME_GATEWAY_TOKEN: "a", MY_APP_GATEWAY_PASSWORD: "m" };
   const rows: [why: string, section: GatewaySection, env: Env, settings: AuthSettings][] = [
     ["is not read without an alias", {}, env, { mode: "token", token: generated }],
     ["is read with one", { aliases: ["acme"] }, env, { mode: "token", token: "a" }],
     ["is read in capitals, with underscores", { aliases: ["my-app"] }, env, { mode: "password", password: "m" }],
     [
-      "comes after the own name",
+      "comes after the SVC_ name",
       { aliases: ["acme"] },
       { ...env, SVC_GATEWAY_TOKEN: "s" },
       { mode: "token", token: "s" },
     ],
     ["comes after the configuration", { aliases: ["acme"], auth: { token: "t" } }, env, { mode: "token", token: "t" }],
     [
-      "is read when the own one is blank",
+      "is read when the SVC_ one is blank",
       { aliases: ["acme"] },
       { ...env, SVC_GATEWAY_TOKEN: " " },
       { mode: "token", token: "a" },

@@ -7,7 +7,7 @@ import type { GatewaySection } from "../../../host/config/host-schema.ts";
 describe("pages that may connect", () => {
   const seeded = ["http://localhost:18789", "http://127.0.0.1:18789"];
   const rows: [why: string, section: GatewaySection, origins: readonly string[]][] = [
-    ["loopback: none but those of this machine", {}, []],
+    ["loopback: only those of this machine", {}, []],
     ["auto: none", { bind: "auto" }, []],
     ["lan: seeded", { bind: "lan" }, seeded],
     ["tailnet: seeded", { bind: "tailnet" }, seeded],
@@ -30,7 +30,7 @@ describe("pages that may connect", () => {
   for (const [why, section, origins] of rows)
     it(why, () => assert.deepEqual(effectiveOrigins(section, 18_789), origins));
 
-  it("are decided with the flag, and behind proxies where no secret is needed", () => {
+  it("depend on the flag, and are checked behind proxies in modes without a secret", () => {
     const section = { controlUi: { allowedOrigins: ["https://a"], dangerouslyAllowHostHeaderOriginFallback: true } };
     const policy = { allowedOrigins: ["https://a"], hostHeaderFallback: true };
     assert.deepEqual(originPolicy(section, 1, "token"), { ...policy, ambient: false });

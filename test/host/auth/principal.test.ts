@@ -21,7 +21,7 @@ describe("requested scopes", () => {
     ["the alias and its meaning", ["admin", "operator.admin"], ["operator.admin"]],
     ["unknown ones are kept", ["x.y"], ["x.y"]],
     [
-      "names every object has are texts like others",
+      "names that every object has are ordinary texts",
       ["constructor", "toString", "__proto__"],
       ["constructor", "toString", "__proto__"],
     ],
@@ -30,7 +30,7 @@ describe("requested scopes", () => {
 });
 
 describe("a principal", () => {
-  it("of the shared secret holds what was asked for, and says how it came to be", () => {
+  it("of the shared secret has the requested scopes and its provenance", () => {
     for (const mode of ["token", "password", "none"] as const) {
       const { epoch, ...rest } = new Authority({ mode }).sharedPrincipal("operator", ["operator.read"]);
       assert.deepEqual(rest, { id: mode, role: "operator", scopes: ["operator.read"], provenance: mode });
@@ -53,9 +53,9 @@ describe("a principal", () => {
   const vouched: [why: string, role: Principal["role"], vouched: string[], asked: string[], held: string[]][] = [
     ["both", "operator", ["operator.read"], ["operator.read"], ["operator.read"]],
     ["less than vouched", "operator", ["operator.read", "operator.write"], ["operator.read"], ["operator.read"]],
-    ["less than asked", "operator", ["operator.read"], ["operator.read", "operator.write"], ["operator.read"]],
+    ["less than requested", "operator", ["operator.read"], ["operator.read", "operator.write"], ["operator.read"]],
     ["nothing in common", "operator", ["operator.read"], ["operator.admin"], []],
-    ["nothing asked", "operator", ["operator.admin"], [], []],
+    ["nothing requested", "operator", ["operator.admin"], [], []],
     [
       "admin covers what operators can hold",
       "operator",
@@ -67,7 +67,7 @@ describe("a principal", () => {
     ["nodes by name only", "node", ["operator.admin", "x"], ["operator.read", "x"], ["x"]],
   ];
   for (const [why, role, scopes, asked, held] of vouched) {
-    it(`that a plugin vouched for never holds more than was asked for, nor more than vouched: ${why}`, () => {
+    it(`that a plugin vouched for never has more scopes than requested or vouched: ${why}`, () => {
       const { epoch: _, ...rest } = new Authority(token).vouchedPrincipal("device:x", role, scopes, asked);
       assert.deepEqual(rest, { id: "device:x", role, scopes: held, provenance: "device" });
     });
@@ -90,11 +90,11 @@ describe("a principal", () => {
     "x".repeat(257),
   ];
   for (const id of ids) {
-    it(`that a plugin vouched for is nobody else: ${JSON.stringify(id.slice(0, 20))}`, () =>
+    it(`that a plugin vouched for cannot take a reserved or malformed id: ${JSON.stringify(id.slice(0, 20))}`, () =>
       assert.throws(() => new Authority(token).vouchedPrincipal(id, "operator", [], []), /use an id like device:<id>/));
   }
 
-  it("of a plugin holds exactly what its package asks for", () => {
+  it("of a plugin has exactly the scopes its package requests", () => {
     const { epoch: _, ...rest } = pluginPrincipal("notes", ["operator.read"]);
     assert.deepEqual(rest, { id: "plugin:notes", role: "operator", scopes: ["operator.read"], provenance: "plugin" });
     assert.deepEqual(
@@ -103,7 +103,7 @@ describe("a principal", () => {
     );
   });
 
-  it("cannot grow afterwards, not even through the list it was made of", () => {
+  it("cannot gain scopes afterwards, not even through the list it was minted with", () => {
     const scopes = ["operator.read"];
     const authority = new Authority(token);
     const made: Principal[] = [
@@ -136,7 +136,7 @@ describe("a principal", () => {
   }
 });
 
-describe("what a principal relies on", () => {
+describe("the credential of a principal", () => {
   const all = (authority: Authority) => ({
     shared: authority.sharedPrincipal("operator", []),
     proxied: authority.proxyPrincipal("alice", "operator", []),
@@ -147,7 +147,7 @@ describe("what a principal relies on", () => {
   const live = (authority: Authority, made: Record<string, Principal>) =>
     Object.keys(made).filter((name) => authority.isLive(made[name] as Principal));
 
-  it("counts from the start", () => {
+  it("is valid from the start", () => {
     const authority = new Authority(token);
     assert.deepEqual(live(authority, all(authority)), ["shared", "proxied", "device", "other", "plugin"]);
   });
@@ -162,7 +162,7 @@ describe("what a principal relies on", () => {
     ["other proxies", proxy(), proxy({ trustedProxies: ["10.0.0.2"] })],
   ];
   for (const [why, from, to] of changes) {
-    it(`${why} ends every shared principal, and nobody else`, () => {
+    it(`${why} ends every shared principal, and no other`, () => {
       const authority = new Authority(from);
       const made = { ...all(new Authority(token)) };
       assert.deepEqual(authority.replace(to), ["token", "password", "none", "trusted-proxy"]);
@@ -172,7 +172,7 @@ describe("what a principal relies on", () => {
     });
   }
 
-  it("that is said again changes nothing, and stays the same object", () => {
+  it("that is set again unchanged ends nothing, and stays the same object", () => {
     for (const settings of [token, proxy()]) {
       const authority = new Authority(settings);
       const made = all(new Authority(token));
@@ -182,7 +182,7 @@ describe("what a principal relies on", () => {
     }
   });
 
-  it("is put back: what died stays dead", () => {
+  it("is restored: dead principals stay dead", () => {
     const authority = new Authority(token);
     const before = authority.sharedPrincipal("operator", []);
     authority.replace({ mode: "none" });
@@ -190,7 +190,7 @@ describe("what a principal relies on", () => {
     assert.equal(authority.isLive(before), false);
   });
 
-  it("is revoked for one id, and what is minted later is live again", () => {
+  it("is revoked for one id, and a principal minted later is live", () => {
     const authority = new Authority(token);
     const made = all(authority);
     authority.revoke("device:1");
@@ -201,7 +201,7 @@ describe("what a principal relies on", () => {
     assert.equal(authority.isLive(again), false);
   });
 
-  it("is revoked for one user of a proxy, or for everybody with the secret; plugins stay", () => {
+  it("is revoked for one user of a proxy, or for every client with the secret; plugins stay live", () => {
     const authority = new Authority(token);
     const made = all(authority);
     authority.revoke("trusted-proxy:alice");
@@ -212,7 +212,7 @@ describe("what a principal relies on", () => {
     assert.ok(authority.isLive(authority.sharedPrincipal("operator", [])));
   });
 
-  it("that proved a device dies with that device, whatever credential came with it; others stay", () => {
+  it("with a proven device ends with that device, regardless of the credential; others stay live", () => {
     const authority = new Authority(token);
     const one = { device: "d1" };
     const made = {
@@ -232,7 +232,7 @@ describe("what a principal relies on", () => {
     assert.ok(authority.isLive(authority.sharedPrincipal("operator", [], one)), "it may come back");
   });
 
-  it("that a device was revoked for while it was under way is dead from the start", () => {
+  it("whose device was revoked during the check is dead from the start", () => {
     const authority = new Authority(token);
     const since = authority.epoch;
     authority.revokeDevice("d1");
@@ -240,7 +240,7 @@ describe("what a principal relies on", () => {
     assert.ok(authority.isLive(authority.sharedPrincipal("operator", [], { since, device: "d2" })));
   });
 
-  it("that a plugin vouched for on the strength of the shared credential ends with that", () => {
+  it("that a plugin vouched for because of the shared credential ends with that", () => {
     const authority = new Authority(token);
     const made = {
       onShared: authority.vouchedPrincipal("device:1:node", "node", [], [], { onShared: true }),
@@ -251,7 +251,7 @@ describe("what a principal relies on", () => {
     assert.deepEqual(live(authority, { ...made, derived }), ["own"]);
   });
 
-  it("of the key in the state directory outlives a change of the shared credential", () => {
+  it("from the key in the state directory survives a change of the shared credential", () => {
     const authority = new Authority(token);
     const local = authority.localPrincipal(["operator.admin"]);
     authority.replace({ mode: "none" });
@@ -269,7 +269,7 @@ describe("what a principal relies on", () => {
     assert.deepEqual(live(authority, derived), []);
   });
 
-  it("that changes between the look at a credential and the minting is dead from the start", () => {
+  it("that changes between its check and the minting is dead from the start", () => {
     const authority = new Authority(token);
     const since = authority.epoch;
     authority.revoke("device:1");
@@ -280,7 +280,7 @@ describe("what a principal relies on", () => {
     assert.equal(authority.isLive(authority.proxyPrincipal("a", "operator", [], { since })), false);
   });
 
-  it("never counts again once it was revoked or replaced, in any order of events", () => {
+  it("is never valid again once it was revoked or replaced, in any order of events", () => {
     type Step = { mint: string } | { revoke: string } | { replace: string } | { narrow: boolean };
     const id = constantFrom("device:1", "device:2", "token");
     const step = oneof(
@@ -320,7 +320,7 @@ describe("what a principal relies on", () => {
     );
   });
 
-  it("narrowing only ever shrinks", () => {
+  it("narrowing only removes scopes", () => {
     const scopes = ["operator.read", "operator.write", "operator.admin", "operator.pairing", "x.y"];
     check(
       property(subarray(scopes), subarray(scopes), (held, wanted) => {

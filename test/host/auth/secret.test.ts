@@ -34,7 +34,7 @@ describe("the gateway's own token", () => {
 
   it("does not exist before the first start", (t) => assert.equal(readKeptToken(credentials(t)), undefined));
 
-  it("is made once, for its owner only, and kept", (t) => {
+  it("is generated once, readable only by its owner, and stored", (t) => {
     const directory = credentials(t);
     const token = keepToken(directory);
     const file = join(directory, "gateway-token");
@@ -44,13 +44,13 @@ describe("the gateway's own token", () => {
     assert.deepEqual([keepToken(directory), readKeptToken(directory)], [token, token]);
   });
 
-  it("is another one elsewhere", (t) => assert.notEqual(keepToken(credentials(t)), keepToken(credentials(t))));
+  it("differs per directory", (t) => assert.notEqual(keepToken(credentials(t)), keepToken(credentials(t))));
 
   for (const [why, text] of [
     ["an empty file", ""],
     ["a blank file", " \n"],
   ]) {
-    it(`is made where ${why} stands, which becomes private`, (t) => {
+    it(`is generated in place of ${why}, which becomes private`, (t) => {
       const directory = credentials(t);
       const file = join(directory, "gateway-token");
       writeFileSync(file, String(text));
@@ -61,7 +61,7 @@ describe("the gateway's own token", () => {
     });
   }
 
-  it("becomes private again when a copy of it was put back", (t) => {
+  it("becomes private again when a copy of it was restored", (t) => {
     const directory = credentials(t);
     const file = join(directory, "gateway-token");
     writeFileSync(file, "mine\n");

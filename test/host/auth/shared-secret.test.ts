@@ -19,24 +19,24 @@ const nobody = resolvePeer("10.0.0.1", {}, proxyPolicy({ trustedProxies: ["10.0.
 describe("the shared secret over WebSocket", () => {
   const rows: [why: string, settings: AuthSettings, auth: ConnectParams["auth"], outcome: true | string][] = [
     ["mode token, the token", token, { token: "right" }, true],
-    ["mode token, blanks around", token, { token: " right\n" }, true],
+    ["mode token, surrounding blanks", token, { token: " right\n" }, true],
     ["mode token, a good token and a bad device token", token, { token: "right", deviceToken: "x" }, true],
     ["mode token, another", token, { token: "wrong" }, "token_mismatch"],
     ["mode token, another case", token, { token: "RIGHT" }, "token_mismatch"],
     ["mode token, the token as password", token, { password: "right" }, "token_missing"],
     ["mode token, the token as device token", token, { deviceToken: "right" }, "token_missing"],
-    ["mode token that has none", { mode: "token" }, { token: "x" }, "token_missing_config"],
+    ["mode token without a token", { mode: "token" }, { token: "x" }, "token_missing_config"],
     ["mode password, the password", password, { password: "right" }, true],
     ["mode password, the password as token", password, { token: "right" }, true],
-    ["mode password, blanks around", password, { password: "\tright " }, true],
+    ["mode password, surrounding blanks", password, { password: "\tright " }, true],
     ["mode password, another", password, { password: "wrong" }, "password_mismatch"],
     [
-      "mode password, a wrong one beside the right one as token",
+      "mode password, a wrong one next to the right one as token",
       password,
       { password: "wrong", token: "right" },
       "password_mismatch",
     ],
-    ["mode password that has none", { mode: "password" }, { password: "x" }, "password_missing_config"],
+    ["mode password without a password", { mode: "password" }, { password: "x" }, "password_missing_config"],
     ["mode none, nothing", none, undefined, true],
     ["mode none, anything", none, { token: "x" }, true],
   ];
@@ -60,7 +60,7 @@ describe("the shared secret over WebSocket", () => {
     });
   }
 
-  it("mode trusted-proxy, the proxy's word and no other credential", () => {
+  it("mode trusted-proxy, the user the proxy names and no other credential", () => {
     assert.deepEqual(checkShared(proxy, undefined, alice), { ok: true, user: "alice" });
     assert.deepEqual(checkShared(proxy, { token: "right" }, nobody), {
       ok: false,
@@ -70,7 +70,7 @@ describe("the shared secret over WebSocket", () => {
   });
 
   for (const blank of ["", " ", "\t\n"]) {
-    it(`a configured secret of ${JSON.stringify(blank)} is none, and nothing matches it`, () => {
+    it(`a configured secret of ${JSON.stringify(blank)} counts as unset, and nothing matches it`, () => {
       for (const given of [undefined, "", " ", blank, "x"]) {
         const auth = given === undefined ? undefined : { token: given, password: given };
         const missing = (mode: string) => ({ ok: false, reason: `${mode}_missing_config` });
@@ -80,19 +80,19 @@ describe("the shared secret over WebSocket", () => {
     });
   }
 
-  it("an endless credential is wrong", () => {
+  it("a very long credential is wrong", () => {
     const endless = "x".repeat(100_000);
     assert.deepEqual(checkShared(token, { token: endless }), { ok: false, reason: "token_mismatch" });
     assert.deepEqual(checkShared({ mode: "token", token: endless }, { token: endless }), { ok: true });
   });
 
-  it("a blank password lets the token be looked at", () => {
+  it("with a blank password the token is checked", () => {
     assert.deepEqual(checkShared(password, { password: " ", token: "right" }), { ok: true });
   });
 });
 
 describe("the shared secret over HTTP", () => {
-  /** The same value is offered both as token and as password. */
+  /** The same value is sent both as token and as password. */
   function overHttp(settings: AuthSettings, header: string | undefined, peer?: Peer) {
     const bearer = bearerOf(header);
     return checkShared(settings, bearer === undefined ? undefined : { token: bearer, password: bearer }, peer);
@@ -136,7 +136,7 @@ describe("the shared secret over HTTP", () => {
     assert.equal(overHttp(proxy, "Bearer right").ok, false);
   });
 
-  it("is what follows the scheme, without blanks; blanks alone are nothing", () => {
+  it("is the text after the scheme, without blanks; only blanks count as missing", () => {
     assert.deepEqual(["Bearer  a b ", "Bearer \t ", "Basic a", undefined].map(bearerOf), [
       "a b",
       undefined,
@@ -146,7 +146,7 @@ describe("the shared secret over HTTP", () => {
   });
 });
 
-describe("what a refusal says", () => {
+describe("the message of a refusal", () => {
   const rows: [reason: string | undefined, code: string, next: RegExp][] = [
     [undefined, "AUTH_REQUIRED", /--token or --password/],
     ["token_missing", "AUTH_TOKEN_MISSING", /--token.*SVC_GATEWAY_TOKEN/],
@@ -169,7 +169,7 @@ describe("what a refusal says", () => {
     ["something_new", "AUTH_UNAUTHORIZED", /something new/],
   ];
   for (const [reason, code, next] of rows) {
-    it(`${reason} is ${code}, in a sentence that starts with the word clients look for`, () => {
+    it(`${reason} is ${code}, with a message that starts with the word clients match`, () => {
       assert.equal(authDetailCode(reason), code);
       assert.match(unauthorizedText(reason), /^unauthorized: /);
       assert.match(unauthorizedText(reason), next);

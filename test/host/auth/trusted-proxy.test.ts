@@ -23,12 +23,12 @@ describe("a trusted proxy", () => {
   const accepted: [why: string, user: string, headers: IncomingHttpHeaders, changes?: Partial<TrustedProxySettings>][] =
     [
       ["names the user", "alice", good],
-      ["with blanks around", "alice", { ...good, "x-user": "  alice\t" }],
+      ["with surrounding blanks", "alice", { ...good, "x-user": "  alice\t" }],
       ["more than once: the first counts", "alice", { ...good, "x-user": ["alice", "bob"] }],
-      ["without a list everyone", "bob", { ...good, "x-user": "bob" }, { allowUsers: [] }],
+      ["every user without a list", "bob", { ...good, "x-user": "bob" }, { allowUsers: [] }],
       ["without required headers", "alice", { "x-user": "alice" }, { requiredHeaders: [] }],
       ["a name with commas", "CN=a, O=b", { ...good, "x-user": "CN=a, O=b" }, { allowUsers: ["CN=a, O=b"] }],
-      ["in the header of a name in any case", "alice", good, { userHeader: " x-USER " }],
+      ["in a header named in any case", "alice", good, { userHeader: " x-USER " }],
     ];
   for (const [why, user, headers, changes] of accepted) {
     it(`${why}: ${user}`, () => assert.deepEqual(check(changes, peer(headers)), { ok: true, user }));
@@ -44,37 +44,33 @@ describe("a trusted proxy", () => {
     ["untrusted_source", "a peer without address", check({}, peer(good, ""))],
     [
       "untrusted_source",
-      "a stranger who forwards for the proxy",
+      "an untrusted peer that forwards for the proxy",
       check({}, peer({ ...good, "x-forwarded-for": "10.0.0.9" }, "9.9.9.9")),
     ],
     ["missing_header_x-sso", "the first required header absent", check({}, peer({ "x-user": "alice", "x-two": "2" }))],
     ["missing_header_x-sso", "a blank required header", check({}, peer({ ...good, "x-sso": " " }))],
     ["missing_header_x-two", "the second required header absent", check({}, peer({ "x-user": "alice", "x-sso": "1" }))],
     ["missing_header_", "a required header without name", check({ requiredHeaders: [""] })],
-    ["missing_header_constructor", "a header every object seems to have", check({ requiredHeaders: ["constructor"] })],
+    ["missing_header_constructor", "a name that every object has", check({ requiredHeaders: ["constructor"] })],
     ["user_missing", "no user header", check({}, peer({ "x-sso": "1", "x-two": "2" }))],
     ["user_missing", "a blank user", check({}, peer({ ...good, "x-user": " " }))],
     ["user_missing", "a blank first user", check({}, peer({ ...good, "x-user": ["", "alice"] }))],
-    ["user_missing", "a header name that is no header", check({ userHeader: "__proto__" })],
+    ["user_missing", "a name that is not a header", check({ userHeader: "__proto__" })],
     ["user_not_allowed", "another user", check({}, peer({ ...good, "x-user": "bob" }))],
     ["user_not_allowed", "another case", check({}, peer({ ...good, "x-user": "Alice" }))],
     ["user_not_allowed", "two users that were joined", check({}, peer({ ...good, "x-user": "alice, bob" }))],
-    ["user_not_allowed", "a list of nobody", check({ allowUsers: [""] })],
+    ["user_not_allowed", "a list with a blank entry", check({ allowUsers: [""] })],
     ["user_not_allowed", "a star, which is a name", check({ allowUsers: ["*"] })],
     ["user_not_allowed", "control characters", check({ allowUsers: [] }, peer({ ...good, "x-user": "ali\u0007ce" }))],
-    [
-      "user_not_allowed",
-      "characters nobody sees",
-      check({ allowUsers: [] }, peer({ ...good, "x-user": "ali\u00adce" })),
-    ],
-    ["user_not_allowed", "an endless name", check({ allowUsers: [] }, peer({ ...good, "x-user": "a".repeat(257) }))],
+    ["user_not_allowed", "invisible characters", check({ allowUsers: [] }, peer({ ...good, "x-user": "ali\u00adce" }))],
+    ["user_not_allowed", "a very long name", check({ allowUsers: [] }, peer({ ...good, "x-user": "a".repeat(257) }))],
   ];
   for (const [reason, why, result] of refused) {
     it(`trusted_proxy_${reason}: ${why}`, () =>
       assert.deepEqual(result, { ok: false, reason: `trusted_proxy_${reason}` }));
   }
 
-  it("is refused for the first row that applies, whatever else is wrong", () => {
+  it("is refused for the first row that applies, regardless of other errors", () => {
     const stranger = peer({}, "9.9.9.9");
     const reasons = [
       checkTrustedProxy(stranger, {}),
@@ -94,7 +90,7 @@ describe("a trusted proxy", () => {
     ]);
   });
 
-  it("never lets in anybody who is not on the list, nor anybody who does not come through it", () => {
+  it("never admits a user who is not on the list, or a client that does not come through it", () => {
     const users = subarray(["alice", "bob", "*", " "], { minLength: 1 });
     const row = record({
       user: string(),

@@ -332,7 +332,7 @@ describe("a plugin that is asleep", limited, () => {
         writeFileSync(join(path, "plugin.mjs"), `throw new Error("no longer");`);
         await assert.rejects(client.request("guest.hi", {}), {
           code: "UNAVAILABLE",
-          message: /^guest\.hi is not there now: plugin guest is failed/,
+          message: /^guest\.hi is unavailable: plugin guest is failed/,
         });
         assert.deepEqual([report()?.state, report()?.reason], ["failed", "import: no longer"]);
         writeEntry(path, elsewhere);
@@ -500,7 +500,7 @@ describe("a plugin that is asleep", limited, () => {
     assert.equal(asleep(), true);
     await assert.rejects(client.request("guest.hi", {}), {
       code: "UNAVAILABLE",
-      message: /^guest\.hi is not there now: plugin guest is failed/,
+      message: /^guest\.hi is unavailable: plugin guest is failed/,
     });
     assert.deepEqual([report()?.state, report()?.reason], ["failed", "import: no longer"]);
     assert.deepEqual(await open?.(), { allow: false, reason: "plugin guest is not running", retryAfterMs: 1_000 });

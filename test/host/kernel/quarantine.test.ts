@@ -116,7 +116,7 @@ describe("a quarantine", limited, () => {
     assert.match(reason ?? "", /failed 5 times within a minute; .+ svc plugins reload ill$/);
     await assert.rejects(asks(), (error: { code?: string; retryAfterMs?: number; message?: string }) => {
       assert.equal(error.code, "UNAVAILABLE");
-      assert.match(error.message ?? "", /ill\.ask is not there now: plugin ill is quarantined/);
+      assert.match(error.message ?? "", /ill\.ask is unavailable: plugin ill is quarantined/);
       assert.equal(error.retryAfterMs, 60_000);
       return true;
     });

@@ -1,4 +1,4 @@
-/** The gate for devices stands apart: whoever guards it, and however that fails, connections without a device do not notice. */
+/** The gate for devices is separate: whichever plugin guards it, and however it fails, connections without a device are not affected. */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { type Admission, definePlugin, type Plugin } from "@svc/sdk";
@@ -26,7 +26,7 @@ async function attempts(t: TestContext, plugins: readonly Plugin[], config: obje
 const guard = (setup: Plugin["setup"]) => definePlugin({ id: "guard", api: "^1.0.0", setup });
 
 describe("the gate for devices", limited, () => {
-  it("is asked about connections that proved one, behind the gate for all", async (t) => {
+  it("runs for connections with a verified device, after the gate for all connections", async (t) => {
     const seen: string[] = [];
     const note = (gate: string) => (admission: Admission) => void seen.push(`${gate} ${typeof admission.device}`);
     const { withDevice, without } = await attempts(t, [
@@ -39,7 +39,7 @@ describe("the gate for devices", limited, () => {
     assert.deepEqual(seen, ["all string", "device string", "all undefined"]);
   });
 
-  it("is not asked about whom the gate for all turned away", async (t) => {
+  it("does not run for connections that the gate for all refused", async (t) => {
     let asked = 0;
     const { withDevice } = await attempts(t, [
       guard((gateway) => {
@@ -65,12 +65,12 @@ describe("the gate for devices", limited, () => {
       /^plugin guard could not decide$/,
     ],
     [
-      "asks people, which this gate does not take",
+      "asks people, which this gate does not allow",
       (gateway) => gateway.hooks.admitDevice.tap(() => ({ allow: "ask", title: "in?", subject: 1 })),
       /asked for a human decision/,
     ],
     [
-      "is gone, since it did not start",
+      "is missing, since it did not start",
       (gateway) => {
         gateway.hooks.admitDevice.tap(() => undefined);
         gateway.start(() => {
@@ -81,7 +81,7 @@ describe("the gate for devices", limited, () => {
     ],
   ];
   for (const [how, setup, says] of failing)
-    it(`stays shut for devices when its plugin ${how}; who has none comes in`, async (t) => {
+    it(`stays closed for devices when its plugin ${how}; clients without a device are admitted`, async (t) => {
       const { withDevice, without } = await attempts(t, [guard(setup)]);
       assert.match(await withDevice(), says);
       assert.equal(await without(), "ok");

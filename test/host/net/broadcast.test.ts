@@ -25,7 +25,7 @@ describe("the broadcaster", () => {
     assert.equal(a.frames[0], b.frames[0]);
   });
 
-  it("uses no number up while nobody listens", () => {
+  it("uses no sequence number while no client is connected", () => {
     const broadcaster = new Broadcaster();
     broadcaster.publish(event, 1);
     const a = receiver("a");
@@ -50,7 +50,7 @@ describe("the broadcaster", () => {
     );
   });
 
-  it("sends what older gateways told everybody to those who may read, and to nodes that are named, but for gateway.compat.chatEventsToAll", () => {
+  it("sends events that older gateways sent to all only to operators who may read and to named nodes, except with gateway.compat.chatEventsToAll", () => {
     const said: EventSpec = { ...guarded, name: "said", formerlyForAll: true };
     for (const toAll of [false, true]) {
       const broadcaster = new Broadcaster(() => toAll);
@@ -67,11 +67,11 @@ describe("the broadcaster", () => {
         all.map(({ frames }) => frames.length),
         toAll ? [2, 1, 2, 1] : [0, 1, 1, 0],
       );
-      assert.equal(/"seq"/.test(String(all[1]?.frames[0])), toAll, "only what all get is numbered");
+      assert.equal(/"seq"/.test(String(all[1]?.frames[0])), toAll, "only events for all are numbered");
     }
   });
 
-  it("gives a cursor to those who can resume, in one frame they share; all others share theirs, without it", () => {
+  it("gives a cursor to receivers that can resume, in one shared frame; all others share a frame without it", () => {
     const broadcaster = new Broadcaster();
     const [plain, other] = [receiver("plain"), receiver("other")];
     const [first, second] = [receiver("first", [], "operator", true), receiver("second", [], "operator", true)];
@@ -85,7 +85,7 @@ describe("the broadcaster", () => {
     assert.equal(plain.frames[0], other.frames[0]);
   });
 
-  it("keeps nothing before somebody could ask for it, and guarded events without a number", () => {
+  it("stores nothing before a client can resume, and stores guarded events without a number", () => {
     const broadcaster = new Broadcaster();
     broadcaster.publish(event, "before");
     const { cursor } = broadcaster.resume(undefined);
@@ -104,7 +104,7 @@ describe("the broadcaster", () => {
     assert.equal(reader.frames.length, 1, "what its scopes do not cover stays away");
   });
 
-  it("forgets who left, and ignores connections it does not know", () => {
+  it("forgets connections that left, and ignores unknown ones", () => {
     const broadcaster = new Broadcaster();
     const a = receiver("a");
     broadcaster.add(a);
@@ -163,7 +163,7 @@ describe("the outbox", () => {
     assert.deepEqual(chunks.map(String), ["abc"]);
   });
 
-  it("is full when more waits than its reader may leave, queued or in the socket", async () => {
+  it("is full when more bytes wait than its limit, queued or in the socket", async () => {
     const socket = new PassThrough({ highWaterMark: 1 });
     const outbox = outboxOf(socket, 10);
     outbox.push(Buffer.alloc(10));
@@ -175,7 +175,7 @@ describe("the outbox", () => {
     assert.equal(outbox.isFull, true);
   });
 
-  it("keeps what the socket does not take, so that a reader who is cut off costs nothing more", async () => {
+  it("queues what the socket does not accept, so that a disconnected reader uses no further memory", async () => {
     const socket = new PassThrough();
     const outbox = outboxOf(socket, 100_000_000);
     for (let count = 0; count < 100; count++) outbox.push(Buffer.alloc(100_000));
@@ -186,7 +186,7 @@ describe("the outbox", () => {
     assert.ok(outbox.unread < 1_000_000);
   });
 
-  it("writes everything in its order once the reader goes on", async () => {
+  it("writes everything in order once the reader reads again", async () => {
     const socket = new PassThrough();
     const outbox = outboxOf(socket, 100_000_000);
     const sent = Array.from({ length: 50 }, (_, index) => Buffer.alloc(70_000, index));
@@ -203,7 +203,7 @@ describe("the outbox", () => {
     assert.ok(Buffer.concat(read).equals(Buffer.concat([...sent, Buffer.from("the end")])));
   });
 
-  it("cuts off whoever leaves most unread when all together leave too much", async () => {
+  it("disconnects the reader with the most unread bytes when all readers together leave too much", async () => {
     const backlog = new Backlog(1_000_000);
     const cut: string[] = [];
     const outboxes = ["little", "most", "some"].map((name) =>
@@ -215,7 +215,7 @@ describe("the outbox", () => {
     assert.deepEqual(
       outboxes.map(({ isBehind }) => isBehind),
       [true, true, true],
-    ); // what may be dropped is dropped first
+    ); // droppable frames are dropped first
     outboxes[2]?.push(Buffer.alloc(200_000));
     await tick();
     assert.deepEqual(cut, ["most"]);

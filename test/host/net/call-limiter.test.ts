@@ -13,7 +13,8 @@ function scene(maxKeys?: number) {
 }
 
 describe("a budget of calls", () => {
-  it("is 3 per 60 s for what may restart the gateway", () => assert.deepEqual({ ...CONTROL_PLANE_WRITES }, LIMIT));
+  it("is 3 per 60 s for methods that may restart the gateway", () =>
+    assert.deepEqual({ ...CONTROL_PLANE_WRITES }, LIMIT));
 
   it("is a fixed window that starts at the first call in it", () => {
     const { clock, take } = scene();
@@ -24,7 +25,7 @@ describe("a budget of calls", () => {
     assert.deepEqual([take(), take(), take(), take()], [undefined, undefined, undefined, 60_000]);
   });
 
-  it("does not start before it is used", () => {
+  it("starts with its first use", () => {
     const { clock, take } = scene();
     clock.now = 59_000;
     take();
@@ -32,7 +33,7 @@ describe("a budget of calls", () => {
     assert.deepEqual([take(), take(), take()], [undefined, undefined, 19_000]);
   });
 
-  it("is not used up further by calls that were refused", () => {
+  it("is not reduced further by refused calls", () => {
     const { clock, take } = scene();
     for (let n = 0; n < 100; n++) take();
     clock.now = 60_000;
@@ -45,9 +46,9 @@ describe("a budget of calls", () => {
     assert.deepEqual([take("a"), take("b"), take("a", { ...LIMIT, bucket: "other" })], [60_000, undefined, undefined]);
   });
 
-  it("of nothing lets nothing through", () => assert.equal(scene().take("a", { ...LIMIT, calls: 0 }), 60_000));
+  it("of zero calls allows none", () => assert.equal(scene().take("a", { ...LIMIT, calls: 0 }), 60_000));
 
-  it("is kept for a bounded number of keys: what has ended goes first, then the oldest", () => {
+  it("is stored for a bounded number of keys: ended windows are dropped first, then the oldest", () => {
     const { clock, limiter, take } = scene(3);
     take("ended", { ...LIMIT, windowMs: 10 });
     clock.now = 5;
@@ -76,7 +77,7 @@ describe("the oldest window", () => {
   });
 });
 
-describe("whose budget it is", () => {
+describe("the key of a budget", () => {
   const connectionId = "c1";
   const rows: [why: string, origin: Parameters<typeof limitKey>[0], key: string][] = [
     ["device and address", { deviceId: "d", clientAddress: "10.0.0.1", local: false, connectionId }, "d|10.0.0.1"],
@@ -96,7 +97,7 @@ describe("whose budget it is", () => {
       "unknown-device|unknown-ip|conn=c1",
     ],
     [
-      "nor an address behind a proxy",
+      "an unnamed address behind a proxy: the connection",
       { deviceId: undefined, clientAddress: undefined, local: false, connectionId },
       "unknown-device|unknown-ip|conn=c1",
     ],
@@ -106,7 +107,7 @@ describe("whose budget it is", () => {
 });
 
 describe("a call over its budget", () => {
-  it("is refused as clients know it", () => {
+  it("is refused in the documented form", () => {
     assert.deepEqual(toErrorShape(limitRefusal("config.patch", LIMIT, 41_500)), {
       code: "UNAVAILABLE",
       message: "rate limit exceeded for config.patch; retry after 42s",
@@ -116,6 +117,6 @@ describe("a call over its budget", () => {
     });
   });
 
-  it("never says to try again after 0 seconds", () =>
+  it("never asks for a retry after 0 seconds", () =>
     assert.match(limitRefusal("x", LIMIT, 0.4).message, /retry after 1s$/));
 });

@@ -1,4 +1,4 @@
-/** Rows of protocol/frames-and-connect.md §7-§9 and http/auth.md §5, §8 on who needs a device and whose word counts. */
+/** Rows of protocol/frames-and-connect.md §7-§9 and http/auth.md §5, §8 on who needs a device and which credential counts. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { AuthSettings } from "../../../host/auth/settings.ts";
@@ -64,7 +64,7 @@ const rows: Row[] = [
     `ok: token ${ALL}`,
   ],
   [
-    "§9 row 2: device auth disabled does not help without the secret: the device is looked at",
+    "§9 row 2: device auth disabled does not help without the secret: the device is checked",
     { client, auth: { token: "wrong" }, device: broken },
     disabled,
     "DEVICE_AUTH_NONCE_MISMATCH",
@@ -76,7 +76,7 @@ const rows: Row[] = [
     NEEDED,
   ],
   ["§9 row 3: the panel from elsewhere without a device, the right secret", { client }, plain, NEEDED],
-  ["§9 row 3: before the secret is looked at", { client, auth: { token: "wrong" } }, plain, NEEDED],
+  ["§9 row 3: before the secret is checked", { client, auth: { token: "wrong" } }, plain, NEEDED],
   ["§9 row 3: insecure auth, on this machine", { client }, { peer: here, gateway: insecure }, `ok: token ${ALL}`],
   [
     "§9 row 3: insecure auth, on this machine, wrong secret",
@@ -101,7 +101,7 @@ const rows: Row[] = [
   ["§9 row 6: mode none from far away", { auth: {} }, { auth: none, peer: remote }, "DEVICE_IDENTITY_REQUIRED"],
   ["§9 row 6: a node with the secret", { role: "node" }, { peer: remote }, "DEVICE_IDENTITY_REQUIRED"],
   [
-    "§9: a node without a device is not let in by whoever knows its token",
+    "§9: a node without a device is not admitted by a plugin that knows its token",
     { role: "node", auth: { token: "sso" } },
     { vouch: () => Promise.resolve({ id: "sso:x", scopes: [] }) },
     "AUTH_TOKEN_MISMATCH",
@@ -114,7 +114,7 @@ const rows: Row[] = [
     `ok: trusted-proxy:ada ${ALL}`,
   ],
   [
-    "§7 trusted-proxy: somebody who does not come through it",
+    "§7 trusted-proxy: a client that does not connect through the proxy",
     { auth: { token: "x" } },
     {
       auth: byProxy,
@@ -167,19 +167,19 @@ const precedence: Row[] = [
   ],
   ["§7 device token in auth.token only", withDevice({ token: "issued" }), { vouch }, "ok: device:x operator.read"],
   [
-    "§7 a device token nobody knows, in auth.deviceToken",
+    "§7 an unknown device token, in auth.deviceToken",
     withDevice({ deviceToken: "bad" }),
     { vouch },
     "AUTH_DEVICE_TOKEN_MISMATCH",
   ],
   [
-    "§7 a device token nobody knows, in auth.token: the reason of the shared secret",
+    "§7 an unknown device token, in auth.token: the reason of the shared secret",
     withDevice({ token: "bad" }),
     { vouch },
     "AUTH_TOKEN_MISMATCH",
   ],
   [
-    "§10 a device with no credential that nobody vouches for",
+    "§10 a device without a credential, for which no plugin vouches",
     withDevice({}, { client: { id: "cli", version: "1", platform: "linux", mode: "cli" } }),
     { vouch, auth: none, peer: remote },
     "PAIRING_REQUIRED",
@@ -199,7 +199,7 @@ describe("who may connect, row by row", () => {
 describe("guessing", () => {
   const gateway: GatewaySection = { auth: { rateLimit: { maxAttempts: 3, exemptLoopback: false } } };
 
-  it("tokens of plugins without a device is locked out like guessing the secret", async () => {
+  it("tokens of plugins without a device causes a lock, like guessing the secret", async () => {
     let asked = 0;
     const shared = context({ gateway, vouch: () => Promise.resolve(void asked++ as undefined) });
     const codes = [];
@@ -213,7 +213,7 @@ describe("guessing", () => {
     assert.equal(asked, 3, "who is locked out is judged by nobody");
   });
 
-  it("device tokens has a budget of its own: beside a device nothing is looked at any more, the secret alone still is", async () => {
+  it("device tokens has a separate budget: with a device nothing is checked any more, the secret alone still is", async () => {
     const shared = context({ gateway });
     const attempt = (auth: object) =>
       handshake(connect(withDevice(auth)), shared).then(

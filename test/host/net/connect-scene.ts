@@ -1,4 +1,4 @@
-/** A `connect` as the handshake judges it, without a socket: a valid one, and what a case changes. */
+/** A `connect` for the handshake, without a socket: a valid one, and the changes of a case. */
 import assert from "node:assert/strict";
 import { createHash, generateKeyPairSync, sign } from "node:crypto";
 import { type ConnectParams, devicePayloads } from "@svc/sdk/protocol";
@@ -19,7 +19,7 @@ export const local: Socket = { remoteAddress: "127.0.0.1", headers: { host: "127
 export const remote: Socket = { remoteAddress: "10.0.0.9", headers: { host: "gateway.example" } };
 export const NOW = 1_800_000_000_000;
 
-/** What one case changes of a gateway in mode token, asked by a program of its own machine. */
+/** The changes of one case to a gateway in mode token, called by a program on its own machine. */
 export interface Changes extends Partial<Pick<HandshakeContext, "vouch" | "pairing">> {
   readonly peer?: Socket;
   readonly auth?: AuthSettings;

@@ -105,7 +105,7 @@ async function start(t: TestContext, gateway: Record<string, unknown> = {}, abor
 }
 
 describe("before connect", () => {
-  it("opens with a challenge that has no number", async (t) => {
+  it("opens with a challenge without a sequence number", async (t) => {
     const { url } = await start(t);
     const { frames, ws } = await openRaw(url);
     const [challenge] = frames;
@@ -128,10 +128,10 @@ describe("before connect", () => {
 
   const closes: [why: string, text: string, code: number, reason: string][] = [
     ["text that is not JSON", "hello", 1000, ""],
-    ["a frame that is none", "{}", 1008, "invalid request frame"],
+    ["an invalid frame", "{}", 1008, "invalid request frame"],
   ];
   for (const [why, text, code, reason] of closes) {
-    it(`closes on ${why} without an answer`, async (t) => {
+    it(`closes on ${why} without a response`, async (t) => {
       const { url } = await start(t);
       const socket = await openRaw(url);
       socket.send(text);
@@ -146,14 +146,14 @@ describe("before connect", () => {
     assert.deepEqual(await socket.closed, { code: 1000, reason: "" });
   });
 
-  it("gives a stranger little memory: more than 64 KiB closes with 1009", async (t) => {
+  it("gives a pending connection little memory: more than 64 KiB closes with 1009", async (t) => {
     const { url } = await start(t);
     const socket = await openRaw(url);
     socket.send(connectFrame("x", { locale: "x".repeat(MAX_PAYLOAD_BYTES.beforeConnect) }));
     assert.equal((await socket.closed).code, 1009);
   });
 
-  it("takes no second message while the first is judged", async (t) => {
+  it("accepts no second message while the first is checked", async (t) => {
     const { url, token } = await start(t);
     const socket = await openRaw(url);
     socket.send(connectFrame(token));
@@ -178,7 +178,7 @@ describe("hello-ok", () => {
 });
 
 describe("after connect", () => {
-  it("frames have no extra keys and absent ones are absent", async (t) => {
+  it("frames have no extra keys and omit absent ones", async (t) => {
     const { raw } = await start(t);
     const socket = await raw();
     socket.send({ type: "req", id: "1", method: "demo.echo", params: { text: "hi" } });
@@ -195,7 +195,7 @@ describe("after connect", () => {
     ]);
   });
 
-  it("a refusal carries code, details, the wait and its payload", async (t) => {
+  it("a refusal carries code, details, retryAfterMs and its payload", async (t) => {
     const { raw } = await start(t);
     const socket = await raw();
     socket.send({ type: "req", id: "1", method: "demo.refuse" });
@@ -219,7 +219,7 @@ describe("after connect", () => {
     assert.equal((await socket.next(({ id }) => id === "2")).ok, true);
   });
 
-  it("ignores what is not JSON, answers a bad frame, refuses a second connect, and lives", async (t) => {
+  it("ignores text that is not JSON, refuses an invalid frame and a second connect, and stays open", async (t) => {
     const { raw, token } = await start(t);
     const socket = await raw();
     socket.send("hello");
@@ -257,7 +257,7 @@ describe("after connect", () => {
       { code: "UNKNOWN_METHOD" },
     ],
     [
-      "a slip in the name of a method the caller may call",
+      "a typo in the name of a method the caller may call",
       "demo.ecoh",
       {},
       "unknown method: demo.ecoh; did you mean demo.echo?",
@@ -265,7 +265,7 @@ describe("after connect", () => {
       { code: "UNKNOWN_METHOD", didYouMean: "demo.echo" },
     ],
     [
-      "a slip in the name of a method the caller may not call, without naming that",
+      "a typo in the name of a method the caller may not call, without naming that method",
       "demo.twcie",
       {},
       "unknown method: demo.twcie",
@@ -331,7 +331,7 @@ describe("after connect", () => {
     });
   }
 
-  it("calls run side by side and may be answered out of order", async (t) => {
+  it("calls run concurrently and may be answered out of order", async (t) => {
     const { raw } = await start(t);
     const socket = await raw();
     socket.send({ type: "req", id: "slow", method: "demo.slow", params: { ms: 60 } });
@@ -357,7 +357,7 @@ describe("after connect", () => {
     assert.deepEqual([accepted, final], [{ status: "accepted" }, { status: "ok" }]);
   });
 
-  it("at most 64 calls of a connection wait; one more is told when to come back, and others are not touched", async (t) => {
+  it("at most 64 calls of a connection wait; one more is refused with retryAfterMs, and other connections are not affected", async (t) => {
     const { raw } = await start(t);
     const [socket, other] = [await raw(), await raw()];
     for (let id = 1; id <= 66; id++) socket.send({ type: "req", id: String(id), method: "demo.wait" });
@@ -375,7 +375,7 @@ describe("after connect", () => {
     for (const { ws } of [socket, other]) ws.close();
   });
 
-  it("a call that was accepted leaves its place to others", async (t) => {
+  it("an accepted call no longer counts towards the limit", async (t) => {
     const { raw } = await start(t);
     const socket = await raw();
     for (let id = 1; id <= 200; id++) socket.send({ type: "req", id: String(id), method: "demo.twice" });
@@ -386,7 +386,7 @@ describe("after connect", () => {
     );
   });
 
-  it("messages that came at once are all answered, in their order", async (t) => {
+  it("messages that arrived together are all answered, in order", async (t) => {
     const { raw } = await start(t);
     const socket = await raw();
     const text = "x".repeat(20_000);
@@ -399,18 +399,18 @@ describe("after connect", () => {
     );
   });
 
-  it("an answer that is larger than what clients read is refused, and the connection stays", async (t) => {
+  it("a response larger than clients accept is refused, and the connection stays open", async (t) => {
     const { raw } = await start(t);
     const socket = await raw();
     socket.send({ type: "req", id: "1", method: "demo.huge" });
     const { error } = await socket.next(({ id }) => id === "1");
     assert.equal(error?.code, "PAYLOAD_TOO_LARGE");
-    assert.match(error.message, /the answer of demo\.huge has \d+ bytes/);
+    assert.match(error.message, /the response of demo\.huge has \d+ bytes/);
     socket.send({ type: "req", id: "2", method: "demo.whoami" });
     assert.equal((await socket.next(({ id }) => id === "2")).ok, true);
   });
 
-  it("an event that is larger than what clients read reaches nobody and fails who sends it", async (t) => {
+  it("an event larger than clients accept is sent to no client and fails its sender", async (t) => {
     const { raw } = await start(t);
     const [socket, other] = [await raw(), await raw()];
     const payload = "x".repeat(MAX_PAYLOAD_BYTES.afterConnect / 2);
@@ -441,7 +441,7 @@ describe("after connect", () => {
     }
   });
 
-  it("a message with more values than anybody sends is refused before it is parsed", async (t) => {
+  it("a message with too many values is refused before it is parsed", async (t) => {
     const { raw } = await start(t);
     const socket = await raw();
     const many = JSON.stringify(Array(300_000).fill(1));
@@ -460,7 +460,7 @@ describe("after connect", () => {
     assert.equal((await socket.next(({ id }) => id === "3")).ok, true);
   });
 
-  it("a slow reader reads why it is cut off as soon as it goes on", async (t) => {
+  it("a slow reader gets the close reason as soon as it reads again", async (t) => {
     const { raw } = await start(t, { maxBufferedBytes: 10_000_000 });
     const socket = await raw();
     socket.ws.pause();
@@ -472,7 +472,7 @@ describe("after connect", () => {
       other.send({ type: "req", id: `${turn}`, method: "demo.slow", params: { ms: 600 } });
       await other.next(({ id }) => id === `${turn}`);
     }
-    socket.ws.resume(); // 1.8 s later: longer than a peer gets that was not slow
+    socket.ws.resume(); // 1.8 s later: longer than the grace period of a peer that is not slow
     assert.deepEqual(await socket.closed, { code: 1008, reason: "slow consumer" });
   });
 
@@ -487,7 +487,7 @@ describe("after connect", () => {
     await waitFor(() => aborted.length === 1);
   });
 
-  it("a message of more than 8,192 fragments closes, and one of as many is read", async (t) => {
+  it("a message of more than 8,192 fragments closes the connection, and one of exactly 8,192 is read", async (t) => {
     const { raw } = await start(t);
     const socket = await raw();
     const inPieces = (pieces: number) => {
@@ -522,7 +522,7 @@ describe("after connect", () => {
 });
 
 describe("events", () => {
-  it("are numbered without a hole for everybody, guarded and targeted ones not at all", async (t) => {
+  it("for everyone are numbered without a gap, guarded and targeted ones are not numbered", async (t) => {
     const { raw, client } = await start(t);
     const [full, narrow] = [await raw({ scopes: ["operator.admin"] }), await raw({ scopes: [] })];
     full.send({ type: "req", id: "me", method: "demo.whoami" });
@@ -550,7 +550,7 @@ describe("events", () => {
     ]);
   });
 
-  it("snapshots carry the state versions, raised by one each", async (t) => {
+  it("snapshots carry the state versions, each increased by one", async (t) => {
     const { raw, client } = await start(t);
     const socket = await raw();
     await client.call(demo.shout, { event: "presence", times: 2 });
@@ -565,7 +565,7 @@ describe("events", () => {
     assert.deepEqual(snapshot.stateVersion, { presence: 3, health: 1 });
   });
 
-  it("none comes before hello-ok", async (t) => {
+  it("none arrives before hello-ok", async (t) => {
     const { url, token, client } = await start(t);
     const socket = await openRaw(url);
     await client.call(demo.shout, { event: "all" });
@@ -577,7 +577,7 @@ describe("events", () => {
     );
   });
 
-  it("a slow reader misses droppable events, is cut with 1008 by others, and the rest are unaffected", async (t) => {
+  it("a slow reader misses droppable events and is disconnected with 1008 on others; other readers are unaffected", async (t) => {
     const { raw, client } = await start(t, { maxBufferedBytes: 200_000 });
     const [slow, good] = [await raw(), await raw()];
     const payload = "x".repeat(50_000);
@@ -593,7 +593,7 @@ describe("events", () => {
     assert.ok(slow.frames.filter(({ event }) => event === "demo.droppable").length < 300);
   });
 
-  it("a tick comes every 15 seconds", async (t) => {
+  it("a tick arrives every 15 seconds", async (t) => {
     const { createFakeClock } = await import("@svc/sdk/testing");
     const clock = createFakeClock();
     const { raw } = await start(t, { clock });
@@ -606,7 +606,7 @@ describe("events", () => {
 });
 
 describe("stopping", () => {
-  it("says shutdown, waits for calls in flight, refuses new ones, closes with 1012", async (t) => {
+  it("sends shutdown, waits for calls in flight, refuses new ones, closes with 1012", async (t) => {
     const { raw, gateway } = await start(t, { drainMs: 2_000 });
     const socket = await raw();
     socket.send({ type: "req", id: "slow", method: "demo.slow", params: { ms: 150 } });

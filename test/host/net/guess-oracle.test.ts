@@ -1,4 +1,4 @@
-/** A device anybody can make must not be a way to guess the shared secret as often as one likes. */
+/** Anyone can create a device, which must not allow unlimited guesses of the shared secret. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { definePlugin } from "@svc/sdk";
@@ -16,7 +16,7 @@ async function guess(url: string, token: string): Promise<string> {
   return ok ? "in" : String(error?.details?.["code"]);
 }
 
-describe("guesses beside a device proof", { timeout: 20_000 }, () => {
+describe("guesses together with a device proof", { timeout: 20_000 }, () => {
   it("are counted, and the right secret is refused after too many", async (t) => {
     const { gateway } = await testGateway(t, { plugins: ["health"], config: { gateway: limited } });
     for (let attempt = 0; attempt < 5; attempt++)
@@ -25,7 +25,7 @@ describe("guesses beside a device proof", { timeout: 20_000 }, () => {
     assert.equal(await guess(gateway.url, "right"), "AUTH_RATE_LIMITED");
   });
 
-  it("that a plugin vouches for are no failures, with a device and without", async (t) => {
+  it("that a plugin vouches for do not count as failures, with or without a device", async (t) => {
     const voucher = definePlugin({
       id: "voucher",
       api: "^1.0.0",

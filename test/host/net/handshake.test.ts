@@ -20,11 +20,11 @@ import { facts } from "../../raw-socket.ts";
 describe("handshake accepts", () => {
   const accepted: [why: string, text: string, changes?: Changes][] = [
     ["the token", connect()],
-    ["a range around our version", connect({ minProtocol: 1, maxProtocol: 9 })],
+    ["a range around the gateway's version", connect({ minProtocol: 1, maxProtocol: 9 })],
     ["the password in auth.password", connect({ auth: { password: "right" } }), { auth: password }],
     ["the password in auth.token", connect({ auth: { token: "right" } }), { auth: password }],
     ["a token with blanks around it", connect({ auth: { token: " right " } })],
-    ["nobody's credential in mode none, on this machine", connect({ auth: {} }), { auth: none }],
+    ["no credential in mode none, on this machine", connect({ auth: {} }), { auth: none }],
     ["the token from far away", connect(), { peer: remote }],
     [
       "an unknown client id and mode",
@@ -65,12 +65,12 @@ describe("handshake accepts", () => {
     assert.deepEqual(principal.scopes, ["operator.admin", "operator.read"]);
   });
 
-  it("a verified device, and says which", async () => {
+  it("a verified device, and returns its id", async () => {
     const claim = device();
     assert.equal((await handshake(connect({ device: claim }), context())).deviceId, claim.id);
   });
 
-  it("whom a plugin vouches for, with no more than was asked for", async () => {
+  it("a client that a plugin vouches for, with no more scopes than requested", async () => {
     const identity: Identity = { id: "device:x", scopes: ["operator.read", "operator.pairing"] };
     const { principal } = await handshake(
       connect({ auth: { deviceToken: "issued" }, device: device({ auth: { deviceToken: "issued" } }) }),
@@ -79,7 +79,7 @@ describe("handshake accepts", () => {
     assert.deepEqual([principal.id, principal.scopes], ["device:x", ["operator.read"]]);
   });
 
-  it("whom a plugin knows by another kind of token, without a device", async () => {
+  it("a client that a plugin knows by another kind of token, without a device", async () => {
     const identity: Identity = { id: "sso:ada", scopes: ["operator.read", "operator.write"] };
     const vouch = () => Promise.resolve(identity);
     const { principal } = await handshake(connect({ auth: { token: "sso" } }), context({ vouch }));
@@ -96,9 +96,9 @@ describe("handshake refuses, in the wire's order", () => {
   ];
   const web = { id: "svc-control-ui", version: "1", platform: "web", mode: "webchat" };
   const rows: Row[] = [
-    ["what is not JSON, without a word", "hello", { close: [1000, ""] }],
+    ["text that is not JSON, without a message", "hello", { close: [1000, ""] }],
     [
-      "what is not a request frame, without a word",
+      "a frame that is not a request, without a response",
       JSON.stringify({ type: "req", id: "1" }),
       { close: [1008, "invalid request frame"] },
     ],
@@ -187,7 +187,7 @@ describe("handshake refuses, in the wire's order", () => {
       { close: [1008, "device identity required"], code: "NOT_PAIRED", details: { code: "DEVICE_IDENTITY_REQUIRED" } },
     ],
     [
-      "blank credentials as none",
+      "blank credentials as missing",
       connect({ auth: { token: " ", password: "" } }),
       { close: [1008, "device identity required"], code: "NOT_PAIRED" },
     ],
@@ -201,7 +201,7 @@ describe("handshake refuses, in the wire's order", () => {
       },
     ],
     [
-      "a password where a token is asked",
+      "a password where a token is expected",
       connect({ auth: { password: "x" } }),
       {
         close: [1008, /^unauthorized: gateway token missing/],
@@ -224,7 +224,7 @@ describe("handshake refuses, in the wire's order", () => {
       { auth: none, peer: remote },
     ],
     [
-      "mode none from far away with a device anybody can make",
+      "mode none from far away with a new device",
       connect({ auth: {}, device: device({ auth: {} }) }),
       {
         close: [1008, "pairing required"],
@@ -239,7 +239,7 @@ describe("handshake refuses, in the wire's order", () => {
       { close: [1008, "device identity required"], code: "NOT_PAIRED", details: { code: "DEVICE_IDENTITY_REQUIRED" } },
     ],
     [
-      "a node nobody paired",
+      "an unpaired node",
       connect({ role: "node", device: device({ role: "node" }) }),
       {
         close: [1008, "pairing required"],
@@ -277,7 +277,7 @@ describe("handshake refuses, in the wire's order", () => {
       { close: [1008, "device nonce mismatch"] },
     ],
     [
-      "a device token nobody knows",
+      "an unknown device token",
       connect({ auth: { deviceToken: "x" }, device: device({ auth: { deviceToken: "x" } }) }),
       {
         close: [1008, /device token mismatch/],
@@ -297,14 +297,14 @@ describe("handshake refuses, in the wire's order", () => {
     });
   }
 
-  it("a node's credential without a device, which no plugin is asked about", async () => {
+  it("a node's credential without a device, without asking any plugin", async () => {
     let asked = 0;
     const vouch = () => Promise.resolve(void asked++ as undefined);
     const { error } = await refusal(connect({ role: "node", auth: { token: "wrong" } }), { vouch });
     assert.deepEqual([error?.code, asked], ["INVALID_REQUEST", 0]);
   });
 
-  it("asks no plugin when no credential was sent", async () => {
+  it("asks no plugin when the client sent no credential", async () => {
     let asked = 0;
     await refusal(connect({ auth: {} }), { vouch: () => Promise.resolve(void asked++ as undefined) });
     assert.equal(asked, 0);

@@ -1,4 +1,4 @@
-/** A gateway without a client of its own, for modes in which none could connect without more. */
+/** A gateway without a connected client, for modes in which a plain client could not connect. */
 import type { TestContext } from "node:test";
 import type { HostedGateway } from "@svc/sdk/testing";
 import { directoryOf } from "../kernel/reload-scene.ts";

@@ -1,18 +1,24 @@
-/** What a route answers, how it fails, and a client that does not wait. Spec: http/auth.md §4. */
+/** Replies and failures of a route, and a client that disconnects. Spec: http/auth.md §4. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { describe, it } from "node:test";
 import { definePlugin, type ErrorCode, GatewayError, type RouteReply } from "@svc/sdk";
 import { type Asked, errorOf, serve, webPlugin } from "./web-scene.ts";
 
-describe("what a route answers", () => {
+describe("the reply of a route", () => {
   const rows: [why: string, reply: RouteReply, status: number, type: string | null, body: string][] = [
     ["nothing", {}, 200, null, ""],
     ["a status alone", { status: 202 }, 202, null, ""],
     ["no content", { status: 204 }, 204, null, ""],
     ["text", { body: "hällo" }, 200, "text/plain; charset=utf-8", "hällo"],
     ["text that looks like a page is text", { body: "<script>" }, 200, "text/plain; charset=utf-8", "<script>"],
-    ["a page that says it is one", { body: "<p>", headers: { "content-type": "text/html" } }, 200, "text/html", "<p>"],
+    [
+      "a page with its content type",
+      { body: "<p>", headers: { "content-type": "text/html" } },
+      200,
+      "text/html",
+      "<p>",
+    ],
     ["empty text", { body: "" }, 200, "text/plain; charset=utf-8", ""],
     ["bytes", { body: new Uint8Array([104, 105]) }, 200, "application/octet-stream", "hi"],
     ["an object", { body: { a: [1, null] } }, 200, "application/json; charset=utf-8", '{"a":[1,null]}'],
@@ -97,35 +103,35 @@ describe("a route that fails", () => {
     ],
     ["rejects", () => Promise.reject(new Error("CANARY"))],
     [
-      "throws no error",
+      "throws a value that is not an error",
       () => {
         throw { message: "CANARY" };
       },
     ], // oxlint-disable-line no-throw-literal
     [
-      "throws an error that wants to be shown",
+      "throws an error with a status of its own",
       () => {
         throw Object.assign(new Error("CANARY"), { expose: true, status: 418 });
       },
     ],
-    ["answers nothing at all", () => undefined],
-    ["answers what has no JSON", () => ({ body: 1n })],
+    ["returns undefined", () => undefined],
+    ["returns a value without JSON", () => ({ body: 1n })],
     [
-      "answers a circle",
+      "returns a circular object",
       () => {
         const circle: Record<string, unknown> = { x: "CANARY" };
         circle["self"] = circle;
         return { body: circle };
       },
     ],
-    ["answers a function", () => ({ body: () => "CANARY" })],
-    ["answers a status that is none", () => ({ status: 99, body: "CANARY" })],
+    ["returns a function", () => ({ body: () => "CANARY" })],
+    ["returns an invalid status", () => ({ status: 99, body: "CANARY" })],
     [
-      "answers a header that is none",
+      "returns an invalid header",
       () => ({ headers: { "Content-Type": "text/csv", "X-Bad": "a\r\nSet-Cookie: CANARY" } }),
     ],
     [
-      "answers a stream that breaks at once",
+      "returns a stream that fails at once",
       () => ({
         body: (async function* () {
           yield* [];
@@ -134,7 +140,7 @@ describe("a route that fails", () => {
       }),
     ],
     [
-      "answers a stream of objects",
+      "returns a stream of objects",
       () => ({
         body: (async function* () {
           yield { x: "CANARY" };
@@ -143,7 +149,7 @@ describe("a route that fails", () => {
     ],
   ];
   for (const [why, answer] of fails) {
-    it(`is 500 with an id to look for, nothing leaked, and is charged to its plugin: ${why}`, async (t) => {
+    it(`is 500 with a correlation id, leaks nothing, and is attributed to its plugin: ${why}`, async (t) => {
       const { ask, charged } = await serve(t, webPlugin(answer as () => RouteReply));
       const response = await ask("/plugins/web/answer");
       const text = await response.text();
@@ -165,13 +171,13 @@ describe("a route that fails", () => {
       },
     ],
     [
-      "yields what cannot be sent",
+      "yields a value that cannot be sent",
       async function* () {
         yield 5;
       },
     ],
   ] as [string, () => AsyncGenerator<number>][]) {
-    it(`late, in a stream, is cut off: half an answer does not look whole (${why})`, async (t) => {
+    it(`late, in a stream, is aborted: a partial response does not look complete (${why})`, async (t) => {
       let go = () => {};
       const firstRead = new Promise<void>((resolve) => (go = resolve));
       async function* body() {
@@ -204,7 +210,7 @@ describe("a route that fails", () => {
     ["UNAVAILABLE", undefined, 503, null],
   ];
   for (const [code, retryAfterMs, status, retryAfter] of refusals) {
-    it(`on purpose is ${status} with its sentence, and is nobody's fault: ${code}`, async (t) => {
+    it(`with a GatewayError is ${status} with its message, and is attributed to no plugin: ${code}`, async (t) => {
       const refuse = () => {
         throw new GatewayError(code, "because", retryAfterMs === undefined ? {} : { retryAfterMs });
       };
@@ -216,7 +222,7 @@ describe("a route that fails", () => {
     });
   }
 
-  it("to write down its path costs its plugin that route, and nobody else a thing", async (t) => {
+  it("because of an invalid path costs its plugin only that route", async (t) => {
     const plugin = definePlugin({
       id: "crooked",
       api: "^1.0.0",

@@ -1,4 +1,4 @@
-/** What a route is sent. Spec: http/auth.md §4; spec/README.md (413 really answered). */
+/** Request bodies. Spec: http/auth.md §4; spec/README.md (413 is really sent). */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type IncomingMessage, request as httpRequest } from "node:http";
@@ -24,7 +24,7 @@ describe("the body of a request", () => {
     assert.equal(await parseBody(schema, Buffer.from(`"${",".repeat(400_000)}"`), turn), ",".repeat(400_000));
   });
 
-  it("is parsed and checked where the route says what it is", async (t) => {
+  it("is parsed and checked when the route has a schema for it", async (t) => {
     const { post } = await serve(t);
     const response = await post("/plugins/web/typed", '{"name": "ä", "tags": []}');
     assert.deepEqual([response.status, await response.json()], [200, { got: { name: "ä", tags: [] } }]);
@@ -33,17 +33,17 @@ describe("the body of a request", () => {
   const refused: [why: string, body: string, message: RegExp][] = [
     ["a wrong type", '{"name": 1}', /^invalid body: at \/name: must be string$/],
     ["a wrong type further down", '{"name": "x", "tags": ["a", 2]}', /at \/tags\/1: must be string/],
-    ["a key too many", '{"name": "x", "nam": 1}', /at root: unexpected property 'nam'/],
-    ["a key too few", "{}", /at root: .*name/],
+    ["an extra key", '{"name": "x", "nam": 1}', /at root: unexpected property 'nam'/],
+    ["a missing key", "{}", /at root: .*name/],
     ["no body, which counts as {}", "", /at root: .*name/],
     ["a list", "[]", /at root: must be object/],
     ["null", "null", /at root: must be object/],
-    ["no JSON", "{name: 1}", /^the request body is not JSON$/],
+    ["invalid JSON", "{name: 1}", /^the request body is not JSON$/],
     ["half of it", '{"name":', /^the request body is not JSON$/],
     ["a prototype", '{"name": "x", "__proto__": {}}', /unexpected property '__proto__'/],
   ];
   for (const [why, body, message] of refused) {
-    it(`is refused with 400 and where it is wrong: ${why}`, async (t) => {
+    it(`is refused with 400 and the path of the error: ${why}`, async (t) => {
       const { post, asked } = await serve(t);
       const response = await post("/plugins/web/typed", body);
       const { message: text, type } = await errorOf(response);
@@ -52,7 +52,7 @@ describe("the body of a request", () => {
     });
   }
 
-  it("that is empty is {} for a route to which {} is right", async (t) => {
+  it("that is empty is {} for a route that accepts {}", async (t) => {
     const plugin = definePlugin({
       id: "loose",
       api: "^1.0.0",
@@ -70,7 +70,7 @@ describe("the body of a request", () => {
     assert.deepEqual(await (await post("/plugins/loose/in", null)).json(), { body: {}, bytes: 0 });
   });
 
-  it("is left as it came, byte for byte, where the route says nothing", async (t) => {
+  it("is passed on byte for byte when the route has no schema", async (t) => {
     const { post, asked } = await serve(t);
     const bytes = Uint8Array.from({ length: 256 }, (_, index) => index);
     assert.deepEqual(await (await post("/plugins/web/raw", bytes)).json(), { got: "none", bytes: 256 });
@@ -86,7 +86,7 @@ describe("a body that is too large", () => {
         controller.close();
       },
     });
-  const chunked = (bytes: number): RequestInit => ({ body: streamed(bytes), duplex: "half" }) as RequestInit; // Node's fetch wants to hear it
+  const chunked = (bytes: number): RequestInit => ({ body: streamed(bytes), duplex: "half" }) as RequestInit; // required by Node's fetch
 
   it("is one byte over the limit", async (t) => {
     const { post } = await serve(t);
@@ -96,7 +96,7 @@ describe("a body that is too large", () => {
     assert.equal((await post("/plugins/web/raw", null, chunked(LIMIT + 1))).status, 413);
   });
 
-  it("is 1 MiB where the route says nothing", async (t) => {
+  it("is one byte over 1 MiB when the route sets no limit", async (t) => {
     const plugin = definePlugin({
       id: "large",
       api: "^1.0.0",
@@ -115,8 +115,8 @@ describe("a body that is too large", () => {
   });
 
   for (const [why, headers] of [
-    ["said to be so", { "Content-Length": "5000000" }],
-    ["said to be so, by a client that waits for a word", { "Content-Length": "5000000", Expect: "100-continue" }],
+    ["declared", { "Content-Length": "5000000" }],
+    ["declared, by a client that waits for 100 Continue", { "Content-Length": "5000000", Expect: "100-continue" }],
   ] as const) {
     it(`is answered before it is sent, and the connection closed: ${why}`, async (t) => {
       const { port, asked } = await serve(t);
@@ -148,7 +148,7 @@ describe("a body that is too large", () => {
       const [body] = (await once(response, "data")) as [Buffer];
       assert.deepEqual([response.statusCode, response.headers.connection], [413, "close"]);
       assert.match(body.toString(), /Payload too large/);
-      // What fits into the buffers of two sockets has left the client; the rest never does.
+      // The client has sent what fits into the buffers of two sockets; it never sends the rest.
       assert.ok(request.socket && request.socket.bytesWritten < size / 2, String(request.socket?.bytesWritten));
       request.destroy();
     });

@@ -1,4 +1,4 @@
-/** One HTTP exchange, written and read byte by byte: what a client library would tidy up is what tests want to see. */
+/** One HTTP exchange, written and read byte by byte, without the normalization of a client library. */
 import { once } from "node:events";
 import { connect } from "node:net";
 
@@ -19,10 +19,10 @@ export interface RawRequest {
   readonly body?: string;
 }
 
-/** Milliseconds after which a connection counts as kept open. */
+/** Milliseconds of silence after which the connection counts as left open. */
 const KEPT_OPEN_MS = 300;
 
-/** Sends the request and reads until the gateway closes, or until nothing more comes. */
+/** Sends the request and reads until the gateway closes, or until no more bytes arrive. */
 export async function exchange(
   port: number,
   { method = "GET", target, headers = {}, body = "" }: RawRequest,

@@ -1,4 +1,4 @@
-/** The HTTP handler on a server of its own: time limits, the log, and bytes as the server counts them. */
+/** The HTTP handler on its own server: time limits, the log, and bytes counted by the server. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer } from "node:http";
@@ -66,7 +66,7 @@ async function serve(
 
 const target = "/plugins/web/in";
 
-describe("a body that does not come in time", () => {
+describe("a body that does not arrive in time", () => {
   it("is answered with 408, and the connection closed", async (t) => {
     const { port } = await serve(t, () => ({ body: "read" }), { bodyTimeoutMs: 50 });
     const headers = { "Content-Length": "10" };
@@ -75,7 +75,7 @@ describe("a body that does not come in time", () => {
     assert.equal(body, '{"error":{"message":"Request body timeout","type":"invalid_request_error"}}');
   });
 
-  it("has no part in how long the handler takes", async (t) => {
+  it("does not limit how long the handler takes", async (t) => {
     const slow: Handler = () => new Promise((resolve) => setTimeout(resolve, 150, { body: "slow" }));
     const { port } = await serve(t, slow, { bodyTimeoutMs: 50 });
     const { status, body } = await exchange(port, { method: "POST", target, headers: { "Content-Length": "0" } });
@@ -115,7 +115,7 @@ describe("requests that one connection sends without waiting", () => {
     client.destroy();
   });
 
-  it("are over when their connection closes, so that the gateway can stop", async (t) => {
+  it("count as ended when their connection closes, so that the gateway can stop", async (t) => {
     const { handlers, client, served } = await pipelined(t, 100);
     while (handlers.length < 64) await new Promise(setImmediate);
     client.destroy();
@@ -126,7 +126,7 @@ describe("requests that one connection sends without waiting", () => {
 
 describe("a body that is too large", () => {
   for (const form of ["Content-Length: 4000000", "Transfer-Encoding: chunked"]) {
-    it(`is read no further than about its limit: ${form}`, async (t) => {
+    it(`is read only up to about its limit: ${form}`, async (t) => {
       const { port, sockets } = await serve(t, () => assert.fail("the handler ran"));
       const client = connect(port, "127.0.0.1");
       client.on("error", () => undefined);
@@ -148,7 +148,7 @@ describe("a body that is too large", () => {
 });
 
 describe("the log", () => {
-  it("has what the client is not told, under the id the client is told", async (t) => {
+  it("has the details the client does not get, under the id the client gets", async (t) => {
     const { port, errors, owner } = await serve(t, () => {
       throw new Error("the disk is full");
     });
@@ -165,7 +165,7 @@ describe("the log", () => {
     );
   });
 
-  it("has nothing of a client that leaves in the middle of its body", async (t) => {
+  it("has no entry for a client that disconnects in the middle of its body", async (t) => {
     const { port, errors, owner, sockets } = await serve(t, () => assert.fail("the handler ran"));
     const client = connect(port, "127.0.0.1");
     client.write(`POST ${target} HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nhalf`);
@@ -178,7 +178,7 @@ describe("the log", () => {
   });
 });
 
-it("a route that is withdrawn is gone at the next request", async (t) => {
+it("a removed route is gone at the next request", async (t) => {
   const { port, withdraw } = await serve(t, () => ({ body: "here" }));
   const request = { method: "POST", target, headers: { "Content-Length": "0" } };
   assert.equal((await exchange(port, request)).status, 200);
@@ -194,13 +194,13 @@ describe("a probe", () => {
     ["/*rest", "/anything", /^mine$/],
   ];
   for (const [path, target, body] of rows) {
-    it(`at ${target} is left to a plugin that serves just that path, and not to ${path} otherwise`, async (t) => {
+    it(`at ${target} is answered by a route for exactly that path, not by another one: ${path}`, async (t) => {
       const { port } = await serve(t, () => ({ body: "mine" }), { method: "GET", path });
       assert.match((await exchange(port, { target })).body, body);
     });
   }
 
-  it("of a gateway that stops is not ready", async (t) => {
+  it("of a stopping gateway is not ready", async (t) => {
     const { port } = await serve(t, () => ({}), { isStopping: true });
     const { status, body } = await exchange(port, { target: "/readyz" });
     assert.deepEqual([status, body], [503, '{"ok":false,"status":"stopping"}']);

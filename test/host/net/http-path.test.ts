@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { canonicalPath, withPlainSlashes } from "../../../host/net/http/path.ts";
 
-describe("the one spelling of a path", () => {
+describe("the canonical spelling of a path", () => {
   const accepted: [target: string, path: string][] = [
     ["/", "/"],
     ["/a/b", "/a/b"],
@@ -46,9 +46,9 @@ describe("the one spelling of a path", () => {
     ["an encoded delete", "/a%7f"],
     ["encoded twice", "/a/%252e%252e/b"],
     ["an encoded percent sign", "/a%25b"],
-    ["half an escape", "/a%"],
-    ["an escape that is none", "/a%zz"],
-    ["bytes that are no UTF-8", "/a%ff"],
+    ["an incomplete escape", "/a%"],
+    ["an invalid escape", "/a%zz"],
+    ["bytes that are not UTF-8", "/a%ff"],
     ["an overlong slash", "/a%c0%afb"],
   ];
   for (const [why, target] of refused) {

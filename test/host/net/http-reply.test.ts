@@ -39,7 +39,7 @@ describe("a refusal over HTTP", () => {
     [60_000, "60"],
   ];
   for (const [retryAfterMs, seconds] of waits) {
-    it(`asks for a retry after ${seconds} s when ${retryAfterMs} ms are to wait`, () => {
+    it(`asks for a retry after ${seconds} s when retryAfterMs is ${retryAfterMs}`, () => {
       const { headers } = toHttpRefusal(new GatewayError("UNAVAILABLE", "later", { retryAfterMs }));
       assert.deepEqual(headers, { "Retry-After": seconds });
     });

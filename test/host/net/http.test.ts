@@ -1,4 +1,4 @@
-/** Finding a route, its credential, the hook before it, and what every answer has. Spec: http/auth.md §4. */
+/** Routing, credentials of routes, the hook httpRequest, and headers of every response. Spec: http/auth.md §4. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { definePlugin, notReady } from "@svc/sdk";
@@ -6,7 +6,7 @@ import { exchange } from "./http-exchange.ts";
 import { errorOf, serve, webPlugin } from "./web-scene.ts";
 
 describe("a route with the gateway's credential", () => {
-  it("refuses without one, in the words clients know, and asks no browser for a password", async (t) => {
+  it("refuses without one, with the documented message, and without a browser's password prompt", async (t) => {
     const { ask, asked } = await serve(t);
     const response = await ask("/plugins/web/closed");
     assert.equal(response.status, 401);
@@ -30,7 +30,7 @@ describe("a route with the gateway's credential", () => {
   }
 
   for (const scheme of ["Bearer", "bearer", "BEARER"]) {
-    it(`lets ${scheme} and the token in, as the operator`, async (t) => {
+    it(`accepts ${scheme} and the token, as the operator`, async (t) => {
       const { ask, gateway } = await serve(t);
       const response = await ask("/plugins/web/closed", {
         headers: { authorization: `${scheme} ${gateway.auth.token}` },
@@ -41,7 +41,7 @@ describe("a route with the gateway's credential", () => {
     });
   }
 
-  it("takes the password in mode password, and asks for nothing in mode none", async (t) => {
+  it("accepts the password in mode password, and requires nothing in mode none", async (t) => {
     const withPassword = await serve(t, webPlugin(), { config: { gateway: { auth: { password: "pw" } } } });
     assert.equal((await withPassword.ask("/plugins/web/closed")).status, 401);
     const headers = { authorization: "Bearer pw" };
@@ -72,14 +72,14 @@ describe("a route with the gateway's credential", () => {
   });
 
   const guests: [why: string, headers: Record<string, string>, status: number][] = [
-    ["a program of this machine", {}, 200],
-    ["a page of another server of this machine", { Origin: "http://localhost:5173" }, 403],
+    ["a program on this machine", {}, 200],
+    ["a page of another server on this machine", { Origin: "http://localhost:5173" }, 403],
     ["a picture in a page of another site", { "Sec-Fetch-Site": "cross-site" }, 403],
     ["a page on the list", { Origin: "https://panel.example" }, 200],
-    ["a page of a stranger", { Origin: "https://evil.example" }, 403],
+    ["a page that is not listed", { Origin: "https://evil.example" }, 403],
     ["a page without an origin", { Origin: "null" }, 403],
-    ["a page that calls us by another name", { Host: "rebound.example" }, 403],
-    ["whoever comes through a proxy", { "X-Forwarded-For": "127.0.0.1" }, 403],
+    ["a page that uses another host name", { Host: "rebound.example" }, 403],
+    ["a client behind a proxy", { "X-Forwarded-For": "127.0.0.1" }, 403],
   ];
   for (const [why, headers, status] of guests) {
     it(`in mode none answers ${why} with ${status}`, async (t) => {
@@ -90,7 +90,7 @@ describe("a route with the gateway's credential", () => {
     });
   }
 
-  it("asks for the credential before it reads the body", async (t) => {
+  it("checks the credential before it reads the body", async (t) => {
     const { port } = await serve(t);
     const headers = { "Content-Length": "1000" };
     const { status, closed } = await exchange(port, { method: "POST", target: "/plugins/web/closed", headers });
@@ -114,7 +114,7 @@ describe("a route that verifies requests itself", () => {
 });
 
 describe("finding a route", () => {
-  it("that is not there is 404, and says so", async (t) => {
+  it("that does not exist is 404, with a message", async (t) => {
     const { ask } = await serve(t);
     for (const path of ["/", "/plugins", "/plugins/web", "/plugins/web/other", "/plugins/web/items/1/parts"]) {
       const response = await ask(path);
@@ -123,7 +123,7 @@ describe("finding a route", () => {
     }
   });
 
-  it("at / shows a browser a page that tells strangers nothing, and programs get the 404", async (t) => {
+  it("at / gives browsers a page that reveals nothing, and programs the 404", async (t) => {
     const config = { gateway: { http: { securityHeaders: { strictTransportSecurity: "max-age=60" } } } };
     const { ask } = await serve(t, webPlugin(), { config });
     const accept = { accept: "text/html,application/xhtml+xml,*/*;q=0.8" };
@@ -152,7 +152,7 @@ describe("finding a route", () => {
     ["PROPFIND", "closed", "GET, HEAD, POST"],
   ];
   for (const [method, path, allow] of methods) {
-    it(`by another method is 405 with what is allowed: ${method} ${path}`, async (t) => {
+    it(`by another method is 405 with the allowed methods: ${method} ${path}`, async (t) => {
       const { port, asked } = await serve(t);
       const { status, headers, body } = await exchange(port, { method, target: `/plugins/web/${path}` });
       assert.deepEqual([status, headers["allow"], asked.length], [405, allow, 0]);
@@ -161,13 +161,13 @@ describe("finding a route", () => {
     });
   }
 
-  it("by a method nobody knows on a path nobody knows is 404", async (t) => {
+  it("by an unknown method on an unknown path is 404", async (t) => {
     const { port } = await serve(t);
     assert.equal((await exchange(port, { method: "OPTIONS", target: "/x" })).status, 404);
     assert.equal((await exchange(port, { method: "PROPFIND", target: "/x" })).status, 404);
   });
 
-  it("gives the parts of the path, decoded, and the query", async (t) => {
+  it("passes the parts of the path, decoded, and the query", async (t) => {
     const { ask } = await serve(t);
     const response = await ask("/plugins/web/items/caf%C3%A9%20x/parts/2?a=1&a=2&b=%2F&c");
     assert.deepEqual(await response.json(), {
@@ -197,7 +197,7 @@ describe("finding a route", () => {
     ["a%2fb%5cc", undefined],
   ];
   for (const [rest, value] of open) {
-    it(`gives the rest of the path as one value, encoded slashes as plain ones: ${rest}`, async (t) => {
+    it(`passes the rest of the path as one value, encoded slashes as plain ones: ${rest}`, async (t) => {
       const { port, asked } = await serve(t);
       const { status, body } = await exchange(port, { target: `/plugins/web/open/${rest}` });
       if (value !== undefined) assert.deepEqual([status, body], [200, JSON.stringify({ rest: value })]);
@@ -205,7 +205,7 @@ describe("finding a route", () => {
     });
   }
 
-  it("with HEAD runs it and sends no body", async (t) => {
+  it("with HEAD runs the GET route and sends no body", async (t) => {
     const { ask, asked } = await serve(t);
     const response = await ask("/plugins/web/answer", { method: "HEAD" });
     assert.deepEqual([response.status, response.headers.get("content-length"), await response.text()], [200, "5", ""]);
@@ -256,7 +256,7 @@ describe("finding a route", () => {
     "/plugins/web%2fopen/a",
     "/plugins/web/open%2fa",
   ];
-  it("takes one spelling of its path: no other reaches the handler", async (t) => {
+  it("accepts one spelling of its path: no other reaches the handler", async (t) => {
     const { port, asked } = await serve(t);
     const answers = await Promise.all(odd.map(async (target) => ({ target, ...(await exchange(port, { target })) })));
     for (const { target, status } of answers) assert.ok(status === 400 || status === 404, `${target}: ${status}`);
@@ -266,7 +266,7 @@ describe("finding a route", () => {
   });
 });
 
-it("a plugin that is still starting is 503, with when to come back", async (t) => {
+it("a route of a plugin that is still starting is 503, with Retry-After", async (t) => {
   let attempts = 0;
   let release = () => {};
   const started = new Promise<void>((resolve) => (release = resolve));
@@ -303,7 +303,7 @@ it("a plugin that is still starting is 503, with when to come back", async (t) =
 });
 
 describe("the hook httpRequest", () => {
-  /** Answers `/early` itself, and remembers what it was asked. */
+  /** Answers `/early` itself, and records its inputs. */
   function earlyPlugin(handler?: () => { status: number; body?: unknown }) {
     const asked: { method: string; path: string; remoteAddress: string }[] = [];
     const plugin = definePlugin({
@@ -334,7 +334,7 @@ describe("the hook httpRequest", () => {
     assert.equal((await ask("/plugins/web/closed")).status, 401);
   });
 
-  it("is given the path in its one spelling, and no path that has none", async (t) => {
+  it("gets the canonical path, and no request without one", async (t) => {
     const early = earlyPlugin();
     const { port } = await serve(t, webPlugin(), { more: [early.plugin] });
     await exchange(port, { target: "/caf%C3%A9?q=1" });
@@ -342,7 +342,7 @@ describe("the hook httpRequest", () => {
     assert.deepEqual(early.asked, [{ method: "GET", path: "/café", remoteAddress: "127.0.0.1" }]);
   });
 
-  it("that throws is passed over", async (t) => {
+  it("that throws is skipped", async (t) => {
     const early = earlyPlugin(() => {
       throw new Error("broken");
     });
@@ -351,7 +351,7 @@ describe("the hook httpRequest", () => {
   });
 });
 
-describe("every answer", () => {
+describe("every response", () => {
   const HSTS = "max-age=31536000; includeSubDomains";
   const config = {
     gateway: { auth: { token: "s3cret" }, http: { securityHeaders: { strictTransportSecurity: ` ${HSTS} ` } } },
@@ -390,7 +390,7 @@ describe("every answer", () => {
     [405, { target: "/", method: "POST", headers: handshake }],
     [401, { target: "/hooks/wake", method: "POST" }],
   ];
-  it("tells browsers not to guess, not to tell on, and to keep to TLS where that is configured", async (t) => {
+  it("tells browsers not to sniff types, not to send referrers, and to keep to TLS if configured", async (t) => {
     const broken = webPlugin(() => {
       throw new Error("x");
     });
@@ -408,7 +408,7 @@ describe("every answer", () => {
   });
 
   for (const strictTransportSecurity of [undefined, false, "", "  "]) {
-    it(`says nothing of TLS where that is ${JSON.stringify(strictTransportSecurity)}`, async (t) => {
+    it(`has no header for TLS with strictTransportSecurity ${JSON.stringify(strictTransportSecurity)}`, async (t) => {
       const gateway = { http: { securityHeaders: { strictTransportSecurity } } };
       const { port } = await serve(t, webPlugin(), {
         config: strictTransportSecurity === undefined ? {} : { gateway },
@@ -420,7 +420,7 @@ describe("every answer", () => {
     });
   }
 
-  it("refuses an upgrade to anything but a WebSocket, closes, and says what it speaks", async (t) => {
+  it("refuses an upgrade to anything except a WebSocket, names the supported version, and closes", async (t) => {
     const { port } = await serve(t);
     const answer = await exchange(port, { target: "/", headers: { ...handshake, "Sec-WebSocket-Version": "1" } });
     assert.deepEqual(
@@ -441,7 +441,7 @@ describe("liveness and readiness", () => {
     ["/readyz", READY],
     ["/readyz?verbose&x=/", READY],
   ];
-  it("are answered to anybody, for GET and HEAD only, and are not cached", async (t) => {
+  it("need no credential, accept only GET and HEAD, and are not cached", async (t) => {
     const { port } = await serve(t);
     for (const [target, body] of rows) {
       const answer = await exchange(port, { target });
@@ -466,7 +466,7 @@ describe("liveness and readiness", () => {
     ["waits", () => notReady("the other service", 60_000)],
   ];
   for (const [why, setup] of broken) {
-    it(`a plugin that ${why} makes the gateway live, not ready, and says its name and no reason`, async (t) => {
+    it(`with a plugin that ${why}, the gateway is live but not ready, and names the plugin without a reason`, async (t) => {
       const plugin = definePlugin({ id: "sick", api: "^1.0.0", setup });
       const { ask } = await serve(t, webPlugin(), { more: [plugin] });
       const ready = await ask("/readyz");
@@ -479,13 +479,13 @@ describe("liveness and readiness", () => {
     });
   }
 
-  it("a plugin that is not there is named, and its path is not", async (t) => {
+  it("a missing plugin is named, but not its path", async (t) => {
     const { ask } = await serve(t, webPlugin(), { more: ["/home/ada/plugins/lost" as never] });
     const ready = await ask("/ready");
     assert.deepEqual([ready.status, await ready.json()], [503, { ok: false, status: "not ready", plugins: ["lost"] }]);
   });
 
-  it("a plugin that is switched off is not missed", async (t) => {
+  it("a disabled plugin does not count as missing", async (t) => {
     const config = { plugins: { entries: { sick: { enabled: false } } } };
     const plugin = definePlugin({ id: "sick", api: "^1.0.0", setup: () => undefined });
     const { ask } = await serve(t, webPlugin(), { config, more: [plugin] });

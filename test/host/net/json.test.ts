@@ -1,4 +1,4 @@
-/** Large JSON from outside. */
+/** Large JSON from clients. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { HoldsTooMuch, parseLarge } from "../../../host/net/json.ts";
@@ -10,7 +10,7 @@ async function parse(json: Buffer | string): Promise<{ value: unknown; turns: nu
 }
 
 describe("large JSON", () => {
-  it("is read in several turns, and no character is torn", async () => {
+  it("is read in several turns, and no character is split", async () => {
     const text = `${"ä世🌍".repeat(200_000)}"\\`;
     for (const before of ["", "a", "aa", "aaa"]) {
       const { value, turns } = await parse(JSON.stringify([before + text]));
@@ -19,7 +19,7 @@ describe("large JSON", () => {
     }
   });
 
-  it("is refused when it is no JSON, UTF-8 or not", async () => {
+  it("is refused when it is not JSON, UTF-8 or not", async () => {
     await assert.rejects(parse(Buffer.alloc(2_000_000, 0x80)), SyntaxError);
     await assert.rejects(parse('{"a":'), SyntaxError);
   });
@@ -38,7 +38,7 @@ describe("large JSON", () => {
     ["a text of commas and brackets", JSON.stringify(`,[{:"\\`.repeat(300_000)), false],
   ];
   for (const [what, json, refused] of rows) {
-    it(`${refused ? "holds too much" : "may be"}: ${what}`, async () => {
+    it(`${refused ? "is refused" : "is accepted"}: ${what}`, async () => {
       if (refused) await assert.rejects(parse(json), HoldsTooMuch);
       else assert.deepEqual((await parse(json)).value, JSON.parse(json));
     });

@@ -1,4 +1,4 @@
-/** Budgets, the flood guard and locked-out addresses, as clients meet them. Spec: protocol/authorization.md §4-§5; http/auth.md §4, §6. */
+/** Budgets, the flood guard and locked addresses, as clients see them. Spec: protocol/authorization.md §4-§5; http/auth.md §4, §6. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect } from "node:net";
@@ -93,7 +93,7 @@ describe("the control-plane write limit", limited, () => {
     socket.ws.close();
   });
 
-  it("counts calls with invalid params, which are told what is wrong until the budget is used up", async (t) => {
+  it("counts calls with invalid params, which get their error until the budget is used up", async (t) => {
     const { raw, ask } = await start(t);
     const socket = await raw();
     for (let turn = 0; turn < 3; turn++)
@@ -110,7 +110,7 @@ describe("the control-plane write limit", limited, () => {
     socket.ws.close();
   });
 
-  it("belongs to the connection where device and address say nothing", async (t) => {
+  it("belongs to the connection when device and address identify no caller", async (t) => {
     const { raw, ask } = await start(t);
     const [one, two] = [await raw(), await raw()];
     for (let turn = 0; turn < 3; turn++) await ask(one, "admin.apply");
@@ -118,7 +118,7 @@ describe("the control-plane write limit", limited, () => {
     for (const { ws } of [one, two]) ws.close();
   });
 
-  it("belongs to the address of the client that a trusted proxy names, over its connections", async (t) => {
+  it("belongs to the client address that a trusted proxy names, across connections", async (t) => {
     const { url, token, ask } = await start(t, { gateway: { trustedProxies: ["127.0.0.1"] } });
     const from = async (address: string) => {
       const socket = await openRaw(url, { "x-forwarded-for": address });
@@ -150,7 +150,7 @@ describe("the flood guard", limited, () => {
     ["an unknown method", "no.such"],
   ];
   for (const [why, method] of resets) {
-    it(`starts over with ${why}`, async (t) => {
+    it(`is reset by ${why}`, async (t) => {
       const { raw, ask } = await start(t);
       const socket = await raw();
       for (let round = 0; round < 3; round++) {
@@ -201,7 +201,7 @@ describe("failed attempts", limited, () => {
     assert.ok(!("retryAfterMs" in (error ?? {})));
   });
 
-  it("are counted together over HTTP and WebSocket, and forgotten with a success", async (t) => {
+  it("are counted together over HTTP and WebSocket, and cleared by a success", async (t) => {
     const { guess, fetchX } = await start(t, strict);
     await guess("wrong");
     await fetchX("wrong");
@@ -212,7 +212,7 @@ describe("failed attempts", limited, () => {
     assert.equal((await fetchX("right")).status, 429);
   });
 
-  it("of this machine do not count, unless a page makes them: pages are one, whatever their origin", async (t) => {
+  it("on this machine do not count, except those of pages, which are counted together regardless of their origin", async (t) => {
     const { guess, fetchX } = await start(t, { gateway: { auth: { token: "right", rateLimit: { maxAttempts: 3 } } } });
     for (let turn = 0; turn < 5; turn++)
       assert.equal((await guess("wrong")).error?.details?.["code"], "AUTH_TOKEN_MISMATCH");
@@ -224,7 +224,7 @@ describe("failed attempts", limited, () => {
     assert.deepEqual([(await guess("right")).ok, (await fetchX("right")).status], [true, 200], "programs are let in");
   });
 
-  it("are those of the client behind a trusted proxy, not of the proxy; what a client says itself does not count", async (t) => {
+  it("belong to the client behind a trusted proxy, not to the proxy; headers that a client sends itself are ignored", async (t) => {
     const config = {
       gateway: { trustedProxies: ["127.0.0.1"], auth: { token: "right", rateLimit: { maxAttempts: 2 } } },
     };
@@ -253,7 +253,7 @@ describe("failed attempts", limited, () => {
 });
 
 describe("connections of one address", limited, () => {
-  it("are limited, a /64 of IPv6 as one; those of this machine are not", async (t) => {
+  it("are limited, an IPv6 /64 as one address; those of this machine are not", async (t) => {
     const { url, token, raw } = await start(t, {
       gateway: { trustedProxies: ["127.0.0.1"], maxConnectionsPerAddress: 2 },
     });
@@ -279,7 +279,7 @@ describe("connections of one address", limited, () => {
     .find((one) => one?.family === "IPv4" && !one.internal)?.address;
   const skip = outer === undefined && "this machine has no address that others reach";
   it(
-    "of all kinds are limited to twice as many before anything is sent; those of this machine are not",
+    "of all kinds are limited to twice that number before any bytes are sent; those of this machine are not",
     { skip },
     async (t) => {
       const gateway = { bind: "lan", auth: { token: "right-0123456789" }, maxConnectionsPerAddress: 2 };

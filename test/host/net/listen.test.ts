@@ -18,28 +18,28 @@ async function open(t: TestContext, options: Partial<ListenOptions> = {}) {
 }
 
 describe("the port", () => {
-  it("is a free one when 0 is asked for, and answers", async (t) => {
+  it("is a free one for 0, and responds", async (t) => {
     const { port, addresses } = await open(t);
     assert.ok(port > 0);
     assert.deepEqual(addresses, ["127.0.0.1"]);
     assert.equal(await (await fetch(`http://127.0.0.1:${port}/`)).text(), "here");
   });
 
-  it("is the same on every address, and an address that is not there is left out", async (t) => {
+  it("is the same on every address, and an address that does not exist is skipped", async (t) => {
     const { port, addresses } = await open(t, { addresses: ["127.0.0.1", "127.0.0.2", "192.0.2.1"] });
     assert.deepEqual(addresses, ["127.0.0.1", "127.0.0.2"]);
     assert.equal(await (await fetch(`http://127.0.0.2:${port}/`)).text(), "here");
   });
 
-  it("that is taken is refused with what to do", async (t) => {
+  it("that is in use is refused with the next step", async (t) => {
     const { port } = await open(t);
     await assert.rejects(open(t, { port }), {
       name: "StartupRefusal",
-      message: `port ${port} on 127.0.0.1 is taken, perhaps by another gateway\nNext: svc gateway stop, or choose another port: svc gateway run --port <port>`,
+      message: `port ${port} on 127.0.0.1 is already in use, perhaps by another gateway\nNext: run svc gateway stop, or choose another port: svc gateway run --port <port>`,
     });
   });
 
-  it("of an address this machine does not have is refused with what to do", async (t) => {
+  it("of an address that this machine does not have is refused with the next step", async (t) => {
     await assert.rejects(open(t, { addresses: ["192.0.2.1"], port: 18_789 }), (error: Error) => {
       assert.equal(error.name, "StartupRefusal");
       assert.match(error.message, /^cannot listen on 192\.0\.2\.1 port 18789: .*\nNext: .*gateway\.customBindHost/);
@@ -47,7 +47,7 @@ describe("the port", () => {
     });
   });
 
-  it("can be closed twice, cuts open connections, and is free afterwards", async (t) => {
+  it("can be closed twice, disconnects open connections, and is free afterwards", async (t) => {
     const listener = await open(t);
     const socket = connect(listener.port, "127.0.0.1");
     await once(socket, "connect");
@@ -57,7 +57,7 @@ describe("the port", () => {
     await open(t, { port: listener.port });
   });
 
-  it("cuts off one connection more than an address may have, and takes another when one has gone", async (t) => {
+  it("disconnects a connection above the limit of an address, and accepts another after one has closed", async (t) => {
     const asked: string[] = [];
     const listener = await open(t, { mostOf: (address) => (asked.push(address), 2) });
     const isTaken = async () => {
@@ -77,7 +77,7 @@ describe("the port", () => {
     while (!(await isTaken()).taken);
   });
 
-  it("takes nobody new once it refuses, and lets an answer in flight be finished", async (t) => {
+  it("accepts no new connection once it refuses, and finishes a response in flight", async (t) => {
     let finish = () => {};
     const listener = await open(t, {
       onRequest: (_request, response) => {

@@ -1,4 +1,4 @@
-/** What is kept for clients that lost their socket, and for how long. Spec: spec/README.md "seq". */
+/** The events stored for clients that lost their socket, and for how long. Spec: spec/README.md "seq". */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { setFlagsFromString } from "node:v8";
@@ -18,7 +18,7 @@ const fill = (log: ReplayLog, times: number, payload?: string) => {
 };
 
 describe("the replay log", () => {
-  it("gives what came after a place, oldest first", () => {
+  it("returns the events after a cursor, oldest first", () => {
     const log = new ReplayLog();
     fill(log, 2);
     const { cursor } = log;
@@ -33,17 +33,17 @@ describe("the replay log", () => {
 
   const unknown: [why: string, cursor: (log: ReplayLog) => { epoch: string; n: number }][] = [
     ["of another process", ({ cursor: { n } }) => ({ epoch: "other", n })],
-    ["that is still to come", ({ cursor: { epoch, n } }) => ({ epoch, n: n + 1 })],
+    ["in the future", ({ cursor: { epoch, n } }) => ({ epoch, n: n + 1 })],
   ];
   for (const [why, cursor] of unknown) {
-    it(`knows nothing of a place ${why}`, () => {
+    it(`returns undefined for a cursor ${why}`, () => {
       const log = new ReplayLog();
       fill(log, 3);
       assert.equal(log.since(cursor(log)), undefined);
     });
   }
 
-  it("keeps 1000 events: one more and the oldest place is gone, and only that", () => {
+  it("stores 1000 events: one more drops only the oldest", () => {
     const log = new ReplayLog();
     const first = log.cursor;
     fill(log, 1_000);
@@ -53,7 +53,7 @@ describe("the replay log", () => {
     assert.equal(log.since({ ...first, n: 1 })?.length, 1_000);
   });
 
-  it("is right at every place, over many times its size", () => {
+  it("is correct at every cursor, over many times its size", () => {
     const log = new ReplayLog();
     for (let n = 1; n <= 3_500; n++) {
       log.append(entry());
@@ -63,7 +63,7 @@ describe("the replay log", () => {
     }
   });
 
-  it("keeps 8 MiB, and of one that is larger nothing", () => {
+  it("stores 8 MiB, and no event that is larger", () => {
     const log = new ReplayLog();
     const first = log.cursor;
     const mib = "x".repeat(1_048_576);
@@ -78,7 +78,7 @@ describe("the replay log", () => {
     assert.equal(log.since({ ...first, n: 10 })?.length, 1);
   });
 
-  it("holds on to nothing that went", async () => {
+  it("frees the memory of dropped events", async () => {
     setFlagsFromString("--expose-gc");
     const collect = runInNewContext("gc") as () => void;
     const log = new ReplayLog();

@@ -1,4 +1,4 @@
-/** Who is served when connections keep the event loop busy. Work is counted in real milliseconds, so the tests ask for order only. */
+/** Which connection is served while some keep the event loop busy. Work is counted in real milliseconds, so the tests check only the order. */
 import assert from "node:assert/strict";
 import { PassThrough } from "node:stream";
 import { describe, it } from "node:test";
@@ -16,7 +16,7 @@ function newShare(remoteAddress?: string): Share {
   return shareOf(Object.assign(new PassThrough(), { remoteAddress }));
 }
 
-/** A socket whose reader is busy with each piece, and what was read. */
+/** A socket whose reader is busy with each chunk, and the chunks that were read. */
 function busyReader() {
   const socket = new PassThrough();
   const share = shareOf(socket);
@@ -29,7 +29,7 @@ function busyReader() {
   return { socket, share, seen };
 }
 
-/** One that has kept the loop busy. Others have had their turn since. */
+/** A share that has kept the loop busy. Others have had their turn since. */
 async function greedyShare(): Promise<Share> {
   const share = newShare();
   share.run(() => busy(LONG_MS));
@@ -39,7 +39,7 @@ async function greedyShare(): Promise<Share> {
 }
 
 describe("turns at the event loop", () => {
-  it("are not needed by a connection that makes little work", () => {
+  it("are not needed by a connection that causes little work", () => {
     let done = 0;
     const share = newShare();
     for (let index = 0; index < 10; index++) share.run(() => done++);
@@ -69,16 +69,16 @@ describe("turns at the event loop", () => {
           order.push("greedy");
         });
       greedy.run(resolve);
-      greedy.measure(() => busy(LONG_MS)); // the loop is taken, so the next one waits too
+      greedy.measure(() => busy(LONG_MS)); // the loop is busy, so the next share waits, too
       modest.run(() => order.push("modest"));
     });
     await both;
     assert.deepEqual(order, ["modest", "greedy", "greedy", "greedy"]);
   });
 
-  it("come for a connection that keeps the loop busy, however many others there are", async () => {
+  it("are given to a connection that keeps the loop busy, however many others there are", async () => {
     const greedy = await greedyShare();
-    newShare().measure(() => busy(LONG_MS)); // the loop is taken, so all wait
+    newShare().measure(() => busy(LONG_MS)); // the loop is busy, so all wait
     let isServed = false;
     let before = 0;
     const others = Array.from(
@@ -99,11 +99,11 @@ describe("turns at the event loop", () => {
     assert.ok(before < 100, `${before} others were served before it`);
   });
 
-  it("go to each network, whatever the number of its connections", async () => {
+  it("are given to each network, regardless of the number of its connections", async () => {
     const order: string[] = [];
     const flood = Array.from({ length: 50 }, (_, index) => newShare(`2001:db8::${index}`));
     const other = newShare("2001:db8:1::1");
-    newShare().measure(() => busy(LONG_MS)); // the loop is taken, so all wait
+    newShare().measure(() => busy(LONG_MS)); // the loop is busy, so all wait
     for (const share of flood) share.run(() => order.push("flood"));
     await new Promise<void>((resolve) =>
       other.run(() => {
@@ -114,7 +114,7 @@ describe("turns at the event loop", () => {
     assert.deepEqual(order, ["flood", "other"]);
   });
 
-  it("stop the reading of whoever waits, and let it go on", async () => {
+  it("pause the reading of a waiting connection, and resume it", async () => {
     const { socket, seen } = busyReader();
     await new Promise(setImmediate); // the turn of the test before is over
     socket.write("first");
@@ -125,7 +125,7 @@ describe("turns at the event loop", () => {
     assert.deepEqual(seen, ["first", "second"]);
   });
 
-  it("go on after a work that throws", async (t) => {
+  it("continue after work that throws", async (t) => {
     const thrown: unknown[] = [];
     const listeners = process.listeners("uncaughtException");
     process.removeAllListeners("uncaughtException");
@@ -143,7 +143,7 @@ describe("turns at the event loop", () => {
     assert.deepEqual(thrown, [failure]);
   });
 
-  it("hold back what a connection sent behind a work that takes several of them", async () => {
+  it("delay what a connection sent after work that takes several turns", async () => {
     const share = newShare();
     const order: string[] = [];
     const held = share.hold(
@@ -164,14 +164,14 @@ describe("turns at the event loop", () => {
     assert.deepEqual(order, ["part", "part", "next"]);
   });
 
-  it("forget what a connection sent when it leaves", async () => {
+  it("drop what a connection sent when it leaves", async () => {
     const share = await greedyShare();
     share.run(() => assert.fail("it has left"));
     share.leave();
     await share.turn();
   });
 
-  it("do not read on from a connection that was stopped", async () => {
+  it("do not resume a stopped connection", async () => {
     const { socket, share, seen } = busyReader();
     socket.on("data", () => share.stop());
     socket.write("first");

@@ -61,7 +61,7 @@ const good = {
 const without = (name: keyof typeof good) => Object.fromEntries(Object.entries(good).filter(([key]) => key !== name));
 
 describe("mode trusted-proxy", limited, () => {
-  it("lets in whom the proxy names, over both", async (t) => {
+  it("admits the user that the proxy names, over both", async (t) => {
     const { http, ws } = await start(t);
     const answer = await http(good);
     assert.deepEqual(
@@ -71,7 +71,7 @@ describe("mode trusted-proxy", limited, () => {
     assert.equal((await ws(good)).ok, true);
   });
 
-  it("gives the client behind several of its proxies, not what the client wrote itself", async (t) => {
+  it("resolves the client behind several proxies, ignoring headers that the client wrote itself", async (t) => {
     const { http } = await start(t);
     const answer = await http({ ...good, "x-forwarded-for": "198.51.100.9, 203.0.113.1, 10.1.2.3" });
     assert.equal(((await answer.json()) as { remoteAddress: string }).remoteAddress, "203.0.113.1");
@@ -99,7 +99,7 @@ describe("mode trusted-proxy", limited, () => {
     });
   }
 
-  it("refuses who does not come from a trusted address: trusted_proxy_untrusted_source", async (t) => {
+  it("refuses a client that does not connect from a trusted address: trusted_proxy_untrusted_source", async (t) => {
     const { http, ws } = await start(t, { trustedProxies: ["10.0.0.0/8", "::1"] });
     assert.equal((await http(good)).status, 401);
     const { error } = await ws(good, { auth: { token: "x" } });
@@ -109,7 +109,7 @@ describe("mode trusted-proxy", limited, () => {
     });
   });
 
-  it("lets the panel in without a device, from its own pages only", async (t) => {
+  it("admits the panel without a device, only from its own pages", async (t) => {
     const { ws } = await start(t);
     const client = { id: "svc-control-ui", version: "1", platform: "web", mode: "webchat" };
     assert.equal((await ws({ ...good, origin: "https://panel.example" }, { client })).ok, true);

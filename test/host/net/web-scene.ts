@@ -1,4 +1,4 @@
-/** A plugin with a route of each kind, in a real gateway, asked over real HTTP. */
+/** A plugin with a route of each kind, in a real gateway, called over real HTTP. */
 import type { TestContext } from "node:test";
 import { definePlugin, type Plugin, type RouteReply, type RouteRequest, Strict, type TSchema, Type } from "@svc/sdk";
 import { testGateway } from "@svc/sdk/testing";
@@ -7,14 +7,14 @@ export type Asked = RouteRequest<unknown>;
 
 export interface Probe {
   readonly plugin: Plugin;
-  /** What handlers were given, in order. */
+  /** Requests that handlers received, in order. */
   readonly asked: Asked[];
 }
 
 const NOTE = Strict({ name: Type.String(), tags: Type.Optional(Type.Array(Type.String())) });
 export const LIMIT = 1_024;
 
-/** A plugin with one route of each kind. `answer` says what `GET /plugins/web/answer` does. */
+/** A plugin with one route of each kind. `answer` is the handler of `GET /plugins/web/answer`. */
 export function webPlugin(
   answer: (request: Asked) => RouteReply | Promise<RouteReply> = () => ({ body: "hello" }),
 ): Probe {
@@ -76,7 +76,7 @@ export async function serve(
     ask: (path: string, init: RequestInit = {}) => fetch(`${base}${path}`, init),
     post: (path: string, body: RequestInit["body"], init: RequestInit = {}) =>
       fetch(`${base}${path}`, { method: "POST", body: body ?? null, ...init }),
-    /** Errors the plugin was charged with. */
+    /** Errors attributed to the plugin. */
     charged: () => gateway.plugins().find(({ id }) => id === "web")?.errors,
   };
 }

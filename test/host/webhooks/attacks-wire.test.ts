@@ -1,4 +1,4 @@
-/** Senders of webhooks that do not keep to HTTP, or use every corner of it. */
+/** Senders of webhooks that violate HTTP, or use its edge cases. */
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { type AddressInfo, connect } from "node:net";
@@ -24,7 +24,7 @@ import { TOKEN, webhookGateway } from "./webhook-gateway.ts";
 
 const BODY = '{"text":"hello"}';
 
-/** A right request for `note` that closes its connection; each case changes lines of it. */
+/** A valid request for `note` that closes its connection; each case changes some of its lines. */
 function request(changes: { line?: string; headers?: readonly string[]; body?: string } = {}): string {
   const { line = "POST /hooks/note HTTP/1.1", body = BODY } = changes;
   const headers = changes.headers ?? [
@@ -36,7 +36,7 @@ function request(changes: { line?: string; headers?: readonly string[]; body?: s
 }
 const right = [`Authorization: Bearer ${TOKEN}`, "Connection: close"];
 
-describe("requests that are not HTTP as it should be", { timeout: 120_000 }, () => {
+describe("malformed HTTP requests", { timeout: 120_000 }, () => {
   const rows: [what: string, headers: readonly string[], body: string, statuses: readonly number[]][] = [
     ["two different lengths", [...right, "Content-Length: 16", "Content-Length: 4"], BODY, [400]],
     ["the same length twice", [...right, "Content-Length: 16", "Content-Length: 16"], BODY, [400]],
@@ -46,18 +46,18 @@ describe("requests that are not HTTP as it should be", { timeout: 120_000 }, () 
     ["a length in hexadecimal", [...right, "Content-Length: 0x10"], BODY, [400]],
     ["a length and chunks", [...right, "Content-Length: 16", "Transfer-Encoding: chunked"], "0\r\n\r\n", [400]],
     ["chunks and a length", [...right, "Transfer-Encoding: chunked", "Content-Length: 16"], "0\r\n\r\n", [400]],
-    ["an encoding nobody knows", [...right, "Transfer-Encoding: xchunked"], "10\r\n" + BODY + "\r\n0\r\n\r\n", [400]],
+    ["an unknown encoding", [...right, "Transfer-Encoding: xchunked"], "10\r\n" + BODY + "\r\n0\r\n\r\n", [400]],
     [
-      "chunks that are not last",
+      "chunked encoding that is not last",
       [...right, "Transfer-Encoding: chunked, identity"],
       "10\r\n" + BODY + "\r\n0\r\n\r\n",
       [400],
     ],
     ["a space before the colon", [...right, "Transfer-Encoding : chunked"], "0\r\n\r\n", [400]],
     ["a folded header", [...right, "Transfer-Encoding:\r\n chunked"], "0\r\n\r\n", [400]],
-    ["a chunk of no size", [...right, "Transfer-Encoding: chunked"], "zz\r\nx\r\n0\r\n\r\n", [400]],
-    ["a chunk of every size", [...right, "Transfer-Encoding: chunked"], `${"f".repeat(40)}\r\nx`, [400, 413]],
-    ["no body where one is announced", [...right, "Content-Length: 0"], "", [400]],
+    ["a chunk with an invalid size", [...right, "Transfer-Encoding: chunked"], "zz\r\nx\r\n0\r\n\r\n", [400]],
+    ["a chunk with an excessive size", [...right, "Transfer-Encoding: chunked"], `${"f".repeat(40)}\r\nx`, [400, 413]],
+    ["an empty body", [...right, "Content-Length: 0"], "", [400]],
     ["no length at all", right, "", [400]],
     ["another expectation", [...right, "Content-Length: 16", "Expect: nothing-good"], BODY, [417]],
     ["two hosts", [...right, "Host: other", "Content-Length: 16"], BODY, [200, 400]],
@@ -72,7 +72,7 @@ describe("requests that are not HTTP as it should be", { timeout: 120_000 }, () 
     });
   }
 
-  it("an expectation of 100 is met, and the credential still asked for", async (t) => {
+  it("an expectation of 100 is met, and the credential still checked", async (t) => {
     const { gateway, notes } = await webhookGateway(t);
     const expecting = (token: string) =>
       request({
@@ -91,7 +91,7 @@ describe("requests that are not HTTP as it should be", { timeout: 120_000 }, () 
     assert.equal(notes.length, 1);
   });
 
-  it("requests in one piece are answered one by one, in their order", async (t) => {
+  it("pipelined requests are answered one by one, in order", async (t) => {
     const { gateway, notes } = await webhookGateway(t);
     const open = (path: string, body = BODY) =>
       request({
@@ -104,7 +104,7 @@ describe("requests that are not HTTP as it should be", { timeout: 120_000 }, () 
     assert.equal(notes.length, 3);
   });
 
-  it("a request inside the body of a refused one is none", async (t) => {
+  it("a request inside the body of a refused one is not served", async (t) => {
     const { gateway, notes } = await webhookGateway(t);
     const inside = request();
     for (const headers of [["Authorization: Bearer wrong"], [`Authorization: Bearer ${TOKEN}`]]) {
@@ -121,7 +121,7 @@ describe("requests that are not HTTP as it should be", { timeout: 120_000 }, () 
     assert.equal(notes.length, 0);
   });
 
-  it("a body that ends early is no webhook, and harms nobody", async (t) => {
+  it("a body that ends early is not a webhook, and affects no other sender", async (t) => {
     const { gateway, notes, post } = await webhookGateway(t);
     for (const [headers, body] of [
       [[...right, "Content-Length: 100"], BODY],
@@ -134,7 +134,7 @@ describe("requests that are not HTTP as it should be", { timeout: 120_000 }, () 
     assert.equal((await post("note", { text: "x" })).status, 200);
   });
 
-  it("a request that comes byte by byte is the same request", async (t) => {
+  it("a request that arrives byte by byte is the same request", async (t) => {
     const { gateway, notes } = await webhookGateway(t);
     assert.deepEqual(statusesOf(await sendRaw(gateway.port, Array.from(request()))), [200]);
     assert.equal(notes.length, 1);
@@ -144,14 +144,14 @@ describe("requests that are not HTTP as it should be", { timeout: 120_000 }, () 
 describe("credentials on the wire", { timeout: 120_000 }, () => {
   const rows: [what: string, headers: readonly (string | Buffer)[], status: number][] = [
     ["the wrong one before the right one", ["Authorization: Bearer wrong", `Authorization: Bearer ${TOKEN}`], 401],
-    ["two in the own header", ["X-Svc-Token: wrong", `X-Svc-Token: ${TOKEN}`], 401],
-    ["the right one twice in the own header", [`X-Svc-Token: ${TOKEN}`, `X-Svc-Token: ${TOKEN}`], 401],
+    ["two in x-svc-token", ["X-Svc-Token: wrong", `X-Svc-Token: ${TOKEN}`], 401],
+    ["the right one twice in x-svc-token", [`X-Svc-Token: ${TOKEN}`, `X-Svc-Token: ${TOKEN}`], 401],
     ["a list in one header", [`Authorization: Bearer ${TOKEN}, Bearer ${TOKEN}`], 401],
-    ["bytes beyond ASCII", [Buffer.from("Authorization: Bearer \xff\xfe\x80", "latin1")], 401],
-    ["the right one and a byte beyond ASCII", [Buffer.from(`Authorization: Bearer ${TOKEN}\xa0x`, "latin1")], 401],
+    ["bytes outside ASCII", [Buffer.from("Authorization: Bearer \xff\xfe\x80", "latin1")], 401],
+    ["the right one and a byte outside ASCII", [Buffer.from(`Authorization: Bearer ${TOKEN}\xa0x`, "latin1")], 401],
     ["the right one in another case", [`Authorization: Bearer ${TOKEN.toUpperCase()}`], 401],
-    ["a beginning of it", [`Authorization: Bearer ${TOKEN.slice(0, -1)}`], 401],
-    ["more than it", [`Authorization: Bearer ${TOKEN}x`], 401],
+    ["a prefix of it", [`Authorization: Bearer ${TOKEN.slice(0, -1)}`], 401],
+    ["an extension of it", [`Authorization: Bearer ${TOKEN}x`], 401],
     ["a long one", [`Authorization: Bearer ${"x".repeat(10_000)}`], 401],
     ["another scheme", [`Authorization: Basic ${Buffer.from(`x:${TOKEN}`).toString("base64")}`], 401],
     ["only in a cookie", [`Cookie: token=${TOKEN}`], 401],
@@ -177,7 +177,7 @@ describe("credentials on the wire", { timeout: 120_000 }, () => {
     });
   }
 
-  it("two hundred guesses at once are no more than one after the other", async (t) => {
+  it("two hundred parallel guesses gain nothing over sequential ones", async (t) => {
     const { gateway, post, notes } = await webhookGateway(t);
     const guess = request({ headers: ["Authorization: Bearer wrong", "Content-Length: 16", "Connection: close"] });
     const answers = await Promise.all(Array.from({ length: 200 }, () => sendRaw(gateway.port, [guess])));
@@ -188,7 +188,7 @@ describe("credentials on the wire", { timeout: 120_000 }, () => {
     assert.equal(notes.length, 0);
   });
 
-  it("guesses of signatures count the same", async (t) => {
+  it("guesses of signatures are counted, too", async (t) => {
     const mappings = [{ match: { path: "in" }, action: "note", verify: { type: "odd", secret: "right" } }];
     const { origin } = await webhookGateway(t, { hooks: { mappings } });
     const guess = async (index: number) =>
@@ -200,8 +200,8 @@ describe("credentials on the wire", { timeout: 120_000 }, () => {
   });
 });
 
-describe("bodies that take their time", { timeout: 120_000 }, () => {
-  it("408 when the time is over, and nothing was made of it", async (t) => {
+describe("slow bodies", { timeout: 120_000 }, () => {
+  it("408 at the deadline, and nothing is recorded", async (t) => {
     const { port, accepted } = await bareIngress(t, 50);
     const begun = request({ headers: [`Authorization: Bearer ${TOKEN}`, "Content-Length: 16"], body: '{"te' });
     const answer = await sendRaw(port, [begun]);
@@ -211,7 +211,7 @@ describe("bodies that take their time", { timeout: 120_000 }, () => {
     assert.equal(accepted(), 0);
   });
 
-  it("strangers do not get to send a body at all", async (t) => {
+  it("unauthenticated senders cannot send a body at all", async (t) => {
     const { port, accepted } = await bareIngress(t, 60_000);
     const begun = request({ headers: ["Authorization: Bearer wrong", "Content-Length: 100000"], body: "{" });
     const answer = await sendRaw(port, [begun]);
@@ -222,9 +222,9 @@ describe("bodies that take their time", { timeout: 120_000 }, () => {
 
   for (const [what, raw, statuses] of [
     ["its token was replaced", '{ hooks: { token: "another-token-of-the-test" } }', [401]],
-    ["webhooks were switched off", "{ hooks: { enabled: false } }", [401, 404]],
+    ["webhooks were disabled", "{ hooks: { enabled: false } }", [401, 404]],
   ] as const) {
-    it(`${what} while the body came: it is refused`, async (t) => {
+    it(`${what} while the body arrived: it is refused`, async (t) => {
       const { gateway, client, notes, origin } = await fileScene(t);
       const sending = await begin(gateway.port);
       const { hash } = await client.call(config.get, {});
@@ -238,7 +238,7 @@ describe("bodies that take their time", { timeout: 120_000 }, () => {
     });
   }
 
-  it("another change of the configuration does not disturb it", async (t) => {
+  it("another change of the configuration does not affect it", async (t) => {
     const { gateway, client, notes } = await fileScene(t);
     const sending = await begin(gateway.port);
     const { hash } = await client.call(config.get, {});
@@ -248,7 +248,7 @@ describe("bodies that take their time", { timeout: 120_000 }, () => {
   });
 });
 
-/** Webhooks by a configuration file that can be changed. */
+/** Webhooks with a configuration file that can be changed. */
 async function fileScene(t: TestContext) {
   const stateDir = await mkdtemp(join(tmpdir(), "svc-attacks-"));
   await writeFile(join(stateDir, "svc.json"), JSON.stringify({ hooks: { enabled: true, token: TOKEN } }));
@@ -257,7 +257,7 @@ async function fileScene(t: TestContext) {
   return running;
 }
 
-/** Sends all but the body, and resolves when the gateway waits for it. @returns what sends the body and gives all answers */
+/** Sends all except the body, and resolves when the gateway waits for it. @returns sends the body and returns all responses */
 function begin(port: number): Promise<(body: string) => Promise<string>> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, "127.0.0.1");
@@ -277,7 +277,7 @@ function begin(port: number): Promise<(body: string) => Promise<string>> {
   });
 }
 
-/** An ingress on a port of its own, with a clock that runs faster. */
+/** An ingress on a separate port, with a faster clock. */
 async function bareIngress(t: TestContext, bodyTimeoutMs: number): Promise<{ port: number; accepted(): number }> {
   let accepted = 0;
   const hooks = new HookBus();

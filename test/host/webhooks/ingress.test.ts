@@ -8,7 +8,7 @@ import { TOKEN, webhookGateway } from "./webhook-gateway.ts";
 const JSON_TYPE = /^application\/json/;
 const TEXT_TYPE = /^text\/plain/;
 
-/** One request by hand: `fetch` cannot send everything. */
+/** One raw request: `fetch` cannot send everything. */
 function raw(port: number, lines: readonly string[], body = ""): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, "127.0.0.1");
@@ -21,12 +21,12 @@ function raw(port: number, lines: readonly string[], body = ""): Promise<string>
 }
 
 describe("webhook requests", () => {
-  it("are none while hooks.enabled is not true", async (t) => {
+  it("are not served while hooks.enabled is not true", async (t) => {
     const { post } = await webhookGateway(t, { hooks: { enabled: false } });
     assert.equal((await post("note", { text: "hi" })).status, 404);
   });
 
-  it("200: an action that is done with its record", async (t) => {
+  it("200: an action that completes with its record", async (t) => {
     const { post, notes } = await webhookGateway(t);
     const response = await post("note", { text: " hello " });
     assert.equal(response.status, 200);
@@ -38,7 +38,7 @@ describe("webhook requests", () => {
     assert.match(String(notes[0]?.params["text"]), /hello/);
   });
 
-  it("200: an action that is carried out in the background", async (t) => {
+  it("200: an action that runs in the background", async (t) => {
     const { post, ended, tasks } = await webhookGateway(t);
     const { runId } = (await (await post("task", { message: "do it" })).json()) as { runId: string };
     assert.equal((await ended(runId)).status, "done");
@@ -46,7 +46,7 @@ describe("webhook requests", () => {
     assert.match(String(tasks[0]?.params["sessionKey"]), /^hook:/);
   });
 
-  it("the token goes in either header, and a blank bearer is none", async (t) => {
+  it("the token may be in either header, and a blank bearer counts as missing", async (t) => {
     const { origin } = await webhookGateway(t, { config: { gateway: { aliases: ["acme"] } } });
     const send = (headers: Record<string, string>) =>
       fetch(`${origin}/hooks/note`, { method: "POST", body: '{"text":"x"}', headers });
@@ -64,7 +64,7 @@ describe("webhook requests", () => {
     assert.equal((await send({})).status, 401);
   });
 
-  it("400 as text: a token in the query, whatever else is right", async (t) => {
+  it("400 as text: a token in the query, even in an otherwise valid request", async (t) => {
     const { post } = await webhookGateway(t);
     for (const path of ["note?token=", "note?token=abc", "note?a=1&token=x", "?token=1", "note?a=1?b&token=x"]) {
       const response = await post(path, { text: "x" });
@@ -74,7 +74,7 @@ describe("webhook requests", () => {
     }
   });
 
-  it("401 before the method and the path are looked at", async (t) => {
+  it("401 before the method and the path are checked", async (t) => {
     const { origin } = await webhookGateway(t);
     for (const [method, path] of [
       ["GET", "/hooks"],
@@ -131,7 +131,7 @@ describe("webhook requests", () => {
     });
   }
 
-  it("400 for a body that is not UTF-8, and for odd brackets inside texts no depth is counted", async (t) => {
+  it("400 for a body that is not UTF-8; brackets inside texts count towards no depth", async (t) => {
     const { origin, post } = await webhookGateway(t);
     const headers = { authorization: `Bearer ${TOKEN}` };
     const body = Buffer.from([0x7b, 0x22, 0xff, 0xfe, 0x22, 0x3a, 0x31, 0x7d]);
@@ -139,7 +139,7 @@ describe("webhook requests", () => {
     assert.equal((await post("note", { text: `\\"${"[{".repeat(500)}` })).status, 200);
   });
 
-  it("413 is delivered, and no more than the limit is read", async (t) => {
+  it("413 is delivered, and only the limit is read", async (t) => {
     const { gateway } = await webhookGateway(t, { hooks: { maxBodyBytes: 1_000 } });
     const head = ["POST /hooks/note HTTP/1.1", `Authorization: Bearer ${TOKEN}`];
     const announced = await raw(gateway.port, [...head, "Content-Length: 100000000"], "{");
@@ -186,7 +186,7 @@ describe("webhook requests", () => {
     assert.equal(notes.length, 0);
   });
 
-  it("a guesser behind a trusted proxy locks nobody else out there", async (t) => {
+  it("a guesser behind a trusted proxy does not lock out other clients of the proxy", async (t) => {
     const { origin, post } = await webhookGateway(t, { config: { gateway: { trustedProxies: ["127.0.0.1"] } } });
     const from = (hops: string) => ({ "x-forwarded-for": hops });
     const statuses = [];
@@ -199,7 +199,7 @@ describe("webhook requests", () => {
     assert.equal((await post("note", { text: "x" }, from("203.0.113.8"))).status, 200);
   });
 
-  it("forwarding headers do not make another sender of a guesser", async (t) => {
+  it("forwarding headers do not turn a guesser into another sender", async (t) => {
     const { origin } = await webhookGateway(t);
     const statuses = new Set<number>();
     for (let guess = 0; guess < 30; guess++) {
@@ -209,7 +209,7 @@ describe("webhook requests", () => {
     assert.deepEqual([...statuses], [401, 429]);
   });
 
-  it("500 in fixed words when an action fails unexpectedly, and the gateway goes on", async (t) => {
+  it("500 with a fixed message when an action fails unexpectedly, and the gateway keeps running", async (t) => {
     const { post, recorderFails } = await failing(t);
     const response = await post("broken", {});
     assert.equal(response.status, 500);
@@ -218,7 +218,7 @@ describe("webhook requests", () => {
     assert.equal((await post("note", { text: "x" })).status, 200);
   });
 
-  it("500 in fixed words when what is to be stored with it cannot be made, and it is charged to the plugin", async (t) => {
+  it("500 with a fixed message when commit throws, which is attributed to the plugin", async (t) => {
     const broken = definePlugin({
       id: "broken",
       api: "^1.0.0",
@@ -240,7 +240,7 @@ describe("webhook requests", () => {
     assert.equal(gateway.plugins().find(({ id }) => id === "broken")?.errors, 1);
   });
 
-  it("the hook httpRequest is asked as for every other path, and its answer is sent as it is", async (t) => {
+  it("the hook httpRequest runs as for every other path, and its response is sent unchanged", async (t) => {
     const asked: string[] = [];
     const answers: unknown[] = ["maintenance", { closed: true }, Buffer.from("bytes"), () => "no body at all"];
     const gatekeeper = definePlugin({
@@ -264,7 +264,7 @@ describe("webhook requests", () => {
     assert.equal(asked[0], "/hooks/note 203.0.113.7");
   });
 
-  it("501 says which action nobody has", async (t) => {
+  it("501 names the action that no plugin has", async (t) => {
     const mappings = [{ match: { path: "t" }, action: "ticket", title: "{{title}}" }];
     const { post } = await webhookGateway(t, { hooks: { mappings } });
     const response = await post("t", { title: "x" });
@@ -272,14 +272,14 @@ describe("webhook requests", () => {
     assert.match(((await response.json()) as { error: string }).error, /no plugin here has the action "ticket"/);
   });
 
-  it("501 names the plugin of the bundle that has it", async (t) => {
+  it("501 names the bundled plugin that has the action", async (t) => {
     const { post } = await webhookGateway(t);
     const response = await post("wake", { text: "x" });
     assert.equal(response.status, 501);
     assert.match(((await response.json()) as { error: string }).error, /plugin webhook-wake, which is disabled/);
   });
 
-  it("503 while nothing can be kept", async (t) => {
+  it("503 while nothing can be stored", async (t) => {
     const { post } = await noStorage(t);
     const response = await post("note", { text: "x" });
     assert.equal(response.status, 503);
@@ -287,7 +287,7 @@ describe("webhook requests", () => {
     assert.match(((await response.json()) as { error: string }).error, /no running plugin provides storage/);
   });
 
-  it("503 names the plugin that would keep records, and so do the warnings of the start", async (t) => {
+  it("503 names the plugin that would store records, and so do the warnings of the start", async (t) => {
     const { post, origin, gateway } = await noStorage(t, []);
     const next = /no running plugin records webhooks.*; add webhooks to plugins\.use/;
     assert.match(gateway.warnings.join("\n"), next);
@@ -304,11 +304,11 @@ describe("webhook requests", () => {
     assert.equal(
       (await post("note", { text: " " })).status,
       400,
-      "what nobody would record is refused for itself first",
+      "an invalid request is refused as such, even when no plugin records",
     );
   });
 
-  it("paths with a second reading are never a webhook", async (t) => {
+  it("ambiguous paths are never a webhook", async (t) => {
     const { gateway, notes } = await webhookGateway(t);
     const paths = [
       "/hooks//note",
@@ -331,7 +331,7 @@ describe("webhook requests", () => {
     assert.equal(notes.length, 0);
   });
 
-  it("a base path of one's own, with and without slashes", async (t) => {
+  it("a configured base path, with and without slashes", async (t) => {
     const { origin } = await webhookGateway(t, { hooks: { path: "in/coming/" } });
     const send = (path: string) =>
       fetch(`${origin}${path}`, { method: "POST", body: '{"text":"x"}', headers: { "x-svc-token": TOKEN } });
@@ -340,7 +340,7 @@ describe("webhook requests", () => {
     assert.equal((await send("/hooks/note")).status, 404);
   });
 
-  it("GET runs/<id> tells where a run stands, and nothing of what it was about", async (t) => {
+  it("GET runs/<id> returns the status of a run, but not its contents", async (t) => {
     const { origin, post, ended } = await webhookGateway(t);
     const { runId } = (await (await post("task", { message: "secret" })).json()) as { runId: string };
     await ended(runId);

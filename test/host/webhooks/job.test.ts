@@ -16,7 +16,7 @@ const job = (params: Record<string, unknown>, wrapped = true) => ({
 });
 const principal = { id: "webhook:m", role: "operator", scopes: [], provenance: "webhook", epoch: 1 } as const;
 
-it("attempts to steer a model are seen in texts from outside, unless the operator trusts them", () => {
+it("attempts to steer a model are found in external texts, unless the operator trusts them", () => {
   assert.deepEqual(suspicionsOf(job({ text: BAD, label: "x" }), action), [
     "ignore prior instructions",
     "recursive delete",
@@ -25,7 +25,7 @@ it("attempts to steer a model are seen in texts from outside, unless the operato
   assert.deepEqual(suspicionsOf(job({ text: BAD }, false), action), []);
 });
 
-it("only texts from outside are marked, by where they came from", () => {
+it("only external texts are marked, with their source", () => {
   const facts = { runId: "r", attempt: 1, mapping: "m", acceptedAt: 1, contentSource: "email" } as const;
   const { params } = toJob({ ...job({ text: "hello", label: "l", n: 1 }), ...facts }, action, principal);
   assert.match(String(params["text"]), /Source: Email\n---\nhello\n/);

@@ -1,4 +1,4 @@
-/** Which mapping takes a request, what it makes of it, and the policies that hold for what it renders. */
+/** Which mapping accepts a request, the fields it renders, and the policies that apply to them. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { webhookGateway } from "./webhook-gateway.ts";
@@ -6,7 +6,7 @@ import { webhookGateway } from "./webhook-gateway.ts";
 const body = async (response: Response) => (await response.json()) as { ok: boolean; error?: string; runId: string };
 
 describe("mappings", () => {
-  it("the first that matches by path, source, headers and payload counts", async (t) => {
+  it("the first that matches by path, source, headers and payload is used", async (t) => {
     const mappings = [
       { id: "off", enabled: false, match: { path: "in" }, action: "note", textTemplate: "off" },
       { id: "source", match: { path: "/in/", source: "ci" }, action: "note", textTemplate: "source" },
@@ -40,7 +40,7 @@ describe("mappings", () => {
     );
   });
 
-  it("render nothing of a prototype, and an empty text is refused", async (t) => {
+  it("render no values from prototypes, and an empty text is refused", async (t) => {
     const places = [
       "__proto__.x",
       "constructor.name",
@@ -64,7 +64,7 @@ describe("mappings", () => {
     assert.equal(({} as Record<string, unknown>)["x"], undefined);
   });
 
-  it("hold what they render to the session-key and agent policies", async (t) => {
+  it("apply the session-key and agent policies to rendered values", async (t) => {
     const mappings = [
       { match: { path: "key" }, messageTemplate: "m", sessionKey: "{{key}}" },
       { match: { path: "agent" }, messageTemplate: "m", agentId: "other" },
@@ -91,7 +91,7 @@ describe("mappings", () => {
     assert.equal((await post("task", { message: "m", agentId: "x" })).status, 400);
   });
 
-  it("use the default session key, and requests may choose one where that is allowed", async (t) => {
+  it("use the default session key, and requests may choose one if allowed", async (t) => {
     const hooks = {
       defaultSessionKey: " hook:ingress ",
       allowRequestSessionKey: true,
@@ -106,7 +106,7 @@ describe("mappings", () => {
     );
   });
 
-  it("leave the sessions of people alone when no prefixes are set", async (t) => {
+  it("do not use the sessions of people when no prefixes are set", async (t) => {
     const mappings = [{ match: { path: "own" }, messageTemplate: "m", sessionKey: "ci" }];
     const { post, tasks, ended } = await webhookGateway(t, { hooks: { allowRequestSessionKey: true, mappings } });
     for (const sessionKey of [
@@ -129,7 +129,7 @@ describe("mappings", () => {
     assert.equal(tasks.at(-1)?.params["sessionKey"], "ci", "a mapping is the operator's own");
   });
 
-  it("wait for the plugin of their action, and say so", async (t) => {
+  it("report that the plugin of their action is missing", async (t) => {
     const mappings = [{ id: "c", match: { path: "c" }, action: "none", any: "{{thing}}" }];
     const { service, gateway } = await webhookGateway(t, { hooks: { mappings } });
     const [problem, ...others] = service?.check() ?? [];
@@ -141,7 +141,7 @@ describe("mappings", () => {
 });
 
 describe("a trial", () => {
-  it("shows the way of a request and does nothing", async (t) => {
+  it("shows the steps of a request and has no effect", async (t) => {
     const mappings = [
       { id: "first", match: { path: "in", source: "ci" }, messageTemplate: "no" },
       { id: "second", match: { path: "in" }, messageTemplate: "{{a}} {{b.c}}", sessionKey: "hook:{{a}}" },
@@ -160,7 +160,7 @@ describe("a trial", () => {
     assert.equal(tasks.length + notes.length, 0);
   });
 
-  it("tells what the sender would be refused with", async (t) => {
+  it("shows the refusal that the sender would get", async (t) => {
     const { service } = await webhookGateway(t, { hooks: { mappings: [{ id: "m", match: { path: "m" } }] } });
     const report = await service?.try({ mapping: "m", payload: {} });
     assert.deepEqual(report?.response, { status: 400, body: { ok: false, error: "message required" } });

@@ -1,7 +1,7 @@
-/** Requests by hand, for what no client library sends. */
+/** Raw requests that no client library sends. */
 import { connect, type Socket } from "node:net";
 
-/** Writes the pieces, a pause between two of them, and collects until the other side closes or nothing comes any more. */
+/** Writes the pieces with a pause between them, and collects until the other side closes or no more bytes arrive. */
 export function sendRaw(
   port: number,
   pieces: readonly (string | Buffer)[],
@@ -18,7 +18,7 @@ export function sendRaw(
     };
     socket.setTimeout(patienceMs, () => socket.destroy());
     socket.on("data", (chunk) => (text += chunk.toString("latin1")));
-    socket.on("error", () => undefined); // a reset is an answer, too
+    socket.on("error", () => undefined); // a reset counts as an answer, too
     socket.on("close", () => resolve(text));
     socket.on("connect", write);
   });

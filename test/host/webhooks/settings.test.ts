@@ -1,4 +1,4 @@
-/** What the section `hooks` is refused for, before anything runs, and given the plugins that run. */
+/** Why the section `hooks` is refused, before any plugin runs and with the plugins that run. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { matches } from "@svc/sdk";
@@ -12,12 +12,12 @@ const issuesOf = (section: HooksSection) => webhookSettings({ enabled: true, tok
 const mapping = (one: Record<string, unknown>): HooksSection => ({ mappings: [one] }) as HooksSection; // each case is checked by the schema below
 
 describe("the section hooks", () => {
-  it("has nothing wrong in it by default, and nothing while it is off", () => {
+  it("has no issues by default, and none while it is disabled", () => {
     assert.deepEqual(issuesOf({}), []);
     assert.deepEqual(webhookSettings({ token: "", path: "/" }, facts).issues, []);
   });
 
-  it("has a token that strangers cannot guess where other machines get in", () => {
+  it("needs a token that cannot be guessed if other machines can reach the gateway", () => {
     const of = (token: string, isLocal: boolean) =>
       webhookSettings({ enabled: true, token }, { ...facts, isLocal }).issues.map(
         ({ path, message }) => path + message,
@@ -34,7 +34,7 @@ describe("the section hooks", () => {
     ["the gateway's own token", { token: " the gateway's own " }, "hooks.token", /must not be the gateway's own/],
     ["the root as path", { path: "/" }, "hooks.path", /root/],
     ["slashes as path", { path: "///" }, "hooks.path", /root/],
-    ["a path with a second reading", { path: "/a/../b" }, "hooks.path", /plain path/],
+    ["an ambiguous path", { path: "/a/../b" }, "hooks.path", /plain path/],
     ["an encoded path", { path: "/a%2fb" }, "hooks.path", /plain path/],
     ["a path with a query", { path: "/a?b" }, "hooks.path", /plain path/],
     ["the liveness path", { path: "/healthz" }, "hooks.path", /served by the gateway itself/],
@@ -46,17 +46,12 @@ describe("the section hooks", () => {
       /begins with none of/,
     ],
     [
-      "prefixes that let no generated key through",
+      "prefixes that exclude generated keys",
       { allowedSessionKeyPrefixes: ["ci:"] },
       "hooks.allowedSessionKeyPrefixes",
       /add "hook:"/,
     ],
-    [
-      "nothing but blanks as prefixes",
-      { allowedSessionKeyPrefixes: [" "] },
-      "hooks.allowedSessionKeyPrefixes",
-      /blank/,
-    ],
+    ["only blank prefixes", { allowedSessionKeyPrefixes: [" "] }, "hooks.allowedSessionKeyPrefixes", /blank/],
     ["a transforms directory outside", { transformsDir: "../x" }, "hooks.transformsDir", /\.\./],
     ["an absolute one outside", { transformsDir: "/tmp" }, "hooks.transformsDir", /inside/],
     ["a home directory", { transformsDir: "~/x" }, "hooks.transformsDir", /~/],
@@ -84,19 +79,19 @@ describe("the section hooks", () => {
     ],
     ["a template below a key", mapping({ a: ["{{b(c)}}"] }), "hooks.mappings[0].a", /b\(c\)/],
     [
-      "a template beyond 64 KiB",
+      "a template above 64 KiB",
       mapping({ messageTemplate: "x".repeat(65_537) }),
       "hooks.mappings[0].messageTemplate",
       /longer than 65536/,
     ],
     [
-      "a condition that is none",
+      "an invalid condition",
       mapping({ match: { when: { a: { matches: "x" } } } }),
       "hooks.mappings[0].match.when",
       /a/,
     ],
     [
-      "a header that is none",
+      "an invalid header name",
       mapping({ match: { headers: { "a b": "x" } } }),
       "hooks.mappings[0].match.headers",
       /a b/,
@@ -109,7 +104,7 @@ describe("the section hooks", () => {
     ],
     ["a blank secret", mapping({ verify: { type: "x", secret: [" "] } }), "hooks.mappings[0].verify.secret", /blank/],
     [
-      "a secret nobody looks at",
+      "a secret that is not used",
       mapping({ verify: { type: "bearer", secret: "x" } }),
       "hooks.mappings[0].verify.secret",
       /not used/,
@@ -129,7 +124,7 @@ describe("the section hooks", () => {
 
   const strict: [why: string, section: unknown][] = [
     ["an unknown key of a match", { mappings: [{ match: { paths: "x" } }] }],
-    ["a placement there is not", { mappings: [{ transform: { module: "a.ts", placement: "process" } }] }],
+    ["an unknown placement", { mappings: [{ transform: { module: "a.ts", placement: "process" } }] }],
     ["a limit of 0 bytes", { maxBodyBytes: 0 }],
     ["enabled as text", { enabled: "true" }],
   ];
@@ -156,7 +151,7 @@ describe("the section hooks", () => {
       /unexpected property 'contentSource'/,
     ],
     [
-      "a field under its own name, where mappings have another one for it",
+      "a field under its own name, for which mappings use another key",
       mapping({ message: "x" }),
       "hooks.mappings[0]",
       /unexpected property 'message'/,
@@ -165,27 +160,27 @@ describe("the section hooks", () => {
       "a key of another action",
       mapping({ action: "note", textTemplate: "x", deliver: true }),
       "hooks.mappings[0].deliver",
-      /has no effect: it is a key of the action "task", and this mapping's is "note"; take it out/,
+      /has no effect: it is a key of the action "task", and this mapping's action is "note"; remove it/,
     ],
     [
-      "a deliver that is no boolean",
+      "a deliver that is not a boolean",
       mapping({ deliver: "yes" }),
       "hooks.mappings[0].deliver",
-      /is nothing the action "task" takes/,
+      /is not a value that the action "task" accepts/,
     ],
     [
-      "a value the action does not take",
+      "a value that the action does not accept",
       mapping({ action: "note", textTemplate: "x", wakeMode: "tomorrow" }),
       "hooks.mappings[0].wakeMode",
       /now or later/,
     ],
     [
-      "a verifier nobody has",
+      "an unknown verifier",
       mapping({ verify: { type: "unheard", secret: "s" } }),
       "hooks.mappings[0].verify.type",
       /there are: bearer, odd/,
     ],
-    ["a preset nobody has", { presets: ["nothing"] }, "hooks.presets", /"nothing"; there are: none/],
+    ["an unknown preset", { presets: ["nothing"] }, "hooks.presets", /"nothing"; there are: none/],
     [
       "a preset of a plugin that is not in use",
       { presets: ["gmail"] },
@@ -197,7 +192,7 @@ describe("the section hooks", () => {
     it(`keeps a gateway from starting when a plugin has a route like the path ${path}`, (t) =>
       assert.rejects(
         webhookGateway(t, { hooks: { path }, plugins: ["sessions", "tools", "http-tools"] }),
-        /hooks\.path: begins like the route POST \/tools\/invoke of plugin http-tools; choose another one, e\.g\. \/hooks/,
+        /hooks\.path: begins like the route POST \/tools\/invoke of plugin http-tools; choose another path, e\.g\. \/hooks/,
       ));
 
   for (const path of ["/v1", "/v1/hooks"])

@@ -63,7 +63,7 @@ describe("a template", () => {
 
   it("keeps its source", () => assert.equal(compileTemplate("a {{b}}").source, "a {{b}}"));
 
-  it("is empty where nothing stands, and says each such place", () => {
+  it("is empty where a place has no value, and reports each such place", () => {
     const given = scope();
     const places = [
       "nobody.home",
@@ -88,19 +88,19 @@ describe("a template", () => {
   });
 
   const refused: [source: string, why: RegExp][] = [
-    ["{{}}", /nothing stands between the braces/],
-    ["{{  }}", /nothing stands between the braces/],
-    ["{{payload.}}", /no place in the payload/],
+    ["{{}}", /the braces are empty/],
+    ["{{  }}", /the braces are empty/],
+    ["{{payload.}}", /not a place in the payload/],
     ["a {{b | upper}}", /^\{\{b \| upper\}\} at character 3: .*filters/],
     ['{{a["b"]}}', /names in brackets/],
-    ["{{#if a}}", /no place in the payload/],
-    ["{{{{a}}}}{{!x}}", /no place in the payload/],
-    ["{{a.}}", /no place/],
-    ["{{headers.}}", /no name of a header/],
-    ["{{headers.a b}}", /no name of a header/],
+    ["{{#if a}}", /not a place in the payload/],
+    ["{{{{a}}}}{{!x}}", /not a place in the payload/],
+    ["{{a.}}", /not a place/],
+    ["{{headers.}}", /not a valid header name/],
+    ["{{headers.a b}}", /not a valid header name/],
     ["{{headers.x.y}}", /a header with a dot/],
-    ["{{query.}}", /cannot be named/],
-    ["{{query.a | b}}", /cannot be named/],
+    ["{{query.}}", /is not a valid parameter name/],
+    ["{{query.a | b}}", /is not a valid parameter name/],
     ["{{a}}".repeat(257), /more than 256 expressions/],
   ];
   for (const [source, why] of refused) {
@@ -114,7 +114,7 @@ describe("a template", () => {
 
   it("may have 256 expressions", () => assert.equal(render("{{count}}".repeat(256)), "3".repeat(256)));
 
-  it("of nothing but open braces is text, whatever its length", () => {
+  it("of only open braces is text, at any length", () => {
     const braces = "{".repeat(500_000);
     assert.equal(render(braces), braces);
     const half = "{{}".repeat(200_000);
@@ -132,7 +132,7 @@ describe("a rendered text", () => {
     assert.throws(() => render(`${"{{big}}".repeat(4)}{{big}}`, { payload }), /more than 1048576 characters/);
   });
 
-  it("is given up as soon as it is too long", () => {
+  it("is abandoned as soon as it is too long", () => {
     let written = 0;
     const payload = {
       big: {
@@ -146,7 +146,7 @@ describe("a rendered text", () => {
     assert.equal(written, 5);
   });
 
-  it("cannot hold what is nested too deeply", () => {
+  it("cannot contain a value that is nested too deeply", () => {
     const deep = `${"[".repeat(120_000)}${"]".repeat(120_000)}`;
     const payload = { deep: JSON.parse(deep) as unknown };
     assert.throws(
@@ -155,7 +155,7 @@ describe("a rendered text", () => {
     );
   });
 
-  it("leaves Object.prototype alone", () => {
+  it("does not change Object.prototype", () => {
     const before = Object.getOwnPropertyNames(Object.prototype);
     render("{{__proto__.polluted}}{{constructor.prototype}}", { payload: JSON.parse('{"__proto__":{"polluted":1}}') });
     assert.deepEqual(Object.getOwnPropertyNames(Object.prototype), before);

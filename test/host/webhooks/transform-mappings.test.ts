@@ -11,7 +11,7 @@ import { actionsPlugin, TOKEN, webhookGateway, type WebhookGatewayOptions } from
 
 const read = async (response: Response) => (await response.json()) as { ok: boolean; error?: string; runId: string };
 
-/** A gateway whose transforms directory holds these files. */
+/** A gateway with these files in its transforms directory. */
 async function withFiles(
   t: TestContext,
   files: Readonly<Record<string, string>>,
@@ -52,7 +52,7 @@ const SHAPES = `
 const MAPPING = { id: "m", match: { path: "m" }, messageTemplate: "base {{text}}", transform: { module: "shapes.js" } };
 
 describe("a mapping with a transform", () => {
-  it("takes what it returns, keeps the mapping for nothing, and skips for null", async (t) => {
+  it("uses the returned object, keeps the mapping for undefined, and skips for null", async (t) => {
     const { post, tasks, notes, ended } = await withFiles(t, { "shapes.js": SHAPES }, [MAPPING]);
     const message = async (payload: unknown) => {
       await ended((await read(await post("m", payload))).runId);
@@ -73,7 +73,7 @@ describe("a mapping with a transform", () => {
     assert.equal(tasks.length, count);
   });
 
-  it("drops the text of one kind when it becomes another", async (t) => {
+  it("drops the text of one action when the transform chooses another", async (t) => {
     const both = { ...MAPPING, textTemplate: "of the note" };
     const { post } = await withFiles(t, { "shapes.js": SHAPES }, [both]);
     const response = await post("m", { do: "half" });
@@ -81,7 +81,7 @@ describe("a mapping with a transform", () => {
     assert.equal((await read(response)).error, "text required");
   });
 
-  it("answers 500 in fixed words for a fault of the transform, and 501 for an action nobody has", async (t) => {
+  it("answers 500 with a fixed message for a fault of the transform, and 501 for an unknown action", async (t) => {
     const { post, tasks } = await withFiles(t, { "shapes.js": SHAPES }, [MAPPING]);
     for (const fault of ["throw", "list", "text"]) {
       const response = await post("m", { do: fault });
@@ -92,7 +92,7 @@ describe("a mapping with a transform", () => {
     assert.equal(tasks.length, 0);
   });
 
-  it("names the error of a transform once in the log, with the place in its file and no stack of the gateway", async (t) => {
+  it("logs the error of a transform once, with the place in its file and without the gateway's stack", async (t) => {
     const config = { logging: { file: "own.log", consoleLevel: "silent" } };
     const gateway = { logLevel: undefined };
     const files = { "shapes.js": SHAPES };
@@ -109,7 +109,7 @@ describe("a mapping with a transform", () => {
     }
   });
 
-  it("holds what it returns to the policies", async (t) => {
+  it("applies the policies to returned values", async (t) => {
     const hooks = { allowedSessionKeyPrefixes: ["hook:"] };
     const { post, tasks, ended } = await withFiles(t, { "shapes.js": SHAPES }, [MAPPING], { hooks });
     for (const key of ["main", "agent:other:main", " main", "\u0000hook:", "ho\u043fk:x"])
@@ -121,7 +121,7 @@ describe("a mapping with a transform", () => {
     assert.equal(tasks.at(-1)?.params["message"], "unmarked");
   });
 
-  it("sees the request without what proves the sender", async (t) => {
+  it("passes the request without its credentials", async (t) => {
     const { post, tasks, ended } = await withFiles(t, { "shapes.js": SHAPES }, [MAPPING]);
     const sent = { "x-event": "push", "x-svc-token": TOKEN, cookie: "a=b" };
     await ended((await read(await post("m?a=1", { do: "seen" }, sent))).runId);
@@ -132,7 +132,7 @@ describe("a mapping with a transform", () => {
     assert.doesNotMatch(message, /cookie|authorization/);
   });
 
-  it("is refused with the path of what its schema does not take", async (t) => {
+  it("is refused with the path that its schema does not accept", async (t) => {
     const file = `
       import { defineTransform, Type } from "@svc/sdk/transform";
       export default defineTransform({
@@ -150,7 +150,7 @@ describe("a mapping with a transform", () => {
     assert.match(String(tasks[0]?.params["message"]), /issue 7/);
   });
 
-  it("costs one 5xx and nothing else when it spins or eats memory in a worker", async (t) => {
+  it("costs only one 5xx when it loops or exhausts memory in a worker", async (t) => {
     const file = `
       export default ({ payload }) => {
         if (payload.do === "spin") for (;;);
@@ -173,7 +173,7 @@ describe("a mapping with a transform", () => {
     }
   });
 
-  it("goes live when its file is dropped or edited, and a broken edit changes nothing", async (t) => {
+  it("goes live when its file is added or edited, and a broken edit changes nothing", async (t) => {
     const mapping = { id: "d", match: { path: "d" }, transform: { module: "dropped.ts" } };
     const { post, write, tasks, ended, client } = await withFiles(t, {}, [mapping]);
     assert.equal((await post("d", {})).status, 500);
@@ -215,7 +215,7 @@ describe("the plugin that runs transforms", () => {
     transform: { module: "t.mjs", placement, timeoutMs: 20_000 },
   }));
 
-  it("is away: 503 that names it, and nothing is recorded as the mapping alone says", async (t) => {
+  it("is missing: 503 that names it, and the untransformed mapping is not recorded", async (t) => {
     const recorder = { notes: [], tasks: [], plan: [], service: undefined };
     const hooks = { enabled: true, token: TOKEN, mappings };
     const alone = await testGateway(t, { plugins: ["storage-sqlite", actionsPlugin(recorder)], config: { hooks } });
@@ -232,7 +232,7 @@ describe("the plugin that runs transforms", () => {
     assert.deepEqual(recorder.tasks, []);
   });
 
-  it("is reloaded: requests wait and are transformed, also what its stop cuts off", async (t) => {
+  it("is reloaded: requests wait and are transformed, also those its stop interrupts", async (t) => {
     const { gateway, post, tasks, ended } = await withFiles(t, FILES, mappings);
     const answers: Promise<Response>[] = [];
     const send = (more: object) => {
@@ -270,7 +270,7 @@ it("the plugin of the action is reloaded while the transform runs: the request i
 });
 
 describe("the hook webhookTransform", () => {
-  it("may replace action and fields of one mapping, and the policies hold for what it says", async (t) => {
+  it("may replace action and fields of one mapping, and the policies apply to its result", async (t) => {
     const changes: object[] = [
       { action: "note", fields: { text: "by a plugin" } },
       { action: "task", fields: { message: "m", sessionKey: "main" } },

@@ -1,4 +1,4 @@
-/** A gateway with webhooks on and actions that tell what they were asked, for tests. */
+/** A gateway with webhooks enabled and actions that record their calls, for tests. */
 import type { TestContext } from "node:test";
 import { definePlugin, GatewayError, isGatewayError, type ParamsOf, type Plugin, Type } from "@svc/sdk";
 import { testGateway, type TestGateway } from "@svc/sdk/testing";
@@ -14,20 +14,20 @@ import {
 
 export const TOKEN = "hook-token-of-the-test";
 
-/** What the actions of a test were asked. */
+/** Calls of the actions in a test. */
 export interface Recorder {
   /** Jobs of the action `note` whose record is on disk. */
   readonly notes: WebhookJob[];
   /** Attempts of the action `task`. */
   readonly tasks: WebhookJob[];
-  /** What the next attempts of `task` do; then they succeed. */
+  /** Outcomes of the next attempts of `task`; later ones succeed. */
   readonly plan: ((job: WebhookJob, signal: AbortSignal) => Promise<void>)[];
   service: Webhooks | undefined;
 }
 
 /**
- * `note` is done with its record, `task` is carried out in the background; both are served directly.
- * The verifier `odd` takes a request whose header `x-odd` is its secret.
+ * `note` completes with its record, `task` runs in the background; both are served directly.
+ * The verifier `odd` accepts a request whose header `x-odd` is its secret.
  */
 export function actionsPlugin(recorder: Recorder): Plugin {
   const text = (fields: WebhookFields, field: string, said: string): string => {
@@ -100,7 +100,7 @@ export function actionsPlugin(recorder: Recorder): Plugin {
 export interface WebhookGateway extends TestGateway, Recorder {
   /** `http://127.0.0.1:<port>` */
   readonly origin: string;
-  /** Posts JSON (or text as it is) below the base path, with the hook token. */
+  /** Posts JSON (or literal text) below the base path, with the hook token. */
   post(path: string, body?: unknown, headers?: Record<string, string>): Promise<Response>;
   /** The records, over the connection of an administrator. */
   readonly records: {
@@ -113,7 +113,7 @@ export interface WebhookGateway extends TestGateway, Recorder {
 }
 
 export interface WebhookGatewayOptions {
-  /** Keys of the section `hooks` beside `enabled` and `token`. */
+  /** Keys of the section `hooks` in addition to `enabled` and `token`. */
   readonly hooks?: Record<string, unknown>;
   readonly config?: Record<string, unknown>;
   readonly plugins?: readonly (Plugin | string)[];

@@ -1,10 +1,10 @@
 /** One row of a table of the specification. */
 export type Row =
-  /** Tests by file, from `test/` on and without `.test.ts`, and a part of their name. */
+  /** Tests by file, relative to `test/` and without `.test.ts`, and a part of their name. */
   | { readonly tests: readonly (readonly [file: string, name: string])[] }
-  /** It comes with this capability. */
+  /** Tested once this capability exists. */
   | { readonly later: Capability }
-  /** Nothing of ours to test, and why: another program's habit, or decided otherwise without anything to see. */
+  /** Nothing to test in the gateway, and why: behaviour of another program, or a decision without visible effect. */
   | { readonly none: string };
 
 export type Capability =

@@ -257,11 +257,11 @@ describe("security checks of the configuration", () => {
 
 describe("a secret", () => {
   const rows: readonly (readonly [secret: string, weakness: RegExp | undefined])[] = [
-    ["abc", /^has 3 characters, and 24 are the least$/],
+    ["abc", /^has 3 characters, and the minimum is 24$/],
     ["aaaaaaaaaaaaaaaaaaaaaaaaaaaa", /^has only 1 different characters$/],
     ["abcdefghijabcdefghijabcdefghij", /^repeats one short text$/],
     ["abcdefghijklmnopqrstuvwxyz", /^counts up through the alphabet$/],
-    ["my-secret-gateway-token-password", /^is made of well-known words$/],
+    ["my-secret-gateway-token-password", /^consists of well-known words$/],
     [STRONG, undefined],
     ["0f3c9a7b1e5d2846a0c4f8e97b6d1352", undefined],
   ];

@@ -1,4 +1,4 @@
-/** Which certificate a port shows, and why one is refused. */
+/** The certificate of a port, and why a certificate is refused. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { X509Certificate } from "node:crypto";
@@ -16,7 +16,7 @@ const DAY_MS = 86_400_000;
 const places = { configDir: "/etc/svc", stateDir: "/var/svc", home: "/home/ada" };
 
 describe("the files of the certificate", () => {
-  it("are those that are named, relative to the configuration, or below the state directory", () => {
+  it("are the configured ones, relative to the configuration, or generated ones below the state directory", () => {
     assert.deepEqual(certificateFiles({ certPath: "c.pem", keyPath: "~/k.pem", caPath: "/ca.pem" }, places), {
       certPath: "/etc/svc/c.pem",
       keyPath: "/home/ada/k.pem",
@@ -34,7 +34,7 @@ describe("the files of the certificate", () => {
     [{ certPath: "c.pem" }, /^gateway\.tls\.certPath is set without its counterparts\nNext: .*keyPath/],
     [{ keyPath: "k.pem" }, /^gateway\.tls\.keyPath is set without/],
     [{ caPath: "ca.pem" }, /^gateway\.tls\.caPath is set without/],
-    [{ autoGenerate: false }, /none is to be made\nNext: .*certPath/],
+    [{ autoGenerate: false }, /gateway\.tls\.autoGenerate is off\nNext: .*certPath/],
   ];
   for (const [settings, message] of refused) {
     it(`are refused: ${JSON.stringify(settings)}`, () => {
@@ -43,7 +43,7 @@ describe("the files of the certificate", () => {
   }
 });
 
-describe("a certificate that is read", () => {
+describe("a configured certificate", () => {
   const rows: [why: string, spoil: (directory: string) => object, message: RegExp][] = [
     [
       "no such file",
@@ -52,7 +52,7 @@ describe("a certificate that is read", () => {
     ],
     ["a directory", (directory) => ({ keyPath: directory }), /^gateway\.tls\.keyPath: .*EISDIR.*\nNext: /],
     [
-      "the key of another one",
+      "the key of another certificate",
       (directory) => ({ keyPath: writeCertificate(directory, "other").keyPath }),
       /is not the key of/,
     ],
@@ -64,7 +64,7 @@ describe("a certificate that is read", () => {
       /caPath: .* is not a certificate in PEM/,
     ],
     [
-      "an end that has passed",
+      "an expired certificate",
       (directory) => writeCertificate(directory, "old", -1),
       /old-cert\.pem expired on .*\nNext: renew it/,
     ],
@@ -91,10 +91,10 @@ function textFile(directory: string, text = "hello"): string {
   return path;
 }
 
-describe("a certificate that is made", () => {
+describe("a generated certificate", () => {
   const at = async (t: TestContext) => ({ ...places, stateDir: await directoryOf(t, "svc-tls-") });
 
-  it("is for this machine and the addresses it listens on, its key is private, and it is kept", async (t) => {
+  it("is for this machine and the addresses it listens on, its key is private, and it is stored", async (t) => {
     const files = certificateFiles({}, await at(t));
     const now = Date.now();
     const first = await keepGenerated(files, ["10.1.2.3"], now);
@@ -107,7 +107,7 @@ describe("a certificate that is made", () => {
     assert.equal(again.fingerprint, first.fingerprint);
   });
 
-  it("is made anew 30 days before its end, or when it is broken", async (t) => {
+  it("is generated again 30 days before it expires, or when it is damaged", async (t) => {
     const files = certificateFiles({}, await at(t));
     const now = Date.now();
     const first = await keepGenerated(files, [], now);
@@ -139,10 +139,13 @@ describe("the certificate in use", () => {
     const { certificate, clock, told, warnings, directory } = await open(t);
     const before = certificate.current.fingerprint;
     const next = writeCertificate(join(directory, "next"));
-    writeFileSync(join(directory, "own-cert.pem"), next.cert); // and not yet its key
+    writeFileSync(join(directory, "own-cert.pem"), next.cert); // but not its key yet
     await clock.advance(LOOK_MS);
     assert.equal(certificate.current.fingerprint, before);
-    assert.match(warnings.join(), /^the TLS certificate in use stays: gateway\.tls\.keyPath: .* is not the key/);
+    assert.match(
+      warnings.join(),
+      /^the TLS certificate in use stays, because the new one is unusable: gateway\.tls\.keyPath: .* is not the key/,
+    );
     await clock.advance(3 * LOOK_MS);
     assert.equal(warnings.length, 1, "the same is said once");
     writeFileSync(join(directory, "own-key.pem"), next.key);
@@ -151,12 +154,12 @@ describe("the certificate in use", () => {
     assert.equal(certificate.current.fingerprint, told[0]);
   });
 
-  it("is warned of once before its end", async (t) => {
+  it("is warned about once before it expires", async (t) => {
     const { clock, warnings } = await open(t, 20);
     await clock.advance(LOOK_MS);
     assert.deepEqual(warnings, []);
     await clock.advance(7 * DAY_MS);
     assert.equal(warnings.length, 1);
-    assert.match(warnings[0] ?? "", /^the TLS certificate ends on .*; renew it/);
+    assert.match(warnings[0] ?? "", /^the TLS certificate expires on .*; renew it/);
   });
 });

@@ -1,11 +1,11 @@
-/** Certificates of tests: files in a directory of their own. */
+/** Certificates of tests, as files in a temporary directory. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { makeSelfSigned } from "../../../../host/net/tls/self-signed.ts";
 
 const DAY_MS = 86_400_000;
 
-/** Writes `<name>-cert.pem` and `<name>-key.pem`. @param days from now to its end */
+/** Writes `<name>-cert.pem` and `<name>-key.pem`. @param days from now to its expiry */
 export function writeCertificate(directory: string, name = "own", days = 100) {
   mkdirSync(directory, { recursive: true });
   const now = Date.now();

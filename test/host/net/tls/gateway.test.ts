@@ -1,4 +1,4 @@
-/** A gateway whose port speaks TLS, over real sockets. Spec: spec/README.md "TLS". */
+/** A gateway with TLS, over real sockets. Spec: spec/README.md "TLS". */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -61,8 +61,8 @@ async function shown(port: number, options: object = {}): Promise<string> {
   return fingerprint256;
 }
 
-describe("a port that speaks TLS", limited, () => {
-  it("makes a certificate, and says where and who it is", async (t) => {
+describe("a TLS port", limited, () => {
+  it("generates a certificate, and reports its file and fingerprint", async (t) => {
     const { gateway, stateDir, reach } = await start(t);
     assert.equal(gateway.url, `wss://127.0.0.1:${gateway.port}`);
     assert.equal(await shown(gateway.port), gateway.tlsFingerprint);
@@ -73,7 +73,7 @@ describe("a port that speaks TLS", limited, () => {
     await client.close();
   });
 
-  it("serves HTTPS to whoever trusts the certificate, by name and by address", async (t) => {
+  it("serves HTTPS to clients that trust the certificate, by name and by address", async (t) => {
     const { gateway, stateDir } = await start(t);
     const ca = readFileSync(join(stateDir, "tls/gateway-cert.pem"));
     for (const host of ["localhost", "127.0.0.1"]) {
@@ -84,7 +84,7 @@ describe("a port that speaks TLS", limited, () => {
     }
   });
 
-  it("refuses HTTP in clear, and says what to use", async (t) => {
+  it("refuses plain HTTP, and names the right scheme", async (t) => {
     const { gateway } = await start(t);
     const { status, body, closed } = await exchange(gateway.port, { target: "/healthz" });
     assert.deepEqual([status, closed], [400, true]);
@@ -92,14 +92,14 @@ describe("a port that speaks TLS", limited, () => {
     await assert.rejects(connect({ url: `ws://127.0.0.1:${gateway.port}`, token: "t" }), { code: "UNAVAILABLE" });
   });
 
-  it("refuses what is older than TLS 1.2", async (t) => {
+  it("refuses versions older than TLS 1.2", async (t) => {
     const { gateway } = await start(t);
     const old = { minVersion: "TLSv1.1", maxVersion: "TLSv1.1", ciphers: "DEFAULT@SECLEVEL=0" };
     await assert.rejects(shown(gateway.port, old));
     assert.equal(await shown(gateway.port, { maxVersion: "TLSv1.2" }), gateway.tlsFingerprint);
   });
 
-  it("lets pages in by its own https origins", async (t) => {
+  it("admits pages by its own https origins", async (t) => {
     const { gateway } = await start(t, {}, { bind: "custom", customBindHost: "127.0.0.1" });
     const { effectiveOrigins } = await import("../../../../host/auth/origins.ts");
     const section = { bind: "custom", customBindHost: "10.0.0.5", tls: { enabled: true } } as const;
@@ -112,7 +112,7 @@ describe("a port that speaks TLS", limited, () => {
 });
 
 describe("a client", limited, () => {
-  it("refuses a certificate with another fingerprint, sends nothing, and does not come back", async (t) => {
+  it("refuses a certificate with another fingerprint, sends nothing, and does not reconnect", async (t) => {
     const { gateway, reach } = await start(t);
     const other = gateway.tlsFingerprint?.replace(/^../, "00") ?? "";
     await assert.rejects(reach({ tlsFingerprint: other, reconnect: true }), (error: Error & { details?: unknown }) => {
@@ -123,26 +123,26 @@ describe("a client", limited, () => {
     assert.deepEqual(gateway.connections(), []);
   });
 
-  it("takes the fingerprint in every spelling", async (t) => {
+  it("accepts the fingerprint in every spelling", async (t) => {
     const { gateway, reach } = await start(t);
     const plain = gateway.tlsFingerprint?.replaceAll(":", "") ?? "";
     for (const tlsFingerprint of [plain, plain.toLowerCase(), `sha256:${plain}`])
       await (await reach({ tlsFingerprint })).close();
   });
 
-  it("without the fingerprint refuses a certificate that nobody it trusts has signed", async (t) => {
+  it("without the fingerprint refuses a certificate of an untrusted issuer", async (t) => {
     const { gateway } = await start(t);
     await assert.rejects(connect({ url: gateway.url, token: "t" }), { details: { code: "TLS_UNTRUSTED" } });
   });
 
-  it("with a fingerprint does not connect in clear", async () => {
+  it("with a fingerprint does not connect without TLS", async () => {
     const refused = connect({ url: "ws://127.0.0.1:1", tlsFingerprint: "00" });
     await assert.rejects(refused, { details: { code: "TLS_FINGERPRINT_MISMATCH" } });
   });
 });
 
 describe("the files of a running gateway", limited, () => {
-  it("are read again when they change; open connections go on", async (t) => {
+  it("are read again when they change; open connections stay", async (t) => {
     const directory = await directoryOf(t, "svc-tls-files-");
     const files = writeCertificate(directory);
     const { gateway, clock, reach, stateDir } = await start(t, { certPath: files.certPath, keyPath: files.keyPath });
@@ -162,7 +162,7 @@ describe("the files of a running gateway", limited, () => {
     await client.close();
   });
 
-  it("are others at once when the configuration names others, which must fit", async (t) => {
+  it("are replaced at once when the configuration names others, which must be valid", async (t) => {
     const directory = await directoryOf(t, "svc-tls-files-");
     const one = writeCertificate(directory, "one");
     const two = writeCertificate(directory, "two");
