@@ -121,7 +121,7 @@ it("they are as strangers publish them: JavaScript that imports the SDK by name,
     }
 });
 
-describe("plugins built against API 1.0.0", { timeout: 60_000 }, () => {
+describe("plugins built against API 1.0.0", { timeout: 120_000 }, () => {
   it("are all active, with nothing inert, and use each part of the API", async (t) => {
     const { gateway, client, http, post } = await start(t, "api-1.0.0");
     const own = gateway.plugins().filter(({ id }) => id.startsWith("fixture-"));

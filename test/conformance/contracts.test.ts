@@ -141,7 +141,7 @@ describe("the contract of a namespace", { timeout: 120_000 }, () => {
     });
 });
 
-describe("the contract of a model provider", { timeout: 60_000 }, () => {
+describe("the contract of a model provider", { timeout: 120_000 }, () => {
   it("is met by provider-openai", async (t) => {
     const provider = await contributionOf(t, ModelProvider, "openai-completions", { plugin: openaiPlugin });
     await providerContract(t, { provider });
@@ -158,7 +158,7 @@ describe("the contract of a model provider", { timeout: 60_000 }, () => {
   });
 });
 
-describe("the contract of a tool", { timeout: 60_000 }, () => {
+describe("the contract of a tool", { timeout: 120_000 }, () => {
   it("is met by the tools of sessions", async (t) => {
     const beside = { plugin: sessionsPlugin, plugins: without("sessions") };
     const status = await contributionOf(t, Tool, "session_status", beside);

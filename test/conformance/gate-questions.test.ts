@@ -17,7 +17,7 @@ import { BUNDLE } from "./config-bundle.ts";
 import { fileGateway } from "./file-gateway.ts";
 import { HOOKS_SECTION } from "./hook-runs.ts";
 
-const limited = { timeout: 60_000 };
+const limited = { timeout: 120_000 };
 
 /** Return value of a handler; the type of a gate's handler does not matter here. */
 type Answer = () => Denial | { allow: "ask"; title: string; subject: unknown; timeoutMs?: number } | undefined;

@@ -10,7 +10,7 @@ import { attend, connectNode } from "./attendance.ts";
 import { NODE_METHODS } from "./authority-table.ts";
 import { methods } from "./samples.ts";
 
-const limited = { timeout: 60_000 };
+const limited = { timeout: 120_000 };
 
 /** Texts different from `name` that loose matching (case folding, trimming, cutting) would accept as `name`. */
 function spellingsOf(name: string): string[] {

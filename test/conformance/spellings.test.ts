@@ -154,7 +154,7 @@ for (const [kind, path, method, also] of DOORS) {
   const spellings = spellingsOf(path);
   const isHook = method === "POST";
 
-  describe(`spellings of ${kind}`, { timeout: 60_000 }, () => {
+  describe(`spellings of ${kind}`, { timeout: 120_000 }, () => {
     it("are at least forty, all different", () => {
       assert.ok(spellings.length >= 40);
       assert.equal(new Set([...spellings, path]).size, spellings.length + 1);

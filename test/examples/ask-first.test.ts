@@ -39,7 +39,7 @@ async function start(t: TestContext) {
   return { asked, reply, say: (next: ApprovalDecision) => void (decision = next) };
 }
 
-describe("examples/ask-first", { timeout: 60_000 }, () => {
+describe("examples/ask-first", { timeout: 120_000 }, () => {
   it("uses the tool when somebody allows it, and not when somebody denies it", async (t) => {
     const { asked, reply, say } = await start(t);
     assert.match(await reply(), /not allowed: a person denied it/);

@@ -35,7 +35,7 @@ const ALL = [
 
 const BUNDLED = ["storage-sqlite", "sessions", "agents", "models", "tools", "approvals"];
 
-describe("the plugins of the author's guide", { timeout: 60_000 }, () => {
+describe("the plugins of the author's guide", { timeout: 120_000 }, () => {
   it("run in one gateway, and serve what they declare", async (t) => {
     const { gateway, client } = await testGateway(t, {
       plugins: [...ALL, ...BUNDLED],

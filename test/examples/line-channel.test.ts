@@ -10,7 +10,7 @@ import { describe, it } from "node:test";
 import { root } from "../checkout.ts";
 import { startGatewayProcess } from "../gateway-process.ts";
 
-describe("examples/line-channel", { timeout: 60_000 }, () => {
+describe("examples/line-channel", { timeout: 120_000 }, () => {
   it("answers listed people, ignores others, and reconnects", async (t) => {
     const stateDir = await mkdtemp(join(tmpdir(), "svc-lines-"));
     t.after(() => rm(stateDir, { recursive: true, force: true }));

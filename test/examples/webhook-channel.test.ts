@@ -30,7 +30,7 @@ async function chatServer(t: TestContext) {
   return { server, replies, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/replies` };
 }
 
-describe("examples/webhook-channel", { timeout: 60_000 }, () => {
+describe("examples/webhook-channel", { timeout: 120_000 }, () => {
   it("takes messages of people who are listed, once each, and posts the replies", async (t) => {
     const stateDir = await mkdtemp(join(tmpdir(), "svc-letterbox-"));
     t.after(() => rm(stateDir, { recursive: true, force: true }));

@@ -74,7 +74,7 @@ describe("a configuration file that", () => {
     assert.deepEqual({ valid, issues }, { valid: true, issues: [] });
   }
 
-  it("is written in pieces is used when it is whole, never before", { timeout: 30_000 }, async () => {
+  it("is written in pieces is used when it is whole, never before", { timeout: 120_000 }, async () => {
     const former = AGENTS[turn % 2] ?? "";
     const text = good(AGENTS[(turn + 1) % 2] ?? "");
     const file = await open(path, "w");
@@ -121,7 +121,7 @@ describe("a configuration file that", () => {
     ["holds a wrong value", /must be integer/, () => writeFile(path, '{ "gateway": { "port": "many" } }')],
   ];
   for (const [name, issue, make] of broken) {
-    it(`${name} is reported, and the next good one is used`, { timeout: 30_000 }, async () => {
+    it(`${name} is reported, and the next good one is used`, { timeout: 120_000 }, async () => {
       await make();
       await pause(400); // the watcher has looked at it, or will not
       await assertReported(issue);
@@ -134,7 +134,7 @@ describe("a configuration file that", () => {
     ["is gone", () => rm(path)],
     ["is a link to nowhere", () => rm(path).then(() => symlink(join(stateDir, "nowhere"), path))],
   ] as const) {
-    it(`${name} leaves the gateway as it is until there is one again`, { timeout: 30_000 }, async () => {
+    it(`${name} leaves the gateway as it is until there is one again`, { timeout: 120_000 }, async () => {
       await make();
       await pause(400);
       const { exists } = await client.call(config.get, {});
@@ -144,7 +144,7 @@ describe("a configuration file that", () => {
     });
   }
 
-  it("was broken in each of these ways, is replaced with config.set", { timeout: 30_000 }, async () => {
+  it("was broken in each of these ways, is replaced with config.set", { timeout: 120_000 }, async () => {
     await writeFile(path, "{ half");
     const { hash } = await client.call(config.get, {});
     const agent = AGENTS[++turn % 2] ?? "";

@@ -8,7 +8,7 @@ import { ConfigStore } from "@svc/sdk/config";
 import { testGateway } from "@svc/sdk/testing";
 import { directoryOf } from "./kernel/reload-scene.ts";
 
-const limited = { timeout: 20_000 };
+const limited = { timeout: 120_000 };
 
 async function start(t: TestContext, config: object) {
   const stateDir = await directoryOf(t, "svc-below-");

@@ -9,7 +9,7 @@ import { ConfigStore } from "@svc/sdk/config";
 import { createFakeClock, testGateway } from "@svc/sdk/testing";
 import { contractOf, directoryOf, until } from "./kernel/reload-scene.ts";
 
-const limited = { timeout: 20_000 };
+const limited = { timeout: 120_000 };
 const shop = contractOf("shop", "ask");
 const Section = Type.Object({
   name: Type.String({ default: "none" }),

@@ -10,7 +10,7 @@ import { HOST_SECTIONS, OPEN_SECTIONS } from "../../host/config/host-schema.ts";
 import { connectFrame, openRaw } from "../raw-socket.ts";
 import { directoryOf } from "./kernel/reload-scene.ts";
 
-const limited = { timeout: 20_000 };
+const limited = { timeout: 120_000 };
 
 /** Every leaf of the schema with its keyword; `*` stands for any name. */
 function leaves(schema: object, path: string): [path: string, reload: string | undefined][] {

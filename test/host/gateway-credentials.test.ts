@@ -11,7 +11,7 @@ import { testGateway } from "@svc/sdk/testing";
 import { connectFrame, connectRaw, facts, openRaw } from "../raw-socket.ts";
 import { barrier, contractOf, directoryOf, until } from "./kernel/reload-scene.ts";
 
-const limited = { timeout: 20_000 };
+const limited = { timeout: 120_000 };
 const demo = contractOf("demo", "ask", "slow");
 const news = defineEvent({ name: "demo.news", summary: "-", payload: Type.Unknown() });
 

@@ -8,7 +8,7 @@ import { GatewayInfo } from "@svc/sdk/gateway";
 import { testGateway } from "@svc/sdk/testing";
 import { contractOf, directoryOf, until } from "./kernel/reload-scene.ts";
 
-const limited = { timeout: 20_000 };
+const limited = { timeout: 120_000 };
 const shop = contractOf("shop", "ask");
 const Section = Type.Object({ name: Type.String({ default: "none" }), size: Type.Integer({ default: 1 }) });
 

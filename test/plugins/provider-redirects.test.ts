@@ -50,7 +50,7 @@ const clients: Readonly<Record<string, (baseUrl: string) => Promise<unknown>>> =
 };
 
 for (const [name, ask] of Object.entries(clients)) {
-  describe(`redirects and ${name}`, { timeout: 20_000 }, () => {
+  describe(`redirects and ${name}`, { timeout: 120_000 }, () => {
     for (const status of [301, 302, 303, 307, 308]) {
       it(`refuses a ${status} to another origin and names both addresses`, async (t) => {
         const other = await serve(t, (_req, res) => res.end());

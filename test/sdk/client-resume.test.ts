@@ -9,7 +9,7 @@ import { WebSocket } from "ws";
 import { until } from "../host/kernel/reload-scene.ts";
 import { connectFrame, connectRaw } from "../raw-socket.ts";
 
-const limited = { timeout: 20_000 };
+const limited = { timeout: 120_000 };
 const events = {
   all: defineEvent({ name: "news.all", summary: "-", payload: Type.Unknown() }),
   secret: defineEvent({ name: "news.secret", summary: "-", payload: Type.Unknown(), scope: "operator.approvals" }),

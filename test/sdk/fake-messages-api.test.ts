@@ -34,7 +34,7 @@ async function stream(options: FakeModelServerOptions): Promise<WireEvent[]> {
   });
 }
 
-describe("fake model server, Messages API", { timeout: 20_000 }, () => {
+describe("fake model server, Messages API", { timeout: 120_000 }, () => {
   it("echoes the last user message when nothing is scripted", async () => {
     await using server = await startFakeModelServer();
     const answer = (await (await post(server.url, question)).json()) as Record<string, unknown>;

@@ -48,7 +48,7 @@ const STEPS = new Map<string, readonly Step[]>([
   ]),
 ]);
 
-describe("an address that the model invented", { timeout: 60_000 }, () => {
+describe("an address that the model invented", { timeout: 120_000 }, () => {
   it("is fetched only with a person's approval, and one of a page without", async (t) => {
     const visited: string[] = [];
     const { talk, asked } = await furnishedScene(t, {

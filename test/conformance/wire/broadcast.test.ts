@@ -5,7 +5,7 @@ import { createFakeClock, testGateway } from "@svc/sdk/testing";
 import { connectFrame, connectRaw } from "../../raw-socket.ts";
 import { ask, shared, start, withProof } from "./scene.ts";
 
-const limited = { timeout: 20_000 };
+const limited = { timeout: 120_000 };
 
 describe("seq", limited, () => {
   it("starts at 1, counts the events that everyone gets, and is the same for all", async (t) => {

@@ -7,7 +7,7 @@ import { outcomeOf, shared, withProof } from "./scene.ts";
 const evil = { origin: "https://evil.example" };
 const panel = { id: "svc-control-ui", version: "1", platform: "web", mode: "webchat" };
 
-describe("the order of checks in connect", { timeout: 20_000 }, () => {
+describe("the order of checks in connect", { timeout: 120_000 }, () => {
   const scene = shared({ gateway: { auth: { rateLimit: { maxAttempts: 1_000 } } } });
 
   it("0 JSON: no answer, 1000 without a reason", async () => {

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { shared, withProof } from "./scene.ts";
 
-const limited = { timeout: 20_000 };
+const limited = { timeout: 120_000 };
 const client = { id: "cli", version: "1", platform: "linux", mode: "cli" };
 
 describe("connect params that are accepted", limited, () => {

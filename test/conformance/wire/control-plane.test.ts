@@ -5,7 +5,7 @@ import { connectRaw } from "../../raw-socket.ts";
 import { fileGateway } from "../file-gateway.ts";
 import { ask } from "./scene.ts";
 
-describe("control-plane writes", { timeout: 20_000 }, () => {
+describe("control-plane writes", { timeout: 120_000 }, () => {
   it("config.patch and config.apply share 3 per 60 s, including calls refused for their hash", async (t) => {
     const { gateway } = await fileGateway(t);
     const socket = await connectRaw(gateway.url, gateway.auth.token, { scopes: ["operator.admin"] });

@@ -4,7 +4,7 @@ import { describe, it } from "node:test";
 import { shared, start } from "./scene.ts";
 import { facts } from "../../raw-socket.ts";
 
-const limited = { timeout: 20_000 };
+const limited = { timeout: 120_000 };
 const exempt = { rateLimit: { maxAttempts: 1_000 } };
 const remote = { host: "gateway.example" };
 

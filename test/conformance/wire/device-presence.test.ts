@@ -4,7 +4,7 @@ import { describe, it } from "node:test";
 import { ask, type Scene, shared, start } from "./scene.ts";
 import { facts } from "../../raw-socket.ts";
 
-const limited = { timeout: 20_000 };
+const limited = { timeout: 120_000 };
 const panel = { client: { id: "svc-control-ui", version: "1", platform: "web", mode: "webchat" } };
 const remote = { host: "gateway.example" };
 const page = { origin: "https://panel.example", ...remote };

@@ -5,7 +5,7 @@ import type { ConnectParams } from "@svc/sdk/protocol";
 import { connectFrame, facts } from "../../raw-socket.ts";
 import { KEY, outcomeOf, type ProofOptions, type Scene, shared, withProof } from "./scene.ts";
 
-const limited = { timeout: 20_000 };
+const limited = { timeout: 120_000 };
 
 async function prove(scene: Scene, params: Partial<ConnectParams> = {}, options: ProofOptions = {}) {
   const socket = await scene.open();

@@ -4,7 +4,7 @@ import { describe, it } from "node:test";
 import { connectFrame } from "../../raw-socket.ts";
 import { ask, BUG, shared } from "./scene.ts";
 
-const limited = { timeout: 20_000 };
+const limited = { timeout: 120_000 };
 
 describe("request frames after connect", limited, () => {
   const scene = shared();

@@ -5,7 +5,7 @@ import { testGateway } from "@svc/sdk/testing";
 import { connectFrame, connectRaw, type RawSocket } from "../../raw-socket.ts";
 import { ask, shared, withProof } from "./scene.ts";
 
-const limited = { timeout: 20_000 };
+const limited = { timeout: 120_000 };
 const helloOf = (socket: RawSocket) => socket.frames.find(({ id }) => id === "c1")?.payload ?? {};
 
 describe("hello-ok", limited, () => {

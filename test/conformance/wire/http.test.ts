@@ -5,7 +5,7 @@ import { exchange, type RawRequest } from "../../host/net/http-exchange.ts";
 import { outcomeOf, type Scene, shared, start } from "./scene.ts";
 import { connectFrame } from "../../raw-socket.ts";
 
-const limited = { timeout: 20_000 };
+const limited = { timeout: 120_000 };
 const target = "/plugins/wire/closed";
 const UNAUTHORIZED = { error: { message: "Unauthorized", type: "unauthorized" } };
 

@@ -4,7 +4,7 @@ import { describe, it } from "node:test";
 import type { Outcome, Scene } from "./scene.ts";
 import { shared } from "./scene.ts";
 
-const limited = { timeout: 20_000 };
+const limited = { timeout: 120_000 };
 const panel = { client: { id: "svc-control-ui", version: "1", platform: "web", mode: "webchat" } };
 const webchat = { client: { id: "webchat-ui", version: "1", platform: "web", mode: "ui" } };
 const exempt = { auth: { rateLimit: { maxAttempts: 1_000 } } };

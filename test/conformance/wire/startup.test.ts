@@ -7,7 +7,7 @@ import { openRaw } from "../../raw-socket.ts";
 import { portFrom } from "../../../host/settings.ts";
 import { start } from "./scene.ts";
 
-const limited = { timeout: 20_000 };
+const limited = { timeout: 120_000 };
 const proxy = (more: object = {}) => ({ mode: "trusted-proxy", trustedProxy: { userHeader: "x-user" }, ...more });
 
 describe("a start is refused", limited, () => {

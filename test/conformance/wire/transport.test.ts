@@ -8,7 +8,7 @@ import { WebSocket, WebSocketServer } from "ws";
 import { connectFrame, openRaw } from "../../raw-socket.ts";
 import { ask, shared, start } from "./scene.ts";
 
-const limited = { timeout: 20_000 };
+const limited = { timeout: 120_000 };
 
 describe("transport", limited, () => {
   const scene = shared();

@@ -9,7 +9,7 @@ import { createLocalKey, readLocalKey, writeLocalKey } from "../../../host/auth/
 import { connectFrame, openRaw } from "../../raw-socket.ts";
 import { startHost } from "../net/host-scene.ts";
 
-const limited = { timeout: 30_000 };
+const limited = { timeout: 120_000 };
 const MODES: readonly (readonly [mode: string, config: object])[] = [
   ["token", { auth: { mode: "token", token: "t" } }],
   ["password", { auth: { mode: "password", password: "p" } }],

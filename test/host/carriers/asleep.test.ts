@@ -25,7 +25,7 @@ import { root } from "../../checkout.ts";
 import { home as svcHome } from "../cli/svc.ts";
 import { until } from "./scene.ts";
 
-const limited = { timeout: 30_000 };
+const limited = { timeout: 120_000 };
 
 interface Written {
   readonly id?: string;

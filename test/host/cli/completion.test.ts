@@ -8,7 +8,7 @@ import { home } from "./svc.ts";
 
 const few = { plugins: { use: ["config"] } };
 
-describe("svc completion --complete", { timeout: 60_000 }, () => {
+describe("svc completion --complete", { timeout: 120_000 }, () => {
   const rows: [words: string[], found: string[]][] = [
     [["conf"], ["config"]],
     [
@@ -74,7 +74,7 @@ export default defineCommands([{ name: "greet", summary: "Greet somebody", optio
   });
 });
 
-describe("svc completion", { timeout: 60_000 }, () => {
+describe("svc completion", { timeout: 120_000 }, () => {
   for (const shell of ["bash", "zsh", "fish"]) {
     it(`prints a script for ${shell} that the shell accepts, where there is one`, async (t) => {
       const { code, stdout, stderr } = await home(t, few).svc(["completion", shell]);

@@ -21,7 +21,7 @@ export default definePlugin({ id: "work", api: "^1.0.0", setup: (gateway) => gat
   return { ...here, done: () => rmSync(mark), isBusy: () => existsSync(mark) };
 }
 
-describe("a stop of svc gateway run", { timeout: 60_000 }, () => {
+describe("a stop of svc gateway run", { timeout: 120_000 }, () => {
   for (const [signal, atOnce] of [
     ["SIGINT", "press Ctrl-C again to stop at once"],
     ["SIGTERM", "a second signal stops it at once"],

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { home } from "./svc.ts";
 
-describe("a verb that is refused", { timeout: 60_000 }, () => {
+describe("a verb that is refused", { timeout: 120_000 }, () => {
   it("by a value of its command line exits with 2, before it looks for a gateway", async (t) => {
     const { svc } = home(t);
     for (const args of [

@@ -8,7 +8,7 @@ const few = { plugins: { use: ["config"] } };
 const hashOf = async ({ svc }: Home) =>
   JSON.parse((await svc(["gateway", "call", "config.get", "--json"])).stdout).hash as string;
 
-describe("svc gateway run, restarted", { timeout: 60_000 }, () => {
+describe("svc gateway run, restarted", { timeout: 120_000 }, () => {
   it("by SIGUSR1 keeps its process, its address and its state", async (t) => {
     const here = home(t, few);
     const { ready, says, kill, stop } = await here.run();

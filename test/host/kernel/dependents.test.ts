@@ -6,7 +6,7 @@ import { PluginControl } from "@svc/sdk/plugins";
 import { createFakeClock } from "@svc/sdk/testing";
 import { barrier, contractOf, settled, slotOf, startScene, until } from "./reload-scene.ts";
 
-const limited = { timeout: 20_000 };
+const limited = { timeout: 120_000 };
 interface Named {
   readonly name: string;
 }

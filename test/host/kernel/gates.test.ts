@@ -13,7 +13,7 @@ import {
 import { createFakeClock, testGateway } from "@svc/sdk/testing";
 import { barrier, contractOf, settled, slotOf, startScene, until } from "./reload-scene.ts";
 
-const limited = { timeout: 20_000 };
+const limited = { timeout: 120_000 };
 const shop = contractOf("shop", "guarded", "free");
 const shopPlugin = definePlugin({
   id: "shop",

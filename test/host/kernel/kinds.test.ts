@@ -64,7 +64,7 @@ async function scene(
 }
 
 for (const run of ["host", "worker", "process"] as const)
-  describe(`a further kind in the placement ${run}`, { timeout: 60_000 }, () => {
+  describe(`a further kind in the placement ${run}`, { timeout: 120_000 }, () => {
     it("takes effect, is called, is listed and is withdrawn", async (t) => {
       committed.length = 0;
       const { gateway, client, badge, states } = await scene(t, MOOD, { run });

@@ -5,7 +5,7 @@ import { definePlugin, defineService, optional, type Plugin, type PluginGateway 
 import { createFakeClock } from "@svc/sdk/testing";
 import { contractOf, settled, slotOf, startScene, until } from "./reload-scene.ts";
 
-const limited = { timeout: 20_000 };
+const limited = { timeout: 120_000 };
 const ill = contractOf("ill", "ask", "break");
 const Care = defineService<object>()("care", "1.0.0");
 const boom = () => {

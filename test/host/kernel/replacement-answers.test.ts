@@ -39,7 +39,7 @@ async function scene(t: TestContext, answers: boolean) {
   return { mail, waiting, reloading, ...running };
 }
 
-describe("a replacement while calls wait for other calls", { timeout: 30_000 }, () => {
+describe("a replacement while calls wait for other calls", { timeout: 120_000 }, () => {
   it("lets the completing calls through to the old version", async (t) => {
     const { mail, waiting, reloading, client } = await scene(t, true);
     assert.deepEqual(await client.call(mail.bring, {}), { taken: "old" });

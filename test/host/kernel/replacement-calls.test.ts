@@ -5,7 +5,7 @@ import { definePlugin, type Plugin, type PluginGateway } from "@svc/sdk";
 import { createFakeClock } from "@svc/sdk/testing";
 import { barrier, contractOf, settled, slotOf, startScene, until } from "./reload-scene.ts";
 
-const limited = { timeout: 30_000 };
+const limited = { timeout: 120_000 };
 const shop = contractOf("shop", "ask", "slow", "extra");
 
 type More = (gateway: PluginGateway) => void;

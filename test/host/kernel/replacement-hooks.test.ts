@@ -14,7 +14,7 @@ import {
 } from "@svc/sdk";
 import { barrier, contractOf, settled, slotOf, startScene, until } from "./reload-scene.ts";
 
-const limited = { timeout: 20_000 };
+const limited = { timeout: 120_000 };
 const facts = { owner: "bell", when: "-", returns: "-", throws: "-" };
 const specs = Object.fromEntries(
   (["observe", "series", "first", "gate", "waterfall", "collect"] as const).map((kind) => [

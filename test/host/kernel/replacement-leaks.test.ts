@@ -23,7 +23,7 @@ import { KINDS } from "../../../host/kernel/kinds/index.ts";
 import type { HostParts } from "../../../host/kernel/staging.ts";
 import { contractOf } from "./reload-scene.ts";
 
-const limited = { timeout: 60_000 };
+const limited = { timeout: 120_000 };
 const RELOADS = 200;
 const Point = defineExtensionPoint<object>("test.point");
 const Own = defineExtensionPoint<object>("test.own");

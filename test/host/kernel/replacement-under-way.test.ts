@@ -6,7 +6,7 @@ import { PluginControl } from "@svc/sdk/plugins";
 import { createFakeClock } from "@svc/sdk/testing";
 import { barrier, contractOf, settled, slotOf, startScene, until } from "./reload-scene.ts";
 
-const limited = { timeout: 30_000 };
+const limited = { timeout: 120_000 };
 const shop = contractOf("shop", "ask", "slow", "extra");
 const front = contractOf("front", "ask");
 const Goods = defineService<object>()("goods", "1.0.0");

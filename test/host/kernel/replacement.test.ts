@@ -6,7 +6,7 @@ import { describe, it } from "node:test";
 import { authRequired, definePlugin, misconfigured, notReady, type Plugin, Type } from "@svc/sdk";
 import { contractOf, directoryOf, slotOf, startScene } from "./reload-scene.ts";
 
-const limited = { timeout: 20_000 };
+const limited = { timeout: 120_000 };
 const shop = contractOf("shop", "ask");
 const version = (answer: string, more: Partial<Plugin> & { also?: Plugin["setup"] } = {}): Plugin => {
   const { also, ...fields } = more;

@@ -5,7 +5,7 @@ import { defineEvent, defineHook, definePlugin, defineService, GatewayError, typ
 import { PluginControl, type PluginMeasures } from "@svc/sdk/plugins";
 import { barrier, contractOf, settled, slotOf, startScene, until } from "./reload-scene.ts";
 
-const limited = { timeout: 20_000 };
+const limited = { timeout: 120_000 };
 const busy = contractOf("busy", "ask", "refuse", "break", "breakLater", "wait");
 const knock = defineHook<string>()("series", {
   name: "knock",

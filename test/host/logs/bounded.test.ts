@@ -40,7 +40,7 @@ describe("the bounded log", () => {
     assert.equal(lines.length, 100);
   });
 
-  it("is used for connections", { timeout: 60_000 }, async (t) => {
+  it("is used for connections", { timeout: 120_000 }, async (t) => {
     const stateDir = await mkdtemp(join(tmpdir(), "svc-bounded-"));
     t.after(() => rm(stateDir, { recursive: true, force: true }));
     const gateway = await startGatewayProcess(stateDir, {}, { logLevel: "info" });

@@ -6,7 +6,7 @@ import { deviceConnect } from "../../device.ts";
 import { connectFrame, openRaw } from "../../raw-socket.ts";
 import { startHost } from "./host-scene.ts";
 
-const limited = { timeout: 20_000 };
+const limited = { timeout: 120_000 };
 
 async function attempts(t: TestContext, plugins: readonly Plugin[], config: object = {}) {
   const { url, auth } = await startHost(t, { plugins, config });

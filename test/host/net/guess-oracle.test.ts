@@ -16,7 +16,7 @@ async function guess(url: string, token: string): Promise<string> {
   return ok ? "in" : String(error?.details?.["code"]);
 }
 
-describe("guesses together with a device proof", { timeout: 20_000 }, () => {
+describe("guesses together with a device proof", { timeout: 120_000 }, () => {
   it("are counted, and the right secret is refused after too many", async (t) => {
     const { gateway } = await testGateway(t, { plugins: ["health"], config: { gateway: limited } });
     for (let attempt = 0; attempt < 5; attempt++)

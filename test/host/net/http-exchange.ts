@@ -19,10 +19,7 @@ export interface RawRequest {
   readonly body?: string;
 }
 
-/** Milliseconds of silence after which the connection counts as left open. */
-const KEPT_OPEN_MS = 300;
-
-/** Sends the request and reads until the gateway closes, or until no more bytes arrive. */
+/** Sends the request and reads one whole response; waits for the close where the response announces it. */
 export async function exchange(
   port: number,
   { method = "GET", target, headers = {}, body = "" }: RawRequest,
@@ -34,17 +31,28 @@ export async function exchange(
   let text = "";
   let closed = false;
   await new Promise<void>((resolve) => {
-    const quiet = setTimeout(resolve, KEPT_OPEN_MS);
-    socket.on("data", (chunk: Buffer) => (text += chunk.toString("latin1")));
+    socket.on("data", (chunk: Buffer) => {
+      text += chunk.toString("latin1");
+      if (isWhole(text, method)) resolve();
+    });
     socket.on("error", () => undefined);
     socket.on("close", () => {
       closed = true;
-      clearTimeout(quiet);
       resolve();
     });
   });
   socket.destroy();
   return { ...parse(text), closed };
+}
+
+/** Whether the response is complete and the connection stays open after it. */
+function isWhole(text: string, method: string): boolean {
+  if (!text.includes("\r\n\r\n")) return false;
+  const { status, headers, body } = parse(text);
+  if (headers["connection"]?.toLowerCase() === "close") return false;
+  if (method === "HEAD" || status === 204 || status === 304) return true;
+  if (headers["transfer-encoding"] === "chunked") return body.endsWith("0\r\n\r\n");
+  return body.length >= Number(headers["content-length"]);
 }
 
 function parse(text: string): Omit<Exchange, "closed"> {

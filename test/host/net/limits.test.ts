@@ -9,7 +9,7 @@ import { createFakeClock } from "@svc/sdk/testing";
 import { startHost } from "./host-scene.ts";
 import { connectFrame, connectRaw, facts, openRaw, type RawSocket } from "../../raw-socket.ts";
 
-const limited = { timeout: 20_000 };
+const limited = { timeout: 120_000 };
 const Any = Type.Object({});
 const limit = CONTROL_PLANE_WRITES;
 const admin = defineContract("admin", {

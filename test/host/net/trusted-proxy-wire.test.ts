@@ -5,7 +5,7 @@ import { definePlugin } from "@svc/sdk";
 import { connectFrame, facts, openRaw } from "../../raw-socket.ts";
 import { startHost } from "./host-scene.ts";
 
-const limited = { timeout: 20_000 };
+const limited = { timeout: 120_000 };
 const auth = {
   mode: "trusted-proxy",
   trustedProxy: {

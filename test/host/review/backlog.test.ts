@@ -52,7 +52,7 @@ async function deafClient(t: TestContext, port: number, token: string | undefine
   return socket;
 }
 
-it("disconnects a client that sends requests and reads no responses", { timeout: 20_000 }, async (t) => {
+it("disconnects a client that sends requests and reads no responses", { timeout: 120_000 }, async (t) => {
   const { gateway } = await testGateway(t, { plugins: [big], gateway: { maxBufferedBytes: MOST } });
   const socket = await deafClient(t, gateway.port, gateway.auth.token);
   const call = frame(1, JSON.stringify({ type: "req", id: "1", method: "big.read" }));

@@ -10,7 +10,7 @@ import { createFakeClock, testGateway } from "@svc/sdk/testing";
 import { createPluginFinder } from "../../../host/kernel/load.ts";
 import { barrier, contractOf, directoryOf, settled, slotOf, startScene, until } from "../kernel/reload-scene.ts";
 
-const limited = { timeout: 20_000 };
+const limited = { timeout: 120_000 };
 const api = "^1.0.0";
 
 describe("code", limited, () => {

@@ -8,7 +8,7 @@ import { barrier, contractOf } from "../kernel/reload-scene.ts";
 
 const deed = contractOf("deed", "do");
 
-it("refuses the call", { timeout: 20_000 }, async (t) => {
+it("refuses the call", { timeout: 120_000 }, async (t) => {
   const [asked, decided] = [barrier(), barrier()];
   let credentials: Credentials | undefined;
   let done = 0;

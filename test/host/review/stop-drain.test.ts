@@ -47,7 +47,7 @@ for (const [path, text] of [
   ["answer", '{"stopped":false}'],
   ["stream", "first last"],
 ] as const) {
-  it(`a stop waits for the ${path}`, { timeout: 20_000 }, async (t) => {
+  it(`a stop waits for the ${path}`, { timeout: 120_000 }, async (t) => {
     const [gate, begun] = [barrier(), barrier()];
     const { gateway } = await testGateway(t, {
       plugins: [pluginWith(gate.passed, () => begun.open())],
@@ -61,7 +61,7 @@ for (const [path, text] of [
     await stopped;
   });
 
-  it(`a reload waits for the ${path}`, { timeout: 20_000 }, async (t) => {
+  it(`a reload waits for the ${path}`, { timeout: 120_000 }, async (t) => {
     const [gate, begun] = [barrier(), barrier()];
     const slot = await slotOf(
       t,

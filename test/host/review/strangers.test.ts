@@ -7,7 +7,7 @@ import type { EventCursor } from "@svc/sdk/protocol";
 import { testGateway } from "@svc/sdk/testing";
 import { connectFrame, connectRaw, openRaw } from "../../raw-socket.ts";
 
-const limited = { timeout: 20_000 };
+const limited = { timeout: 120_000 };
 const nobody = definePlugin({ id: "nobody", api: "^1.0.0", setup: () => undefined });
 
 it(

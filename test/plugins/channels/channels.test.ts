@@ -11,7 +11,7 @@ import { UNSEEN_TEXT } from "../../../plugins/channels/receiving.ts";
 import { pigeon, untilStopped } from "./pigeon.ts";
 import { startScene, until } from "./scene.ts";
 
-describe("a channel", { timeout: 60_000 }, () => {
+describe("a channel", { timeout: 120_000 }, () => {
   it("brings a message to the agent and the answer back, once for each id", async (t) => {
     const bird = pigeon();
     const { inside, client } = await startScene(t, [bird.plugin]);

@@ -10,7 +10,7 @@ const MAIN = "agent:main:main";
 const TEAM = "agent:main:pigeon:group:#team";
 const team = { chat: { type: "group", id: "#team" } } as const;
 
-describe("a command in a channel", { timeout: 60_000 }, () => {
+describe("a command in a channel", { timeout: 120_000 }, () => {
   const ann = { sender: { id: "ann", name: "Ann" } };
   const mallory = { sender: { id: "mallory" } };
   type Row = [what: string, text: string, from: Partial<InboundMessage>, reply: RegExp, restarts?: boolean];

@@ -91,7 +91,7 @@ function refusalOf(attempt: ToolAttempt): GatewayError {
   return attempt.outcome === "refused" ? attempt.error : assert.fail(JSON.stringify(attempt));
 }
 
-describe("message", { timeout: 60_000 }, () => {
+describe("message", { timeout: 120_000 }, () => {
   it("sends once for each call, says where it went, and notes it there", async (t) => {
     const bird = pigeon();
     const { use, inside } = await scene(t, [bird], { config: { session: { dmScope: "per-peer" } } });

@@ -12,7 +12,7 @@ import { startScene, until } from "./scene.ts";
 let serial = 0;
 const key = () => `send-${++serial}`;
 
-describe("send", { timeout: 60_000 }, () => {
+describe("send", { timeout: 120_000 }, () => {
   it("sends, and notes it in the session of the recipient", async (t) => {
     const bird = pigeon({ maxTextChars: 20 });
     const { client, inside } = await startScene(t, [bird.plugin], { config: { session: { dmScope: "per-peer" } } });
@@ -139,7 +139,7 @@ describe("send", { timeout: 60_000 }, () => {
   });
 });
 
-describe("the Delivery service", { timeout: 60_000 }, () => {
+describe("the Delivery service", { timeout: 120_000 }, () => {
   it("finds the last place, an explicit one, or says why there is none", async (t) => {
     const [bird, crow] = [pigeon(), pigeon({ id: "crow", accounts: [{ id: "black" }] })];
     const { inside } = await startScene(t, [bird.plugin, crow.plugin]);
@@ -210,7 +210,7 @@ describe("the Delivery service", { timeout: 60_000 }, () => {
   });
 });
 
-describe("channels.logout and probes", { timeout: 60_000 }, () => {
+describe("channels.logout and probes", { timeout: 120_000 }, () => {
   it("logs out where the channel can, and leaves the account stopped", async (t) => {
     const asked: unknown[] = [];
     let cleared = true;

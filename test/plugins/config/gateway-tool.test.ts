@@ -51,7 +51,7 @@ async function scene(t: TestContext, { restartable = true } = {}) {
   return { use, refusal, details, read, directory };
 }
 
-describe("the tool gateway", { timeout: 60_000 }, () => {
+describe("the tool gateway", { timeout: 120_000 }, () => {
   it("requires an action, lists its actions, and is for the owner only", async (t) => {
     const { refusal } = await scene(t);
     assert.equal((await refusal({})).message, "action required");

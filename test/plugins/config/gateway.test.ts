@@ -48,7 +48,7 @@ async function scene(t: TestContext, file: unknown, { restartable = true, stateD
 
 const mode = { gateway: { reload: { mode: "off" } } };
 
-describe("config.* on a gateway", { timeout: 30_000 }, () => {
+describe("config.* on a gateway", { timeout: 120_000 }, () => {
   it("patches the file, applies it at once, and notifies the session", async (t) => {
     const { client, read, hash, restarts } = await scene(t, { ...mode, logging: { level: "warn" } });
     told.length = 0;

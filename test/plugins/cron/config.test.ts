@@ -4,7 +4,7 @@ import { describe, it } from "node:test";
 import { cron } from "@svc/sdk/cron";
 import { openScene, outside, pigeonPost, report } from "./scene.ts";
 
-const limited = { timeout: 90_000 };
+const limited = { timeout: 120_000 };
 const MINUTE = 60_000;
 
 describe("the section cron", limited, () => {

@@ -9,7 +9,7 @@ import { event } from "../heartbeat/events.ts";
 import { askedOf } from "../webhook-scene.ts";
 import { agentWith, MAIN, NOON, openScene, outside, pigeonPost, report } from "./scene.ts";
 
-const limited = { timeout: 90_000 };
+const limited = { timeout: 120_000 };
 const MINUTE = 60_000;
 
 describe("a job for the main session", limited, () => {

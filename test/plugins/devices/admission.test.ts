@@ -10,7 +10,7 @@ import { temporaryDirectory } from "./directory.ts";
 import { startProxied } from "./proxied.ts";
 import { ADMIN, type Attempt, createDevice, openScene, PAIRING, READ, reasonOf, requestOf, SECRET } from "./scene.ts";
 
-const limited = { timeout: 60_000 };
+const limited = { timeout: 120_000 };
 const ask = { devices: { localApproval: "ask" } };
 
 describe("who reaches pairing", limited, () => {

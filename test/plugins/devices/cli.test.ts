@@ -16,7 +16,7 @@ import { root } from "../../checkout.ts";
 import { temporaryDirectory } from "./directory.ts";
 import { ADMIN, createDevice, openScene, READ, requestOf, type Scene, SECRET, WRITE } from "./scene.ts";
 
-const limited = { timeout: 60_000 };
+const limited = { timeout: 120_000 };
 const HOSTILE = "Desk\u001b[2J\u202Eevil\nsvc devices approve fake";
 
 /** Runs a verb as a person would. */

@@ -16,7 +16,7 @@ import {
   WRITE,
 } from "./scene.ts";
 
-const limited = { timeout: 60_000 };
+const limited = { timeout: 120_000 };
 const far: Attempt = { far: true };
 
 /** Whether a socket is still open after the gateway has answered something that was asked later. */

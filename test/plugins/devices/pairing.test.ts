@@ -22,7 +22,7 @@ import {
   WRITE,
 } from "./scene.ts";
 
-const limited = { timeout: 60_000 };
+const limited = { timeout: 120_000 };
 const ask = { config: { devices: { localApproval: "ask" } } };
 
 describe("pairing", limited, () => {

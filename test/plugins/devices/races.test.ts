@@ -5,7 +5,7 @@ import { definePlugin } from "@svc/sdk";
 import { devices } from "@svc/sdk/devices";
 import { type Attempt, createDevice, openScene, READ } from "./scene.ts";
 
-const limited = { timeout: 60_000 };
+const limited = { timeout: 120_000 };
 
 /** A gateway whose next connect can be held, before its device gets its token or before its `hello-ok`. */
 async function openHeld(t: TestContext, at: "token" | "hello") {

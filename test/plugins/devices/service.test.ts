@@ -5,7 +5,7 @@ import { definePlugin } from "@svc/sdk";
 import { devices, Devices, type OfferedCommands } from "@svc/sdk/devices";
 import { type Attempt, createDevice, type DeviceIdentity, openScene, READ, requestOf, settled } from "./scene.ts";
 
-const limited = { timeout: 60_000 };
+const limited = { timeout: 120_000 };
 
 /** A gateway with a plugin that asks what each node may offer. */
 async function openWithNodes(t: TestContext, config: Readonly<Record<string, unknown>> = {}) {

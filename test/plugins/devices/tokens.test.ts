@@ -19,7 +19,7 @@ import {
   WRITE,
 } from "./scene.ts";
 
-const limited = { timeout: 60_000 };
+const limited = { timeout: 120_000 };
 const detail = ({ details }: Outcome) => details["code"];
 
 describe("coming in by a device token", limited, () => {

@@ -5,7 +5,7 @@ import { MAX_WAITING } from "../../../plugins/heartbeat/event-store.ts";
 import { askedOf, MAIN, openScene, systemOf, until } from "../webhook-scene.ts";
 import { event } from "./events.ts";
 
-const limited = { timeout: 90_000 };
+const limited = { timeout: 120_000 };
 
 describe("heartbeat", limited, () => {
   it("tells the next turn of that session, exactly once", async (t) => {

@@ -5,7 +5,7 @@ import type { FakeModelReply } from "@svc/sdk/testing";
 import type { ResponseInput, ResponseStreamEvent } from "openai/resources/responses/responses";
 import { PNG, sharedScene, shown, systemOf } from "./scene.ts";
 
-const limited = { timeout: 60_000 };
+const limited = { timeout: 120_000 };
 const ask = (input: string | ResponseInput, more: object = {}) => ({ model: "svc", input, ...more });
 const weather = {
   type: "function" as const,

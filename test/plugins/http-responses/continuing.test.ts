@@ -7,7 +7,7 @@ import { describe, it } from "node:test";
 import { createResponseStore, STEPS, KEEP_MS } from "../../../plugins/http-responses/store.ts";
 import { openScene, type Scene, sharedScene, shown } from "./scene.ts";
 
-const limited = { timeout: 60_000 };
+const limited = { timeout: 120_000 };
 
 /** Asks, and gives the id of the answer. */
 async function said(

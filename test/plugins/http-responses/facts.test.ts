@@ -4,7 +4,7 @@ import { describe, it } from "node:test";
 import type { FakeModelReply, FakeModelRequest } from "@svc/sdk/testing";
 import { eventsIn, openScene, sharedScene, shown, systemOf } from "./scene.ts";
 
-const limited = { timeout: 60_000 };
+const limited = { timeout: 120_000 };
 const ask = (more: object = {}) => ({ model: "svc", input: "hi", ...more });
 const tool = { type: "function", function: { name: "weather", parameters: { type: "object", properties: {} } } };
 const error = (message: string, param: string | null = null, code: string | null = null) => ({

@@ -5,7 +5,7 @@ import { GatewayError, outsideOrigin } from "@svc/sdk";
 import type { OutboundRefusalCode } from "@svc/sdk/web";
 import { base64, openScene, PNG, shown, systemOf, userSays } from "./scene.ts";
 
-const limited = { timeout: 60_000 };
+const limited = { timeout: 120_000 };
 const ask = (...content: object[]) => ({ model: "svc", input: userSays(...content) });
 const text = { type: "input_text", text: "look" };
 const data = `data:image/png;base64,${PNG}`;

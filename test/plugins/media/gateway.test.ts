@@ -43,7 +43,7 @@ async function start(t: TestContext, replies: readonly FakeModelReply[]) {
 
 const shownTo = (request: { readonly body: object } | undefined) => JSON.stringify(request?.body);
 
-describe("media in a gateway", { timeout: 60_000 }, () => {
+describe("media in a gateway", { timeout: 120_000 }, () => {
   const tools: [name: string, file: string, bytes: Buffer, args: object][] = [
     ["image", "cat.png", png(2, 2), { prompt: "What is this?", image: "cat.png" }],
     ["pdf", "scan.pdf", pdf([square]), { prompt: "What is this?", pdf: "scan.pdf" }],

@@ -28,7 +28,7 @@ const NEVER = "for (;;);";
 /** A compiled file of the plugin, as an import names it. */
 const own = (name: string) => JSON.stringify(String(new URL(`../../../plugins/media/${name}`, import.meta.url)));
 
-describe("the process that reads a PDF", { timeout: 60_000 }, () => {
+describe("the process that reads a PDF", { timeout: 120_000 }, () => {
   it("reads text, and draws pages with too little of it", async (t) => {
     const { reader } = open(t);
     const [read, drawn] = await Promise.all([

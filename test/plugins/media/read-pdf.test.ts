@@ -16,7 +16,7 @@ function sizeOf(png: Uint8Array | undefined) {
   return [view.readUInt32BE(16), view.readUInt32BE(20)];
 }
 
-describe("reading PDFs", { timeout: 60_000 }, () => {
+describe("reading PDFs", { timeout: 120_000 }, () => {
   before(prepareRealm);
 
   const readable: [what: string, bytes: Buffer, changes: Partial<PdfJob>, texts: string[], isCut: boolean][] = [

@@ -9,7 +9,7 @@ import { declarationOf } from "../../../plugins/nodes/registry.ts";
 import { until } from "../webhook-scene.ts";
 import { type InvokeResult, nodeScene } from "./scene.ts";
 
-const limited = { timeout: 60_000 };
+const limited = { timeout: 120_000 };
 
 describe("node.invoke", limited, () => {
   it("hands the command to the node and its answer to the caller", async (t) => {

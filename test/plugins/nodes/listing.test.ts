@@ -9,7 +9,7 @@ import { CanvasHost, nodes } from "@svc/sdk/nodes";
 import { until } from "../webhook-scene.ts";
 import { nodeScene } from "./scene.ts";
 
-const limited = { timeout: 60_000 };
+const limited = { timeout: 120_000 };
 
 describe("node.list and node.describe", limited, () => {
   it("show what a node is and can do", async (t) => {

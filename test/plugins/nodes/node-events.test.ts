@@ -13,7 +13,7 @@ import { MAX_RUNS } from "../../../plugins/nodes/node-runs.ts";
 import { askedOf, systemOf, until } from "../webhook-scene.ts";
 import { nodeScene } from "./scene.ts";
 
-const limited = { timeout: 60_000 };
+const limited = { timeout: 120_000 };
 
 /** Services that only note what they are asked for. */
 function listeners() {

@@ -10,7 +10,7 @@ import { type ToolCall, type ToolResult, Tools } from "@svc/sdk/tools";
 import { until } from "../webhook-scene.ts";
 import { echo, type InvokeRequest, type InvokeResult, nodeScene } from "./scene.ts";
 
-const limited = { timeout: 60_000 };
+const limited = { timeout: 120_000 };
 const COMMANDS = ["system.notify", "system.run", "system.run.prepare", "location.get"];
 
 /** Uses the tool as whoever calls. */

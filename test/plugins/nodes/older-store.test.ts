@@ -10,7 +10,7 @@ import { until } from "../webhook-scene.ts";
 import { STEPS } from "../../../plugins/nodes/schema.ts";
 import { nodeScene } from "./scene.ts";
 
-const limited = { timeout: 60_000 };
+const limited = { timeout: 120_000 };
 
 const FACTS = {
   displayName: "Old",

@@ -8,7 +8,7 @@ import { nodeInvokeRequest, nodes } from "@svc/sdk/nodes";
 import { testGateway } from "@svc/sdk/testing";
 import { until } from "../webhook-scene.ts";
 
-const limited = { timeout: 60_000 };
+const limited = { timeout: 120_000 };
 
 async function open(t: TestContext, stateDir?: string) {
   const scene = await testGateway(t, {

@@ -146,7 +146,7 @@ describe("params of system.run", () => {
   });
 });
 
-describe("system.run", { timeout: 60_000 }, () => {
+describe("system.run", { timeout: 120_000 }, () => {
   const plan = { argv: ["ls", "-l"], cwd: "/tmp", rawCommand: null, agentId: null, sessionKey: null };
 
   function approvals(claim: (claim: ExecClaim) => AllowedExec) {

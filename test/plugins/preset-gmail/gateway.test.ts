@@ -9,7 +9,7 @@ import { testGateway } from "@svc/sdk/testing";
 import { home } from "../../host/cli/svc.ts";
 import { directoryOf } from "../../host/kernel/reload-scene.ts";
 
-const limited = { timeout: 60_000 };
+const limited = { timeout: 120_000 };
 
 describe("a gateway with hooks.gmail", limited, () => {
   it("reloads the preset when its settings change, and is blocked, it alone, by those of a watcher", async (t) => {

@@ -25,7 +25,7 @@ const request = (changes: Partial<ModelRequest> = {}): ModelRequest => ({
 const env = { ANTHROPIC_CUSTOM_HEADERS: "x-of-somebody: 1" };
 const newProvider = () => createProvider(createMessagesApi({ clock: { now: () => Date.now() }, env }));
 
-describe("Messages API provider", { timeout: 60_000 }, () => {
+describe("Messages API provider", { timeout: 120_000 }, () => {
   let server: FakeModelServer;
   let account: ProviderAccount;
   const provider = newProvider();

@@ -28,7 +28,7 @@ function borrower() {
 const said = (text: string) => ({ role: "user" as const, content: [{ type: "text" as const, text }], timestamp: 1 });
 
 describe("sessions in a gateway", () => {
-  it("patches, compacts, reports usage, and advertises its methods to clients", { timeout: 30_000 }, async (t) => {
+  it("patches, compacts, reports usage, and advertises its methods to clients", { timeout: 120_000 }, async (t) => {
     const { plugin, service } = borrower();
     const { client } = await testGateway(t, { plugins: [...PLUGINS, plugin] });
     const { methods } = (client.hello as { features: { methods: readonly string[] } }).features;
@@ -65,7 +65,7 @@ describe("sessions in a gateway", () => {
     assert.equal(row?.verboseLevel, "on");
   });
 
-  it("refuses changes of a connection that may only read", { timeout: 30_000 }, async (t) => {
+  it("refuses changes of a connection that may only read", { timeout: 120_000 }, async (t) => {
     const { client } = await testGateway(t, { plugins: PLUGINS, scopes: ["operator.read"] });
     const refusal = { message: /missing scope: operator\.admin/ };
     await assert.rejects(client.call(sessions.patch, { key: "a" }), refusal);
@@ -73,7 +73,7 @@ describe("sessions in a gateway", () => {
     assert.deepEqual((await client.call(sessionsUsage.report, {})).sessions, []);
   });
 
-  it("serves the rest of a damaged database after a restart", { timeout: 60_000 }, async (t) => {
+  it("serves the rest of a damaged database after a restart", { timeout: 120_000 }, async (t) => {
     const stateDir = await mkdtemp(join(tmpdir(), "svc-sessions-"));
     const key = "agent:main:main";
     const before = borrower();
@@ -97,7 +97,7 @@ describe("sessions in a gateway", () => {
     );
   });
 
-  it("routes by bindings of the configuration, and refuses malformed ones", { timeout: 30_000 }, async (t) => {
+  it("routes by bindings of the configuration, and refuses malformed ones", { timeout: 120_000 }, async (t) => {
     const { plugin, service } = borrower();
     const agents = { list: [{ id: "main" }, { id: "ada" }] };
     const bindings = [{ agentId: "ada", match: { channel: "irc", accountId: "*", peer: { kind: "group", id: "7" } } }];
@@ -118,7 +118,7 @@ describe("sessions in a gateway", () => {
     );
   });
 
-  it("applies the configured visibility, and refuses unknown values", { timeout: 30_000 }, async (t) => {
+  it("applies the configured visibility, and refuses unknown values", { timeout: 120_000 }, async (t) => {
     const { plugin, service } = borrower();
     const agents = { list: [{ id: "main" }, { id: "ada" }] };
     const tools = { sessions: { visibility: "all" }, agentToAgent: { enabled: true, allow: ["*"] } };

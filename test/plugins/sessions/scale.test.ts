@@ -73,7 +73,7 @@ const NARROW: readonly (readonly [filter: entries.ListFilter, index: string])[] 
 const MAY_SORT = /sums|tools|points|label|page of an id|spawned/;
 
 describe("a large store", () => {
-  it("reads no table from end to end, nor sorts one", { timeout: 60_000 }, async (t) => {
+  it("reads no table from end to end, nor sorts one", { timeout: 120_000 }, async (t) => {
     const { storage, store } = await openStore(t);
     const names = Array.from({ length: 10_000 }, (_, n) => `agent:a${n % 7}:s${n}`);
     await Promise.all(names.map((key) => store.ensure(key)));

@@ -38,7 +38,7 @@ before(async (t) => {
 
 const usage = () => scene.client.call(contract.usage, {});
 
-describe("every table of the full bundle", { timeout: 60_000 }, () => {
+describe("every table of the full bundle", { timeout: 120_000 }, () => {
   it("is named by one contribution", async () => {
     const { items } = await usage();
     assert.deepEqual(
@@ -169,7 +169,7 @@ const ROWS: Readonly<Record<string, readonly [goes: readonly object[], stays: re
   ],
 };
 
-it("rows and directories go by the rule, and no others", { timeout: 60_000 }, async () => {
+it("rows and directories go by the rule, and no others", { timeout: 120_000 }, async () => {
   for (const id of ["paired", "paired-long-ago"]) {
     const [roles, scopes] = [["node"], []];
     const body = { deviceId: id, publicKey: id, role: "node", roles, scopes, approvedScopes: scopes, createdAtMs: NOW };

@@ -31,7 +31,7 @@ function scene(t: TestContext, verbs: Readonly<Record<string, string>> = npmOf("
 const version = (host: string) =>
   (JSON.parse(readFileSync(join(host, "package.json"), "utf8")) as { version: string }).version;
 
-describe("an update of installed packages", { timeout: 60_000 }, () => {
+describe("an update of installed packages", { timeout: 120_000 }, () => {
   it("installs separately, tests the version there, and puts it in place", async (t) => {
     const { root, npm, hostDirectory, updater } = scene(t);
     const { report } = await updater.run(ORDER);

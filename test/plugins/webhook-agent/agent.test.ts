@@ -7,7 +7,7 @@ import { event } from "../heartbeat/events.ts";
 import { askedOf, MAIN, openScene, type SceneOptions, systemOf, until } from "../webhook-scene.ts";
 import { calm, KEY, pigeonPost, told } from "./surroundings.ts";
 
-const limited = { timeout: 90_000 };
+const limited = { timeout: 120_000 };
 
 const open = async (t: Parameters<typeof openScene>[0], options: SceneOptions = {}) => {
   const scene = await openScene(t, options);

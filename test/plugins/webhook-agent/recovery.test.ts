@@ -4,7 +4,7 @@ import { describe, it } from "node:test";
 import { openScene, type SceneOptions, until } from "../webhook-scene.ts";
 import { bell, calm, KEY, pigeonPost, told } from "./surroundings.ts";
 
-const limited = { timeout: 90_000 };
+const limited = { timeout: 120_000 };
 
 const open = async (t: Parameters<typeof openScene>[0], options: SceneOptions = {}) => {
   const scene = await openScene(t, options);

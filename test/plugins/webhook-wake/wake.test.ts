@@ -8,7 +8,7 @@ import webhookWake from "../../../plugins/webhook-wake/plugin.ts";
 import { readWake } from "../../../plugins/webhook-wake/preparation.ts";
 import { MAIN, openScene, systemOf, until } from "../webhook-scene.ts";
 
-const limited = { timeout: 60_000 };
+const limited = { timeout: 120_000 };
 type Source = WebhookActionContext["source"];
 
 it("the actions of the bundle claim the keys that their mappings may have", limited, async (t) => {

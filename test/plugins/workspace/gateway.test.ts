@@ -70,7 +70,7 @@ function offered({ requests }: FakeModelServer): string[] {
   return tools.map(({ function: { name } }) => name);
 }
 
-describe("an agent with a workspace", { timeout: 60_000 }, () => {
+describe("an agent with a workspace", { timeout: 120_000 }, () => {
   it("writes and reads files, and runs a command that a person allows", async (t) => {
     const replies = [
       calls("write", { path: "notes/a.txt", content: "hello\n" }),

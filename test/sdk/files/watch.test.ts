@@ -7,7 +7,7 @@ import { systemClock } from "../../../host/clock.ts";
 import { tempDirectory } from "../../host/config/scene.ts";
 
 describe("watching places", () => {
-  it("begins again when a directory turns into a file while it is read", { timeout: 20_000 }, async (t) => {
+  it("begins again when a directory turns into a file while it is read", { timeout: 120_000 }, async (t) => {
     const root = tempDirectory(t);
     const place = join(root, "place");
     mkdirSync(place);
@@ -44,7 +44,7 @@ describe("watching places", () => {
     });
   });
 
-  it("keeps nothing open when it stops while files are removed", { timeout: 20_000 }, async (t) => {
+  it("keeps nothing open when it stops while files are removed", { timeout: 120_000 }, async (t) => {
     const base = tempDirectory(t);
     for (let round = 0; round < 20; round++) {
       const root = join(base, String(round));

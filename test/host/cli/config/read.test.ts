@@ -246,7 +246,7 @@ it("a configuration file that is a directory is said to be one", async (t) => {
   assert.ok(stdout.includes(`error    (file): cannot read ${configPath}: EISDIR`), stdout);
 });
 
-describe("svc config schema", { timeout: 60_000 }, () => {
+describe("svc config schema", { timeout: 120_000 }, () => {
   it("shows all of it, sections of plugins included, or one part", async (t) => {
     const { svc } = home(t, { plugins: { use: ["sessions"] } });
     const whole = JSON.parse((await svc(["config", "schema"])).stdout);
@@ -262,7 +262,7 @@ describe("svc config schema", { timeout: 60_000 }, () => {
   });
 });
 
-describe("svc config validate <file>", { timeout: 60_000 }, () => {
+describe("svc config validate <file>", { timeout: 120_000 }, () => {
   it("checks another file, and says when there is none", async (t) => {
     const { svc, configPath } = home(t, few);
     const draft = join(dirname(configPath), "draft.json");

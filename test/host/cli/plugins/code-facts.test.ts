@@ -8,7 +8,7 @@ import { codeFacts } from "../../../../host/cli/plugin-facts/code-facts.ts";
 import { linkSdk } from "../../../../host/installed/sdk-link.ts";
 import { writePackage } from "../../../plugin-package.ts";
 
-it("what code says of itself is found out although some of it ends the process", { timeout: 60_000 }, async (t) => {
+it("what code says of itself is found out although some of it ends the process", { timeout: 120_000 }, async (t) => {
   const directory = mkdtempSync(join(tmpdir(), "svc-facts-"));
   t.after(() => rmSync(directory, { recursive: true, force: true }));
   linkSdk(directory);

@@ -198,7 +198,7 @@ describe("who keeps services", () => {
   }
 });
 
-describe("svc gateway install", { timeout: 60_000 }, () => {
+describe("svc gateway install", { timeout: 120_000 }, () => {
   it("shows what it would write, and is refused where nobody keeps services", async (t) => {
     const here = home(t);
     const env = {

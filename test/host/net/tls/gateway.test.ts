@@ -16,7 +16,7 @@ import { directoryOf } from "../../kernel/reload-scene.ts";
 import { exchange } from "../http-exchange.ts";
 import { writeCertificate } from "./certificates.ts";
 
-const limited = { timeout: 30_000 };
+const limited = { timeout: 120_000 };
 
 async function start(t: TestContext, tls: object = {}, section: object = {}) {
   const stateDir = await directoryOf(t, "svc-tls-");

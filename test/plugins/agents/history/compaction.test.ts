@@ -14,7 +14,7 @@ import { contextHistory, limitsOf } from "../../../../plugins/agents/history/his
 import { ended, type FixtureOptions, type Gateway, model, openFixture, outline, until } from "../fixture.ts";
 import { type Answer, calls, failsWith, hangsAfter, inTurn, MAIN, request, says, user } from "../script.ts";
 
-const limited = { timeout: 20_000 };
+const limited = { timeout: 120_000 };
 const tooLong = new GatewayError("UNAVAILABLE", "the prompt is too long: 300 tokens > 200 maximum", {
   details: { kind: "request", status: 400 },
 });

@@ -49,7 +49,7 @@ describe("the models of a run", () => {
   });
 });
 
-describe("a model that stands in for another", { timeout: 20_000 }, () => {
+describe("a model that stands in for another", { timeout: 120_000 }, () => {
   const defaults = { model: { primary: "one", fallbacks: ["two"] } };
   const named = (ref?: string): ResolvedModel => ({ ...model, id: ref ?? "default" });
   const notices = async ({ sessions }: Gateway) => {
@@ -102,7 +102,7 @@ describe("a model that stands in for another", { timeout: 20_000 }, () => {
   });
 });
 
-describe("what a run leaves on its session", { timeout: 20_000 }, () => {
+describe("what a run leaves on its session", { timeout: 120_000 }, () => {
   it("is its tokens with those of caches, and its cost in the transcript", async (t) => {
     const cost = { input: 1, output: 2, cacheRead: 3, cacheWrite: 4, total: 10 };
     const usage = { input: 10, output: 5, cacheRead: 100, cacheWrite: 7, totalTokens: 122, cost };

@@ -88,7 +88,7 @@ async function play(fixture: Fixture, seed: number) {
   }
 }
 
-describe("random messages, stops and restarts", { timeout: 60_000 }, () => {
+describe("random messages, stops and restarts", { timeout: 120_000 }, () => {
   for (const seed of [1, 7, 42, 1_234, 98_765, 20_260_128]) {
     it(`leave no accepted request without an end, seed ${seed}`, async (t) => {
       const fixture = await openFixture(t);

@@ -7,7 +7,7 @@ import { defineTool } from "@svc/sdk/tools";
 import { ended, type Fixture, type FixtureOptions, type Gateway, openFixture, outline, until } from "../fixture.ts";
 import { type Answer, calls, hangsAfter, inTurn, MAIN, principal, request, says } from "../script.ts";
 
-const limited = { timeout: 20_000 };
+const limited = { timeout: 120_000 };
 const image = { type: "image" as const, data: "AAAA", mimeType: "image/png" };
 
 /** A model that speaks and goes on once `release` was called; later answers come at once. */

@@ -4,7 +4,7 @@ import { toRunRequest } from "../../../../plugins/agents/runs/request.ts";
 import { ended, start, until } from "../fixture.ts";
 import { hangsAfter, MAIN, principal, request, says, inTurn } from "../script.ts";
 
-const limited = { timeout: 20_000 };
+const limited = { timeout: 120_000 };
 
 const named = (...ids: string[]) => ({
   channels: () => ids,

@@ -43,7 +43,7 @@ function counting(real: Storage) {
   return { counts, storage, most };
 }
 
-describe("trips to the storage", { timeout: 20_000 }, () => {
+describe("trips to the storage", { timeout: 120_000 }, () => {
   it("are one to accept a run and one to begin it, when its session is known", async (t) => {
     const fixture = await openFixture(t);
     const { counts, storage } = counting(fixture.storage);

@@ -8,7 +8,7 @@ import { turnOrigin } from "../../../../plugins/agents/runs/queue-plan.ts";
 import { ended, type FixtureOptions, type Gateway, model, openFixture, until } from "../fixture.ts";
 import { type Answer, calls, inTurn, MAIN, principal, request, says, user } from "../script.ts";
 
-const limited = { timeout: 20_000 };
+const limited = { timeout: 120_000 };
 const owner: Principal = { ...principal, scopes: ["operator.admin"] };
 const WEB = outsideOrigin("web", "page");
 const NOTES = "agent:main:notes";

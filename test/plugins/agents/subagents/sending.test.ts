@@ -7,7 +7,7 @@ import { createSessionTools } from "../../../../plugins/agents/subagents/session
 import { ended, type FixtureOptions, type Gateway, openFixture, outline, until } from "../fixture.ts";
 import { type Answer, calls, failsWith, hangsAfter, MAIN, principal, request, says } from "../script.ts";
 
-const limited = { timeout: 20_000 };
+const limited = { timeout: 120_000 };
 const NOTES = "agent:main:notes";
 
 /** What each session says, answer after answer; the last one stays. */

@@ -44,7 +44,7 @@ const asks = (name: string, args: object): FakeModelReply => ({
   toolCalls: [{ name, arguments: { ...args } }],
 });
 
-describe("an agent and other sessions", { timeout: 60_000 }, () => {
+describe("an agent and other sessions", { timeout: 120_000 }, () => {
   it("asks a sub-agent of before again, by its label, and reads what was said there", async (t) => {
     const { client, stored, run, results } = await scene(t, [
       asks("sessions_list", {}),

@@ -7,7 +7,7 @@ import { AgentsConfig } from "../../../../plugins/agents/config.ts";
 import { ended, type FixtureOptions, type Gateway, openFixture, outline, until } from "../fixture.ts";
 import { type Answer, calls, hangsAfter, inTurn, MAIN, principal, request, says } from "../script.ts";
 
-const limited = { timeout: 20_000 };
+const limited = { timeout: 120_000 };
 const isChild = ({ sessionKey }: ModelRequest) => sessionKey?.includes(":subagent:") === true;
 
 /** The parent spawns in its first answer; `child` is what sub-agents say. */

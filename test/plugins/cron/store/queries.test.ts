@@ -5,7 +5,7 @@ import type { ParamsOf } from "@svc/sdk";
 import { cron } from "@svc/sdk/cron";
 import { NOON, openScene, report } from "../scene.ts";
 
-const limited = { timeout: 90_000 };
+const limited = { timeout: 120_000 };
 const HOUR = 3_600_000;
 
 describe("lists", limited, () => {

@@ -9,7 +9,7 @@ import { ASK, FULL, listed, OFF, refusal, scene } from "./scene.ts";
 const ALLOWED = { approved: true, approvalDecision: "allow-once" };
 const sha256 = (path: string) => createHash("sha256").update(readFileSync(path)).digest("hex");
 
-describe("an approved command on a node", { timeout: 30_000 }, () => {
+describe("an approved command on a node", { timeout: 120_000 }, () => {
   const ways: [what: string, command: string[]][] = [
     ["a program", ["tool", "1"]],
     ["a script of a shell", ["sh", "bin/tool", "1"]],
@@ -76,7 +76,7 @@ describe("an approved command on a node", { timeout: 30_000 }, () => {
   });
 });
 
-describe("the allowlist of a node", { timeout: 30_000 }, () => {
+describe("the allowlist of a node", { timeout: 120_000 }, () => {
   for (const command of [["tool"], ["sh", "bin/tool"]]) {
     it(`holds for ${command.join(" ")} only with the hash of what agents can write`, async (t) => {
       const { run, program, stateDir } = await scene(t, OFF);

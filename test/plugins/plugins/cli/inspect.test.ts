@@ -173,7 +173,7 @@ describe("the table of plugins", () => {
   for (const [what, given, table] of rows) it(what, () => assert.deepEqual(tableOf(given, "gateway"), table));
 });
 
-describe("svc plugins inspect", { timeout: 60_000 }, () => {
+describe("svc plugins inspect", { timeout: 120_000 }, () => {
   it("asks the running gateway, and tells of the package without one", async (t) => {
     const here = home(t, { plugins: { use: ["plugins", "./pen.ts"] } });
     writeFileSync(

@@ -24,7 +24,7 @@ function desk(t: TestContext, plugins: object, well = 'id: "well", provides: [In
 
 const both = ["plugins", "./pen.ts", "./well.ts"];
 
-describe("svc plugins list", { timeout: 60_000 }, () => {
+describe("svc plugins list", { timeout: 120_000 }, () => {
   it("tells what the running gateway says, and that it does", async (t) => {
     const here = desk(t, { use: both });
     const { stop } = await here.run();
@@ -69,7 +69,7 @@ describe("svc plugins list", { timeout: 60_000 }, () => {
   });
 });
 
-describe("svc plugins reload", { timeout: 60_000 }, () => {
+describe("svc plugins reload", { timeout: 120_000 }, () => {
   it("puts the new code in place, and restarts what needs it", async (t) => {
     const here = desk(t, { use: both });
     await here.run();
@@ -105,7 +105,7 @@ describe("svc plugins reload", { timeout: 60_000 }, () => {
   });
 });
 
-describe("svc plugins why", { timeout: 60_000 }, () => {
+describe("svc plugins why", { timeout: 120_000 }, () => {
   const off = { use: both, entries: { well: { enabled: false } } };
 
   it("names what it waits for, who has it, and the next command: with files alone", async (t) => {

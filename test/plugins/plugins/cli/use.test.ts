@@ -9,7 +9,7 @@ import { type Home, home } from "../../../host/cli/svc.ts";
 const useOf = ({ configPath }: Home) =>
   (JSON5.parse(readFileSync(configPath, "utf8")) as { plugins?: { use?: string[] } }).plugins?.use;
 
-describe("svc plugins use", { timeout: 60_000 }, () => {
+describe("svc plugins use", { timeout: 120_000 }, () => {
   it("writes a profile, keeps comments, and says what goes away and how it takes effect", async (t) => {
     const machine = home(t, "{\n  // mine\n  logging: { level: 'debug' },\n}\n");
     const { code, stdout, stderr } = await machine.svc(["plugins", "use", "minimal"]);

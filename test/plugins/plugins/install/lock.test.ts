@@ -13,7 +13,7 @@ function place(t: TestContext): string {
   return directory;
 }
 
-describe("the lock of installs", { timeout: 60_000 }, () => {
+describe("the lock of installs", { timeout: 120_000 }, () => {
   it("lets a second one wait for the first", async (t) => {
     const directory = place(t);
     const order: string[] = [];

@@ -13,7 +13,7 @@ function start(script: string, more: Partial<ProgramStart> = {}) {
   return { said, ...startProgram({ ...base, argv: sh(script), onOutput, ...more }) };
 }
 
-describe("a program", { timeout: 20_000, skip: process.platform === "win32" && "there is no /bin/sh" }, () => {
+describe("a program", { timeout: 120_000, skip: process.platform === "win32" && "there is no /bin/sh" }, () => {
   it("is followed while it runs, and written to", async () => {
     const { said, stdin, ended } = start("read line; echo $line; echo no >&2; exit 4", { stdin: "pipe" });
     stdin?.write("hello\n");

@@ -36,7 +36,7 @@ const hostile: [what: string, prepare: (place: Place) => unknown, name: (place: 
 
 describe("a file below a directory", () => {
   for (const [what, prepare, nameOf] of hostile) {
-    it(`is neither looked at, read nor written through ${what}`, { timeout: 20_000 }, async (t) => {
+    it(`is neither looked at, read nor written through ${what}`, { timeout: 120_000 }, async (t) => {
       const place = await setUp(t);
       await prepare(place);
       const before = await readdir(place.root);
@@ -66,7 +66,7 @@ describe("a file below a directory", () => {
     assert.equal(await readFile(join(directory, "other", "a.png"), "utf8"), "x");
   });
 
-  it("never follows a name that is swapped for a link again and again", { timeout: 20_000 }, async (t) => {
+  it("never follows a name that is swapped for a link again and again", { timeout: 120_000 }, async (t) => {
     const { directory, root, secret } = await setUp(t);
     const [plain, linked, file] = [join(directory, "plain"), join(directory, "linked"), join(root, "AGENTS.md")];
     const over = new AbortController();
