@@ -108,7 +108,7 @@ export default definePlugin({
     gateway.extend(RetentionPoint, "sessions", {
       tables: ["sessions", "transcript", "message_facts", "archives", "compactions"],
       holds: "conversations and their archived transcripts",
-      rule: "30 days without use, but never a main session; archived transcripts: 30 days (session.maintenance)",
+      rule: "30 days without use, except main sessions; archived transcripts: 30 days (session.maintenance)",
       clean: maintain,
     });
 

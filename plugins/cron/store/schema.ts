@@ -61,7 +61,7 @@ const OF_NO_JOB = "job_id NOT IN (SELECT id FROM cron_jobs)";
 export const CRON_RETENTION: Retention = {
   tables: ["cron_jobs", "cron_fires", "cron_zone"],
   holds: "scheduled jobs and their runs",
-  rule: "jobs: until removed; runs: the newest 2,000 of a job (cron.runLog.keepLines), for a year; of a job that is gone: 30 days",
+  rule: "jobs: until removed; runs: newest 2,000 per job (cron.runLog.keepLines), 1 year; runs of a removed job: 30 days",
   rows: [
     { ...FIRES, at: "settled_at", olderThanMs: 365 * DAY_MS },
     { ...FIRES, at: "settled_at", olderThanMs: 30 * DAY_MS, only: OF_NO_JOB },

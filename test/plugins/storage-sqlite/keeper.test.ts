@@ -85,7 +85,7 @@ describe("cleaning", () => {
       assert.deepEqual([await left(), logged], [before, []]);
       assert.deepEqual(await keeper.clean(false), [{ id: "notes", deleted: expired }]);
       assert.deepEqual(await left(), rest);
-      assert.deepEqual(logged, [{ notes: expired, message: "deleted what had expired" }]);
+      assert.deepEqual(logged, [{ notes: expired, message: "deleted expired data" }]);
       await keeper.clean(false);
       assert.equal(logged.length, 1, "nothing went, nothing is logged");
     });

@@ -218,7 +218,7 @@ describe("opening and closing", () => {
       /not an SQLite database; move it/,
     ],
     ["a directory", (file) => mkdirSync(file), /svc\.db/],
-    ["a database that lost its end", cutDatabase, /damaged or no SQLite database; restore a backup/],
+    ["a database that lost its end", cutDatabase, /damaged or not an SQLite database; restore a backup/],
   ];
   for (const [why, prepare, message] of unusable) {
     it(`refuses ${why}, names the file and leaves it as it is`, async (t) => {
@@ -237,16 +237,16 @@ describe("opening and closing", () => {
     [
       "emptied",
       (file) => truncateSync(file, 0),
-      /held data, and is empty now; restore a backup of it, or delete .*svc\.db\.holds-data /,
+      /held data and is now empty; restore a backup of it, or delete .*svc\.db\.holds-data /,
     ],
-    ["removed", (file) => rmSync(file), /held data, and is missing now; /],
+    ["removed", (file) => rmSync(file), /held data and is now missing; /],
     [
       "emptied before its log was read",
       (file) => {
         truncateSync(file, 0);
         writeFileSync(`${file}-wal`, "a log");
       },
-      /is empty now; /,
+      /is now empty; /,
     ],
   ];
   for (const [what, lose, message] of losses) {
