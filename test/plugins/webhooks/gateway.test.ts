@@ -158,7 +158,7 @@ describe("webhooks.*", () => {
     assert.match(without.problems[1]?.message ?? "", /no running plugin provides storage; requests get 503/);
     await assert.rejects(bare.client.call(webhooks.runs, {}), {
       code: "UNAVAILABLE",
-      message: /add one to plugins.use/,
+      message: /add a storage plugin to plugins.use/,
     });
   });
 
@@ -227,7 +227,7 @@ describe("webhooks.enable and webhooks.disable", () => {
     for (const method of [webhooks.enable, webhooks.disable]) {
       await assert.rejects(client.call(method, { id: "nope" }), {
         code: "NOT_FOUND",
-        message: 'no mapping "nope"; there are wake, build, mapping-2, mail',
+        message: 'no mapping "nope"; configured: wake, build, mapping-2, mail',
       });
     }
     assert.equal(await read(), CONFIG);

@@ -137,7 +137,7 @@ it("an answer that comes late because the thread was busy counts as none", LIMIT
 describe("a transform in a thread of its own", () => {
   const ref = { module: "t.ts", placement: "worker" as const };
   const deaths: [act: string, message: RegExp, neighbour: RegExp][] = [
-    ["spin", /no answer within 400 ms/, /its thread was ended, since a call kept it for more than 400 ms/],
+    ["spin", /no answer within 400 ms/, /its thread was ended, because a call blocked it for more than 400 ms/],
     [
       "memory",
       /used more than 64 MB of memory|no answer within/,

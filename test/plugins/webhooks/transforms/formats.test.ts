@@ -108,7 +108,7 @@ const formats: [name: string, module: string, files: Record<string, string>, ext
     },
   ],
   [
-    "what Node brings",
+    "built-in modules of Node",
     "t.ts",
     {
       "t.ts": `import path, { basename } from "node:path";\nimport fs = require("fs");\nexport default ({ payload }: any) => ({ text: basename("/x/w") + path.sep.slice(1) + (fs.existsSync ? "" : "?") + payload.n });`,

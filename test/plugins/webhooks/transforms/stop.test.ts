@@ -30,13 +30,13 @@ describe("stopping", () => {
     assert.notDeepEqual(held(), before);
     const underWay = assert.rejects(transforms.run(THERE, callOf({ wait: true })), {
       name: "TransformError",
-      message: /out of service/,
+      message: /stopped or replaced this version/,
     });
     await resultOf(transforms, THERE); // by then the other one has arrived, too
     await Promise.all([transforms.stop(), transforms.stop(), underWay]);
     await returnsTo(before);
     for (const ref of [HERE, THERE])
-      await assert.rejects(resultOf(transforms, ref), { name: "TransformError", message: /the gateway stops/ });
+      await assert.rejects(resultOf(transforms, ref), { name: "TransformError", message: /the gateway is stopping/ });
     await transforms.configure({ root: made.root, directory: ".", refs: [THERE] });
     await transforms.refresh();
     await returnsTo(before);

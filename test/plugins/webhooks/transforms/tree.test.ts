@@ -45,7 +45,7 @@ describe("a transform does not serve when", () => {
       /symbolic link/,
     ],
     [
-      "it leads nowhere",
+      "it cannot be resolved",
       (made) => (made.remove("t.ts"), symlinkSync("nowhere.ts", join(made.root, "t.ts"))),
       /symbolic link/,
     ],
@@ -57,12 +57,12 @@ describe("a transform does not serve when", () => {
     [
       "anybody may write to it",
       ({ root }) => chmodSync(join(root, "t.ts"), 0o646),
-      /t\.ts: can be written by anybody; run: chmod o-w/,
+      /t\.ts: is world-writable; run: chmod o-w/,
     ],
     [
       "anybody may write to its directory",
       ({ root }) => chmodSync(root, 0o777),
-      /transforms can be written by anybody; run: chmod o-w/,
+      /transforms is world-writable; run: chmod o-w/,
     ],
     ["it is a directory", (made) => (made.remove("t.ts"), mkdirSync(join(made.root, "t.ts"))), /does not exist/],
     [
@@ -87,14 +87,14 @@ describe("a transform does not serve when", () => {
       (made) => {
         for (let n = 0; n < 1_001; n += 1) made.write(`lib/${n}.json`, "1");
       },
-      /holds more than 1000 files/,
+      /has more than 1000 files/,
     ],
     [
       "there is too much",
       (made) => {
         for (let n = 0; n < 9; n += 1) made.write(`lib/${n}.json`, `"${"x".repeat(1 << 20)}"`);
       },
-      /holds more than 8 MiB/,
+      /has more than 8 MiB/,
     ],
     ["one file is too large", (made) => void made.write("t.ts", `//${"x".repeat(9 << 20)}`), /larger than 8 MiB/],
   ];
@@ -135,7 +135,7 @@ describe("a helper that cannot be trusted", () => {
     [
       "in a directory anybody may write to",
       ({ root }) => chmodSync(join(root, "lib"), 0o777),
-      /lib\/word\.ts \(lib can be written by anybody/,
+      /lib\/word\.ts \(lib is world-writable/,
     ],
     [
       "that is a link",
