@@ -140,7 +140,7 @@ describe("an account", () => {
     const stopped = account.stop();
     await clock.advance(LET_GO_MS);
     await stopped;
-    assert.match(String(warned[0]), /not let go/);
+    assert.match(String(warned[0]), /has not ended after 3 s/);
     const next = scene(untilStopped);
     next.account.start(account.letGo);
     await next.clock.advance(LET_GO_MS - 1);

@@ -118,19 +118,19 @@ describe("message", { timeout: 60_000 }, () => {
     const rows: [args: object, message: RegExp, address?: ToolAddress][] = [
       [{}, /^action required$/],
       [{ ...good, action: " " }, /^action required$/],
-      [{ ...good, action: "react" }, /^there is no action "react" here; actions: send$/],
+      [{ ...good, action: "react" }, /^unknown action "react"; actions: send$/],
       [{ ...good, message: " " }, /^message required$/],
       [
         { action: "send", message: "hi", to: "bob" },
         /^channel required: several are configured.*channels: crow, pigeon$/,
       ],
-      [{ ...good, to: "" }, /^to required: nobody says whom to write to on pigeon$/],
+      [{ ...good, to: "" }, /^to required: no recipient is known on pigeon$/],
       [{ action: "send", message: "hi" }, /^to required/, { channel: "crow" }],
       [{ action: "send", message: "hi", to: "bob" }, /^unknown channel "dove"/, { channel: "dove" }],
-      [{ ...good, to: "not an address" }, /is no address of channel pigeon/],
+      [{ ...good, to: "not an address" }, /is not an address of channel pigeon/],
       [{ ...good, accountId: "second" }, /no account "second"/],
       [{ ...good, threadId: "7" }, /has no threads/],
-      [{ ...good, channel: "webchat" }, /for clients of this gateway/],
+      [{ ...good, channel: "webchat" }, /the channel of the gateway's own clients/],
     ];
     for (const [args, message, address] of rows) {
       const { code, message: told } = refusalOf(await use(args, address === undefined ? {} : { address }));

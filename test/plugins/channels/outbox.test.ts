@@ -114,7 +114,7 @@ describe("a text goes out once", () => {
             assert.equal(row?.status, taken.length === PIECES.length ? "sent" : "failed", where);
             assert.equal(row?.sent, taken.length, where);
             if (row?.status === "failed")
-              assert.match(String(row.reason), /^(storage does not record it|the network is busy).*of 3 parts/);
+              assert.match(String(row.reason), /^(storage cannot record it|the network is busy).*of 3 parts/);
             if (times === 1) assert.equal(row?.status, "sent", where);
           }
         });
@@ -158,8 +158,8 @@ describe("a text ends", () => {
     assert.equal(row?.attempts, one.network.asked);
     assert.equal((await ended)?.reason, "the network is away");
     assert.deepEqual(
-      one.lines.filter((line) => line.includes("not tried again")),
-      ["a text was not sent, and is not tried again"],
+      one.lines.filter((line) => line.includes("giving up")),
+      ["a text could not be sent; giving up"],
     );
     assert.equal(one.outbox.waiting("pigeon", "a"), 0);
   });
@@ -193,7 +193,7 @@ describe("a text ends", () => {
       await one.pass(2 * HOUR_MS);
       assert.deepEqual(one.taken, PIECES);
       assert.equal((await one.row())?.status, "sent");
-      assert.deepEqual(one.lines, ["a text was sent, but its session could not note it"]);
+      assert.deepEqual(one.lines, ["a text was sent, but its session could not record it"]);
     }
   });
 
@@ -240,10 +240,7 @@ describe("a text ends", () => {
     await one.pass(60_000);
     assert.equal((await one.row())?.status, "waiting");
     const ended = await one.outbox.ended("1", 1);
-    assert.match(
-      String(ended?.reason),
-      /storage does not record it: the database is damaged \(1 of 3 parts were sent\)/,
-    );
+    assert.match(String(ended?.reason), /storage cannot record it: the database is damaged \(1 of 3 parts were sent\)/);
     await one.outbox.recover();
     one.memory.fault = () => undefined;
     await one.outbox.recover();

@@ -86,13 +86,13 @@ describe("send", { timeout: 60_000 }, () => {
     const { client } = await startScene(t, [one.plugin, two.plugin]);
     const good = { to: "bob", message: "hi", channel: "pigeon" };
     const rows: [params: object, message: RegExp, code?: string][] = [
-      [{ ...good, message: "" }, /nothing to send/],
-      [{ ...good, message: " ", mediaUrl: "" }, /nothing to send/],
-      [{ ...good, mediaUrl: "https://x.example/a.png" }, /no channel here carries media/],
-      [{ ...good, mediaUrls: ["https://x.example/a.png"], message: undefined }, /no channel here carries media/],
+      [{ ...good, message: "" }, /message is empty/],
+      [{ ...good, message: " ", mediaUrl: "" }, /message is empty/],
+      [{ ...good, mediaUrl: "https://x.example/a.png" }, /no channel supports media/],
+      [{ ...good, mediaUrls: ["https://x.example/a.png"], message: undefined }, /no channel supports media/],
       [{ ...good, channel: "dove" }, /^unknown channel "dove"; channels: crow, pigeon$/, "NOT_FOUND"],
-      [{ ...good, channel: "webchat" }, /"webchat" is for clients of this gateway/],
-      [{ ...good, to: "not an address" }, /"not an address" is no address of channel pigeon/],
+      [{ ...good, channel: "webchat" }, /"webchat" is the channel of the gateway's own clients/],
+      [{ ...good, to: "not an address" }, /"not an address" is not an address of channel pigeon/],
       [{ ...good, accountId: "second" }, /no account "second"; accounts: default/, "NOT_FOUND"],
       [{ ...good, threadId: "7" }, /has no threads/],
       [{ ...good, agentId: "nobody" }, /no agent "nobody"/],
@@ -114,7 +114,7 @@ describe("send", { timeout: 60_000 }, () => {
     const question = { to: "bob", question: "When?", options: ["now", "later"], idempotencyKey: key() };
     await assert.rejects(client.call(outbound.poll, question), {
       code: "INVALID_REQUEST",
-      message: /channel pigeon has no polls/,
+      message: /channel pigeon does not support polls/,
     });
     await assert.rejects(client.call(outbound.poll, { ...question, channel: "x" }), {
       code: "NOT_FOUND",
@@ -156,11 +156,11 @@ describe("the Delivery service", { timeout: 60_000 }, () => {
       const outcome = await send(...given);
       return outcome.delivered ? "delivered" : outcome.reason;
     };
-    assert.match(await reasonOf("last"), /not spoken to in a channel yet, and several are configured/);
-    assert.match(await reasonOf("pigeon"), /nobody says whom to write to/);
+    assert.match(await reasonOf("last"), /has no last channel, and several are configured/);
+    assert.match(await reasonOf("pigeon"), /no recipient is known/);
     assert.match(await reasonOf("dove", "bob"), /^unknown channel "dove"; channels: /);
-    assert.match(await reasonOf("pigeon", "no address"), /is no address of channel pigeon/);
-    assert.match(await reasonOf("pigeon", "bob", " "), /nothing to say/);
+    assert.match(await reasonOf("pigeon", "no address"), /is not an address of channel pigeon/);
+    assert.match(await reasonOf("pigeon", "bob", " "), /the text is empty/);
     assert.deepEqual(await send("crow", "Bob"), { delivered: true, channel: "crow", to: "bob", accountId: "black" });
     assert.deepEqual(crow.sent, [{ account: "black", to: "bob", text: "hello" }]);
     await sessions.ensure(sessionKey, { lastChannel: "pigeon", lastTo: "ann" });
@@ -170,12 +170,12 @@ describe("the Delivery service", { timeout: 60_000 }, () => {
     const direct = { id: key(), channel: "last", sessionKey, text: "hello", allowsDirect: false };
     assert.deepEqual(await delivery.deliver(direct), {
       delivered: false,
-      reason: "ann is a direct chat, which may not be written to",
+      reason: "ann is a direct chat, which this delivery does not allow",
       code: "dm-blocked",
     });
     assert.equal((await delivery.deliver({ ...direct, to: "#all" })).delivered, true);
     assert.deepEqual(delivery.heartbeats(), { showOk: false, showAlerts: true, useIndicator: true });
-    assert.match(await reasonOf("crow"), /nobody says whom to write to/);
+    assert.match(await reasonOf("crow"), /no recipient is known/);
     await sessions.ensure(sessionKey, { sendPolicy: "deny" });
     assert.match(await reasonOf("last"), /send policy/);
   });
@@ -277,7 +277,7 @@ describe("channels.logout and probes", { timeout: 60_000 }, () => {
     answer = () => untilStopped({ signal: new AbortController().signal }); // never
     await assert.rejects(client.call(channels.status, { probe: true, timeoutMs: 0 }), {
       code: "UNAVAILABLE",
-      message: /no answer in 1000 ms/,
+      message: /no response within 1000 ms/,
     });
   });
 });
