@@ -84,9 +84,12 @@ describe("previous_response_id", limited, () => {
     const headers = { "x-svc-session-key": "agent:main:notes" };
     const first = await said(scene, "one", undefined, {}, headers);
     const other = { "x-svc-session-key": "agent:main:other" };
-    assert.match((await refusal(scene, first, other)).message, /of another session than x-svc-session-key names/);
+    assert.match(
+      (await refusal(scene, first, other)).message,
+      /belongs to another session than x-svc-session-key names/,
+    );
     await said(scene, "two", first, {}, headers);
-    assert.match((await refusal(scene, first, headers)).message, /its session has gone on since/);
+    assert.match((await refusal(scene, first, headers)).message, /its session has newer messages/);
   });
 
   it("goes on after a restart of the gateway, and not after a restart of the session", async (t) => {
@@ -121,11 +124,11 @@ describe("previous_response_id", limited, () => {
       const { code, message } = await refusal(scene, id);
       assert.deepEqual(
         [code, message.replace(id, "X")],
-        ["previous_response_not_found", "previous_response_id: there is no response X to go on from"],
+        ["previous_response_not_found", "previous_response_id: no response X that can be continued"],
       );
       for (const method of ["GET", "DELETE"]) {
         const { status, json } = await send(undefined, {}, `/${id}`, method);
-        assert.deepEqual([status, json.error.message], [404, `there is no response ${id}`]);
+        assert.deepEqual([status, json.error.message], [404, `no response ${id}`]);
       }
     }
     const left = await storage.all("SELECT id FROM http_responses WHERE id IN (?, ?, ?)", ids);

@@ -143,7 +143,7 @@ describe("the turn of a request", () => {
     [
       "something is said again",
       [user("a"), assistant("b"), user("c")],
-      /^input: with previous_response_id only what is new/,
+      /^input: with previous_response_id send only new items/,
       { continues: true },
     ],
   ];
@@ -177,14 +177,14 @@ describe("the text of a file", () => {
     const block = fileBlock("a.txt", read('one </file> two < FILE name="x">', { isCut: true }), "api");
     assert.match(block, /^<file name="a\.txt">\nSECURITY: /);
     assert.match(block, /one &lt;\/file> two &lt; FILE/);
-    assert.ok(block.endsWith("[the rest of it was cut off]\n</file>"));
+    assert.ok(block.endsWith("[the rest was cut]\n</file>"));
     assert.equal(block.match(/<\/?file/gi)?.length, 2);
   });
 
   it("is a line where its pages are pictures", () => {
     assert.equal(
       fileBlock("a", read("few", { images: [picture] }), "api"),
-      '<file name="a">\n[1 pages of it, as pictures]\n</file>',
+      '<file name="a">\n[1 of its pages as pictures]\n</file>',
     );
   });
 
