@@ -114,7 +114,7 @@ describe("the tool image", () => {
   }
 
   const refused: [what: string, args: object, options: SceneOptions, code: string, message: RegExp][] = [
-    ["no picture at all", {}, {}, "INVALID_REQUEST", /image or images is needed/],
+    ["no picture at all", {}, {}, "INVALID_REQUEST", /image or images is required/],
     ["nine of them", { image: "a", images: "bcdefghi".split("") }, {}, "INVALID_REQUEST", /at most 8/],
     ["a file that is not there", { image: "no.png" }, {}, "NOT_FOUND", /^no.png: .*no such file/],
     [
@@ -155,7 +155,7 @@ describe("the tool image", () => {
       { image: dataUrl(Buffer.from("hello")) },
       {},
       "INVALID_REQUEST",
-      /^data URL 1: .*no image/,
+      /^data URL 1: .*not a png/,
     ],
     [
       "too many bytes",
@@ -170,17 +170,17 @@ describe("the tool image", () => {
       { image: "cat.png" },
       { models: [READS] },
       "UNAVAILABLE",
-      /no model here .*tools\.media\.model/,
+      /no configured model .*tools\.media\.model/,
     ],
     [
       "a chosen model that only reads",
       { image: "cat.png", model: "reads" },
       { models: [SEES, READS] },
       "UNAVAILABLE",
-      /fake\/reads takes no images; set tools\.media\.model/,
+      /fake\/reads does not accept images; set tools\.media\.model/,
     ],
     ["a model nobody has", { image: "cat.png", model: "gone" }, {}, "NOT_FOUND", /no such model/],
-    ["an empty answer", { image: "cat.png" }, { answer: () => says(" ") }, "UNAVAILABLE", /answered nothing/],
+    ["an empty answer", { image: "cat.png" }, { answer: () => says(" ") }, "UNAVAILABLE", /returned no text/],
   ];
   for (const [what, args, options, code, message] of refused) {
     it(`refuses ${what}`, async (t) => {

@@ -405,7 +405,7 @@ describe("sizes", () => {
 });
 
 describe("the end", () => {
-  const late = { name: "GatewayError", code: "UNAVAILABLE", message: /did not answer within 10000 ms/ };
+  const late = { name: "GatewayError", code: "UNAVAILABLE", message: /did not respond within 10000 ms/ };
 
   const silent: [why: string, listener: (arrived: () => void) => RequestListener][] = [
     ["never answers", (arrived) => () => arrived()],

@@ -101,7 +101,7 @@ describe("web_fetch", () => {
   for (const type of ["application/pdf", "image/png", "application/octet-stream", "video/mp4"])
     it(`refuses ${type} by name`, async (t) => {
       const { use } = await scene(t, html("x", type));
-      const message = new RegExp(`^${type} cannot be read as text; web_fetch takes`);
+      const message = new RegExp(`^${type} cannot be read as text; web_fetch supports`);
       await assert.rejects(use({ url: "http://files.test" }), {
         name: "GatewayError",
         code: "INVALID_REQUEST",
@@ -114,7 +114,7 @@ describe("web_fetch", () => {
       response.writeHead(404, { "content-type": "text/html" }).end("<p>gone for good</p>");
     });
     const { text, isError, details } = await use({ url: "http://news.test/old" });
-    assert.match(text, /^The server answered 404\./);
+    assert.match(text, /^The server returned status 404\./);
     assert.equal(markedPart(text).inside, "gone for good");
     assert.deepEqual([isError, details["status"]], [true, 404]);
     await use({ url: "http://news.test/old" });
@@ -122,7 +122,7 @@ describe("web_fetch", () => {
     const broken = await scene(t, (_, response) => void response.writeHead(500, { "content-type": "image/png" }).end());
     assert.match(
       (await broken.use({ url: "http://news.test" })).text,
-      /^The server answered 500\.\n\nThere is no text/,
+      /^The server returned status 500\.\n\nThis page has no text/,
     );
   });
 
@@ -136,7 +136,7 @@ describe("web_fetch", () => {
     ] as const) {
       const { text, details } = await use({ url: "http://long.test", ...(maxChars ? { maxChars } : {}) });
       assert.equal(markedPart(text).inside.length, length);
-      assert.ok(text.endsWith(`The text is cut off after ${length} characters.`));
+      assert.ok(text.endsWith(`The text was cut after ${length} characters.`));
       assert.deepEqual([details["truncated"], details["length"]], [true, length]);
     }
   });
