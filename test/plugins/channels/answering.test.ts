@@ -1,4 +1,4 @@
-/** Accepted messages, with a storage that fails. */
+/** Answers to accepted messages while storage fails. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { GatewayError, unavailable } from "@svc/sdk";
@@ -36,11 +36,11 @@ interface SceneOptions extends Partial<RunOutcome> {
   readonly command?: string;
   readonly isAllowed?: () => boolean;
   readonly wait?: () => Promise<undefined>;
-  /** Settings of the session; throws: it cannot be read. */
+  /** Settings of the session; throws if it cannot be read. */
   readonly settings?: () => object;
 }
 
-/** One message whose run ends as `outcome`; `settle` throws what storage says about each end, `start` refuses the run. */
+/** One message whose run ends as `outcome`; `settle` throws the error of storage for each outcome, `start` refuses the run. */
 function scene({
   settle,
   start = async () => undefined,

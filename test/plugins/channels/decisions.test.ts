@@ -1,4 +1,4 @@
-/** What is decided about messages, without a gateway. */
+/** Decisions about messages, without a gateway. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { assert as check, constantFrom, integer, property, string } from "fast-check";

@@ -52,7 +52,7 @@ describe("targetOf", () => {
   }
 });
 
-/** A gateway with birds, and its tools as a program uses them. */
+/** A gateway with two channels, and its tools called as by a program. */
 async function scene(t: TestContext, birds: readonly Pigeon[], options: TestGatewayOptions = {}) {
   const found: { tools?: Tools } = {};
   const user = definePlugin({

@@ -1,4 +1,4 @@
-/** Outgoing texts, with a storage and a network that fail in every way they can. */
+/** Outgoing texts, with storage and network failing in every way. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { type Contribution, GatewayError, invalidRequest, unavailable } from "@svc/sdk";
@@ -25,10 +25,10 @@ function scene({ memory = memoryStorage(), clock = createFakeClock() } = {}) {
   const stopping = new AbortController();
   const network = {
     asked: 0,
-    /** Called before a piece is taken; throws where it is not. */
+    /** Called before a piece is accepted; throws to refuse it. */
     decide: (_piece: string): void | Promise<void> => undefined,
     refuseMirror: undefined as (() => Error) | undefined,
-    /** Its plugin is being replaced. */
+    /** The plugin of the channel is being replaced. */
     isAbsent: false,
     isLoading: false,
   };
@@ -63,7 +63,7 @@ function scene({ memory = memoryStorage(), clock = createFakeClock() } = {}) {
   return { memory, clock, taken, lines, network, outbox, pass: clock.advance, stopping, row: () => store.find("1") };
 }
 
-/** Adds the text, also where storage is away at first. */
+/** Adds the text, even if storage is unavailable at first. */
 async function adds({ outbox, pass }: ReturnType<typeof scene>, text = TEXT) {
   for (let turn = 0; turn < 5; turn++) {
     try {
@@ -123,7 +123,7 @@ describe("a text goes out once", () => {
     for (let killed = 2, more = true; more; killed++) {
       for (const when of ["before", "after"] as const) {
         const first = scene();
-        // A process that is killed hears of no write any more.
+        // A killed process gets no result of a write.
         first.memory.fault = (write) =>
           write < killed ? undefined : { when: write === killed ? when : "before", error: away };
         await first.outbox.add(TEXT);

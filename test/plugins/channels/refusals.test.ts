@@ -1,4 +1,4 @@
-/** Who is told of refused messages, and how often. */
+/** Who is notified of refused messages, and how often. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { ChannelAccountSnapshot, channels } from "@svc/sdk/channels";

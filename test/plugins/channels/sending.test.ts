@@ -106,7 +106,7 @@ describe("send", { timeout: 60_000 }, () => {
         return true;
       });
     }
-    // One channel is configured: it is meant.
+    // The only configured channel is the default.
     assert.equal(
       (await client.call(outbound.send, { to: "bob", message: "hi", idempotencyKey: key() })).channel,
       "pigeon",

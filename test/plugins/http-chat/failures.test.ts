@@ -1,4 +1,4 @@
-/** What a caller is told when there is no answer, and what is left of a run nobody waits for. Spec: http/chat-completions.md §6, §7. */
+/** Errors that a caller gets, and the end of a run whose client is gone. Spec: http/chat-completions.md §6, §7. */
 import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { describe, it } from "node:test";
@@ -160,7 +160,7 @@ describe("a run that fails", { timeout: SUITE_MS }, () => {
     const refused = await post(hi);
     const { headers } = refused;
     assert.deepEqual([refused.status, headers.get("retry-after"), headers.get("x-should-retry")], [503, "2", "true"]);
-    /** Up again when it is asked for the second time; without the pause the answer asks for. */
+    /** Fails the first request and succeeds on the second, without the requested pause. */
     const impatient: typeof fetch = async (input, init) => {
       const response = await fetch(input, init);
       isDown = false;

@@ -15,7 +15,7 @@ const user = (...urls: string[]): ChatCompletionMessageParam => ({
   content: [{ type: "text", text: "What is this?" }, ...urls.map(image)],
 });
 
-/** A plugin that fetches what it likes, and one that knows a picture when it sees one. */
+/** Fake plugins: one fetches any URL, one recognizes pictures. */
 function stand() {
   const fetched: OutboundRequest[] = [];
   const outbound = definePlugin({

@@ -1,4 +1,4 @@
-/** Requests as they are read: what is used, what is refused by name, what is left alone. Spec: http/chat-completions.md §2, §4 and §9. */
+/** Fields of a request: used, refused by name, or ignored. Spec: http/chat-completions.md §2, §4 and §9. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { textOf } from "@svc/sdk/models";

@@ -1,4 +1,4 @@
-/** Tools the caller runs itself, there and back. Spec: http/chat-completions.md §9. */
+/** Tools that the caller runs: calls and results. Spec: http/chat-completions.md §9. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { ChatCompletion, ChatCompletionMessageParam, ChatCompletionTool } from "openai/resources/chat/completions";

@@ -1,4 +1,4 @@
-/** Going on from earlier responses: where they ended, from the middle, at once, after a restart; and for whom. */
+/** Continuing earlier responses: the last one, an earlier one, concurrently, after a restart; and by which principals. */
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -9,7 +9,7 @@ import { openScene, type Scene, sharedScene, shown } from "./scene.ts";
 
 const limited = { timeout: 60_000 };
 
-/** Asks, and gives the id of the answer. */
+/** Sends a request and returns the id of the response. */
 async function said(
   scene: Scene,
   input: string,

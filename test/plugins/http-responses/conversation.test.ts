@@ -1,4 +1,4 @@
-/** What becomes of the items of a request: one turn of an agent. */
+/** Conversion of the items of a request to one turn of an agent. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { type Message, textOf } from "@svc/sdk/models";
@@ -27,7 +27,7 @@ const scene = (more: Partial<TurnScene> = {}): TurnScene => ({
   ...more,
 });
 
-/** One line a message: its role, its text, its pictures and calls. */
+/** One line per message: its role, text, pictures and calls. */
 function line(message: Message): string {
   const rest = message.content.flatMap((block) =>
     block.type === "image" ? [" [image]"] : block.type === "toolCall" ? [` <${block.id}>`] : [],

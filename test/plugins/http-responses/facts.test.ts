@@ -1,4 +1,4 @@
-/** What a request is answered with over HTTP, by the rows of http/responses.md. */
+/** HTTP responses to requests, by the rows of http/responses.md. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { FakeModelReply, FakeModelRequest } from "@svc/sdk/testing";

@@ -1,4 +1,4 @@
-/** Pictures and files: what becomes of them, and every limit. */
+/** Pictures and files: how they are loaded, and every limit. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { GatewayError, outsideOrigin } from "@svc/sdk";

@@ -1,4 +1,4 @@
-/** What a request may hold, by field: used, refused by name, or without effect. */
+/** Fields of a request: used, refused by name, or without effect. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { bodyLimit, ResponsesConfig } from "../../../plugins/http-responses/config.ts";

@@ -9,7 +9,7 @@ import { gif, jpeg, png, webpExtended, webpLossless, webpLossy } from "./image-f
 
 const limits = { maxChars: 100, pdf: { maxPages: 4, maxPixels: 4_000_000, minTextChars: 200 } };
 
-/** Documents whose PDFs are read by a script. */
+/** Documents with a scripted PDF reader. */
 function open(content: Partial<PdfContent> = {}) {
   const jobs: PdfJob[] = [];
   const read = async (job: PdfJob): Promise<PdfContent> => {

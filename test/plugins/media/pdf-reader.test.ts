@@ -15,7 +15,7 @@ function open(t: TestContext, options: Partial<PdfReaderOptions> = {}) {
   return { reader, clock };
 }
 
-/** What the process runs instead of the real thing, after it has said that it is ready. */
+/** A program that replaces the PDF reader after it has reported `ready`. */
 async function program(t: TestContext, code: string, before = 'process.send({ kind: "ready" });') {
   const directory = await mkdtemp(join(tmpdir(), "svc-media-"));
   t.after(() => rm(directory, { recursive: true, force: true }));
@@ -25,7 +25,7 @@ async function program(t: TestContext, code: string, before = 'process.send({ ki
 }
 const NEVER = "for (;;);";
 
-/** A compiled file of the plugin, as an import names it. */
+/** Import path of a compiled file of the plugin. */
 const own = (name: string) => JSON.stringify(String(new URL(`../../../plugins/media/${name}`, import.meta.url)));
 
 describe("the process that reads a PDF", { timeout: 60_000 }, () => {

@@ -1,4 +1,4 @@
-/** Fetches over real connections: where they go, what is followed, and where they stop. */
+/** Fetches over real connections: destinations, redirects and limits. */
 import assert from "node:assert/strict";
 import { createServer, type IncomingMessage, type RequestListener } from "node:http";
 import { createServer as createSecureServer } from "node:https";
@@ -10,7 +10,7 @@ import { internet, listen, PUBLIC, refused, text } from "./scene.ts";
 
 const hello: RequestListener = (_, response) => void response.end("hello");
 
-/** Redirects by path: what is not listed says where it came out. */
+/** Redirects by path; any other path responds with the URL it was reached by. */
 const redirecting =
   (steps: Readonly<Record<string, string>>, status = 302, seen: IncomingMessage[] = []): RequestListener =>
   (request, response) => {

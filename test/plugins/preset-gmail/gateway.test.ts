@@ -1,4 +1,4 @@
-/** `hooks.gmail` in a configuration file: of a running gateway, and in the hands of `svc config`. */
+/** `hooks.gmail` in a configuration file: in a running gateway, and with `svc config`. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";

@@ -1,4 +1,4 @@
-/** What `svc storage usage` and `clean` print. */
+/** Output of `svc storage usage` and `clean`. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { cleanedLines, usageLines } from "../../../plugins/storage-sqlite/cli-text.ts";

@@ -33,7 +33,7 @@ const codes = (outcomes: readonly Outcome[]) =>
   outcomes.map((outcome) => ("failure" in outcome ? outcome.failure.code : "ok"));
 const add = (id: number): Transaction => [{ sql: "INSERT INTO parents (id) VALUES (?)", params: [id] }];
 
-/** The `nth` statement that is run fails as on a broken disk, without being executed. */
+/** The `nth` statement fails as on a broken disk, without being executed. */
 function failingAt(connection: DatabaseSyncInstance, nth: number) {
   let calls = 0;
   const prepare = (sql: string) => {

@@ -292,7 +292,7 @@ describe("opening and closing", () => {
   });
 });
 
-/** A database whose schema page is gone, as after a cut-off copy. */
+/** A database without its schema page, as after an interrupted copy. */
 function cutDatabase(file: string): void {
   const database = new DatabaseSync(file);
   for (let n = 0; n < 60; n += 1)
@@ -301,7 +301,7 @@ function cutDatabase(file: string): void {
   truncateSync(file, 4_096);
 }
 
-/** An open storage, its threads, and a clock that a test moves. */
+/** An open storage, its threads, and a clock controlled by the test. */
 async function mortal(t: TestContext) {
   const threads: Worker[] = [];
   let now = 0;

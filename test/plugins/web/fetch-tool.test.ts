@@ -15,7 +15,7 @@ import { markedPart } from "./markers.ts";
 
 const ARTICLE = `<!doctype html><html><head><title>News of the day</title></head><body><nav>Menu</nav><article><h2>Rain</h2>${"<p>It rained on and on, and then, for a change, it rained.</p>".repeat(9)}<p><a href="/more">more</a></p></article></body></html>`;
 
-/** Without a thread, which costs a moment to start. */
+/** Reads pages without a thread, because a thread is slow to start. */
 const extract: Extract = async (question) => [...readPage(question)].at(-1) ?? assert.fail();
 
 async function scene(t: TestContext, listener: RequestListener, fetch: object = {}) {

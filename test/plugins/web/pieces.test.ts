@@ -1,4 +1,4 @@
-/** The small parts: memory of answers, kinds of pages, text of snippets, and threads that are ended. */
+/** The small parts: the cache, kinds of pages, text of snippets, and threads that are ended. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { Worker } from "node:worker_threads";

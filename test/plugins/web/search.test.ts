@@ -1,4 +1,4 @@
-/** The tool `web_search` and its two engines, against a local server that answers as they do. */
+/** The tool `web_search` and its two engines, against a local server that imitates them. */
 import assert from "node:assert/strict";
 import { createServer, type IncomingMessage, type RequestListener } from "node:http";
 import { describe, it, type TestContext } from "node:test";
@@ -18,7 +18,7 @@ import { markedPart } from "./markers.ts";
 
 const never = new AbortController().signal;
 
-/** A server that answers every question alike. @returns its address and what it was asked */
+/** A server with one fixed response. @returns its address and the requests it got */
 async function engine(t: TestContext, answer: unknown, status = 200, headers: Record<string, string> = {}) {
   const asked: IncomingMessage[] = [];
   const listener: RequestListener = (request, response) => {

@@ -130,7 +130,7 @@ describe("what headers may look like", () => {
     const [body, at] = [Buffer.from("1700000001.{}"), 1_700_000_000];
     const headers = SIGN[id](body, [secret], at);
     assert.equal(outcome(id, { headers, body, secret, at }), "good");
-    // The very same bytes are signed when the first part of the body is called the time, and the time a part of the id.
+    // The signed bytes are the same if the first part of the body becomes the time, and the time becomes part of the id.
     const shifted = { ...headers, "webhook-id": "msg_1.1700000000", "webhook-timestamp": "1700000001" };
     const moved = { headers: shifted, body: Buffer.from("{}"), secret, at };
     assert.match(outcome(id, moved), /without a full stop/);

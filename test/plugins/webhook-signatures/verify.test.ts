@@ -8,7 +8,7 @@ import { outcome, replayKey, verifiers } from "./verifiers.ts";
 const AT = 1_700_000_000;
 const NO_FIT = /^no signature matches/;
 
-/** A request of a scheme, signed now with the first secret. */
+/** A request, signed now with the first secret of the scheme. */
 function signed(id: SchemeId, { body = Buffer.from('{"a":1}'), secrets = [SECRETS[id][0]], at = AT } = {}): Sample {
   return { headers: SIGN[id](body, secrets, at), body, secret: SECRETS[id][0], at };
 }
@@ -72,7 +72,7 @@ for (const id of SCHEME_IDS) {
         const { headers, ...rest } = signed(id);
         const value = headers[name] ?? "";
         const twice = outcome(id, { ...rest, headers: { ...headers, [name]: `${value}, ${value}` } });
-        // Where a header may hold several signatures anyway, the second one counts.
+        // If a header may contain several signatures, the second one counts as well.
         if (name === "webhook-signature") assert.equal(twice, "good");
         else assert.match(twice, new RegExp(`header ${name}`));
       });

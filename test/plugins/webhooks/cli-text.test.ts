@@ -4,7 +4,7 @@ import { checkLines, infoLines, listLines, oneRunLines, runLines } from "../../.
 import { isAccepted, trialLines } from "../../../plugins/webhooks/cli-trial.ts";
 import { BUILD, FAILED, MAIL, ROWS, SECOND, TRIAL, WAKE } from "./sample.ts";
 
-/** As it comes over the wire: plain, mutable JSON. */
+/** The value as plain, mutable JSON, as sent over the wire. */
 const wire = (value: unknown) => JSON.parse(JSON.stringify(value)) as never;
 
 type Listed = Parameters<typeof listLines>[0];

@@ -31,7 +31,7 @@ interface Given {
   readonly given?: Record<string, unknown>;
 }
 
-/** Runs a verb against a gateway that gives these answers; an `Error` is a refusal. */
+/** Runs a command against a gateway with these answers; an `Error` is a refusal. */
 async function run(
   name: string,
   args: readonly string[] = [],

@@ -25,7 +25,7 @@ async function directory(t: TestContext): Promise<string> {
   return path;
 }
 
-/** Until it holds; the test's own time limit ends what never does. */
+/** Waits for the condition; the time limit of the test ends a condition that never holds. */
 async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 5));
 }
@@ -322,7 +322,7 @@ describe("a run", () => {
     const { post, ended, tasks } = await webhookGateway(t, { plugins: [storage], gateway: { clock } });
     const { runId } = await read(await post("task", { message: "x" }));
     await ended(runId);
-    // As after a claim whose answer never came back.
+    // As after a claim whose answer was lost.
     const sql = "UPDATE webhook_runs SET status = 'running', job = ?, ended_at = NULL WHERE run_id = ?";
     const job = JSON.stringify({ params: { message: "x" }, wrapped: true, contentSource: "webhook" });
     await rows[0]?.transaction([{ sql, params: [job, runId], expectChanges: 1 }]);

@@ -15,16 +15,16 @@ import { BUILD, FAILED, MAIL, ROWS, sampleEngine, SECOND, TRIAL, WAKE } from "./
 
 const CONFIG = `{
   hooks: {
-    // looks at builds
+    // handles builds
     mappings: [{ id: "build", match: { path: "build" } }, { enabled: false }],
     disabled: ["mail"],
   },
 }`;
 
-/** Stands in for the service of the host, under a name of its own. */
+/** Replaces the service of the host, under another name. */
 const SampleEngine = defineService<Webhooks>()("sample-engine", "1.0.0");
 
-/** The plugin, with the sample in the place of the host's engine. */
+/** The plugin, with the sample in place of the host's engine. */
 const pluginUnderTest = definePlugin({
   ...webhooksPlugin,
   requires: { ...webhooksPlugin.requires, engine: SampleEngine },
@@ -48,7 +48,7 @@ const ROW = {
   details: JSON.stringify(details),
 };
 
-/** Rows as the host would tell them, `enabled` read from the file. */
+/** Rows as the host lists them, with `enabled` read from the file. */
 function rowsOf(parsed: unknown): readonly WebhookMappingInfo[] {
   const { mappings = [], disabled = [] } = (
     parsed as { hooks: { mappings?: { enabled?: boolean }[]; disabled?: string[] } }

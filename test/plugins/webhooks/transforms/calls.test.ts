@@ -1,4 +1,4 @@
-/** One call of a transform, here and in a thread of its own. */
+/** One call of a transform, in the gateway's thread and in a worker thread. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { callOf, LIMIT, resultOf, scene } from "./scene.ts";

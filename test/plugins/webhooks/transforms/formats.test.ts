@@ -1,4 +1,4 @@
-/** Every kind of file that people write, in both places. */
+/** Every file format, in both placements. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { LIMIT, resultOf, scene } from "./scene.ts";

@@ -1,4 +1,4 @@
-/** Files that do harm when they are loaded: the gateway stays alive, and their neighbours go live all the same. */
+/** Files that do harm when they are loaded: the gateway survives, and other files still go live. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { callOf, LIMIT, resultOf, scene } from "./scene.ts";

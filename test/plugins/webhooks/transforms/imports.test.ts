@@ -1,4 +1,4 @@
-/** What a transform may not import, in whatever way it asks. */
+/** Imports that a transform may not use, in any syntax. */
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -39,11 +39,11 @@ const WAYS: [way: string, module: string, line: (specifier: string) => string][]
   ["an import = require", "t.cts", (name) => `import x = require("${name}"); export const f = x;`],
 ];
 
-/** Code that leaves a file when it runs. */
+/** Code that imports from outside of the file when it runs. */
 const MARK = (module: string, ran: string) =>
   `${module.endsWith("cjs") ? `require("fs")` : `process.getBuiltinModule("fs")`}.writeFileSync(${JSON.stringify(ran)}, "");`;
 
-/** Everything that could be reached if one asked the disk. */
+/** Files that would be reachable if imports were resolved on disk. */
 function prey(made: Scene): Scene {
   const base = dirname(dirname(made.root));
   for (const at of [made.root, base, made.stateDir]) {
@@ -66,7 +66,7 @@ describe("before a line of it runs, a transform is refused for", () => {
       const ran = join(made.stateDir, "ran");
       const refs = NAMES.map(([name], index) => {
         const file = `${index}/${module}`;
-        // One level down, so the names that are relative get one more.
+        // One level down, so relative names get one more level.
         const specifier = name.replace(/^\.\.?\//, (start) => (start === "./" ? "../" : "../../"));
         made.write(file, `// first\n${MARK(module, ran)}\n${line(specifier)}\n`);
         return { module: file };

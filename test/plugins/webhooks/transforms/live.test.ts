@@ -1,4 +1,4 @@
-/** What a change of the directory does to what serves. */
+/** Effects of a change of the directory on live transforms. */
 import assert from "node:assert/strict";
 import {
   existsSync,

@@ -1,4 +1,4 @@
-/** What is left when the transforms of a gateway were stopped: nothing. And what they cost before that. */
+/** Stopped transforms leave nothing behind; and the cost of running ones. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { join } from "node:path";
@@ -14,7 +14,7 @@ const THERE = { module: "t.ts", placement: "worker" as const };
 const held = () =>
   process.getActiveResourcesInfo().filter((kind) => /Worker|MessagePort|FSEvent|StatWatcher/.test(kind));
 
-/** The runtime takes a moment to let go of what was closed. */
+/** The runtime needs a moment to release closed handles. */
 async function returnsTo(before: readonly string[]): Promise<void> {
   const deadline = Date.now() + 20_000;
   const isMore = () => held().length > before.length && Date.now() < deadline;

@@ -1,4 +1,4 @@
-/** What the directory may hold, and how it may not be reached. */
+/** Allowed content of the directory, and ways in which it must not be reached. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { chmodSync, chownSync, linkSync, mkdirSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
@@ -12,7 +12,7 @@ const EVIL = `export default () => ({ text: "evil" });`;
 const OTHER_USER = 4_711;
 const AS_ROOT = { skip: process.getuid?.() === 0 ? false : "only root can give files away" };
 
-/** A module that is fine, until `attack` does one thing. */
+/** A valid module, until `attack` makes one change. */
 async function attacked(t: TestContext, attack: (made: Scene) => void, module = "t.ts") {
   const made = scene(t, { "t.ts": GOOD, "lib/word.ts": "export {};" });
   attack(made);

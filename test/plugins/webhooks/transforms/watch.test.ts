@@ -1,4 +1,4 @@
-/** Real files, real events: what a deployment may do to the directory of the transforms. */
+/** Real files and events: changes that a deployment makes to the transforms directory. */
 import assert from "node:assert/strict";
 import { cpSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -24,7 +24,7 @@ describe("watching the transforms", () => {
       changed: () => wake(),
     });
     t.after(stop);
-    /** Quiet first, so that what is told is told of this change. */
+    /** Waits for quiet first, so that the next event belongs to this change. */
     const told = async (change: () => void) => {
       await new Promise((resolve) => setTimeout(resolve, 400));
       const next = new Promise<void>((resolve) => (wake = resolve));
