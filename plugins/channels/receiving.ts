@@ -64,7 +64,7 @@ export class Receiving {
     return this.#turns.take(JSON.stringify([channel, account.id]), () => this.#take(source, message));
   }
 
-  /** Choice: a message without text is most often a picture; its sender is told once an hour that it was not received. */
+  /** Choice: a message without text is most often a picture; its sender is notified once an hour that it was not received. */
   async #tellUnseen(
     { channel, account, maxTextChars }: Source,
     { id, chat, sender, mentioned }: Inbound,

@@ -156,7 +156,7 @@ async function beginRun(answering: Answering, kept: KeptResponse | undefined, so
   return sources.asked.ask(run, asked.signal, kept === undefined ? {} : { session: "goesOn" });
 }
 
-/** Files and fetched content count as external, whoever sends them. */
+/** Files and fetched content count as external, regardless of the sender. */
 function outsideOf(item: LoadedItem): readonly Origin[] {
   if (!("parts" in item)) return [];
   return item.parts.flatMap((part) => {

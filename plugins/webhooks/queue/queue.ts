@@ -16,7 +16,7 @@ export const RETRY_MS: readonly number[] = [1_000, 5_000, 30_000, 120_000, 600_0
 export const MAX_ATTEMPTS = 50;
 /** Choice: runs of one action in flight at a time; the others wait on disk. */
 const MAX_IN_FLIGHT = 16;
-/** Choice: interval of the sweep that finds due runs nobody announced. */
+/** Choice: interval of the sweep that finds due runs missed by notifications. */
 const POLL_MS = 30_000;
 /** Choice: milliseconds until the next poll of an action whose plugin is absent. */
 const ABSENT_MS = 5_000;

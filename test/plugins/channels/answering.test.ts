@@ -118,7 +118,7 @@ describe("an answer", () => {
     });
   }
 
-  it("is given to nobody who was taken off the list while the message waited", async () => {
+  it("is not given to a sender who lost access while the message waited", async () => {
     const start = async () => assert.fail("it was begun");
     const { answering, clock, settled, sent } = scene({ settle: () => undefined, start, isAllowed: () => false });
     answering.begin(MESSAGE);
@@ -169,7 +169,7 @@ describe("an answer", () => {
     assert.equal(answering.waiting("pigeon", "a"), 0);
   });
 
-  it("is given up after so many failures: the person is told, and the record has the reason", async () => {
+  it("fails after too many failures: the person is notified, and the record has the reason", async () => {
     const { answering, clock, settled, sent, lines } = scene({
       settle: ({ status }) => {
         if (status !== "failed") throw new Error("the database is damaged");

@@ -84,7 +84,7 @@ describe("a channel", { timeout: 60_000 }, () => {
     assert.deepEqual(await bird.says("echo four", { ...team, mentioned: true }), { accepted: true, sessionKey: key });
   });
 
-  it("tells who sends a picture without text that it did not arrive, once", async (t) => {
+  it("notifies the sender of a picture without text once that it was not received", async (t) => {
     const bird = pigeon();
     await startScene(t, [bird.plugin]);
     await until(() => bird.running.get("default"), "the account");

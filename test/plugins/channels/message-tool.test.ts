@@ -145,7 +145,7 @@ describe("message", { timeout: 60_000 }, () => {
     );
   });
 
-  it("because of words from outside, asks people unless it stays in the conversation", async (t) => {
+  it("because of external content, asks for approval unless it stays in the conversation", async (t) => {
     const bird = pigeon();
     const { use } = await scene(t, [bird, pigeon({ id: "crow" })]);
     const outside = { origin: outsideOrigin("web"), text: "Tell eve", saw: () => false };
@@ -163,7 +163,7 @@ describe("message", { timeout: 60_000 }, () => {
     assert.equal(bird.sent.length, 3);
   });
 
-  it("obeys the send policy of the session, and tells what the network said", async (t) => {
+  it("obeys the send policy of the session, and returns the error of the network", async (t) => {
     const bird = pigeon({ send: async () => unavailable("the network is away") });
     const { use, inside } = await scene(t, [bird]);
     const args = { action: "send", message: "hi", to: "bob" };

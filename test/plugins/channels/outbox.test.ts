@@ -119,7 +119,7 @@ describe("a text goes out once", () => {
           }
         });
 
-  it("but for the piece under way when the process is killed", async () => {
+  it("except for the piece in flight when the process is killed", async () => {
     for (let killed = 2, more = true; more; killed++) {
       for (const when of ["before", "after"] as const) {
         const first = scene();

@@ -42,7 +42,7 @@ describe("send", { timeout: 60_000 }, () => {
     assert.equal((await inside.sessions.transcript("agent:main:elsewhere", 10)).length, 1);
   });
 
-  it("sends once for each key, also while the first is under way, and tells the same result", async (t) => {
+  it("sends once per key, also while the first call is in progress, and returns the same result", async (t) => {
     const waiting: (() => void)[] = [];
     let refuse = false;
     const bird = pigeon({
@@ -180,7 +180,7 @@ describe("the Delivery service", { timeout: 60_000 }, () => {
     assert.match(await reasonOf("last"), /send policy/);
   });
 
-  it("sends once for each id, and tells what became of it", async (t) => {
+  it("sends once per id, and returns the outcome", async (t) => {
     let failures = 0;
     const bird = pigeon({
       async send({ text }) {
@@ -255,7 +255,7 @@ describe("channels.logout and probes", { timeout: 60_000 }, () => {
     });
   });
 
-  it("asks the network when asked to, tells no secret, and says when it fails", async (t) => {
+  it("queries the network on request, reveals no secret, and reports a failure", async (t) => {
     let answer: () => Promise<unknown> = async () => ({ bot: "bird", url: "https://x.example/pass-1234" });
     const accounts = [{ settings: { token: "pass-1234" } }, { id: "off", enabled: false }];
     const bird = pigeon({ accounts, more: { probe: () => answer() } });

@@ -32,7 +32,7 @@ async function refusal(scene: Scene, previous: string, headers: Record<string, s
 describe("previous_response_id", limited, () => {
   const shared = sharedScene();
 
-  it("goes on in the session of that response, whatever the request says of agents", async () => {
+  it("continues in the session of that response, whatever agent the request names", async () => {
     const scene = shared();
     const first = await said(scene, "one", undefined, { model: "svc:other", user: "ada" });
     await said(scene, "two", first, { model: "svc" });
@@ -40,7 +40,7 @@ describe("previous_response_id", limited, () => {
     assert.equal((await scene.keys())[0], "agent:other:openresponses-user:ada");
   });
 
-  it("goes on from an earlier response in a session of its own", async () => {
+  it("continues an earlier response in a new session", async () => {
     const scene = shared();
     const before = (await scene.keys()).length;
     const first = await said(scene, "one");
@@ -54,7 +54,7 @@ describe("previous_response_id", limited, () => {
     assert.equal((await scene.keys()).length, before + 2);
   });
 
-  it("goes on twice at once", async () => {
+  it("continues twice concurrently", async () => {
     const scene = shared();
     const first = await said(scene, "one");
     await Promise.all([said(scene, "a", first), said(scene, "b", first)]);
@@ -92,7 +92,7 @@ describe("previous_response_id", limited, () => {
     assert.match((await refusal(scene, first, headers)).message, /its session has newer messages/);
   });
 
-  it("goes on after a restart of the gateway, and not after a restart of the session", async (t) => {
+  it("continues after a restart of the gateway, but not after a restart of the session", async (t) => {
     const stateDir = await mkdtemp(join(tmpdir(), "svc-responses-"));
     t.after(() => rm(stateDir, { recursive: true, force: true, maxRetries: 10 }));
     const before = await openScene(t, { stateDir });
@@ -109,7 +109,7 @@ describe("previous_response_id", limited, () => {
     assert.equal((await refusal(scene, third)).code, "previous_response_not_found");
   });
 
-  it("is not for others, nor for what was not kept, nor for ever; all are told the same", async () => {
+  it("is refused with the same error for other principals, and for unstored or expired responses", async () => {
     const scene = shared();
     const { storage, send } = scene;
     const ids = [await said(scene, "a"), await said(scene, "b"), await said(scene, "c", undefined, { store: false })];

@@ -283,7 +283,7 @@ describe("POST /v1/responses", limited, () => {
     );
   });
 
-  it("tells the blank line between two answers of one run", async () => {
+  it("sends the blank line between two answers of one run", async () => {
     const call = { name: "weather", arguments: {} };
     const scene = shared();
     scene.reply({ text: "One", toolCalls: [{ ...call, name: "none" }] }, { text: "Two" });

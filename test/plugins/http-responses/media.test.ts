@@ -94,7 +94,7 @@ describe("pictures and files", limited, () => {
     assert.doesNotMatch(JSON.stringify(await scene.sessions.transcript(key, 9)), /say hello/, "files are not stored");
   });
 
-  it("hold words of nobody who may do anything, but for pictures that the caller sends", async (t) => {
+  it("are external content, except for pictures that the caller sends", async (t) => {
     const web = () => ({ contentType: "image/png", body: bytes });
     const scene = await openScene(t, { web });
     const known = new Set<string>();
@@ -174,7 +174,7 @@ describe("pictures and files", limited, () => {
     assert.deepEqual([scene.server.requests.length, await scene.keys()], [0, []]);
   });
 
-  it("are fetched within the limits of their kind, and refused in words of ours", async (t) => {
+  it("are fetched within the limits of their kind, and refused with the gateway's own messages", async (t) => {
     let answer: Answer;
     const scene = await openScene(t, {
       endpoint: {

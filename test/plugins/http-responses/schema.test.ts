@@ -222,7 +222,7 @@ describe("a request", () => {
     });
   }
 
-  it("that is no JSON is refused in the parser's words", () => {
+  it("that is not JSON is refused with the parser's message", () => {
     assert.throws(() => parseJsonBody(Buffer.from("{")), /^GatewayError: the request body is not JSON: /);
     assert.deepEqual(parseJsonBody(Buffer.alloc(0)), {});
     assert.throws(() => parseJsonBody(Uint8Array.of(0x22, 0xff, 0x22)), /^GatewayError: the body is not UTF-8$/);

@@ -86,7 +86,7 @@ describe("documents that are PDFs", () => {
     assert.deepEqual(jobs, [{ bytes, maxChars: 100, maxPages: 4, maxPixels: 4_000_000, minTextChars: 200 }]);
   });
 
-  it("start no process when they do not even claim to be one, or nobody waits any more", async () => {
+  it("start no process without a PDF header, or after an abort", async () => {
     const { documents, jobs } = open();
     const garbage = { ...file, bytes: bytesOf("<html>") };
     await assert.rejects(documents.read(garbage, limits), { code: "INVALID_REQUEST", message: /no PDF/ });

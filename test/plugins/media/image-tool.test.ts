@@ -58,7 +58,7 @@ describe("the tool image", () => {
     assert.ok(shown(asked[0]).includes("Picture: data URL 3"));
   });
 
-  it("marks what is said about something fetched as text from outside", async (t) => {
+  it("marks an answer about fetched content as external content", async (t) => {
     const { mediaServices } = await openScene(t, { fetched: { contentType: "image/gif", body: gif(3, 3) } });
     const result = await use(imageTool(mediaServices), { prompt: "What?", image: "https://example.org/x.gif" });
     assert.match(
@@ -68,7 +68,7 @@ describe("the tool image", () => {
     assert.equal((result.details as { text: string }).text, "a cat");
   });
 
-  it("says whose words an answer holds: those of an address, and those of a file", async (t) => {
+  it("records the origin of an answer: a URL, or a file", async (t) => {
     const page = outsideOrigin("web", "https://evil.example/");
     const { mediaServices, put } = await openScene(t, {
       fetched: { contentType: "image/gif", body: gif(3, 3) },

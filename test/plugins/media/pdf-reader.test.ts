@@ -65,7 +65,7 @@ describe("the process that reads a PDF", { timeout: 60_000 }, () => {
     ["never comes back, though nobody waits", { maxBytes: 1e12, maxAge: 1 }, NEVER],
   ];
   for (const [what, given, code] of limits) {
-    it(`is told of a process that ${what} and therefore ended itself`, async (t) => {
+    it(`gets an error from a process that ${what} and therefore ended itself`, async (t) => {
       const watched = `import { startWatchdog } from ${own("watchdog.js")}; await startWatchdog(${JSON.stringify(given)}); ${code}`;
       const { reader } = open(t, { program: await program(t, "", `process.send({ kind: "ready" });\n${watched}`) });
       await assert.rejects(reader.read(job(pdf([]))), { code: "INVALID_REQUEST", message: /lack of memory/ });
@@ -110,7 +110,7 @@ describe("the process that reads a PDF", { timeout: 60_000 }, () => {
     ],
   ];
   for (const [what, code, before, expected] of deaths) {
-    it(`tells of ${what}`, async (t) => {
+    it(`reports ${what}`, async (t) => {
       const { reader } = open(t, { program: await program(t, code, before) });
       await assert.rejects(reader.read(job(pdf([]))), expected);
     });

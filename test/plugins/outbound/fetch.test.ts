@@ -94,7 +94,7 @@ describe("where it connects to", () => {
     assert.deepEqual(dials, [`${PUBLIC}:8080`]);
   });
 
-  it("is looked up anew, and refused, when the same name comes back with a private address", async (t) => {
+  it("is resolved again, and refused, if the same name now has a private address", async (t) => {
     const names = { "rebind.test": [[PUBLIC], ["127.0.0.1"]] };
     const { ask, dials } = await internet(t, redirecting({ "rebind.test/": "/again" }), { names });
     await assert.rejects(ask("http://rebind.test"), refused("ADDRESS_NOT_PUBLIC"));

@@ -33,7 +33,7 @@ describe("a gateway with hooks.gmail", limited, () => {
     assert.deepEqual([report()?.state, report()?.generation], ["active", 2]);
   });
 
-  it("does not start when a key of a watcher stands there", async (t) => {
+  it("does not start if the configuration has a key of a watcher", async (t) => {
     const stateDir = await directoryOf(t, "svc-gmail-");
     const file = { gateway: { auth: { token: "t" } }, hooks: { gmail: { account: "a@example.org" } } };
     await writeFile(join(stateDir, "svc.json"), JSON.stringify(file));

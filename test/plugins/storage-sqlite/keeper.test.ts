@@ -91,7 +91,7 @@ describe("cleaning", () => {
     });
   }
 
-  it("goes on behind a rule that fails, and leaves tables alone that are not there yet", async (t) => {
+  it("continues after a rule that fails, and skips tables that do not exist yet", async (t) => {
     const { keeper, write, left, logged } = await scene(t, {
       wrong: { ...NOTE, rows: [{ ...NOTES, at: "nothing", olderThanMs: 0 }] },
       later: { ...NOTE, rows: [{ ...NOTES, table: "later", olderThanMs: 0 }] },

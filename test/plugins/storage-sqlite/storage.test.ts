@@ -63,7 +63,7 @@ describe("transactions", () => {
     assert.deepEqual(await storage.transaction([]), []);
   });
 
-  it("that wait together share commits, and one that fails harms nobody", async (t) => {
+  it("that wait together share commits, and a failing one does not affect the others", async (t) => {
     const { storage, stats } = await notesStorage(t);
     const before = stats().commits;
     const sent = Array.from({ length: 200 }, (_, n) => storage.transaction([add(n === 100 ? "99" : String(n))]));
@@ -352,7 +352,7 @@ describe("a database thread that dies", () => {
     assert.deepEqual(await storage.get("SELECT 1 AS one"), { one: 1 });
   });
 
-  it("tells the reason when the file cannot be opened any more", async (t) => {
+  it("reports the reason if the file cannot be opened any more", async (t) => {
     const { storage, kill, file } = await mortal(t);
     await kill();
     writeFileSync(file, "dear diary, ".repeat(100));

@@ -123,7 +123,7 @@ describe("a page as text", () => {
     assert.equal(read(page("<p>abc</p>"), { maxChars: 3 }).truncated, false);
   });
 
-  it("may be nested deeper than anybody reads", () => {
+  it("may be nested deeper than the limit", () => {
     const deep = 200;
     const html = `${"<div>".repeat(deep)}in <b>here</b>${"</div>".repeat(deep)}${"<span>".repeat(deep)}there${"</span>".repeat(deep)}`;
     assert.equal(read(page(html)).text, "in here\n\nthere");

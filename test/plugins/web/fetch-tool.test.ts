@@ -141,7 +141,7 @@ describe("web_fetch", () => {
     }
   });
 
-  it("asks for a page once in 15 minutes, but for each way to write it down", async (t) => {
+  it("fetches a page once in 15 minutes for each format", async (t) => {
     const { use, dials, clock } = await scene(t, html("<p>hi</p>"));
     const cached = async (args: object = {}) => (await use({ url: "http://news.test", ...args })).details["cached"];
     assert.deepEqual([await cached(), await cached(), await cached({ extractMode: "text" })], [false, true, false]);
@@ -170,7 +170,7 @@ describe("web_fetch", () => {
     assert.deepEqual([await says({}), await says({ userAgent: "mine/2" })], ["svc/1.0", "mine/2"]);
   });
 
-  it("is refused what is not public", async (t) => {
+  it("refuses addresses that are not public", async (t) => {
     const { use, dials } = await scene(t, html(ARTICLE));
     await assert.rejects(use({ url: "http://127.0.0.1/" }), refused("ADDRESS_NOT_PUBLIC"));
     await assert.rejects(use({ url: "file:///etc/passwd" }), refused("URL_INVALID"));

@@ -76,7 +76,7 @@ describe("the engine brave", () => {
       assert.equal(asked.length, 1);
     });
 
-  it("never tells the key", async () => {
+  it("never reveals the key", async () => {
     for (const key of ["s3cret\nx: y", "s3cret"])
       await assert.rejects(brave("http://127.0.0.1:1", key).search({ query: "x", count: 1 }, never), (error: Error) => {
         assert.doesNotMatch(`${error.message} ${String(error.cause)}`, /s3cret/);
@@ -231,7 +231,7 @@ describe("web_search", () => {
     assert.equal(asked.length, 4);
   });
 
-  it("does not wait for ever", async () => {
+  it("does not wait forever", async () => {
     let told: AbortSignal | undefined;
     const { provider } = fake({
       search: (_, signal) => {

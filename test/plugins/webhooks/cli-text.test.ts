@@ -27,7 +27,7 @@ describe("svc hooks list in words", () => {
     ]);
   });
 
-  it("says that webhooks are off, that there are none, and that nobody has an action", () => {
+  it("reports disabled webhooks, no mappings, and an action without a plugin", () => {
     assert.equal(listLines(listed({ enabled: false }))[0], "webhooks are off: set hooks.enabled and hooks.token");
     assert.match(String(listLines(listed({ mappings: [] }))[0]), /^no mappings below \/hooks; add one/);
     const [, row = ""] = listLines(listed({ mappings: [{ ...SECOND, enabled: true }] }));
@@ -90,7 +90,7 @@ describe("svc hooks check in words", () => {
 });
 
 describe("svc hooks try in words", () => {
-  it("goes the way of the request, and shows nothing a terminal would obey", () => {
+  it("shows the steps of the request, without control sequences", () => {
     assert.deepEqual(trialLines(trial()), [
       "skipped",
       '  wake  the path is not "wake"',
@@ -137,7 +137,7 @@ describe("svc hooks try in words", () => {
     [undefined, undefined],
   ];
   for (const [value, line] of transformed) {
-    it(`tells of a transform that returned ${JSON.stringify(value)}`, () => {
+    it(`shows a transform that returned ${JSON.stringify(value)}`, () => {
       const lines = trialLines(trial({ transformed: value }));
       assert.equal(
         lines.find((one) => one.startsWith("the transform")),

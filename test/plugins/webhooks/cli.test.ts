@@ -194,7 +194,7 @@ describe("svc hooks", () => {
     assert.deepEqual((await run("init", [], { given })).printed, ["all files exist already", "put transforms into /t"]);
   });
 
-  it("tells under which id a replay runs", async () => {
+  it("prints the id of a replay", async () => {
     assert.deepEqual((await run("replay", ["run-1"])).printed, [
       "run-1 was accepted again as run-2",
       "Next: svc hooks runs run-2",
@@ -231,7 +231,7 @@ describe("a payload", () => {
     ["is too large", `"${"x".repeat(16 * 1024 * 1024)}"`, /is larger than 16777216 bytes\nNext: try a shorter/],
   ];
   for (const [what, content, message] of bad) {
-    it(`that ${what} is refused before anybody is asked`, async (t) => {
+    it(`that ${what} is refused before the gateway is called`, async (t) => {
       const fromFile = await run("try", ["build"], { options: { payload: await file(t, content) } });
       assert.match(fromFile.message, message);
       const fromInput = await run("try", ["build"], { options: { payload: "-" }, input: content });

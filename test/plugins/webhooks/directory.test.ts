@@ -101,7 +101,7 @@ describe("the transforms directory in an editor", () => {
     assert.match(compile(directory), /'urgnt' does not exist/);
   });
 
-  it("points to this installation again, and leaves alone what somebody changed", async (t) => {
+  it("updates the path to this installation, and leaves a changed file alone", async (t) => {
     const gateway = await webhookGateway(t);
     const init = () => gateway.client.call(webhooks.init, {});
     const [file = ""] = (await init()).written;

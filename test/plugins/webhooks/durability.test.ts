@@ -201,7 +201,7 @@ describe("a run", () => {
     assert.equal(run?.attempts, 6);
   });
 
-  it("goes on after a restart that cut it off, and that is no failure", async (t) => {
+  it("resumes after a restart that interrupted it, which does not count as a failure", async (t) => {
     const stateDir = await directory(t);
     const first = await webhookGateway(t, { stateDir });
     first.plan.push(
@@ -235,7 +235,7 @@ describe("a run", () => {
     for (const { runId } of [running, waiting]) assert.equal((await ended(runId)).status, "done");
   });
 
-  it("goes on when the plugin that keeps the records is reloaded, and requests wait meanwhile", async (t) => {
+  it("resumes after a reload of the storage plugin, and requests wait meanwhile", async (t) => {
     const { gateway, post, plan, tasks, notes, ended } = await webhookGateway(t);
     plan.push(
       (_job, signal) => new Promise((_, reject) => signal.addEventListener("abort", () => reject(new Error("cut")))),
@@ -310,7 +310,7 @@ describe("a run", () => {
     assert.equal(run.attempts, 1);
   });
 
-  it("that nobody has under way any more is found while the gateway runs", async (t) => {
+  it("that no process executes any more is found while the gateway runs", async (t) => {
     const clock = createFakeClock();
     const rows: Storage[] = [];
     const storage = definePlugin({

@@ -96,7 +96,7 @@ async function scene(t: TestContext, text = CONFIG) {
 }
 
 describe("webhooks.*", () => {
-  it("shows what the host tells, each result as its contract says", async (t) => {
+  it("returns the host's data, and each result matches its contract", async (t) => {
     const { client, transformsDir } = await scene(t); // the gateway checks every result against its schema
     const listed = await client.call(webhooks.list, {});
     assert.deepEqual([listed.enabled, listed.path, listed.transformsDir], [true, "/hooks", transformsDir]);

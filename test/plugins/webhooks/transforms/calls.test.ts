@@ -95,7 +95,7 @@ for (const placement of PLACES)
       assert.equal(transforms.info(ref).problem, undefined);
     });
 
-    it("has until its deadline, and costs nobody else anything when it waits longer", LIMIT, async (t) => {
+    it("fails at its deadline, without effect on other calls", LIMIT, async (t) => {
       const transforms = await made(t);
       const hasty = { ...ref, timeoutMs: 100 };
       const slow = resultOf(transforms, ref, { act: "slow" });

@@ -61,7 +61,7 @@ function prey(made: Scene): Scene {
 
 describe("before a line of it runs, a transform is refused for", () => {
   for (const [way, module, line] of WAYS)
-    it(`${way} of what is not its own`, LIMIT, async (t) => {
+    it(`${way} from outside of the transforms`, LIMIT, async (t) => {
       const made = prey(scene(t));
       const ran = join(made.stateDir, "ran");
       const refs = NAMES.map(([name], index) => {

@@ -90,7 +90,7 @@ describe("without a restart", () => {
     for (const call of calls) assert.deepEqual(await call, { text: "old" });
   });
 
-  it("what is still asked for keeps its state; what is not asked for ends", LIMIT, async (t) => {
+  it("a transform still in use keeps its state; an unused one ends", LIMIT, async (t) => {
     const count = `let n = 0;\nexport default () => ({ n: (n += 1) });`;
     const made = scene(t, { "t.ts": count, "u.ts": count });
     const transforms = await made.configured([REF]);
@@ -204,7 +204,7 @@ describe("the last good version serves, and it is said why, when the newest", ()
     assert.deepEqual(await resultOf(transforms, { module: "0.ts" }), { text: "mended" });
   });
 
-  it("is taken back: then nothing is loaded anew", LIMIT, async (t) => {
+  it("is reverted: then nothing is reloaded", LIMIT, async (t) => {
     const count = `let n = 0;\nexport default () => ({ n: (n += 1) });`;
     const made = scene(t, { "t.ts": count });
     const transforms = await made.configured([REF]);
@@ -263,7 +263,7 @@ describe("after a restart", () => {
       },
     );
 
-  it("a copy that was tampered with is not believed, and is made anew when it is needed", LIMIT, async (t) => {
+  it("a modified copy is not used, and is created again when needed", LIMIT, async (t) => {
     const made = scene(t, { "t.ts": says("good") });
     const first = await made.configured([REF]);
     await first.stop();

@@ -144,7 +144,7 @@ describe("a helper that cannot be trusted", () => {
     ],
   ];
   for (const [what, attack, problem] of attacks)
-    it(`${what} stops those who import it, and nobody else`, LIMIT, async (t) => {
+    it(`${what} stops only the transforms that import it`, LIMIT, async (t) => {
       const made = scene(t, {
         "t.ts": `import "./lib/word.ts";\n${GOOD}`,
         "free.ts": GOOD,
@@ -206,7 +206,7 @@ describe("the transforms directory", () => {
     assert.deepEqual([empty.problems(), nowhere.problems()], [[], []]);
   });
 
-  it("is read without what only an editor, a package manager or nobody reads", LIMIT, async (t) => {
+  it("is read without files of editors and package managers, and unused ones", LIMIT, async (t) => {
     const made = scene(t, { "t.ts": GOOD, "lib/a.json": "1", "b.mjs": "", "c.cts": "" });
     const left = [
       "types.d.ts",

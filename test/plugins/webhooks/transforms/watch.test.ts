@@ -10,7 +10,7 @@ import { tempDirectory } from "../../../host/config/scene.ts";
 const log = { debug() {}, info() {}, warn() {}, error: (about: unknown) => assert.fail(String(about)) };
 
 describe("watching the transforms", () => {
-  it("tells of each change, also in directories that took the place of others", { timeout: 30_000 }, async (t) => {
+  it("reports each change, also in directories that replaced others", { timeout: 30_000 }, async (t) => {
     const base = tempDirectory(t);
     const root = join(base, "hooks");
     const directory = join(root, "transforms");
