@@ -60,8 +60,8 @@ export const STEPS = [
 /** Choice: the time, and the number. */
 export const APPROVAL_RETENTION: Retention = {
   tables: ["approvals"],
-  holds: "questions whether something may run, and the answers",
-  rule: "30 days; the newest 10,000; never one that is pending",
+  holds: "approval requests and their decisions",
+  rule: "30 days; newest 10,000; pending requests are never deleted",
   rows: [
     {
       table: "approvals",
@@ -76,8 +76,8 @@ export const APPROVAL_RETENTION: Retention = {
 
 export const GRANT_RETENTION: Retention = {
   tables: ["approval_grants"],
-  holds: "what was allowed for longer than once",
-  rule: "at its end, 90 days after it was given unless a person chose less; before: svc approvals forget",
+  holds: "permissions that outlast one run",
+  rule: "until it expires: 90 days after it was granted, or sooner if a person chose so; remove earlier: svc approvals forget",
   rows: [{ table: "approval_grants", key: ["kind", "digest"], at: "expires_at", olderThanMs: 0 }],
 };
 

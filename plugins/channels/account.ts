@@ -1,7 +1,7 @@
 /**
- * One account of a channel while it is there: runs it, runs it again with back-off when it ends, and knows how it is.
+ * Supervises one account of a channel: runs it, restarts it with back-off when a run ends, and tracks its state.
  *
- * Nothing of it reaches another account. The next generation of an account starts when the one before has let go.
+ * Accounts are independent of each other. The next generation of an account starts when the run of the previous one has ended.
  */
 import { AnySignal } from "@svc/kit/time";
 import { type Clock, type Contribution, type Logger, pause, unavailable } from "@svc/sdk";
@@ -9,9 +9,9 @@ import type { Channel, ChannelAccount, ChannelReport, InboundMessage, Receipt } 
 import { secretsOf, toldError } from "./hidden.ts";
 import { pauseMs } from "./pauses.ts";
 
-/** Choice: milliseconds it has to have been connected for its failures before that to be forgotten. */
+/** Choice: milliseconds of connection after which earlier failures no longer count. */
 export const STEADY_MS = 30_000;
-/** Milliseconds a run may take to let go when it is stopped; a plugin has 5 s for all of its stop. */
+/** Milliseconds a run may take to end when it is stopped; a plugin has 5 s for its whole stop. */
 export const LET_GO_MS = 3_000;
 
 export interface AccountOptions {
@@ -21,18 +21,18 @@ export interface AccountOptions {
   readonly log: Pick<Logger, "info" | "warn">;
   /** 0..1 */
   readonly random: () => number;
-  /** Calls the channel so that what it throws astray is charged to it. */
+  /** Calls the channel so that unhandled errors are attributed to it. */
   readonly call: <R>(contribution: Contribution<Channel>, work: (channel: Channel) => R) => R;
   readonly receive: (from: AccountRun, message: InboundMessage) => Promise<Receipt>;
-  /** It can be talked to now. */
+  /** Called when the account has connected. */
   readonly connected: (from: AccountRun) => void;
 }
 
-/** How it is. Times: epoch ms. */
+/** State of an account. Times: epoch ms. */
 export interface AccountState {
   readonly phase: "stopped" | "running" | "pausing" | "needs-login" | "logged-out";
   readonly report?: ChannelReport;
-  /** Runs that ended in a row. */
+  /** Consecutive runs that ended. */
   readonly failures: number;
   readonly nextAttemptAt?: number;
   readonly lastStartAt?: number;
@@ -47,7 +47,7 @@ export interface AccountState {
 export class AccountRun {
   readonly contribution: Contribution<Channel>;
   readonly account: ChannelAccount;
-  /** What must not be told of it. */
+  /** Texts that must not appear in status or log. */
   readonly secrets: readonly string[];
   readonly #options: AccountOptions;
   readonly #stopping = new AbortController();
@@ -75,29 +75,29 @@ export class AccountRun {
     return this.#state;
   }
 
-  /** Resolves when nothing of it runs any more. */
+  /** Resolves when the account has no run any more. */
   get letGo(): Promise<void> {
     return this.#supervised;
   }
 
-  /** @param before what has to let go first, e.g. the same account of the former generation */
+  /** @param before must settle first, e.g. the run of the same account in the previous generation */
   start(before: Promise<void> = Promise.resolve()): void {
     this.#supervised = this.#supervise(before);
   }
 
-  /** Resolves when it has let go, or after 3 s. Safe to call twice. @param phase what it is then */
+  /** Resolves when the run has ended, or after 3 s. Safe to call twice. @param phase the phase afterwards */
   async stop(phase: "stopped" | "logged-out" = "stopped"): Promise<void> {
     this.#stopping.abort();
-    if (!(await this.#hasLetGo(this.#supervised))) this.#warn("the channel has not let go of a stopped account");
+    if (!(await this.#hasLetGo(this.#supervised))) this.#warn("the run of a stopped account has not ended after 3 s");
     this.#set({ phase, nextAttemptAt: undefined });
   }
 
-  /** A text was sent. */
+  /** Records that a text was sent. */
   sent(): void {
     this.#set({ lastOutboundAt: this.#options.clock.now() });
   }
 
-  /** What went wrong, as it may be told. */
+  /** Error text with secrets removed. */
   told(error: unknown): string {
     return toldError(error, this.secrets);
   }
@@ -110,14 +110,14 @@ export class AccountRun {
       if (this.#stopping.signal.aborted) break;
       if (this.#state.report?.state === "needs-login") {
         this.#set({ phase: "needs-login" });
-        this.#warn("an account has to be logged in; it is not tried again before its configuration changes");
+        this.#warn("the account needs a login; it restarts only after its configuration changes");
         return;
       }
       const failures = this.#state.failures + 1;
       const inMs = pauseMs(failures, random());
       this.#set({ phase: "pausing", failures, nextAttemptAt: clock.now() + inMs });
-      this.#warn("an account of a channel ended; it is run again", {
-        reason: error ?? "it ended without a word",
+      this.#warn("the run of an account ended; restarting", {
+        reason: error ?? "it ended without an error",
         inMs,
       });
       await pause(inMs, this.#options.clock, this.#stopping.signal);
@@ -125,7 +125,7 @@ export class AccountRun {
     this.#set({ phase: "stopped" });
   }
 
-  /** One run to its end. Never rejects. @returns what it failed with */
+  /** Runs the account once. Never rejects. @returns the error text of the run, if any */
   async #runOnce(): Promise<string | undefined> {
     const { clock, call } = this.#options;
     const ending = new AnySignal(this.#stopping.signal);
@@ -136,7 +136,7 @@ export class AccountRun {
       settings: this.account.settings,
       signal,
       receive: async (message: InboundMessage): Promise<Receipt> => {
-        if (signal.aborted) unavailable("this account was stopped; bring the message again when it runs");
+        if (signal.aborted) unavailable("this account was stopped; hand over the message again when it runs");
         const receipt = await this.#options.receive(this, message);
         if (receipt.accepted) this.#set({ lastInboundAt: clock.now() });
         return receipt;
@@ -145,7 +145,7 @@ export class AccountRun {
         if (!signal.aborted) this.#reported(report);
       },
     };
-    // What it throws is no fault of the plugin: servers go away. What nobody catches still counts as one.
+    // An error of the run is not a fault of the plugin: servers fail. An unhandled error outside of the run still is.
     const error = await call(this.contribution, async (channel) => {
       try {
         await channel.run(run);
@@ -169,7 +169,7 @@ export class AccountRun {
     if (this.#connectedSince !== undefined) return;
     this.#connectedSince = clock.elapsed();
     this.#set({ lastConnectedAt: clock.now(), lastError: undefined });
-    this.#options.log.info({ channel: this.channel, account: this.id }, "an account of a channel is connected");
+    this.#options.log.info({ channel: this.channel, account: this.id }, "an account is connected");
     this.#options.connected(this);
   }
 
@@ -192,14 +192,14 @@ export class AccountRun {
   #set(change: { readonly [K in keyof AccountState]?: AccountState[K] | undefined }): void {
     this.#state = Object.fromEntries(
       Object.entries({ ...this.#state, ...change }).filter(([, value]) => value !== undefined),
-    ) as unknown as AccountState; // only absent keys are taken out
+    ) as unknown as AccountState; // only undefined values are removed
   }
 
   #warn(message: string, fields: object = {}): void {
     this.#options.log.warn({ channel: this.channel, account: this.id, ...fields }, message);
   }
 
-  /** A channel that never lets go keeps others waiting only so long. @returns whether it has, in 3 s */
+  /** Waits at most 3 s for a run to end. @returns whether it ended */
   async #hasLetGo(run: Promise<void>): Promise<boolean> {
     let cancel: () => void = () => undefined;
     const late = new Promise<false>((resolve) => {

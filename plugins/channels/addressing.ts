@@ -1,4 +1,4 @@
-/** Where a text is to go: channel, account and address, from what a request and a session say. Spec: http/sessions-routing.md §8. */
+/** Destination of a text: channel, account and address, derived from a request and a session. Spec: http/sessions-routing.md §8. */
 import { type Contribution, isGatewayError } from "@svc/sdk";
 import type { Channel, DeliveryRequest } from "@svc/sdk/channels";
 import type { SessionEntry } from "@svc/sdk/sessions";
@@ -11,7 +11,7 @@ export interface Destination {
   readonly threadId?: string;
 }
 
-/** Where a session was spoken to last. */
+/** Where a session was last active. */
 export interface LastRoute {
   readonly channel: string;
   readonly to: string;
@@ -22,8 +22,8 @@ export interface LastRoute {
 type Channels = Pick<ChannelAccounts, "configured" | "channel" | "channelId" | "missing" | "account" | "call">;
 
 /**
- * @returns a sentence for people where it can go nowhere
- * @throws GatewayError `UNAVAILABLE` while a plugin that may bring the channel loads
+ * @returns a sentence for people if there is no destination
+ * @throws GatewayError `UNAVAILABLE` while a plugin that may contribute the channel is loading
  */
 export async function destinationOf(
   request: Pick<DeliveryRequest, "channel" | "to" | "accountId" | "keepsThread">,
@@ -34,21 +34,23 @@ export async function destinationOf(
   const wantsLast = request.channel.trim().toLowerCase() === "last";
   const contribution = wantsLast ? lastChannel(last, channels) : named(request.channel, channels);
   if (typeof contribution === "string") return contribution;
-  const fitting = last?.channel === contribution.id ? last : undefined; // an address of another channel means nothing here
+  const fitting = last?.channel === contribution.id ? last : undefined; // an address of another channel is useless
   const accountId = request.accountId ?? fitting?.accountId ?? defaultAccountOf(contribution.value);
   if (!channels.account(contribution, accountId)) return `channel ${contribution.id} has no account "${accountId}"`;
   const given = request.to?.trim() ?? "";
   if (given === "") {
-    if (!fitting) return `nobody says whom to write to on ${contribution.id}; name a recipient`;
+    if (!fitting) return `no recipient is known on ${contribution.id}; name one`;
     const { to, threadId } = fitting;
     const keepsThread = threadId !== undefined && request.keepsThread !== false;
     return { contribution, accountId, to, ...(keepsThread ? { threadId } : {}) };
   }
   const to = await addressOf(contribution, given, channels);
-  return to === undefined ? `"${given}" is no address of channel ${contribution.id}` : { contribution, accountId, to };
+  return to === undefined
+    ? `"${given}" is not an address of channel ${contribution.id}`
+    : { contribution, accountId, to };
 }
 
-/** The address in its one spelling; `undefined`: it is none of this channel. */
+/** The address in canonical spelling; `undefined` if it is not an address of this channel. */
 export async function addressOf(
   contribution: Contribution<Channel>,
   text: string,
@@ -62,7 +64,7 @@ export async function addressOf(
   }
 }
 
-/** What kind of conversation an address is. */
+/** Type of the conversation at an address. */
 export function chatTypeOf(
   contribution: Contribution<Channel>,
   to: string,
@@ -77,22 +79,22 @@ function named(name: string, channels: Channels): Contribution<Channel> | string
   return (id === undefined ? undefined : channels.channel(id)) ?? channels.missing(name);
 }
 
-/** Without a last channel: the only one that is configured. */
+/** The channel of the last route; without a route, the only configured channel. */
 function lastChannel(last: LastRoute | undefined, channels: Channels): Contribution<Channel> | string {
   if (last) {
     return (
       channels.channel(last.channel) ??
-      `the session was last active on a channel that is gone: ${channels.missing(last.channel)}`
+      `the session was last active on a channel that does not run now: ${channels.missing(last.channel)}`
     );
   }
   const [only, other] = channels.configured();
   if (only && !other) return only;
   return only
-    ? "the session was not spoken to in a channel yet, and several are configured; name one"
-    : "the session was not spoken to in a channel yet, and none is configured";
+    ? "the session has no last channel, and several are configured; name one"
+    : "the session has no last channel, and none is configured";
 }
 
-/** `undefined`: it was not spoken to in a channel. */
+/** `undefined` if the session was never active in a channel. */
 export function lastRouteOf(entry: SessionEntry | undefined): LastRoute | undefined {
   const context = isRecord(entry?.["deliveryContext"]) ? entry["deliveryContext"] : {};
   const pick = (key: string, field: string) => textOf(context[key]) ?? textOf(entry?.[field]);

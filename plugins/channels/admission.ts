@@ -7,10 +7,10 @@ type Rules = Pick<ChannelAccount, "allowFrom" | "groups" | "requireMention">;
 export const EVERYBODY = "*";
 
 /**
- * Why a message is not taken, or `undefined`. Nobody is let in who is not named, and only ids count that nobody else can
- * take: names are for people to read.
- * @param activation `groupActivation` of the session of a group: `mention` and `always` go before `requireMention`; anything else
- * says nothing
+ * Why a message is refused, or `undefined`. Only listed people and groups have access, and only ids count, because
+ * names can be chosen freely.
+ * @param activation `groupActivation` of the session of a group: `mention` and `always` override `requireMention`; any other
+ * value is ignored
  */
 export function refusalOf(
   rules: Rules,
@@ -29,14 +29,14 @@ export function refusalOf(
 }
 
 /**
- * Whether this person is one the agent works for. Choice: only who is listed by id; a message from anybody else, in a group
- * or let in by `*`, is text from outside.
+ * Whether the agent works for this person. Choice: only people listed by id; a message from anyone else, in a group
+ * or let in by `*`, is external content.
  */
 export function isUser({ allowFrom = [] }: Rules, senderId: string): boolean {
   return senderId !== EVERYBODY && allowFrom.some((id) => id.trim() === senderId);
 }
 
-/** Exactly, but for blanks around what was configured: ids of some networks differ only in case. */
+/** Exact comparison, except for blanks around configured ids: ids of some networks differ only in case. */
 function names(list: readonly string[] | undefined, id: string): boolean {
   return (list ?? []).some((entry) => entry.trim() === EVERYBODY || entry.trim() === id);
 }

@@ -1,8 +1,8 @@
 /**
- * Accepted messages on their way to an answer: never lost, never answered twice.
+ * Carries accepted messages to an answer: none is lost, none is answered twice.
  *
- * The record tells how far each is: nothing of it is asked twice while a run of it is known, and the answer goes to the
- * outbox in the same step that settles the message.
+ * The record holds the progress of each message: while a run of a message is known, no second one starts, and the answer goes to
+ * the outbox in the same transaction that settles the message.
  */
 import { persist } from "@svc/kit/persist";
 import { type EndedRun, endOfRun, isGatewayStopping } from "@svc/kit/runs";
@@ -28,9 +28,9 @@ import { pauseMs } from "./pauses.ts";
 import { usageLine } from "./usage-line.ts";
 import { FAILED_TEXT, judge, MAX_ATTEMPTS, type Verdict } from "./verdict.ts";
 
-/** Choice: times a run may be refused for the moment (a full disk, a gate) before the message counts as failed. */
+/** Choice: temporary refusals of a run (a full disk, a gate) before the message counts as failed. */
 export const MAX_REFUSALS = 6;
-/** Choice: failures of storage to settle a message, about 13 minutes with their pauses, before the message counts as failed. */
+/** Choice: failed attempts to settle a message, about 13 minutes with their pauses, before the message counts as failed. */
 export const MAX_FAILURES = 10;
 
 interface AnsweringSources {
@@ -39,15 +39,15 @@ interface AnsweringSources {
   readonly runs: Live<AgentRuns>;
   readonly sessions: Live<Sessions>;
   readonly clock: Clock;
-  /** Whether its sender may still say it: lists of people change while messages wait. */
+  /** Whether the sender still has access: lists of people change while messages wait. */
   readonly isAllowed: (message: AcceptedMessage) => boolean;
   readonly log: Pick<Logger, "info" | "warn">;
   readonly random: () => number;
-  /** Aborts when the plugin stops: what is under way is left to the next generation. */
+  /** Aborts when the plugin stops: unfinished messages are left to the next generation. */
   readonly signal: AbortSignal;
 }
 
-const NOT_ALLOWED: FinalVerdict = { kind: "silent", reason: "its sender is no longer allowed" };
+const NOT_ALLOWED: FinalVerdict = { kind: "silent", reason: "its sender no longer has access" };
 
 function runIdOf({ runId }: AcceptedMessage, attempt: number): string {
   return attempt === 1 ? runId : `${runId}:${attempt}`;
@@ -58,9 +58,9 @@ type FinalVerdict = Exclude<Verdict, { kind: "again" }>;
 export class Answering {
   readonly #sources: AnsweringSources;
   readonly #inFlight = new Map<string, AcceptedMessage>();
-  /** Keys of messages that are left to the next start: storage records nothing of them. */
+  /** Keys of messages left to the next start, because storage cannot record their outcome. */
   readonly #left = new Set<string>();
-  /** Runs of one session are begun in the order the messages came. */
+  /** Runs of one session begin in the order in which the messages arrived. */
   readonly #beginnings = new Turns();
 
   constructor(sources: AnsweringSources) {
@@ -83,7 +83,7 @@ export class Answering {
     for (const message of found) this.begin(message);
   }
 
-  /** To be called when lists of people may have changed: stops the runs of people who may not talk any more. */
+  /** Call this when lists of people may have changed: stops the runs of people who lost access. */
   recheck(): void {
     const runs = this.#sources.runs.get();
     for (const message of this.#inFlight.values()) {
@@ -92,7 +92,7 @@ export class Answering {
     }
   }
 
-  /** To be called when a message is on disk. */
+  /** Call this when a message is on disk. */
   begin(message: AcceptedMessage): void {
     if (this.#sources.signal.aborted || this.#inFlight.has(message.key)) return;
     this.#inFlight.set(message.key, message);
@@ -109,12 +109,11 @@ export class Answering {
         verdict ??= await this.#verdict(message);
         return await this.#settle(message, verdict);
       } catch (error) {
-        if (signal.aborted || isGatewayStopping(error)) return; // the next start goes on
-        if (isGatewayError(error) && error.code === "CONFLICT") return; // settled before
+        if (signal.aborted || isGatewayStopping(error)) return; // the next start resumes the message
+        if (isGatewayError(error) && error.code === "CONFLICT") return; // already settled
         const fields = { err: error, channel, account, sessionKey };
         if (failures >= MAX_FAILURES) return this.#giveUp(message, error);
-        if (failures === 1)
-          log.warn(fields, "a message of a channel could not be settled; it is tried again with back-off");
+        if (failures === 1) log.warn(fields, "the outcome of a message could not be recorded; retrying with back-off");
         await pause(pauseMs(failures, random()), clock, signal);
       }
     }
@@ -124,7 +123,7 @@ export class Answering {
   async #giveUp(message: AcceptedMessage, cause: unknown): Promise<void> {
     const { signal, log } = this.#sources;
     try {
-      const reason = `it could not be settled: ${messageOf(cause)}`;
+      const reason = `its outcome could not be recorded: ${messageOf(cause)}`;
       await this.#settle(message, { kind: "failed", reason, text: FAILED_TEXT });
     } catch (error) {
       if (signal.aborted) return;
@@ -132,7 +131,7 @@ export class Answering {
       const { channel, accountId: account } = message;
       log.warn(
         { err: error, channel, account },
-        "storage records nothing of a message of a channel; it is left to the next start",
+        "storage cannot record the outcome of a message; the next start resumes it",
       );
     }
   }
@@ -157,19 +156,19 @@ export class Answering {
     }
   }
 
-  /** A session that cannot be read now costs the line, not the answer. */
+  /** If the session cannot be read now, the answer is sent without the line. */
   async #withUsage({ sessionKey }: AcceptedMessage, text: string, outcome: RunOutcome): Promise<string> {
     try {
       const entry = outcome.usage && (await this.#sources.sessions.get()?.get(sessionKey));
       const line = usageLine(entry?.["responseUsage"], outcome);
       return line === undefined ? text : `${text}\n\n${line}`;
     } catch (error) {
-      this.#sources.log.info({ err: error, sessionKey }, "an answer is sent without its usage");
+      this.#sources.log.info({ err: error, sessionKey }, "the answer is sent without its usage line");
       return text;
     }
   }
 
-  /** Does what the command of a message asks for. A stop overtakes messages that wait; everything else keeps its place. */
+  /** Runs the command of a message. `/stop` overtakes waiting messages; every other command keeps its place. */
   async #obey(message: AcceptedMessage): Promise<Obeyed> {
     const { sessionKey, job } = message;
     if (job.command === undefined) return { run: {} };
@@ -177,7 +176,7 @@ export class Answering {
     return isStop(job.command) ? act() : this.#beginnings.take(sessionKey, act);
   }
 
-  /** @throws whatever it is refused with for good, or too often */
+  /** @throws the error of a permanent refusal, or of the last of too many temporary ones */
   async #beginPatiently(message: AcceptedMessage, runId: string, beginning: Beginning): Promise<void> {
     const { log, random } = this.#sources;
     for (let refusals = 1; ; refusals++) {
@@ -188,7 +187,10 @@ export class Answering {
         const mayPass = isGatewayError(error) && !isGatewayStopping(error) && ERRORS[error.code].retry;
         if (!mayPass || refusals >= MAX_REFUSALS) throw error;
         const inMs = Math.max(error.retryAfterMs ?? 0, pauseMs(refusals, random()));
-        log.info({ channel: message.channel, reason: error.message, inMs }, "a message of a channel has to wait");
+        log.info(
+          { channel: message.channel, reason: error.message, inMs },
+          "the run of a message is delayed; retrying",
+        );
         await this.#pause(inMs);
       }
     }
@@ -197,13 +199,13 @@ export class Answering {
   /** @throws GatewayError `UNAVAILABLE` */
   #services(): { readonly runs: AgentRuns; readonly sessions: Sessions } {
     const [runs, sessions] = [this.#sources.runs.get(), this.#sources.sessions.get()];
-    if (!runs || !sessions) return unavailable("no agents run in this gateway now; see: svc plugins list");
+    if (!runs || !sessions) return unavailable("no agents are available in this gateway now; see: svc plugins list");
     return { runs, sessions };
   }
 
   async #begin(message: AcceptedMessage, runId: string, { run, restart }: Beginning): Promise<void> {
     const { runs, sessions } = this.#services();
-    if (await runs.state(runId)) return; // before a restart
+    if (await runs.state(runId)) return; // started before a restart
     const { sessionKey, channel, accountId, job } = message;
     const isGroup = job.chatType === "group";
     const prepare = async () => {
@@ -225,13 +227,10 @@ export class Answering {
       ...run,
     };
     await runs.start(request, prepare);
-    this.#sources.log.info(
-      { channel, account: accountId, runId, sessionKey },
-      "a message of a channel goes to an agent",
-    );
+    this.#sources.log.info({ channel, account: accountId, runId, sessionKey }, "a message was handed to an agent");
   }
 
-  /** @throws GatewayError `UNAVAILABLE` when the plugin stops first: the next generation waits for it, too */
+  /** @throws GatewayError `UNAVAILABLE` if the plugin stops first; the next generation waits for the run, too */
   async #ended(runId: string): Promise<EndedRun> {
     const { runs, clock, signal } = this.#sources;
     const ended = await endOfRun(runId, { runs: () => runs.get(), clock }, signal).catch((error: unknown) => {
@@ -247,20 +246,20 @@ export class Answering {
     const text = verdict.kind === "silent" ? undefined : answerTo(message, verdict.text);
     if (verdict.kind === "failed") {
       const { channel, sessionKey } = message;
-      log.warn({ channel, sessionKey, reason: verdict.reason }, "a message of a channel was not answered");
+      log.warn({ channel, sessionKey, reason: verdict.reason }, "a message was not answered");
     }
     const now = clock.now();
     const write = () => store.settle(message.key, endingOf(verdict), now, text ? [outbox.insert(text, now)] : []);
-    // Nobody else settles it: a repeated write that conflicts had done it.
+    // Only this process settles the message: a conflict on a repeated write means that the first write succeeded.
     await persist(write, { clock, signal, isDone: async () => true });
     if (text) outbox.stored(text, now);
   }
 
   #throwIfStopped(): void {
-    if (this.#sources.signal.aborted) unavailable("the plugin stops; the message is resumed when it is back");
+    if (this.#sources.signal.aborted) unavailable("the plugin is stopping; the message is resumed when it runs again");
   }
 
-  /** @throws GatewayError `UNAVAILABLE` when the plugin stops meanwhile */
+  /** @throws GatewayError `UNAVAILABLE` if the plugin stops meanwhile */
   async #pause(ms: number): Promise<void> {
     const { clock, signal } = this.#sources;
     this.#throwIfStopped();
@@ -269,7 +268,7 @@ export class Answering {
   }
 }
 
-/** Where the session was spoken to last. Spec: http/sessions-routing.md §4, §8. */
+/** The last route of the session. Spec: http/sessions-routing.md §4, §8. */
 function lastRoute({ channel, accountId, job }: AcceptedMessage): Partial<SessionEntry> {
   const { replyTo, threadId, chatType, chatName, senderName } = job;
   const thread = threadId === undefined ? {} : { threadId };
@@ -287,7 +286,7 @@ function lastRoute({ channel, accountId, job }: AcceptedMessage): Partial<Sessio
   };
 }
 
-/** What tools of the run go by. */
+/** Address for the tools of the run. */
 function addressOf({ channel, accountId, job: { replyTo, threadId } }: AcceptedMessage): ToolAddress {
   return { channel, accountId, to: replyTo, ...(threadId === undefined ? {} : { threadId }) };
 }

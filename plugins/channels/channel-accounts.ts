@@ -1,4 +1,4 @@
-/** Which channels and accounts there are, as plugins come, go and are replaced; runs the accounts that are to run. */
+/** Tracks channels and accounts as plugins come, go and are replaced; runs the enabled accounts. */
 import {
   type Clock,
   type Contribution,
@@ -13,12 +13,12 @@ import type { GatewayInfo } from "@svc/sdk/gateway";
 import type { PluginReport } from "@svc/sdk/plugins";
 import { AccountRun } from "./account.ts";
 
-/** Account of a channel that has only one. */
+/** Id of the account of a channel with only one account. */
 export const DEFAULT_ACCOUNT = "default";
 
-/** States of a plugin that has not settled. */
+/** Plugin states that are temporary. */
 const LOADING: ReadonlySet<string> = new Set(["described", "staged", "starting", "reloading", "draining"]);
-/** Choice: milliseconds after which a request may be sent again that came while plugins were loading. */
+/** Choice: milliseconds after which to retry a request that arrived while plugins were loading. */
 const RETRY_MS = 1_000;
 
 export interface ChannelAccountsOptions {
@@ -31,7 +31,7 @@ export interface ChannelAccountsOptions {
   readonly connected: (from: AccountRun) => void;
 }
 
-/** An account, and its run where it has one. */
+/** An account, and its run if there is one. */
 export interface Listed {
   readonly contribution: Contribution<Channel>;
   readonly account: ChannelAccount;
@@ -41,7 +41,7 @@ export interface Listed {
 export class ChannelAccounts {
   readonly #options: ChannelAccountsOptions;
   readonly #runs = new Map<string, AccountRun>();
-  /** By account: settles when the run before the present one has let go. */
+  /** By account: settles when the previous run has ended. */
   readonly #former = new Map<string, Promise<void>>();
   #isStopped = false;
 
@@ -58,7 +58,7 @@ export class ChannelAccounts {
     return listed.filter(({ plugin }) => active.has(plugin));
   }
 
-  /** Those with an account that is to run. */
+  /** Channels with an account that runs. */
   configured(): readonly Contribution<Channel>[] {
     return this.channels().filter(({ value }) => value.accounts.some(isRun));
   }
@@ -66,7 +66,7 @@ export class ChannelAccounts {
   accounts({ id }: Contribution<Channel>): readonly Listed[] {
     const contribution = this.channels().find((channel) => channel.id === id);
     return (contribution?.value.accounts ?? []).map((account) => ({
-      contribution: contribution as Contribution<Channel>, // it has accounts, so it is there
+      contribution: contribution as Contribution<Channel>, // a channel with accounts exists
       account,
       run: this.#runs.get(keyOf(id, account.id)),
     }));
@@ -77,7 +77,7 @@ export class ChannelAccounts {
     return this.accounts(channel).find(({ account }) => account.id === accountId);
   }
 
-  /** The id a name, a label or an alias means. */
+  /** Channel id for a name, a label or an alias. */
   channelId(name: string): string | undefined {
     const wanted = name.trim().toLowerCase();
     const all = this.channels();
@@ -91,8 +91,8 @@ export class ChannelAccounts {
   }
 
   /**
-   * The channel a request names, or the only one that is configured.
-   * @throws GatewayError `NOT_FOUND` for a name, `INVALID_REQUEST` for none, `UNAVAILABLE` while a plugin that may bring it loads
+   * The channel that a request names, or the only configured one.
+   * @throws GatewayError `NOT_FOUND` for an unknown name, `INVALID_REQUEST` without a unique default, `UNAVAILABLE` while a plugin that may contribute it is loading
    */
   chosen(name: string | undefined): Contribution<Channel> {
     const all = this.channels();
@@ -102,7 +102,7 @@ export class ChannelAccounts {
     }
     const [only, other] = this.configured();
     if (only && !other) return only;
-    if (only) return invalidRequest(`several channels are configured, so say which one; ${this.#known()}`);
+    if (only) return invalidRequest(`several channels are configured; name one; ${this.#known()}`);
     this.#refuseWhileLoading();
     return invalidRequest(`no channel is configured; ${this.#known()}`);
   }
@@ -115,8 +115,8 @@ export class ChannelAccounts {
   }
 
   /**
-   * Why a channel that was named is not there, for people.
-   * @throws GatewayError `UNAVAILABLE` while a plugin that may bring it loads, or will be tried again
+   * Why the named channel is absent, for people.
+   * @throws GatewayError `UNAVAILABLE` while a plugin that may contribute it is loading, or waits for its next start attempt
    */
   missing(name: string): string {
     this.#refuseWhileLoading();
@@ -129,12 +129,12 @@ export class ChannelAccounts {
     return unavailable(why, { retryAfterMs: Math.max(RETRY_MS, plugin.retryAt - clock.now()) });
   }
 
-  /** Whether a channel that is not there may be there in a moment. */
+  /** Whether an absent channel may become available shortly. */
   isLoading(): boolean {
     return this.#loading().length > 0;
   }
 
-  /** Choice: any plugin that loads or is replaced may bring a channel; nobody knows before it has. */
+  /** Choice: any plugin that is loading may contribute a channel; this is not known before it has loaded. */
   #loading(): readonly PluginReport[] {
     return this.#options.host.plugins().filter(({ state }) => LOADING.has(state));
   }
@@ -154,7 +154,7 @@ export class ChannelAccounts {
     return this.#options.view.call(contribution, work);
   }
 
-  /** Brings what runs in line with what is there. To be called whenever a plugin came, went or changed. */
+  /** Starts and stops runs to match the contributed accounts. Call this whenever a plugin came, went or changed. */
   reconcile(): void {
     if (this.#isStopped) return;
     const wanted = new Map<string, readonly [Contribution<Channel>, ChannelAccount]>();
@@ -175,7 +175,7 @@ export class ChannelAccounts {
     await run.stop("logged-out");
   }
 
-  /** Runs an account again that was stopped. */
+  /** Restarts a stopped account. */
   restart(run: AccountRun): void {
     const key = keyOf(run.channel, run.id);
     if (this.#isStopped || this.#runs.get(key) !== run) return;
@@ -204,7 +204,7 @@ export class ChannelAccounts {
   }
 }
 
-/** Whether it is to run. */
+/** Whether the account is to run. */
 export function isRun({ enabled = true, configured = true }: ChannelAccount): boolean {
   return enabled && configured;
 }

@@ -1,4 +1,4 @@
-/** What `svc channels ...` prints. Pure. */
+/** Output of `svc channels ...`. Pure. */
 import type { ResultOf } from "@svc/sdk";
 import type { ChannelAccountSnapshot, channels } from "@svc/sdk/channels";
 import { type DoctorFinding, table, time, visible } from "@svc/sdk/cli";
@@ -7,7 +7,7 @@ type Status = ResultOf<typeof channels.status>;
 
 export function statusLines({ channelOrder, channelLabels, channelAccounts }: Status): string[] {
   if (channelOrder.length === 0) {
-    return ["no channel is loaded; channels are plugins. Next: svc plugins list"];
+    return ["no channel is loaded; install or enable a channel plugin. Next: svc plugins list"];
   }
   const accounts = channelOrder.flatMap((id) => (channelAccounts[id] ?? []).map((account) => ({ id, account })));
   const bare = channelOrder.filter((id) => (channelAccounts[id] ?? []).length === 0);
@@ -26,7 +26,7 @@ export function statusLines({ channelOrder, channelLabels, channelAccounts }: St
       : table([["CHANNEL", "ACCOUNT", "STATE", "LAST IN", "LAST OUT", "WAITING", "FAILED"], ...rows])),
     ...accounts.flatMap(({ id, account }) => troubleOf(id, account)),
     ...accounts.flatMap(({ id, account: { accountId, probe } }) =>
-      probe === undefined ? [] : [`${visible(id)} ${visible(accountId)} says: ${visible(JSON.stringify(probe))}`],
+      probe === undefined ? [] : [`${visible(id)} ${visible(accountId)} probe: ${visible(JSON.stringify(probe))}`],
     ),
     ...bare.map(
       (id) => `${visible(channelLabels[id] ?? id)} has no account. Next: svc config set channels.${visible(id)} ...`,
@@ -34,7 +34,7 @@ export function statusLines({ channelOrder, channelLabels, channelAccounts }: St
   ];
 }
 
-/** For `svc doctor`: an account that does not connect, texts that were given up, settings that let strangers in. */
+/** For `svc doctor`: accounts that are not connected, texts that failed, settings that let in unknown senders. */
 export function findingsOf({ channelOrder, channelAccounts }: Status): DoctorFinding[] {
   return channelOrder.flatMap((id) =>
     (channelAccounts[id] ?? []).flatMap((account) => {
@@ -55,12 +55,17 @@ export function findingsOf({ channelOrder, channelAccounts }: Status): DoctorFin
         next,
       });
       return [
-        ...(linked === false ? [finding("it has to be logged in", `svc config get channels.${id}`)] : []),
+        ...(linked === false ? [finding("it needs a login", `svc config get channels.${id}`)] : []),
         ...(connected === false && typeof lastError === "string"
           ? [finding(`it is not connected: ${lastError}`, "svc channels status --probe")]
           : []),
         ...(failedOutbound > 0
-          ? [finding(`${failedOutbound} texts could not be sent, the last: ${lastFailedOutbound ?? "-"}`, "svc logs")]
+          ? [
+              finding(
+                `${failedOutbound} texts could not be sent; last reason: ${lastFailedOutbound ?? "-"}`,
+                "svc logs",
+              ),
+            ]
           : []),
         ...warnings.map(({ message, next }) => finding(message, next)),
       ];
@@ -69,7 +74,7 @@ export function findingsOf({ channelOrder, channelAccounts }: Status): DoctorFin
 }
 
 function stateOf({ enabled, configured, state = "stopped" }: ChannelAccountSnapshot): string {
-  if (enabled === false) return "switched off";
+  if (enabled === false) return "disabled";
   return configured === false ? "not configured" : state;
 }
 
@@ -83,9 +88,9 @@ function troubleOf(id: string, account: ChannelAccountSnapshot): string[] {
   const who = `${visible(id)} ${visible(accountId)}`;
   return [
     ...(typeof lastError === "string" ? [`${who}: ${visible(lastError)}`] : []),
-    ...(typeof nextAttemptAt === "number" ? [`${who} is tried again at ${time(nextAttemptAt)}`] : []),
+    ...(typeof nextAttemptAt === "number" ? [`${who} restarts at ${time(nextAttemptAt)}`] : []),
     ...(failedOutbound > 0 && lastFailedOutbound !== undefined
-      ? [`${who}: the last text that could not be sent: ${visible(lastFailedOutbound)}. Next: svc logs`]
+      ? [`${who}: last send failure: ${visible(lastFailedOutbound)}. Next: svc logs`]
       : []),
     ...(refused
       ? [
@@ -94,6 +99,6 @@ function troubleOf(id: string, account: ChannelAccountSnapshot): string[] {
         ]
       : []),
     ...warnings.map(({ message, next }) => `${who}: ${visible(message)}. Next: ${visible(next)}`),
-    ...(linked === false ? [`${who} has to be logged in. Next: svc config get channels.${visible(id)}`] : []),
+    ...(linked === false ? [`${who} needs a login. Next: svc config get channels.${visible(id)}`] : []),
   ];
 }

@@ -1,4 +1,4 @@
-/** `svc channels ...`: how the channels are, and saying something in one. */
+/** `svc channels ...`: shows the state of channels and sends texts. */
 import { randomUUID } from "node:crypto";
 import { channels, outbound } from "@svc/sdk/channels";
 import { askingWith, type CommandContext, defineCommands, show, showFindings, visible } from "@svc/sdk/cli";
@@ -10,7 +10,7 @@ export default defineCommands([
   {
     name: "channels status",
     summary: "Channels, their accounts and how they are",
-    options: [{ flags: "--probe", description: "ask each network, where its channel can" }],
+    options: [{ flags: "--probe", description: "query each network whose channel supports it" }],
     examples: ["svc channels status", "svc channels status --probe --json"],
     run: (context) =>
       ask(
@@ -26,7 +26,7 @@ export default defineCommands([
   {
     name: "channels doctor",
     summary: "Do the channels work, and is nobody let in by mistake?",
-    options: [{ flags: "--running", description: "a gateway uses the state directory: ask it" }],
+    options: [{ flags: "--running", description: "call the gateway that uses the state directory" }],
     examples: ["svc channels doctor --running", "svc channels doctor --running --json"],
     async run(context) {
       if (context.options["running"] !== true) {
@@ -43,10 +43,10 @@ export default defineCommands([
     summary: "Send a text to a chat",
     args: "<to> <text...>",
     options: [
-      { flags: "--channel <id>", description: "default: the only one that is configured" },
-      { flags: "--account <id>", description: "default: the channel's default account" },
-      { flags: "--session <key>", description: "session that notes the text; default: that of the recipient" },
-      { flags: "--key <key>", description: "idempotency key: sent again with the same key, it goes out once" },
+      { flags: "--channel <id>", description: "channel to use; default: the only configured one" },
+      { flags: "--account <id>", description: "account to use; default: the channel's default account" },
+      { flags: "--session <key>", description: "session that records the text; default: the recipient's session" },
+      { flags: "--key <key>", description: "idempotency key: repeated calls with the same key send the text once" },
     ],
     examples: [
       'svc channels send --channel irc "#team" The build is green',

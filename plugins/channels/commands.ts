@@ -1,21 +1,21 @@
-/** Does what a person asks the gateway itself for in a chat, as `chat.send` does. Spec: protocol/methods-chat.md §2. */
+/** Runs commands that a person sends to the gateway in a chat, as `chat.send` does. Spec: protocol/methods-chat.md §2. */
 import { commandIn, obey } from "@svc/kit/chat-commands";
 import { isGatewayError } from "@svc/sdk";
 import type { AgentRuns, RunRequest } from "@svc/sdk/agents";
 import type { Sessions } from "@svc/sdk/sessions";
 import type { AcceptedMessage } from "./inbound-store.ts";
 
-/** What is left to do: tell the person `reply`, or start a run. */
+/** The remaining step: send `reply` to the person, or start a run. */
 export type Obeyed = { readonly reply: string } | Beginning;
 
-/** A run that is to be started. */
+/** A run to start. */
 export interface Beginning {
   readonly run: Pick<RunRequest, "compact">;
-  /** Resets the session first. May be called again: does it once. */
+  /** Resets the session before the run. Idempotent. */
   readonly restart?: () => Promise<void>;
 }
 
-/** @param now epoch ms. @throws GatewayError `UNAVAILABLE` it may work later */
+/** @param now epoch ms. @throws GatewayError `UNAVAILABLE` if a later attempt may succeed */
 export async function obeyCommand(
   { sessionKey, runId, job }: AcceptedMessage,
   { runs, sessions }: { readonly runs: Pick<AgentRuns, "state" | "active" | "abort">; readonly sessions: Sessions },
@@ -25,9 +25,9 @@ export async function obeyCommand(
   if (command === undefined) return { run: {} };
   if ("reply" in command) return command;
   if (command.kind === "compact") return { run: { compact: command.instructions } };
-  if (await runs.state(runId)) return { run: {} }; // it was obeyed before a restart
+  if (await runs.state(runId)) return { run: {} }; // the command ran before a restart
   if (command.kind === "stop") {
-    // Choice: what channels started in this session, and nothing of clients or scheduled jobs.
+    // Choice: stops runs that channels started in this session, not those of clients or scheduled jobs.
     const stopped = runs
       .active(sessionKey)
       .filter((run) => run.source === "channel" && runs.abort(run.runId, "stop")).length;
@@ -52,7 +52,7 @@ function readCommand(text: string): ReturnType<typeof commandIn> | { readonly re
   }
 }
 
-/** Whether the command is a stop, which does not wait for its turn. */
+/** Whether the command is a stop, which overtakes waiting messages. */
 export function isStop(text: string): boolean {
   const command = readCommand(text);
   return command !== undefined && "kind" in command && command.kind === "stop";

@@ -1,11 +1,11 @@
-/** Settings of channels that are valid and let strangers in where they should not be. Pure. */
+/** Finds valid settings of channels that let unknown senders into a shared session. Pure. */
 import type { ConfigView, ConfigWarning } from "@svc/sdk";
 import { EVERYBODY } from "./admission.ts";
 import { STRANGERS_IN_MAIN } from "./status.ts";
 
 type Section = Readonly<Record<string, unknown>>;
 
-/** `channels.<id>` and its accounts, as `allowFrom` stands there by convention; a channel that keeps it elsewhere is judged by `channels.status`. */
+/** Checks `allowFrom` of `channels.<id>` and its accounts, where it is by convention; `channels.status` checks channels that store it elsewhere. */
 export function strangersInMain({ config }: ConfigView): ConfigWarning[] {
   const { session, channels } = object(config);
   const { dmScope = "main" } = object(session);
@@ -30,5 +30,5 @@ function isOpen(allowFrom: unknown): boolean {
 }
 
 function object(value: unknown): Section {
-  return Object(value) as Section; // each key is looked at before it is used
+  return Object(value) as Section; // each value is checked before it is used
 }

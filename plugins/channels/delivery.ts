@@ -1,4 +1,4 @@
-/** The `Delivery` service: what agents, webhooks and others have to say goes out through the outbox. */
+/** The `Delivery` service: sends texts of agents, webhooks and others through the outbox. */
 import { type Live, unavailable } from "@svc/sdk";
 import type { Delivery } from "@svc/sdk/channels";
 import type { Sessions } from "@svc/sdk/sessions";
@@ -6,7 +6,7 @@ import { chatTypeOf, destinationOf } from "./addressing.ts";
 import type { Outbox } from "./outbox.ts";
 import type { ChannelAccounts } from "./channel-accounts.ts";
 
-/** Choice: milliseconds a caller waits for the network; the text goes on without them. */
+/** Choice: milliseconds a caller waits for the network; delivery continues after that. */
 export const DELIVERY_WAIT_MS = 30_000;
 const RETRY_MS = 30_000;
 
@@ -14,7 +14,7 @@ interface DeliverySources {
   readonly accounts: ChannelAccounts;
   readonly outbox: Pick<Outbox, "add" | "ended">;
   readonly sessions: Live<Sessions>;
-  /** As they are now. */
+  /** Current settings. */
   readonly heartbeats: Delivery["heartbeats"];
 }
 
@@ -30,23 +30,27 @@ export function createDelivery({ accounts, outbox, sessions, heartbeats }: Deliv
       const entry = await known?.get(sessionKey);
       if (known?.sendPolicy(sessionKey, entry) === "deny")
         return { delivered: false, reason: 'the send policy of the session is "deny"' };
-      if (text.trim() === "") return { delivered: false, reason: "there is nothing to say" };
+      if (text.trim() === "") return { delivered: false, reason: "the text is empty" };
       const destination = await destinationOf(request, entry, accounts);
       if (typeof destination === "string") return { delivered: false, reason: destination };
       const { contribution, accountId, to, threadId } = destination;
       if (request.allowsDirect === false && (await chatTypeOf(contribution, to, accounts)) === "direct")
-        return { delivered: false, reason: `${to} is a direct chat, which may not be written to`, code: "dm-blocked" };
+        return {
+          delivered: false,
+          reason: `${to} is a direct chat, which this delivery does not allow`,
+          code: "dm-blocked",
+        };
       const id = `delivery:${request.id}`;
       const { maxTextChars: maxChars } = contribution.value.capabilities;
       const thread = threadId === undefined ? {} : { threadId };
       await outbox.add({ id, channel: contribution.id, accountId, to, text, maxChars, ...thread });
       const ended = await outbox.ended(id, DELIVERY_WAIT_MS);
       if (!ended) {
-        return unavailable(`channel ${contribution.id} has not taken the text yet; it is tried again`, {
+        return unavailable(`channel ${contribution.id} has not accepted the text yet; delivery continues`, {
           retryAfterMs: RETRY_MS,
         });
       }
-      // The first request with this id decided where it went.
+      // The first request with this id decided the destination.
       if (ended.status === "sent")
         return { delivered: true, channel: ended.channel, to: ended.to, accountId: ended.accountId };
       return { delivered: false, reason: ended.reason ?? "it could not be sent" };

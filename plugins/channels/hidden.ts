@@ -1,12 +1,12 @@
-/** Takes the secrets of an account out of what is said about it. Pure. */
+/** Removes the secrets of an account from texts about it. Pure. */
 import { messageOf } from "@svc/sdk/errors";
 
 const SECRET_KEY = /token|secret|password|passphrase|credential|api_?key|private_?key/i;
 const HIDDEN = "(hidden)";
-/** Anything shorter would blot out half a sentence. */
+/** Shorter values are not replaced: that would hide half a sentence. */
 const LEAST_CHARS = 3;
 
-/** Texts of the settings under keys that sound like secrets, longest first. */
+/** Values of the settings whose keys sound like secrets, longest first. */
 export function secretsOf(settings: unknown): readonly string[] {
   const found = new Set<string>();
   const visit = (value: unknown, isSecret: boolean): void => {
@@ -24,7 +24,7 @@ export function hide(text: string, secrets: readonly string[]): string {
   return secrets.reduce((rest, secret) => rest.replaceAll(secret, HIDDEN), text);
 }
 
-/** The same for plain data, e.g. what a probe says. */
+/** `hide` for plain data, e.g. the result of a probe. */
 export function hideIn(value: unknown, secrets: readonly string[]): unknown {
   if (typeof value === "string") return hide(value, secrets);
   if (Array.isArray(value)) return value.map((item) => hideIn(item, secrets));
@@ -32,10 +32,10 @@ export function hideIn(value: unknown, secrets: readonly string[]): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [hide(key, secrets), hideIn(item, secrets)]));
 }
 
-/** Choice: characters of an error that are told. */
+/** Choice: most characters of an error text. */
 const MAX_TOLD_CHARS = 500;
 
-/** What went wrong, as it may be told. */
+/** Error text with secrets removed. */
 export function toldError(error: unknown, secrets: readonly string[]): string {
   const text = messageOf(error);
   return hide(text, secrets).slice(0, MAX_TOLD_CHARS);

@@ -1,12 +1,12 @@
-/** What a channel hands over, checked and cleaned: it may run in another thread, and its words come from a network. Pure. */
+/** Validates and cleans a message from a channel: the channel may run in another thread, and the text is untrusted. Pure. */
 import { createHash } from "node:crypto";
 import { describeViolations, invalidRequest, matches, type Static, Type } from "@svc/sdk";
 import type { InboundMessage } from "@svc/sdk/channels";
 
-/** Choice: characters of a message that are kept. */
+/** Choice: most characters of a message. */
 export const MAX_TEXT_CHARS = 100_000;
 
-/** One line without control characters: ids stand in keys and logs. */
+/** One line without control characters, because ids are used in keys and logs. */
 const Line = Type.String({ minLength: 1, maxLength: 512, pattern: "^[^\\u0000-\\u001f\\u007f\\u2028\\u2029]+$" });
 const text = Type.Optional(Type.String());
 
@@ -25,17 +25,17 @@ const Inbound = Type.Object({
 });
 export type Inbound = Static<typeof Inbound>;
 
-/** Half a character, as a cut may leave it. */
+/** Half of a surrogate pair, as a cut may leave it. */
 const LONE_SURROGATE = /\p{Cs}/gu;
 
-/** @throws GatewayError `INVALID_REQUEST` naming what is wrong with it */
+/** @throws GatewayError `INVALID_REQUEST` naming the fault */
 export function checkedMessage(message: InboundMessage): Inbound {
   if (!matches(Inbound, message))
-    return invalidRequest(`the channel handed over no message: ${describeViolations(Inbound, message)}`);
+    return invalidRequest(`the channel handed over an invalid message: ${describeViolations(Inbound, message)}`);
   return { ...message, text: cleanText(message.text) };
 }
 
-/** Without control characters other than tab and line break; the end of one that is too long is left out, and that is said. */
+/** Removes control characters except tab and line break; cuts a text that is too long, and appends a note. */
 function cleanText(given: string): string {
   const clean = given
     .replace(/\r\n?/g, "\n")
@@ -46,7 +46,7 @@ function cleanText(given: string): string {
   return `${clean.slice(0, MAX_TEXT_CHARS).replace(LONE_SURROGATE, "")}\n[${surplus} more characters are left out]`;
 }
 
-/** What the same message has in common whenever it comes. */
+/** The same key for every delivery of the same message. */
 export function messageKey(channel: string, accountId: string, id: string): string {
   return createHash("sha256")
     .update(JSON.stringify([channel, accountId, id]))

@@ -1,14 +1,14 @@
-/** Messages that came in, on disk: accepted, answered, remembered so that none is taken twice. Table `channel_inbound`. */
+/** Incoming messages on disk: accepted, answered, and remembered so that none is accepted twice. Table `channel_inbound`. */
 import type { Principal } from "@svc/sdk";
 import type { Row, Statement } from "@svc/sdk/storage";
 import type { OpenStorage } from "./open-storage.ts";
 
-/** What is needed to carry a message on after a restart. */
+/** Data that resumes a message after a restart. */
 export interface InboundJob {
-  /** What the agent is asked. */
+  /** Message to the agent. */
   readonly message: string;
   readonly prompt: string;
-  /** The command the person wrote, which is done first; then `message` is asked where anything is left of it. */
+  /** Command of the person; it runs first, then the agent gets `message` if any text is left. */
   readonly command?: string;
   readonly principal: Principal;
   readonly chatType: "direct" | "group";
@@ -26,7 +26,7 @@ export interface AcceptedMessage {
   readonly accountId: string;
   /** Canonical. */
   readonly sessionKey: string;
-  /** Of the first attempt. */
+  /** Run id of the first attempt. */
   readonly runId: string;
   /** From 1. */
   readonly attempt: number;
@@ -34,7 +34,7 @@ export interface AcceptedMessage {
   readonly job: InboundJob;
 }
 
-/** How it ended. */
+/** Outcome of a message. */
 export type InboundEnding = { readonly status: "answered" | "silent" | "failed"; readonly reason?: string };
 
 export class InboundStore {
@@ -44,7 +44,7 @@ export class InboundStore {
     this.#storage = storage;
   }
 
-  /** Durable when it resolves. @returns false: a message with this key was taken before */
+  /** Durable when it resolves. @returns false if a message with this key was already accepted */
   async accept(message: AcceptedMessage): Promise<boolean> {
     const { key, channel, accountId, sessionKey, runId, attempt, acceptedAt, job } = message;
     const storage = await this.#storage.get();
@@ -63,7 +63,7 @@ export class InboundStore {
     return (await storage.get("SELECT key FROM channel_inbound WHERE key = ?", [key])) !== undefined;
   }
 
-  /** Those nobody has answered, in the order they came. */
+  /** Unsettled messages, in order of arrival. */
   async accepted(): Promise<AcceptedMessage[]> {
     const storage = await this.#storage.get();
     const rows = await storage.all<Row>(
@@ -83,7 +83,7 @@ export class InboundStore {
     ]);
   }
 
-  /** Settles a message with what comes of it, in one step. @throws GatewayError `CONFLICT` it was settled before */
+  /** Settles a message together with `alongside`, in one transaction. @throws GatewayError `CONFLICT` it was already settled */
   async settle(
     key: string,
     { status, reason }: InboundEnding,
@@ -112,6 +112,6 @@ function toMessage(row: Row): AcceptedMessage {
     runId: String(row["run_id"]),
     attempt: Number(row["attempt"]),
     acceptedAt: Number(row["accepted_at"]),
-    job: JSON.parse(String(row["job"])) as InboundJob, // as `accept` wrote it
+    job: JSON.parse(String(row["job"])) as InboundJob, // written by `accept`
   };
 }

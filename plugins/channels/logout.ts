@@ -12,7 +12,7 @@ export function createLogout(accounts: ChannelAccounts, signal: AbortSignal): Ha
     const { account, run } = accounts.chosenAccount(contribution, params.accountId);
     if (!value.logout) {
       invalidRequest(
-        `channel ${id} has no logout; take its login out of the configuration: svc config unset channels.${id}`,
+        `channel ${id} has no logout; remove its login from the configuration: svc config unset channels.${id}`,
       );
     }
     const { id: accountId, settings } = account;
@@ -26,7 +26,7 @@ export function createLogout(accounts: ChannelAccounts, signal: AbortSignal): Ha
       if (run && !isOut) accounts.restart(run);
       return { channel: id, accountId, cleared, ...(isOut ? { loggedOut: loggedOut ?? cleared } : {}) };
     } catch (error) {
-      if (run) accounts.restart(run); // it is still logged in, as far as anybody knows
+      if (run) accounts.restart(run); // it is probably still logged in
       return unavailable(`channel ${id} could not log out: ${toldError(error, secretsOf(settings))}`);
     }
   };

@@ -1,22 +1,22 @@
-/** Where the tool `message` sends to: what it was told, and what is known of where its caller is. Pure. Spec: http/sessions-routing.md §8. */
+/** Destination of the tool `message`, from its arguments and the chat of its caller. Pure. Spec: http/sessions-routing.md §8. */
 import type { ToolAddress } from "@svc/sdk/tools";
 import type { LastRoute } from "./addressing.ts";
 
-/** Where a text goes; what is absent nobody knows. `inheritedThread`: of the place, not asked for. */
+/** Destination of a text; absent fields are unknown. `inheritedThread`: from the place, not from the arguments. */
 export interface Target extends ToolAddress {
   readonly inheritedThread?: string;
 }
 
-/** The channel of clients of this gateway itself: nobody can be written to there. */
+/** The channel of the gateway's own clients; it accepts no texts. */
 const INTERNAL = "webchat";
-/** Stands for where the session was spoken to last. */
+/** Stands for the last route of the session. */
 const LAST = "last";
 
 /**
- * What is not said comes from where the caller is, else from where its session was spoken to last; a recipient, an account
+ * Missing arguments come from the chat of the caller, then from the last route of its session: a recipient, an account
  * and a thread only from a place on the same channel, and a thread only with its recipient.
- * @param asked what a model or a program said; blank means not said
- * @param idOf the channel a name means
+ * @param asked arguments of a model or a program; blank means absent
+ * @param idOf channel id for a name
  */
 export function targetOf(
   asked: ToolAddress,
@@ -29,7 +29,7 @@ export function targetOf(
   const places = [isLast ? undefined : address, last].filter((place) => isPlace(place));
   const channel = isLast ? last?.channel : (wanted ?? places.map((place) => said(place.channel)).find(Boolean));
   const id = (name: string) => idOf(name) ?? name;
-  // An address without a channel is meant for whichever it becomes.
+  // An address without a channel fits any channel.
   const same = (name: string | undefined) => name === undefined || (channel !== undefined && id(name) === id(channel));
   const place = places.find((known) => same(said(known.channel)) && (said(asked.to) !== undefined || said(known.to)));
   const to = said(asked.to) ?? said(place?.to);

@@ -1,4 +1,4 @@
-/** The tool `message`: an agent or a program writes to somebody on a channel. */
+/** The tool `message`: an agent or a program sends a text on a channel. */
 import { createHash } from "node:crypto";
 import { GatewayError, invalidRequest, type Live, Strict, Type } from "@svc/sdk";
 import type { AgentRuns } from "@svc/sdk/agents";
@@ -20,15 +20,17 @@ export function messageTool(sources: MessageToolSources): Tool {
   const { accounts, sessions } = sources;
   return defineTool({
     description:
-      "Sends a text to a person or group on a chat channel. Where nothing else is said it goes to where this conversation is; " +
-      "your reply goes there by itself, so do not send it twice.",
+      "Sends a text to a person or group on a chat channel. By default it is sent to the chat of this conversation; " +
+      "your reply is sent there automatically, so do not send it with this tool as well.",
     params: Strict({
       action: said("`send`"),
-      channel: said("channel, e.g. `irc`, or `last`; default: where this conversation is"),
-      to: said("recipient, in the channel's own notation; default: where this conversation is"),
-      message: said("the text"),
-      text: said("the same as `message`"),
-      accountId: said("login of the channel; default: the one this conversation uses, else the channel's first"),
+      channel: said("channel, e.g. `irc`, or `last`; default: the channel of this conversation"),
+      to: said("recipient, in the channel's own notation; default: the chat of this conversation"),
+      message: said("text to send"),
+      text: said("same as `message`"),
+      accountId: said(
+        "account of the channel; default: the account of this conversation, else the channel's default account",
+      ),
       threadId: said("thread to write in"),
     }),
     scope: "operator.write",
@@ -37,8 +39,7 @@ export function messageTool(sources: MessageToolSources): Tool {
     brings: "none",
     async run({ action = "", message, text, ...asked }, { call, outside }) {
       if (action.trim() === "") return invalidRequest("action required");
-      if (action.trim() !== ACTION)
-        return invalidRequest(`there is no action "${action.trim()}" here; actions: ${ACTION}`);
+      if (action.trim() !== ACTION) return invalidRequest(`unknown action "${action.trim()}"; actions: ${ACTION}`);
       const words = textOf({ message: spoken(message, text) });
       const known = sessions.get();
       const entry = await known?.get(call.sessionKey);
@@ -65,7 +66,7 @@ export function messageTool(sources: MessageToolSources): Tool {
   });
 }
 
-/** Whether it goes to where the conversation is: whoever is there hears the reply as well. */
+/** Whether the text goes to the chat of the conversation: the people there get the reply as well. */
 async function staysHere(
   asked: ToolAddress,
   { address, sessionKey }: ToolCall,
@@ -83,7 +84,7 @@ function spoken(message = "", text = ""): string {
   return words.trim() === "" ? invalidRequest("message required") : words;
 }
 
-/** @throws GatewayError `INVALID_REQUEST` naming the parameter that is missing */
+/** @throws GatewayError `INVALID_REQUEST` naming the missing parameter */
 function recipient({ channel, to }: Target, accounts: Pick<ChannelAccounts, "configured" | "channels">): string {
   const [only, other] = accounts.configured();
   if (channel === undefined && (!only || other)) {
@@ -91,10 +92,10 @@ function recipient({ channel, to }: Target, accounts: Pick<ChannelAccounts, "con
     const why = only ? "several are configured, and this conversation is on none of them" : "none is configured";
     return invalidRequest(`channel required: ${why}; channels: ${known.join(", ") || "none"}`);
   }
-  return to ?? invalidRequest(`to required: nobody says whom to write to on ${channel ?? only?.id}`);
+  return to ?? invalidRequest(`to required: no recipient is known on ${channel ?? only?.id}`);
 }
 
-/** In the midst of a turn the call itself stands in the transcript, and nothing may come between it and its result. */
+/** Whether the call is part of a running turn of this session: then no message may come between the call and its result. */
 function isOwnTurn({ sessionKey, runId }: ToolCall, { runs }: Pick<MessageToolSources, "runs">): boolean {
   return (
     runs
@@ -104,7 +105,7 @@ function isOwnTurn({ sessionKey, runId }: ToolCall, { runs }: Pick<MessageToolSo
   );
 }
 
-/** The same call sends once. Choice: what it sends belongs to it, since ids of calls are only as good as who makes them. */
+/** The same call sends once. Choice: the content is part of the id, because ids of calls are not trustworthy. */
 function letterId({ runId, toolCallId }: ToolCall, letter: readonly unknown[]): string {
   const digest = createHash("sha256")
     .update(JSON.stringify([runId, toolCallId, ...letter]))

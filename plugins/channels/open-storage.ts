@@ -1,4 +1,4 @@
-/** The storage with the tables in it, made when somebody first needs them: a gateway without channels pays nothing. */
+/** Storage with the tables created on first use, so that a gateway without channels creates none. */
 import type { Storage } from "@svc/sdk/storage";
 import { STEPS } from "./schema.ts";
 
@@ -10,7 +10,7 @@ export class OpenStorage {
     this.#storage = storage;
   }
 
-  /** Whether anybody has needed it. */
+  /** Whether storage was used yet. */
   get isOpen(): boolean {
     return this.#opened !== undefined;
   }

@@ -1,4 +1,4 @@
-/** Texts on their way out, on disk: how far each has come, and how it ended. Table `channel_outbox`. */
+/** Outgoing texts on disk, with progress and outcome. Table `channel_outbox`. */
 import type { Origin } from "@svc/sdk";
 import type { Row, SqlValue, Statement } from "@svc/sdk/storage";
 import type { OpenStorage } from "./open-storage.ts";
@@ -14,17 +14,17 @@ export interface NewText {
   readonly text: string;
   /** Characters one message can carry. */
   readonly maxChars: number;
-  /** Tried once only: somebody waits for the result. */
+  /** Send with one attempt only, because a caller waits for the result. */
   readonly once?: boolean;
-  /** Session that notes the text when it is sent. */
+  /** Session that records the text when it is sent. */
   readonly mirrorKey?: string;
-  /** Whose words that session notes; absent: the owner's. */
+  /** Origin of the recorded text; absent: the owner. */
   readonly mirrorOrigin?: Origin;
 }
 
 export interface OutboxText extends NewText {
   readonly sent: number;
-  /** The network's name of what was sent last. */
+  /** The network's id of the last message sent. */
   readonly messageId?: string;
   readonly status: "waiting" | "sent" | "failed";
   readonly reason?: string;
@@ -41,7 +41,7 @@ export class OutboxStore {
     this.#storage = storage;
   }
 
-  /** Stores it, to run in a transaction; one with the same id stays as it is. */
+  /** Statement that stores a text, for a transaction; an existing text with the same id is unchanged. */
   insert(text: NewText, now: number): Statement {
     const { id, channel, accountId, to, threadId, maxChars, once = false, mirrorKey, mirrorOrigin } = text;
     return {
@@ -65,7 +65,7 @@ export class OutboxStore {
     };
   }
 
-  /** @param forgottenBefore epoch ms; one with this id that ended before that counts as none. @returns whether it is new */
+  /** @param forgottenBefore epoch ms; a text with this id that ended earlier is replaced. @returns whether it is new */
   async add(text: NewText, now: number, forgottenBefore?: number): Promise<boolean> {
     const storage = await this.#storage.get();
     const forget: Statement[] =
@@ -91,7 +91,7 @@ export class OutboxStore {
     return rows.map(toText);
   }
 
-  /** By `<channel> <account>`: how many texts could not be sent, and why the last one. */
+  /** By `<channel> <account>`: number of failed texts, and the reason of the last one. */
   async failures(): Promise<ReadonlyMap<string, { readonly count: number; readonly reason: string }>> {
     const storage = await this.#storage.get();
     const rows = await storage.all<Row>(
@@ -108,7 +108,7 @@ export class OutboxStore {
     );
   }
 
-  /** The network has taken so many pieces. */
+  /** Records the number of pieces that the network has accepted. */
   progressed(id: string, sent: number, messageId: string | undefined): Statement {
     return change(id, "sent = ?, message_id = coalesce(?, message_id)", [sent, messageId ?? null]);
   }
@@ -117,7 +117,7 @@ export class OutboxStore {
     return change(id, "attempts = ?, next_at = ?, reason = ?", [attempts, nextAt, reason]);
   }
 
-  /** How far a text came and how it ended; its session may note it in the same transaction. */
+  /** Records progress and outcome of a text; its session may record the text in the same transaction. */
   ended({ id, sent, messageId, status, attempts, reason, endedAt = 0 }: OutboxText): readonly Statement[] {
     const values = [sent, messageId ?? null, status, attempts, reason ?? null, endedAt];
     const set = "sent = ?, message_id = coalesce(?, message_id), status = ?, attempts = ?, reason = ?, ended_at = ?";
@@ -151,7 +151,7 @@ function toText(row: Row): OutboxText {
     maxChars: Number(row["max_chars"]),
     once: Number(row["once"]) === 1,
     sent: Number(row["sent"]),
-    status: row["status"] as OutboxText["status"], // one of the three, by the statements above
+    status: row["status"] as OutboxText["status"], // written by the statements above
     attempts: Number(row["attempts"]),
     nextAt: Number(row["next_at"]),
     createdAt: Number(row["created_at"]),

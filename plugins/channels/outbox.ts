@@ -1,10 +1,10 @@
 /**
- * Outgoing texts: one after the other to each recipient, in pieces the channel can carry, retried with back-off, given up
- * with a reason.
+ * Outgoing texts: one after the other to each recipient, in pieces the channel can carry, retried with back-off; a text that
+ * fails has a reason.
  *
- * A piece the network answered for is never sent again while the plugin runs: progress is kept in memory, whatever storage
- * says. The next piece goes only when the one before is on disk. So a crash between an answer of the network and its record
- * repeats at most the one piece under way; a stop repeats it only where storage is away for all of the stop.
+ * A piece that the network confirmed is never sent again while the plugin runs: progress is kept in memory, even if storage
+ * fails. The next piece is sent only when the previous one is on disk. A crash between a confirmation and its record
+ * therefore repeats at most one piece; a stop repeats it only if storage is unavailable during the whole stop.
  */
 import { persist } from "@svc/kit/persist";
 import { type Clock, type Logger, messageOf } from "@svc/sdk";
@@ -17,15 +17,15 @@ import { pauseMs } from "./pauses.ts";
 import { type PieceSources, SendFailure, sendPiece } from "./piece.ts";
 import { split } from "./split.ts";
 
-/** Choice: milliseconds after which a text that could not be sent is given up. */
+/** Choice: milliseconds after which an unsent text fails. */
 export const GIVE_UP_MS = 3_600_000;
-/** Choice: milliseconds for the piece under way, and its record, when the plugin stops; it would be sent twice otherwise. */
+/** Choice: milliseconds to finish and record the piece in flight when the plugin stops; otherwise it would be sent twice. */
 const LAST_WORD_MS = 1_500;
 
 interface OutboxSources {
   readonly store: OutboxStore;
   readonly accounts: PieceSources["accounts"];
-  /** Notes a text in a session, with `alongside` in the same step. */
+  /** Records a text in a session, together with `alongside` in one transaction. */
   readonly mirror: (sessionKey: string, message: AssistantMessage, alongside: readonly Statement[]) => Promise<void>;
   readonly clock: Clock;
   readonly log: Pick<Logger, "info" | "warn">;
@@ -37,12 +37,12 @@ interface OutboxSources {
 interface Lane {
   readonly texts: OutboxText[];
   isBusy: boolean;
-  /** The account can be talked to again since the attempt that runs now began. */
+  /** The account has connected since the current attempt began. */
   isAwaited?: boolean;
   cancelTimer?: () => void;
 }
 
-/** How a text ended. */
+/** Outcome of a text. */
 export type Ended = Pick<OutboxText, "status" | "reason" | "messageId" | "channel" | "accountId" | "to">;
 
 export class Outbox {
@@ -50,23 +50,23 @@ export class Outbox {
   readonly #lanes = new Map<string, Lane>();
   readonly #listeners = new Map<string, Set<(ended: Ended) => void>>();
   readonly #sending = new Set<Promise<unknown>>();
-  /** By id: texts that have ended while storage refused to record it. */
+  /** By id: texts that ended but whose outcome storage has not recorded. */
   readonly #unrecorded = new Map<string, OutboxText>();
-  /** What has ended since a look at the storage began, for each look. */
+  /** One set per running query of waiting texts: ids of texts that ended since it began. */
   readonly #looks = new Set<Set<string>>();
-  /** Aborts when what is under way has had its time. */
+  /** Aborts the piece in flight when the time of a stop is over. */
   readonly #cutting = new AbortController();
 
   constructor(sources: OutboxSources) {
     this.#sources = sources;
   }
 
-  /** Whether something is being sent this moment. */
+  /** Whether a text is being sent right now. */
   get isBusy(): boolean {
     return this.#sending.size > 0;
   }
 
-  /** Texts for an account that are not sent. */
+  /** Number of unsent texts of an account. */
   waiting(channel: string, accountId: string): number {
     let count = 0;
     for (const { texts } of this.#lanes.values())
@@ -74,32 +74,32 @@ export class Outbox {
     return count;
   }
 
-  /** Stores a text in a transaction of the caller, who calls `stored` then. */
+  /** Statement that stores a text in a transaction of the caller, which calls `stored` afterwards. */
   insert(text: NewText, now: number): Statement {
     return this.#sources.store.insert(text, now);
   }
 
-  /** @param now as `insert` got it */
+  /** @param now the value passed to `insert` */
   stored(text: NewText, now: number): void {
     this.#take({ ...text, sent: 0, status: "waiting", attempts: 0, nextAt: now, createdAt: now });
   }
 
   /**
-   * Durable when it resolves; one whose id is known stays as it is.
-   * @param forgottenBefore epoch ms; one that ended before that counts as none
+   * Durable when it resolves; an existing text with the same id is unchanged.
+   * @param forgottenBefore epoch ms; a text with this id that ended earlier is replaced
    */
   async add(text: NewText, forgottenBefore?: number): Promise<void> {
     const now = this.#sources.clock.now();
     if (await this.#sources.store.add(text, now, forgottenBefore)) this.stored(text, now);
   }
 
-  /** How the text with this id ended; `undefined`: it has not after so many milliseconds, or it is not known. */
+  /** Outcome of the text with this id; `undefined` if it has not ended within `timeoutMs`, or is unknown. */
   async ended(id: string, timeoutMs: number): Promise<Ended | undefined> {
     const { store, clock } = this.#sources;
     let tell: (ended: Ended | undefined) => void = () => undefined;
     const told = new Promise<Ended | undefined>((resolve) => (tell = resolve));
     const listeners = this.#listeners.get(id) ?? new Set();
-    this.#listeners.set(id, listeners.add(tell)); // before it is looked up, so that its end is not missed
+    this.#listeners.set(id, listeners.add(tell)); // before the lookup, so that the outcome is not missed
     const cancel = clock.setTimeout(() => tell(undefined), timeoutMs);
     try {
       const found = this.#unrecorded.get(id) ?? (await store.find(id));
@@ -111,7 +111,7 @@ export class Outbox {
     }
   }
 
-  /** Loads the texts that the last stop or crash left over, and records ends that could not be recorded before. */
+  /** Loads texts that the last stop or crash left over, and records outcomes that could not be recorded before. */
   async recover(): Promise<void> {
     for (const text of this.#unrecorded.values()) await this.#recordLater(text);
     const ended = new Set<string>();
@@ -120,19 +120,19 @@ export class Outbox {
     for (const text of waiting) if (!ended.has(text.id) && !this.#unrecorded.has(text.id)) this.#take(text);
   }
 
-  /** An account can be talked to: what waits for it is tried at once. */
+  /** Called when an account has connected: retries its waiting texts at once. */
   connected({ channel, id }: AccountRun): void {
     for (const [key, lane] of this.#lanes) {
       const [first] = lane.texts;
       if (!first || first.channel !== channel || first.accountId !== id) continue;
-      lane.isAwaited = lane.isBusy; // an attempt that fails now began before
+      lane.isAwaited = lane.isBusy; // the current attempt began before the connection
       if (lane.isBusy) continue;
       lane.cancelTimer?.();
       void this.#advance(key, lane);
     }
   }
 
-  /** Sends nothing more, once the signal has aborted. Resolves when what is under way was taken, or was cut off. */
+  /** Call this after the signal has aborted: nothing more is sent. Resolves when pieces in flight were accepted or interrupted. */
   async stop(): Promise<void> {
     for (const { cancelTimer } of this.#lanes.values()) cancelTimer?.();
     const cancel = this.#sources.clock.setTimeout(() => this.#cutting.abort(), LAST_WORD_MS);
@@ -142,7 +142,7 @@ export class Outbox {
 
   #take(text: OutboxText): void {
     if (this.#sources.signal.aborted) return;
-    // Who waits for a result does not wait for others to be tried again.
+    // Texts with a waiting caller have their own lane, so that they do not wait for retries of others.
     const key = JSON.stringify([text.channel, text.accountId, text.to, text.once === true]);
     const lane = this.#lanes.get(key) ?? { texts: [], isBusy: false };
     this.#lanes.set(key, lane);
@@ -178,15 +178,15 @@ export class Outbox {
   }
 
   /**
-   * Sends the pieces the network has not taken yet. The next piece goes only when the one before is on disk.
-   * Never rejects. @returns the text as far as it is, to be tried again; `undefined`: it has ended, or the plugin stops
+   * Sends the pieces that the network has not accepted yet. The next piece is sent only when the previous one is on disk.
+   * Never rejects. @returns the text with its progress, for a retry; `undefined` if it has ended or the plugin stops
    */
   async #attempt(given: OutboxText): Promise<OutboxText | undefined> {
     const { accounts, clock, signal } = this.#sources;
     const pieces = split(withoutMarkers(given.text), given.maxChars);
     let text = given;
     try {
-      // The failure before this attempt may have been that of the record.
+      // The previous attempt may have failed to record its progress.
       if (text.attempts > 0 && text.sent > 0) await this.#progressed(text);
       while (text.sent < pieces.length) {
         if (signal.aborted) return undefined;
@@ -202,31 +202,34 @@ export class Outbox {
     }
   }
 
-  /** Never rejects. @returns the text to be tried again; `undefined`: it has ended, or the plugin stops */
+  /** Never rejects. @returns the text, for a retry; `undefined` if it has ended or the plugin stops */
   async #failed(text: OutboxText, error: unknown, pieces: number): Promise<OutboxText | undefined> {
     const { store, clock, log, random } = this.#sources;
     const found = error instanceof SendFailure ? undefined : await this.#foundEnd(text);
     if (found) {
-      log.warn({ id: text.id, status: found.status }, "another gateway ended a text, or deleted its record");
+      log.warn(
+        { id: text.id, status: found.status },
+        "the record of a text was settled or deleted elsewhere; it is not sent again",
+      );
       this.#tell(text.id, found);
       return undefined;
     }
     const attempts = text.attempts + 1;
     const kind = error instanceof SendFailure ? error.kind : "failed";
-    const isTriedOnce = text.once === true && kind !== "loading"; // a channel that loads has not been asked
+    const isTriedOnce = text.once === true && kind !== "loading"; // a loading channel was not called
     const isOver = kind === "refused" || isTriedOnce || clock.now() - text.createdAt >= GIVE_UP_MS;
     const part = text.sent > 0 ? ` (${text.sent} of ${pieces} parts were sent)` : "";
-    const why = error instanceof SendFailure ? error.message : `storage does not record it: ${messageOf(error)}`;
+    const why = error instanceof SendFailure ? error.message : `storage cannot record it: ${messageOf(error)}`;
     const reason = `${why}${part}`;
     const fields = { channel: text.channel, account: text.accountId, to: text.to, attempts, reason };
     if (isOver) {
-      log.warn(fields, "a text was not sent, and is not tried again");
+      log.warn(fields, "a text could not be sent; giving up");
       await this.#end({ ...text, status: "failed", attempts, reason });
       return undefined;
     }
     const nextAt = clock.now() + pauseMs(attempts, random());
-    log.info(fields, "a text could not be sent; it is tried again");
-    // An attempt that cannot be recorded is counted here, and recorded with the next one.
+    log.info(fields, "a text could not be sent; retrying");
+    // If the attempt cannot be recorded, it is counted here and recorded with the next one.
     const write = () => store.write([store.again(text.id, attempts, nextAt, reason)]);
     await this.#persist(text, "waiting", write).catch(() => undefined);
     return { ...text, attempts, nextAt };
@@ -237,7 +240,7 @@ export class Outbox {
     return this.#persist(text, "waiting", () => store.write([store.progressed(text.id, text.sent, text.messageId)]));
   }
 
-  /** Records how a text ended, and tells who waits for it. Never rejects. */
+  /** Records the outcome of a text, and notifies waiting callers. Never rejects. */
   async #end(text: OutboxText): Promise<void> {
     const { clock, log } = this.#sources;
     const ended = { ...text, endedAt: clock.now() };
@@ -249,14 +252,14 @@ export class Outbox {
         this.#unrecorded.set(text.id, ended);
         log.warn(
           { err: error, id: text.id, status: text.status },
-          "the end of a text is not recorded; retrying each minute",
+          "the outcome of a text could not be recorded; retrying every minute",
         );
       }
     }
     this.#tell(text.id, ended);
   }
 
-  /** A session that refuses the text does not keep its end from being recorded. @throws what storage refuses for good */
+  /** Records the outcome even if the session refuses the text. @throws the error of a permanent storage failure */
   async #recordEnd(text: OutboxText): Promise<void> {
     const { store, mirror, log } = this.#sources;
     const { mirrorKey, mirrorOrigin: origin, endedAt = 0 } = text;
@@ -267,13 +270,13 @@ export class Outbox {
         return await this.#persist(text, "sent", () => mirror(mirrorKey, message, store.ended(text)));
       } catch (error) {
         if (this.#cutting.signal.aborted) throw error;
-        log.warn({ err: error, session: mirrorKey }, "a text was sent, but its session could not note it");
+        log.warn({ err: error, session: mirrorKey }, "a text was sent, but its session could not record it");
       }
     }
     return this.#persist(text, text.status, () => store.write(store.ended(text)));
   }
 
-  /** One more try to record an end. Never rejects. */
+  /** Tries again to record an outcome. Never rejects. */
   async #recordLater(text: OutboxText): Promise<void> {
     const { store } = this.#sources;
     const isRecorded = await store.write(store.ended(text)).then(
@@ -283,7 +286,7 @@ export class Outbox {
     if (isRecorded) this.#unrecorded.delete(text.id);
   }
 
-  /** How the text ended by its record; `undefined`: it waits, or nobody can tell. */
+  /** Outcome of the text according to its record; `undefined` if it is waiting or cannot be read. */
   async #foundEnd(text: OutboxText): Promise<Ended | undefined> {
     try {
       const row = await this.#sources.store.find(text.id);
@@ -295,8 +298,8 @@ export class Outbox {
   }
 
   /**
-   * Repeats the write while storage is away; one whose outcome was not known had been done when the row says so.
-   * @throws GatewayError what does not pass; the signal's reason when the plugin has to be gone
+   * Repeats the write while storage is unavailable. A write with unknown outcome counts as done if the row shows its result.
+   * @throws GatewayError of a permanent failure; the signal's reason when the time of a stop is over
    */
   #persist({ id, sent }: OutboxText, status: OutboxText["status"], write: () => Promise<void>): Promise<void> {
     const { store, clock } = this.#sources;

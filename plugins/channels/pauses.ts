@@ -1,10 +1,10 @@
-/** How long to wait before something is tried again. Pure. */
+/** Pause before a retry. Pure. */
 
 export const LEAST_PAUSE_MS = 1_000;
 export const LONGEST_PAUSE_MS = 300_000;
 
 /**
- * Twice as long after each failure in a row, 1 second to 5 minutes, a fifth more or less so that not everybody comes back at once.
+ * Doubles after each consecutive failure, from 1 second to 5 minutes, with 20 % jitter so that retries do not coincide.
  * @param failures in a row, from 1. @param random 0..1
  */
 export function pauseMs(failures: number, random: number): number {

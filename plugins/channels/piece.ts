@@ -12,13 +12,13 @@ export const SEND_MS = 60_000;
 export interface PieceSources {
   readonly accounts: Pick<ChannelAccounts, "channel" | "account" | "call" | "isLoading">;
   readonly clock: Pick<Clock, "setTimeout">;
-  /** Aborts when the plugin has to be gone. */
+  /** Aborts when the time of a stop is over. */
   readonly signal: AbortSignal;
 }
 
 /**
- * Why a piece was not sent. `failed`: the network did not take it, or did not say that it has. `refused`: the network never
- * will take it. `loading`: the channel may come back in a moment, and has not seen the piece.
+ * Why a piece was not sent. `failed`: the network did not accept it, or did not confirm it. `refused`: the network will never
+ * accept it. `loading`: the channel may be available shortly, and has not received the piece.
  */
 export class SendFailure extends Error {
   readonly kind: "failed" | "refused" | "loading";
@@ -29,7 +29,7 @@ export class SendFailure extends Error {
   }
 }
 
-/** @throws SendFailure and nothing else; what a channel throws is no fault of its plugin: networks fail */
+/** @throws SendFailure only; an error of the channel is not a fault of its plugin, because networks fail */
 export async function sendPiece(text: OutboxText, piece: string, sources: PieceSources): Promise<SendReceipt> {
   const { accounts, clock } = sources;
   const contribution = accounts.channel(text.channel);
@@ -51,7 +51,7 @@ export async function sendPiece(text: OutboxText, piece: string, sources: PieceS
     listed.run?.sent();
     return receipt ?? {};
   } catch (error) {
-    const told = signal.aborted ? "the network did not answer in time" : toldError(error, secretsOf(settings));
+    const told = signal.aborted ? "the network did not respond in time" : toldError(error, secretsOf(settings));
     const isRefused = isGatewayError(error) && !ERRORS[error.code].retry && error.code !== "INTERNAL";
     throw new SendFailure(told, isRefused ? "refused" : "failed");
   } finally {

@@ -1,4 +1,4 @@
-/** Channels: where people talk to agents. Owns the extension point, runs the accounts, takes messages in and sends texts out. */
+/** Channels: connects agents to chat networks. Owns the extension point, runs the accounts, receives messages and sends texts. */
 import { definePlugin, isGatewayError, live, Strict, Type } from "@svc/sdk";
 import { AgentDirectory, AgentRuns } from "@svc/sdk/agents";
 import { Channel, channels, Delivery, outbound } from "@svc/sdk/channels";
@@ -23,9 +23,9 @@ import { Refusals } from "./refusals.ts";
 import { createSending } from "./sending.ts";
 import { statusOf } from "./status.ts";
 
-/** Choice: milliseconds between two checks for work that is left over. */
+/** Choice: interval of the sweep that resumes unfinished work. */
 const SWEEP_EVERY_MS = 60_000;
-/** Choice: milliseconds after the start after which accounts run, should nobody say that the host is ready. */
+/** Choice: milliseconds after the start after which accounts run, even if the host has not reported that it is ready. */
 const OPEN_AFTER_MS = 1_000;
 
 /** Spec: http/sessions-routing.md §7.3. */
@@ -33,9 +33,12 @@ const ChannelDefaults = Strict(
   {
     heartbeat: Strict(
       {
-        showOk: Type.Boolean({ default: false, description: "people are told that nothing needs attention" }),
-        showAlerts: Type.Boolean({ default: true, description: "people are told what needs attention" }),
-        useIndicator: Type.Boolean({ default: true, description: "`heartbeat` events say ok, alert or error" }),
+        showOk: Type.Boolean({ default: false, description: "send people a message when nothing needs attention" }),
+        showAlerts: Type.Boolean({
+          default: true,
+          description: "send people a message when something needs attention",
+        }),
+        useIndicator: Type.Boolean({ default: true, description: "`heartbeat` events include ok, alert or error" }),
       },
       { default: {} },
     ),
@@ -46,10 +49,10 @@ const ChannelDefaults = Strict(
 export default definePlugin({
   id: "channels",
   api: "^1.0.0",
-  // Each channel has a section `channels.<id>` of its own; this one is what they have in common.
+  // Each channel has its own section `channels.<id>`; this one has the settings of all channels.
   section: "channels.defaults",
   config: ChannelDefaults,
-  // Live: a channel does not lose its connection because agents or sessions are loaded anew.
+  // Live: a channel stays connected while the plugins of agents or sessions are reloaded.
   requires: {
     storage: Storage,
     host: GatewayInfo,
@@ -93,7 +96,7 @@ export default definePlugin({
     });
     const isAllowed = (message: AcceptedMessage) => {
       const channel = accounts.channel(message.channel);
-      if (!channel) return true; // nothing is known of it now
+      if (!channel) return true; // the channel is not loaded now
       const account = accounts.account(channel, message.accountId)?.account;
       return account !== undefined && isStillAllowed(account, message);
     };
@@ -138,7 +141,7 @@ export default definePlugin({
 
     let isOpen = false;
     let isAway = false;
-    /** A storage that is away costs one warning, and is asked again by the next sweep. */
+    /** Logs one warning when storage becomes unavailable; the next sweep tries again. */
     const withStorage = async (work: () => Promise<void>) => {
       try {
         await work();
@@ -146,11 +149,14 @@ export default definePlugin({
       } catch (error) {
         if (!isGatewayError(error) || error.code !== "UNAVAILABLE") throw error;
         if (!isAway)
-          log.warn({ reason: error.message }, "storage is away; messages of channels are resumed when it is back");
+          log.warn(
+            { reason: error.message },
+            "storage is unavailable; retrying every minute to resume messages of channels",
+          );
         isAway = true;
       }
     };
-    /** Without a channel there is nothing to do, and nothing is read. */
+    /** Without a channel there is nothing to do, and storage is not read. */
     const follow = async () => {
       if (!isOpen || signal.aborted) return;
       accounts.reconcile();
@@ -162,7 +168,7 @@ export default definePlugin({
       isOpen = true;
       await follow();
     };
-    // Accounts run, and messages left over are resumed, once every plugin's tools are there.
+    // Accounts start, and unfinished messages are resumed, once the tools of all plugins are available.
     gateway.hooks.hostReady.tap(open);
     gateway.hooks.pluginState.tap(follow);
     gateway.hooks.configChanged.tap(follow);

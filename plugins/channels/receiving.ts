@@ -1,4 +1,4 @@
-/** A message comes in: who may talk, where it belongs, whether it is new; then it is on disk, and somebody is told. Spec: http/sessions-routing.md §2, §3. */
+/** Receives a message: checks access, finds the session, drops duplicates, records it and hands it on. Spec: http/sessions-routing.md §2, §3. */
 import { commandIn } from "@svc/kit/chat-commands";
 import { randomUUID } from "node:crypto";
 import { type Clock, isGatewayError, type Live, type Logger, type Principal, Turns, unavailable } from "@svc/sdk";
@@ -11,12 +11,12 @@ import type { NewText } from "./outbox-store.ts";
 import { channelPrompt, runMessage } from "./prompt.ts";
 import type { Refusals } from "./refusals.ts";
 
-/** Choice: messages of one account that wait for an answer; more are turned away. */
+/** Choice: messages of one account that may wait for an answer; further ones are refused. */
 export const MAX_WAITING = 200;
 export const UNSEEN_TEXT =
   "I can only read text here: pictures, files and voice messages do not reach me. Please write what it is about.";
 
-/** Where a message comes from. */
+/** The account that a message came from. */
 export interface Source {
   readonly channel: string;
   readonly label: string;
@@ -29,18 +29,18 @@ interface ReceivingSources {
   readonly sessions: Live<Sessions>;
   readonly clock: Pick<Clock, "now">;
   readonly log: Pick<Logger, "info" | "debug">;
-  /** Messages of an account that wait for an answer. */
+  /** Number of messages of an account that wait for an answer. */
   readonly waiting: (channel: string, accountId: string) => number;
   readonly refusals: Refusals;
-  /** Sends a text that is no answer of an agent. */
+  /** Sends a text that is not an answer of an agent. */
   readonly say: (text: NewText) => Promise<void>;
-  /** It is on disk. */
+  /** Called when the message is on disk. */
   readonly accepted: (message: AcceptedMessage) => void;
 }
 
 export class Receiving {
   readonly #sources: ReceivingSources;
-  /** Messages of one account are stored in the order they came. */
+  /** Messages of one account are stored in order of arrival. */
   readonly #turns = new Turns();
   #lastAcceptedAt = 0;
 
@@ -48,15 +48,15 @@ export class Receiving {
     this.#sources = sources;
   }
 
-  /** @throws GatewayError `UNAVAILABLE` it could not be taken now; `INVALID_REQUEST` it is no message */
+  /** @throws GatewayError `UNAVAILABLE` it cannot be accepted now; `INVALID_REQUEST` the message is invalid */
   async receive(source: Source, given: InboundMessage): Promise<Receipt> {
     const { channel, account } = source;
     const message = checkedMessage(given);
     const reason = refusalOf(account, message);
-    // Whether a mention is needed is for the session of the group to say, too.
+    // The session of the group also decides whether a mention is needed.
     if (reason && reason !== "not-mentioned") {
       const { refusals, log } = this.#sources;
-      log.debug({ channel, account: account.id, reason }, "a message is not taken");
+      log.debug({ channel, account: account.id, reason }, "a message was refused");
       if (reason === "not-allowed") refusals.refused(channel, account, message);
       if (reason === "empty") await this.#tellUnseen(source, message);
       return { accepted: false, reason };
@@ -64,7 +64,7 @@ export class Receiving {
     return this.#turns.take(JSON.stringify([channel, account.id]), () => this.#take(source, message));
   }
 
-  /** Choice: a message without text is most often a picture; its sender is told, once an hour, that it did not arrive. */
+  /** Choice: a message without text is most often a picture; its sender is notified once an hour that it was not received. */
   async #tellUnseen(
     { channel, account, maxTextChars }: Source,
     { id, chat, sender, mentioned }: Inbound,
@@ -73,7 +73,7 @@ export class Receiving {
     if (chat.type === "group" && mentioned !== true) return;
     if (!refusals.isFirst(channel, account.id, `without text: ${sender.id}`)) return;
     const fields = { channel, account: account.id, who: sender.id };
-    log.info(fields, "a message without text was not taken; channels carry no pictures or files yet");
+    log.info(fields, "a message without text was refused; channels do not support pictures or files yet");
     const key = id === undefined ? randomUUID() : messageKey(channel, account.id, id);
     const thread = chat.threadId === undefined ? {} : { threadId: chat.threadId };
     const text = {
@@ -85,7 +85,7 @@ export class Receiving {
       maxChars: maxTextChars,
     };
     await say({ ...text, ...thread }).catch((error: unknown) =>
-      log.info({ err: error, ...fields }, "the sender was not told"),
+      log.info({ err: error, ...fields }, "the sender could not be told that the message was refused"),
     );
   }
 
@@ -93,13 +93,13 @@ export class Receiving {
     const { sessions, store, clock, waiting, accepted } = this.#sources;
     const { channel, account } = source;
     const known = sessions.get();
-    if (!known) return unavailable("no plugin keeps sessions now; see: svc plugins list");
+    if (!known) return unavailable("no running plugin provides sessions; see: svc plugins list");
     const sessionKey = this.#route(known, source, message);
     if (sessionKey === undefined) return { accepted: false, reason: "not-allowed" };
     const entry = await known.get(sessionKey);
     const reason = refusalOf(account, message, entry?.["groupActivation"]);
     if (reason) {
-      this.#sources.log.debug({ channel, account: account.id, reason }, "a message is not taken");
+      this.#sources.log.debug({ channel, account: account.id, reason }, "a message was refused");
       return { accepted: false, reason };
     }
     if (known.sendPolicy(sessionKey, entry) === "deny") {
@@ -111,7 +111,7 @@ export class Receiving {
       const isKnown = message.id !== undefined && (await store.isKnown(key));
       return { accepted: false, reason: isKnown ? "duplicate" : "busy" };
     }
-    this.#lastAcceptedAt = Math.max(clock.now(), this.#lastAcceptedAt + 1); // the order survives a restart
+    this.#lastAcceptedAt = Math.max(clock.now(), this.#lastAcceptedAt + 1); // preserves the order over a restart
     const record: AcceptedMessage = {
       key,
       channel,
@@ -127,9 +127,9 @@ export class Receiving {
     return { accepted: true, sessionKey };
   }
 
-  /** `undefined`: no session key can hold its ids. */
+  /** `undefined` if the ids cannot be part of a session key. */
   #route(sessions: Sessions, { channel, account }: Source, { chat, sender }: Inbound): string | undefined {
-    // A direct chat belongs to who is there, not to the name the chat has at the moment.
+    // A direct chat belongs to the person, not to the current name of the chat.
     const peer =
       chat.type === "direct" ? ({ kind: "direct", id: sender.id } as const) : ({ kind: "group", id: chat.id } as const);
     const thread = chat.threadId === undefined ? {} : { threadId: chat.threadId };
@@ -138,7 +138,10 @@ export class Receiving {
       return sessions.route(address).sessionKey;
     } catch (error) {
       if (!isGatewayError(error) || error.code !== "INVALID_REQUEST") throw error;
-      this.#sources.log.info({ channel, reason: error.message }, "a message of a channel belongs to no session");
+      this.#sources.log.info(
+        { channel, reason: error.message },
+        "no session can be found for a message; it was refused",
+      );
       return undefined;
     }
   }
@@ -162,12 +165,12 @@ function jobOf({ channel, label, maxTextChars, account }: Source, message: Inbou
   };
 }
 
-/** Choice: commands are for the people the agent works for, and in a group only where the message speaks to the agent. */
+/** Choice: commands work for people the agent works for, and in a group only if the message mentions the agent. */
 function isAddressed({ chat, mentioned }: Inbound): boolean {
   return chat.type === "direct" || mentioned === true;
 }
 
-/** What a command leaves to ask the agent; `undefined`: the text is no command. One that is written wrongly is one, too. */
+/** Text for the agent after a command; `undefined` if the text is not a command. A malformed command counts as a command. */
 function wordsBesideCommand(text: string): string | undefined {
   try {
     const command = commandIn(text);
@@ -178,7 +181,7 @@ function wordsBesideCommand(text: string): string | undefined {
   }
 }
 
-/** Whether whoever wrote a message that was taken may still say it, with what it was taken for. */
+/** Whether the sender of an accepted message still has the access it was accepted with. */
 export function isStillAllowed(account: ChannelAccount, { channel, accountId, job }: AcceptedMessage): boolean {
   const { principal, chatType, replyTo } = job;
   const senderId = principal.id.slice(principalId(channel, accountId, "").length);
@@ -192,8 +195,8 @@ function principalId(channel: string, accountId: string, senderId: string): stri
 }
 
 /**
- * Whom a run acts for: never an owner, and nobody an approval may come from. Choice: people who are not listed by id may
- * make it read, and no more. The id keeps messages of different people from going into one run.
+ * The principal of a run: never an owner, and never one that can approve. Choice: people who are not listed by id get read access
+ * only. The id keeps messages of different people from sharing a run.
  */
 function principalOf(channel: string, accountId: string, senderId: string, user: boolean): Principal {
   return {

@@ -1,12 +1,12 @@
-/** Who was refused, why and how often, for the operator: a log line, and what `channels.status` shows. In memory only. */
+/** Records refused senders, reason and count for the operator: a log line, and the output of `channels.status`. In memory only. */
 import type { Clock, Logger } from "@svc/sdk";
 import type { ChannelAccount, ChannelAccountSnapshot } from "@svc/sdk/channels";
 import { commandText } from "@svc/sdk/cli";
 import type { Inbound } from "./inbound-message.ts";
 
-/** Choice: milliseconds between two log lines, or two answers, for the same sender. */
+/** Choice: milliseconds between two log lines, or two replies, for the same sender. */
 export const QUIET_MS = 3_600_000;
-/** Choice: senders that are remembered, and so log lines in an hour: a flood of names is counted and not logged. */
+/** Choice: remembered senders, and thereby log lines per hour: a flood of senders is counted but not logged. */
 export const MAX_SENDERS = 100;
 
 export type Refused = Pick<ChannelAccountSnapshot, "refusedInbound" | "lastRefusedInbound">;
@@ -18,7 +18,7 @@ interface RefusalsSources {
 
 export class Refusals {
   readonly #sources: RefusalsSources;
-  /** Elapsed milliseconds of the last line, oldest first. */
+  /** Time of the last log line by sender, elapsed milliseconds, oldest first. */
   readonly #senders = new Map<string, number>();
   readonly #accounts = new Map<string, Refused>();
 
@@ -26,7 +26,7 @@ export class Refusals {
     this.#sources = sources;
   }
 
-  /** A person or a group that is not listed. */
+  /** Records a message of a person or group that is not listed. */
   refused(channel: string, account: ChannelAccount, { chat, sender }: Pick<Inbound, "chat" | "sender">): void {
     const [who, list] = chat.type === "direct" ? [sender.id, "allowFrom"] : [chat.id, "groups"];
     const why = `not in ${list}`;
@@ -38,7 +38,7 @@ export class Refusals {
     this.#sources.log.info({ channel, account: account.id, who, why, next }, "a message was refused");
   }
 
-  /** Whether nobody was told of this sender in the last hour; counts as told then. */
+  /** Whether this is the first message of the sender within an hour; records it. */
   isFirst(channel: string, accountId: string, who: string): boolean {
     const now = this.#sources.clock.elapsed();
     for (const [key, at] of this.#senders) {
@@ -56,7 +56,7 @@ export class Refusals {
   }
 }
 
-/** The command that lets somebody in: the whole list, as the gateway knows it. */
+/** The command that lets the sender in: sets the whole list, as the gateway knows it. */
 function nextStep(
   channel: string,
   { id, allowFrom = [] }: ChannelAccount,
@@ -65,8 +65,8 @@ function nextStep(
 ): string {
   const section = `channels.${channel}`;
   if (type === "group" || id !== "default")
-    return `list ${commandText([who])} in the configuration: svc config get ${section}`;
-  return commandText(["svc", "config", "set", `${section}.allowFrom`, JSON.stringify([...allowFrom, who])]); // an id is what a stranger chose
+    return `add ${commandText([who])} to the configuration: svc config get ${section}`;
+  return commandText(["svc", "config", "set", `${section}.allowFrom`, JSON.stringify([...allowFrom, who])]); // the id is untrusted, so it is quoted
 }
 
 function keyOf(channel: string, accountId: string): string {

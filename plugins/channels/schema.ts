@@ -1,9 +1,9 @@
-/** Tables: messages that came in, and texts on their way out. */
+/** Tables of incoming messages and outgoing texts. */
 import type { Retention } from "@svc/sdk/storage";
 
 /**
  * `key`: digest of channel, account and the network's message id, or random. `status`: `accepted` until an agent has
- * answered; then `answered`, `silent` or `failed`. `job`: what is needed to carry it on, until then.
+ * answered; then `answered`, `silent` or `failed`. `job`: data that resumes the message, until then.
  */
 const INBOUND = [
   `CREATE TABLE channel_inbound (
@@ -24,8 +24,8 @@ const INBOUND = [
 ];
 
 /**
- * `sent`: pieces the network has taken. `once`: one attempt, for who waits for its result. `mirror_key`: session that notes
- * the text when it is sent. `status`: `waiting`, `sent`, `failed`.
+ * `sent`: pieces that the network has accepted. `once`: one attempt, because a caller waits for the result. `mirror_key`: session
+ * that records the text when it is sent. `status`: `waiting`, `sent`, `failed`.
  */
 const OUTBOX = [
   `CREATE TABLE channel_outbox (
@@ -51,19 +51,19 @@ const OUTBOX = [
   "CREATE INDEX channel_outbox_ended ON channel_outbox (ended_at) WHERE ended_at IS NOT NULL",
 ];
 
-/** `mirror_origin`: JSON of whose words that session notes. */
+/** `mirror_origin`: origin of the recorded text, as JSON. */
 const LATER = ["ALTER TABLE channel_outbox ADD COLUMN mirror_origin TEXT"];
 
-/** Only ever appended to. */
+/** Append only. */
 export const STEPS: readonly string[] = [...INBOUND, ...OUTBOX, ...LATER];
 
 const KEEP_MS = 3 * 86_400_000;
 
-/** Choice: the times and numbers. Meanwhile a message is not taken twice, and how a text ended can be asked. */
+/** Choice: the periods and counts. Until then a message is not accepted twice, and the outcome of a text can be queried. */
 export const CHANNEL_RETENTION: Retention = {
   tables: ["channel_inbound", "channel_outbox"],
-  holds: "messages of channels and their answers",
-  rule: "3 days after the answer, or after the text was sent or given up (1 hour); the newest 50,000 of each",
+  holds: "incoming messages of channels, and outgoing texts",
+  rule: "3 days after the message was answered, or the text was sent or failed; newest 50,000 of each",
   rows: [
     { table: "channel_inbound", key: ["key"], at: "settled_at", olderThanMs: KEEP_MS, most: 50_000 },
     { table: "channel_outbox", key: ["id"], at: "ended_at", olderThanMs: KEEP_MS, most: 50_000 },

@@ -1,4 +1,4 @@
-/** Security checks of channels: who may write to an agent. Keys stand below `channels.<id>` by convention, and below its accounts. */
+/** Security checks of channels: who can write to an agent. By convention the keys are below `channels.<id>` and its accounts. */
 import {
   configAt,
   defineSecurityChecks,
@@ -17,7 +17,7 @@ export default defineSecurityChecks([
   {
     id: "channels.open",
     severity: "warning",
-    why: "Strangers give work to an agent, and spend what it costs.",
+    why: "Unknown senders can use the agent, at your cost.",
     find: ({ config }) => {
       const { dmScope = "main" } = Object(configAt(config, "session")) as Section;
       return eachAccount(config, ([path, section]) => {
@@ -27,7 +27,7 @@ export default defineSecurityChecks([
         return [
           {
             about: [...path, "allowFrom"].join("."),
-            message: `Everybody may write${dmScope === "main" ? ", and all people share one session with its history" : ""}.`,
+            message: `Anyone may write${dmScope === "main" ? ", and all people share one session with its history" : ""}.`,
             mend: setCommand([...path, "allowFrom"], named),
             ...(dmScope === "main" ? { severity: "critical" as const } : {}),
           },
@@ -38,14 +38,14 @@ export default defineSecurityChecks([
   {
     id: "channels.every-word",
     severity: "warning",
-    why: "Each word that anybody says in the group reaches the agent as a request.",
+    why: "Every message of anyone in the group reaches the agent as a request.",
     find: ({ config }) =>
       eachAccount(config, ([path, section]) =>
         section["requireMention"] === false
           ? [
               {
                 about: [...path, "requireMention"].join("."),
-                message: `In groups the agent listens to what does not mention it${textsOf(section["groups"]).includes(EVERYBODY) ? ", in every group" : ""}.`,
+                message: `In groups the agent also reads messages that do not mention it${textsOf(section["groups"]).includes(EVERYBODY) ? ", in every group" : ""}.`,
                 mend: setCommand([...path, "requireMention"], true),
               },
             ]
@@ -54,7 +54,7 @@ export default defineSecurityChecks([
   },
 ]);
 
-/** `channels.<id>` and `channels.<id>.accounts.<name>`, without those that are switched off. */
+/** `channels.<id>` and `channels.<id>.accounts.<name>`, without disabled ones. */
 function eachAccount(
   config: SecurityView["config"],
   find: (account: readonly [path: SettingPath, section: Section]) => readonly SecurityHit[],

@@ -19,18 +19,18 @@ import type { ChannelAccounts } from "./channel-accounts.ts";
 import { SEND_MS } from "./piece.ts";
 import { MAX_PIECES } from "./split.ts";
 
-/** Milliseconds the result of a key is kept: who sends it again gets that. Spec: §1. */
+/** Milliseconds for which the result of a key is stored and returned to repeated calls. Spec: §1. */
 export const KEPT_MS = 300_000;
-/** The channel of clients of this gateway itself. */
+/** The channel of the gateway's own clients. */
 const INTERNAL = "webchat";
-/** Characters of one text. Choice: more than one message after the other can carry anyway. */
+/** Characters of one text. Choice: more than the pieces of one text can carry. */
 const MAX_CHARS = 100_000;
 
 type SendParams = ParamsOf<typeof outbound.send>;
 type Addressed = Pick<SendParams, "channel" | "accountId" | "threadId" | "to">;
 type Mirrored = Pick<SendParams, "sessionKey" | "agentId" | "threadId">;
 
-/** What is needed to send a text whose sender waits for the result. */
+/** Services needed to send a text whose caller waits for the result. */
 export interface SendingSources {
   readonly accounts: ChannelAccounts;
   readonly outbox: Pick<Outbox, "add" | "ended">;
@@ -39,28 +39,28 @@ export interface SendingSources {
   readonly clock: Pick<Clock, "now">;
 }
 
-/** Where a text goes, checked. */
+/** A checked destination of a text. */
 export interface CheckedDestination {
   readonly contribution: Contribution<Channel>;
   readonly accountId: string;
   readonly to: string;
 }
 
-/** A text with all that is decided about it. */
+/** A text and its delivery data. */
 interface Letter {
   readonly id: string;
   readonly destination: CheckedDestination;
   readonly threadId: string | undefined;
   readonly text: string;
-  /** Session that notes it. */
+  /** Session that records the text. */
   readonly mirrorKey: string | undefined;
-  /** Whose words it is; absent: the owner's. */
+  /** Origin of the text; absent: the owner. */
   readonly origin?: Origin | undefined;
-  /** epoch ms; one with this id that ended before that counts as none. Default: as long as it is known. */
+  /** epoch ms; a text with this id that ended earlier is replaced. Default: never replaced. */
   readonly forgottenBefore?: number;
 }
 
-/** One attempt, on disk first. @returns what was sent last under this id. @throws GatewayError `UNAVAILABLE` with the reason */
+/** Stores the text, then makes one attempt. @returns the outcome stored under this id. @throws GatewayError `UNAVAILABLE` with the reason */
 export async function sendOnce(
   { id, destination, threadId, text, mirrorKey, origin, forgottenBefore }: Letter,
   { outbox }: Pick<SendingSources, "outbox">,
@@ -72,7 +72,7 @@ export async function sendOnce(
   const message = { id, channel: contribution.id, accountId, to, text, maxChars, once: true, ...thread, ...mirror };
   await outbox.add(message, forgottenBefore);
   const ended = await outbox.ended(id, SEND_MS * (MAX_PIECES + 1));
-  return ended?.status === "sent" ? ended : unavailable(ended?.reason ?? "the network has not answered in time");
+  return ended?.status === "sent" ? ended : unavailable(ended?.reason ?? "the network has not responded in time");
 }
 
 export function createSending(sources: SendingSources): Handlers<typeof outbound> {
@@ -83,7 +83,7 @@ export function createSending(sources: SendingSources): Handlers<typeof outbound
       const text = textOf(params);
       const destination = await resolve(params, accounts);
       const mirrorKey = await mirrorKeyOf(params, destination, sources);
-      // On disk, so that whoever asks again after a restart gets the same result as well.
+      // On disk, so that a repeated call gets the same result after a restart as well.
       const forgottenBefore = clock.now() - KEPT_MS;
       const letter = {
         id: `send:${runId}`,
@@ -100,7 +100,9 @@ export function createSending(sources: SendingSources): Handlers<typeof outbound
 
     async poll({ params }) {
       const { contribution } = await resolve(params, accounts);
-      return invalidRequest(`channel ${contribution.id} has no polls; send the question as a text: svc channels send`);
+      return invalidRequest(
+        `channel ${contribution.id} does not support polls; send the question as a text: svc channels send`,
+      );
     },
   };
 }
@@ -113,9 +115,9 @@ export function textOf({
   gifPlayback,
 }: Pick<SendParams, "message" | "mediaUrl" | "mediaUrls" | "gifPlayback">): string {
   const hasMedia = (mediaUrl ?? "").trim() !== "" || mediaUrls.length > 0 || gifPlayback === true;
-  if (hasMedia) invalidRequest("no channel here carries media; put the address into the message");
-  if (message.trim() === "") invalidRequest("there is nothing to send; give a message");
-  if (message.length > MAX_CHARS) invalidRequest(`a message has at most ${MAX_CHARS} characters`);
+  if (hasMedia) invalidRequest("no channel supports media; put the URL into the message");
+  if (message.trim() === "") invalidRequest("message is empty; set it to the text to send");
+  if (message.length > MAX_CHARS) invalidRequest(`message has more than ${MAX_CHARS} characters; shorten it`);
   return message;
 }
 
@@ -125,22 +127,22 @@ export async function resolve(
   accounts: ChannelAccounts,
 ): Promise<CheckedDestination> {
   if (channel?.trim().toLowerCase() === INTERNAL) {
-    invalidRequest(`"${INTERNAL}" is for clients of this gateway; use chat.send, or name a channel of people`);
+    invalidRequest(`"${INTERNAL}" is the channel of the gateway's own clients; use chat.send, or name another channel`);
   }
   const contribution = accounts.chosen(channel);
   const { account } = accounts.chosenAccount(contribution, accountId);
   if (threadId !== undefined && contribution.value.capabilities.threads !== true) {
-    invalidRequest(`channel ${contribution.id} has no threads; leave threadId out`);
+    invalidRequest(`channel ${contribution.id} has no threads; remove threadId`);
   }
   const address = await addressOf(contribution, to.trim(), accounts);
   return {
     contribution,
     accountId: account.id,
-    to: address ?? invalidRequest(`"${to}" is no address of channel ${contribution.id}`),
+    to: address ?? invalidRequest(`"${to}" is not an address of channel ${contribution.id}`),
   };
 }
 
-/** The session that notes the text; `undefined` where no plugin keeps any. @throws GatewayError `INVALID_REQUEST` */
+/** The session that records the text; `undefined` if no plugin provides sessions. @throws GatewayError `INVALID_REQUEST` */
 export async function mirrorKeyOf(
   { sessionKey, agentId, threadId }: Mirrored,
   { contribution, accountId, to }: CheckedDestination,

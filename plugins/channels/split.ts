@@ -1,12 +1,12 @@
-/** Cuts a text into messages a channel can carry. Pure. Spec: http/sessions-routing.md §9: paragraph, line, sentence, word, hard cut. */
+/** Splits a text into messages that a channel can carry. Pure. Spec: http/sessions-routing.md §9: paragraph, line, sentence, word, hard cut. */
 
-/** Choice: messages one text may become; what does not fit is left out, and the last one says so. */
+/** Choice: most messages for one text; the rest is left out, and the last message says so. */
 export const MAX_PIECES = 40;
 
-/** Ends of parts, best first; a cut comes after the match. */
+/** Break patterns, best first; the cut is after the match. */
 const BREAKS: readonly RegExp[] = [/\n[ \t]*\n\s*/g, /\n\s*/g, /[.!?…。！？]+["')\]]*\s+/g, /\s+/g];
 
-/** Pieces of at most `maxChars` UTF-16 units, none of them blank; a character is never cut in two. */
+/** Pieces of at most `maxChars` UTF-16 units, none of them blank; a character is never split. */
 export function split(text: string, maxChars: number): readonly string[] {
   const limit = Math.max(16, Math.trunc(maxChars));
   const pieces: string[] = [];
@@ -24,7 +24,7 @@ export function split(text: string, maxChars: number): readonly string[] {
   return pieces;
 }
 
-/** Where the first piece ends. Choice: a break in the first half is none, else pieces get short. */
+/** End of the first piece. Choice: a break in the first half is ignored, because it would make pieces short. */
 function cutOf(text: string, limit: number): number {
   const head = text.slice(0, limit + 1);
   for (const pattern of BREAKS) {
@@ -37,12 +37,12 @@ function cutOf(text: string, limit: number): number {
   return wholeCharacters(text, limit);
 }
 
-/** What belongs to the character before it: marks, joiners, variation selectors. */
+/** Code points that belong to the preceding character: marks, joiners, variation selectors. */
 const JOINED = /^(?:\p{M}|\u{200d}|[\u{fe00}-\u{fe0f}])/u;
-/** Code units looked back over for a place between two characters. */
+/** Code units searched backwards for a boundary between two characters. */
 const LOOKED_BACK = 16;
 
-/** At most `limit`, and not between the halves of a character or before what combines with it. */
+/** At most `limit`, and not inside a surrogate pair or before a combining character. */
 function wholeCharacters(text: string, limit: number): number {
   const least = Math.max(1, limit - LOOKED_BACK);
   for (let end = limit; end > least; end -= 1) {

@@ -1,4 +1,4 @@
-/** `channels.status`: what there is and how it is. Reads only. Spec: protocol/methods-channels.md §1. */
+/** `channels.status`: channels, accounts and their state. Reads only. Spec: protocol/methods-channels.md §1. */
 import { withDeadline } from "@svc/kit/time";
 import { type Clock, type Live, type ParamsOf, type ResultOf, unavailable, untilAborted } from "@svc/sdk";
 import type { ChannelAccountSnapshot, channels } from "@svc/sdk/channels";
@@ -7,7 +7,7 @@ import type { AccountState } from "./account.ts";
 import { hideIn, secretsOf, toldError } from "./hidden.ts";
 import { defaultAccountOf, isRun, type Listed, type ChannelAccounts } from "./channel-accounts.ts";
 
-/** Milliseconds one probe may take. Spec: §1. */
+/** Time limit of one probe in milliseconds. Spec: §1. */
 const PROBE_MS = 10_000;
 const LEAST_PROBE_MS = 1_000;
 
@@ -16,7 +16,7 @@ type Status = ResultOf<typeof channels.status>;
 export interface StatusSources {
   readonly accounts: ChannelAccounts;
   readonly clock: Clock;
-  /** By account: what waits, and what failed. */
+  /** By account: numbers of waiting and failed texts. */
   readonly counts: (channel: string, accountId: string) => Partial<ChannelAccountSnapshot>;
   readonly sessions: Live<Sessions>;
 }
@@ -70,11 +70,11 @@ async function snapshot(
 
 export const STRANGERS_IN_MAIN = {
   message:
-    'everybody may write (allowFrom "*"), and the direct messages of all people share one session, with its history',
+    'anyone may write (allowFrom "*"), and the direct messages of all people share one session, with its history',
   next: "svc config set session.dmScope per-channel-peer",
 };
 
-/** Whether strangers talk in the same session as the people who are listed. Asked of the routing, which `bindings` change, too. */
+/** Whether unknown senders share a session with the listed people. Uses the routing, because `bindings` change it, too. */
 function sharesMain({ account, contribution }: Listed, sessions: Sessions | undefined): boolean {
   if (!sessions || account.allowFrom?.some((id) => id.trim() === "*") !== true) return false;
   const [one, other] = ["a-stranger", "another-stranger"].map(
@@ -105,11 +105,11 @@ function stateFields(state: AccountState | undefined): Partial<ChannelAccountSna
   };
 }
 
-/** Nothing where the channel has no probe. */
+/** Empty if the channel has no probe. */
 async function probed({ account, contribution }: Listed, timeoutMs: number, { accounts, clock }: StatusSources) {
   if (!contribution.value.probe) return {};
   const { id: accountId, settings } = account;
-  const late = () => `no answer in ${timeoutMs} ms`;
+  const late = () => `no response within ${timeoutMs} ms`;
   const secrets = secretsOf(settings);
   try {
     const probe = await withDeadline({ ms: timeoutMs, clock, signals: [], late }, (signal) => {

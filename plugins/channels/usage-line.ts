@@ -1,9 +1,9 @@
-/** What an answer cost, below the answer, where the session wants it. Pure. Spec: protocol/methods-sessions.md §5 `responseUsage`. */
+/** Line below an answer with its usage, if the session wants it. Pure. Spec: protocol/methods-sessions.md §5 `responseUsage`. */
 import type { RunOutcome } from "@svc/sdk/agents";
 
 /**
- * @param mode `responseUsage` of the session: `tokens` the tokens, `full` also model, cache and price; anything else nothing
- * @returns `undefined`: there is nothing to say
+ * @param mode `responseUsage` of the session: `tokens`: tokens; `full`: also model, cache and price; anything else: none
+ * @returns `undefined` if there is no line
  */
 export function usageLine(
   mode: unknown,

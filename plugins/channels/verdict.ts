@@ -1,24 +1,24 @@
-/** What the end of a run means for the message it answered. Decides only. */
+/** Consequence of a run's end for the message it answered. Decides only. */
 import type { RunOutcome, RunState } from "@svc/sdk/agents";
 import { shownReply } from "./reply-text.ts";
 
-/** Runs one message may take: those a stop of the gateway cut off are made again. */
+/** Most runs for one message: runs that a stop of the gateway interrupted are repeated. */
 export const MAX_ATTEMPTS = 3;
 
 export type Verdict =
   | { readonly kind: "reply"; readonly text: string }
   | { readonly kind: "silent"; readonly reason: string }
-  /** Nothing of it has had an effect. */
+  /** The run had no effect. */
   | { readonly kind: "again" }
-  /** @param text what the person is told */
+  /** @param text reply to the person */
   | { readonly kind: "failed"; readonly reason: string; readonly text: string };
 
 export const FAILED_TEXT = "Something went wrong here, so there is no answer. Please try again later.";
 export const CUT_OFF_TEXT =
-  "The work on your message was cut off by a restart and may be half done. Please look, and ask again if it is needed.";
-export const TOO_LONG_TEXT = "That took too long, so it was given up. Please try something smaller.";
+  "The work on your message was interrupted by a restart and may be half done. Please check, and ask again if needed.";
+export const TOO_LONG_TEXT = "That took too long and was stopped. Please try something smaller.";
 
-/** Why a run failed stays here: it may name what is none of a chat's business. */
+/** The reason of a failed run is not part of the reply: it may contain internal details. */
 export function judge(outcome: RunOutcome, status: RunState["status"] | undefined, attempt: number): Verdict {
   if (outcome.status === "ok") {
     const text = shownReply(outcome.text);

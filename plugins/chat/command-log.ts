@@ -15,7 +15,7 @@ const REMEMBERED_MS = 86_400_000;
 
 export const COMMAND_RETENTION: Retention = {
   tables: ["chat_commands"],
-  holds: "which chat.send calls were answered by a command",
+  holds: "chat.send calls that a command answered",
   rule: "24 hours",
   rows: [{ table: "chat_commands", key: ["run_id"], at: "answered_at", olderThanMs: REMEMBERED_MS }],
 };

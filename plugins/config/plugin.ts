@@ -28,12 +28,12 @@ export default definePlugin({
     gateway.extend(Retention, "config-audit", {
       files: ["logs/config-audit.jsonl*"],
       holds: "who changed the configuration, and when",
-      rule: "the newest 4 files of 1 MiB",
+      rule: "newest 4 files of 1 MiB",
     });
     gateway.extend(Retention, "config-backups", {
       files: ["svc.json.bak*"],
-      holds: "former versions of the configuration",
-      rule: "the newest 5",
+      holds: "previous versions of the configuration",
+      rule: "newest 5",
     });
     gateway.provide(RestartNotes, {
       get path() {

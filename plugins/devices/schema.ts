@@ -45,7 +45,7 @@ export const DEVICE_RETENTION: Retention = {
 /** `PENDING_TTL_MS` of pending-store.ts; a request goes with the next one, or here. */
 export const PENDING_RETENTION: Retention = {
   tables: ["devices_pending"],
-  holds: "devices that wait for an approval",
+  holds: "devices that wait for approval",
   rule: "5 minutes",
   rows: [{ table: "devices_pending", key: ["request_id"], at: "ts", olderThanMs: 300_000 }],
 };

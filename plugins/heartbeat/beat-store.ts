@@ -10,8 +10,8 @@ export const BEAT_STEPS: readonly string[] = [
 /** Choice: a year. An agent whose heartbeat is rarer begins to count anew. */
 export const BEAT_RETENTION: Retention = {
   tables: ["heartbeat_beats", "heartbeat_runs"],
-  holds: "the last heartbeat of each agent; heartbeats under way",
-  rule: "a year after the last heartbeat; at its end",
+  holds: "last heartbeat of each agent; active heartbeat runs",
+  rule: "1 year after the last heartbeat; active runs: until they end",
   rows: [{ table: "heartbeat_beats", key: ["agent_id"], at: "last_at", olderThanMs: 365 * 86_400_000 }],
 };
 

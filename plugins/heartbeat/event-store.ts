@@ -54,8 +54,8 @@ const FREE = "status = 'waiting' AND run_id IS NULL";
 /** Choice: the times, and the number. The id of an event is known meanwhile, so that no event is stored twice. */
 export const EVENT_RETENTION: Retention = {
   tables: ["heartbeat_events"],
-  holds: "events that wait for a session, or were told to it",
-  rule: "24 hours after they were told, the newest 50,000; waiting ones: 30 days, at most 1,000 for one session",
+  holds: "events that wait for a session or were delivered to it",
+  rule: "delivered: 24 hours, newest 50,000; waiting: 30 days, at most 1,000 per session",
   rows: [
     { table: "heartbeat_events", key: ["id"], at: "settled_at", olderThanMs: 86_400_000, most: 50_000 },
     { table: "heartbeat_events", key: ["id"], at: "at", olderThanMs: 30 * 86_400_000, only: FREE },

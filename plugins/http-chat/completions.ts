@@ -1,4 +1,4 @@
-/** `POST /v1/chat/completions`: a request becomes a run of an agent, and the run its answer. */
+/** `POST /v1/chat/completions`: turns a request into a run of an agent, and the outcome of the run into a response. */
 import { agentAddress, headerOf, toolAddressOf } from "@svc/kit/agent-address";
 import { type AnswerStep, type AskedRuns, outcomeOf } from "@svc/kit/runs";
 import { outsideOrigin, type Principal, type RouteReply, type RouteRequest, unavailable } from "@svc/sdk";
@@ -18,7 +18,7 @@ import { type Question, readQuestion } from "./request.ts";
 import { STREAM_HEADERS, streamAnswer } from "./stream.ts";
 
 export interface CompletionSources {
-  /** As it is now. */
+  /** Current settings. */
   readonly config: () => ChatCompletionsConfig;
   readonly asked: AskedRuns;
   readonly agents: AgentDirectory;
@@ -33,7 +33,7 @@ export interface CompletionSources {
 
 type Request = Pick<RouteRequest<unknown>, "rawBody" | "headers" | "principal" | "signal">;
 
-/** @throws GatewayError whatever is wrong with the request, or keeps its run from being accepted */
+/** @throws GatewayError for an invalid request, or if its run is not accepted */
 export async function complete(request: Request, sources: CompletionSources): Promise<RouteReply> {
   const question = readQuestion(request.rawBody);
   const { signal } = request;
@@ -54,7 +54,7 @@ export async function complete(request: Request, sources: CompletionSources): Pr
 }
 
 async function wholeReply(steps: AsyncIterable<AnswerStep>, head: AnswerHead): Promise<RouteReply> {
-  const outcome = await outcomeOf(steps).catch(() => undefined); // rejects only where there is none
+  const outcome = await outcomeOf(steps).catch(() => undefined); // rejects only if there is no outcome
   if (!outcome) return failureReply(STOPPING);
   const failure = failureOfRun(outcome);
   return failure ? failureReply(failure) : { body: completion(head, answerOf(outcome)) };
@@ -71,7 +71,7 @@ async function runRequest(
   const address = agentAddress({ headers, model, user }, { agents, sessions, aliases, word: "openai", newId });
   const { sessionKey, isFresh } = address;
   const backend = headerOf(headers, "x-svc-model");
-  if (backend !== undefined) sources.models.resolve(backend); // its refusal names it; a run would try others first
+  if (backend !== undefined) sources.models.resolve(backend); // the error names the model; a run would try fallbacks first
   const { images, isFetched, history } = await loadConversation(conversation, {
     settings: sources.config().images,
     outbound: sources.outbound(),
@@ -103,5 +103,5 @@ async function runRequest(
 }
 
 function caller(principal: Principal | undefined): Principal {
-  return principal ?? unavailable("the gateway did not say who is asking");
+  return principal ?? unavailable("the gateway did not identify the caller");
 }

@@ -1,10 +1,10 @@
 /** Section `gateway.http.endpoints.chatCompletions`. Spec: http/chat-completions.md §9. */
 import { type Static, Strict, Type } from "@svc/sdk";
 
-/** Taken at once, without a reload. */
+/** Takes effect at once, without a reload. */
 const hot = (description: string) => ({ description, reload: "hot" });
 
-// Choice: no image/heic or image/heif by default, as no model takes these and nothing here can turn them into another type.
+// Choice: no image/heic or image/heif by default: no model accepts them, and the gateway cannot convert them.
 const MIMES = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
 const Images = Strict(
@@ -14,14 +14,11 @@ const Images = Strict(
       ...hot("Images may be http(s) URLs, which are fetched; default false: data URLs only. Set urlAllowlist first"),
     }),
     urlAllowlist: Type.Optional(
-      Type.Array(
-        Type.String({ minLength: 1 }),
-        hot("Hosts that may be asked, `*.suffix` too; default: any public one"),
-      ),
+      Type.Array(Type.String({ minLength: 1 }), hot("Hosts to fetch from, `*.suffix` too; default: any public host")),
     ),
     allowedMimes: Type.Array(Type.String({ pattern: "^[a-z]+/[a-z0-9.+-]+$" }), {
       default: MIMES,
-      ...hot("Types that are taken; default PNG, JPEG, GIF and WebP"),
+      ...hot("Accepted types; default PNG, JPEG, GIF and WebP"),
     }),
     maxBytes: Type.Integer({ minimum: 1, default: 10_485_760, ...hot("Bytes of one image; default 10 MiB") }),
     maxTotalBytes: Type.Integer({
@@ -31,7 +28,11 @@ const Images = Strict(
     }),
     maxParts: Type.Integer({ minimum: 0, default: 8, ...hot("Images of the latest message; default 8, 0: none") }),
     maxRedirects: Type.Integer({ minimum: 0, default: 3, ...hot("Redirects of one fetch; default 3, 0: none") }),
-    timeoutMs: Type.Integer({ minimum: 1, default: 10_000, ...hot("Milliseconds one fetch may take; default 10000") }),
+    timeoutMs: Type.Integer({
+      minimum: 1,
+      default: 10_000,
+      ...hot("Time limit of one fetch in milliseconds; default 10000"),
+    }),
   },
   { default: {}, description: "Images in messages" },
 );
@@ -42,7 +43,7 @@ export const ChatCompletionsConfig = Strict(
     maxBodyBytes: Type.Integer({ minimum: 1, default: 20_971_520, description: "Bytes of a request; default 20 MiB" }),
     images: Images,
   },
-  { title: "Chat completions", description: "The chat-completions API in front of the agents" },
+  { title: "Chat completions", description: "The chat-completions API for the agents" },
 );
 export type ChatCompletionsConfig = Static<typeof ChatCompletionsConfig>;
 

@@ -1,19 +1,19 @@
-/** What stands in one message: a text, or parts. Pure. Spec: http/chat-completions.md §4 rule 2. */
+/** Content of one message: a text, or parts. Pure. Spec: http/chat-completions.md §4 rule 2. */
 import type { TextBlock } from "@svc/sdk/models";
 import { refuseField } from "./refusals.ts";
 
-/** An image as it was sent; it is looked at later. */
+/** An image as sent; it is checked later. */
 export interface ImagePart {
   readonly type: "image_url";
   /** `data:`, `http:` or `https:`. */
   readonly url: string;
-  /** Where it stands, for refusals. */
+  /** Position in the request, for error messages. */
   readonly param: string;
 }
 
 export type Part = TextBlock | ImagePart;
 
-/** Which parts a role may send beside text. */
+/** Role that decides which parts are allowed in addition to text. */
 export type Speaker = "user" | "assistant" | "other";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -35,10 +35,10 @@ export function readContent(content: unknown, param: string, speaker: Speaker): 
 }
 
 const NOT_TAKEN: Readonly<Record<string, string>> = {
-  input_audio: "audio is not taken here; send what was said as text",
-  file: "files are not taken here; send their text, or use POST /v1/responses",
-  image_url: "images are taken in messages of the user only",
-  refusal: "only the assistant refuses",
+  input_audio: "audio is not supported; send its transcript as text",
+  file: "files are not supported; send their text, or use POST /v1/responses",
+  image_url: "images are supported in messages of the user only",
+  refusal: "refusals are supported in messages of the assistant only",
 };
 
 function readPart(part: unknown, param: string, speaker: Speaker): Part {
@@ -50,10 +50,10 @@ function readPart(part: unknown, param: string, speaker: Speaker): Part {
   if (type === "refusal" && speaker === "assistant")
     return { type: "text", text: textIn(fields["refusal"], `${param}.refusal`) };
   const why = typeof type === "string" && Object.hasOwn(NOT_TAKEN, type) ? NOT_TAKEN[type] : undefined;
-  return refuseField(`${param}.type`, why ?? `there are no parts of type ${JSON.stringify(type) ?? "undefined"}`);
+  return refuseField(`${param}.type`, why ?? `unknown part type ${JSON.stringify(type) ?? "undefined"}`);
 }
 
-/** Choice: the address may also stand there without an object around it, as other APIs have it. */
+/** Choice: also accepts the URL without an object around it, as other APIs do. */
 function readImage(image: unknown, param: string): ImagePart {
   if (typeof image === "string") return imageAt(image, param);
   const { url } = fieldsOf(image, param);
@@ -69,7 +69,7 @@ function textIn(value: unknown, param: string): string {
   return typeof value === "string" ? value : refuseField(param, "must be a text");
 }
 
-/** The texts of parts, one below the other. */
+/** The texts of parts, joined by line breaks. */
 export function joinedText(parts: readonly Part[]): string {
   return parts.flatMap((part) => (part.type === "text" ? part.text : [])).join("\n");
 }

@@ -1,4 +1,4 @@
-/** `messages` taken apart: instructions, what was said before, and what the agent is asked now. Pure. Spec: http/chat-completions.md §4. */
+/** Splits `messages` into instructions, history and the current question. Pure. Spec: http/chat-completions.md §4. */
 import { invalidRequest } from "@svc/sdk";
 import { textOf } from "@svc/sdk/models";
 import { fieldsOf, type ImagePart, joinedText, readContent } from "./content.ts";
@@ -6,25 +6,25 @@ import { type Entry, type KnownCalls, readEntry, type ResultEntry } from "./entr
 import { refuseField } from "./refusals.ts";
 
 export interface Conversation {
-  /** All texts of `system` and `developer`, a blank line between them. */
+  /** All texts of `system` and `developer`, joined by blank lines. */
   readonly system: string;
-  /** Before the question; empty: the session's own conversation counts. */
+  /** Messages before the question; empty: the session's own conversation is used. */
   readonly history: readonly Entry[];
-  /** Answers to calls at the end of `history`, or of the session where that is empty. */
+  /** Answers to calls at the end of `history`, or of the session if `history` is empty. */
   readonly results: readonly ResultEntry[];
-  /** May be empty beside `results` or `images`. */
+  /** May be empty if there are `results` or `images`. */
   readonly message: string;
   readonly images: readonly ImagePart[];
 }
 
 const ENTRY_ROLES = ["user", "assistant", "tool", "function"];
 
-/** @param messages anything but a list is an empty one. @throws GatewayError `INVALID_REQUEST` naming the field */
+/** @param messages anything except a list counts as an empty list. @throws GatewayError `INVALID_REQUEST` naming the field */
 export function readConversation(messages: unknown): Conversation {
   const system: string[] = [];
   const entries: Entry[] = [];
   const calls: KnownCalls = new Map();
-  let stranger: string | undefined;
+  let unknownRole: string | undefined;
   for (const [index, value] of (Array.isArray(messages) ? messages : []).entries()) {
     const param = `messages[${index}]`;
     const fields = fieldsOf(value, param);
@@ -34,23 +34,23 @@ export function readConversation(messages: unknown): Conversation {
     else if (typeof role === "string" && ENTRY_ROLES.includes(role)) {
       const entry = readEntry(role, fields, param, calls);
       if (entry) entries.push(entry);
-    } else stranger ??= `${param}.role`;
+    } else unknownRole ??= `${param}.role`;
   }
   const asked = takeApart(entries);
-  if (stranger !== undefined) refuseField(stranger, "must be system, developer, user, assistant or tool");
+  if (unknownRole !== undefined) refuseField(unknownRole, "must be system, developer, user, assistant or tool");
   requireCalls(asked);
   const history = withOpening(asked.history);
   return { system: system.filter((text) => text.trim() !== "").join("\n\n"), ...asked, history };
 }
 
-/** Models are shown a conversation from a message of the user on; without one, what the assistant said first would be lost. */
+/** Models get a conversation from the first user message on; without one, an opening message of the assistant would be lost. */
 const OPENING: Entry = { role: "user", parts: [{ type: "text", text: "[the assistant speaks first]" }] };
 
 function withOpening(history: readonly Entry[]): readonly Entry[] {
   return history[0]?.role === "assistant" ? [OPENING, ...history] : history;
 }
 
-/** What comes after the last question or answer of a tool does not count. Spec: §4 rule 5. */
+/** Messages after the last question or tool result are ignored. Spec: §4 rule 5. */
 function takeApart(entries: readonly Entry[]): Omit<Conversation, "system"> {
   const last = entries.findLastIndex(({ role }) => role !== "assistant");
   const current = entries[last];
@@ -79,7 +79,7 @@ function missing(): never {
   return invalidRequest("Missing user message in `messages`.", { param: "messages" });
 }
 
-/** Answers without their call would be lost; only the session may have the call of what comes alone. */
+/** An answer without its call would be lost; only answers without history may refer to a call of the session. */
 function requireCalls({ history, results }: Omit<Conversation, "system">): void {
   const inRequest = history.length > 0 ? [...history, ...results] : [];
   for (const entry of inRequest)

@@ -1,16 +1,16 @@
-/** One entry of `messages` as the gateway keeps it. Pure. Spec: http/chat-completions.md §4 and §9. */
+/** One entry of `messages` in the gateway's format. Pure. Spec: http/chat-completions.md §4 and §9. */
 import type { AssistantMessage, ToolCallBlock, ToolResultMessage } from "@svc/sdk/models";
 import { parseToolArguments } from "@svc/sdk/tools";
 import { fieldsOf, joinedText, type Part, readContent } from "./content.ts";
 import { refuseField } from "./refusals.ts";
 
-/** What the user said; its images are not loaded yet. */
+/** A user message; its images are not loaded yet. */
 export interface UserEntry {
   readonly role: "user";
   readonly parts: readonly Part[];
 }
 
-/** What a tool answered; without a name where the request does not hold the call. */
+/** A tool result; without a name if the request does not contain the call. */
 export interface ResultEntry {
   readonly role: "toolResult";
   readonly param: string;
@@ -26,7 +26,7 @@ type Fields = Readonly<Record<string, unknown>>;
 /** Calls of the assistant so far: id -> name. */
 export type KnownCalls = Map<string, string>;
 
-/** @param calls those before it; gets its own. @returns `undefined` for an entry that says nothing. @throws GatewayError `INVALID_REQUEST` naming the field */
+/** @param calls calls of earlier entries; calls of this entry are added. @returns `undefined` for an empty entry. @throws GatewayError `INVALID_REQUEST` naming the field */
 export function readEntry(role: string, fields: Fields, param: string, calls: KnownCalls): Entry | undefined {
   if (role === "user") return readUser(fields, param);
   if (role === "assistant") return readAssistant(fields, param, calls);
@@ -41,7 +41,8 @@ function readUser({ content }: Fields, param: string): UserEntry | undefined {
 
 function readAssistant(fields: Fields, param: string, known: KnownCalls): AssistantMessage | undefined {
   const { content, refusal, audio } = fields;
-  if (audio !== undefined && audio !== null) refuseField(`${param}.audio`, "audio is not taken here; send its text");
+  if (audio !== undefined && audio !== null)
+    refuseField(`${param}.audio`, "audio is not supported; send its transcript as text");
   const said = joinedText(readContent(content, `${param}.content`, "assistant"));
   const text = [said, typeof refusal === "string" ? refusal : ""].filter(Boolean).join("\n");
   const calls = readCalls(fields, param);
@@ -56,13 +57,13 @@ function readAssistant(fields: Fields, param: string, known: KnownCalls): Assist
   };
 }
 
-/** Whoever said it, it was not asked by this gateway. */
+/** Marks messages that no model call of this gateway produced. */
 const AUTHOR = { api: "chat-completions", provider: "caller", model: "caller" } as const;
 
 function readCalls(fields: Fields, param: string): readonly ToolCallBlock[] {
   const { tool_calls: list, function_call: older } = fields;
   if (older !== undefined && older !== null)
-    refuseField(`${param}.function_call`, "is not taken here; send the call in tool_calls");
+    refuseField(`${param}.function_call`, "is not supported; send the call in tool_calls");
   if (list === undefined || list === null) return [];
   if (!Array.isArray(list)) return refuseField(`${param}.tool_calls`, "must be a list");
   return list.map((call, index) => readCall(call, `${param}.tool_calls[${index}]`));
@@ -70,7 +71,7 @@ function readCalls(fields: Fields, param: string): readonly ToolCallBlock[] {
 
 function readCall(call: unknown, param: string): ToolCallBlock {
   const { id, type = "function", function: called } = fieldsOf(call, param);
-  if (type !== "function") refuseField(`${param}.type`, "only calls of type function are taken here");
+  if (type !== "function") refuseField(`${param}.type`, "only calls of type function are supported");
   if (typeof id !== "string" || id === "") return refuseField(`${param}.id`, "must be a text");
   const { name, arguments: json } = fieldsOf(called, `${param}.function`);
   if (typeof name !== "string" || name === "") return refuseField(`${param}.function.name`, "must be a text");
@@ -79,7 +80,7 @@ function readCall(call: unknown, param: string): ToolCallBlock {
   return { type: "toolCall", id, name, arguments: args };
 }
 
-/** Choice: `function`, the older word for `tool`, is taken as far as it names the call it answers. */
+/** Choice: the older role `function` is accepted like `tool` if it names the call it answers. */
 function readResult(role: string, fields: Fields, param: string, known: KnownCalls): ResultEntry {
   const { tool_call_id: id, content } = fields;
   if (typeof id !== "string" || id === "")
@@ -88,7 +89,7 @@ function readResult(role: string, fields: Fields, param: string, known: KnownCal
   return { role: "toolResult", param, toolCallId: id, toolName: known.get(id), text };
 }
 
-/** @param timestamp epoch ms; 0 for what the caller has told before */
+/** @param timestamp epoch ms; 0 for messages of the request's history */
 export function resultMessage(
   { toolCallId, text }: Pick<ResultEntry, "toolCallId" | "text">,
   toolName: string,

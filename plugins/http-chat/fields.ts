@@ -1,11 +1,11 @@
-/** Every field of a request: what it may hold, and which are refused or without effect. Pure. Spec: http/chat-completions.md §2 and §9. */
+/** Every field of a request: its schema, and whether it is used, ignored or refused. Pure. Spec: http/chat-completions.md §2 and §9. */
 import { type Static, Strict, type TObject, type TProperties, type TSchema, Type } from "@svc/sdk";
 
 const text = Type.String();
 const number = (minimum: number, maximum: number) => Type.Optional(Type.Number({ minimum, maximum }));
 const count = Type.Optional(Type.Integer({ minimum: 1 }));
 const isFlag = Type.Optional(Type.Boolean());
-/** Further keys are left alone: clients send their own along. */
+/** Unknown keys are ignored: clients send additional ones. */
 const Loose = <P extends TProperties>(properties: P): TObject<P> => Type.Object(properties);
 const JsonObject = Type.Record(Type.String(), Type.Unknown());
 const anything = Type.Optional(Type.Unknown());
@@ -34,7 +34,7 @@ const JsonSchema = Loose({
 export const Body = Strict({
   messages: anything,
   model: Type.Optional(text),
-  user: Type.Optional(Type.String({ maxLength: 256 })), // Choice: it becomes part of a session's key
+  user: Type.Optional(Type.String({ maxLength: 256 })), // Choice: it becomes part of a session key
   stream: isFlag,
   stream_options: Type.Optional(Loose({ include_usage: nullable(Type.Boolean()) })),
   tools: Type.Optional(Type.Array(FunctionTool, { maxItems: 128 })),
@@ -57,7 +57,7 @@ export const Body = Strict({
   top_logprobs: Type.Optional(Type.Literal(0)),
   logit_bias: Type.Optional(Strict({})),
   modalities: Type.Optional(Type.Array(Type.Literal("text"), { minItems: 1, maxItems: 1 })),
-  // Without effect: hints for the service behind the public API, and what it would keep of the answer.
+  // Without effect: hints for the service behind the public API, and storage options of that service.
   store: anything,
   metadata: anything,
   service_tier: anything,
@@ -69,21 +69,21 @@ export const Body = Strict({
 });
 export type Body = Static<typeof Body>;
 
-/** Fields that ask for something nobody here can do; what is in them would be missed in the answer. */
+/** Fields that request unsupported features; ignoring them would leave the answer incomplete. */
 export const REFUSED: Readonly<Record<string, string>> = {
-  audio: "answers are text only; leave it out",
-  functions: "is not taken here; use tools",
-  function_call: "is not taken here; use tool_choice",
-  moderation: "there is no moderation here; leave it out",
-  prediction: "predicted output is not supported; leave it out",
-  web_search_options: "the agent searches with its own tools; leave it out",
+  audio: "answers are text only; remove this field",
+  functions: "is not supported; use tools",
+  function_call: "is not supported; use tool_choice",
+  moderation: "moderation is not supported; remove this field",
+  prediction: "predicted output is not supported; remove this field",
+  web_search_options: "the agent searches with its own tools; remove this field",
 };
 
-/** What to say of fields whose only value is the default. */
+/** Error messages for fields that only accept their default. */
 export const ONLY: Readonly<Record<string, string>> = {
-  n: "there is one answer to a request: only 1 is possible",
-  logprobs: "log probabilities are not available: only false is possible",
-  top_logprobs: "log probabilities are not available: only 0 is possible",
-  logit_bias: "tokens cannot be weighted: only {} is possible",
-  modalities: 'answers are text only: only ["text"] is possible',
+  n: "a request has one answer: only 1 is allowed",
+  logprobs: "log probabilities are not available: only false is allowed",
+  top_logprobs: "log probabilities are not available: only 0 is allowed",
+  logit_bias: "token weights are not supported: only {} is allowed",
+  modalities: 'answers are text only: only ["text"] is allowed',
 };

@@ -1,8 +1,8 @@
-/** Answers as text of the wire: one JSON object, or the chunks of a stream. Pure. Spec: http/chat-completions.md §5, §6 and §9. */
+/** Wire format of answers: one JSON object, or the chunks of a stream. Pure. Spec: http/chat-completions.md §5, §6 and §9. */
 import { type Answer, wireCall, type WireUsage } from "./outcome.ts";
 import type { ApiError } from "./refusals.ts";
 
-/** What stands in every part of one answer. */
+/** Fields shared by all parts of one answer. */
 export interface AnswerHead {
   /** `chatcmpl_<uuid>`: also the id of the run. */
   readonly id: string;
@@ -11,7 +11,7 @@ export interface AnswerHead {
   readonly model: string;
 }
 
-/** The body of an answer in one piece. Choice: no `usage` where the model server tells none, rather than zeros. */
+/** Body of a non-streamed answer. Choice: no `usage` if the model server reports none, rather than zeros. */
 export function completion({ id, created, model }: AnswerHead, { text, calls, finish, usage }: Answer): object {
   const message = {
     role: "assistant",
@@ -23,17 +23,17 @@ export function completion({ id, created, model }: AnswerHead, { text, calls, fi
   return { id, object: "chat.completion", created, model, choices, ...(usage ? { usage } : {}) };
 }
 
-/** The frames of one stream. Each answer is text to be written as it is. */
+/** The frames of one stream, as text to write unchanged. */
 export interface Frames {
   readonly role: string;
   text(delta: string): string;
-  /** All that comes after the last text. */
+  /** All frames after the last text. */
   end(answer: Pick<Answer, "calls" | "finish" | "usage">): string;
 }
 
 export const DONE = "data: [DONE]\n\n";
 
-/** A frame for each token: what never changes in it is made once. */
+/** Creates a frame per token; the constant parts are built once. */
 export function createFrames(head: AnswerHead, includeUsage: boolean): Frames {
   const { id, created, model } = head;
   const open = `data: ${JSON.stringify({ id, object: "chat.completion.chunk", created, model }).slice(0, -1)},"choices":[`;
@@ -53,7 +53,7 @@ export function createFrames(head: AnswerHead, includeUsage: boolean): Frames {
   };
 }
 
-/** The end of a stream that has no answer. */
+/** End of a stream without an answer. */
 export function errorFrames(error: ApiError): string {
   return `data: ${JSON.stringify({ error })}\n\n${DONE}`;
 }

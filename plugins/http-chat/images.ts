@@ -1,4 +1,4 @@
-/** Images of a request: decoded or fetched within limits, in the form a model is shown. */
+/** Images of a request: decoded or fetched within limits, in the format for models. */
 import { loadMedia, sourceOfUrl } from "@svc/kit/media";
 import type { Documents } from "@svc/sdk/media";
 import type { ImageBlock, Message, TextBlock } from "@svc/sdk/models";
@@ -12,20 +12,20 @@ import { blaming, refuseField } from "./refusals.ts";
 export interface ImageSources {
   readonly settings: ImageSettings;
   readonly outbound: OutboundFetch | undefined;
-  /** Without it the declared type of an image is taken as true. */
+  /** If absent, the declared type of an image is trusted. */
   readonly documents: Documents | undefined;
   readonly signal: AbortSignal;
 }
 
-/** What the agent is shown. */
+/** Images and history for the run. */
 export interface Shown {
   readonly images: readonly ImageBlock[];
-  /** One of the images came from the web: anybody may have made it, whoever asked for it. */
+  /** One of the images came from the web, so anyone may have made it. */
   readonly isFetched: boolean;
   readonly history: readonly Message[];
 }
 
-/** Stands for an image of an earlier message that is not in the request itself. */
+/** Replaces an image by URL in an earlier message. */
 const LEFT_OUT = "[image left out: only images of the latest message are fetched]";
 
 /** @throws GatewayError `INVALID_REQUEST` naming the image */
@@ -35,7 +35,7 @@ export async function loadConversation(
 ): Promise<Shown> {
   const { maxParts } = sources.settings;
   const extra = images[maxParts];
-  if (extra) refuseField(extra.param, `more than ${maxParts} images are not taken in one message`);
+  if (extra) refuseField(extra.param, `more than ${maxParts} images in one message are not allowed`);
   const budget = createBudget(sources);
   const loaded: ImageBlock[] = [];
   for (const image of images) loaded.push(await budget.load(image));
@@ -45,7 +45,7 @@ export async function loadConversation(
 }
 
 interface Budget {
-  /** One image, at the expense of those after it. */
+  /** Loads one image and reduces the bytes left for later ones. */
   load(image: ImagePart): Promise<ImageBlock>;
 }
 
@@ -56,7 +56,7 @@ function createBudget({ settings, outbound, documents, signal }: ImageSources): 
       blaming(param, async () => {
         const { bytes, mimeType } = await loadMedia(sourceOfUrl(url), settings, outbound, signal);
         left -= bytes.byteLength;
-        if (left < 0) refuseField(param, `all images together have more than ${settings.maxTotalBytes} bytes`);
+        if (left < 0) refuseField(param, `all images together are larger than ${settings.maxTotalBytes} bytes`);
         if (documents) return documents.image(bytes);
         return { type: "image", data: Buffer.from(bytes).toString("base64"), mimeType };
       }),

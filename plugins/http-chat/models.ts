@@ -1,8 +1,8 @@
-/** The agents as `GET /v1/models` lists them. Pure. Spec: http/chat-completions.md §9. */
+/** The agents as listed by `GET /v1/models`. Pure. Spec: http/chat-completions.md §9. */
 import type { AgentDirectory } from "@svc/sdk/agents";
 import { refusal } from "@svc/sdk/errors";
 
-/** An agent by one of its names. */
+/** An agent under one of its names. */
 export interface ListedModel {
   readonly id: string;
   readonly object: "model";
@@ -11,14 +11,14 @@ export interface ListedModel {
   readonly owned_by: string;
 }
 
-/** `svc` and `svc/default` are the default agent, `svc/<id>` any. @param created epoch seconds */
+/** `svc` and `svc/default` are the default agent, `svc/<id>` any agent. @param created epoch seconds */
 export function listModels(agents: Pick<AgentDirectory, "list">, created: number): readonly ListedModel[] {
   const ids = new Set(["svc", "svc/default", ...agents.list().map(({ id }) => `svc/${id}`)]);
   return [...ids].map((id) => ({ id, object: "model", created, owned_by: "svc" }));
 }
 
 /**
- * One of them, also by its other spellings: `svc:<id>`, `agent:<id>`, and `gateway.aliases` in place of `svc`.
+ * A listed model, also by its other spellings: `svc:<id>`, `agent:<id>`, and `gateway.aliases` in place of `svc`.
  * @throws GatewayError `NOT_FOUND`
  */
 export function findModel(asked: string, models: readonly ListedModel[], aliases: readonly string[]): ListedModel {
@@ -27,6 +27,6 @@ export function findModel(asked: string, models: readonly ListedModel[], aliases
   const listed = mark === undefined ? "svc" : `svc/${id?.toLowerCase()}`;
   const found = isOurs ? models.find((model) => model.id === listed) : undefined;
   if (found) return { ...found, id: asked };
-  const message = `no model "${asked.slice(0, 64)}"; GET /v1/models lists those there are`;
+  const message = `no model "${asked.slice(0, 64)}"; GET /v1/models lists the available models`;
   throw refusal("model_not_found", message, { param: "model" });
 }

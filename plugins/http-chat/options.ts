@@ -1,4 +1,4 @@
-/** How the answer is to be made, in the gateway's words. Pure. Spec: http/chat-completions.md §9. */
+/** Answer options of a request, in the gateway's format. Pure. Spec: http/chat-completions.md §9. */
 import {
   type AnswerOptions,
   parseThinkingLevel,
@@ -39,7 +39,7 @@ export function readThinking({ reasoning_effort: effort }: Body): ThinkingLevel 
 function readStop(stop: unknown): readonly string[] {
   if (stop === undefined) return [];
   const texts: readonly unknown[] = Array.isArray(stop) ? stop : [stop];
-  if (texts.length > MAX_STOPS) refuseField("stop", `at most ${MAX_STOPS} texts are taken`);
+  if (texts.length > MAX_STOPS) refuseField("stop", `at most ${MAX_STOPS} texts are allowed`);
   return texts.map((text) =>
     typeof text === "string" && text !== ""
       ? text
@@ -62,7 +62,7 @@ function readFormat(format: Body["response_format"]): ResponseFormat | undefined
   };
 }
 
-/** Tools that the caller runs itself. */
+/** Tools that the caller runs. */
 export function readTools({ tools = [] }: Body): readonly ToolSpec[] {
   const specs = tools.map(({ function: { name, description, parameters } }) => ({
     name,
@@ -74,7 +74,7 @@ export function readTools({ tools = [] }: Body): readonly ToolSpec[] {
   return specs;
 }
 
-/** @throws GatewayError `INVALID_REQUEST` where the model would have to call what is not there */
+/** @throws GatewayError `INVALID_REQUEST` for a choice of a tool that does not exist */
 export function readChoice({ tool_choice: choice }: Body, tools: readonly ToolSpec[]): ToolChoice | undefined {
   if (choice === undefined) return undefined;
   if (choice === "auto" || choice === "none") return choice;
@@ -90,6 +90,6 @@ export function readChoice({ tool_choice: choice }: Body, tools: readonly ToolSp
 }
 
 function nameIn(choice: unknown): string | undefined {
-  const { type, function: called } = (choice ?? {}) as { type?: unknown; function?: { name?: unknown } | null }; // looked at field by field
+  const { type, function: called } = (choice ?? {}) as { type?: unknown; function?: { name?: unknown } | null }; // each field is checked
   return type === "function" && typeof called?.name === "string" ? called.name : undefined;
 }

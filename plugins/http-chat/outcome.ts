@@ -1,4 +1,4 @@
-/** What a run came to, in the words of the public API. Pure. Spec: http/chat-completions.md §5, §7 and §9. */
+/** Outcome of a run in the format of the public API. Pure. Spec: http/chat-completions.md §5, §7 and §9. */
 import { spokenText } from "@svc/kit/runs";
 import type { RunOutcome } from "@svc/sdk/agents";
 import type { ToolCallBlock, Usage } from "@svc/sdk/models";
@@ -6,9 +6,9 @@ import type { Failure } from "./refusals.ts";
 
 export type FinishReason = "stop" | "length" | "tool_calls";
 
-/** An answer that is over. */
+/** A completed answer. */
 export interface Answer {
-  /** Empty: nothing was said beside the calls. */
+  /** Empty: there are only calls. */
   readonly text: string;
   readonly calls: readonly ToolCallBlock[];
   readonly finish: FinishReason;
@@ -22,10 +22,10 @@ export interface WireUsage {
   readonly prompt_tokens_details: { readonly cached_tokens: number };
 }
 
-/** Spec: §5; what an agent that says nothing is quoted with. */
+/** Spec: §5; the answer if an agent says nothing. */
 const NO_TEXT = "No response from svc.";
 
-/** Of a run with status `ok`. */
+/** The answer of a run with status `ok`. */
 export function answerOf({ text, pendingCalls: calls = [], stopReason, usage }: RunOutcome): Answer {
   const finish = calls.length > 0 ? "tool_calls" : stopReason === "length" ? "length" : "stop";
   const spoken = spokenText(text);
@@ -37,7 +37,7 @@ export function answerOf({ text, pendingCalls: calls = [], stopReason, usage }: 
   };
 }
 
-/** The API counts what came from the cache, or went into it, as part of the prompt. */
+/** The API counts tokens read from and written to a cache as part of the prompt. */
 function wireUsage({ input, output, cacheRead, cacheWrite }: Usage): WireUsage {
   const prompt = input + cacheRead + cacheWrite;
   return {
@@ -48,17 +48,17 @@ function wireUsage({ input, output, cacheRead, cacheWrite }: Usage): WireUsage {
   };
 }
 
-/** A call as it stands in a message. */
+/** A call in wire format. */
 export function wireCall({ id, name, arguments: args }: ToolCallBlock) {
   return { id, type: "function", function: { name, arguments: JSON.stringify(args) } };
 }
 
-/** Choice: milliseconds until a run that failed for a while is asked for again. */
+/** Choice: milliseconds after which clients may retry a temporary failure. */
 const RETRY_MS = 2_000;
 
 /**
- * Why there is no answer; `undefined` for a run that is `ok`. Choice: a run somebody stopped is a conflict (409), one out of
- * time 504. Only what did nothing yet may be repeated: clients do that by themselves.
+ * Why there is no answer; `undefined` for a run that is `ok`. Choice: a stopped run is a conflict (409), a run that timed out
+ * 504. Only runs that did nothing yet may be repeated, because clients retry automatically.
  */
 export function failureOfRun(outcome: RunOutcome): Failure | undefined {
   const { status, abortReason, retryable, calledTools, startedAt } = outcome;
@@ -73,15 +73,15 @@ export function failureOfRun(outcome: RunOutcome): Failure | undefined {
       504,
       "timeout",
       "timeout",
-      "the agent run took longer than it may (agents.defaults.timeoutSeconds)",
+      "the agent run exceeded its time limit (agents.defaults.timeoutSeconds)",
       false,
     );
   if (abortReason === "restart")
     return failure(503, "unavailable", "unavailable", "the gateway is restarting; try again", startedAt === undefined);
-  return failure(409, "conflict", "run_stopped", "the agent run was stopped before it had answered", false);
+  return failure(409, "conflict", "run_stopped", "the agent run was stopped before it answered", false);
 }
 
-/** The gateway, or this part of it, stops while an answer is under way. */
+/** The gateway or this plugin stops before the run has ended. */
 export const STOPPING: Failure = failure(
   503,
   "unavailable",

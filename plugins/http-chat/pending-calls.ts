@@ -1,13 +1,13 @@
-/** Answers of tools that come without their call: it stands in the session. */
+/** Tool results without their call in the request: the call is in the session. */
 import type { ToolResultMessage } from "@svc/sdk/models";
 import type { Sessions, TranscriptItem } from "@svc/sdk/sessions";
 import { type ResultEntry, resultMessage } from "./entries.ts";
 import { refuseField } from "./refusals.ts";
 
-/** Choice: how far back the call may lie, in messages; others may have spoken in the session since. */
+/** Choice: messages searched backwards for the call; others may have written to the session since. */
 const LOOK_BACK = 50;
 
-/** @param now epoch ms. @throws GatewayError `INVALID_REQUEST` for an answer to no call */
+/** @param now epoch ms. @throws GatewayError `INVALID_REQUEST` for an answer to an unknown call */
 export async function namedResults(
   results: readonly ResultEntry[],
   sessionKey: string,

@@ -1,4 +1,4 @@
-/** The chat-completions API in front of the agents: any program that speaks it can talk to them. Spec: §4.3, http/chat-completions.md. */
+/** Serves the chat-completions API for the agents to any client of that API. Spec: §4.3, http/chat-completions.md. */
 import { randomUUID } from "node:crypto";
 import { createAskedRuns } from "@svc/kit/runs";
 import { definePlugin, isGatewayError, live, type RouteReply, type RouteRequest } from "@svc/sdk";
@@ -41,7 +41,7 @@ export default definePlugin({
     gateway.hooks.runEvent.tap(asked.take, { onlyAwake: true });
     gateway.onStop(asked.stop);
 
-    /** Choice: a switched-off endpoint says so, to whoever may use it; the facts have a bare 404. */
+    /** Choice: a disabled endpoint names its key to authorized clients; the spec has a bare 404. */
     const served =
       (answer: (request: RouteRequest<unknown>) => RouteReply | Promise<RouteReply>) =>
       async (request: RouteRequest<unknown>): Promise<RouteReply> => {
@@ -61,7 +61,7 @@ export default definePlugin({
       path: "/v1/chat/completions",
       auth: "gateway",
       scope: "operator.write",
-      summary: "Asks an agent, in the shape of the public chat-completions API",
+      summary: "Runs an agent, in the format of the public chat-completions API",
       maxBodyBytes: config.maxBodyBytes,
       handler: served((request) =>
         complete(request, {
@@ -102,5 +102,5 @@ const DISABLED: RouteReply = {
   body: { error: { message: `this endpoint is off; set ${SECTION}.enabled to true`, type: "not_found" } },
 };
 
-/** Nobody reads it. */
+/** The client is gone; no one reads this reply. */
 const GONE: RouteReply = { status: 499, body: "" };

@@ -1,27 +1,27 @@
-/** Refusals in the shape of the public API. Pure. Spec: http/chat-completions.md §7. */
+/** Error replies in the format of the public API. Pure. Spec: http/chat-completions.md §7. */
 import { ERRORS, type GatewayError, isGatewayError, type RouteReply } from "@svc/sdk";
 import { type DetailCode, refusal } from "@svc/sdk/errors";
 
-/** The `error` object of an answer or of a stream. */
+/** The `error` object of a response or a stream. */
 export interface ApiError {
   readonly message: string;
   readonly type: string;
-  /** The field that is to blame, e.g. `messages[0].content`. */
+  /** The invalid field, e.g. `messages[0].content`. */
   readonly param: string | null;
   readonly code: string | null;
 }
 
-/** What went wrong and what a client is told beside it. */
+/** An error with its status and retry hints. */
 export interface Failure {
   readonly status: number;
   readonly error: ApiError;
-  /** Milliseconds until it makes sense to ask again. */
+  /** Milliseconds until a retry makes sense. */
   readonly retryAfterMs?: number | undefined;
-  /** `false`: clients that repeat by themselves are told not to. */
+  /** `false` tells clients that retry automatically not to. */
   readonly mayRepeat: boolean;
 }
 
-/** What `details` of refusals hold here. */
+/** Fields of `details` used here. */
 interface Particulars {
   readonly param?: string;
   readonly code?: string;
@@ -36,12 +36,12 @@ const TYPES: Readonly<Record<number, string>> = {
   503: "unavailable",
 };
 
-/** @throws GatewayError `INVALID_REQUEST` that blames a field */
+/** @throws GatewayError `INVALID_REQUEST` naming the field */
 export function refuseField(param: string, message: string, code: DetailCode = "invalid_value"): never {
   throw refusal(code, `${param}: ${message}`, { param });
 }
 
-/** Runs `work`; what it refuses is told of the field. */
+/** Runs `work`; attributes its refusals to the field. */
 export async function blaming<T>(param: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -53,7 +53,7 @@ export async function blaming<T>(param: string, work: () => Promise<T>): Promise
 
 export function failureOf({ code: name, message, details, retryAfterMs }: GatewayError): Failure {
   const status = ERRORS[name].http;
-  const { param = null, code = status === 404 ? "model_not_found" : null } = (details ?? {}) as Particulars; // other details have neither
+  const { param = null, code = status === 404 ? "model_not_found" : null } = (details ?? {}) as Particulars; // other details lack both fields
   const error = { message, type: TYPES[status] ?? "api_error", param, code };
   return { status, error, retryAfterMs, mayRepeat: ERRORS[name].retry };
 }

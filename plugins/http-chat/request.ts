@@ -1,4 +1,4 @@
-/** A request as it came, checked and in the gateway's words. Pure. Spec: http/chat-completions.md §2 and §9. */
+/** Validates a request and converts it to the gateway's format. Pure. Spec: http/chat-completions.md §2 and §9. */
 import { invalidRequest, matches, parseJsonBody, type Violation, violations } from "@svc/sdk";
 import type { AnswerOptions, ThinkingLevel, ToolChoice, ToolSpec } from "@svc/sdk/models";
 import { type Conversation, readConversation } from "./conversation.ts";
@@ -6,13 +6,13 @@ import { Body, ONLY, REFUSED } from "./fields.ts";
 import { readChoice, readOptions, readThinking, readTools } from "./options.ts";
 import { refuseField } from "./refusals.ts";
 
-/** What is asked for. */
+/** A validated request. */
 export interface Question {
-  /** As sent, else `svc`: named in the answer. */
+  /** Model as sent, else `svc`; returned in the response. */
   readonly model: string;
   readonly user: string | undefined;
   readonly isStream: boolean;
-  /** A stream ends with a chunk that has the usage. */
+  /** The stream ends with a chunk that contains the usage. */
   readonly includeUsage: boolean;
   readonly conversation: Conversation;
   readonly tools: readonly ToolSpec[];
@@ -21,7 +21,7 @@ export interface Question {
   readonly thinking: ThinkingLevel | undefined;
 }
 
-/** Spec: §2; also what a model is called that nobody named. */
+/** Spec: §2; also the model name in the response if the request has none. */
 const DEFAULT_MODEL = "svc";
 
 /** An empty body is `{}`. @throws GatewayError `INVALID_REQUEST` naming the field */
@@ -41,7 +41,7 @@ export function readQuestion(rawBody: Uint8Array): Question {
   };
 }
 
-/** `null` says nothing, as in the public API. */
+/** `null` counts as absent, as in the public API. */
 function checked(value: unknown): Body {
   if (typeof value !== "object" || value === null || Array.isArray(value))
     return invalidRequest("the request body must be a JSON object");
@@ -54,17 +54,16 @@ function checked(value: unknown): Body {
   return refuseViolation(first);
 }
 
-/** Said apart: of a tool of another kind the schema would miss what it has not to have. */
+/** Checked separately: for a tool of another type the schema would report missing fields that do not apply. */
 function requireFunctions(tools: unknown): void {
   if (!Array.isArray(tools)) return;
   const other = tools.findIndex((tool: { readonly type?: unknown } | null) => tool?.type !== "function");
-  if (other >= 0)
-    refuseField(`tools[${other}].type`, "only tools of type function are taken here", "unsupported_value");
+  if (other >= 0) refuseField(`tools[${other}].type`, "only tools of type function are supported", "unsupported_value");
 }
 
 function refuseViolation({ path, message, unexpected }: Violation): never {
   if (path === "" && unexpected !== undefined)
-    refuseField(unexpected.slice(0, 64), "there is no such field; leave it out", "unknown_parameter");
+    refuseField(unexpected.slice(0, 64), "unknown field; remove it", "unknown_parameter");
   const param = dotted(path);
   const [field = ""] = param.split(/[.[]/, 1);
   const only = Object.hasOwn(ONLY, field) ? ONLY[field] : undefined;

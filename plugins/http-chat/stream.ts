@@ -1,4 +1,4 @@
-/** The steps of a run as the text of a stream. Spec: http/chat-completions.md §6 and §9. */
+/** Streams the steps of a run. Spec: http/chat-completions.md §6 and §9. */
 import { type AnswerStep, holdSilence } from "@svc/kit/runs";
 import type { RunOutcome } from "@svc/sdk/agents";
 import { errorFrames, type Frames } from "./frames.ts";
@@ -10,12 +10,12 @@ export const STREAM_HEADERS = {
   Connection: "keep-alive",
 } as const;
 
-/** @param steps returned from when the stream is, which stops the run */
+/** @param steps returned when the stream is returned, which stops the run */
 export async function* streamAnswer(
   steps: AsyncGenerator<AnswerStep, void, undefined>,
   frames: Frames,
 ): AsyncGenerator<string, void, undefined> {
-  let next = steps.next(); // a generator that was never asked would not notice that it is returned from
+  let next = steps.next(); // `return()` has no effect inside a generator that was never started
   try {
     const spoken = holdSilence();
     let hasSpoken = false;
@@ -44,7 +44,7 @@ function ending(outcome: RunOutcome, hasSpoken: boolean, frames: Frames): string
   const failure = failureOfRun(outcome);
   if (failure) return errorFrames(failure.error);
   const answer = answerOf(outcome);
-  // Not everything is said piece by piece, e.g. what the gateway says itself.
+  // Not all text arrives as deltas, e.g. text of the gateway itself.
   const whole = hasSpoken || answer.text === "" ? "" : frames.text(answer.text);
   return whole + frames.end(answer);
 }

@@ -1,4 +1,4 @@
-/** `POST /v1/responses`: a request read, placed in a session, run, and answered whole or as a stream. */
+/** `POST /v1/responses`: reads a request, finds its session, runs it, and answers as a whole or as a stream. */
 import { agentAddress, headerOf } from "@svc/kit/agent-address";
 import { persist } from "@svc/kit/persist";
 import type { AnswerStep, AskedRuns } from "@svc/kit/runs";
@@ -32,7 +32,7 @@ import { readRequest, type ResponsesRequest } from "./request.ts";
 import { type Ending, endingOf, type ResponseBase, responseBase } from "./response.ts";
 import type { KeptResponse, ResponseStore } from "./store.ts";
 
-/** What it takes. */
+/** Services and settings for answering. */
 export interface AnsweringSources {
   readonly config: () => ResponsesConfig;
   readonly services: {
@@ -53,7 +53,7 @@ export interface AnsweringSources {
   readonly newId: () => string;
 }
 
-/** A request as it came. */
+/** An incoming request. */
 export interface Asked {
   readonly headers: Parameters<typeof headerOf>[0];
   readonly rawBody: Uint8Array;
@@ -61,7 +61,7 @@ export interface Asked {
   readonly signal: AbortSignal;
 }
 
-/** One request on its way to an answer. */
+/** A request that is being answered. */
 interface Answering {
   readonly asked: Asked;
   readonly request: ResponsesRequest;
@@ -69,9 +69,9 @@ interface Answering {
   readonly base: ResponseBase;
 }
 
-/** Sessions whose name nobody gave. Spec: http/responses.md §1. */
+/** Part of the key of unnamed sessions. Spec: http/responses.md §1. */
 const WORD = "openresponses";
-/** Messages of a session in which open calls are looked for. */
+/** Latest messages of a session that are searched for open calls. */
 const TAIL = 20;
 
 const STREAM_HEADERS = {
@@ -80,7 +80,7 @@ const STREAM_HEADERS = {
   Connection: "keep-alive",
 };
 
-/** @returns answers one request; throws GatewayError for what is wrong with it */
+/** @returns a function that answers one request and throws GatewayError for an invalid one */
 export function createAnswering(sources: AnsweringSources): (asked: Asked) => Promise<RouteReply> {
   const { clock, store, newId } = sources;
   const turns = new Turns();
@@ -96,7 +96,7 @@ export function createAnswering(sources: AnsweringSources): (asked: Asked) => Pr
     const items = await load(request, asked, sources);
     const answering: Answering = { asked, request, items, base };
     const begin = () => beginRun(answering, kept, sources);
-    // One after the other until accepted, so that the second of two that go on from one response sees the first.
+    // One after the other until accepted, so that the second of two requests that continue the same response sees the first.
     const steps = await (kept ? turns.take(kept.sessionKey, begin) : begin());
     const settle = (outcome = stoppedOutcome(base.id, clock)) => settled(answering, outcome, sources);
     if (stream) return { headers: STREAM_HEADERS, body: streamed(steps, base, settle) };
@@ -105,7 +105,7 @@ export function createAnswering(sources: AnsweringSources): (asked: Asked) => Pr
   };
 }
 
-/** The runtime passes over a model that does not exist, as a fallback may do; a caller that names one means it. */
+/** A run falls back to other models if a model does not exist; a caller that names a model must get that model or an error. */
 function requireModel(name: string | undefined, { services }: AnsweringSources): void {
   if (name !== undefined) services.models.get()?.resolve(name);
 }
@@ -156,7 +156,7 @@ async function beginRun(answering: Answering, kept: KeptResponse | undefined, so
   return sources.asked.ask(run, asked.signal, kept === undefined ? {} : { session: "goesOn" });
 }
 
-/** Files and what was fetched are passed on, whoever sends them. */
+/** Files and fetched content count as external, regardless of the sender. */
 function outsideOf(item: LoadedItem): readonly Origin[] {
   if (!("parts" in item)) return [];
   return item.parts.flatMap((part) => {
@@ -165,7 +165,7 @@ function outsideOf(item: LoadedItem): readonly Origin[] {
   });
 }
 
-/** The session, and of what was said there as much as it takes to know which calls are open. */
+/** The session, and enough of its latest messages to know which calls are open. */
 async function placeOf(
   { asked, request, items }: Answering,
   kept: KeptResponse | undefined,
@@ -181,7 +181,7 @@ async function placeOf(
   return { address, before: tail.map(({ message }) => message) };
 }
 
-/** The end of the answer, kept on disk where the request wants it. */
+/** The final response; stored unless the request says `store: false`. */
 async function settled(
   { base, request, asked: { principal, signal } }: Answering,
   outcome: RunOutcome,
@@ -204,12 +204,12 @@ async function settled(
     return ending;
   } catch (error) {
     if (!signal.aborted) log.error({ err: error, runId: base.id }, "a response could not be stored");
-    const errorMessage = "the response could not be stored; with store false it need not be";
+    const errorMessage = "the response could not be stored; send store: false to skip storing";
     return endingOf(base, { ...outcome, status: "error", errorMessage, calledTools: true });
   }
 }
 
-/** @param settle told what became of the run; `undefined`: the plugin stopped first */
+/** @param settle called with the outcome of the run; `undefined`: the plugin stopped first */
 async function* streamed(
   steps: AsyncIterable<AnswerStep>,
   base: ResponseBase,
@@ -233,12 +233,12 @@ async function lastOutcome(steps: AsyncIterable<AnswerStep>): Promise<RunOutcome
   return undefined;
 }
 
-/** Of a run nobody will hear of any more, since the plugin stops. */
+/** Outcome of a run whose end is unknown, because the plugin stops. */
 function stoppedOutcome(runId: string, clock: Clock): RunOutcome {
   return { runId, sessionKey: "", status: "aborted", abortReason: "restart", endedAt: clock.now(), text: "" };
 }
 
-/** Choice: clients repeat a 500 by themselves; they are told not to where that could do something twice or cannot help. */
+/** Choice: clients retry a 500 automatically; the header forbids it if a retry could do something twice or cannot help. */
 function wholeReply(
   { type, response }: Ending,
   { retryable = false, calledTools = true }: Partial<RunOutcome> = {},

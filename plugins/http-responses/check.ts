@@ -1,11 +1,11 @@
-/** Checks parts of a request against a schema, and says in one line what is wrong where. Pure. Spec: http/responses.md §2. */
+/** Validates parts of a request against a schema and reports the first fault with its position in one line. Pure. Spec: http/responses.md §2. */
 import { GatewayError, type Static, type TObject, violations } from "@svc/sdk";
 import type { DetailCode } from "@svc/sdk/errors";
 
-/** Where something stands in the request: keys and places. */
+/** Position in the request: keys and indexes. */
 export type Path = readonly (string | number)[];
 
-/** What a refusal says beside its words: the fields of the public API's error object. */
+/** Details of a refusal: fields of the public API's error object. */
 export interface RefusalDetails {
   readonly param?: string;
   readonly code?: DetailCode;
@@ -19,8 +19,8 @@ export function refuse(path: Path, issue: string, code?: DetailCode): never {
 }
 
 /**
- * The object as its schema has it. A known optional key may be `null`, as clients send it for "not set".
- * @throws GatewayError `INVALID_REQUEST` with the first thing that is wrong
+ * The object, validated. A known optional key may be `null`, which clients send for "not set".
+ * @throws GatewayError `INVALID_REQUEST` with the first fault
  */
 export function checked<S extends TObject>(schema: S, value: unknown, path: Path): Static<S> {
   const object = objectAt(value, path);
@@ -32,22 +32,22 @@ export function checked<S extends TObject>(schema: S, value: unknown, path: Path
   );
   const [first] = violations(schema, given);
   if (first) refuse([...path, ...pointer(first.path)], first.message);
-  return given as Static<S>; // nothing is wrong with it
+  return given as Static<S>; // validated above
 }
 
-/** @throws GatewayError `INVALID_REQUEST` for what is no object */
+/** @throws GatewayError `INVALID_REQUEST` if the value is not an object */
 export function objectAt(value: unknown, path: Path): Readonly<Record<string, unknown>> {
   if (typeof value !== "object" || value === null || Array.isArray(value)) refuse(path, "must be an object");
-  return value as Record<string, unknown>; // any object that is no array has keys
+  return value as Record<string, unknown>; // an object that is not an array
 }
 
-/** @throws GatewayError `INVALID_REQUEST` for what is no array */
+/** @throws GatewayError `INVALID_REQUEST` if the value is not an array */
 export function arrayAt(value: unknown, path: Path): readonly unknown[] {
   if (!Array.isArray(value)) refuse(path, "must be an array");
-  return value as unknown[]; // `isArray` says `any[]`
+  return value as unknown[]; // `isArray` narrows to `any[]`
 }
 
-/** `/a~1b/0` as keys. */
+/** `/a~1b/0` as a list of keys. */
 function pointer(text: string): string[] {
   return text
     .split("/")

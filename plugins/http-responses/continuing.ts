@@ -1,7 +1,7 @@
 /**
- * Going on from an earlier response: in its session where nothing was said after it, else in a new one that has the
- * conversation up to it. Choice: so one response can be gone on from several times, as with the public API; where the
- * request names the session, it has to be that one.
+ * Continues an earlier response: in its session if no message followed it, else in a new session that has the
+ * conversation up to it. Choice: one response can thus be continued several times, as in the public API; a session named in the
+ * request must be the session of the response.
  */
 import { type AgentAddress, headerOf } from "@svc/kit/agent-address";
 import type { AgentDirectory, AgentRuns } from "@svc/sdk/agents";
@@ -10,7 +10,7 @@ import type { Sessions, TranscriptItem } from "@svc/sdk/sessions";
 import { type Path, refuse } from "./check.ts";
 import type { KeptResponse } from "./store.ts";
 
-/** What it takes. */
+/** Services for continuing. */
 export interface ContinuingSources {
   readonly sessions: Pick<Sessions, "get" | "transcript" | "canonicalKey" | "agentOf">;
   readonly runs: Pick<AgentRuns, "active">;
@@ -18,21 +18,21 @@ export interface ContinuingSources {
   readonly newId: () => string;
 }
 
-/** Where a request goes on. */
+/** Where a request continues. */
 export interface Continuation {
   readonly address: AgentAddress;
-  /** What was said until then; shown to the model by `history` where the session is a new one. */
+  /** Messages up to that point; passed to the model as `history` if the session is new. */
   readonly before: readonly Message[];
 }
 
-/** Choice: messages that are looked at for the end of a conversation that nobody went on with. */
+/** Choice: latest messages that are searched for the response before the whole transcript is read. */
 const TAIL = 20;
-/** Choice: messages that a new session takes over at most. */
+/** Choice: most messages that a new session copies. */
 const BRANCH = 1_000;
 
 const PATH: Path = ["previous_response_id"];
 
-/** @throws GatewayError `INVALID_REQUEST`, the same for all there is no going on from */
+/** @throws GatewayError `INVALID_REQUEST`, the same for every response that cannot be continued */
 export async function continueFrom(
   kept: KeptResponse,
   headers: Parameters<typeof headerOf>[0],
@@ -42,7 +42,7 @@ export async function continueFrom(
   const { sessionKey, sessionId, answeredAt } = kept;
   const named = headerOf(headers, "x-svc-session-key");
   if (named !== undefined && sessions.canonicalKey(named) !== sessionKey) {
-    refuse(PATH, "the response is of another session than x-svc-session-key names; leave one of them out");
+    refuse(PATH, "the response belongs to another session than x-svc-session-key names; remove one of them");
   }
   const agentId = sessions.agentOf(sessionKey);
   const entry = await sessions.get(sessionKey);
@@ -53,7 +53,7 @@ export async function continueFrom(
     return { address: { agentId, sessionKey, isFresh: false }, before: messagesOf(tail) };
   }
   if (named !== undefined) {
-    refuse(PATH, "its session has gone on since; leave previous_response_id out to go on where it is now");
+    refuse(PATH, "its session has newer messages; remove previous_response_id to continue after them");
   }
   const all = end === undefined || tail.length === TAIL ? await sessions.transcript(sessionKey, BRANCH) : tail;
   const branchAt = endOf(all, kept) ?? noSuchResponse(kept.id);
@@ -61,12 +61,12 @@ export async function continueFrom(
   return { address, before: messagesOf(all.slice(0, branchAt)) };
 }
 
-/** As the public API says it. @throws GatewayError always: `INVALID_REQUEST` */
+/** Same error as in the public API. @throws GatewayError always: `INVALID_REQUEST` */
 export function noSuchResponse(id: string): never {
-  refuse(PATH, `there is no response ${id.slice(0, 64)} to go on from`, "previous_response_not_found");
+  refuse(PATH, `no response ${id.slice(0, 64)} that can be continued`, "previous_response_not_found");
 }
 
-/** Names of the tools whose calls the last answer left open. */
+/** Open calls of the last answer: id -> name of the tool. */
 export function openCalls(messages: readonly Message[]): ReadonlyMap<string, string> {
   const at = messages.findLastIndex(({ role }) => role === "assistant");
   const answer = messages[at];
@@ -82,7 +82,7 @@ function freshKey(agentId: string, { sessions }: ContinuingSources, id: string):
   return sessions.canonicalKey(`agent:${agentId}:openresponses:${id}`);
 }
 
-/** Place behind the message that answered, and behind the results of tools that the gateway ran beside the caller's. */
+/** Index after the answering message and after the results of tools that the gateway itself ran in the same turn. */
 function endOf(items: readonly TranscriptItem[], { answeredAt, body }: KeptResponse): number | undefined {
   const at = items.findLastIndex(({ message }) => message.role === "assistant" && message.timestamp === answeredAt);
   if (at < 0) return undefined;

@@ -1,4 +1,4 @@
-/** The items of a request as one turn of an agent. Pure. Spec: http/responses.md §3, http/chat-completions.md §4. */
+/** Converts the items of a request into one turn of an agent. Pure. Spec: http/responses.md §3, http/chat-completions.md §4. */
 import {
   type AssistantMessage,
   type ImageBlock,
@@ -12,22 +12,22 @@ import {
 import { refuse } from "./check.ts";
 import type { LoadedItem, LoadedPart } from "./media.ts";
 
-/** What a run is given. */
+/** Input of a run. */
 export interface Turn {
   readonly message: string;
   readonly images: readonly ImageBlock[];
   readonly toolResults: readonly ToolResultMessage[];
-  /** Absent: the conversation is the session's own. */
+  /** Absent: the session's own conversation is used. */
   readonly history?: readonly Message[];
   readonly system: string | undefined;
 }
 
-/** What is known of the conversation the turn goes on with. */
+/** Context of the turn. */
 export interface TurnScene {
   readonly instructions: string | undefined;
-  /** It goes on after an earlier response, so that there is nothing before it to be said again. */
+  /** The turn continues an earlier response, so history must not be sent again. */
   readonly continues: boolean;
-  /** Calls of the session that may be answered: id -> name of the tool. */
+  /** Calls of the session that can be answered: id -> name of the tool. */
   readonly calls: ReadonlyMap<string, string>;
   /** epoch ms */
   readonly now: number;
@@ -48,9 +48,9 @@ type Called = Extract<LoadedItem, { kind: "call" }>;
 type Entry = Said | Answered | Called;
 
 /**
- * The last user message is the turn, and the function outputs right before it are answers to calls; or the outputs at the
- * end are, without a message. What comes before is history; what comes after is left out.
- * @throws GatewayError `INVALID_REQUEST` where there is nothing to answer, or something that was said already
+ * The last user message is the turn, and the function outputs right before it answer calls. If outputs come last, they are the
+ * turn, without a message. Earlier items are history; later items are ignored.
+ * @throws GatewayError `INVALID_REQUEST` if there is nothing to answer, or if history is sent again
  */
 export function turnOf(items: readonly LoadedItem[], { instructions, continues, calls, now }: TurnScene): Turn {
   const entries = items.flatMap(entryOf);
@@ -61,7 +61,7 @@ export function turnOf(items: readonly LoadedItem[], { instructions, continues, 
   const outputsAt = startOf(current, messageAt, "output", Infinity);
   const earlier = current.slice(0, outputsAt);
   if (continues && earlier.length > 0) {
-    refuse(["input"], "with previous_response_id only what is new is sent: function call outputs, then user messages");
+    refuse(["input"], "with previous_response_id send only new items: function call outputs, then user messages");
   }
   const outputs = current.slice(outputsAt, messageAt).filter(isOutput);
   const said = current.slice(messageAt).filter(isSaid);
@@ -85,7 +85,7 @@ function systemOf(instructions: string | undefined, items: readonly LoadedItem[]
   return [instructions ?? "", ...texts, ...files].filter((text) => text.trim() !== "").join("\n\n") || undefined;
 }
 
-/** None where nothing was said. */
+/** Empty for an item without content. */
 function entryOf(item: LoadedItem): Entry[] {
   if (item.kind === "call") return [item];
   const images = imagesOf(item.parts);
@@ -100,7 +100,7 @@ function entryOf(item: LoadedItem): Entry[] {
   return [{ kind: role, text: images.length > 0 ? "" : `[attached: ${files.join(", ")}]`, images }];
 }
 
-/** Texts, joined by a newline. @param withFiles the files too, which stand in the system prompt else */
+/** Texts, joined by a newline. @param withFiles include the text of files, which is otherwise in the system prompt */
 function textOf(parts: readonly LoadedPart[], withFiles = false): string {
   const texts = parts.flatMap((part) => {
     if (part.kind === "text") return [part.text];
@@ -113,19 +113,19 @@ function imagesOf(parts: readonly LoadedPart[]): readonly ImageBlock[] {
   return parts.flatMap((part) => (part.kind === "text" ? [] : part.kind === "image" ? [part.image] : part.images));
 }
 
-/** Its pictures have no message of their own to stand in, so that the turn gets them. */
+/** Whether the pictures of the item have no message of their own and are added to the turn. */
 function isLoose(item: LoadedItem): item is Extract<LoadedItem, { kind: "message" }> {
   return item.kind === "message" && item.role !== "user";
 }
 
-/** Where nobody asked anything, the last thing that was said is the question. Spec: http/chat-completions.md §4 rule 5. */
+/** Without a user message, the last assistant message is the question. Spec: http/chat-completions.md §4 rule 5. */
 function assistantAsUser(entries: readonly Entry[]): readonly Entry[] {
   const last = entries.findLastIndex(({ kind }) => kind === "assistant");
   const said = entries[last];
   return said?.kind === "assistant" ? [...entries.slice(0, last), { ...said, kind: "user" }] : [];
 }
 
-/** Where the entries of this kind begin that end before `end`, at most `most` of them. */
+/** Start of the consecutive entries of this kind that end before `end`, at most `most` of them. */
 function startOf(entries: readonly Entry[], end: number, kind: Entry["kind"], most: number): number {
   let start = end;
   while (start > 0 && end - start < most && entries[start - 1]?.kind === kind) start -= 1;
@@ -139,7 +139,7 @@ function callsIn(entries: readonly Entry[]): ReadonlyMap<string, string> {
   return new Map(entries.flatMap((entry) => (entry.kind === "call" ? [[entry.callId, entry.name] as const] : [])));
 }
 
-/** An answer to no known call is told as text. Spec: http/responses.md §3. */
+/** An answer to an unknown call becomes text. Spec: http/responses.md §3. */
 function strayText({ callId, text }: Answered): string {
   return `Tool:${callId}: ${text}`;
 }
@@ -165,7 +165,7 @@ function historyOf(entries: readonly Entry[]): readonly Message[] {
       messages.push(result ?? userMessage(strayText(entry), entry.images));
     } else {
       const before = messages.at(-1);
-      const isMore = before?.role === "assistant"; // one answer of the model comes as several items
+      const isMore = before?.role === "assistant"; // one answer of the model has several items
       const block = entry.kind === "call" ? callBlock(entry) : textBlock(isMore ? `\n\n${entry.text}` : entry.text);
       if (isMore) messages[messages.length - 1] = assistant([...before.content, block]);
       else messages.push(assistant([block]));

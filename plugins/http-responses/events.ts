@@ -1,4 +1,4 @@
-/** A response as the events of a stream, in the order of the public API. Pure. Spec: http/responses.md §7. */
+/** Writes a response as stream events, in the order of the public API. Pure. Spec: http/responses.md §7. */
 import { holdSilence } from "@svc/kit/runs";
 import {
   type Ending,
@@ -10,12 +10,12 @@ import {
   textPart,
 } from "./response.ts";
 
-/** Writes the events of one response; each call gives the text to send. */
+/** Writes the events of one response; each call returns the text to send. */
 export interface EventWriter {
   begin(): string;
-  /** Empty as long as the answer may become none. */
+  /** Empty while the answer may still turn out to be silent. */
   text(delta: string): string;
-  /** Also the end of the stream. */
+  /** Includes the end of the stream. */
   end(ending: Ending): string;
 }
 
@@ -30,7 +30,7 @@ export function createEventWriter(base: ResponseBase): EventWriter {
   const spoken = holdSilence();
   const event = (type: string, fields: object) =>
     `event: ${type}\ndata: ${JSON.stringify({ type, sequence_number: next++, ...fields })}\n\n`;
-  // Everything about a delta that is the same each time: of all events this is the one there are many of.
+  // The constant part of a delta, built once because deltas are by far the most frequent event.
   const deltaHead = `event: response.output_text.delta\ndata: {"type":"response.output_text.delta","item_id":"${id}","output_index":0,"content_index":0,"logprobs":[],"sequence_number":`;
 
   const delta = (text: string) => `${deltaHead}${next++},"delta":${JSON.stringify(text)}}\n\n`;
@@ -46,7 +46,7 @@ export function createEventWriter(base: ResponseBase): EventWriter {
     return opening + delta(piece);
   }
 
-  /** What was not told yet is one more delta. */
+  /** Sends the remaining text as one more delta. */
   function closeMessage(whole: string, status: "completed" | "incomplete"): string {
     const rest = whole.startsWith(said) ? whole.slice(said.length) : "";
     return [

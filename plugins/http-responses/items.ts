@@ -1,4 +1,4 @@
-/** The items of `input`: what was said, called and answered, in one shape. Pure. Spec: http/responses.md §3. */
+/** Converts the items of `input` (messages, calls and outputs) to one shape. Pure. Spec: http/responses.md §3. */
 import { type MediaSource, sourceOfUrl } from "@svc/kit/media";
 import { isGatewayError, type Static, type TObject } from "@svc/sdk";
 import { arrayAt, checked, objectAt, type Path, refuse } from "./check.ts";
@@ -8,7 +8,7 @@ import { FileSource, ImageSource, ITEMS, PARTS, UrlSource } from "./schema.ts";
 export interface MediaPart {
   readonly kind: "image" | "file";
   readonly source: MediaSource;
-  /** Of a file. */
+  /** File name; absent for images. */
   readonly name?: string;
   readonly path: Path;
 }
@@ -25,7 +25,7 @@ export type Item =
   | { readonly kind: "output"; readonly callId: string; readonly parts: readonly Part[] }
   | { readonly kind: "reference"; readonly id: string };
 
-/** @throws GatewayError `INVALID_REQUEST` naming the place */
+/** @throws GatewayError `INVALID_REQUEST` naming the position */
 export function itemsOf(input: unknown): readonly Item[] {
   if (typeof input === "string") return [{ kind: "message", role: "user", parts: [{ kind: "text", text: input }] }];
   if (!Array.isArray(input)) refuse(["input"], "must be a string or an array of items");
@@ -49,7 +49,7 @@ function itemOf(value: unknown, path: Path): Item[] {
     case "item_reference":
       return [{ kind: "reference", id: checked(ITEMS.item_reference, item, path).id }];
     default:
-      return refuse([...path, "type"], `${unknownType(item)}; take ${Object.keys(ITEMS).join(", ")}`);
+      return refuse([...path, "type"], `${unknownType(item)}; supported: ${Object.keys(ITEMS).join(", ")}`);
   }
 }
 
@@ -58,7 +58,7 @@ function message({ role, content }: Static<typeof ITEMS.message>, path: Path): I
   return { kind: "message", role: role === "developer" ? "system" : role, parts };
 }
 
-/** Choice: a call without `call_id` is known by its `id`; without either nobody can answer it, and its place names it. */
+/** Choice: a call without `call_id` gets its `id`; without either it cannot be answered, and gets an id from its position. */
 function call({ id, call_id, name, arguments: text }: Static<typeof ITEMS.function_call>, path: Path): Item {
   return { kind: "call", callId: call_id ?? id ?? `call_${path.join("_")}`, name, arguments: argumentsIn(text, path) };
 }
@@ -95,12 +95,12 @@ function partOf(value: unknown, path: Path): Part {
     case "input_file":
       return file(checked(PARTS.input_file, part, path), path);
     default:
-      return refuse([...path, "type"], `${unknownType(part)}; take ${Object.keys(PARTS).join(", ")}`);
+      return refuse([...path, "type"], `${unknownType(part)}; supported: ${Object.keys(PARTS).join(", ")}`);
   }
 }
 
 function unknownType({ type }: Readonly<Record<string, unknown>>): string {
-  return typeof type === "string" ? `${type.slice(0, 64)} is not taken here` : "is required";
+  return typeof type === "string" ? `${type.slice(0, 64)} is not supported` : "is required";
 }
 
 function image({ image_url, source, file_id }: Static<typeof PARTS.input_image>, path: Path): MediaPart {
@@ -125,16 +125,16 @@ function file(
 }
 
 function refuseFileId(id: string | undefined, path: Path): void {
-  if (id !== undefined) refuse([...path, "file_id"], "no files are kept here; send the content, or a URL");
+  if (id !== undefined) refuse([...path, "file_id"], "files are not stored; send the content, or a URL");
 }
 
-/** @throws GatewayError `INVALID_REQUEST` unless exactly one of them is given */
+/** @throws GatewayError `INVALID_REQUEST` unless exactly one field is given */
 function requireOne(fields: Readonly<Record<string, unknown>>, path: Path): void {
   const given = Object.values(fields).filter((value) => value !== undefined).length;
   if (given !== 1) refuse(path, `needs exactly one of ${Object.keys(fields).join(", ")}`);
 }
 
-/** The shape with `source` objects. */
+/** The older shape with `source` objects. */
 function sourceIn(
   value: unknown,
   base64: typeof ImageSource | typeof FileSource,
@@ -146,7 +146,7 @@ function sourceIn(
     return { source: urlSource(checked(UrlSource, source, at).url, [...at, "url"]) };
   }
   if (source["type"] !== "base64") refuse([...at, "type"], 'must be "url" or "base64"');
-  const { data, media_type, filename } = checked<TObject>(base64, source, at) as Static<typeof FileSource>; // the other one has no filename
+  const { data, media_type, filename } = checked<TObject>(base64, source, at) as Static<typeof FileSource>; // `ImageSource` has no filename
   return {
     source: { type: "base64", data, mimeType: media_type },
     ...(filename === undefined ? {} : { name: filename }),
@@ -171,13 +171,13 @@ const TYPES: Readonly<Record<string, string>> = {
   json: "application/json",
 };
 
-/** A data URL, or base64 whose type the name of the file tells. */
+/** A data URL, or base64 with the type derived from the file name. */
 function dataSource(data: string, filename: string | undefined, path: Path): MediaSource {
   const at: Path = [...path, "file_data"];
   if (/^data:/i.test(data)) return urlSource(data, at);
   const extension = /\.([a-z0-9]+)$/i.exec(filename ?? "")?.[1]?.toLowerCase() ?? "";
   const mimeType = Object.hasOwn(TYPES, extension) ? TYPES[extension] : undefined;
   if (mimeType === undefined)
-    refuse(at, "its type is not known; send data:<type>;base64,<text>, or a filename that tells");
+    refuse(at, "its type is unknown; send data:<type>;base64,<text>, or a filename with a known extension");
   return { type: "base64", data, mimeType };
 }

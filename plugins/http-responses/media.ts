@@ -1,4 +1,4 @@
-/** Loads the pictures and files of a request, all of them before its run. Spec: http/responses.md §4. */
+/** Loads all pictures and files of a request before its run. Spec: http/responses.md §4. */
 import { loadMedia, type MediaLimits } from "@svc/kit/media";
 import { AnySignal } from "@svc/kit/time";
 import { invalidRequest, isGatewayError } from "@svc/sdk";
@@ -11,31 +11,31 @@ import type { ResponsesConfig } from "./config.ts";
 import { fileBlock, fileName } from "./file-block.ts";
 import type { Item, MediaPart, Part } from "./items.ts";
 
-/** What it takes. Absent services refuse what needs them. */
+/** Services and settings. Parts that need an absent service are refused. */
 export interface MediaSources {
   readonly config: Pick<ResponsesConfig, "files" | "images" | "maxUrlParts">;
   readonly documents: Documents | undefined;
   readonly outbound: OutboundFetch | undefined;
 }
 
-/** A part that a model can be shown. */
+/** A part in the format for models. */
 export type LoadedPart =
   | { readonly kind: "text"; readonly text: string }
   | {
       readonly kind: "image";
       readonly image: ImageBlock;
-      /** It came from an address. */
+      /** The picture was fetched by URL. */
       readonly isFetched?: true;
     }
   | {
       readonly kind: "file";
       readonly name: string;
-      /** For the system prompt. */
+      /** Text for the system prompt. */
       readonly block: string;
       readonly images: readonly ImageBlock[];
     };
 
-/** An item without anything left to load. */
+/** An item with all media loaded. */
 export type LoadedItem =
   | { readonly kind: "message"; readonly role: "user" | "assistant" | "system"; readonly parts: readonly LoadedPart[] }
   | { readonly kind: "output"; readonly callId: string; readonly parts: readonly LoadedPart[] }
@@ -43,7 +43,7 @@ export type LoadedItem =
 
 type Unloaded = Exclude<Item, { kind: "reference" }>;
 
-/** @throws GatewayError `INVALID_REQUEST` naming the part and what is wrong with it; the signal's reason */
+/** @throws GatewayError `INVALID_REQUEST` naming the part and its fault; the signal's reason */
 export async function loadItems(
   items: readonly Unloaded[],
   sources: MediaSources,
@@ -52,7 +52,7 @@ export async function loadItems(
   const { maxUrlParts } = sources.config;
   const media = items.flatMap((item) => ("parts" in item ? item.parts.filter(({ kind }) => kind !== "text") : []));
   const urls = media.filter(isUrl).length;
-  if (urls > maxUrlParts) refuse(["input"], `${urls} URLs are too many: at most ${maxUrlParts} are fetched`);
+  if (urls > maxUrlParts) refuse(["input"], `${urls} URLs are too many; at most ${maxUrlParts} are allowed`);
   const ending = new AnySignal(signal);
   try {
     return await Promise.all(
@@ -62,7 +62,7 @@ export async function loadItems(
       }),
     );
   } catch (error) {
-    ending.abort(); // the others are not wanted any more
+    ending.abort(); // the other parts are no longer needed
     throw error;
   } finally {
     ending.release();
@@ -86,7 +86,7 @@ async function loadPart(part: Part, sources: MediaSources, signal: AbortSignal):
 async function loadImage(part: MediaPart, sources: MediaSources, signal: AbortSignal): Promise<LoadedPart> {
   const { documents, config } = sources;
   const { bytes, mimeType } = await loadMedia(part.source, config.images, saidSafely(sources, config.images), signal);
-  // Without a reader of pictures the declared type has to do.
+  // Without the service `Documents`, the declared type is trusted.
   const declared = (): ImageBlock => ({ type: "image", data: Buffer.from(bytes).toString("base64"), mimeType });
   const image = documents ? await documents.image(bytes) : declared();
   return { kind: "image", image, ...(part.source.type === "url" ? { isFetched: true } : {}) };
@@ -104,15 +104,15 @@ async function loadFile(part: MediaPart, sources: MediaSources, signal: AbortSig
 }
 
 const REFUSALS: Readonly<Record<OutboundRefusalCode, string>> = {
-  URL_INVALID: "the URL cannot be fetched: only http and https, without a user",
-  HOST_NOT_ALLOWED: "the URL is not in urlAllowlist: neither its host nor, where an entry has a path, what is below it",
+  URL_INVALID: "the URL cannot be fetched: only http and https without user name or password are allowed",
+  HOST_NOT_ALLOWED: "the URL is not in urlAllowlist: its host, or its path where an entry has one, does not match",
   ADDRESS_NOT_PUBLIC: "the URL does not lead to a public address",
   TOO_MANY_REDIRECTS: "the URL is redirected too often",
-  REDIRECT_INVALID: "the URL is redirected to nowhere",
+  REDIRECT_INVALID: "the URL has an invalid redirect",
   TOO_LARGE: "the content of the URL is too large",
 };
 
-/** Fetches, and says of a failure only what the sender may know: no address the name resolved to, no words of a server. */
+/** Fetches; an error only tells what the sender may know: no resolved address, no text of a server. */
 function saidSafely({ outbound }: MediaSources, { maxBytes }: MediaLimits): OutboundFetch | undefined {
   return (
     outbound && {
@@ -122,7 +122,8 @@ function saidSafely({ outbound }: MediaSources, { maxBytes }: MediaLimits): Outb
         } catch (error) {
           if (!isGatewayError(error)) throw error;
           const code = detailsCode(error);
-          if (code === "TOO_LARGE") return invalidRequest(`${REFUSALS.TOO_LARGE}: at most ${maxBytes} bytes are taken`);
+          if (code === "TOO_LARGE")
+            return invalidRequest(`${REFUSALS.TOO_LARGE}: at most ${maxBytes} bytes are allowed`);
           if (code !== undefined && Object.hasOwn(REFUSALS, code)) {
             return invalidRequest(REFUSALS[code as OutboundRefusalCode]);
           }

@@ -1,4 +1,4 @@
-/** The responses API in front of the agents: asking, looking up what was answered, and forgetting it. Spec: §4.3, http/responses.md. */
+/** Serves the responses API for the agents: creates, returns and deletes responses. Spec: §4.3, http/responses.md. */
 import { randomUUID } from "node:crypto";
 import { createAskedRuns } from "@svc/kit/runs";
 import { definePlugin, live, notFound, type Principal, type RouteReply, type RouteRequest } from "@svc/sdk";
@@ -58,7 +58,7 @@ export default definePlugin({
     gateway.onStop(asked.stop);
 
     let opened: Promise<void> | undefined;
-    /** Makes the table at the first use. */
+    /** Creates the table on first use. */
     const open = () =>
       (opened ??= storage.migrate("http-responses", STEPS).catch((error: unknown) => {
         opened = undefined;
@@ -78,14 +78,14 @@ export default definePlugin({
         return refusalReply(error);
       }
     };
-    const noResponse = (id: string | undefined) => notFound(`there is no response ${id?.slice(0, 64)}`);
+    const noResponse = (id: string | undefined) => notFound(`no response ${id?.slice(0, 64)}`);
 
     gateway.route({
       method: "POST",
       path: PATH,
       auth: "gateway",
       scope: "operator.write",
-      summary: "Asks an agent, in the words of the responses API",
+      summary: "Runs an agent, in the format of the responses API",
       maxBodyBytes: bodyLimit(gateway.config),
       handler: whenEnabled((request, principal) => {
         const { headers, rawBody, signal } = request;
@@ -97,9 +97,9 @@ export default definePlugin({
       path: `${PATH}/:id`,
       auth: "gateway",
       scope: "operator.read",
-      summary: "A response as it was answered",
+      summary: "A stored response",
       handler: whenEnabled(async ({ params, query }, principal) => {
-        if (query.get("stream") === "true") refuse(["stream"], "what was answered is not streamed again");
+        if (query.get("stream") === "true") refuse(["stream"], "a stored response cannot be streamed");
         const kept = await store.find(params["id"] ?? "", principal.id);
         return { body: (kept ?? noResponse(params["id"])).body };
       }),
@@ -109,7 +109,7 @@ export default definePlugin({
       path: `${PATH}/:id`,
       auth: "gateway",
       scope: "operator.write",
-      summary: "Forgets a response; what its session has stays",
+      summary: "Deletes a response; the messages of its session are kept",
       handler: whenEnabled(async ({ params }, principal) => {
         const { id = "" } = params;
         if (!(await store.remove(id, principal.id))) noResponse(id);

@@ -1,15 +1,15 @@
-/** Items a request only names: those of responses that are kept. */
+/** Resolves references to items of stored responses. */
 import type { Item } from "./items.ts";
 import { itemsOf } from "./items.ts";
 import type { ResponseStore } from "./store.ts";
 
 type Unloaded = Exclude<Item, { kind: "reference" }>;
 
-/** `msg_<uuid>` and `fc_<uuid>_<n>`: the uuid is that of their response. */
+/** `msg_<uuid>` and `fc_<uuid>_<n>`, with the uuid of their response. */
 const ITEM_ID = /^(?:msg|fc)_([0-9a-f-]{36})(?:_\d+)?$/;
 
 /**
- * Puts kept items in the place of their ids. What is not kept (or somebody else's) is left out.
+ * Replaces references by the stored items. References to unknown items (or items of another principal) are dropped.
  * Spec: http/responses.md §3 ignores all of them.
  */
 export async function resolveReferences(

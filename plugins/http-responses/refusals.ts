@@ -1,4 +1,4 @@
-/** What is wrong with a request, in the shape of the public API. Pure. Spec: http/responses.md §8. */
+/** Error replies in the format of the public API. Pure. Spec: http/responses.md §8. */
 import { type GatewayError, isGatewayError, type RouteReply } from "@svc/sdk";
 import type { RefusalDetails } from "./check.ts";
 
@@ -7,11 +7,11 @@ const TYPES: Readonly<Partial<Record<GatewayError["code"], readonly [status: num
   NOT_FOUND: [404, "not_found"],
 };
 
-/** @throws `error` itself, when the host says it as well */
+/** @throws `error` itself if the host handles it */
 export function refusalReply(error: unknown): RouteReply {
   const known = isGatewayError(error) ? TYPES[error.code] : undefined;
   if (!known || !isGatewayError(error)) throw error;
   const [status, type] = known;
-  const { param, code } = (error.details ?? {}) as RefusalDetails; // other details have neither
+  const { param, code } = (error.details ?? {}) as RefusalDetails; // other details lack both fields
   return { status, body: { error: { message: error.message, type, param: param ?? null, code: code ?? null } } };
 }

@@ -1,4 +1,4 @@
-/** A request of `POST /v1/responses`: checked, and with one word for each thing. Pure. Spec: http/responses.md §2. */
+/** Validates and normalizes a request of `POST /v1/responses`. Pure. Spec: http/responses.md §2. */
 import type { Static } from "@svc/sdk";
 import { type AnswerOptions, parseThinkingLevel, type ResponseFormat, type ThinkingLevel } from "@svc/sdk/models";
 import { checked, objectAt, type Path, refuse } from "./check.ts";
@@ -11,16 +11,17 @@ export interface ResponsesRequest extends AskedTools {
   readonly items: readonly Item[];
   readonly options: AnswerOptions;
   readonly thinking: ThinkingLevel | undefined;
-  /** As it is echoed. */
+  /** Output format as returned in the response. */
   readonly format: ResponseFormat | { readonly type: "text" };
 }
 
-/** Fields that ask for something nobody here can do. */
+/** Error messages for unsupported fields. */
 const NOT_HERE: Readonly<Record<string, string>> = {
-  conversation: "no conversations are kept by id here; go on with previous_response_id or the header x-svc-session-key",
-  prompt: "no prompts are kept here; send the text as instructions",
-  context_management: "the gateway sums up long conversations by itself; see agents.defaults.compaction",
-  moderation: "is not offered here",
+  conversation:
+    "conversations are not stored by id; continue with previous_response_id or the header x-svc-session-key",
+  prompt: "prompts are not stored; send the text as instructions",
+  context_management: "the gateway summarizes long conversations itself; see agents.defaults.compaction",
+  moderation: "is not supported",
 };
 
 const INCLUDABLE = [
@@ -33,7 +34,7 @@ const INCLUDABLE = [
   "reasoning.encrypted_content",
 ];
 
-/** @throws GatewayError `INVALID_REQUEST` naming the first thing that is wrong, `<dotted path>: <issue>` */
+/** @throws GatewayError `INVALID_REQUEST` with the first fault, `<dotted path>: <issue>` */
 export function readRequest(value: unknown): ResponsesRequest {
   const body = checked(Body, value, []);
   refuseWhatIsNotHere(body);
@@ -51,12 +52,12 @@ export function readRequest(value: unknown): ResponsesRequest {
 function refuseWhatIsNotHere(body: Static<typeof Body>): void {
   const given = Object.keys(NOT_HERE).find((key) => Object.hasOwn(body, key));
   if (given !== undefined) refuse([given], NOT_HERE[given] ?? "");
-  if (body.background) refuse(["background"], "answers are not made in the background here; leave it out");
-  if (body.top_logprobs) refuse(["top_logprobs"], "log probabilities are not offered here");
+  if (body.background) refuse(["background"], "background responses are not supported; remove this field");
+  if (body.top_logprobs) refuse(["top_logprobs"], "log probabilities are not supported");
   for (const [index, name] of (body.include ?? []).entries()) {
     const path: Path = ["include", index];
-    if (name === "message.output_text.logprobs") refuse(path, "log probabilities are not offered here");
-    if (!INCLUDABLE.includes(name)) refuse(path, `${name.slice(0, 64)} is not known`);
+    if (name === "message.output_text.logprobs") refuse(path, "log probabilities are not supported");
+    if (!INCLUDABLE.includes(name)) refuse(path, `${name.slice(0, 64)} is unknown`);
   }
 }
 

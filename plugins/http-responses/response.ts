@@ -23,19 +23,19 @@ export interface OutputCall {
   readonly status: "in_progress" | "completed";
 }
 
-/** How it ended. */
+/** Final state of a response. */
 export interface Ending {
   readonly type: "response.completed" | "response.incomplete" | "response.failed";
-  /** Of the message; empty: there is none. */
+  /** Text of the message; empty: there is no message. */
   readonly text: string;
   readonly calls: readonly OutputCall[];
   readonly response: ResponseObject;
 }
 
-/** What stays the same over all states. */
+/** Fields that are the same in all states. */
 export type ResponseBase = Readonly<Record<string, unknown>> & { readonly id: string };
 
-/** What stands where a run ended well without a word. Spec: §6. */
+/** Text of a successful run without an answer. Spec: §6. */
 const NOTHING_SAID = "No response from svc.";
 
 /** @param uuid of the response. @param now epoch ms */
@@ -44,7 +44,7 @@ export function responseBase(
   { body, tools, choice, format }: ResponsesRequest,
   now: number,
 ): ResponseBase {
-  const effort = (body.reasoning as { effort?: string } | undefined)?.effort ?? null; // checked before
+  const effort = (body.reasoning as { effort?: string } | undefined)?.effort ?? null; // validated before
   return {
     id: `resp_${uuid}`,
     object: "response",
@@ -68,12 +68,12 @@ export function responseBase(
   };
 }
 
-/** Before its end. */
+/** The response before its end. */
 export function openResponse(base: ResponseBase): ResponseObject {
   return { ...base, status: "in_progress", error: null, incomplete_details: null, output: [], usage: usageOf() };
 }
 
-/** What became of the run. Choice: a run that waits for the caller's tools is `completed`, as in the public API. */
+/** The response at the end of the run. Choice: a run that waits for the caller's tools is `completed`, as in the public API. */
 export function endingOf(base: ResponseBase, outcome: RunOutcome): Ending {
   const usage = usageOf(outcome.usage);
   const rest = { error: null, incomplete_details: null, usage };
@@ -110,7 +110,7 @@ function outputCall(uuid: string, { id, name, arguments: args }: ToolCallBlock, 
   return { type: "function_call", id: `fc_${uuid}_${index}`, ...fields, status: "completed" };
 }
 
-/** Zeros where nobody counted. Choice: cached tokens are input tokens, too, as in the public API. Spec: §6. */
+/** Zeros if no usage was reported. Choice: cached tokens count as input tokens, as in the public API. Spec: §6. */
 function usageOf(usage?: Usage): object {
   const { input = 0, output = 0, cacheRead = 0, cacheWrite = 0, totalTokens = 0 } = usage ?? {};
   const asked = count(input) + count(cacheRead) + count(cacheWrite);
@@ -126,7 +126,7 @@ function usageOf(usage?: Usage): object {
 const count = (tokens: number): number => Math.max(0, tokens);
 
 const STOPPED: Readonly<Record<string, string>> = {
-  timeout: "the run took longer than it is allowed to",
+  timeout: "the run exceeded its time limit",
   restart: "the gateway stopped before the run ended",
 };
 

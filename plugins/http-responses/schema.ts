@@ -1,5 +1,5 @@
 /**
- * What a request may hold, in both shapes: the public API's and the one with nested `function` and `source` objects.
+ * Schemas of a request, in both shapes: the public API's and the one with nested `function` and `source` objects.
  * Objects are strict; keys without effect are listed in the README. Spec: http/responses.md §2 and §3.
  */
 import { NonEmpty, Strict, type TSchema, Type } from "@svc/sdk";
@@ -20,7 +20,7 @@ export const ReasoningField = Strict({
   mode: text,
 });
 
-/** The request. What is `Unknown` here has a schema of its own, chosen by its `type`. */
+/** The request. An `Unknown` field has its own schema, chosen by its `type`. */
 export const Body = Strict({
   model: NonEmpty,
   input: Type.Unknown(),
@@ -59,7 +59,7 @@ export const Body = Strict({
 
 export const TextField = Strict({ format: anything, verbosity: choice("low", "medium", "high") });
 
-/** By `type`. */
+/** Output formats by `type`. */
 export const FORMATS = {
   text: Strict({ type: Type.Literal("text") }),
   json_object: Strict({ type: Type.Literal("json_object") }),
@@ -89,7 +89,7 @@ export const AllowedTools = Strict({
   tools: Type.Array(Type.Unknown()),
 });
 
-/** What items carry when a client sends back what it was answered. */
+/** Fields of items that a client sends back from a response. */
 const echoed = { id: text, status: choice("in_progress", "completed", "incomplete") };
 const thoughts = Type.Optional(
   Type.Union([Type.String(), Type.Array(Type.Record(Type.String(), Type.Unknown()))], {

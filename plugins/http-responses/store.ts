@@ -1,7 +1,7 @@
-/** Responses as they were answered, to be looked up and gone on from. */
+/** Stored responses, for later requests. */
 import type { Retention, Row, SqlValue, Storage } from "@svc/sdk/storage";
 
-/** Tables of this plugin. Steps are only ever appended. */
+/** Tables of this plugin. Append only. */
 export const STEPS = [
   `CREATE TABLE http_responses (
     id TEXT PRIMARY KEY,
@@ -15,25 +15,25 @@ export const STEPS = [
   "CREATE INDEX http_responses_created ON http_responses (created_at)",
 ];
 
-/** Milliseconds a response is kept. Choice: 30 days, as the public API does. */
+/** Milliseconds for which a response is stored. Choice: 30 days, as in the public API. */
 export const KEEP_MS = 30 * 24 * 3_600_000;
 
 export const RETENTION: Retention = {
   tables: ["http_responses"],
-  holds: "responses of /v1/responses, to be fetched and continued",
-  rule: "30 days; the newest 10,000",
+  holds: "responses of /v1/responses, for later requests",
+  rule: "30 days; newest 10,000",
   rows: [{ table: "http_responses", key: ["id"], at: "created_at", olderThanMs: KEEP_MS, most: 10_000 }],
 };
 
-/** One that is kept. */
+/** A stored response. */
 export interface KeptResponse {
   readonly id: string;
-  /** Id of the principal that asked; nobody else sees it. */
+  /** Id of the principal that sent the request; only this principal can read the response. */
   readonly principal: string;
   readonly sessionKey: string;
-  /** Of the conversation it was answered in; empty when no run began. */
+  /** Id of the conversation at that time; empty if no run began. */
   readonly sessionId: string;
-  /** Time of the message that answered, epoch ms; 0: none did, so that nothing can go on from it. */
+  /** Time of the answering message, epoch ms; 0: no answer, so the response cannot be continued. */
   readonly answeredAt: number;
   /** epoch ms */
   readonly createdAt: number;
@@ -52,11 +52,11 @@ interface ResponseRow extends Row {
 }
 
 export interface ResponseStore {
-  /** Durable when it resolves; a second one with the same id changes nothing. */
+  /** Durable when it resolves; an existing response with the same id is unchanged. */
   keep(response: KeptResponse): Promise<void>;
-  /** `undefined` for one that is unknown, deleted, too old, or somebody else's: nobody learns which. */
+  /** `undefined` for a response that is unknown, deleted, expired or of another principal, without telling which. */
   find(id: string, principal: string): Promise<KeptResponse | undefined>;
-  /** @returns whether it was there */
+  /** @returns whether the response existed */
   remove(id: string, principal: string): Promise<boolean>;
 }
 

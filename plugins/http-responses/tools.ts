@@ -1,4 +1,4 @@
-/** The caller's tools, and whether one must be called. Both shapes of the API. Pure. Spec: http/responses.md §2 and §5. */
+/** The caller's tools and tool choice, in both shapes of the API. Pure. Spec: http/responses.md §2 and §5. */
 import type { ToolChoice, ToolSpec } from "@svc/sdk/models";
 import { arrayAt, checked, objectAt, type Path, refuse } from "./check.ts";
 import {
@@ -11,12 +11,12 @@ import {
   NestedTool,
 } from "./schema.ts";
 
-/** A tool as it was sent, in the flat shape. */
+/** A tool of the request, in the flat shape. */
 export interface AskedTool extends ToolSpec {
   readonly strict?: boolean;
 }
 
-/** What a request says of tools. */
+/** Tools and tool choice of a request. */
 export interface AskedTools {
   readonly tools: readonly AskedTool[];
   readonly choice: ToolChoice;
@@ -73,7 +73,7 @@ function nameIn(value: unknown, path: Path): string {
 }
 
 function required(tools: readonly AskedTool[]): AskedTools {
-  if (tools.length === 0) wrong(PATH, "a tool has to be called, and there are none");
+  if (tools.length === 0) wrong(PATH, "a tool call is required, but there are no tools");
   return { tools, choice: "required" };
 }
 
@@ -86,12 +86,12 @@ function allowed(tools: readonly AskedTool[], value: unknown): AskedTools {
   return mode === "required" ? required(left) : { tools: left, choice: "auto" };
 }
 
-/** Spec: §5 has the first three words. */
+/** The first three words are fixed. Spec: §5. */
 function wrong(path: Path, issue: string): never {
   refuse(path, `invalid tool configuration: ${issue}`);
 }
 
 function otherKind(type: unknown, taken: string): string {
-  const named = typeof type === "string" ? `${type.slice(0, 64)} is not offered here` : "is required";
-  return `${named}; only ${taken}`;
+  const named = typeof type === "string" ? `${type.slice(0, 64)} is not supported` : "is required";
+  return `${named}; supported: ${taken}`;
 }

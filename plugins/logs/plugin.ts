@@ -50,7 +50,7 @@ export default definePlugin({
     gateway.extend(Retention, "logs", {
       files: ["logs/svc-*"],
       holds: "the log of the gateway",
-      rule: "7 days, and by size (logging)",
+      rule: "7 days, within a size limit (logging)",
     });
     hooks.connectionClosed.tap(({ id }) => followers.left(id));
   },

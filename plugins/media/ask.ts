@@ -1,4 +1,4 @@
-/** One question to a model, and its whole answer. */
+/** One call to a model, and its whole answer. */
 import { type Clock, unavailable } from "@svc/sdk";
 import type { ImageBlock, Models, ResolvedModel, TextBlock, Usage } from "@svc/sdk/models";
 
@@ -6,7 +6,7 @@ export interface Question {
   readonly model: ResolvedModel;
   readonly system: string;
   readonly content: readonly (TextBlock | ImageBlock)[];
-  /** Of the run, for caches of the provider. */
+  /** Session of the run, for caches of the provider. */
   readonly sessionKey: string;
 }
 
@@ -14,13 +14,13 @@ export interface Answer {
   readonly text: string;
   /** `provider/id` */
   readonly model: string;
-  /** Absent where the provider did not say. */
+  /** Absent if the provider reports none. */
   readonly usage?: Usage;
-  /** It reached the length the model may have. */
+  /** The answer reached the model's length limit. */
   readonly isCut: boolean;
 }
 
-/** @throws GatewayError as `Models.stream`, and `UNAVAILABLE` for an answer without words; the signal's reason */
+/** @throws GatewayError as `Models.stream`, and `UNAVAILABLE` for an empty answer; the signal's reason */
 export async function ask(
   { model, system, content, sessionKey }: Question,
   models: Pick<Models, "stream">,
@@ -38,6 +38,6 @@ export async function ask(
     usage = event.usage;
     isCut = event.reason === "length";
   }
-  if (text.trim() === "") unavailable(`the model ${name} answered nothing; ask again, or set tools.media.model`);
+  if (text.trim() === "") unavailable(`the model ${name} returned no text; try again, or set tools.media.model`);
   return { text: text.trim(), model: name, isCut, ...(usage === undefined ? {} : { usage }) };
 }

@@ -3,18 +3,18 @@ import { type Static, Strict, Type } from "@svc/sdk";
 
 const count = (value: number, description: string) => Type.Integer({ default: value, minimum: 1, description });
 
-/** All of it is taken while the plugin runs: by the next call of a tool. */
+/** Changes take effect at the next call of a tool. */
 export const MediaConfig = Strict(
   {
     model: Type.Optional(
       Type.String({
         minLength: 1,
         description:
-          "Model that looks at pictures and documents, whatever a call asks for: provider/id, or an alias; default: the one of the call, else the default model, else the first that takes images",
+          "Model for all pictures and documents, regardless of the call: provider/id, or an alias; default: the model of the call, else the default model, else the first that accepts images",
       }),
     ),
     maxBytes: count(10_485_760, "Bytes of one picture or document; default 10485760"),
-    maxChars: count(200_000, "Characters of text of all documents of one call, the rest is cut off; default 200000"),
+    maxChars: count(200_000, "Characters of text of all documents of one call, the rest is cut; default 200000"),
     timeoutSeconds: Type.Integer({
       default: 120,
       minimum: 1,
@@ -28,7 +28,8 @@ export const MediaConfig = Strict(
         minTextChars: Type.Integer({
           default: 200,
           minimum: 0,
-          description: "Characters; pages of a document with less text are drawn as pictures; default 200, 0: never",
+          description:
+            "Characters; the pages of a document with less text are drawn as pictures; default 200, 0: never",
         }),
       },
       { default: {} },

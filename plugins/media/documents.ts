@@ -8,7 +8,7 @@ import { imageSizeOf } from "./image-size.ts";
 import { looksLikePdf, type PdfReader } from "./pdf-reader.ts";
 import { decodeText } from "./text.ts";
 
-/** Of the contract. */
+/** Limit of the contract. */
 const MAX_IMAGE_PIXELS = 100_000_000;
 
 export function createDocuments(pdf: Pick<PdfReader, "read">): Documents {
@@ -31,7 +31,7 @@ export function createDocuments(pdf: Pick<PdfReader, "read">): Documents {
 
 /** @throws GatewayError `INVALID_REQUEST` */
 export function requirePdf(bytes: Uint8Array): void {
-  if (!looksLikePdf(bytes)) invalidRequest("the file is no PDF: it does not begin like one; send it as what it is");
+  if (!looksLikePdf(bytes)) invalidRequest("the file is not a PDF: it has no PDF header; send it with its real type");
 }
 
 export function pngBlock(png: Uint8Array): ImageBlock {
@@ -44,12 +44,12 @@ function base64({ buffer, byteOffset, byteLength }: Uint8Array): string {
 
 function imageBlock(bytes: Uint8Array, maxPixels: number): ImageBlock {
   const mimeType = sniffImage(bytes);
-  if (mimeType === undefined) invalidRequest("the file is no image of type png, jpeg, gif or webp; send one of these");
+  if (mimeType === undefined) invalidRequest("the file is not a png, jpeg, gif or webp image; send one of these");
   const size = imageSizeOf(bytes, mimeType);
   if (!size) invalidRequest(`the header of the ${mimeType} image is damaged; send another copy`);
   const { width, height } = size;
   if (width * height > maxPixels) {
-    invalidRequest(`the image has ${width} x ${height} pixels; at most ${maxPixels} are taken, send a smaller one`);
+    invalidRequest(`the image has ${width} x ${height} pixels; at most ${maxPixels} are allowed; send a smaller one`);
   }
   return { type: "image", data: base64(bytes), mimeType };
 }

@@ -1,4 +1,4 @@
-/** Draws pages of a PDF. Runs in the process of its own only. */
+/** Draws pages of a PDF. Runs only in the process that reads the PDF. */
 import type { Canvas, SKRSContext2D } from "@napi-rs/canvas";
 import { scaleOf } from "./pages.ts";
 import type { PagePicture } from "./pdf-job.ts";
@@ -7,10 +7,10 @@ import type { PdfDocument, PdfLibrary } from "./pdf-library.ts";
 const importCanvases = () => import("@napi-rs/canvas");
 type Canvases = Awaited<ReturnType<typeof importCanvases>>;
 
-/** Choice: pixels of the largest picture inside a page, and of any surface it is drawn on; 200 MB. */
+/** Choice: most pixels of a picture inside a page, and of any drawing surface; 200 MB. */
 export const MAX_CANVAS_PIXELS = 50_000_000;
 
-/** Loaded when there is something to draw. */
+/** Loaded on first use. */
 let canvases: Canvases | undefined;
 
 interface Surface {
@@ -18,10 +18,10 @@ interface Surface {
   context: SKRSContext2D | undefined;
 }
 
-/** What the PDF library draws on. A class, because the library calls `new`. */
+/** Drawing surfaces for the PDF library. A class, because the library calls `new`. */
 export class CanvasFactory {
   create(width: number, height: number): Surface {
-    if (!canvases) throw new Error("nothing can be drawn here");
+    if (!canvases) throw new Error("the drawing library is not loaded");
     requireSize(width, height);
     const canvas = canvases.createCanvas(width, height);
     return { canvas, context: canvas.getContext("2d") };
@@ -34,7 +34,7 @@ export class CanvasFactory {
     canvas.height = height;
   }
 
-  /** Gives the memory back at once. */
+  /** Releases the memory at once. */
   destroy(surface: Surface): void {
     if (surface.canvas) surface.canvas.width = surface.canvas.height = 0;
     surface.canvas = undefined;
@@ -51,14 +51,14 @@ interface Drawn {
   readonly isCut: boolean;
 }
 
-/** What drawing needs beside a document. */
+/** Libraries for drawing. */
 export interface Easel {
   readonly unpdf: PdfLibrary;
-  /** Default: the drawing library, `undefined` where it does not run. */
+  /** Default: loads the drawing library; `undefined` if it does not run. */
   readonly load?: () => Promise<Canvases | undefined>;
 }
 
-/** PNGs of the pages. Pages that cannot be drawn are left out; all of them where there is nothing to draw with. */
+/** PNGs of the pages. Pages that cannot be drawn are left out; without the drawing library, all of them. */
 export async function drawPages(
   document: PdfDocument,
   pages: readonly number[],
@@ -68,7 +68,7 @@ export async function drawPages(
   const loaded = await load();
   if (!loaded) return { pictures: [], isCut: false };
   canvases = loaded;
-  await unpdf.createIsomorphicCanvasFactory(async () => loaded); // puts what pages are drawn with into its place
+  await unpdf.createIsomorphicCanvasFactory(async () => loaded); // installs the drawing library in the PDF library
   const pictures: PagePicture[] = [];
   for (const page of pages) {
     const png = await drawPage(document, page, maxPixels).catch(() => undefined);
@@ -81,7 +81,7 @@ async function loadCanvases(): Promise<Canvases | undefined> {
   try {
     return await importCanvases();
   } catch {
-    return undefined; // Spec: http/responses.md §4, the text alone is used then
+    return undefined; // Spec: http/responses.md §4: then only the text is used
   }
 }
 
@@ -96,7 +96,7 @@ async function drawPage(document: PdfDocument, number: number, maxPixels: number
   const { canvas, context } = surface;
   if (!canvas || !context) return undefined;
   try {
-    // The drawing library has the members of a browser's canvas that are used, and types of its own.
+    // The drawing library has the members of a browser canvas that are used, but its own types.
     const target = { canvas, canvasContext: context } as unknown as { canvas: null };
     await page.render({ ...target, viewport }).promise;
     return canvas.toBuffer("image/png");

@@ -1,11 +1,11 @@
-/** Width and height of a picture by its header: what a decoder would be made to allocate. Decides only. */
+/** Width and height of a picture from its header, which a decoder would allocate. Decides only. */
 
 export interface ImageSize {
   readonly width: number;
   readonly height: number;
 }
 
-/** @param mimeType what the bytes are, from `sniffImage`. @returns `undefined` where the header is damaged or says 0 */
+/** @param mimeType result of `sniffImage`. @returns `undefined` if the header is damaged or has a size of 0 */
 export function imageSizeOf(bytes: Uint8Array, mimeType: string): ImageSize | undefined {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   try {
@@ -33,19 +33,19 @@ function pngSize(view: DataView): ImageSize | undefined {
   return { width: view.getUint32(16), height: view.getUint32(20) };
 }
 
-/** SOF0 to SOF15 without DHT, JPG and DAC, which lie among them. */
+/** SOF0 to SOF15 except DHT, JPG and DAC, whose markers are in the same range. */
 const isFrameHeader = (marker: number) => marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker);
-/** TEM and RST0 to SOI have no length. */
+/** TEM and RST0 to SOI have no length field. */
 const isBare = (marker: number) => marker === 0x01 || (marker >= 0xd0 && marker <= 0xd8);
 
-/** From segment to segment until one has the size; none is shorter than its two bytes of length, so this ends. */
+/** Goes through the segments until one has the size; each has at least its two length bytes, so the loop ends. */
 function jpegSize(view: DataView): ImageSize | undefined {
   let at = 2;
   for (;;) {
     if (view.getUint8(at) !== 0xff) return undefined;
     const marker = view.getUint8(at + 1);
     if (isFrameHeader(marker)) return { height: view.getUint16(at + 5), width: view.getUint16(at + 7) };
-    if (marker === 0xd9 || marker === 0xda) return undefined; // the picture itself begins, or it is over
+    if (marker === 0xd9 || marker === 0xda) return undefined; // start of the image data, or end of the image
     const isFill = marker === 0xff;
     if (isFill) at += 1;
     else if (isBare(marker)) at += 2;

@@ -1,12 +1,12 @@
-/** Which pages of a document are meant, which of them are read, and how large they are drawn. Decides only. */
-import { invalidRequest } from "@svc/sdk/errors"; // the process that reads a PDF loads this, too
+/** Which pages of a document are requested, which are read, and at what size they are drawn. Decides only. */
+import { invalidRequest } from "@svc/sdk/errors"; // the process that reads a PDF loads this file, too
 import type { PageRange } from "./pdf-job.ts";
 
-/** Choice: ranges of one list. */
+/** Choice: most ranges of one list. */
 const MAX_RANGES = 100;
 const RANGE = /^(\d{1,7})(?:-(\d{1,7}))?$/;
 
-/** @param text e.g. `1-3,5`. @throws GatewayError `INVALID_REQUEST` when it is no such list */
+/** @param text e.g. `1-3,5`. @throws GatewayError `INVALID_REQUEST` for an invalid list */
 export function parsePages(text: string): readonly PageRange[] {
   const parts = text.split(",");
   if (parts.length > MAX_RANGES) invalidRequest(`pages: more than ${MAX_RANGES} ranges; ask for fewer`);
@@ -19,14 +19,14 @@ export function parsePages(text: string): readonly PageRange[] {
   });
 }
 
-/** Pages to read, in the order asked for. */
+/** Pages to read, in the requested order. */
 export interface PageChoice {
   readonly pages: readonly number[];
-  /** There are more that were asked for. */
+  /** More pages were requested. */
   readonly isCut: boolean;
 }
 
-/** What there is of `ranges` (default: all pages), each page once, `maxPages` of them. */
+/** The existing pages of `ranges` (default: all pages), each once, at most `maxPages`. */
 export function choosePages(
   ranges: readonly PageRange[] | undefined,
   { pageCount, maxPages }: { readonly pageCount: number; readonly maxPages: number },
@@ -47,7 +47,7 @@ const MIN_SCALE = 0.1;
 
 /**
  * The scale at which a page has at most `maxPixels`, never above 1.
- * @returns `undefined` for a page without area, and for one that is too large even at 0.1. Choice: those are not drawn
+ * @returns `undefined` for a page without area, and for one that is too large even at 0.1. Choice: such pages are not drawn
  */
 export function scaleOf(width: number, height: number, maxPixels: number): number | undefined {
   const area = width * height;

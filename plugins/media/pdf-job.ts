@@ -1,4 +1,4 @@
-/** What travels between the gateway and the process that reads one PDF. */
+/** Messages between the gateway and the process that reads one PDF. */
 
 /** First and last page, both included, from 1. */
 export type PageRange = readonly [first: number, last: number];
@@ -6,15 +6,15 @@ export type PageRange = readonly [first: number, last: number];
 /** One PDF to read. */
 export interface PdfJob {
   readonly bytes: Uint8Array;
-  /** Which pages. Default: from the first. */
+  /** Requested pages. Default: from the first. */
   readonly ranges?: readonly PageRange[];
-  /** Pages that are looked at. */
+  /** Most pages to read. */
   readonly maxPages: number;
-  /** Characters of text, all pages together. */
+  /** Characters of text of all pages. */
   readonly maxChars: number;
   /** Width times height of a rendered page. */
   readonly maxPixels: number;
-  /** With less text than this, trimmed, pages are rendered as well. */
+  /** If the trimmed text is shorter, pages are rendered as well. */
   readonly minTextChars: number;
 }
 
@@ -30,19 +30,19 @@ export interface PagePicture {
   readonly png: Uint8Array;
 }
 
-/** What was read. */
+/** Result of reading a PDF. */
 export interface PdfContent {
   /** Pages of the whole document. */
   readonly pageCount: number;
-  /** The pages that were looked at. */
+  /** The pages that were read. */
   readonly texts: readonly PageText[];
-  /** Empty where the text was enough, or nothing can render here. */
+  /** Empty if there was enough text, or if pages cannot be rendered. */
   readonly pictures: readonly PagePicture[];
   /** Some pages, or some of the text, are left out. */
   readonly isCut: boolean;
 }
 
-/** What the process says. `ready` comes first: what goes wrong before it is no fault of the document. */
+/** Message of the process. `ready` comes first: an earlier failure is not caused by the document. */
 export type PdfReport =
   | { readonly kind: "ready" }
   | { readonly kind: "read"; readonly content: PdfContent }

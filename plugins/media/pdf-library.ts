@@ -1,3 +1,3 @@
-/** Types of the library that reads PDFs; it is loaded by the process that reads them only. */
+/** Types of the library that reads PDFs; only the process that reads PDFs loads it. */
 export type PdfLibrary = typeof import("unpdf");
 export type PdfDocument = Awaited<ReturnType<PdfLibrary["getDocumentProxy"]>>;

@@ -1,4 +1,4 @@
-/** The gateway's side of reading PDFs: each in a process of its own, within limits of time and memory, ended afterwards. */
+/** The gateway's side of reading PDFs: each in its own process, with time and memory limits, killed afterwards. */
 import { AnySignal } from "@svc/kit/time";
 import { type Clock, GatewayError } from "@svc/sdk";
 import { type ChildProcess, fork } from "node:child_process";
@@ -6,25 +6,25 @@ import type { PdfContent, PdfJob, PdfReport } from "./pdf-job.ts";
 import { createSlots } from "./slots.ts";
 
 export interface PdfReader {
-  /** @throws GatewayError `INVALID_REQUEST` for what cannot be read, `UNAVAILABLE` when too many wait; the signal's reason */
+  /** @throws GatewayError `INVALID_REQUEST` for an unreadable PDF, `UNAVAILABLE` if too many are waiting; the signal's reason */
   read(job: PdfJob, signal?: AbortSignal): Promise<PdfContent>;
-  /** Ends what is under way. Safe to call twice. */
+  /** Ends readings in progress. Safe to call twice. */
   close(): Promise<void>;
 }
 
 export interface PdfReaderOptions {
   readonly clock: Pick<Clock, "setTimeout">;
-  /** File that the process runs. */
+  /** File that the process executes. */
   readonly program?: URL;
-  /** Milliseconds for one document, from the start of its process. Default 20,000. */
+  /** Milliseconds per document, from the start of its process. Default 20,000. */
   readonly timeLimitMs?: number;
 }
 
-/** Choice: documents read at once, and those that may wait for it. */
+/** Choice: documents read at the same time, and documents that may wait. */
 const AT_ONCE = 2;
 const MAX_WAITING = 50;
 
-/** MB of objects. A backstop: the process ends itself before, by the memory it has in all. */
+/** MB of objects. A backstop: the watchdog ends the process earlier, by its total memory. */
 const MAX_HEAP_MB = 1024;
 
 export function createPdfReader(options: PdfReaderOptions): PdfReader {
@@ -57,21 +57,21 @@ export function createPdfReader(options: PdfReaderOptions): PdfReader {
 
 interface Reading {
   readonly content: Promise<PdfContent>;
-  /** Its process has ended. Never rejects. */
+  /** Resolves when its process has ended. Never rejects. */
   readonly gone: Promise<void>;
 }
 
 /**
- * Choice: a process and no thread. A thread that reaches its limit of memory within one large allocation takes the whole
- * gateway with it, and so does a fault in the native library that draws.
+ * Choice: a process, not a thread. A thread that reaches its memory limit within one large allocation takes the whole
+ * gateway down, and so does a fault in the native drawing library.
  */
 function startReading(job: PdfJob, options: PdfReaderOptions, signal: AbortSignal): Reading {
-  const { program = new URL("./worker.js", import.meta.url) } = options; // beside this file both compiled and bundled
+  const { program = new URL("./worker.js", import.meta.url) } = options; // next to this file, both compiled and bundled
   const child = fork(program, [], {
     env: {},
     execArgv: [`--max-old-space-size=${MAX_HEAP_MB}`],
     serialization: "advanced",
-    stdio: ["ignore", "ignore", "ignore", "ipc"], // nobody reads what a document makes it print
+    stdio: ["ignore", "ignore", "ignore", "ipc"], // output that a document causes is not read
   });
   const gone = new Promise<void>((resolve) => {
     child.once("exit", () => resolve());
@@ -81,7 +81,7 @@ function startReading(job: PdfJob, options: PdfReaderOptions, signal: AbortSigna
   return { content, gone };
 }
 
-/** The first of: an answer, the end of the process, the end of its time, the signal. */
+/** Settles with the first of: a report, the end of the process, the time limit, the signal. */
 function answerOf(
   child: ChildProcess,
   job: PdfJob,
@@ -102,7 +102,7 @@ function answerOf(
     ];
     function end(settle: () => void): void {
       for (const stop of stops.splice(0)) stop();
-      settle(); // a promise hears only the first
+      settle(); // a promise settles only once
     }
     function onDeath(reason: string): void {
       if (isReady) refuse(BROKE);
@@ -110,10 +110,10 @@ function answerOf(
     }
     function begin(): void {
       isReady = true;
-      child.send(job, () => undefined); // one that cannot take it ends, which is told
+      child.send(job, () => undefined); // if sending fails, the process ends, which is reported
     }
     child.on("message", (message) => {
-      const report = message as PdfReport; // of our own program
+      const report = message as PdfReport; // sent by worker.ts
       if (report.kind === "ready") begin();
       else if (report.kind === "read") end(() => resolve(report.content));
       else refuse(report.message);
@@ -125,13 +125,13 @@ function answerOf(
   });
 }
 
-const BROKE = "the PDF broke what reads it, as one does that needs too much memory; send fewer pages, or its text";
+const BROKE = "the process that read the PDF failed, probably for lack of memory; send fewer pages, or its text";
 
 const HEADER = Buffer.from("%PDF-");
 /** Readers accept some bytes before the header. */
 const HEADER_WITHIN = 1024;
 
-/** Whether some bytes claim to be a PDF. No process is started for anything else. */
+/** Whether the bytes have a PDF header. Without one, no process is started. */
 export function looksLikePdf(bytes: Uint8Array): boolean {
   return Buffer.from(bytes.subarray(0, HEADER_WITHIN)).includes(HEADER);
 }

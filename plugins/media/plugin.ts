@@ -1,4 +1,4 @@
-/** Media: what documents and pictures say, for programs and, as the tools `image` and `pdf`, for agents. */
+/** Media: reads documents and pictures, as a service for plugins and as the tools `image` and `pdf` for agents. */
 import { definePlugin, live } from "@svc/sdk";
 import { AgentDirectory } from "@svc/sdk/agents";
 import { FileOrigins } from "@svc/sdk/files";

@@ -1,4 +1,4 @@
-/** Reads one PDF: its text, and pictures of its pages where there is too little of it. Runs in the process of its own only. */
+/** Reads one PDF: its text, and pictures of its pages if there is too little text. Runs only in the process that reads the PDF. */
 import { invalidRequest, isGatewayError } from "@svc/sdk/errors";
 import { cutText } from "./cut.ts";
 import { choosePages } from "./pages.ts";
@@ -6,18 +6,18 @@ import type { PdfDocument } from "./pdf-library.ts";
 import type { PageText, PdfContent, PdfJob } from "./pdf-job.ts";
 import { CanvasFactory, drawPages, type Easel, MAX_CANVAS_PIXELS } from "./draw.ts";
 
-/** @throws GatewayError `INVALID_REQUEST` when none of the pages exists or can be read; what the library throws */
+/** @throws GatewayError `INVALID_REQUEST` if none of the pages exists or can be read; errors of the library */
 export async function readPdf(job: PdfJob, easel: Easel): Promise<PdfContent> {
   const document = await easel.unpdf.getDocumentProxy(new Uint8Array(job.bytes), {
     verbosity: 0,
-    disableFontFace: true, // there are no fonts of a page here: glyphs are drawn as paths
+    disableFontFace: true, // fonts of a page cannot be loaded here: glyphs are drawn as paths
     useWasm: false, // its decoders are not installed
     maxImageSize: MAX_CANVAS_PIXELS,
     CanvasFactory,
   });
   const pageCount = document.numPages;
   const { pages, isCut } = choosePages(job.ranges, { pageCount, maxPages: job.maxPages });
-  if (pages.length === 0) invalidRequest(`the PDF has ${pageCount} pages and none of those asked for; ask for others`);
+  if (pages.length === 0) invalidRequest(`the PDF has ${pageCount} pages, none of them requested; request other pages`);
 
   const found = await readTexts(document, pages, job.maxChars);
   const chars = found.texts.reduce((sum, { text }) => sum + text.trim().length, 0);
@@ -32,7 +32,7 @@ interface Texts {
   readonly isCut: boolean;
 }
 
-/** Page after page until there is enough. A page that cannot be read counts as cut off, unless all of them are like that. */
+/** Reads page after page until there is enough text. An unreadable page counts as cut, unless all pages are unreadable. */
 async function readTexts(document: PdfDocument, pages: readonly number[], maxChars: number): Promise<Texts> {
   const texts: PageText[] = [];
   let left = maxChars;
@@ -64,12 +64,12 @@ async function textOf(document: PdfDocument, number: number): Promise<string> {
 
 const REASONS: Readonly<Record<string, string>> = {
   PasswordException: "the PDF is protected by a password; send one without",
-  InvalidPDFException: "the PDF is damaged, or no PDF at all; send another copy",
+  InvalidPDFException: "the PDF is damaged, or not a PDF; send another copy",
 };
 
-/** Why one could not be read. Whatever else a document does to the library is the fault of the document. */
+/** Why a PDF could not be read. Every other error of the library is attributed to the document. */
 export function reasonOf(thrown: unknown): string {
   if (isGatewayError(thrown)) return thrown.message;
   const name = thrown instanceof Error ? thrown.name : "";
-  return REASONS[name] ?? "the PDF cannot be read: something in it is not as it should be; send another copy";
+  return REASONS[name] ?? "the PDF cannot be read: its content is invalid; send another copy";
 }

@@ -1,10 +1,10 @@
-/** Makes the process a place for documents. */
+/** Restricts the process before it reads documents. */
 
 /** Call before the library is loaded. */
 export function prepareRealm(): void {
-  // Where a PDF is inflated natively and at once, 2 MB of it become gigabytes within a blink. Without this, piece by piece.
+  // Inflating natively in one step turns 2 MB of a PDF into gigabytes at once. Without this class, the library inflates in pieces.
   Reflect.deleteProperty(globalThis, "DecompressionStream");
-  // Nothing a document names is fetched.
+  // Nothing that a document refers to is fetched.
   Reflect.deleteProperty(globalThis, "fetch");
   if (!("transferToFixedLength" in ArrayBuffer.prototype)) {
     // oxlint-disable-next-line no-extend-native -- Node.js has it from 21 on, and the library draws no text without it
@@ -12,7 +12,7 @@ export function prepareRealm(): void {
   }
 }
 
-/** Copies where the real one moves: nobody keeps the original. */
+/** Copies instead of moving: the original is not used again. */
 function copyOf(this: ArrayBuffer, length: number = this.byteLength): ArrayBuffer {
   const copy = new ArrayBuffer(length);
   new Uint8Array(copy).set(new Uint8Array(this, 0, Math.min(length, this.byteLength)));

@@ -1,15 +1,15 @@
-/** How many do something at once. */
+/** Limits concurrent work. */
 import { unavailable } from "@svc/sdk";
 
 export interface Slots {
   /**
-   * Waits for a slot. @returns gives it back; safe to call twice
-   * @throws GatewayError `UNAVAILABLE` when too many wait; the signal's reason
+   * Waits for a slot. @returns a function that releases it; safe to call twice
+   * @throws GatewayError `UNAVAILABLE` if too many are waiting; the signal's reason
    */
   take(signal: AbortSignal): Promise<() => void>;
 }
 
-/** Those who come first get one first. */
+/** Slots are assigned in order of arrival. */
 export function createSlots(count: number, maxWaiting: number): Slots {
   let free = count;
   const waiting = new Set<() => void>();

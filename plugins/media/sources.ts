@@ -1,41 +1,41 @@
-/** What a call names, loaded: files of the agent's workspace, addresses and data URLs. */
+/** Loads the sources of a call: files of the agent's workspace, URLs and data URLs. */
 import { nameWithin, type Place, readWithin } from "@svc/kit/files";
 import { type LoadedMedia, loadMedia, sourceOfUrl } from "@svc/kit/media";
 import { GatewayError, invalidRequest, isGatewayError, notFound } from "@svc/sdk";
 import { externalLine } from "@svc/sdk/external-content";
 import type { OutboundFetch } from "@svc/sdk/web";
 
-/** Choice: as the limits of `/v1/responses` have it. */
+/** Choice: as the default of `/v1/responses`. */
 const MAX_REDIRECTS = 3;
 
-/** Where things are, and how much is taken. */
+/** Where sources are loaded from, and with which limits. */
 export interface SourceScene {
-  /** Where the agent's files lie; absent: it has none yet. */
+  /** The agent's workspace; absent: it has none yet. */
   readonly place: Place | undefined;
   readonly outbound: OutboundFetch | undefined;
-  /** Bytes of each. */
+  /** Bytes of one source. */
   readonly maxBytes: number;
-  /** Milliseconds for a fetch. */
+  /** Milliseconds per fetch. */
   readonly timeoutMs: number;
-  /** Of what is fetched and of data URLs, lower case; the bytes decide afterwards. */
+  /** Types of fetched content and of data URLs, lower case; afterwards the bytes decide. */
   readonly allowedMimes: readonly string[];
   readonly signal: AbortSignal;
 }
 
-/** One that was loaded. */
+/** A loaded source. */
 export interface Source {
-  /** For people and models: one line. */
+  /** One line for people and models. */
   readonly label: string;
-  /** It was fetched: somebody else decided what it says. */
+  /** It was fetched, so its content is external. */
   readonly isFetched: boolean;
-  /** Its name below the workspace, when it is a file there. */
+  /** Name below the workspace, if it is a file there. */
   readonly file?: string;
   readonly bytes: Uint8Array;
 }
 
 /**
- * All of them, one after the other.
- * @throws GatewayError naming the one that could not be loaded: `INVALID_REQUEST`, `NOT_FOUND`, `UNAVAILABLE`
+ * Loads all sources, one after the other.
+ * @throws GatewayError naming the source that could not be loaded: `INVALID_REQUEST`, `NOT_FOUND`, `UNAVAILABLE`
  */
 export async function loadSources(names: readonly string[], scene: SourceScene): Promise<readonly Source[]> {
   const sources: Source[] = [];
@@ -46,14 +46,14 @@ export async function loadSources(names: readonly string[], scene: SourceScene):
   return sources;
 }
 
-/** Characters of a name that are told. */
+/** Characters of a name in labels. */
 const MAX_LABEL = 200;
 
 function labelOf(name: string, number: number): string {
   return isDataUrl(name) ? `data URL ${number}` : externalLine(name, MAX_LABEL);
 }
 
-/** Runs `work`, whose refusals then say which source they are about. */
+/** Runs `work` and adds the label of the source to its errors. */
 export async function naming<T>(label: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -66,7 +66,7 @@ export async function naming<T>(label: string, work: () => Promise<T>): Promise<
 }
 
 const isDataUrl = (name: string) => /^data:/i.test(name);
-/** Whether it is fetched. */
+/** Whether the source is fetched. */
 export const isAddress = (name: string) => /^https?:/i.test(name);
 const hasScheme = (name: string) => /^[a-z][a-z0-9+.-]*:/i.test(name);
 
@@ -75,7 +75,7 @@ async function load(name: string, scene: SourceScene): Promise<Omit<Source, "lab
     const { bytes } = await fromUrl(name, scene);
     return { bytes, isFetched: !isDataUrl(name) };
   }
-  if (hasScheme(name)) invalidRequest("only http, https and data URLs are taken, and paths below the workspace");
+  if (hasScheme(name)) invalidRequest("only http, https and data URLs, and paths in the workspace, are allowed");
   const file = scene.place ? nameWithin(name, scene.place) : name;
   return { bytes: await fromWorkspace(file, scene), isFetched: false, file };
 }
@@ -91,7 +91,7 @@ function fromUrl(
 async function fromWorkspace(file: string, { place, maxBytes, signal }: SourceScene): Promise<Uint8Array> {
   const found = place && (await readWithin(place.root, file, maxBytes));
   signal.throwIfAborted();
-  if (!found) return notFound("there is no such file in the workspace; give a path below it");
-  if (found.isCut) invalidRequest(`${found.stats.size} bytes are too many: at most ${maxBytes} are taken`);
+  if (!found) return notFound("no such file in the workspace; use a path below it");
+  if (found.isCut) invalidRequest(`${found.stats.size} bytes are too many: at most ${maxBytes} are allowed`);
   return found.bytes;
 }

@@ -1,4 +1,4 @@
-/** What both tools have in common: the surroundings of a call, from its sources to the answer. */
+/** The shared part of both tools: a call, from its sources to the answer. */
 import { placeOf } from "@svc/kit/files";
 import { withDeadline } from "@svc/kit/time";
 import { type Clock, floorOf, invalidRequest, notFound, outsideOrigin, saidAfter, Type, unavailable } from "@svc/sdk";
@@ -15,11 +15,11 @@ import { chooseModel } from "./model-choice.ts";
 import type { PdfReader } from "./pdf-reader.ts";
 import { isAddress, loadSources, type Source } from "./sources.ts";
 
-/** What the tools use, as it is now. */
+/** Current services for the tools. */
 export interface MediaServices {
   readonly config: () => MediaConfig;
   readonly models: () => Models | undefined;
-  /** State directory of the gateway: closed to agents, as their file tools have it. */
+  /** State directory of the gateway; agents cannot read it, as with their file tools. */
   readonly stateDir: () => string;
   readonly agents: () => Pick<AgentDirectory, "list"> | undefined;
   readonly outbound: () => OutboundFetch | undefined;
@@ -29,30 +29,30 @@ export interface MediaServices {
   readonly clock: Pick<Clock, "now" | "setTimeout">;
 }
 
-/** Choice: pictures or documents of one call. */
+/** Choice: most pictures or documents of one call. */
 export const MAX_SOURCES = 8;
 
-export const Prompt = Type.String({ minLength: 1, maxLength: 20_000, description: "What you want to know" });
+export const Prompt = Type.String({ minLength: 1, maxLength: 20_000, description: "The question to answer" });
 export const ModelRef = Type.Optional(
-  Type.String({ minLength: 1, description: "Model to ask, as provider/id; leave it out unless the user names one" }),
+  Type.String({ minLength: 1, description: "Model to use, as provider/id; omit it unless the user names one" }),
 );
-/** One source, or several. */
+/** Schema of one source, and of a list. */
 export const sourceParam = (what: string) =>
   Type.String({ minLength: 1, description: `${what}: a path in your workspace, an http(s) URL or a data URL` });
 export const sourcesParam = (item: ReturnType<typeof sourceParam>) =>
   Type.Optional(
-    Type.Array(item, { minItems: 1, maxItems: MAX_SOURCES, description: "Several, compared or read together" }),
+    Type.Array(item, { minItems: 1, maxItems: MAX_SOURCES, description: "Several sources, compared or read together" }),
   );
 
-/** @throws GatewayError `INVALID_REQUEST` when there are none or too many */
+/** @throws GatewayError `INVALID_REQUEST` for no source or too many */
 export function namesOf(one: string | undefined, several: readonly string[], key: string): readonly string[] {
   const names = [...new Set([...(one === undefined ? [] : [one]), ...several])];
-  if (names.length === 0) invalidRequest(`${key} or ${key}s is needed: a path in your workspace, or a URL`);
-  if (names.length > MAX_SOURCES) invalidRequest(`at most ${MAX_SOURCES} at once; ask about the rest in another call`);
+  if (names.length === 0) invalidRequest(`${key} or ${key}s is required: a path in your workspace, or a URL`);
+  if (names.length > MAX_SOURCES) invalidRequest(`at most ${MAX_SOURCES} in one call; use another call for the rest`);
   return names;
 }
 
-/** A call under way. */
+/** A call in progress. */
 export interface Sitting {
   readonly mediaServices: MediaServices;
   readonly config: MediaConfig;
@@ -60,7 +60,7 @@ export interface Sitting {
   readonly signal: AbortSignal;
 }
 
-/** Runs one call within its time. */
+/** Runs one call within its time limit. */
 export function sit(
   mediaServices: MediaServices,
   call: ToolCall,
@@ -70,13 +70,14 @@ export function sit(
   const config = mediaServices.config();
   const { clock } = mediaServices;
   const { timeoutSeconds } = config;
-  const late = () => `it took longer than ${timeoutSeconds} seconds; ask for less, or raise tools.media.timeoutSeconds`;
+  const late = () =>
+    `the call took longer than ${timeoutSeconds} seconds; ask for less, or raise tools.media.timeoutSeconds`;
   return withDeadline({ ms: timeoutSeconds * 1_000, clock, signals: [signal], late }, (inTime) =>
     work({ mediaServices, config, call, signal: inTime }),
   );
 }
 
-/** What a call does that names these. An address the model made up can carry what it knows. */
+/** Effects of a call with these sources. A URL that the model composed can carry data out. */
 export function effectsOf(
   one: string | undefined,
   several: readonly string[] = [],
@@ -96,7 +97,7 @@ export async function loadAll(
 ): Promise<readonly Source[]> {
   const agents = mediaServices.agents();
   if (!agents?.list().some(({ id }) => id === call.agentId))
-    notFound(`there is no agent ${call.agentId}, so there is no workspace to read from`);
+    notFound(`agent ${call.agentId} does not exist, so there is no workspace to read from`);
   const { maxBytes, timeoutSeconds } = config;
   const place = await placeOf(call.agentId, { agents, stateDir: mediaServices.stateDir }, false);
   signal.throwIfAborted();
@@ -110,7 +111,7 @@ export async function loadAll(
   });
 }
 
-/** What is asked. */
+/** A question to the model. */
 export interface Inquiry {
   readonly system: string;
   readonly content: readonly (TextBlock | ImageBlock)[];
@@ -129,11 +130,11 @@ export function inquire(
 }
 
 export function modelsOf(mediaServices: MediaServices): Models {
-  return mediaServices.models() ?? unavailable("no model can be asked: the plugin `models` is not running");
+  return mediaServices.models() ?? unavailable("no model can be called: the plugin `models` is not running");
 }
 
 /**
- * The answer for the agent. About something that was fetched it is marked as text from outside: a picture can make the
+ * The answer for the agent. About fetched content it is marked as external content: a picture can make the
  * model that sees it say anything.
  */
 export async function resultOf(
@@ -144,7 +145,7 @@ export async function resultOf(
 ): Promise<ToolResult> {
   const { text, model, usage, isCut } = answer;
   const fetched = sources.filter(({ isFetched }) => isFetched).map(({ label }) => label);
-  const whole = isCut ? `${text}\n[cut: the answer reached the length the model may have]` : text;
+  const whole = isCut ? `${text}\n[cut: the answer reached the model's length limit]` : text;
   const told =
     fetched.length === 0 ? whole : wrapExternalContent(whole, { source: "web fetch", from: fetched.join(", ") });
   const names = sources.flatMap(({ file }) => file ?? []);

@@ -1,10 +1,10 @@
-/** Ends the process that reads a PDF from within, also where its one thread never comes back. */
+/** Ends the process that reads a PDF from within, even if its main thread never returns. */
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 
-/** Bytes of the whole process: the runtime's own limit counts neither buffers nor pictures. Choice: ten times what it has to begin with. */
+/** Bytes of the whole process: the runtime's own limit counts neither buffers nor pictures. Choice: ten times its initial memory. */
 const MAX_BYTES = 768 * 1024 * 1024;
-/** Milliseconds; who started it has given up long before, unless it is gone itself. */
+/** Milliseconds. The gateway kills the process much earlier, unless the gateway itself is gone. */
 const MAX_AGE = 120_000;
 const LOOK_MS = 25;
 
@@ -14,7 +14,7 @@ const PROGRAM = `
   setInterval(() => isOver() && process.kill(process.pid, "SIGKILL"), ${LOOK_MS});
 `;
 
-/** Resolves when it watches. */
+/** Resolves when the watchdog is running. */
 export async function startWatchdog(limits = { maxBytes: MAX_BYTES, maxAge: MAX_AGE }): Promise<void> {
   const thread = new Worker(PROGRAM, { eval: true, workerData: limits });
   await once(thread, "online");

@@ -1,4 +1,4 @@
-/** Entry of the process that reads one PDF and is killed afterwards: nothing a document does outlives it. */
+/** Entry point of the process that reads one PDF and is killed afterwards, so that no effect of a document outlives it. */
 import type { PdfJob, PdfReport } from "./pdf-job.ts";
 import { readPdf, reasonOf } from "./read-pdf.ts";
 import { prepareRealm } from "./realm.ts";

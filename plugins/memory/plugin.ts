@@ -46,7 +46,7 @@ export default definePlugin({
     gateway.extend(Retention, "memory", {
       files: ["plugins/memory"],
       holds: "the search index of notes",
-      rule: "with the notes; it can be rebuilt",
+      rule: "as long as the notes; it can be rebuilt",
     });
     gateway.serve(memory, createHandlers(indexes, createStatus({ indexes, clock })));
     gateway.hooks.configChanged.tap(({ changed }) => {

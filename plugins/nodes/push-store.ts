@@ -41,7 +41,7 @@ export async function keepRegistration(
 export const PUSH_RETENTION: Retention = {
   tables: ["nodes_push"],
   holds: "push addresses of nodes",
-  rule: "within the hour after the device was removed; 90 days after the last registration",
+  rule: "90 days after the last registration; within an hour after the device was removed",
   rows: [{ table: "nodes_push", key: ["node_id"], at: "updated_at", olderThanMs: 90 * 86_400_000 }],
 };
 

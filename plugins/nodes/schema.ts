@@ -35,7 +35,7 @@ export const NODE_RETENTION: Retention = {
 /** `PENDING_TTL_MS` of older-store.ts; a request goes with the next one, or here. */
 export const PENDING_RETENTION: Retention = {
   tables: ["nodes_pending"],
-  holds: "nodes of the older store that wait for an approval",
+  holds: "nodes of the older store that wait for approval",
   rule: "5 minutes",
   rows: [{ table: "nodes_pending", key: ["request_id"], at: "ts", olderThanMs: 300_000 }],
 };

@@ -16,7 +16,7 @@ export const RUN_STEPS = [
 export const RUN_RETENTION: Retention = {
   tables: ["nodes_runs"],
   holds: "programs started on nodes",
-  rule: "7 days, the newest 50,000",
+  rule: "7 days; newest 50,000",
   rows: [
     { table: "nodes_runs", key: ["node_id", "run_id"], at: "started_at", olderThanMs: 7 * 86_400_000, most: 50_000 },
   ],

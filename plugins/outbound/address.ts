@@ -1,23 +1,23 @@
-/** Which addresses are public. Pure. Spec: http/responses.md §4, "URL fetch guard". */
+/** Decides which addresses are public. Pure. Spec: http/responses.md §4, "URL fetch guard". */
 import ipaddr from "ipaddr.js";
 import { isIP } from "node:net";
 
 /**
- * Choice: public by its range, but it answers machines in one provider's data centres with what they are set up with.
+ * Choice: in a public range, but inside one provider's data centres this address serves the configuration of machines.
  */
 const PLATFORM_ADDRESSES = ["168.63.129.16"];
 
 /**
- * The address to connect to when `text` is a public one, in its usual spelling; an IPv4 address mapped into IPv6 as the IPv4
- * address it is. Only global unicast is public, and nothing that carries a private IPv4 address.
- * @param text as a resolver or a canonical URL has it; IPv6 without brackets. Legacy spellings and zones are not public.
+ * The address to connect to if `text` is a public address, in canonical spelling; an IPv4-mapped IPv6 address as its IPv4
+ * address. Only global unicast is public, and no address that carries a private IPv4 address.
+ * @param text from a resolver or a canonical URL; IPv6 without brackets. Legacy spellings and zones are not public.
  */
 export function publicAddress(text: string): string | undefined {
   if (isIP(text) === 4) return publicV4(ipaddr.IPv4.parse(text));
   return isIP(text) === 6 && !text.includes("%") ? publicV6(ipaddr.IPv6.parse(inGroups(text))) : undefined;
 }
 
-/** Without dots: the library takes `::8.8.8.8` for a mapped address, which it is not. */
+/** IPv6 in groups without dots: the library wrongly parses `::8.8.8.8` as a mapped address. */
 function inGroups(text: string): string {
   return new URL(`http://[${text}]`).hostname.slice(1, -1);
 }
@@ -34,17 +34,17 @@ function publicV6(address: ipaddr.IPv6): string | undefined {
   return isNat64(address.parts) || isGlobalUnicast(address) ? address.toString() : undefined;
 }
 
-/** 2000::/3 without what is set aside in it: 6to4, Teredo, documentation and so on. All else is not handed out. */
+/** 2000::/3 except its reserved ranges: 6to4, Teredo, documentation and so on. Other ranges are not assigned. */
 function isGlobalUnicast(address: ipaddr.IPv6): boolean {
   return (address.parts[0] ?? 0) >> 13 === 1 && address.range() === "unicast";
 }
 
-/** 64:ff9b::/96. Choice: passes for public IPv4 addresses, since networks without IPv4 reach them so; its local-use sister does not. */
+/** 64:ff9b::/96. Choice: allowed for public IPv4 addresses, because IPv6-only networks need it; its local-use variant is not. */
 function isNat64(parts: readonly number[]): boolean {
   return [0x64, 0xff9b, 0, 0, 0, 0].every((part, index) => parts[index] === part);
 }
 
-/** The IPv4 address in the last 32 bits, of NAT64 and of ISATAP interface ids (`0:5efe`, with any of the two flag bits). */
+/** The IPv4 address in the last 32 bits of NAT64 addresses and ISATAP interface ids (`0:5efe`, with any of the two flag bits). */
 function carriedV4(parts: readonly number[]): ipaddr.IPv4 | undefined {
   const [flags = 0, marker = 0, high = 0, low = 0] = parts.slice(4);
   const isIsatap = (flags & 0xfc_ff) === 0 && marker === 0x5e_fe;

@@ -1,4 +1,4 @@
-/** One request and its answer, over a connection to vetted addresses. The only file that talks HTTP. */
+/** One request and its response over a connection to a vetted address. The only file that speaks HTTP. */
 import type { Clock } from "@svc/sdk";
 import type { OutboundResponse } from "@svc/sdk/web";
 import { isIP, type Socket } from "node:net";
@@ -11,7 +11,7 @@ import { type Hop, isRedirect, type Redirection } from "./redirects.ts";
 export interface ExchangeOptions {
   readonly connect: Connect;
   readonly clock: Pick<Clock, "setTimeout">;
-  /** Further certificate authorities, in PEM. Default: only those of the runtime. */
+  /** Additional certificate authorities, in PEM. Default: only those of the runtime. */
   readonly ca?: string;
   readonly maxBytes: number;
   readonly timeoutMs: number;
@@ -21,8 +21,8 @@ export interface ExchangeOptions {
 export type Answer = { readonly redirect: Redirection } | { readonly response: OutboundResponse };
 
 /**
- * @param addresses vetted, of the hop's host
- * @throws GatewayError `INVALID_REQUEST` with `TOO_LARGE`; what breaks connection or body; the signal's reason
+ * @param addresses vetted addresses of the hop's host
+ * @throws GatewayError `INVALID_REQUEST` with `TOO_LARGE`; errors of connection or body; the signal's reason
  */
 export async function exchange(hop: Hop, addresses: readonly string[], options: ExchangeOptions): Promise<Answer> {
   const { maxBytes, signal, ca } = options;
@@ -30,7 +30,7 @@ export async function exchange(hop: Hop, addresses: readonly string[], options: 
   const socket = await dial(addresses, portOf(url), options);
   const client = new Client(url.origin, {
     connect: over(socket, url, ca),
-    headersTimeout: 0, // the signal has the time of the whole chain
+    headersTimeout: 0, // the signal limits the time of the whole chain
     bodyTimeout: 0,
     allowH2: false,
   });
@@ -43,7 +43,7 @@ export async function exchange(hop: Hop, addresses: readonly string[], options: 
       reset: true,
       signal,
     });
-    body.on("error", () => {}); // of a body nobody reads to its end
+    body.on("error", () => {}); // of a body that is not read to its end
     if (isRedirect(statusCode))
       return { redirect: { status: statusCode, locations: addressesIn(headers, "location") } };
     const flat = flatHeaders(headers);
@@ -52,12 +52,12 @@ export async function exchange(hop: Hop, addresses: readonly string[], options: 
     const response = { status: statusCode, url: url.href, headers: flat, body: bytes };
     return { response: { ...response, ...contentTypeOf(flat["content-type"]) } };
   } finally {
-    await client.destroy().catch(() => {}); // it is gone either way
-    socket.destroy(); // also where TLS did not come about
+    await client.destroy().catch(() => {}); // it is closed either way
+    socket.destroy(); // also if the TLS handshake failed
   }
 }
 
-/** Hands out the one connection, whatever host it is asked for; TLS is verified against the name in the URL. */
+/** Returns the one open connection, whatever host is requested; TLS is verified against the name in the URL. */
 function over(socket: Socket, url: URL, ca: string | undefined): buildConnector.connector {
   const upgrade = buildConnector({ allowH2: false, timeout: 0, maxCachedSessions: 0, ...(ca ? { ca } : {}) });
   const host = url.hostname.replace(/^\[(.*)\]$/, "$1");
@@ -69,7 +69,7 @@ function over(socket: Socket, url: URL, ca: string | undefined): buildConnector.
     else callback(null, socket);
     used = true;
   };
-  return (target, callback) => void setImmediate(handOut, target, callback); // a client does not begin when it is answered at once
+  return (target, callback) => void setImmediate(handOut, target, callback); // the client does not start if the callback runs synchronously
 }
 
 function portOf(url: URL): number {

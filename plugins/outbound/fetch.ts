@@ -1,5 +1,5 @@
 /**
- * The guarded fetch: decides for each hop where it may go, resolves once, and connects to what was vetted. Loaded on first use.
+ * The guarded fetch: checks each hop, resolves each name once, and connects only to vetted addresses. Loaded on first use.
  * Spec: http/responses.md §4, "URL fetch guard".
  */
 import { withDeadline } from "@svc/kit/time";
@@ -17,13 +17,13 @@ import { type Target, targetOf } from "./target.ts";
 
 export interface OutboundDeps {
   readonly clock: Pick<Clock, "setTimeout">;
-  /** Ends all that is under way. */
+  /** Ends all fetches in progress. */
   readonly signal: AbortSignal;
-  /** All addresses of a name. Default: as this machine resolves names. */
+  /** All addresses of a name. Default: the resolver of this machine. */
   readonly resolve?: (host: string) => Promise<readonly string[]>;
-  /** Default: a TCP connection. It is only ever asked for vetted addresses. */
+  /** Default: a TCP connection. Only called with vetted addresses. */
   readonly connect?: Connect;
-  /** Further certificate authorities, in PEM. Default: only those of the runtime. */
+  /** Additional certificate authorities, in PEM. Default: only those of the runtime. */
   readonly ca?: string;
 }
 
@@ -40,9 +40,9 @@ export function createOutboundFetch(deps: OutboundDeps): OutboundFetch {
     const found = await resolve(host).catch((error: unknown) => unreachable(host, "cannot be resolved", error));
     if (found.length === 0) unavailable(`${host} has no address`);
     const usable = found.map(publicAddress);
-    // Choice: which address it was is not told, so that nobody learns the inside of a network from refusals.
+    // Choice: the address is not part of the error, so that refusals do not reveal the inside of a network.
     return inOrder(
-      usable.map((one) => one ?? refuse("ADDRESS_NOT_PUBLIC", `${host} leads to an address that is not public`)),
+      usable.map((one) => one ?? refuse("ADDRESS_NOT_PUBLIC", `${host} resolves to an address that is not public`)),
     );
   }
 
@@ -54,7 +54,7 @@ export function createOutboundFetch(deps: OutboundDeps): OutboundFetch {
       options.signal.throwIfAborted();
       const answer = await exchange(hop, addresses, options).catch((error: unknown) => {
         options.signal.throwIfAborted();
-        return unreachable(host, "does not answer", error);
+        return unreachable(host, "does not respond", error);
       });
       if ("response" in answer) return answer.response;
       hop = nextHop(hop, answer.redirect, rules, options.maxRedirects);
@@ -68,7 +68,7 @@ export function createOutboundFetch(deps: OutboundDeps): OutboundFetch {
       const first = firstHop(request, rules);
       let host = "";
       const signals = signal ? [signal, stopping] : [stopping];
-      const late = () => `${host} did not answer within ${timeoutMs} ms`;
+      const late = () => `${host} did not respond within ${timeoutMs} ms`;
       const { maxBytes, maxRedirects } = request;
       const limits = { connect, clock, maxBytes, maxRedirects, timeoutMs, ...(ca && { ca }) };
       const at = (current: string) => (host = current);
@@ -81,7 +81,7 @@ export function createOutboundFetch(deps: OutboundDeps): OutboundFetch {
 
 interface Follow extends ExchangeOptions {
   readonly maxRedirects: number;
-  /** Told each host before it is asked. */
+  /** Called with each host before the request. */
   at(host: string): void;
 }
 
@@ -89,7 +89,7 @@ function firstHop({ url, method = "GET", headers, body }: OutboundRequest, rules
   return { target: targetOf(url, rules), method, headers: requestHeaders(headers), body, seen: [] };
 }
 
-/** @throws GatewayError always; a refusal as it is */
+/** @throws GatewayError always; an existing one unchanged */
 function unreachable(host: string, what: string, error: unknown): never {
   if (isGatewayError(error)) throw error;
   const code = error instanceof Error && "code" in error ? String(error.code) : messageOf(error);

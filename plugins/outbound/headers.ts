@@ -1,7 +1,7 @@
-/** Headers of request and answer. Pure. */
+/** Headers of requests and responses. Pure. */
 import { invalidRequest } from "@svc/sdk";
 
-/** What the connection decides by itself. */
+/** Headers that the connection sets. */
 const OWN_HEADERS = [
   "accept-encoding",
   "connection",
@@ -19,24 +19,24 @@ const OWN_HEADERS = [
 const USER_AGENT = "svc/1.0";
 
 /**
- * With lower-case names, and the `User-Agent` that is sent unless one is given.
- * @throws GatewayError `INVALID_REQUEST` for a header that is the connection's own
+ * Headers with lower-case names, and a default `User-Agent`.
+ * @throws GatewayError `INVALID_REQUEST` for a header that the connection sets
  */
 export function requestHeaders(given: Readonly<Record<string, string>> = {}): Record<string, string> {
   const headers = Object.entries(given).map(([name, value]) => [name.toLowerCase(), value] as const);
   const own = headers.find(([name]) => OWN_HEADERS.includes(name));
-  if (own) invalidRequest(`the header ${own[0]} is set by the connection; leave it out`);
+  if (own) invalidRequest(`the header ${own[0]} is set by the connection; remove it`);
   return { "user-agent": USER_AGENT, ...Object.fromEntries(headers) };
 }
 
-/** Headers as they were received; one that came several times has a list. */
+/** Headers as received; a repeated header has a list. */
 export type RawHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 function allOf(headers: RawHeaders, name: string): readonly string[] {
   return [headers[name] ?? []].flat();
 }
 
-/** Addresses in a header: bytes that are UTF-8 are read as such, as browsers do. */
+/** URLs in a header: valid UTF-8 is decoded, as browsers do. */
 export function addressesIn(headers: RawHeaders, name: string): readonly string[] {
   return allOf(headers, name).map((value) => {
     const text = Buffer.from(value, "latin1").toString();
@@ -44,14 +44,14 @@ export function addressesIn(headers: RawHeaders, name: string): readonly string[
   });
 }
 
-/** Several of a name in one line. */
+/** Repeated headers joined to one line. */
 export function flatHeaders(headers: RawHeaders): Record<string, string> {
   return Object.fromEntries(Object.keys(headers).map((name) => [name.toLowerCase(), allOf(headers, name).join(", ")]));
 }
 
 const TYPE = /^[a-z0-9!#$&^_.+-]+\/[a-z0-9!#$&^_.+-]+$/;
 
-/** What a `Content-Type` says. */
+/** Parses a `Content-Type`. */
 export function contentTypeOf(header = ""): { readonly contentType: string; readonly charset: string | undefined } {
   const [type = "", ...parameters] = header.split(";");
   const name = type.trim().toLowerCase();

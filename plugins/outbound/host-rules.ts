@@ -1,7 +1,7 @@
-/** Which hosts may be asked, by name. Pure. Spec: http/responses.md §4, "URL fetch guard" 2 and 3. */
+/** Which hosts may be fetched, by name. Pure. Spec: http/responses.md §4, "URL fetch guard" 2 and 3. */
 import { isIP } from "node:net";
 
-/** Names of this machine and its network, with all that is below them. */
+/** Names of this machine and its network, including all names below them. */
 const INSIDE = ["localhost", "local", "internal", "localhost.localdomain"];
 
 /** @param host canonical: lower case, ASCII, no trailing dot */
@@ -11,19 +11,19 @@ export function isInsideName(host: string): boolean {
 
 /** One entry of `allowHosts`. */
 export interface HostRule {
-  /** `undefined`: the entry names nothing, so it lets nothing pass. */
+  /** `undefined`: the entry could not be parsed and matches nothing. */
   readonly host: string | undefined;
-  /** Only what is below `host`. */
+  /** Match only names below `host`. */
   readonly below: boolean;
-  /** Of a URL that states one; default: any. */
+  /** Port of a URL that has one; default: any. */
   readonly port: string;
-  /** Of a URL; `/`: any path. */
+  /** Path of a URL; `/`: any path. */
   readonly path: string;
 }
 
 /**
- * The entries that count; none of them means every host. Blank entries, `*` and `*.` do not count. An entry that cannot be
- * read counts and matches nothing: a typing error never opens the list.
+ * The effective entries; an empty list allows every host. Blank entries, `*` and `*.` are ignored. An entry that cannot be
+ * parsed matches nothing, so that a typing error never opens the list.
  */
 export function hostRules(entries: readonly string[] = []): readonly HostRule[] {
   return entries
@@ -34,7 +34,7 @@ export function hostRules(entries: readonly string[] = []): readonly HostRule[] 
 
 function ruleOf(entry: string): HostRule {
   const bare = isIP(entry) === 6 ? `[${entry}]` : entry.replace(/^[a-z][a-z0-9+.-]*:\/\//i, "");
-  const [url, other] = ["http", "https"].map((scheme) => parseUrl(`${scheme}://${bare}`)); // each leaves its own port out
+  const [url, other] = ["http", "https"].map((scheme) => parseUrl(`${scheme}://${bare}`)); // each omits its own default port
   const host = url && canonicalHost(url.hostname);
   const below = host?.startsWith("*.") ?? false;
   const name = below ? host?.slice(2) : host;
@@ -47,12 +47,12 @@ function ruleOf(entry: string): HostRule {
   };
 }
 
-/** @param base what a relative `text` is relative to */
+/** @param base base of a relative `text` */
 export function parseUrl(text: string, base?: URL): URL | undefined {
   return URL.canParse(text, base?.href) ? new URL(text, base) : undefined;
 }
 
-/** Without trailing dots: `localhost.` is `localhost`. */
+/** Without trailing dots: `localhost.` becomes `localhost`. */
 export function canonicalHost(hostname: string): string {
   return hostname.replace(/\.+$/, "");
 }
@@ -72,10 +72,10 @@ function portOf(url: URL): string {
   return url.port || (url.protocol === "https:" ? "443" : "80");
 }
 
-/** Dots and slashes in disguise, which a server may take for a way out of the path. */
+/** Encoded dots and slashes, which a server may interpret as leaving the path. */
 const HIDDEN_STEP = /%(?:25)*(?:2e|2f|5c)/i;
 
-/** `/docs` has `/docs` and `/docs/x` below it, but not `/docs-old`. */
+/** `/docs` includes `/docs` and `/docs/x`, but not `/docs-old`. */
 function isBelow(prefix: string, path: string): boolean {
   if (prefix === "/") return true;
   const base = prefix.endsWith("/") ? prefix : `${prefix}/`;

@@ -1,4 +1,4 @@
-/** Outbound: fetching from public addresses only, for what content from outside names. */
+/** Outbound: fetches URLs from external content, from public addresses only. */
 import { definePlugin, lazy } from "@svc/sdk";
 import { OutboundFetch } from "@svc/sdk/web";
 

@@ -1,4 +1,4 @@
-/** What follows from a redirect. Pure. Spec: http/responses.md §4, "URL fetch guard" 6. */
+/** Computes the request that follows a redirect. Pure. Spec: http/responses.md §4, "URL fetch guard" 6. */
 import { type HostRule, parseUrl } from "./host-rules.ts";
 import { refuse } from "./refusal.ts";
 import { type Target, targetOf } from "./target.ts";
@@ -10,11 +10,11 @@ export interface Hop {
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | Uint8Array | undefined;
-  /** Requests before this one. */
+  /** Keys of the requests before this one. */
   readonly seen: readonly string[];
 }
 
-/** What a server answered, as far as it decides on where to go. */
+/** The parts of a response that decide about a redirect. */
 export interface Redirection {
   readonly status: number;
   /** All `Location` headers. */
@@ -26,22 +26,22 @@ export function isRedirect(status: number): boolean {
 }
 
 /**
- * Choice: headers that may be told to another origin are listed, and all others are left out, since nobody can list all that
- * carry credentials. Once left out they stay so.
+ * Choice: a list of headers that another origin may receive; all others are removed, because not every header with
+ * credentials is known. Removed headers are not added again.
  */
 const KEPT_ACROSS_ORIGINS = ["accept", "accept-language", "cache-control", "content-type", "pragma", "user-agent"];
 
-/** @throws GatewayError `INVALID_REQUEST`: too many, in a circle, without or with two destinations, or to where none may go */
+/** @throws GatewayError `INVALID_REQUEST`: too many redirects, a circle, not exactly one destination, or a destination that is not allowed */
 export function nextHop(hop: Hop, answer: Redirection, rules: readonly HostRule[], maxRedirects: number): Hop {
   const { target, seen } = hop;
   const host = target.url.hostname;
   const location = answer.locations[0]?.trim();
   if (!location || answer.locations.length > 1)
-    return refuse("REDIRECT_INVALID", `${host} redirects without one destination (${answer.status})`);
+    return refuse("REDIRECT_INVALID", `${host} redirects without exactly one destination (${answer.status})`);
   if (seen.length >= maxRedirects)
     refuse("TOO_MANY_REDIRECTS", `more than ${maxRedirects} redirects; the last was from ${host}`);
   if (parseUrl(location, target.url) === undefined)
-    refuse("REDIRECT_INVALID", `${host} redirects to what is not a URL (${answer.status})`);
+    refuse("REDIRECT_INVALID", `${host} redirects to an invalid URL (${answer.status})`);
 
   const next = targetOf(location, rules, target.url);
   const becomesGet = hop.method === "GET" || [301, 302, 303].includes(answer.status);

@@ -1,4 +1,4 @@
-/** How a fetch is refused. */
+/** Refusals of a fetch. */
 import { refusal } from "@svc/sdk/errors";
 import type { OutboundRefusalCode } from "@svc/sdk/web";
 

@@ -20,17 +20,17 @@ export default definePlugin({
     gateway.extend(Retention, "plugins-audit", {
       files: ["logs/plugins-audit.jsonl*"],
       holds: "which plugins were installed, updated and removed, and by whom",
-      rule: "the newest 4 files of 1 MiB",
+      rule: "newest 4 files of 1 MiB",
     });
     gateway.extend(Retention, "installed-plugins", {
       files: ["extensions"],
       holds: "installed plugins",
-      rule: "until removed; 2 generations",
+      rule: "until removed; newest 2 generations",
     });
     gateway.extend(Retention, "fetched-plugins", {
       files: ["cache/install"],
-      holds: "a package that an install fetched and nobody agreed to yet",
-      rule: "one, until the next install or update",
+      holds: "package fetched by an install that is not confirmed yet",
+      rule: "one package, until the next install or update",
     });
     gateway.serve(plugins, {
       list: () => ({ plugins: control.reports() }),

@@ -1,4 +1,4 @@
-/** The preset `generic`: whatever is posted becomes a run of an agent, made readable. */
+/** The preset `generic`: any payload becomes readable text for a run of an agent. */
 import { definePlugin } from "@svc/sdk";
 import { WebhookPreset } from "@svc/sdk/webhooks";
 import { describe } from "./describe.ts";
@@ -8,7 +8,7 @@ export default definePlugin({
   api: "^1.0.0",
   setup: (gateway) =>
     gateway.extend(WebhookPreset, "generic", {
-      summary: "Anything: an agent looks at it",
+      summary: "Any payload: an agent handles it",
       mappings: [{ id: "generic", match: { path: "generic" }, action: "agent", name: "Webhook", transform: describe }],
     }),
 });

@@ -7,7 +7,7 @@ export const GithubConfig = Strict({
   secret: Type.Optional(
     Type.Union([Secret, Type.Array(Secret, { minItems: 1, maxItems: 16 })], {
       description:
-        "What the webhook at GitHub is set up with; several while one is replaced. Default: the hook token is asked for.",
+        "Secret of the webhook at GitHub; a list while it is replaced. Default: none, the hook token is required.",
     }),
   ),
 });

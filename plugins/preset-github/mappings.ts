@@ -1,9 +1,9 @@
-/** What becomes of which event of GitHub. Pure. */
+/** Mappings of GitHub events. Pure. */
 import type { WebhookMapping, WebhookMatch } from "@svc/sdk/webhooks";
 
 const REPOSITORY = "{{repository.full_name}}";
 
-/** An event an agent looks at. */
+/** An event that an agent handles. */
 interface Event {
   readonly id: string;
   /** `x-github-event` */
@@ -81,7 +81,7 @@ const EVENTS: readonly Event[] = [
     when: {
       action: "completed",
       "check_run.conclusion": ["failure", "timed_out", "action_required"],
-      "check_run.app.slug": { not: "github-actions" }, // told as a workflow
+      "check_run.app.slug": { not: "github-actions" }, // arrives as a workflow event
     },
     session: "check:{{check_run.id}}",
     lines: [
@@ -135,8 +135,8 @@ function toMapping({ id, event, when, session, lines }: Event): WebhookMapping {
 const skip = () => null;
 
 /**
- * `POST {hooks.path}/github`. The last one takes what no other does and starts nothing, so that GitHub does not show a
- * failure for every event that nobody asked for.
+ * `POST {hooks.path}/github`. The last mapping matches all other events and starts nothing, so that GitHub does not show a
+ * failure for every event that is not handled.
  */
 export const MAPPINGS: readonly WebhookMapping[] = [
   { id: "github-ping", match: { path: PATH, headers: { "x-github-event": "ping" } }, action: "agent", transform: skip },

@@ -1,4 +1,4 @@
-/** The preset `gmail`: what a mail watcher posts becomes a run of an agent. */
+/** The preset `gmail`: the payload of a mail watcher becomes a run of an agent. */
 import { definePlugin } from "@svc/sdk";
 import { WebhookPreset } from "@svc/sdk/webhooks";
 import { GmailConfig } from "./config.ts";

@@ -1,17 +1,17 @@
-/** The mapping for mail as a mail watcher posts it. Spec: http/webhooks.md §9. Pure. */
+/** The mapping for mail in the format of a mail watcher. Spec: http/webhooks.md §9. Pure. */
 import type { WebhookMapping, WebhookPreset } from "@svc/sdk/webhooks";
 import type { GmailConfig } from "./config.ts";
 
 const MESSAGE = [
-  "A mail has come in.",
+  "A mail has arrived.",
   "From: {{messages[0].from}}",
   "Subject: {{messages[0].subject}}",
-  "In short: {{messages[0].snippet}}",
+  "Snippet: {{messages[0].snippet}}",
   "",
   "{{messages[0].body}}",
 ].join("\n");
 
-/** `POST {hooks.path}/gmail`. Of several messages the first is taken: the watcher posts one at a time. */
+/** `POST {hooks.path}/gmail`. Only the first of several messages is used: the watcher posts one at a time. */
 export function gmailPreset({ model, thinking, allowUnsafeExternalContent }: GmailConfig): WebhookPreset {
   const mapping: WebhookMapping = {
     id: "gmail",
@@ -27,5 +27,5 @@ export function gmailPreset({ model, thinking, allowUnsafeExternalContent }: Gma
     ...(thinking === undefined ? {} : { thinking }),
     ...(allowUnsafeExternalContent === undefined ? {} : { allowUnsafeExternalContent }),
   };
-  return { summary: "Mail that a mail watcher posts: an agent reads it", mappings: [mapping] };
+  return { summary: "Mail from a mail watcher: an agent reads it", mappings: [mapping] };
 }

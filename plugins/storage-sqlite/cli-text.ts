@@ -1,4 +1,4 @@
-/** Answers of `svc storage` as lines. Pure. */
+/** Output of `svc storage`. Pure. */
 import type { ResultOf } from "@svc/sdk";
 import { table, visible } from "@svc/sdk/cli";
 import type { storage } from "@svc/sdk/storage";
@@ -10,9 +10,9 @@ export function usageLines({ location, bytes, freeBytes, givesBack, items }: Usa
     [id, sizeOf(size), String(count), holds, rule].map(visible),
   );
   return [
-    ...table([["what", "size", "rows or files", "holds", "goes"], ...rows]),
+    ...table([["what", "size", "rows or files", "contents", "retention"], ...rows]),
     "",
-    `${visible(location)}: ${sizeOf(bytes)}, of which ${sizeOf(freeBytes)} are free`,
+    `${visible(location)}: ${sizeOf(bytes)}, ${sizeOf(freeBytes)} free`,
     ...(givesBack || freeBytes === 0 ? [] : ["Free space returns to the disk with: svc storage clean --vacuum"]),
   ];
 }
@@ -21,7 +21,7 @@ type Cleaned = ResultOf<typeof storage.clean> & { readonly usage?: Usage };
 
 export function cleanedLines({ items, vacuum, usage }: Cleaned, isDryRun: boolean): string[] {
   const gone = items.filter(({ deleted }) => deleted > 0);
-  const heading = isDryRun ? "would go" : "deleted";
+  const heading = isDryRun ? "would be deleted" : "deleted";
   return [
     ...(gone.length === 0
       ? ["Nothing has expired."]

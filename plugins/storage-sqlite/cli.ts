@@ -1,10 +1,10 @@
-/** `svc storage`: what takes room, cleaning, and the check that `svc doctor` runs, which is imported on use: nothing else loads SQLite. */
+/** `svc storage`: usage, cleaning, and the check that `svc doctor` runs. The check is imported on use, because only it loads SQLite. */
 import { askingWith, type CommandContext, defineCommands, show, showFindings } from "@svc/sdk/cli";
 import { storage } from "@svc/sdk/storage";
 import { cleanedLines, usageLines } from "./cli-text.ts";
 
 const ask = askingWith({ plugin: "storage-sqlite", step: "svc gateway status" });
-/** Milliseconds that reading or rewriting a large database may take. Choice. */
+/** Choice: milliseconds for reading or rewriting a large database. */
 const PATIENCE_MS = 600_000;
 
 export default defineCommands([
@@ -23,7 +23,7 @@ export default defineCommands([
     name: "storage clean",
     summary: "Delete what has expired now; the gateway does it each hour",
     options: [
-      { flags: "--dry-run", description: "only show what would go" },
+      { flags: "--dry-run", description: "only show what would be deleted" },
       {
         flags: "--vacuum",
         description: "also rewrite the database without its free pages; the gateway waits meanwhile, about 10 s per GB",
@@ -44,7 +44,7 @@ export default defineCommands([
     name: "storage doctor",
     summary: "Are the databases in the state directory intact?",
     options: [
-      { flags: "--running", description: "a gateway uses the state directory: ask it instead of reading files" },
+      { flags: "--running", description: "call the gateway that uses the state directory instead of reading files" },
     ],
     examples: ["svc storage doctor", "svc storage doctor --running --json"],
     async run(context) {

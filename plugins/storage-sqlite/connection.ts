@@ -1,25 +1,25 @@
-/** Main thread's side of one database thread, from its start to its end. */
+/** The main thread's connection to one database thread, from its start to its end. */
 import { GatewayError, messageOf } from "@svc/sdk";
 import type { Worker } from "node:worker_threads";
 import { RETRY_AFTER_MS } from "./failures.ts";
 import type { Answer, Failure, Instruction, Report, Request, Value, Work } from "./messages.ts";
 
-/** Calls that may wait for one thread; more are refused. Choice: bounds memory when the disk hangs. */
+/** Choice: most calls that wait for one thread; bounds memory when the disk hangs. */
 const MAX_WAITING = 10_000;
-/** Choice: reads the thread has at a time; the others wait here. Their rows reach the main thread together, and hold it up together. */
+/** Choice: most reads sent to the thread at a time; the others wait here. Their rows arrive together and block the main thread together. */
 const MAX_READS = 16;
-/** Milliseconds of work with answers after which the event loop serves others, and most that it becomes when others take longer. */
+/** Milliseconds of delivering answers per turn of the event loop, and the upper limit when other work takes longer. */
 const TURN_MS = 3;
 const MOST_TURN_MS = 10;
 
 export interface Connection {
-  /** Settles when the file is open; rejects with a plain `Error` that names the file and what to do. */
+  /** Settles when the file is open; rejects with a plain `Error` that names the file and the next step. */
   readonly ready: Promise<void>;
-  /** @throws GatewayError `CONFLICT`, `UNAVAILABLE`; `Error` for a mistake in the SQL */
+  /** @throws GatewayError `CONFLICT`, `UNAVAILABLE`; `Error` for invalid SQL */
   call(work: Work): Promise<Value>;
-  /** Finishes what waits, closes the file and ends the thread. Safe to call twice. */
+  /** Finishes waiting calls, closes the file and ends the thread. Safe to call twice. */
   close(): Promise<void>;
-  /** Commits so far. */
+  /** Number of commits so far. */
   commits(): number;
 }
 
@@ -29,11 +29,11 @@ interface Waiting {
   readonly reject: (reason: Error) => void;
 }
 
-/** @param onDeath called once when the thread ends without having been asked to. */
+/** @param onDeath called once if the thread ends unexpectedly. */
 export function connect(worker: Worker, onDeath: (reason: string) => void): Connection {
   const waiting = new Map<number, Waiting>();
   let outbox: Request[] = [];
-  /** Reads that the thread does not have yet. A write overtakes them. */
+  /** Reads not yet sent to the thread. Writes overtake them. */
   let later: Request[] = [];
   let reads = 0;
   let lastId = 0;
@@ -51,9 +51,9 @@ export function connect(worker: Worker, onDeath: (reason: string) => void): Conn
     });
     worker.once("exit", () => reject(new Error(death ?? "the database thread ended before it was ready")));
   });
-  ready.catch(() => {}); // a later start has nobody who waits for it; its calls hear the reason
+  ready.catch(() => {}); // of a later start, no caller awaits `ready`; its calls get the reason
 
-  /** Answers whose callers have not heard them yet. */
+  /** Answers not yet delivered to their callers. */
   const answers: Answer[] = [];
   let delivering = false;
   let turnEnds: number | undefined;
@@ -67,11 +67,11 @@ export function connect(worker: Worker, onDeath: (reason: string) => void): Conn
     else call?.resolve(answer.value);
   }
 
-  /** One answer at a time, what its caller does with it included, and no more than fit into a turn of the event loop. */
+  /** Delivers one answer at a time, including the caller's reaction, within the time limit of a turn of the event loop. */
   function deliver(): void {
     delivering = true;
     if (turnEnds === undefined) beginTurn(TURN_MS);
-    else if (performance.now() > turnEnds) return void (stopped = performance.now()); // the next turn goes on
+    else if (performance.now() > turnEnds) return void (stopped = performance.now()); // the next turn continues
     const answer = answers.shift();
     if (!answer) return void (delivering = false);
     settle(answer);
@@ -84,7 +84,7 @@ export function connect(worker: Worker, onDeath: (reason: string) => void): Conn
     setImmediate(nextTurn);
   }
 
-  /** About as long as what else the event loop did meanwhile: if others got more, their calls would pile up. */
+  /** Takes about as long as other work of the event loop took: with less, calls would pile up. */
   function nextTurn(): void {
     turnEnds = undefined;
     if (!delivering) return;
@@ -102,7 +102,7 @@ export function connect(worker: Worker, onDeath: (reason: string) => void): Conn
   worker.on("error", (error) => (death ??= messageOf(error)));
   worker.on("messageerror", (error) => {
     death ??= error.message;
-    void worker.terminate(); // an answer is lost for good: its caller must hear something
+    void worker.terminate(); // an answer is lost: its caller must get an error
   });
   worker.once("exit", (code) => {
     for (const answer of answers.splice(0)) settle(answer);
@@ -141,7 +141,7 @@ export function connect(worker: Worker, onDeath: (reason: string) => void): Conn
       return new Promise((resolve, reject) => {
         lastId += 1;
         waiting.set(lastId, { kind: work.kind, resolve, reject });
-        if (outbox.push({ ...work, id: lastId }) === 1) queueMicrotask(() => flush()); // calls of one tick travel together
+        if (outbox.push({ ...work, id: lastId }) === 1) queueMicrotask(() => flush()); // calls of one tick are sent together
       });
     },
     close: () => (closing ??= close()),
@@ -158,17 +158,17 @@ function errorOf({ code, message, retryAfterMs, cause }: Failure): Error {
   return new GatewayError(code, message, retryAfterMs === undefined ? options : { ...options, retryAfterMs });
 }
 
-/** A write that was under way may have happened or not, so the caller is not told to simply repeat it. */
+/** A write in progress may or may not have happened, so the caller must not simply repeat it. */
 function deathError(kind: Work["kind"], opened: boolean, reason: string): GatewayError {
   const cause = new Error(reason);
   if (!opened || isRead(kind)) {
     return new GatewayError("UNAVAILABLE", "the database stopped; try again", { retryAfterMs: RETRY_AFTER_MS, cause });
   }
-  const message = "the database stopped; read again whether the change was made";
+  const message = "the database stopped; check whether the change was made before you repeat it";
   return new GatewayError("UNAVAILABLE", message, { details: { outcome: "unknown" }, cause });
 }
 
 function busyError(): GatewayError {
-  const message = "too many calls wait for the database; try again";
+  const message = "too many calls are waiting for the database; try again";
   return new GatewayError("UNAVAILABLE", message, { retryAfterMs: RETRY_AFTER_MS });
 }

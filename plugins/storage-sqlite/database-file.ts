@@ -1,4 +1,4 @@
-/** The database file before SQLite sees it: its directory, its mode, and whether it is a database at all. */
+/** Prepares the database file before SQLite opens it: directory, mode, and whether it is a database at all. */
 import {
   chmodSync,
   closeSync,
@@ -15,9 +15,9 @@ import { basename, dirname } from "node:path";
 const MAGIC = Buffer.from("SQLite format 3\0", "latin1");
 
 /**
- * Makes the file when it is missing. The file gets mode 0600 (SQLite gives its side files the same), missing
- * directories 0700. Choice: the mode of an existing directory stays, it may be shared.
- * @throws Error naming the file and what to do when it holds something else, or lost what it held; it is not touched then.
+ * Creates the file if it is missing. The file gets mode 0600 (SQLite uses the same mode for its side files), missing
+ * directories 0700. Choice: the mode of an existing directory is unchanged, because it may be shared.
+ * @throws Error naming the file and the next step if it is not a database or lost its data; the file is then not touched.
  */
 export function prepareFile(file: string): void {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
@@ -39,32 +39,32 @@ function refuseForeign(file: string): void {
   }
 }
 
-/** The file beside a database that says that the database holds data. */
+/** Path of the marker file next to a database that records that the database holds data. */
 export function markOf(file: string): string {
   return `${file}.holds-data`;
 }
 
-/** Whether the file is empty or missing although it held data. SQLite would start anew, and delete the log beside it. */
+/** Whether the file is empty or missing although it held data. SQLite would start with an empty file and delete the log next to it. */
 export function isLost(file: string): boolean {
   return existsSync(markOf(file)) && (statSync(file, { throwIfNoEntry: false })?.size ?? 0) === 0;
 }
 
 function refuseLoss(file: string): void {
-  if (isLost(file)) throw new Error(`${file} held data, and is ${lossOf(file)} now; ${wayBack(file)}`);
+  if (isLost(file)) throw new Error(`${file} held data and is now ${lossOf(file)}; ${wayBack(file)}`);
 }
 
 export function lossOf(file: string): "empty" | "missing" {
   return existsSync(file) ? "empty" : "missing";
 }
 
-/** What to do about a lost database. */
+/** Next steps for a lost database. */
 export function wayBack(file: string): string {
   return `restore a backup of it, or delete ${markOf(file)} to start without data`;
 }
 
-/** Notes that the database holds data. A disk that cannot take the note does not matter: the next start tries again. */
+/** Creates the marker file. If the disk refuses the write, the next start tries again. */
 export function markData(file: string): void {
-  const text = `${basename(file)} holds data. While this file is here, the gateway does not start with an empty ${basename(file)}.\n`;
+  const text = `${basename(file)} holds data. While this file exists, the gateway does not start with an empty ${basename(file)}.\n`;
   try {
     if (!existsSync(markOf(file))) writeFileSync(markOf(file), text, { mode: 0o600 });
   } catch {

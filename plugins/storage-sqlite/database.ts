@@ -1,4 +1,4 @@
-/** The work on one SQLite file, synchronous: runs inside the database thread. */
+/** Synchronous work on one SQLite file; runs inside the database thread. */
 import { DatabaseSync, type DatabaseSyncInstance } from "@photostructure/sqlite";
 import type { Row, SqlValue } from "@svc/sdk/storage";
 import { markData, markOf, prepareFile } from "./database-file.ts";
@@ -10,22 +10,22 @@ import { bindings, type Prepared, preparedStatements } from "./prepared.ts";
 import { narrowIntegers } from "./values.ts";
 
 export interface Database {
-  /** Sees committed data only. @throws anything; `failureOf` tells what the caller hears */
+  /** Sees committed data only. @throws any error; `failureOf` converts it for the caller */
   read(work: ReadWork): Value;
   /** @throws Refused */
   migrate(work: MigrateWork): void;
-  /** @throws anything; `failureOf` decides what the caller is told */
+  /** @throws any error; `failureOf` converts it for the caller */
   space(work: SpaceWork): Space;
   readonly group: GroupCommit;
-  /** Brings the log into the file and closes. */
+  /** Checkpoints the log into the file and closes the file. */
   close(): void;
 }
 
-/** @throws Error naming the file and what to do. */
+/** @throws Error naming the file and the next step. */
 export function openDatabase({ file, busyTimeoutMs }: DatabaseOptions): Database {
   const writer = openWriter(file, busyTimeoutMs);
   const reader = new DatabaseSync(file, { readOnly: true, timeout: busyTimeoutMs, defensive: true });
-  reader.exec("PRAGMA temp_store = MEMORY"); // sorting goes on when the disk is full
+  reader.exec("PRAGMA temp_store = MEMORY"); // sorting still works when the disk is full
   const writes = preparedStatements(writer);
   const reads = preparedStatements(reader);
 
@@ -67,8 +67,8 @@ function openWriter(file: string, busyTimeoutMs: number): DatabaseSyncInstance {
     writer = new DatabaseSync(file, { timeout: busyTimeoutMs, defensive: true, enableForeignKeyConstraints: true });
     writer.exec("PRAGMA auto_vacuum = INCREMENTAL"); // of a new file only; an older one needs `vacuum`
     const { journal_mode: mode } = writer.prepare("PRAGMA journal_mode = WAL").get();
-    if (mode !== "wal") throw new Error(`${file} cannot be used on this file system; put it on a local disk`);
-    // fullfsync: on macOS a plain fsync does not reach the disk. The limit gives a once long log back.
+    if (mode !== "wal") throw new Error(`${file} cannot be used on this file system; move it to a local disk`);
+    // fullfsync: on macOS a plain fsync does not reach the disk. The size limit shrinks a long log again.
     writer.exec("PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON");
     writer.exec("PRAGMA temp_store = MEMORY; PRAGMA journal_size_limit = 67108864");
     const { tables } = writer.prepare("SELECT count(*) AS tables FROM sqlite_schema").get() as { tables: number };
@@ -82,15 +82,15 @@ function openWriter(file: string, busyTimeoutMs: number): DatabaseSyncInstance {
 
 function describedOpenError(thrown: unknown, file: string): Error {
   const said = thrown instanceof Error ? thrown.message : String(thrown);
-  if (said.includes(file)) return new Error(said, { cause: thrown }); // it says already what and where
+  if (said.includes(file)) return new Error(said, { cause: thrown }); // the message already names the file
   const damaged = [11, 26].includes(resultCode(thrown) & 0xff);
   const advice = damaged
-    ? `the file is damaged or no SQLite database; restore a backup, or move it and ${markOf(file)} away to start empty`
-    : "check that the directory exists, may be written and has space, and that no other program holds the file";
+    ? `the file is damaged or not an SQLite database; restore a backup, or move it and ${markOf(file)} away to start empty`
+    : "check that the directory exists, is writable and has space, and that no other program locks the file";
   return new Error(`cannot open the database ${file}: ${said}; ${advice}`, { cause: thrown });
 }
 
-/** Pages that one `shrink` gives back: about 2 MiB, a few milliseconds. Choice. */
+/** Choice: pages that one `shrink` releases: about 2 MiB, a few milliseconds. */
 const SLICE = 500;
 
 function giveBack(writer: DatabaseSyncInstance, action: "shrink" | "vacuum"): void {
@@ -121,7 +121,7 @@ function readRows(prepared: Prepared, kind: ReadWork["kind"], params: readonly S
     try {
       return run();
     } catch {
-      prepared.bigints = true; // most likely an integer beyond 2^53; when it is not, the second try says so
+      prepared.bigints = true; // most likely an integer above 2^53; any other error recurs below
       prepared.statement.setReadBigInts(true);
     }
   }
@@ -130,7 +130,7 @@ function readRows(prepared: Prepared, kind: ReadWork["kind"], params: readonly S
   return Array.isArray(found) ? found.map(narrowIntegers) : narrowIntegers(found);
 }
 
-/** Writing through a read is a mistake of the caller, not a disk that cannot be written. */
+/** A write through a read method is a mistake of the caller, not a read-only disk. */
 function readFailure(thrown: unknown, sql: string) {
   if ((resultCode(thrown) & 0xff) !== 8) return failureOf(thrown, sql);
   return failureOf(new Error("all and get only read; use transaction"), sql);

@@ -1,4 +1,4 @@
-/** `svc storage doctor`: whether the databases are intact. Checks copies, so that the files and what lies beside them stay as they are. */
+/** `svc storage doctor`: checks whether databases are intact. Uses copies, so that the files and their side files are unchanged. */
 import { existsSync, statSync } from "node:fs";
 import { copyFile, mkdtemp, open, readdir, rm, stat, statfs } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -8,18 +8,18 @@ import { type CommandContext, configuredValue, type DoctorFinding } from "@svc/s
 import { health } from "@svc/sdk/health";
 import { isLost, lossOf, wayBack } from "./database-file.ts";
 
-/** Most bytes of a database that is copied. Choice. */
+/** Choice: most bytes of a database that is copied. */
 const LARGEST = 2 * 1_024 ** 3;
-/** Milliseconds a gateway has to answer. */
+/** Milliseconds within which a gateway must respond. */
 const PATIENCE = 5_000;
-/** Levels below the state directory that are searched for databases, and directories that are not. */
+/** Levels below the state directory that are searched for databases, and directories that are skipped. */
 const DEPTH = 3;
 const SKIPPED: ReadonlySet<string> = new Set(["cache", "extensions", "doctor", "node_modules"]);
 
-/** Reads the setting `storage-sqlite.file`; `undefined`: it has none, or cannot be read. */
+/** Reads the setting `storage-sqlite.file`; `undefined` if it is not set or cannot be read. */
 export type AskFile = () => Promise<string | undefined>;
 
-/** All databases in the state directory whatever their names, those that were lost, and the configured one. */
+/** Checks all databases in the state directory, whatever their names, lost databases, and the configured one. */
 export async function stateFindings(stateDir: string, askFile: AskFile = configuredFile): Promise<DoctorFinding[]> {
   const configured = await askFile();
   const paths = new Set(await filesBelow(stateDir, DEPTH));
@@ -29,7 +29,7 @@ export async function stateFindings(stateDir: string, askFile: AskFile = configu
   for (const path of new Set([...paths, ...owned].toSorted())) {
     const isOwned = owned.has(path);
     if (isLost(path)) {
-      const message = `it held data, and is ${lossOf(path)} now: the gateway does not start`;
+      const message = `it held data and is now ${lossOf(path)}: the gateway does not start`;
       found.push({ severity: "error", check: "database", about: path, message, next: wayBack(path) });
     } else if (isOwned ? existsSync(path) && statSync(path).size > 0 : await isDatabase(path)) {
       found.push(...(await databaseFindings(path)));
@@ -38,7 +38,7 @@ export async function stateFindings(stateDir: string, askFile: AskFile = configu
   return found;
 }
 
-/** The database that a log or a mark belongs to. */
+/** The database to which a log or marker file belongs. */
 function ownerOf(path: string): string | undefined {
   const [, owner] = /^(.+)(?:-wal|\.holds-data)$/.exec(path) ?? [];
   return owner;
@@ -59,7 +59,7 @@ async function filesBelow(directory: string, depth: number): Promise<string[]> {
   return (await Promise.all(found)).flat();
 }
 
-/** A running gateway writes its database, so only the gateway can check it. */
+/** Only the gateway can check the database that it is writing. */
 export async function askGateway({ connect }: Pick<CommandContext, "connect">): Promise<DoctorFinding[]> {
   try {
     const client = await connect({ scopes: ["operator.read"], timeoutMs: PATIENCE });
@@ -71,21 +71,20 @@ export async function askGateway({ connect }: Pick<CommandContext, "connect">): 
     }
   } catch (error) {
     if (!isGatewayError(error)) throw error;
-    const message = `it does not say how it is: ${error.message.split("\n")[0] ?? error.code}`;
-    const next = "svc gateway probe; its log says more";
+    const message = `the health check failed: ${error.message.split("\n")[0] ?? error.code}`;
+    const next = "svc gateway probe; see its log";
     return [{ severity: "error", check: "database", about: "the running gateway", message, next }];
   }
 }
 
-/** @param path of a database that no process writes now */
+/** @param path of a database that no process is writing */
 export async function databaseFindings(path: string): Promise<DoctorFinding[]> {
   const finding = (severity: DoctorFinding["severity"], message: string, next: string): DoctorFinding[] => [
     { severity, check: "database", about: path, message, next },
   ];
   const backup = `stop the gateway, keep a copy of it, and restore a backup of ${path}`;
-  // SQLite reads the beginning from the log where there is one; the gateway does not start with such a file.
-  if (!(await isDatabase(path)))
-    return finding("error", "it does not begin as a database does: it was overwritten", backup);
+  // If there is a log, SQLite reads the first page from it; the gateway does not start with such a file.
+  if (!(await isDatabase(path))) return finding("error", "it has no SQLite header: it was overwritten", backup);
   const { size } = await stat(path);
   const copies = await mkdtemp(join(tmpdir(), "svc-doctor-"));
   try {
@@ -93,12 +92,12 @@ export async function databaseFindings(path: string): Promise<DoctorFinding[]> {
     if (size > LARGEST || size * 2 > bavail * bsize)
       return finding(
         "warning",
-        `it has ${size} bytes, too many to be looked at in a copy`,
+        `its ${size} bytes are too many to check in a copy`,
         "start the gateway, which opens it: svc gateway run",
       );
     const copy = join(copies, basename(path));
     await copyFile(path, copy);
-    // The latest commits may only be in the log beside it.
+    // The latest commits may only be in the log next to it.
     await copyFile(`${path}-wal`, `${copy}-wal`).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== "ENOENT") throw error;
     });
@@ -106,17 +105,13 @@ export async function databaseFindings(path: string): Promise<DoctorFinding[]> {
     if (fault === undefined) return [];
     return finding("error", `it is damaged: ${fault}`, backup);
   } catch (error) {
-    return finding(
-      "error",
-      `it cannot be looked at: ${messageOf(error)}`,
-      "see who owns it, and make room on the disk",
-    );
+    return finding("error", `it cannot be checked: ${messageOf(error)}`, "check its owner, and free space on the disk");
   } finally {
     await rm(copies, { recursive: true, force: true });
   }
 }
 
-/** `undefined`: it is intact. */
+/** `undefined` if the database is intact. */
 async function faultOf(path: string): Promise<string | undefined> {
   const { DatabaseSync } = await import("@photostructure/sqlite");
   let database: InstanceType<typeof DatabaseSync> | undefined;
@@ -134,7 +129,7 @@ async function faultOf(path: string): Promise<string | undefined> {
 
 const HEADER = "SQLite format 3\0";
 
-/** Whether the file begins as a database does. */
+/** Whether the file starts with the SQLite header. */
 async function isDatabase(path: string): Promise<boolean> {
   const handle = await open(path, "r").catch(() => undefined);
   if (!handle) return false;

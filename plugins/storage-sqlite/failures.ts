@@ -1,10 +1,10 @@
-/** Decides what a caller is told about an error of SQLite. Pure. */
+/** Converts errors of SQLite to failures for the caller. Pure. */
 import type { Failure } from "./messages.ts";
 
-/** Milliseconds after which a write that met a full disk or a busy file may be tried again. */
+/** Milliseconds after which a write may be retried that failed because of a full disk or a locked file. */
 export const RETRY_AFTER_MS = 1_000;
 
-/** Primary result codes that pass, https://sqlite.org/rescode.html; the file is fine, the machine is not. */
+/** Primary result codes of temporary failures, https://sqlite.org/rescode.html: the file is intact, the environment is not. */
 const PASSING = new Map([
   [5, "the database is busy"], // BUSY
   [6, "the database is busy"], // LOCKED
@@ -19,7 +19,7 @@ const DAMAGED = new Set([11, 26]); // CORRUPT, NOTADB
 const UNIQUE = new Set([1555, 2067, 2579]); // CONSTRAINT_PRIMARYKEY, _UNIQUE, _ROWID
 const FOREIGN_KEY = 787;
 
-/** The driver leaves the code out when rows were asked for; SQLite's sentences are stable. */
+/** The driver omits the code in queries that return rows; SQLite's sentences are stable. */
 const CODE_OF_SENTENCE: readonly [RegExp, number][] = [
   [/^UNIQUE constraint failed/, 2067],
   [/^FOREIGN KEY constraint failed/, FOREIGN_KEY],
@@ -34,7 +34,7 @@ const CODE_OF_SENTENCE: readonly [RegExp, number][] = [
   [/^file is not a database/, 26],
 ];
 
-/** A refusal that was decided here, not by SQLite. */
+/** A refusal by this plugin, not by SQLite. */
 export class Refused extends Error {
   override readonly name = "Refused";
   readonly failure: Failure;
@@ -45,7 +45,7 @@ export class Refused extends Error {
   }
 }
 
-/** SQLite's extended result code of `thrown`, or 0 when it is not an error of SQLite. */
+/** SQLite's extended result code of `thrown`, or 0 if it is not an SQLite error. */
 export function resultCode(thrown: unknown): number {
   if (!(thrown instanceof Error)) return 0;
   if ("errcode" in thrown && typeof thrown.errcode === "number") return thrown.errcode;
@@ -53,15 +53,15 @@ export function resultCode(thrown: unknown): number {
 }
 
 /**
- * What the caller is told. @param sql the statement at fault, shown (first 200 characters) for a mistake of the caller.
+ * The failure for the caller. @param sql the failing statement, shown (first 200 characters) for a mistake of the caller.
  */
 export function failureOf(thrown: unknown, sql?: string): Failure {
   if (thrown instanceof Refused) return thrown.failure;
   const cause = thrown instanceof Error ? thrown.message : String(thrown);
   const code = resultCode(thrown);
-  if (UNIQUE.has(code)) return { code: "CONFLICT", message: "it exists already", cause };
+  if (UNIQUE.has(code)) return { code: "CONFLICT", message: "a row with this key already exists", cause };
   if (code === FOREIGN_KEY) {
-    return { code: "CONFLICT", message: "what it refers to is missing, or something still refers to it", cause };
+    return { code: "CONFLICT", message: "a referenced row is missing, or other rows still refer to this row", cause };
   }
   const passing = PASSING.get(code & 0xff);
   if (passing !== undefined) {

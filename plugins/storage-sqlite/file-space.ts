@@ -1,4 +1,4 @@
-/** How much room files take. */
+/** Size of files on disk. */
 import { lstat, readdir } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 
@@ -8,7 +8,7 @@ export interface Space {
   readonly bytes: number;
 }
 
-/** @param place below the state directory; a last `*` stands for any ending, e.g. `logs/audit.jsonl*` */
+/** @param place below the state directory; a final `*` matches any suffix, e.g. `logs/audit.jsonl*` */
 export async function fileSpace(stateDir: string, place: string): Promise<Space> {
   const path = join(stateDir, place);
   if (!path.endsWith("*")) return spaceAt(path);
@@ -19,7 +19,7 @@ export async function fileSpace(stateDir: string, place: string): Promise<Space>
   );
 }
 
-/** Follows no link. */
+/** Follows no links. */
 async function spaceAt(path: string): Promise<Space> {
   const stats = await lstat(path).catch(() => undefined);
   if (!stats) return { rows: 0, bytes: 0 };

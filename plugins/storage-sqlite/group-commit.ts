@@ -1,4 +1,4 @@
-/** Runs transactions that wait together in one commit, and keeps each one's failure to itself. */
+/** Runs waiting transactions in one commit and isolates their failures from each other. */
 import type { SqlValue, Statement, StatementResult } from "@svc/sdk/storage";
 import type { DatabaseSyncInstance } from "@photostructure/sqlite";
 import { failureOf, Refused } from "./failures.ts";
@@ -10,21 +10,21 @@ export type Transaction = readonly Statement[];
 
 export interface GroupCommit {
   /**
-   * Runs the first transaction, and further ones while `more()` says so, then commits.
-   * @returns an outcome for each that was run, in order; the others are untouched. Never throws.
+   * Runs the first transaction, then further ones while `more()` returns true, then commits.
+   * @returns an outcome for each transaction that was run, in order; the others are untouched. Never throws.
    */
   run(group: readonly Transaction[], more: () => boolean): readonly Outcome[];
-  /** Commits so far, for figures. */
+  /** Number of commits so far, for statistics. */
   readonly commits: number;
 }
 
 /** First words of statements that change rows. */
 const CHANGING = new Set(["insert", "update", "delete", "replace", "with"]);
 
-/** The whole group came to nothing. */
+/** The whole group was rolled back. */
 interface Broken {
   readonly failure: Failure;
-  /** How many transactions had been tried. */
+  /** Number of transactions that were tried. */
   readonly tried: number;
 }
 
@@ -42,12 +42,12 @@ export function groupCommit(connection: DatabaseSyncInstance, prepared: Prepared
 
   function execute(statement: Prepared, params: readonly SqlValue[] | undefined): StatementResult {
     const values = bindings(statement, params);
-    const changing = CHANGING.has(statement.verb); // of others SQLite tells the count of the statement before
+    const changing = CHANGING.has(statement.verb); // for others SQLite reports the count of the previous statement
     if (!statement.returnsRows) {
       const { changes } = statement.statement.run(...values);
       return { changes: changing ? changes : 0, rows: [] };
     }
-    statement.statement.setReadBigInts(true); // a second try, as reads do it, would change things twice
+    statement.statement.setReadBigInts(true); // unlike a read, a write cannot be repeated with another setting
     const before = statement.verb === "with" ? counted().total : -1;
     const rows = statement.statement.all(...values).map(narrowIntegers);
     const { changes, total } = counted();
@@ -61,10 +61,10 @@ export function groupCommit(connection: DatabaseSyncInstance, prepared: Prepared
     } catch (thrown) {
       throw new Refused(failureOf(thrown, sql));
     }
-    throw new Refused({ code: "CONFLICT", message: "somebody else changed it first; read it again" });
+    throw new Refused({ code: "CONFLICT", message: "the data was changed by another call meanwhile; read it again" });
   }
 
-  /** One transaction inside the open commit; its failure undoes it alone. */
+  /** Runs one transaction inside the open commit; a failure rolls back only this transaction. */
   function attempt(transaction: Transaction): Outcome {
     savepoint.run();
     try {
@@ -84,20 +84,20 @@ export function groupCommit(connection: DatabaseSyncInstance, prepared: Prepared
     try {
       if (connection.isTransaction) rollback.run();
     } catch {
-      // the disk that failed fails still: nothing was committed, and the next group tries again
+      // the disk still fails: nothing was committed, and the next group tries again
     }
   }
 
   function runTogether(group: readonly Transaction[], more: () => boolean): readonly Outcome[] | Broken {
     const outcomes: Outcome[] = [];
     try {
-      if (connection.isTransaction) rollback.run(); // what the last failure could not undo
+      if (connection.isTransaction) rollback.run(); // left over from the last failure
       begin.run();
       for (const transaction of group) {
         if (outcomes.length > 0 && !more()) break;
         const outcome = attempt(transaction);
         outcomes.push(outcome);
-        // A full or failing disk, or INSERT OR ROLLBACK, ends the whole transaction without being asked.
+        // A full or failing disk, or INSERT OR ROLLBACK, ends the whole transaction implicitly.
         if (!connection.isTransaction && "failure" in outcome) return { ...outcome, tried: outcomes.length };
       }
       commit.run();
@@ -113,10 +113,10 @@ export function groupCommit(connection: DatabaseSyncInstance, prepared: Prepared
     const result = runTogether(group, more);
     if (!("failure" in result)) return result;
     const { failure, tried } = result;
-    // Everybody hears of a disk that failed. Also those that had failed by themselves: perhaps only because
-    // of a neighbour's change, which is gone now.
+    // A failed disk is reported to all callers, including those that had failed on their own: their failure may only be
+    // due to a change of another transaction, which is now rolled back.
     if (failure.code === "UNAVAILABLE" || tried === 1) return Array.from({ length: tried }, () => ({ failure }));
-    // One of them spoilt it for all (a deferred constraint shows at COMMIT only): each gets its own commit.
+    // One transaction made the commit fail (a deferred constraint is checked at COMMIT only): each gets its own commit.
     return group.slice(0, tried).flatMap((transaction) => run([transaction], () => false));
   }
 

@@ -1,4 +1,4 @@
-/** Deletes what plugins say has expired, and gives free pages of the database back to the disk. */
+/** Deletes expired data of plugins, and returns free pages of the database to the disk. */
 import { type Clock, type Contribution, type ExtensionView, type Logger, pause, type ResultOf, Turns } from "@svc/sdk";
 import type { Retention, storage as contract, Storage, StorageItem } from "@svc/sdk/storage";
 import { fileSpace, type Space, sum } from "./file-space.ts";
@@ -6,9 +6,9 @@ import { BATCH, counting, deletions, expiredOf } from "./retention-sql.ts";
 import type { StorageOwner } from "./storage.ts";
 import { measureTables } from "./usage-thread.ts";
 
-/** Choice: milliseconds between two batches, which bounds the share of the database that deleting takes. */
+/** Choice: milliseconds between two batches; bounds the share of database time for deletions. */
 const PAUSE_MS = 20;
-/** Choice: free bytes that stay in the file, for the next rows. */
+/** Choice: free bytes that remain in the file for new rows. */
 const KEPT_FREE = 4 * 1_048_576;
 
 export interface KeeperSources extends Pick<StorageOwner, "storage" | "space"> {
@@ -17,7 +17,7 @@ export interface KeeperSources extends Pick<StorageOwner, "storage" | "space"> {
   readonly log: Pick<Logger, "info" | "warn">;
   /** State directory of the gateway. */
   readonly stateDir: () => string;
-  /** Ends the work between two batches. */
+  /** Stops the work between two batches. */
   readonly signal: AbortSignal;
 }
 
@@ -25,9 +25,9 @@ type Usage = ResultOf<typeof contract.usage>;
 type Cleaned = ResultOf<typeof contract.clean>["items"];
 
 export interface Keeper {
-  /** Callers that ask at the same time share one answer. */
+  /** Concurrent callers share one result. */
   usage(): Promise<Usage>;
-  /** One at a time. A rule that fails is logged and does not hold up the others. */
+  /** One run at a time. A rule that fails is logged and does not stop the others. */
   clean(dryRun: boolean): Promise<Cleaned>;
 }
 
@@ -37,7 +37,7 @@ export function createKeeper({ storage, space, view, clock, log, stateDir, signa
   async function cleanOne({ rows = [], clean }: Retention, present: ReadonlySet<string>, dryRun: boolean) {
     let deleted = 0;
     for (const rule of rows) {
-      if (!present.has(rule.table)) continue; // its plugin was not used yet
+      if (!present.has(rule.table)) continue; // the table is not created yet
       if (dryRun) {
         const { sql, params = [] } = counting(rule, clock.now());
         deleted += expiredOf(rule, (await storage.get<{ total: number; old: number }>(sql, params)) ?? NONE);
@@ -71,7 +71,7 @@ export function createKeeper({ storage, space, view, clock, log, stateDir, signa
     if (dryRun) return items;
     await shrink();
     if (gone.length > 0)
-      log.info(Object.fromEntries(gone.map(({ id, deleted }) => [id, deleted])), "deleted what had expired");
+      log.info(Object.fromEntries(gone.map(({ id, deleted }) => [id, deleted])), "deleted expired data");
     return items;
   }
 
@@ -102,7 +102,7 @@ export function createKeeper({ storage, space, view, clock, log, stateDir, signa
     const named = new Set(items.flatMap(({ tables }) => tables));
     for (const [table, amount] of spaces)
       if (!named.has(table))
-        items.push({ id: table, tables: [table], files: [], holds: NOBODYS, rule: "never", ...amount });
+        items.push({ id: table, tables: [table], files: [], holds: NOBODYS, rule: "never deleted", ...amount });
     return { location, bytes, freeBytes, givesBack, items: items.toSorted((one, other) => other.bytes - one.bytes) };
   }
   let measuring: Promise<Usage> | undefined;
@@ -114,7 +114,7 @@ export function createKeeper({ storage, space, view, clock, log, stateDir, signa
 }
 
 const NONE = { total: 0, old: 0 };
-const NOBODYS = "a table that no enabled plugin names";
+const NOBODYS = "table of no enabled plugin";
 
 async function tablesOf(storage: Storage): Promise<string[]> {
   const sql = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite~_%' ESCAPE '~'";

@@ -1,4 +1,4 @@
-/** Brings a plugin's tables up to date and remembers what was applied. */
+/** Applies the migration steps of plugins and records them. */
 import { createHash } from "node:crypto";
 import { constants, type DatabaseSyncInstance } from "@photostructure/sqlite";
 import { failureOf, Refused } from "./failures.ts";
@@ -8,7 +8,7 @@ const TABLE = `CREATE TABLE IF NOT EXISTS svc_migrations (
   PRIMARY KEY (owner, step)
 ) STRICT, WITHOUT ROWID`;
 
-/** They would end the transaction that holds all steps together, or reach other files. */
+/** Actions that would end the transaction around all steps, or access other files. */
 const DENIED = new Set([
   constants.SQLITE_TRANSACTION,
   constants.SQLITE_SAVEPOINT,
@@ -19,21 +19,21 @@ const DENIED = new Set([
 const hashOf = (step: string) => createHash("sha256").update(step).digest("hex");
 
 /**
- * The steps that are still to be applied. Fewer steps than were applied is an older version of the plugin: fine.
+ * The steps not applied yet. Fewer steps than were applied is allowed: an older version of the plugin.
  * @param applied hashes of the applied steps, in order
- * @throws Error when an applied step reads differently now
+ * @throws Error if the text of an applied step has changed
  */
 export function pendingSteps(owner: string, steps: readonly string[], applied: readonly string[]): readonly string[] {
   const changed = steps.findIndex((step, index) => index < applied.length && applied[index] !== hashOf(step));
   if (changed === -1) return steps.slice(applied.length);
   throw new Error(
-    `migration step ${changed + 1} of "${owner}" was applied with another text; put the old text back and append a step`,
+    `migration step ${changed + 1} of "${owner}" was applied with a different text; restore the old text and append a new step`,
   );
 }
 
 /**
- * Applies the new steps and their records in one transaction. A step may hold several statements.
- * Foreign keys are enforced while it runs, so dropping a table that others refer to deletes what refers to it.
+ * Applies the new steps and their records in one transaction. A step may have several statements.
+ * Foreign keys are enforced meanwhile: dropping a table deletes the rows of other tables that refer to it.
  * @param at epoch ms
  * @throws Refused, after everything was rolled back
  */
@@ -55,7 +55,7 @@ export function migrate(connection: DatabaseSyncInstance, owner: string, steps: 
     if (connection.isTransaction) connection.exec("ROLLBACK");
     if (thrown instanceof Refused) throw thrown;
     const failure = failureOf(thrown);
-    // A constraint that is checked at COMMIT only: the plugin's mistake, as in applyStep.
+    // A constraint that is checked at COMMIT only: the plugin's mistake, as in `applyStep`.
     const said = `the migration of "${owner}": ${failure.cause ?? failure.message}`;
     throw new Refused(failure.code === "CONFLICT" ? { code: "FAULT", message: said } : failure);
   }
@@ -68,7 +68,7 @@ function applyStep(connection: DatabaseSyncInstance, owner: string, number: numb
   } catch (thrown) {
     const failure = failureOf(thrown, step);
     if (failure.code === "UNAVAILABLE") throw new Refused(failure);
-    // A constraint that old rows break is the plugin's mistake, not a conflict between two callers.
+    // A constraint violated by existing rows is the plugin's mistake, not a conflict between two callers.
     const said = `${failure.cause ?? failure.message} in: ${step.slice(0, 200)}`;
     throw new Refused({ code: "FAULT", message: `migration step ${number} of "${owner}": ${said}` });
   } finally {

@@ -1,4 +1,4 @@
-/** Durable tables in one SQLite file. The work runs in a thread of its own, `worker.ts`. */
+/** Durable tables in one SQLite file. The work runs in a worker thread, `worker.ts`. */
 import { definePlugin, Type } from "@svc/sdk";
 import { GatewayInfo } from "@svc/sdk/gateway";
 import { Retention, storage as contract, Storage } from "@svc/sdk/storage";
@@ -7,7 +7,7 @@ import { createKeeper } from "./keeper.ts";
 import { createStorage } from "./storage.ts";
 import { rewrite } from "./vacuum.ts";
 
-/** Milliseconds from the start to the first cleaning, and between two. Choice. */
+/** Choice: milliseconds from the start to the first cleaning, and between two cleanings. */
 const FIRST_CLEANING_MS = 60_000;
 const CLEANING_MS = 3_600_000;
 
@@ -27,7 +27,7 @@ export default definePlugin({
       default: 2_000,
       minimum: 0,
       maximum: 60_000,
-      description: "Milliseconds to wait for another program that holds the file; 0 fails at once",
+      description: "Milliseconds to wait while another program locks the file; 0 fails at once",
     }),
   }),
 
@@ -40,8 +40,8 @@ export default definePlugin({
     gateway.provide(Storage, storage);
     gateway.extend(Retention, "migrations", {
       tables: ["svc_migrations"],
-      holds: "which steps of which plugin's tables were applied",
-      rule: "never; one row for each step",
+      holds: "migration steps that were applied, by plugin",
+      rule: "never deleted; one row per step",
     });
     gateway.serve(contract, {
       usage: () => keeper.usage(),

@@ -1,4 +1,4 @@
-/** Prepared statements of one connection, the least recently used dropped first. */
+/** Prepared statements of one connection; the least recently used is dropped first. */
 import type { SqlValue } from "@svc/sdk/storage";
 import type { DatabaseSyncInstance, StatementSyncInstance } from "@photostructure/sqlite";
 import { shapeOf, type StatementShape } from "./statement-text.ts";
@@ -17,7 +17,7 @@ export interface PreparedStatements {
   clear(): void;
 }
 
-/** @param capacity most statements kept; default 256. The driver finalizes a dropped one when it is collected. */
+/** @param capacity most cached statements; default 256. The driver finalizes a dropped statement on garbage collection. */
 export function preparedStatements(connection: DatabaseSyncInstance, capacity = 256): PreparedStatements {
   const kept = new Map<string, Prepared>();
 
@@ -30,7 +30,7 @@ export function preparedStatements(connection: DatabaseSyncInstance, capacity = 
   return {
     get(sql) {
       const prepared = kept.get(sql) ?? compile(sql);
-      kept.delete(sql); // a Map keeps the order of insertion, so this makes it the youngest
+      kept.delete(sql); // a Map keeps insertion order, so this makes it the most recent
       kept.set(sql, prepared);
       const eldest = kept.size > capacity ? kept.keys().next().value : undefined;
       if (eldest !== undefined) kept.delete(eldest);
@@ -40,10 +40,10 @@ export function preparedStatements(connection: DatabaseSyncInstance, capacity = 
   };
 }
 
-/** Values as the driver wants them. @throws Error when their number is not that of the placeholders. */
+/** Values in the form that the driver expects. @throws Error if their number differs from that of the placeholders. */
 export function bindings({ placeholders }: Prepared, params: readonly SqlValue[] = []): SqlValue[] {
   if (params.length !== placeholders) {
-    throw new Error(`${placeholders} placeholders but ${params.length} parameters`);
+    throw new Error(`the statement has ${placeholders} placeholders, but ${params.length} parameters were given`);
   }
   return params.map(toBinding);
 }

@@ -1,10 +1,10 @@
-/** The SQL of row rules. Pure. */
+/** SQL for row rules. Pure. */
 import type { ExpiringRows, Statement } from "@svc/sdk/storage";
 
-/** Choice: rows that one statement deletes, so that nobody waits long for the database. */
+/** Choice: rows per delete statement, so that other calls do not wait long. */
 export const BATCH = 500;
 
-/** One statement for each limit of the rule; each deletes at most `BATCH` rows. @param now epoch ms */
+/** One statement per limit of the rule; each deletes at most `BATCH` rows. @param now epoch ms */
 export function deletions(rule: ExpiringRows, now: number): Statement[] {
   const { table, key, at, olderThanMs, most } = rule;
   const columns = key.join(", ");
@@ -21,7 +21,7 @@ export function deletions(rule: ExpiringRows, now: number): Statement[] {
   ];
 }
 
-/** One row: `total`, of which `old` are beyond the age. */
+/** Returns one row: `total`, and `old`, the number of rows above the age limit. */
 export function counting(rule: ExpiringRows, now: number): Statement {
   const { table, at, olderThanMs } = rule;
   return {
@@ -30,7 +30,7 @@ export function counting(rule: ExpiringRows, now: number): Statement {
   };
 }
 
-/** Rows that go, of those that `counting` found. */
+/** Number of rows to delete, from the result of `counting`. */
 export function expiredOf({ most = Infinity }: ExpiringRows, { total, old }: { total: number; old: number }): number {
   return old + Math.max(0, total - old - most);
 }

@@ -1,6 +1,6 @@
-/** Reads the text of one SQL statement as far as this plugin must understand it. Pure. */
+/** Parses the text of one SQL statement as far as this plugin needs. Pure. */
 
-/** What the text of a statement tells. */
+/** Properties of a statement. */
 export interface StatementShape {
   /** First word, lower case. */
   readonly verb: string;
@@ -8,20 +8,20 @@ export interface StatementShape {
   readonly placeholders: number;
 }
 
-/** Strings and quoted names (a doubled quote reads as two neighbours), comments, parameters, words, anything else. */
+/** Strings and quoted names (a doubled quote parses as two adjacent ones), comments, parameters, words, anything else. */
 const TOKEN =
   /[\s\ufeff]+|--[^\n]*|\/\*[^]*?(?:\*\/|$)|'[^']*'|"[^"]*"|`[^`]*`|\[[^\]]*\]|\?\d*|[:@$#]\w+|[\p{ID_Start}_][\p{ID_Continue}$]*|[^]/gu;
 const IGNORED = /^(?:[\s\ufeff]|--|\/\*)/;
 
-/** They would end the transaction that others share, or change the connection for everybody. */
+/** Statements that would end the shared transaction or change the shared connection. */
 const REFUSED = new Set(
   "begin commit end rollback savepoint release pragma attach detach vacuum".split(" "), // EXPLAIN of them runs nothing
 );
 
 /**
- * @throws Error when there is no statement or more than one, when a parameter is not a plain `?` (SQLite would
- * leave it NULL in silence), or when the statement controls the transaction or the connection.
- * Choice: so a trigger, whose body holds semicolons, can only be made in a migration.
+ * @throws Error if there is no statement or more than one, if a parameter is not a plain `?` (SQLite would
+ * silently use NULL), or if the statement controls the transaction or the connection.
+ * Choice: a trigger, whose body contains semicolons, can therefore only be created in a migration.
  */
 export function shapeOf(sql: string): StatementShape {
   let verb = "";
@@ -29,7 +29,7 @@ export function shapeOf(sql: string): StatementShape {
   let ended = false;
   for (const [token] of sql.matchAll(TOKEN)) {
     if (IGNORED.test(token)) continue;
-    if (token === "\0") throw new Error("the SQL text holds the character U+0000");
+    if (token === "\0") throw new Error("the SQL text contains the character U+0000");
     if (ended && token !== ";") throw new Error("only one SQL statement is allowed here; use several entries");
     if (token === ";") ended = true;
     if (token === "?") placeholders += 1;
@@ -38,6 +38,6 @@ export function shapeOf(sql: string): StatementShape {
   }
   if (verb === "" || verb === ";") throw new Error("there is no SQL statement");
   if (REFUSED.has(verb))
-    throw new Error(`${verb.toUpperCase()} is not allowed; storage keeps transactions and settings`);
+    throw new Error(`${verb.toUpperCase()} is not allowed; storage manages transactions and settings itself`);
   return { verb, placeholders };
 }

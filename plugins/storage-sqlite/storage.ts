@@ -1,4 +1,4 @@
-/** The `Storage` service: checks what it is given and hands it to the database thread, which it keeps alive. */
+/** The `Storage` service: validates calls, passes them to the database thread and restarts the thread when it ends. */
 import { type Clock, type Logger, unavailable } from "@svc/sdk";
 import type { Storage } from "@svc/sdk/storage";
 import { resolve } from "node:path";
@@ -7,41 +7,41 @@ import { connect, type Connection } from "./connection.ts";
 import type { DatabaseOptions, Space, SpaceWork, Value, Work } from "./messages.ts";
 import { checkedParams, checkedSql, checkedStatement } from "./values.ts";
 
-/** Deaths of the database thread within this time after which it is not started again. Choice. */
+/** Choice: unexpected ends of the database thread within this time after which it is not restarted. */
 const MAX_DEATHS = 5;
 const DEATH_WINDOW_MS = 60_000;
 
 export interface OpenOptions {
-  /** Path of the database file; made when missing. */
+  /** Path of the database file; created if missing. */
   readonly file: string;
-  /** Milliseconds a statement waits for another process that holds the file. Default 2000; 0 fails at once. */
+  /** Milliseconds a statement waits while another process locks the file. Default 2000; 0 fails at once. */
   readonly busyTimeoutMs?: number;
 }
 
-/** Figures since `createStorage`. */
+/** Statistics since `createStorage`. */
 export interface StorageStats {
   /** Transactions that resolved. */
   readonly transactions: number;
-  /** Commits they took. */
+  /** Commits for these transactions. */
   readonly commits: number;
   readonly reads: number;
-  /** Times the database thread ended unasked. */
+  /** Unexpected ends of the database thread. */
   readonly deaths: number;
 }
 
 export interface StorageOwner {
   /** Rejects every call with `UNAVAILABLE` before `open` and after `close`. */
   readonly storage: Storage;
-  /** The room the file takes, after it gave some back or all. @throws GatewayError `UNAVAILABLE` */
+  /** Runs the action and returns the size of the file. @throws GatewayError `UNAVAILABLE` */
   readonly space: (action: SpaceWork["action"]) => Promise<Space>;
-  /** @throws Error naming the file and what to do */
+  /** @throws Error naming the file and the next step */
   readonly open: (options: OpenOptions) => Promise<void>;
-  /** Waits for what was accepted, brings the log into the file, ends the thread. Safe to call twice. */
+  /** Waits for accepted calls, checkpoints the log into the file, ends the thread. Safe to call twice. */
   readonly close: () => Promise<void>;
   readonly stats: () => StorageStats;
 }
 
-/** What a storage is made of; all have real defaults. */
+/** Dependencies of a storage; all have real defaults. */
 export interface StorageParts {
   readonly clock?: Pick<Clock, "now" | "elapsed">;
   readonly log?: Pick<Logger, "error">;
@@ -52,11 +52,11 @@ export interface StorageParts {
 const realClock: Pick<Clock, "now" | "elapsed"> = { now: () => Date.now(), elapsed: () => performance.now() };
 
 function startDatabaseThread(options: DatabaseOptions): Worker {
-  const url = new URL("./worker.js", import.meta.url); // beside this file both compiled and bundled
+  const url = new URL("./worker.js", import.meta.url); // next to this file, both compiled and bundled
   return new Worker(url, { name: "storage-sqlite", workerData: options, execArgv: [] });
 }
 
-/** Makes the service; opens nothing. */
+/** Creates the service without opening a file. */
 export function createStorage(parts: StorageParts = {}): StorageOwner {
   const { clock = realClock, log, startThread = startDatabaseThread } = parts;
   let target: DatabaseOptions | undefined;
@@ -68,10 +68,10 @@ export function createStorage(parts: StorageParts = {}): StorageOwner {
     const started = connect(startThread(options), (reason) => {
       if (connection === started) connection = undefined;
       counts.commits += started.commits();
-      if (target === undefined) return; // `open` tells, or `close` has what it wanted
+      if (target === undefined) return; // `open` reports it, or `close` intended it
       counts.deaths += 1;
       deaths.push({ at: clock.elapsed(), reason });
-      log?.error({ reason, file: options.file }, "the database thread ended; the next call starts it again");
+      log?.error({ reason, file: options.file }, "the database thread ended; the next call restarts it");
     });
     connection = started;
     return started;
@@ -85,7 +85,7 @@ export function createStorage(parts: StorageParts = {}): StorageOwner {
     deaths = deaths.filter(({ at }) => now - at < DEATH_WINDOW_MS);
     const [first] = deaths;
     if (first === undefined || deaths.length < MAX_DEATHS) return start(target);
-    return unavailable("the database keeps failing and is left alone for a while; see the log of the gateway", {
+    return unavailable("the database keeps failing and is not restarted for now; see the log of the gateway", {
       retryAfterMs: first.at + DEATH_WINDOW_MS - now,
       cause: new Error(deaths.at(-1)?.reason),
     });
@@ -106,20 +106,20 @@ export function createStorage(parts: StorageParts = {}): StorageOwner {
     async migrate(owner, steps) {
       await call({ kind: "migrate", owner, steps: steps.map(checkedSql), at: clock.now() });
     },
-    // The caller names the type of its own rows; nobody could check it.
+    // The caller names the type of its own rows; it cannot be checked here.
     all: async <T>(sql: string, params?: Parameters<Storage["all"]>[1]) => (await read("all", sql, params)) as T[],
     get: async <T>(sql: string, params?: Parameters<Storage["get"]>[1]) =>
       (await read("get", sql, params)) as T | undefined,
     async transaction(statements) {
       const value = await call({ kind: "transaction", statements: statements.map(checkedStatement) });
       counts.transactions += 1;
-      return value as Awaited<ReturnType<Storage["transaction"]>>; // what group-commit.ts answers
+      return value as Awaited<ReturnType<Storage["transaction"]>>; // result of group-commit.ts
     },
   };
 
   return {
     storage,
-    space: async (action) => (await call({ kind: "space", action })) as Space, // what database.ts answers
+    space: async (action) => (await call({ kind: "space", action })) as Space, // result of database.ts
     async open({ file, busyTimeoutMs = 2_000 }) {
       if (target !== undefined || connection !== undefined) throw new Error("storage is open, or still closing");
       const options = { file: resolve(file), busyTimeoutMs };
@@ -132,7 +132,7 @@ export function createStorage(parts: StorageParts = {}): StorageOwner {
       const open = connection;
       if (open === undefined) return;
       await open.close();
-      if (connection !== open) return; // died meanwhile, or closed by another call
+      if (connection !== open) return; // ended meanwhile, or closed by another call
       counts.commits += open.commits();
       connection = undefined;
     },
@@ -140,7 +140,7 @@ export function createStorage(parts: StorageParts = {}): StorageOwner {
   };
 }
 
-/** `createStorage` and `open` in one, for tests and tools. @throws Error naming the file and what to do */
+/** `createStorage` and `open` in one call, for tests and tools. @throws Error naming the file and the next step */
 export async function openStorage(options: OpenOptions & StorageParts): Promise<Omit<StorageOwner, "open">> {
   const { open, ...owner } = createStorage(options);
   await open(options);

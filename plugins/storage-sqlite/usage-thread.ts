@@ -1,16 +1,16 @@
-/** Measures the tables of a database in a thread of its own. */
+/** Measures the tables of a database in a worker thread. */
 import { GatewayError } from "@svc/sdk";
 import { Worker } from "node:worker_threads";
 import type { Space } from "./file-space.ts";
 import { RETRY_AFTER_MS } from "./failures.ts";
 
 /**
- * Each table with its indexes, by name.
+ * Size of each table including its indexes, by name.
  * @param signal ends the thread
- * @throws GatewayError `UNAVAILABLE` when the thread ends first
+ * @throws GatewayError `UNAVAILABLE` if the thread ends first
  */
 export async function measureTables(file: string, signal: AbortSignal): Promise<ReadonlyMap<string, Space>> {
-  const url = new URL("./usage-worker.js", import.meta.url); // beside this file both compiled and bundled
+  const url = new URL("./usage-worker.js", import.meta.url); // next to this file, both compiled and bundled
   const worker = new Worker(url, { name: "storage usage", workerData: { file }, execArgv: [] });
   const end = () => void worker.terminate();
   signal.addEventListener("abort", end, { once: true });

@@ -1,6 +1,6 @@
 /**
- * Entry of a thread that measures the tables of a database, and ends. It reads all pages (500 MB take half a second from memory): the
- * database thread serves everybody meanwhile. It goes page by page, so that it can be ended between two.
+ * Entry point of a thread that measures the tables of a database and ends. It reads all pages (500 MB take half a second from memory),
+ * while the database thread serves other calls. It reads page by page, so that it can be ended between two pages.
  */
 import { DatabaseSync, type DatabaseSyncInstance } from "@photostructure/sqlite";
 import { parentPort, workerData } from "node:worker_threads";
@@ -13,7 +13,7 @@ interface Page {
   readonly pgsize: number;
 }
 
-/** Tables with their indexes. */
+/** Size of each table including its indexes. */
 function tableSpaces(database: DatabaseSyncInstance): ReadonlyMap<string, Space> {
   const all = (sql: string) => database.prepare(sql).all() as Record<string, string>[];
   const tableOf = new Map(
@@ -23,17 +23,17 @@ function tableSpaces(database: DatabaseSyncInstance): ReadonlyMap<string, Space>
   const tables = all("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite~_%' ESCAPE '~'");
   const spaces = new Map(tables.map(({ name = "" }) => [name, { rows: 0, bytes: 0 }]));
   for (const page of database.prepare("SELECT name, pagetype, ncell, pgsize FROM dbstat").iterate()) {
-    const { name, pagetype, ncell, pgsize } = page as Page; // the columns asked for
+    const { name, pagetype, ncell, pgsize } = page as Page; // the selected columns
     const space = spaces.get(tableOf.get(name) ?? "");
     if (!space) continue;
     space.bytes += pgsize;
-    // Inner pages of a table have rows only where it has no rowid.
+    // Interior pages contain rows only in a table without rowid.
     if (spaces.has(name) && (pagetype === "leaf" || withoutRowid.has(name))) space.rows += ncell;
   }
   return spaces;
 }
 
-const { file } = workerData as { readonly file: string }; // what usage-thread.ts starts this thread with
+const { file } = workerData as { readonly file: string }; // set by usage-thread.ts
 const database = new DatabaseSync(file, { readOnly: true, timeout: 2_000, defensive: true });
 try {
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window: there is no origin

@@ -1,5 +1,5 @@
-/** Values on their way into and out of SQLite. Pure. */
-// Not all of the SDK: the database thread loads this, and every start waits for that.
+/** Validates and converts values for SQLite and from it. Pure. */
+// Imports only a part of the SDK: the database thread loads this file, and every start waits for it.
 import { invalidRequest } from "@svc/sdk/errors";
 import type { Row, SqlValue, Statement } from "@svc/sdk/storage";
 
@@ -7,8 +7,8 @@ const MIN_INT64 = -(2n ** 63n);
 const MAX_INT64 = 2n ** 63n - 1n;
 
 /**
- * The statement, copied so that later changes by the caller do not reach it.
- * @throws TypeError for SQL that is no text, an `expectChanges` that is no count, and a value a column cannot hold.
+ * A validated copy of the statement; later changes by the caller do not affect it.
+ * @throws TypeError for SQL that is not a string, an invalid `expectChanges`, and a value that a column cannot hold.
  */
 export function checkedStatement({ sql, params, expectChanges }: Statement): Statement {
   if (expectChanges !== undefined && !(Number.isSafeInteger(expectChanges) && expectChanges >= 0)) {
@@ -25,49 +25,49 @@ export function checkedSql(sql: unknown): string {
 }
 
 /**
- * @throws TypeError naming the position, from 1. SQLite would turn most of these into NULL in silence.
- * @throws GatewayError `INVALID_REQUEST` for a text with the character U+0000, which is what a client sent and no fault of a plugin
+ * @throws TypeError naming the position, from 1. SQLite would silently turn most of these values into NULL.
+ * @throws GatewayError `INVALID_REQUEST` for a text with the character U+0000: client input, not a fault of a plugin
  */
 export function checkedParams(params: readonly SqlValue[] = []): readonly SqlValue[] {
   if (!Array.isArray(params)) throw new TypeError(`params must be an array, not ${describe(params)}`);
-  return Array.from(params, checkedValue); // unlike map, visits the holes of a sparse array
+  return Array.from(params, checkedValue); // unlike `map`, visits the holes of a sparse array
 }
 
 function checkedValue(value: unknown, index: number): SqlValue {
   if (value === null) return value;
-  if (value instanceof Uint8Array) return new Uint8Array(value); // a pooled Buffer would drag its whole pool along
+  if (value instanceof Uint8Array) return new Uint8Array(value); // a pooled Buffer would be sent with its whole pool
   if (typeof value === "number" && !Number.isNaN(value)) return value;
   if (typeof value === "bigint" && value >= MIN_INT64 && value <= MAX_INT64) return value;
   if (typeof value === "string") return value.includes("\0") ? invalidRequest(NO_ZERO) : value;
   throw new TypeError(`parameter ${index + 1} is ${describe(value)}; ${adviceFor(value)}`);
 }
 
-/** Choice: SQLite would cut the text there, PostgreSQL takes none. */
-const NO_ZERO = "a text with the character U+0000 can neither be kept nor looked for; leave the character out";
+/** Choice: SQLite would cut the text there, and PostgreSQL refuses it. */
+const NO_ZERO = "a text with the character U+0000 can be neither stored nor searched; remove the character";
 
 function describe(value: unknown): string {
   if (value === null) return "null";
   if (value instanceof Date) return "a Date";
   if (Array.isArray(value)) return "an array";
   if (Number.isNaN(value)) return "NaN";
-  if (typeof value === "bigint") return "a bigint beyond 64 bits";
+  if (typeof value === "bigint") return "a bigint above 64 bits";
   return typeof value === "undefined" ? "undefined" : `of type ${typeof value}`;
 }
 
 function adviceFor(value: unknown): string {
-  if (value instanceof Date) return "give epoch milliseconds";
-  if (typeof value === "boolean") return "give 0 or 1";
-  if (typeof value === "undefined") return "give null";
-  return "give a string, number, bigint, null or Uint8Array";
+  if (value instanceof Date) return "use epoch milliseconds";
+  if (typeof value === "boolean") return "use 0 or 1";
+  if (typeof value === "undefined") return "use null";
+  return "use a string, number, bigint, null or Uint8Array";
 }
 
-/** The driver binds integers beyond 32 bits as REAL, which a TEXT column would keep as `1700000000000.0`. */
+/** Converts integers above 32 bits to bigint: the driver binds them as REAL, which a TEXT column stores as `1700000000000.0`. */
 export function toBinding(value: SqlValue): SqlValue {
   if (typeof value === "number" && Number.isSafeInteger(value) && value !== (value | 0)) return BigInt(value);
   return value;
 }
 
-/** Integers of a row that was read with bigints: a number when it is exact, else they stay bigint. Changes the row. */
+/** Converts bigints of a row to number where exact. Changes the row. */
 export function narrowIntegers(row: Record<string, SqlValue>): Row {
   for (const [name, value] of Object.entries(row)) {
     if (typeof value === "bigint" && Number.isSafeInteger(Number(value))) row[name] = Number(value);

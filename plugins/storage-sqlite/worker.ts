@@ -1,4 +1,4 @@
-/** Entry of the database thread: answers reads at once, lets writes of one wake-up share a commit. */
+/** Entry point of the database thread: answers reads at once; writes that arrive together share a commit. */
 import type { Statement } from "@svc/sdk/storage";
 import { parentPort, workerData } from "node:worker_threads";
 import { type Database, openDatabase } from "./database.ts";
@@ -17,10 +17,10 @@ import type {
 
 type Write = (TransactionWork | MigrateWork | SpaceWork) & { readonly id: number };
 
-/** Most transactions of one commit, and most milliseconds it takes up new ones: reads wait meanwhile. */
+/** Most transactions of one commit, and most milliseconds in which it accepts new ones: reads wait meanwhile. */
 const MAX_GROUP = 256;
 const MAX_GROUP_MS = 20;
-/** Milliseconds after which finished reads are sent although others of the same tick are still to be done. */
+/** Milliseconds after which finished reads are sent while others of the same tick are still pending. */
 const MAX_READ_MS = 5;
 
 const port = parentPort;
@@ -65,7 +65,7 @@ function serve(database: Database): void {
     answer(answers);
   }
 
-  /** The first write, with the transactions right behind it. */
+  /** Runs the first write, together with the transactions right after it. */
   function runWrites(): void {
     const [first] = writes;
     if (first === undefined) return;
@@ -90,7 +90,7 @@ function serve(database: Database): void {
     answer(outcomes.map((outcome, index) => ({ id: done[index]?.id ?? -1, ...outcome })));
   }
 
-  /** In the check phase: every message of this wake-up has been taken in by then. */
+  /** In the check phase, when every message of this wake-up has been received. */
   function schedule(): void {
     if (scheduled) return;
     scheduled = true;
@@ -116,7 +116,7 @@ function serve(database: Database): void {
 }
 
 try {
-  serve(openDatabase(workerData as DatabaseOptions)); // what connection.ts starts this thread with
+  serve(openDatabase(workerData as DatabaseOptions)); // set by storage.ts
   send({ kind: "ready" });
 } catch (thrown) {
   send({ kind: "failed", message: thrown instanceof Error ? thrown.message : String(thrown) });

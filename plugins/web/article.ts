@@ -1,4 +1,4 @@
-/** From HTML to what a reader would read: the article of a page, or all of it. Runs in a thread of its own. */
+/** Extracts readable text from HTML: the article of a page, or the whole page. Runs in a worker thread. */
 import { cut } from "@svc/sdk/cli";
 import { Readability } from "@mozilla/readability";
 import { parseHTML } from "linkedom";
@@ -11,10 +11,10 @@ interface PageDocument {
   querySelector(selector: string): PageNode | null;
 }
 
-/** Characters below which an article is more likely a piece of one than the page. */
+/** Characters below which the article found is probably only a part of it. */
 const MIN_ARTICLE = 250;
 
-/** All of a page first, then its article where it has one: finding that may take long. */
+/** Yields the whole page first, then its article if there is one: finding the article may take long. */
 export function* readPage({ html, url, mode, maxChars }: PageQuestion): Generator<PageText> {
   const style: Style = { markdown: mode === "markdown", base: url };
   const { title, text } = wholePage(html, style);
@@ -35,22 +35,22 @@ function wholePage(html: string, style: Style): { readonly title: string | undef
   return { title: undefined, text: "" };
 }
 
-/** The parser leaves the body empty where a page does not write it out. */
+/** Wraps HTML that omits `<html>` or `<body>`: the parser would leave the body empty. */
 function inShell(html: string): string {
   return `<!doctype html><html><head></head><body>${html}</body></html>`;
 }
 
-/** `undefined`: a page without `<html>` and `<body>` of its own. */
+/** `undefined` for a page without its own `<html>` and `<body>`. */
 function parse(html: string): PageDocument | undefined {
   if (!/<html[\s>]/i.test(html) || !/<body[\s>]/i.test(html)) return undefined;
-  return (parseHTML(html) as { document: PageDocument }).document; // typed for browsers, whose types are not here
+  return (parseHTML(html) as { document: PageDocument }).document; // its types need the DOM types, which are not loaded
 }
 
-/** `undefined`: there is none, or the library gave up. */
+/** `undefined` if there is no article, or if the library failed. */
 function articleOf(html: string, style: Style): string | undefined {
   const document = parse(html) ?? parse(inShell(html));
   try {
-    const options = { serializer: (node: unknown) => node as PageNode }; // the element itself, not its HTML
+    const options = { serializer: (node: unknown) => node as PageNode }; // returns the element itself, not its HTML
     const content = new Readability(document as never, options).parse()?.content; // as above
     return content ? toText(content, style) : undefined;
   } catch {

@@ -6,7 +6,7 @@ import { askJson, type Fetch } from "./search-http.ts";
 
 export interface BraveOptions {
   readonly hasKey: boolean;
-  /** @throws GatewayError `UNAVAILABLE` when it cannot be found */
+  /** @throws GatewayError `UNAVAILABLE` if it cannot be resolved */
   readonly key: () => Promise<string>;
   /** Default: the public API. */
   readonly endpoint?: string;
@@ -41,8 +41,8 @@ export function createBrave({
       const advice = {
         401: wrongKey,
         403: wrongKey,
-        422: `check country and language, and the key in ${KEY}`,
-        429: "too many searches for this key: wait, or raise its plan",
+        422: `check country, language and the key in ${KEY}`,
+        429: "too many searches for this key: wait, or upgrade its plan",
       };
       const url = braveUrl(endpoint, query);
       return braveResults(await askJson(fetch, { engine: "Brave Search", url, headers, advice, signal }));
@@ -64,7 +64,7 @@ function braveUrl(endpoint: string, { query, count, country, language, freshness
   return url;
 }
 
-/** What does not look like a result is left out. */
+/** Ignores items that are not search results. */
 function braveResults(answer: unknown): WebSearchResult[] {
   const items = matches(Answer, answer) ? (answer.web?.results ?? []) : [];
   return items.flatMap((item) => {

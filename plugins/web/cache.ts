@@ -1,4 +1,4 @@
-/** A small memory of answers, for some minutes, bounded by count and size; what was not used longest goes first. */
+/** Small in-memory cache with an expiry time, bounded by count and size; the least recently used entry is evicted first. */
 import type { Clock } from "@svc/sdk";
 
 export interface Cache<T> {
@@ -8,10 +8,10 @@ export interface Cache<T> {
 
 export interface CacheOptions<T> {
   readonly clock: Pick<Clock, "now">;
-  /** Milliseconds; 0: nothing is kept. */
+  /** Milliseconds; 0 disables the cache. */
   readonly ttlMs: number;
   readonly maxEntries: number;
-  /** Sum of the sizes of all. */
+  /** Sum of the sizes of all entries. */
   readonly maxSize: number;
   sizeOf(value: T): number;
 }
@@ -31,7 +31,7 @@ export function createCache<T>({ clock, ttlMs, maxEntries, maxSize, sizeOf }: Ca
       if (!entry) return undefined;
       drop(key);
       if (entry.until <= clock.now()) return undefined;
-      entries.set(key, entry); // the newest now
+      entries.set(key, entry); // moves it to the end, as most recently used
       total += entry.size;
       return entry.value;
     },

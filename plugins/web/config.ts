@@ -5,30 +5,35 @@ import { SecretSetting } from "@svc/sdk/secrets";
 const seconds = (description: string) => Type.Integer({ minimum: 1, maximum: 600, default: 30, description });
 const minutes = (description: string) => Type.Number({ minimum: 0, default: 15, description });
 
-/** Most characters of a page: a result of 100000 is cut, and the end of what came from outside has to stay in it. */
+/** Most characters of a page: a tool result is cut at 100000, and the end marker of external content must remain in it. */
 const MAX_CHARS = 90_000;
 
 const Search = Strict(
   {
-    enabled: Type.Boolean({ default: true, description: "false: there is no tool web_search" }),
+    enabled: Type.Boolean({ default: true, description: "false removes the tool web_search" }),
     provider: Type.Optional(
       Type.String({
         minLength: 1,
-        description: "Which search engine is asked: brave, searxng, or one of a plugin; default: one that is set up",
+        description: "Search engine: brave, searxng, or an engine of a plugin; default: the first that is configured",
       }),
     ),
     apiKey: Type.Optional(
       SecretSetting({ description: "Key of the Brave Search API, or a reference to it; never shown again" }),
     ),
-    maxResults: Type.Integer({ minimum: 1, maximum: 10, default: 5, description: "Results, unless the model says" }),
-    timeoutSeconds: seconds("Seconds a search may take"),
-    cacheTtlMinutes: minutes("Minutes an answer is used again; 0: never"),
+    maxResults: Type.Integer({
+      minimum: 1,
+      maximum: 10,
+      default: 5,
+      description: "Results, unless the model sets a number",
+    }),
+    timeoutSeconds: seconds("Time limit of a search in seconds"),
+    cacheTtlMinutes: minutes("Minutes for which a result is cached; 0: not cached"),
     searxng: Strict(
       {
         baseUrl: Type.Optional(
           Type.String({
             pattern: "^https?://",
-            description: "Address of a SearXNG instance with the format json, which may be one inside this network",
+            description: "Address of a SearXNG instance with the format json; it may be inside this network",
           }),
         ),
       },
@@ -40,7 +45,7 @@ const Search = Strict(
 
 const Fetch = Strict(
   {
-    enabled: Type.Boolean({ default: true, description: "false: there is no tool web_fetch" }),
+    enabled: Type.Boolean({ default: true, description: "false removes the tool web_fetch" }),
     maxChars: Type.Integer({
       minimum: 1,
       maximum: MAX_CHARS,
@@ -51,20 +56,20 @@ const Fetch = Strict(
       minimum: 1,
       maximum: MAX_CHARS,
       default: 50_000,
-      description: "Characters of a page, whatever the model asks for",
+      description: "Upper limit for the characters of a page that the model may ask for",
     }),
-    timeoutSeconds: seconds("Seconds a page and all its redirects may take"),
-    cacheTtlMinutes: minutes("Minutes a page is used again; 0: never"),
+    timeoutSeconds: seconds("Time limit of a page and all its redirects in seconds"),
+    cacheTtlMinutes: minutes("Minutes for which a page is cached; 0: not cached"),
     maxRedirects: Type.Integer({
       minimum: 0,
       maximum: 20,
       default: 3,
-      description: "Redirects that are followed; 0: none",
+      description: "Redirects to follow; 0: none",
     }),
     userAgent: Type.Optional(
       Type.String({
         pattern: "^[\\x20-\\x7e]+$",
-        description: "What it says it is; default: svc/1.0",
+        description: "User-Agent header; default: svc/1.0",
       }),
     ),
   },

@@ -1,4 +1,4 @@
-/** Reads pages in threads of their own: a page made to be slow or large costs itself, and not the gateway. */
+/** Reads pages in worker threads: a page that is made to be slow or large does not affect the gateway. */
 import { withDeadline } from "@svc/kit/time";
 import { type Clock, GatewayError, unavailable, untilAborted } from "@svc/sdk";
 import { Worker } from "node:worker_threads";
@@ -8,15 +8,15 @@ export interface ExtractionOptions {
   readonly clock: Pick<Clock, "setTimeout">;
   /** Milliseconds for one page. Default 8000. */
   readonly limitMs?: number;
-  /** Pages that are read at the same time; others wait. Default 2. */
+  /** Pages read at the same time; others wait. Default 2. */
   readonly threads?: number;
   /** Starts a thread. */
   readonly startThread?: (question: PageQuestion) => Worker;
 }
 
 /**
- * The best reading there is when the page is done, its time is up or its memory is full.
- * @throws GatewayError `UNAVAILABLE` when there is none by then; the signal's reason
+ * Returns the best result so far when the page is done, its time is over or its memory is full.
+ * @throws GatewayError `UNAVAILABLE` if there is no result by then; the signal's reason
  */
 export type Extract = (question: PageQuestion, signal: AbortSignal) => Promise<PageText>;
 
@@ -24,7 +24,7 @@ export type Extract = (question: PageQuestion, signal: AbortSignal) => Promise<P
 const MEMORY = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 32 };
 
 function startPageThread(question: PageQuestion): Worker {
-  const url = new URL("./worker.js", import.meta.url); // beside this file both compiled and bundled
+  const url = new URL("./worker.js", import.meta.url); // next to this file, both compiled and bundled
   return new Worker(url, { name: "web-page", workerData: question, execArgv: [], env: {}, resourceLimits: MEMORY });
 }
 
@@ -55,7 +55,7 @@ export function createExtraction(options: ExtractionOptions): Extract {
 
   async function inTurn(question: PageQuestion, signal: AbortSignal): Promise<PageText> {
     if (busy < threads) busy += 1;
-    else await new Promise<void>((resolve) => waiting.push(resolve)); // whoever ends hands its place on
+    else await new Promise<void>((resolve) => waiting.push(resolve)); // a finished reading passes its slot on
     try {
       signal.throwIfAborted();
       return await read(question, signal);
@@ -69,13 +69,13 @@ export function createExtraction(options: ExtractionOptions): Extract {
   return (question, signal) => untilAborted(inTurn(question, signal), signal);
 }
 
-/** Until the end of what a thread says. @throws GatewayError `UNAVAILABLE` when it breaks */
+/** Resolves at the end of the thread's messages. @throws GatewayError `UNAVAILABLE` if the thread fails */
 function listen(worker: Worker, keep: (page: PageText) => void): Promise<void> {
   return new Promise((resolve, reject) => {
     worker.on("message", (answer: PageAnswer) => (answer === "end" ? resolve() : keep(answer.page)));
     worker.once("exit", () => resolve());
     worker.once("error", (error: Error & { readonly code?: string }) => {
-      const why = error.code === "ERR_WORKER_OUT_OF_MEMORY" ? "it takes too much memory" : error.message;
+      const why = error.code === "ERR_WORKER_OUT_OF_MEMORY" ? "it needs too much memory" : error.message;
       reject(new GatewayError("UNAVAILABLE", `the page could not be read: ${why}`, { cause: error }));
     });
   });

@@ -1,4 +1,4 @@
-/** The tool `web_fetch`: one page as text, marked as what came from outside. */
+/** The tool `web_fetch`: one page as text, marked as external content. */
 import { type Clock, invalidRequest, outsideOrigin, Strict, Type } from "@svc/sdk";
 import { cut } from "@svc/sdk/cli";
 import { externalLine, wrapExternalContent } from "@svc/sdk/external-content";
@@ -17,21 +17,19 @@ export interface FetchToolParts {
   readonly clock: Pick<Clock, "now" | "elapsed">;
 }
 
-/** Bytes of a page; more is refused. */
+/** Most bytes of a page. */
 const MAX_BYTES = 5 * 1024 * 1024;
-/** Characters of a page that says what went wrong. */
+/** Most characters of an error page. */
 const MAX_ERROR_CHARS = 4_000;
 const ACCEPT = "text/html,application/xhtml+xml,application/json;q=0.9,text/*;q=0.8,*/*;q=0.1";
 
 const Params = Strict({
   url: Type.String({ minLength: 1, maxLength: 4_096, pattern: "\\S", description: "The address, http:// or https://" }),
-  extractMode: Type.Optional(
-    Type.Enum(["markdown", "text"], { description: "How a page is written down; default markdown" }),
-  ),
-  maxChars: Type.Optional(Type.Integer({ minimum: 100, description: "Characters wanted at most" })),
+  extractMode: Type.Optional(Type.Enum(["markdown", "text"], { description: "Format of the text; default markdown" })),
+  maxChars: Type.Optional(Type.Integer({ minimum: 100, description: "Maximum number of characters" })),
 });
 
-/** A page that was read. */
+/** A fetched page. */
 interface Page extends PageText {
   readonly finalUrl: string;
   readonly status: number;
@@ -68,10 +66,10 @@ export function createFetchTool({ settings, outbound, extract, clock }: FetchToo
   return defineTool({
     label: "Web fetch",
     description:
-      "Reads a page of the public web and gives its text. Use it for addresses you know; it does not log in and runs no scripts.",
+      "Reads a page of the public web and returns its text. Use it for known URLs; it does not log in and runs no scripts.",
     params: Params,
     scope: "operator.read",
-    // An address the model made up can carry what it knows.
+    // A URL that the model composed can carry data out.
     effects: ({ url }, { seen }) => (seen.includes(url) ? ["reads"] : ["reads", "sends-out"]),
     brings: "web",
     async run({ url, extractMode = "markdown", maxChars = settings.maxChars }, { signal }) {
@@ -99,13 +97,13 @@ async function read(response: OutboundResponse, { mode, maxChars, extract, signa
   const { body, charset, contentType, status, url } = response;
   const kind = kindOf(contentType);
   if (kind === undefined && isOk(status))
-    invalidRequest(`${externalLine(contentType, 100)} cannot be read as text; web_fetch takes HTML, JSON and text`);
+    invalidRequest(`${externalLine(contentType, 100)} cannot be read as text; web_fetch supports HTML, JSON and text`);
   const text = kind === undefined ? "" : decodeText(body, charset, kind);
   if (kind === "html") return extract({ html: text, url, mode, maxChars }, signal);
   return { text: cut(text, maxChars, ""), extractor: "none", truncated: text.length > maxChars };
 }
 
-/** What a caller asked, and how it went. */
+/** The call, and how it was served. */
 interface About {
   readonly url: string;
   readonly extractMode: string;
@@ -120,11 +118,11 @@ function resultOf(page: Page, maxChars: number, about: About): ToolResult {
   const title = page.title === undefined ? undefined : externalLine(page.title, 200);
   const subject = title ? { subject: title } : {};
   const lines = [
-    ...(isOk(status) ? [] : [`The server answered ${status}.`]),
+    ...(isOk(status) ? [] : [`The server returned status ${status}.`]),
     text.trim() === ""
-      ? "There is no text on this page."
+      ? "This page has no text."
       : wrapExternalContent(text, { source: "web fetch", from: finalUrl, ...subject }),
-    ...(truncated ? [`The text is cut off after ${text.length} characters.`] : []),
+    ...(truncated ? [`The text was cut after ${text.length} characters.`] : []),
   ];
   const fetchedAt = new Date(page.fetchedAt).toISOString();
   return {

@@ -1,7 +1,7 @@
-/** What stands within a line of a page. Pure. */
+/** Text of inline elements of a page. Pure. */
 import { isHidden, nameOf, type PageNode, type Style } from "./page-node.ts";
 
-/** Elements within each other, counted from the top of the page; what lies deeper is taken as its text. */
+/** Nesting depth from the top of the page; below it only the plain text is used. */
 const MAX_DEPTH = 150;
 
 export function inlineText(node: PageNode, style: Style, depth: number): string {
@@ -16,7 +16,7 @@ export function inlineText(node: PageNode, style: Style, depth: number): string 
   return style.markdown ? marked(node, name, text, style) : text;
 }
 
-/** Blocks inside a line, e.g. a link around a heading: their words do not run into each other. */
+/** Whether an inline element contains blocks, e.g. a link around a heading: their texts are separated by blanks. */
 export function isApart(node: PageNode): boolean {
   for (const child of node.childNodes)
     if (/^(?:article|div|h[1-6]|li|ol|p|pre|section|table|ul)$/.test(nameOf(child) ?? "")) return true;
@@ -47,7 +47,7 @@ function imageText(node: PageNode, { markdown, base }: Style): string {
   return `![${words}](${address})`;
 }
 
-/** Whole, without what would end the brackets around it; only of what can be asked or written to. */
+/** Absolute http(s) or mailto URL, with parentheses escaped; `undefined` for anything else. */
 function addressOf(text: string, base: string): string | undefined {
   if (text === "" || text.length > 2_000 || !URL.canParse(text, base)) return undefined;
   const url = new URL(text, base);

@@ -1,18 +1,18 @@
-/** A page as markdown, or as plain text. Pure; knows nothing of who parsed the page. */
+/** Converts a page to markdown or plain text. Pure; independent of the parser. */
 import { inlineText, isApart } from "./inline-text.ts";
 import { isHidden, nameOf, type PageNode, type Style } from "./page-node.ts";
 
-/** What stands within a line; all other elements begin a new one. */
+/** Inline elements; all others start a new line. */
 const INLINE = new Set(
   "a abbr acronym b bdi bdo big br cite code data del dfn em font i img ins kbd label mark q rp rt ruby s samp small span strong sub sup time tt u var wbr".split(
     " ",
   ),
 );
 
-/** Elements within each other that are told apart; what lies deeper is taken as its text. */
+/** Nesting depth of blocks; below it only the plain text is used. */
 const MAX_DEPTH = 100;
 
-/** Paragraphs, headings, lists, tables and code of what is below `root`. */
+/** Paragraphs, headings, lists, tables and code below `root`. */
 export function toText(root: PageNode, style: Style): string {
   return blocksOf(root, style, 0).join("\n\n");
 }
@@ -55,7 +55,7 @@ function blockOf(node: PageNode, name: string, style: Style, depth: number): str
   return blocksOf(node, style, depth);
 }
 
-/** Without blanks that stand for nothing; none where nothing is left. */
+/** Collapses white space; empty if no text is left. */
 function paragraph(line: string): string[] {
   const text = line
     .replace(/[^\S\n]+/g, " ")
@@ -84,7 +84,7 @@ function indent(text: string, first: string, others: string): string {
   return first + text.replaceAll("\n", `\n${others}`);
 }
 
-/** In a fence that is longer than any in it. */
+/** Uses a fence that is longer than any in the code. */
 function codeOf(node: PageNode, { markdown }: Style): string[] {
   const code = (node.textContent ?? "").replace(/^\n+|\s+$/g, "");
   if (code.trim() === "") return [];
@@ -94,7 +94,7 @@ function codeOf(node: PageNode, { markdown }: Style): string[] {
   return [`${fence}\n${code}\n${fence}`];
 }
 
-/** A line for each row; a table that lays out a page is taken as what is in it. */
+/** One line per row; a layout table is replaced by its content. */
 function tableOf(table: PageNode, style: Style, depth: number): string[] {
   const rows: string[][] = [];
   const blocks: string[] = [];

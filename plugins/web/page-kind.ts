@@ -1,6 +1,6 @@
-/** What kind of thing a server sent, and its text. Pure. */
+/** Determines the kind of a response body, and decodes its text. Pure. */
 
-/** How a body is read; `undefined`: it is no text. */
+/** How to read a body; `undefined`: it is not text. */
 export type PageKind = "html" | "text" | undefined;
 
 const TEXT_TYPES = [
@@ -22,10 +22,10 @@ export function kindOf(contentType: string): PageKind {
   return isText || TEXT_TYPES.includes(contentType) ? "text" : undefined;
 }
 
-/** Bytes in which a page says its charset. Spec of HTML: the first 1024. */
+/** First bytes in which a page may declare its charset. Spec of HTML: 1024. */
 const HEAD_BYTES = 1_024;
 
-/** As its charset says: declared by the server, else by an HTML page itself, else UTF-8; so for names nobody knows. */
+/** Decodes with the charset declared by the server, else by the HTML page, else UTF-8; an unknown charset counts as UTF-8. */
 export function decodeText(body: Uint8Array, charset: string | undefined, kind: PageKind): string {
   const head = kind === "html" ? new TextDecoder("latin1").decode(body.subarray(0, HEAD_BYTES)) : "";
   const own = /<meta[^>]{1,200}charset\s{0,9}=\s{0,9}["']?\s{0,9}([a-z0-9_:.-]{1,40})/i.exec(head)?.[1];

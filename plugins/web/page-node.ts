@@ -1,25 +1,25 @@
-/** A parsed page, as far as it is read. Pure. */
+/** The used part of a parsed page. Pure. */
 
-/** A node of whichever parser. */
+/** A node of any parser. */
 export interface PageNode {
   /** 1: an element, 3: a text. */
   readonly nodeType: number;
-  /** Of an element. */
+  /** Name of an element. */
   readonly localName?: string | null;
   readonly textContent: string | null;
   readonly childNodes: Iterable<PageNode>;
   getAttribute?(name: string): string | null;
 }
 
-/** How a page is put into words. */
+/** How text is formatted. */
 export interface Style {
-  /** Else plain text: no marks, no addresses. */
+  /** false: plain text, without marks and URLs. */
   readonly markdown: boolean;
-  /** What relative addresses are relative to. */
+  /** Base of relative URLs. */
   readonly base: string;
 }
 
-/** Lower-case name of an element; `undefined`: it is none. */
+/** Lower-case name of an element; `undefined` for other nodes. */
 export function nameOf(node: PageNode): string | undefined {
   return node.nodeType === 1 ? (node.localName ?? "").toLowerCase() : undefined;
 }
@@ -32,7 +32,7 @@ const NO_TEXT = new Set(
 
 const OUT_OF_SIGHT = /(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)/i;
 
-/** Whether a reader would not see it: comments, scripts, and what a page keeps out of sight, e.g. to talk to machines only. */
+/** Whether a reader would not see the node: comments, scripts, and content that a page hides, e.g. to address machines only. */
 export function isHidden(node: PageNode, name: string | undefined): boolean {
   if (name === undefined) return node.nodeType !== 3;
   const attribute = (key: string) => node.getAttribute?.(key) ?? null;

@@ -1,10 +1,10 @@
-/** Pure. */
+/** Converts snippets to plain text. Pure. */
 
 const NAMED: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: " " };
-/** Characters that are looked at: a snippet has a few hundred. */
+/** Most characters that are read: a snippet has a few hundred. */
 const MAX_CHARS = 2_000;
 
-/** A piece of HTML, as search engines write snippets, without tags and entities. */
+/** Removes tags and entities from a piece of HTML, e.g. a snippet of a search engine. */
 export function plainText(html: string): string {
   return html
     .slice(0, MAX_CHARS)

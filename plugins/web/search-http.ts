@@ -1,12 +1,12 @@
-/** One question to a search engine over HTTP. The engine is the operator's choice, so it may be anywhere. */
+/** One HTTP request to a search engine. The operator chooses the engine, so it may have any address. */
 import { type ErrorCode, GatewayError, unavailable } from "@svc/sdk";
 
 export interface SearchRequest {
-  /** Named in what is said of it. */
+  /** Name in error messages. */
   readonly engine: string;
   readonly url: URL;
   readonly headers?: Readonly<Record<string, string>>;
-  /** What to do about a refusal, by status. */
+  /** Next step by response status. */
   readonly advice: Readonly<Record<number, string>>;
   readonly signal: AbortSignal;
 }
@@ -15,7 +15,7 @@ export type Fetch = typeof globalThis.fetch;
 
 const MAX_BYTES = 2 * 1024 * 1024;
 
-/** @throws GatewayError `UNAVAILABLE` in words for people, never with what was sent; the signal's reason */
+/** @throws GatewayError `UNAVAILABLE` with a message for people, without the request's content; the signal's reason */
 export async function askJson(fetch: Fetch, request: SearchRequest): Promise<unknown> {
   const { engine, url, headers = {}, advice, signal } = request;
   try {
@@ -29,7 +29,7 @@ export async function askJson(fetch: Fetch, request: SearchRequest): Promise<unk
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof GatewayError) throw error;
-    if (error instanceof SyntaxError) return unavailable(`${engine} did not answer in JSON`, { cause: error });
+    if (error instanceof SyntaxError) return unavailable(`${engine} did not return JSON`, { cause: error });
     return unavailable(`${engine} cannot be reached (${reasonOf(error)})`);
   }
 }
@@ -40,9 +40,9 @@ async function refused(answer: Response, engine: string, advice: SearchRequest["
   const code: ErrorCode = "UNAVAILABLE";
   const wait = Number(answer.headers.get("retry-after") ?? Number.NaN) * 1_000;
   const retry = status === 429 && wait > 0 ? { retryAfterMs: wait } : {};
-  const moved = status >= 300 && status < 400 ? "it has moved: correct its address" : undefined;
+  const moved = status >= 300 && status < 400 ? "it has moved: update its address" : undefined;
   const words = advice[status] ?? moved;
-  throw new GatewayError(code, `${engine} answered ${status}${words ? `; ${words}` : ""}`, retry);
+  throw new GatewayError(code, `${engine} returned status ${status}${words ? `; ${words}` : ""}`, retry);
 }
 
 async function bounded(answer: Response, engine: string): Promise<string> {
@@ -50,14 +50,14 @@ async function bounded(answer: Response, engine: string): Promise<string> {
   let size = 0;
   for await (const chunk of answer.body ?? []) {
     size += chunk.length;
-    if (size > MAX_BYTES) unavailable(`the answer of ${engine} is larger than ${MAX_BYTES} bytes`);
+    if (size > MAX_BYTES) unavailable(`the response of ${engine} is larger than ${MAX_BYTES} bytes`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString();
 }
 
-/** A code where there is one: messages may quote a header, and so a key. */
+/** The error code if there is one: messages may quote a header, and thereby a key. */
 function reasonOf(error: unknown): string {
   const cause = error instanceof Error ? (error.cause ?? error) : undefined;
-  return cause instanceof Error && "code" in cause ? String(cause.code) : "no answer";
+  return cause instanceof Error && "code" in cause ? String(cause.code) : "no response";
 }

@@ -1,4 +1,4 @@
-/** The tool `web_search`: asks the engine that is set up, and marks what it found as what came from outside. */
+/** The tool `web_search`: queries the configured engine, and marks the results as external content. */
 import { withDeadline } from "@svc/kit/time";
 import { type Clock, type Contribution, type ExtensionView, Strict, Type, untilAborted } from "@svc/sdk";
 import { externalLine, wrapExternalContent } from "@svc/sdk/external-content";
@@ -17,14 +17,16 @@ const MAX_SNIPPET = 600;
 const MAX_TITLE = 200;
 
 const Params = Strict({
-  query: Type.String({ minLength: 1, maxLength: 400, pattern: "\\S", description: "What to look for" }),
-  count: Type.Optional(Type.Integer({ minimum: 1, maximum: 10, description: "Results wanted" })),
-  country: Type.Optional(Type.String({ pattern: "^[a-zA-Z]{2}$", description: "Two letters, e.g. DE" })),
-  language: Type.Optional(Type.String({ pattern: "^[a-zA-Z]{2,3}(-[a-zA-Z]{2,4})?$", description: "E.g. de" })),
-  freshness: Type.Optional(Type.Enum(["day", "week", "month", "year"], { description: "How old a page may be" })),
+  query: Type.String({ minLength: 1, maxLength: 400, pattern: "\\S", description: "Search terms" }),
+  count: Type.Optional(Type.Integer({ minimum: 1, maximum: 10, description: "Number of results" })),
+  country: Type.Optional(Type.String({ pattern: "^[a-zA-Z]{2}$", description: "Country, two letters, e.g. DE" })),
+  language: Type.Optional(
+    Type.String({ pattern: "^[a-zA-Z]{2,3}(-[a-zA-Z]{2,4})?$", description: "Language, e.g. de" }),
+  ),
+  freshness: Type.Optional(Type.Enum(["day", "week", "month", "year"], { description: "Maximum age of a page" })),
 });
 
-/** Which engine is asked, or why none can be. */
+/** The chosen engine, or why there is none. */
 type Choice = { readonly engine: Contribution<WebSearchProvider> } | { readonly problem: string };
 
 export function createSearchTool({ settings, providers, clock }: SearchToolParts): Tool {
@@ -44,20 +46,20 @@ export function createSearchTool({ settings, providers, clock }: SearchToolParts
       const engine = providers.get(settings.provider);
       if (!engine)
         return {
-          problem: `there is no search engine "${settings.provider}"; set tools.web.search.provider to one of ${ids}`,
+          problem: `unknown search engine "${settings.provider}"; set tools.web.search.provider to one of ${ids}`,
         };
       const lack = missing(engine);
-      return lack === undefined ? { engine } : { problem: `${engine.value.label} is not set up: ${lack}` };
+      return lack === undefined ? { engine } : { problem: `${engine.value.label} is not configured: ${lack}` };
     }
     const lacks = all.map((engine) => ({ engine, lack: missing(engine) }));
     const ready = lacks.find(({ lack }) => lack === undefined);
     if (ready) return { engine: ready.engine };
-    return { problem: `no search engine is set up: ${lacks.map(({ lack }) => lack).join("; or ")}` };
+    return { problem: `no search engine is configured: ${lacks.map(({ lack }) => lack).join("; or ")}` };
   }
 
   async function ask(engine: Contribution<WebSearchProvider>, query: WebSearchQuery, signal: AbortSignal) {
     const { timeoutSeconds } = settings;
-    const late = () => `${engine.value.label} did not answer within ${timeoutSeconds} s`;
+    const late = () => `${engine.value.label} did not respond within ${timeoutSeconds} s`;
     const found = await withDeadline({ ms: timeoutSeconds * 1_000, clock, signals: [signal], late }, (stop) =>
       untilAborted(
         providers.call(engine, (value) => value.search(query, stop)),
@@ -69,7 +71,7 @@ export function createSearchTool({ settings, providers, clock }: SearchToolParts
 
   return defineTool({
     label: "Web search",
-    description: "Searches the web and gives titles, addresses and snippets. Read a page with web_fetch.",
+    description: "Searches the web and returns titles, URLs and snippets. Read a page with web_fetch.",
     params: Params,
     scope: "operator.read",
     effects: ["reads"],
@@ -90,13 +92,13 @@ export function createSearchTool({ settings, providers, clock }: SearchToolParts
   });
 }
 
-/** No error of the call: a model may go on without, and a person reads what to set. Spec: http/tools-invoke.md §4. */
+/** Not an error of the call: the model can continue without results, and a person learns which key to set. Spec: http/tools-invoke.md §4. */
 function problemOf(message: string): ToolResult {
-  const text = `Searching is not possible: ${message}.`;
+  const text = `Search is not available: ${message}.`;
   return { content: [{ type: "text", text }], details: { error: "search_not_configured", message } };
 }
 
-/** Each part on one line, with nothing to be taken for a marker; a result without an address of the web is left out. */
+/** Each field on one line, without text that looks like a marker; results without an http(s) URL are dropped. */
 function cleaned({ title, url, snippet, published }: WebSearchResult): WebSearchResult[] {
   const address = URL.canParse(url) ? new URL(url) : undefined;
   if (address === undefined || !["http:", "https:"].includes(address.protocol) || address.href.length > 2_000)
@@ -124,7 +126,6 @@ function resultOf(results: readonly WebSearchResult[], about: About): ToolResult
     const rest = [published, snippet].filter((part) => part).join(": ");
     return [`${index + 1}. ${title}`, `   ${url}`, ...(rest ? [`   ${rest}`] : [])].join("\n");
   });
-  const text =
-    results.length === 0 ? "Nothing was found." : wrapExternalContent(lines.join("\n"), { source: "web search" });
+  const text = results.length === 0 ? "No results." : wrapExternalContent(lines.join("\n"), { source: "web search" });
   return { content: [{ type: "text", text }], details: { ...about, count: results.length, results } };
 }

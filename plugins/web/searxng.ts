@@ -1,10 +1,10 @@
-/** The search engine `searxng`: an instance the operator runs or trusts, by its JSON interface. */
+/** The search engine `searxng`: an instance that the operator runs or trusts, queried by its JSON interface. */
 import { matches, Type, unavailable } from "@svc/sdk";
 import type { WebSearchProvider, WebSearchQuery, WebSearchResult } from "@svc/sdk/web";
 import { askJson, type Fetch } from "./search-http.ts";
 
 export interface SearxngOptions {
-  /** May lie inside this network: the operator named it, no content from outside did. */
+  /** May be inside this network: the operator sets it, not external content. */
   readonly baseUrl: string | undefined;
   readonly fetch?: Fetch;
 }
@@ -25,8 +25,11 @@ export function createSearxng({ baseUrl, fetch = globalThis.fetch }: SearxngOpti
     missing: () => (baseUrl === undefined ? `set ${KEY} to the address of a SearXNG instance` : undefined),
     async search(query, signal) {
       if (baseUrl === undefined || !URL.canParse(baseUrl))
-        return unavailable(`${KEY} is no address; set it to that of a SearXNG instance`);
-      const advice = { 403: "allow the format json in its settings.yml (search.formats)", 429: "its limiter refuses" };
+        return unavailable(`${KEY} is not a URL; set it to the address of a SearXNG instance`);
+      const advice = {
+        403: "allow the format json in its settings.yml (search.formats)",
+        429: "its rate limiter refused the request",
+      };
       const url = searxngUrl(baseUrl, query);
       const found = searxngResults(await askJson(fetch, { engine: "SearXNG", url, advice, signal }));
       return found.slice(0, query.count);
@@ -34,7 +37,7 @@ export function createSearxng({ baseUrl, fetch = globalThis.fetch }: SearxngOpti
   };
 }
 
-/** It knows no number of results and no country but as part of the language. */
+/** SearXNG has no parameter for the number of results, and the country is a part of the language. */
 function searxngUrl(baseUrl: string, { query, country, language, freshness }: WebSearchQuery): URL {
   const url = new URL("search", baseUrl.endsWith("/") ? baseUrl : `${baseUrl}/`);
   const region = language && country ? `${language.toLowerCase()}-${country.toUpperCase()}` : language?.toLowerCase();
@@ -48,7 +51,7 @@ function searxngUrl(baseUrl: string, { query, country, language, freshness }: We
   return url;
 }
 
-/** What does not look like a result is left out. */
+/** Ignores items that are not search results. */
 function searxngResults(answer: unknown): WebSearchResult[] {
   const items = matches(Answer, answer) ? answer.results : [];
   return items.flatMap((item) => {

@@ -1,4 +1,4 @@
-/** GitHub: `X-Hub-Signature-256: sha256=<hex>` over the body. No time and no id is signed. */
+/** GitHub: `X-Hub-Signature-256: sha256=<hex>` over the body. Neither a time nor an id is signed. */
 import type { HmacScheme } from "./hmac-verifier.ts";
 import { textSecretProblem } from "./secret-text.ts";
 import { readHeader, readHexDigest } from "./signature-header.ts";

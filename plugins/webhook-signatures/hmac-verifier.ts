@@ -1,42 +1,42 @@
 /**
- * A verifier for services that sign with HMAC-SHA256. The schemes differ in what they sign and where they write it;
- * time, secrets and comparing are alike, and stand here.
+ * A verifier for services that sign with HMAC-SHA256. The schemes differ in the signed content and the headers;
+ * time, secrets and comparison are the same and are in this file.
  */
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 import type { SignatureVerdict, SignedRequest, WebhookVerifier } from "@svc/sdk/webhooks";
 import { timeProblem } from "./signed-time.ts";
 
-/** Bytes of an HMAC-SHA256. */
+/** Length of an HMAC-SHA256 in bytes. */
 export const DIGEST_BYTES = 32;
 
-/** Signatures of one request that are compared; more are refused. Choice: a sender sends one, and two or three while a secret is replaced. */
+/** Choice: most signatures of one request. A sender sends one, and two or three while a secret is replaced. */
 export const MAX_SIGNATURES = 16;
 
-/** Seconds a signed time may be off. All schemes with a time recommend it. */
+/** Seconds by which a signed time may be off. All schemes with a time recommend this value. */
 const DEFAULT_TOLERANCE_SECONDS = 300;
 
-/** What a request says of itself. */
+/** The unverified content of a signed request. */
 export interface Claim {
-  /** What was signed, piece by piece; the body as the bytes that came. */
+  /** Signed content, piece by piece; the body as received bytes. */
   readonly content: readonly (string | Uint8Array)[];
-  /** Each of `DIGEST_BYTES`; at least one, at most `MAX_SIGNATURES`. */
+  /** Each has `DIGEST_BYTES` bytes; at least one, at most `MAX_SIGNATURES`. */
   readonly signatures: readonly Uint8Array[];
-  /** Unix seconds; absent where no time is signed. */
+  /** Unix seconds; absent if no time is signed. */
   readonly signedAt?: number;
-  /** Signed name of the delivery, the same when it is sent again. Default: a hash of the content. */
+  /** Signed id of the delivery, the same for a repetition. Default: a hash of the content. */
   readonly deliveryId?: string;
 }
 
-/** How one service signs. */
+/** Signature scheme of one service. */
 export interface HmacScheme {
   /** Value of `verify.type`. */
   readonly id: string;
   readonly summary: string;
-  /** @returns the claim, or why there is none */
+  /** @returns the claim, or why the request has none */
   read(request: SignedRequest): Claim | string;
-  /** Why this secret cannot be one; such a secret never makes a request good. */
+  /** Why the secret is unusable; an unusable secret never authenticates a request. */
   secretProblem(secret: string): string | undefined;
-  /** The key a secret stands for; only called for secrets without a problem. Default: its UTF-8 bytes. */
+  /** The key of a secret; only called for usable secrets. Default: its UTF-8 bytes. */
   key?(secret: string): Uint8Array;
 }
 
@@ -55,12 +55,15 @@ export function createHmacVerifier(scheme: HmacScheme): WebhookVerifier {
       if (keys.length === 0) return { ok: false, reason: "no usable secret is configured; see svc hooks check" };
       return anyFits(claim, keys)
         ? { ok: true, replayKey: `${id}:${claim.deliveryId ?? hashOf(claim.content)}` }
-        : { ok: false, reason: "no signature fits; is the secret the one the sender has, and the body untouched?" };
+        : {
+            ok: false,
+            reason: "no signature matches; check that the secret is the sender's, and that no proxy changes the body",
+          };
     },
   };
 }
 
-/** Compares every signature with every key, whatever was found before. */
+/** Compares every signature with every key, without stopping at a match. */
 function anyFits({ content, signatures }: Claim, keys: readonly Uint8Array[]): boolean {
   let fits = false;
   for (const key of keys) {
@@ -73,8 +76,8 @@ function anyFits({ content, signatures }: Claim, keys: readonly Uint8Array[]): b
 }
 
 /**
- * Choice: of what was signed, not of the signature. Of several signatures a copied request could drop one and look new,
- * and after a secret is replaced the same content carries another signature.
+ * Choice: a hash of the signed content, not of the signature. A copied request could drop one of several signatures and look new,
+ * and after a secret is replaced the same content has another signature.
  */
 function hashOf(content: Claim["content"]): string {
   const hash = createHash("sha256");

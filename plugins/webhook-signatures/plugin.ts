@@ -1,4 +1,4 @@
-/** Signed webhooks: knows senders by the signatures that common services put on what they post. */
+/** Signed webhooks: authenticates senders by the signatures of common services. */
 import { definePlugin } from "@svc/sdk";
 import { WebhookVerifier } from "@svc/sdk/webhooks";
 import { github } from "./github.ts";

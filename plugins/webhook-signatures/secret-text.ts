@@ -1,11 +1,11 @@
-/** What no secret may look like. */
+/** Checks of secrets. */
 
-/** Why a text that is used as it is cannot be a secret. */
+/** Why a text is unusable as a secret; for schemes that use the text unchanged. */
 export function textSecretProblem(secret: string): string | undefined {
   if (secret.trim() === "") return "is blank; copy the signing secret from the sender's settings";
-  // oxlint-disable-next-line no-control-regex -- they are what is looked for
+  // oxlint-disable-next-line no-control-regex -- the search is for control characters
   if (/[\u0000-\u001f\u007f]/.test(secret)) {
-    return "has a line break or another control character in it; copy the signing secret without";
+    return "contains a line break or another control character; copy the signing secret without it";
   }
   return undefined;
 }

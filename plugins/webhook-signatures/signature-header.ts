@@ -1,10 +1,10 @@
-/** Headers of a signed request, before anything in them is trusted. */
+/** Reads headers of a signed request, before any of them is trusted. */
 import type { SignedRequest } from "@svc/sdk/webhooks";
 
-/** Characters of a header that is looked at. Choice: sixteen signatures with a time take a quarter of it. */
+/** Choice: most characters of a header; sixteen signatures with a time need a quarter of it. */
 export const MAX_HEADER_CHARS = 4_096;
 
-/** A header that may be read. */
+/** A header of acceptable length. */
 export interface HeaderText {
   readonly text: string;
 }
@@ -18,10 +18,10 @@ export function readHeader({ headers }: SignedRequest, name: string): HeaderText
   return text.length > MAX_HEADER_CHARS ? `header ${name} is longer than ${MAX_HEADER_CHARS} characters` : { text };
 }
 
-/** Choice: lower case only, as all services send it, so that a signature is written in one way. */
+/** Choice: lower case only, as all services send it, so that each signature has one spelling. */
 const HEX_DIGEST = /^[0-9a-f]{64}$/;
 
-/** @returns the 32 bytes, or `undefined` when it is no HMAC-SHA256 in lower-case hex */
+/** @returns the 32 bytes, or `undefined` if the text is not an HMAC-SHA256 in lower-case hex */
 export function readHexDigest(text: string): Uint8Array | undefined {
   return HEX_DIGEST.test(text) ? Buffer.from(text, "hex") : undefined;
 }

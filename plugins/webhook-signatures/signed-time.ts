@@ -1,6 +1,6 @@
-/** The time a sender signed. */
+/** The signed time of a request. */
 
-/** Seconds since 1970, as all schemes write them: digits, no sign, no blanks, no leading zero. */
+/** Seconds since 1970 in the format of all schemes: digits, no sign, no blanks, no leading zero. */
 const UNIX_SECONDS = /^[1-9]\d{0,11}$/;
 
 /** @returns Unix seconds, or `undefined` for anything but plain digits */
@@ -9,13 +9,13 @@ export function readTime(text: string): number | undefined {
 }
 
 /**
- * Why the time is too far off, in either direction; the edge itself is good.
- * @param signedAt Unix seconds; `undefined` where none is signed, which is never off @param now epoch ms
+ * Why the time is too far off, in either direction; the limit itself is allowed.
+ * @param signedAt Unix seconds; `undefined` if no time is signed, which is always valid @param now epoch ms
  */
 export function timeProblem(signedAt: number | undefined, now: number, toleranceSeconds: number): string | undefined {
   if (signedAt === undefined) return undefined;
   const late = Math.floor(now / 1_000) - signedAt;
-  // Written so that what is no number is refused.
+  // The comparison also refuses NaN.
   if (Math.abs(late) <= toleranceSeconds) return undefined;
-  return `it was signed ${Math.abs(late)} s ${late < 0 ? "ahead of" : "before"} the clock here; ${toleranceSeconds} s are allowed: an old request, or a clock that is wrong`;
+  return `it was signed ${Math.abs(late)} s ${late < 0 ? "ahead of" : "before"} the gateway's clock; ${toleranceSeconds} s are allowed: the request is old, or a clock is wrong`;
 }

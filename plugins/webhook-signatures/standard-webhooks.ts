@@ -11,11 +11,11 @@ const TIME = "webhook-timestamp";
 const SIGNATURE = "webhook-signature";
 const VERSION = "v1,";
 
-/** Choice: the length. A full stop would let part of the body pass as id or time; the scheme forbids it. */
+/** Choice: the length. A full stop would let a part of the body pass as id or time; the scheme forbids it. */
 const DELIVERY_ID = /^[!-\-/-~]{1,256}$/;
 
 const SECRET_PREFIX = "whsec_";
-/** Bytes; the scheme asks for 24 to 64. Choice: longer ones are taken, they are no weaker. */
+/** Bytes; the scheme asks for 24 to 64. Choice: longer keys are accepted, because they are not weaker. */
 const MIN_KEY_BYTES = 24;
 
 export const standardWebhooks: HmacScheme = {
@@ -29,7 +29,7 @@ export const standardWebhooks: HmacScheme = {
     if (!key)
       return "is not base64, with or without whsec_ before it; copy the signing secret from the sender's settings";
     if (key.length >= MIN_KEY_BYTES) return undefined;
-    return `has only ${key.length} bytes, at least ${MIN_KEY_BYTES} are needed; make a longer one at the sender`;
+    return `has only ${key.length} bytes; at least ${MIN_KEY_BYTES} are required; create a longer secret at the sender`;
   },
   key: (secret) => keyOf(secret) ?? new Uint8Array(),
 
@@ -43,7 +43,7 @@ export const standardWebhooks: HmacScheme = {
     if (!DELIVERY_ID.test(id.text)) return `header ${ID} is not 1 to 256 visible ASCII characters without a full stop`;
     const signedAt = readTime(time.text);
     if (signedAt === undefined) return `header ${TIME} is not a time in whole seconds`;
-    // Other versions are passed over, e.g. v1a, the asymmetric one.
+    // Other versions are skipped, e.g. the asymmetric v1a.
     const texts = header.text.split(" ").filter((text) => text.startsWith(VERSION));
     if (texts.length > MAX_SIGNATURES)
       return `header ${SIGNATURE} has more than ${MAX_SIGNATURES} signatures (${VERSION})`;
@@ -63,7 +63,7 @@ function keyOf(secret: string): Uint8Array | undefined {
   return fromBase64(secret.startsWith(SECRET_PREFIX) ? secret.slice(SECRET_PREFIX.length) : secret);
 }
 
-/** Strict: bytes have one spelling, but for the padding, which may be left out. */
+/** Strict: only the canonical spelling is accepted, with or without padding. */
 function fromBase64(text: string): Buffer | undefined {
   const bytes = Buffer.from(text, "base64");
   const spelling = bytes.toString("base64");

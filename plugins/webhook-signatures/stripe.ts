@@ -13,14 +13,14 @@ export const stripe: HmacScheme = {
   read(request) {
     const header = readHeader(request, HEADER);
     if (typeof header === "string") return header;
-    if (/\s/.test(header.text)) return `header ${HEADER} has blanks in it; was it sent twice?`;
+    if (/\s/.test(header.text)) return `header ${HEADER} contains blanks; was it sent twice?`;
     const elements = header.text.split(",");
     const [time, ...furtherTimes] = valuesOf("t", elements);
     if (time === undefined) return `header ${HEADER} has no time (t=)`;
     if (furtherTimes.length > 0) return `header ${HEADER} has more than one time (t=)`;
     const signedAt = readTime(time);
     if (signedAt === undefined) return `the time (t=) in header ${HEADER} is not in whole seconds`;
-    // All other schemes are passed over: v0 is a fake one for tests, and taking it would be a downgrade.
+    // Other schemes are skipped: v0 is a fake one for tests, and accepting it would be a downgrade.
     const texts = valuesOf("v1", elements);
     if (texts.length > MAX_SIGNATURES) return `header ${HEADER} has more than ${MAX_SIGNATURES} signatures (v1=)`;
     const signatures = texts.flatMap((text) => readHexDigest(text) ?? []);

@@ -1,27 +1,26 @@
-/** What `svc hooks` is given on its command line and in files. */
+/** Input of `svc hooks`: command line options and files. */
 import { readFile } from "node:fs/promises";
 import { invalidRequest } from "@svc/sdk";
 import type { CommandContext } from "@svc/sdk/cli";
 import { describePlace, firstBadPlace } from "./json-place.ts";
 
-/** Choice: bytes of a payload; with what is around it, it still fits into a message to the gateway. */
+/** Choice: bytes of a payload; the request around it still fits into one message to the gateway. */
 const MAX_PAYLOAD_BYTES = 16 * 1024 * 1024;
 
 const HOW = "e.g. svc hooks try build --payload payload.json, or echo '{\"id\":1}' | svc hooks try build --payload -";
 
-/** Reads `--payload`: a file, or `-` for standard input. @throws GatewayError `INVALID_REQUEST` saying what is wrong with it, and where */
+/** Reads `--payload`: a file, or `-` for standard input. @throws GatewayError `INVALID_REQUEST` naming the fault and its position */
 export async function readPayload({ options, input }: Pick<CommandContext, "options" | "input">): Promise<unknown> {
   const source = textOption(options, "payload");
-  if (source === undefined) return invalidRequest(`it needs a request body to try\nNext: ${HOW}`);
+  if (source === undefined) return invalidRequest(`hooks try needs a request body\nNext: ${HOW}`);
   const name = source === "-" ? "standard input" : source;
   const text = decode(source === "-" ? await readAll(input) : await readSource(source), name);
   try {
     return JSON.parse(text) as unknown;
   } catch {
-    if (text.trim() === "")
-      return invalidRequest(`${name} is empty\nNext: give it a request body, {} at least; ${HOW}`);
+    if (text.trim() === "") return invalidRequest(`${name} is empty\nNext: send a request body, at least {}; ${HOW}`);
     const place = describePlace(text, firstBadPlace(text) ?? text.length);
-    return invalidRequest(`${name} is not JSON: ${place}\nNext: correct it there, and try again`);
+    return invalidRequest(`${name} is not JSON: ${place}\nNext: fix it there and try again`);
   }
 }
 
@@ -29,8 +28,8 @@ async function readSource(source: string): Promise<Buffer> {
   try {
     return await readFile(source);
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException; // all that the file system throws
-    const why = code === "ENOENT" ? "it is not there" : code === "EISDIR" ? "it is a directory" : message;
+    const { code, message } = error as NodeJS.ErrnoException; // the file system throws nothing else
+    const why = code === "ENOENT" ? "it does not exist" : code === "EISDIR" ? "it is a directory" : message;
     return invalidRequest(`${source} cannot be read: ${why}\nNext: name another file, or - for standard input`);
   }
 }
@@ -42,19 +41,19 @@ async function readAll(input: CommandContext["input"]): Promise<Buffer> {
     const bytes = Buffer.from(chunk);
     chunks.push(bytes);
     size += bytes.length;
-    if (size > MAX_PAYLOAD_BYTES) break; // `decode` says why
+    if (size > MAX_PAYLOAD_BYTES) break; // `decode` reports it
   }
   return Buffer.concat(chunks);
 }
 
 function decode(bytes: Buffer, name: string): string {
   if (bytes.length > MAX_PAYLOAD_BYTES) {
-    invalidRequest(`${name} has more than ${MAX_PAYLOAD_BYTES} bytes\nNext: try a shorter request body`);
+    invalidRequest(`${name} is larger than ${MAX_PAYLOAD_BYTES} bytes\nNext: try a shorter request body`);
   }
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {
-    return invalidRequest(`${name} is not text in UTF-8, and so not JSON\nNext: convert it, e.g. with iconv`);
+    return invalidRequest(`${name} is not UTF-8 text, so it cannot be JSON\nNext: convert it, e.g. with iconv`);
   }
 }
 
@@ -62,8 +61,8 @@ function decode(bytes: Buffer, name: string): string {
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
 /**
- * Reads `--header "Name: value"`, as often as it is given; repeated names are joined with `, `, as in a request.
- * @throws GatewayError `INVALID_REQUEST` naming the one that is none
+ * Reads all `--header "Name: value"` options; repeated names are joined with `, `, as in a request.
+ * @throws GatewayError `INVALID_REQUEST` naming the invalid option
  */
 export function readHeaders(options: CommandContext["options"]): Record<string, string> {
   const given: unknown = options["header"];
@@ -73,7 +72,7 @@ export function readHeaders(options: CommandContext["options"]): Record<string, 
     const name = line.slice(0, Math.max(at, 0)).toLowerCase();
     const value = line.slice(at + 1).trim();
     if (!HEADER_NAME.test(name) || /[\r\n]/.test(value)) {
-      invalidRequest(`--header "${line}" is no header\nNext: write it like --header "X-Event: build"`);
+      invalidRequest(`--header "${line}" is not a header\nNext: use the form --header "X-Event: build"`);
     }
     const former = headers.get(name);
     headers.set(name, former === undefined ? value : `${former}, ${value}`);

@@ -1,4 +1,4 @@
-/** What `svc hooks list|info|check|runs` prints for people. Pure. */
+/** Output of `svc hooks list|info|check|runs` for people. Pure. */
 import type { ResultOf } from "@svc/sdk";
 import { cut, table, time, visible } from "@svc/sdk/cli";
 import type { webhooks } from "@svc/sdk/webhooks";
@@ -9,19 +9,19 @@ type Mapping = Listed["mappings"][number];
 type Checked = ResultOf<typeof webhooks.check>;
 type Run = ResultOf<typeof webhooks.runs>["runs"][number];
 
-/** Characters of a problem or of a reason in a table. */
+/** Characters of a problem or reason in a table. */
 const NOTE_CHARS = 100;
 
 export const WEBHOOKS_ARE_OFF = "webhooks are off: set hooks.enabled and hooks.token";
 
-/** A line a mapping, in the order they are tried. */
+/** One line per mapping, in the order they are tried. */
 export function listLines({ enabled, path, transformsDir, mappings }: Listed): string[] {
   const head = ["#", "ID", "PATH", "ACTION", "VERIFY", "TRANSFORM", "STATE"];
   const rows = mappings.map((mapping, index) => [String(index + 1), ...cells(mapping)]);
   return [
     ...(enabled ? [] : [WEBHOOKS_ARE_OFF, ""]),
     ...(rows.length === 0
-      ? [`nothing is served below ${visible(path)}; add a mapping to hooks.mappings, or a plugin with an action`]
+      ? [`no mappings below ${visible(path)}; add one to hooks.mappings, or add a plugin with an action`]
       : table([head, ...rows])),
     "",
     `transforms: ${visible(transformsDir)}`,
@@ -40,15 +40,15 @@ function cells(mapping: Mapping): string[] {
   ];
 }
 
-/** The first error counts, else the first warning. */
+/** Shows the first error, else the first warning. */
 function state({ enabled, action, actionOwner, problems }: Mapping): string {
   if (!enabled) return "off";
   const worst = problems.find(({ severity }) => severity === "error") ?? problems[0];
   if (worst) return cut(visible(`${worst.severity}: ${worst.message}`), NOTE_CHARS);
-  return actionOwner === undefined ? visible(`error: no plugin has the action ${action}`) : "on";
+  return actionOwner === undefined ? visible(`error: no plugin provides the action ${action}`) : "on";
 }
 
-/** All there is to know of a mapping. */
+/** All details of a mapping. */
 export function infoLines(mapping: Mapping): string[] {
   const { id, origin, enabled, path, match, action, actionOwner, verify, transform, problems } = mapping;
   return [
@@ -58,7 +58,7 @@ export function infoLines(mapping: Mapping): string[] {
       ["state", enabled ? "on" : "off"],
       ["path", path],
       ["match", match],
-      ["action", actionOwner === undefined ? `${action}, which no plugin has: requests get 501` : action],
+      ["action", actionOwner === undefined ? `${action} (no plugin provides it: requests get 501)` : action],
       ["plugin", actionOwner],
       ["verify", verify],
       ...Object.entries(transform ?? {}).map(([key, value]) => [`transform ${key}`, value] as const),
@@ -80,13 +80,13 @@ function problemLine({ path, message, severity }: Mapping["problems"][number]): 
   return visible(`${severity}: ${path}: ${message}`);
 }
 
-/** A line a run, newest first. @param filtered not all were asked for */
+/** One line per run, newest first. @param filtered the list was restricted by options */
 export function runLines(runs: readonly Run[], filtered: boolean): string[] {
   if (runs.length === 0) {
     return [
       filtered
-        ? "no webhook fits; see all: svc hooks runs"
-        : "no webhook was accepted yet; try one: svc hooks try --help",
+        ? "no matching webhooks; list all: svc hooks runs"
+        : "no webhooks accepted yet; to try one: svc hooks try --help",
     ];
   }
   const head = ["RUN", "STATUS", "MAPPING", "ACTION", "ACCEPTED", "ATTEMPTS", "NOTE"];
@@ -106,7 +106,7 @@ export function runLines(runs: readonly Run[], filtered: boolean): string[] {
 
 const TIMES: ReadonlySet<string> = new Set(["acceptedAt", "startedAt", "endedAt", "nextAttemptAt"]);
 
-/** A line a field, and what can be done about a failed one. */
+/** One line per field, and the next step for a failed run. */
 export function oneRunLines(run: Run): string[] {
   const { details, ...rest } = run;
   const next =

@@ -1,12 +1,12 @@
-/** Values and fields for a terminal. Pure. */
+/** Formats values and fields for a terminal. Pure. */
 import { visible } from "@svc/sdk/cli";
 
-/** A text as it is, anything else as JSON, on one line. */
+/** A string unchanged, anything else as JSON, on one line. */
 export function valueText(value: unknown): string {
   return visible(typeof value === "string" ? value : (JSON.stringify(value) ?? "undefined"));
 }
 
-/** A line a field, further lines of a text below its first; absent ones are left out. */
+/** One line per field; further lines of a text are indented below its first. Absent fields are left out. */
 export function fields(entries: readonly (readonly [name: string, value: unknown])[], indent = ""): string[] {
   const present = entries.filter(([, value]) => value !== undefined);
   const width = Math.max(0, ...present.map(([name]) => visible(name).length));

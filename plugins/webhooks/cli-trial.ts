@@ -1,4 +1,4 @@
-/** What `svc hooks try` prints for people. Pure. */
+/** Output of `svc hooks try` for people. Pure. */
 import type { ResultOf } from "@svc/sdk";
 import { visible } from "@svc/sdk/cli";
 import type { webhooks } from "@svc/sdk/webhooks";
@@ -6,16 +6,16 @@ import { fields, valueText } from "./cli-text.ts";
 
 type Trial = ResultOf<typeof webhooks.try>;
 
-/** The way of a request, step by step. */
+/** How the request is processed, step by step. */
 export function trialLines(trial: Trial): string[] {
   const { matched, mapping, passed, rendered, missing = [], transformed, action, params, policy, response } = trial;
   const body = response.body === undefined ? "" : ` ${valueText(response.body)}`;
   return [
     ...section(
-      "passed over",
+      "skipped",
       passed.map(({ id, why }) => [id, why]),
     ),
-    matched ? `taken by ${visible(mapping ?? "?")}` : "no mapping took it",
+    matched ? `matched by ${visible(mapping ?? "?")}` : "no mapping matched",
     ...section("rendered", entries(rendered)),
     ...missing.map((place) => `warning: a template names ${visible(place)}, which is not in the payload`),
     ...transformLines(transformed),
@@ -23,11 +23,11 @@ export function trialLines(trial: Trial): string[] {
     ...section("fields", entries(params)),
     ...section("policy", entries(policy).flatMap(flat)),
     ...trial.warnings.map((warning) => visible(`warning: ${warning}`)),
-    `the sender would get ${response.status}${body}`,
+    `response to the sender: ${response.status}${body}`,
   ];
 }
 
-/** Whether the sender would be told that all is well. */
+/** Whether the sender would get a success status. */
 export function isAccepted({ matched, response }: Trial): boolean {
   return matched && response.status < 400;
 }

@@ -1,4 +1,4 @@
-/** `svc hooks ...`: look at, try, switch and replay the webhooks of a running gateway. */
+/** `svc hooks ...`: shows, tries, switches and replays the webhooks of a running gateway. */
 import { invalidRequest, notFound } from "@svc/sdk";
 import { askingWith, type CommandContext, defineCommands, show, visible } from "@svc/sdk/cli";
 import { webhooks } from "@svc/sdk/webhooks";
@@ -12,7 +12,7 @@ const ADMIN = ["operator.admin"];
 const ask = askingWith({ plugin: "webhooks", step: "svc hooks list" });
 
 const STATUSES = ["queued", "running", "done", "failed"] as const;
-/** Most runs one question may ask for. */
+/** Most runs one call may request. */
 const MOST_RUNS = 1_000;
 
 export default defineCommands([
@@ -36,7 +36,7 @@ export default defineCommands([
       if (!mapping) {
         const ids = [...new Set(mappings.map((one) => one.id))].join(", ");
         return notFound(
-          `no mapping "${id}"; ${ids === "" ? "there are none" : `there are ${ids}`}\nNext: svc hooks list`,
+          `no mapping "${id}"; ${ids === "" ? "none is configured" : `configured: ${ids}`}\nNext: svc hooks list`,
         );
       }
       if (others.length === 0) return show(context, mapping, infoLines);
@@ -66,7 +66,7 @@ export default defineCommands([
     options: [
       { flags: "--payload <file>", description: "request body in JSON; - reads standard input" },
       { flags: "--header <line>", description: 'header of the request, like "X-Event: build"', repeatable: true },
-      { flags: "--path <path>", description: "path below the base, with its query; default: that of the mapping" },
+      { flags: "--path <path>", description: "path below the base, with query; default: the path of the mapping" },
     ],
     examples: [
       "svc hooks try build --payload failed.json",
@@ -89,9 +89,9 @@ export default defineCommands([
     summary: "Accepted webhooks and what became of them, or one of them",
     args: "[runId]",
     options: [
-      { flags: "--status <status>", description: `only those that are ${STATUSES.join(", ")}` },
-      { flags: "--mapping <id>", description: "only those of this mapping" },
-      { flags: "--limit <n>", description: `rows to show, at most ${MOST_RUNS}, default 50` },
+      { flags: "--status <status>", description: `only runs with this status: ${STATUSES.join(", ")}` },
+      { flags: "--mapping <id>", description: "only runs of this mapping" },
+      { flags: "--limit <n>", description: `number of runs to show, at most ${MOST_RUNS}; default 50` },
     ],
     examples: ["svc hooks runs", "svc hooks runs --status failed --mapping build", "svc hooks runs <runId>"],
     run: (context) => (context.args[0] === undefined ? listRuns(context) : showRun(context, context.args[0])),
@@ -105,7 +105,7 @@ export default defineCommands([
       const [runId = ""] = context.args;
       const answer = await ask(context, ADMIN, (client) => client.call(webhooks.replay, { runId }), "svc hooks runs");
       show(context, answer, ({ run }) => [
-        visible(`${runId} was accepted anew as ${run.runId}`),
+        visible(`${runId} was accepted again as ${run.runId}`),
         visible(`Next: svc hooks runs ${run.runId}`),
       ]);
     },
@@ -131,8 +131,8 @@ export default defineCommands([
     async run(context) {
       const answer = await ask(context, ADMIN, (client) => client.call(webhooks.init, {}));
       show(context, answer, ({ directory, written }) => [
-        ...(written.length === 0 ? ["everything is there already"] : written.map((file) => visible(`wrote ${file}`))),
-        visible(`transforms go to ${directory}`),
+        ...(written.length === 0 ? ["all files exist already"] : written.map((file) => visible(`wrote ${file}`))),
+        visible(`put transforms into ${directory}`),
       ]);
     },
   },
@@ -151,7 +151,7 @@ async function listRuns(context: CommandContext): Promise<void> {
 
 async function showRun(context: CommandContext, runId: string): Promise<void> {
   if (["status", "mapping", "limit"].some((name) => context.options[name] !== undefined)) {
-    invalidRequest("a run id is one run; leave the other options out, or leave the run id out to list several");
+    invalidRequest("a run id selects one run; remove the other options, or remove the run id to list several runs");
   }
   const answer = await ask(context, READ, (client) => client.call(webhooks.run, { runId }), "svc hooks runs");
   show(context, answer, ({ run }) => oneRunLines(run));
@@ -165,6 +165,6 @@ async function turn(
   const [id = ""] = context.args;
   const answer = await ask(context, ADMIN, (client) => client.call(method, { id }));
   show(context, answer, ({ changed }) => [
-    visible(changed ? `${done} ${id}` : `${id} was ${done} already; nothing was written`),
+    visible(changed ? `${done} ${id}` : `${id} is already ${done}; nothing was written`),
   ]);
 }

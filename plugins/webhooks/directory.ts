@@ -1,13 +1,13 @@
-/** The transforms directory, made ready for a person with an editor: types without an install. */
+/** Prepares the transforms directory for use with an editor: types without an install. */
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { GatewayError, messageOf } from "@svc/sdk";
 
 /**
- * What an editor reads. Choice: it points at the types of this very installation, so they are never old, and by absolute
- * paths, so that it does not matter through which link the directory is opened. Imports work as the loader has them:
- * with and without ending. What Node brings is known where the installation has its types.
+ * The `tsconfig.json` for editors. Choice: it points to the types of this installation, so they are never outdated, and uses absolute
+ * paths, so that links to the directory do not matter. Imports resolve as in the loader: with and without file extension.
+ * Types of Node are included if the installation has them.
  */
 function editorConfig(): string {
   const require = createRequire(import.meta.url);
@@ -38,7 +38,7 @@ function editorConfig(): string {
   return `${JSON.stringify(settings, null, 2)}\n`;
 }
 
-/** Directory above the types of Node, or `undefined`. */
+/** Directory that contains the types of Node, or `undefined`. */
 function nodeTypes(require: NodeJS.Require): string | undefined {
   try {
     return dirname(dirname(require.resolve("@types/node/package.json"))).replaceAll("\\", "/");
@@ -47,15 +47,15 @@ function nodeTypes(require: NodeJS.Require): string | undefined {
   }
 }
 
-/** What differs between installations. */
+/** Compiler options that differ between installations. */
 const PLACES = ["paths", "types", "typeRoots"] as const;
 
-/** Whether it is a file of ours that at most points to another installation. */
+/** Whether the gateway wrote the file; it may point to another installation. */
 function isOurs(present: string, text: string): boolean {
   try {
     return withoutPlaces(present) === withoutPlaces(text);
   } catch {
-    return false; // comments, or not JSON at all: somebody's own
+    return false; // comments, or not JSON at all: written by the user
   }
 }
 
@@ -66,9 +66,9 @@ function withoutPlaces(text: string): string {
 }
 
 /**
- * Makes the directory and its `tsconfig.json`. A file that somebody wrote or changed is left alone.
+ * Creates the directory and its `tsconfig.json`. A file that the user wrote or changed is left alone.
  * @returns the files it wrote
- * @throws GatewayError `UNAVAILABLE` with what the file system says
+ * @throws GatewayError `UNAVAILABLE` with the error of the file system
  */
 export async function prepareDirectory(directory: string): Promise<readonly string[]> {
   const file = join(directory, "tsconfig.json");

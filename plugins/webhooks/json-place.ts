@@ -1,4 +1,4 @@
-/** Where a text stops being JSON. The runtime's own message often leaves that out. */
+/** Finds the position at which a text stops being JSON; the runtime's own message often omits it. */
 
 import { visible } from "@svc/sdk/cli";
 
@@ -6,11 +6,11 @@ type Expected = "value" | "value or ]" | "key" | "key or }" | ":" | ", or end" |
 
 const BLANKS = /[ \t\n\r]*/y;
 const TOKEN = /[{}[\],:]|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y;
-// oxlint-disable-next-line no-control-regex -- a string has none of them
+// oxlint-disable-next-line no-control-regex -- a JSON string contains no control characters
 const PLAIN = /[^"\\\u0000-\u001f]*/y;
 const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
 
-/** @returns offset of the first token that cannot stand there, the length of the text when its end comes too early, or `undefined` for JSON */
+/** @returns offset of the first unexpected token, the length of the text if it ends too early, or `undefined` for valid JSON */
 export function firstBadPlace(text: string): number | undefined {
   const open: string[] = [];
   let expected: Expected = "value";
@@ -27,7 +27,7 @@ export function firstBadPlace(text: string): number | undefined {
   }
 }
 
-/** A loop, since one pattern for all of a long string is too much for the engine. */
+/** A loop, because one pattern for a whole long string is too much for the regex engine. */
 function stringAt(text: string, start: number): { readonly end?: number; readonly bad: number } {
   let at = start + 1;
   for (;;) {
@@ -39,7 +39,7 @@ function stringAt(text: string, start: number): { readonly end?: number; readonl
   }
 }
 
-/** What may follow a token that begins like this, or `undefined` when it may not stand here. Keeps `open` up to date. */
+/** What may follow a token of this kind, or `undefined` if the token is not allowed here. Updates `open`. */
 function after(kind: string, expected: Expected, open: string[]): Expected | undefined {
   const closed = () => (open.length === 0 ? "nothing" : ", or end");
   if (kind === "}" || kind === "]") {
@@ -63,7 +63,7 @@ function endOf(pattern: RegExp, text: string, at: number): number | undefined {
   return pattern.test(text) ? pattern.lastIndex : undefined;
 }
 
-/** `line 3, column 14: "x"`, from 1; columns in UTF-16 units. */
+/** `line 3, column 14: "x"`; both count from 1, columns in UTF-16 units. */
 export function describePlace(text: string, offset: number): string {
   const before = text.slice(0, offset).split("\n");
   const place = `line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1}`;

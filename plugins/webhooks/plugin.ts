@@ -1,4 +1,4 @@
-/** Webhooks: runs transforms, records and runs what the host accepts; shows, tries, switches and replays it. */
+/** Webhooks: runs transforms; records and runs what the host accepts; shows, tries, switches and replays webhooks. */
 import { type Clock, definePlugin, HOOKS, live, notFound, pause, unavailable } from "@svc/sdk";
 import { type ConfigEdit, ConfigStore } from "@svc/sdk/config";
 import { GatewayInfo } from "@svc/sdk/gateway";
@@ -14,7 +14,7 @@ import { rowsNamed, switchEdits } from "./switching.ts";
 import { TransformFiles } from "./transform-files.ts";
 import { createTransforms } from "./transforms/transforms.ts";
 
-/** Milliseconds a stop waits for what is in flight, and again for the end of the transforms. */
+/** Milliseconds that a stop waits for webhooks in flight, and then again for the transforms to end. */
 const STOP_MS = 2_000;
 
 export default definePlugin({
@@ -40,7 +40,7 @@ export default definePlugin({
     hooks.webhookRun.tap(async ({ runId }) => ({ run: (await store.find(runId))?.run }));
     gateway.busy(() => queue.isBusy);
 
-    /** While webhooks are on, transforms are compiled and queued runs continue once all plugins have started. */
+    /** While webhooks are on: compiles transforms, and continues queued runs once all plugins have started. */
     const carryOn = () => {
       if (services.host.url === undefined) return;
       void files?.follow();
@@ -60,7 +60,7 @@ export default definePlugin({
     });
     gateway.extend(Retention, "webhooks", WEBHOOK_RETENTION);
 
-    /** Only the file decides whether something has to be written: another writer may have been first. */
+    /** Only the file decides whether a write is needed: another writer may have been first. */
     async function turn(id: string, enabled: boolean, actor: string) {
       rowsNamed(services.engine.list(), id);
       let edits: readonly ConfigEdit[] = [];
@@ -106,10 +106,12 @@ export default definePlugin({
 const NO_STORAGE = "no running plugin provides storage";
 
 function noStorage(): never {
-  unavailable(`${NO_STORAGE}, and an accepted webhook must be kept; add one to plugins.use`, { retryAfterMs: 5_000 });
+  unavailable(`${NO_STORAGE}, so webhooks cannot be accepted; add a storage plugin to plugins.use`, {
+    retryAfterMs: 5_000,
+  });
 }
 
-/** Waits for `work`, but no longer than so many milliseconds. */
+/** Waits for `work`, at most `ms` milliseconds. */
 async function within(ms: number, clock: Clock, work: Promise<unknown>): Promise<void> {
   const over = new AbortController();
   await Promise.race([work, pause(ms, clock, over.signal)]).finally(() => over.abort());

@@ -1,17 +1,17 @@
-/** Taking mappings out of service and back, decided from the configuration file as it is written. Pure. */
+/** Enables and disables mappings, based on the configuration file as written. Pure. */
 import { invalidRequest, notFound } from "@svc/sdk";
 import type { ConfigEdit } from "@svc/sdk/config";
 import type { WebhookMappingRow } from "@svc/sdk/webhooks";
 
-/** The file as parsed: no defaults, placeholders unresolved. */
+/** The parsed file: no defaults, placeholders unresolved. */
 type ParsedFile = Readonly<Record<string, unknown>>;
 
-/** Ids a refusal names. Choice. */
+/** Choice: most ids that a refusal lists. */
 const MOST_NAMED = 20;
 
 /**
- * The mappings with this id: one, or the several of a preset.
- * @throws GatewayError `NOT_FOUND` naming those there are; `INVALID_REQUEST` when it is not clear which one is meant
+ * The mappings with this id: one, or several of a preset.
+ * @throws GatewayError `NOT_FOUND` listing the existing ids; `INVALID_REQUEST` if the id is ambiguous
  */
 export function rowsNamed(rows: readonly WebhookMappingRow[], id: string): readonly WebhookMappingRow[] {
   const named = rows.filter((row) => row.id === id);
@@ -27,14 +27,14 @@ export function rowsNamed(rows: readonly WebhookMappingRow[], id: string): reado
 
 function known(rows: readonly WebhookMappingRow[]): string {
   const ids = [...new Set(rows.map(({ id }) => id))];
-  if (ids.length === 0) return "there are none";
+  if (ids.length === 0) return "none is configured";
   const more = ids.length > MOST_NAMED ? ` and ${ids.length - MOST_NAMED} more` : "";
-  return `there are ${ids.slice(0, MOST_NAMED).join(", ")}${more}`;
+  return `configured: ${ids.slice(0, MOST_NAMED).join(", ")}${more}`;
 }
 
 /**
- * What has to be written so that these mappings serve, or do not; nothing when the file says so already.
- * @param rows what `rowsNamed` found @throws GatewayError `INVALID_REQUEST`: it stands where this file cannot change it
+ * The edits that enable or disable these mappings; none if the file already says so.
+ * @param rows the result of `rowsNamed` @throws GatewayError `INVALID_REQUEST` if the setting is not in this file
  */
 export function switchEdits(
   parsed: ParsedFile,
@@ -55,26 +55,25 @@ function mappingEdits(hooks: ParsedFile, id: string, enabled: boolean): readonly
   const entry = list[index];
   if (!isRecord(entry)) {
     return invalidRequest(
-      `mapping "${id}" does not stand in the configuration file itself, or its id does not; set its "enabled" to ${enabled} where it stands`,
+      `mapping "${id}" or its id is not in the configuration file itself; set its "enabled" to ${enabled} in the file that has it`,
     );
   }
   const now = entry["enabled"] ?? true;
   return now === enabled ? [] : [{ path: ["hooks", "mappings", index, "enabled"], value: enabled }];
 }
 
-/** @param offElsewhere an included file may say that it is disabled, and it is */
+/** @param offElsewhere the mapping is disabled, and an included file may be the cause */
 function disabledEdits(hooks: ParsedFile, id: string, enabled: boolean, offElsewhere: boolean): readonly ConfigEdit[] {
   const path = ["hooks", "disabled"];
   const list = hooks["disabled"] ?? [];
-  if (!Array.isArray(list))
-    return invalidRequest("hooks.disabled is not a list of ids; correct it: svc config validate");
+  if (!Array.isArray(list)) return invalidRequest("hooks.disabled is not a list of ids; fix it: svc config validate");
   if (list.includes(id)) {
     const rest: readonly unknown[] = list.filter((other) => other !== id);
     return enabled ? [{ path, value: rest.length > 0 ? rest : undefined }] : [];
   }
   if (!offElsewhere) return enabled ? [] : [{ path, value: [...(list as readonly unknown[]), id] }];
   if (!enabled) return [];
-  return invalidRequest(`"${id}" is disabled by an included file; take it out of hooks.disabled there`);
+  return invalidRequest(`"${id}" is disabled by an included file; remove it from hooks.disabled there`);
 }
 
 /** Spec: http/webhooks.md §6.1. */

@@ -1,4 +1,4 @@
-/** Runs the files that the mappings ask for, and adds to the host's mappings what is known of their files. */
+/** Runs the transform files of the mappings, and adds the state of the files to the host's list of mappings. */
 import { type Clock, messageOf, pause } from "@svc/sdk";
 import type {
   TransformCall,
@@ -11,7 +11,7 @@ import type {
 } from "@svc/sdk/webhooks";
 import type { Transforms } from "./transforms/contract.ts";
 
-/** Milliseconds between the end of the transforms and that of their plugin, at most. */
+/** Most milliseconds between the end of the transforms and the end of the plugin. */
 const END_MS = 5_000;
 
 export interface TransformFilesOptions {
@@ -25,7 +25,7 @@ export interface TransformFilesOptions {
 export class TransformFiles {
   readonly #options: TransformFilesOptions;
   readonly #inFlight = new Set<Promise<unknown>>();
-  /** What the transforms were configured with last. */
+  /** The plan that the transforms were last configured with. */
   #plan: TransformPlan | undefined;
   #ready: Promise<void> = Promise.resolve();
   #isStopping = false;
@@ -34,7 +34,7 @@ export class TransformFiles {
     this.#options = options;
   }
 
-  /** Configures the transforms anew when the mappings ask for other ones. Resolves when those have been checked; never rejects. */
+  /** Configures the transforms again if the mappings have changed. Resolves when the transforms were checked; never rejects. */
   follow(): Promise<void> {
     const { transforms: plan } = this.#options.engine;
     const former = this.#plan;
@@ -44,7 +44,7 @@ export class TransformFiles {
     return this.#ready;
   }
 
-  /** @returns `undefined`: this plugin has stopped meanwhile */
+  /** @returns `undefined` if this plugin stopped meanwhile */
   async run(ref: WebhookTransformRef, call: TransformCall): Promise<TransformOutcome | undefined> {
     const running = this.#run(ref, call);
     this.#inFlight.add(running);
@@ -72,7 +72,7 @@ export class TransformFiles {
       .map(({ transform, ...row }) => (transform ? { ...row, transform: transforms.info(transform) } : row));
   }
 
-  /** Reads the directory anew. @returns what is wrong with it and its files */
+  /** Reads the directory again. @returns the problems of the directory and its files */
   async check(): Promise<readonly WebhookProblem[]> {
     const { transforms } = this.#options;
     await this.follow();
@@ -81,12 +81,12 @@ export class TransformFiles {
     return [...ofDirectory, ...this.list().flatMap(problemOf)];
   }
 
-  /** Resolves when the calls in flight now are over. */
+  /** Resolves when the current calls have ended. */
   async settled(): Promise<void> {
     await Promise.all(this.#inFlight);
   }
 
-  /** Ends the transforms and whatever they are doing. */
+  /** Stops the transforms and their current calls. */
   stop(): Promise<void> {
     this.#isStopping = true;
     return this.#options.transforms.stop();
@@ -98,6 +98,6 @@ function problemOf({ transform }: WebhookMappingInfo): WebhookProblem[] {
   const { module: path, problem: told } = transform;
   if (transform.state === "live") return told === undefined ? [] : [{ path, message: told, severity: "warning" }];
   const message =
-    transform.problem ?? (transform.state === "missing" ? "there is no such file; put it there" : "it does not work");
+    transform.problem ?? (transform.state === "missing" ? "the file does not exist; create it" : "it cannot be used");
   return [{ path: transform.module, message, severity: "error" }];
 }

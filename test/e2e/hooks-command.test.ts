@@ -106,13 +106,13 @@ describe("svc hooks, with a gateway", () => {
 
     const payload = await at.file("payload.json", '{"who":"Ada"}');
     const tried = await out(at, ["try", "build", "--payload", payload, "--header", "X-Event: build"]);
-    assert.match(tried, /taken by build[\s\S]*who +Ada[\s\S]*the sender would get 200/);
+    assert.match(tried, /matched by build[\s\S]*who +Ada[\s\S]*response to the sender: 200/);
     const refused = await out(at, ["try", "build", "--payload", payload], 1);
-    assert.match(refused, /header x-event is missing[\s\S]*no mapping took it[\s\S]*would get 404/);
+    assert.match(refused, /header x-event is missing[\s\S]*no mapping matched[\s\S]*response to the sender: 404/);
     const incomplete = await at.file("incomplete.json", "{}");
     const trial = await json(at, ["try", "build", "--payload", incomplete, "--header", "X-Event: build"], 1);
     assert.deepEqual(trial["response"], { status: 400, body: { ok: false, error: "a job needs who" } });
-    assert.match(await out(at, ["runs"]), /no webhook was accepted yet/, "trying has no effect");
+    assert.match(await out(at, ["runs"]), /no webhooks accepted yet/, "trying has no effect");
 
     const runId = await runIdOf(await at.post("build", { who: "Ada" }));
     const failed = await endedRun(at, runId);
@@ -120,7 +120,7 @@ describe("svc hooks, with a gateway", () => {
     assert.match(failed, /^reason +the door is shut$/m);
     assert.ok(failed.includes(`Next: svc hooks replay ${runId}`), failed);
     assert.ok((await out(at, ["runs", "--status", "failed", "--mapping", "build"])).includes(runId));
-    assert.match(await out(at, ["runs", "--status", "done"]), /no webhook fits/);
+    assert.match(await out(at, ["runs", "--status", "done"]), /no matching webhooks/);
 
     await at.file("open", "");
     const replayed = await out(at, ["replay", runId]);
@@ -129,10 +129,10 @@ describe("svc hooks, with a gateway", () => {
     assert.match(done, /^status +done$/m);
     assert.match(done, /^summary +Ada went through$/m);
     assert.match(done, new RegExp(`^replayOf +${runId}$`, "m"));
-    assert.match(await out(at, ["replay", runId], 1), new RegExp(`was replayed already as ${again}`));
+    assert.match(await out(at, ["replay", runId], 1), new RegExp(`was already replayed as ${again}`));
     assert.match(
       await out(at, ["replay", again], 1),
-      /is done; only a failed one can be replayed\nNext: svc hooks runs/,
+      /is done; only failed runs can be replayed\nNext: svc hooks runs/,
     );
   });
 
@@ -152,7 +152,7 @@ describe("svc hooks, with a gateway", () => {
       assert.equal(await out(at, ["disable", id]), `disabled ${id}\n`);
       assert.deepEqual(await written(), off);
       assert.equal(await status(path, body), 404, id);
-      assert.match(await out(at, ["disable", id]), /disabled already; nothing was written/);
+      assert.match(await out(at, ["disable", id]), /already disabled; nothing was written/);
       assert.equal(await out(at, ["enable", id]), `enabled ${id}\n`);
       assert.equal(await status(path, body), 200, id);
     }
@@ -167,8 +167,8 @@ describe("svc hooks, with a gateway", () => {
 
     const transforms = join(at.directory, "hooks/transforms");
     const config = join(transforms, "tsconfig.json");
-    assert.equal(await out(at, ["init"]), `wrote ${config}\ntransforms go to ${transforms}\n`);
-    assert.match(await out(at, ["init"]), /^everything is there already$/m);
+    assert.equal(await out(at, ["init"]), `wrote ${config}\nput transforms into ${transforms}\n`);
+    assert.match(await out(at, ["init"]), /^all files exist already$/m);
 
     await at.file("hooks/transforms/build.ts", "export default ({ payload }) => ({ who: payload.who.toUpperCase() });");
     assert.equal(await out(at, ["check"]), "no problems\n");
@@ -179,7 +179,7 @@ describe("svc hooks, with a gateway", () => {
     await at.file("hooks/transforms/build.ts", "export default () => {\n  throw new Error('no luck');\n};");
     assert.equal(await out(at, ["check"]), "no problems\n");
     const failed = await out(at, ["try", "build", "--payload", payload, "--header", "X-Event: build"], 1);
-    assert.match(failed, /^taken by build$[^]*no luck \(build\.ts:2\)[^]*would get 500/m);
+    assert.match(failed, /^matched by build$[^]*no luck \(build\.ts:2\)[^]*response to the sender: 500/m);
     await at.file("hooks/transforms/build.ts", "export default ({ payload }) => ({ who: payload.who.toUpperCase() });");
     assert.equal(await out(at, ["check"]), "no problems\n");
 
@@ -198,19 +198,19 @@ describe("svc hooks, when something is not so", () => {
     const good = await at.file("good.json", "{}");
     const absent = join(at.directory, "absent.json");
     const wrongUsage: readonly (readonly [args: readonly string[], says: RegExp])[] = [
-      [["try", "build", "--payload", absent], /absent\.json cannot be read: it is not there\nNext: name another file/],
       [
-        ["try", "build", "--payload", broken],
-        /broken\.json is not JSON: line 2, column 10: .*\nNext: correct it there/,
+        ["try", "build", "--payload", absent],
+        /absent\.json cannot be read: it does not exist\nNext: name another file/,
       ],
-      [["try", "build"], /needs a request body to try\nNext: /],
+      [["try", "build", "--payload", broken], /broken\.json is not JSON: line 2, column 10: .*\nNext: fix it there/],
+      [["try", "build"], /hooks try needs a request body\nNext: /],
       [["runs", "--status", "lost"], /--status takes queued, running, done, failed, not "lost"/],
     ];
     for (const [args, says] of wrongUsage) assert.match(await out(at, args, 2), says, args.join(" "));
     const rows: typeof wrongUsage = [
       [["try", "bild", "--payload", good], /no mapping "bild"; existing ones: build, .*\nNext: svc hooks list/],
-      [["info", "bild"], /no mapping "bild"; there are .*build.*\nNext: svc hooks list/],
-      [["enable", "bild"], /no mapping "bild"; there are .*build.*\nNext: svc hooks list/],
+      [["info", "bild"], /no mapping "bild"; configured: .*build.*\nNext: svc hooks list/],
+      [["enable", "bild"], /no mapping "bild"; configured: .*build.*\nNext: svc hooks list/],
       [["runs", "no-such-run"], /no webhook with the run id "no-such-run"\nNext: svc hooks runs/],
       [["replay", "no-such-run"], /no webhook run no-such-run; see: svc hooks runs/],
     ];

@@ -134,7 +134,7 @@ describe("examples/webhook-transform", () => {
     const event = { "x-github-event": "issues" };
     const forged = { ...event, "x-hub-signature-256": signature("another") };
     assert.equal((await post(gateway, "issue", issue, forged)).status, 401);
-    while (!gateway.log().includes("no signature fits")) await new Promise((resolve) => setTimeout(resolve, 20));
+    while (!gateway.log().includes("no signature matches")) await new Promise((resolve) => setTimeout(resolve, 20));
     assert.doesNotMatch(gateway.log(), /of the test/, "the log tells no secret");
     assert.equal((await post(gateway, "issue", issue, { ...event, authorization: `Bearer ${token}` })).status, 401);
     await answersAnIssue(gateway, { "x-hub-signature-256": signature(secret) }, token);

@@ -22,22 +22,22 @@ const LOSSES: Record<
       await truncate(file);
       await rm(`${file}-wal`, { force: true });
     },
-    found: /svc\.db: it held data, and is empty now/,
-    told: /svc\.db held data, and is empty now; restore a backup of it, or delete .+svc\.db\.holds-data to start without data/,
+    found: /svc\.db: it held data and is now empty/,
+    told: /svc\.db held data and is now empty; restore a backup of it, or delete .+svc\.db\.holds-data to start without data/,
   },
   "removed, its log gone": {
     lose: async (file) => {
       await rm(file);
       await rm(`${file}-wal`, { force: true });
     },
-    found: /svc\.db: it held data, and is missing now/,
-    told: /svc\.db held data, and is missing now; restore a backup of it/,
+    found: /svc\.db: it held data and is now missing/,
+    told: /svc\.db held data and is now missing; restore a backup of it/,
   },
   "without its head, its log there": {
     lose: async (file) => {
       await writeFile(file, Buffer.alloc(100), { flag: "r+" });
     },
-    found: /svc\.db: it does not begin as a database does: it was overwritten/,
+    found: /svc\.db: it has no SQLite header: it was overwritten/,
     told: /svc\.db is not an SQLite database; move it away or name another file/,
   },
 };

@@ -153,7 +153,7 @@ describe("a stray error", { timeout: 120_000 }, () => {
       found = await transform();
     }
     assert.deepEqual([found?.state, found?.strayErrors], ["live", kinds.length]);
-    assert.match(found?.problem ?? "", /^left an error nobody awaited: Error: .+ \(stray\.ts:\d+/);
+    assert.match(found?.problem ?? "", /^left an unhandled error: Error: .+ \(stray\.ts:\d+/);
     const { plugins: rows } = await client.call(plugins.list, {});
     assert.deepEqual(
       rows.filter(({ errors }) => errors > 0),

@@ -37,7 +37,7 @@ const WEEK_MS = 7 * 86_400_000;
 export const RUN_RETENTION: Retention = {
   tables: ["agent_runs", "agent_subruns"],
   holds: "runs of agents: request, state and outcome",
-  rule: "7 days after the end; never one that waits or runs",
+  rule: "7 days after the run ended; waiting and active runs are never deleted",
   rows: [
     {
       table: "agent_runs",

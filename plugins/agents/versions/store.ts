@@ -26,7 +26,7 @@ const STEPS = [
 export const VERSION_RETENTION: Retention = {
   tables: ["agent_file_versions"],
   holds: "versions of the agents' identity files",
-  rule: "the newest 50 of a file, 8 MiB together; with its agent",
+  rule: "newest 50 per file, up to 8 MiB per file; deleted with the agent",
 };
 
 /** Gateways that share the storage may record the same change; more than this at once do not. */

@@ -3,7 +3,7 @@ import type { ExpiringRows, Retention } from "@svc/sdk/storage";
 
 /**
  * `cron_jobs.next_at`: the first scheduled run without a record; `held_until`: end of the back-off; `wake_at`: the later of the
- * two, null for a job that is not due by itself. `job`: JSON of the settings; `facts`: JSON of the state after the last run.
+ * two, null for a job that is not due by itself. `job`: JSON of what people set; `facts`: JSON of how the last run went.
  * `revision`: raised by every change, for optimistic locking.
  *
  * `cron_fires`: one row for each job and scheduled run. `status`: `waiting`: to be run; `running`: by the `owner`, who renews the
@@ -57,11 +57,11 @@ const DAY_MS = 86_400_000;
 const FIRES: Pick<ExpiringRows, "table" | "key"> = { table: "cron_fires", key: ["job_id", "due_at"] };
 const OF_NO_JOB = "job_id NOT IN (SELECT id FROM cron_jobs)";
 
-/** Choice: the ages. An unsettled run of a removed job expires by the time it was due. */
+/** Choice: the times. A run of a removed job that nobody finished goes by the time it was due. */
 export const CRON_RETENTION: Retention = {
   tables: ["cron_jobs", "cron_fires", "cron_zone"],
   holds: "scheduled jobs and their runs",
-  rule: "jobs: until removed; runs: the newest 2,000 of a job (cron.runLog.keepLines), for a year; of a removed job: 30 days",
+  rule: "jobs: until removed; runs: newest 2,000 per job (cron.runLog.keepLines), 1 year; runs of a removed job: 30 days",
   rows: [
     { ...FIRES, at: "settled_at", olderThanMs: 365 * DAY_MS },
     { ...FIRES, at: "settled_at", olderThanMs: 30 * DAY_MS, only: OF_NO_JOB },

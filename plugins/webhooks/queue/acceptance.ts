@@ -1,16 +1,16 @@
-/** Records accepted webhooks on disk, once per key. Spec: spec/README.md "2xx on a webhook". */
+/** Records accepted webhooks on disk, once per idempotency key. Spec: spec/README.md "2xx on a webhook". */
 import { GatewayError, isGatewayError, unavailable } from "@svc/sdk";
 import type { AcceptedWebhook, WebhookReceipt, WebhookRun } from "@svc/sdk/webhooks";
 import type { RunStore } from "./run-store.ts";
 
-/** Milliseconds a key is taken. */
+/** Milliseconds for which a key is reserved. */
 export const KEY_LIFETIME_MS = 24 * 3_600_000;
 
 export interface AcceptanceOptions {
   readonly store: RunStore;
   /** Called when a run was queued. */
   queued(action: string): void;
-  /** Called when a run was done by its record alone. */
+  /** Called when recording the run also completed it. */
   finished(run: WebhookRun): void;
 }
 
@@ -24,7 +24,7 @@ export class Acceptance {
 
   /**
    * Durable when it resolves.
-   * @throws GatewayError `CONFLICT` a key was used for another request; `UNAVAILABLE` it cannot be stored now
+   * @throws GatewayError `CONFLICT` a key was used for another request; `UNAVAILABLE` storage cannot record it now
    */
   async accept(webhook: AcceptedWebhook): Promise<WebhookReceipt> {
     const accepting = this.#accept(webhook);
@@ -32,7 +32,7 @@ export class Acceptance {
     return accepting.finally(() => this.#inFlight.delete(accepting));
   }
 
-  /** Resolves when everything in flight now was recorded or refused. */
+  /** Resolves when every webhook in flight was recorded or refused. */
   async settled(): Promise<void> {
     await Promise.allSettled(this.#inFlight);
   }

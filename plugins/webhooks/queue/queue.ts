@@ -1,6 +1,6 @@
 /**
- * Runs accepted webhooks: one attempt of a run at a time, another one after a crash or a temporary failure, until the run is
- * done or has failed for good. The records are the truth; the queue only knows what is in flight.
+ * Runs accepted webhooks: one attempt of a run at a time, and a further attempt after a crash or a temporary failure, until the run is
+ * done or has failed for good. The records in storage are authoritative; the queue only tracks what is in flight.
  */
 import { persist } from "@svc/kit/persist";
 import { isGatewayStopping } from "@svc/kit/runs";
@@ -10,28 +10,28 @@ import type { ServedWebhookAction, WebhookRun } from "@svc/sdk/webhooks";
 import type { RunRecord } from "./run-records.ts";
 import type { RunStore } from "./run-store.ts";
 
-/** Choice: milliseconds before each further attempt after a failure; after the last one it has failed for good. */
+/** Choice: milliseconds before each further attempt after a failure; after the last attempt the run has failed for good. */
 export const RETRY_MS: readonly number[] = [1_000, 5_000, 30_000, 120_000, 600_000];
-/** Choice: attempts in all, interrupted ones included: a run that takes the gateway down each time must end. */
+/** Choice: total attempts, interrupted ones included, so that a run that crashes the gateway each time ends. */
 export const MAX_ATTEMPTS = 50;
 /** Choice: runs of one action in flight at a time; the others wait on disk. */
 const MAX_IN_FLIGHT = 16;
-/** Choice: interval of the sweep that finds due runs nobody announced. */
+/** Choice: interval of the sweep that finds due runs missed by notifications. */
 const POLL_MS = 30_000;
-/** Choice: milliseconds until an action is polled again whose plugin is away. */
+/** Choice: milliseconds until the next poll of an action whose plugin is absent. */
 const ABSENT_MS = 5_000;
-/** Milliseconds until an action is polled again whose plugin starts or is being replaced. */
+/** Milliseconds until the next poll of an action whose plugin is starting or being replaced. */
 const STARTING_MS = 250;
-/** Choice: milliseconds until a queue that could not start is started again. */
+/** Choice: milliseconds until the next attempt to start the queue. */
 const RETRY_START_MS = 5_000;
 
 export interface QueueOptions {
   readonly store: RunStore;
   readonly clock: Clock;
   readonly log: Logger;
-  /** The action as it is served now; `undefined` while no running plugin has it. */
+  /** The action as currently served; `undefined` while no running plugin serves it. */
   action(id: string): ServedWebhookAction | undefined;
-  /** Called when a run is over. */
+  /** Called when a run is done or has failed for good. */
   finished(run: WebhookRun): void;
 }
 
@@ -40,10 +40,10 @@ export class WebhookQueue {
   /** Ids of runs by action. */
   readonly #inFlight = new Map<string, Set<string>>();
   readonly #running = new Set<Promise<void>>();
-  /** Actions that are being polled, and whether they are to be polled again afterwards. */
+  /** Actions being polled; the value says whether to poll again afterwards. */
   readonly #polling = new Map<string, boolean>();
   #isStarted = false;
-  /** Set when the gateway is going to stop: what is in flight goes on, and nothing begins. */
+  /** Set when the gateway is about to stop: runs in flight continue, no new run starts. */
   #isPaused = false;
   readonly #stopping = new AbortController();
   readonly #timers = new Set<() => void>();
@@ -57,24 +57,24 @@ export class WebhookQueue {
     return this.#running.size > 0;
   }
 
-  /** Carries on what the last stop or crash left over, as soon as storage can be used. Safe to call twice. */
+  /** Continues what the last stop or crash left over, as soon as storage is available. Safe to call twice. */
   start(): void {
     if (this.#isStarted || this.#stopping.signal.aborted) return;
     this.#isStarted = true;
     void this.#begin();
   }
 
-  /** Call it when a run of this action was recorded. */
+  /** Call this when a run of this action was recorded. */
   accepted(action: string): void {
     void this.#poll(action);
   }
 
-  /** To be called when the gateway is going to stop. Webhooks that come now wait on disk for the next start. */
+  /** Call this when the gateway is about to stop. Webhooks that arrive now wait on disk for the next start. */
   pause(): void {
     this.#isPaused = true;
   }
 
-  /** Begins nothing more; the next start carries on what is left. Resolves when no run is in flight. Safe to call twice. */
+  /** Starts no further run; the next start continues the rest. Resolves when no run is in flight. Safe to call twice. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     for (const cancel of this.#timers) cancel();
@@ -88,12 +88,14 @@ export class WebhookQueue {
       await this.#pollAll();
     } catch (err) {
       if (this.#stopping.signal.aborted) return;
-      log.warn({ err }, "accepted webhooks cannot be carried on yet; tried again soon");
+      log.warn({ err }, "accepted webhooks cannot be resumed yet; retrying in 5 s");
       return this.#later(RETRY_START_MS, () => void this.#begin());
     }
     if (this.#stopping.signal.aborted) return;
     const poll = () =>
-      void this.#pollAll().catch((err: unknown) => log.warn({ err }, "webhooks could not be looked at"));
+      void this.#pollAll().catch((err: unknown) =>
+        log.warn({ err }, "due webhooks could not be read; retrying in 30 s"),
+      );
     this.#timers.add(clock.setInterval(poll, POLL_MS));
   }
 
@@ -106,13 +108,13 @@ export class WebhookQueue {
     this.#timers.add(cancel);
   }
 
-  /** Also finds running records without a run in flight: interrupted by a crash, or claimed when storage failed before it answered. */
+  /** Also finds running records without a run in flight: interrupted by a crash, or claimed before storage failed. */
   async #pollAll(): Promise<void> {
     if (this.#stopping.signal.aborted) return;
     const { store, clock, log } = this.#options;
     const ours = [...this.#inFlight.values()].flatMap((ids) => [...ids]);
     const count = await store.recover(clock.now(), ours);
-    if (count > 0) log.info({ count }, "webhooks that were cut off are carried on");
+    if (count > 0) log.info({ count }, "interrupted webhooks are resumed");
     const waiting = await store.waiting();
     const now = clock.now();
     for (const [action, due] of waiting) {
@@ -122,10 +124,10 @@ export class WebhookQueue {
   }
 
   #pollIn(action: string, ms: number): void {
-    if (ms <= POLL_MS) this.#later(ms, () => void this.#poll(action)); // the next sweep finds the others
+    if (ms <= POLL_MS) this.#later(ms, () => void this.#poll(action)); // the sweep finds later ones
   }
 
-  /** Begins what is due, as far as there is room. Never rejects. */
+  /** Starts the due runs, up to the limit. Never rejects. */
   async #poll(action: string): Promise<void> {
     if (this.#stopping.signal.aborted || this.#isPaused) return;
     if (this.#polling.has(action)) return void this.#polling.set(action, true);
@@ -133,7 +135,7 @@ export class WebhookQueue {
     try {
       await this.#beginDue(action);
     } catch (err) {
-      this.#options.log.warn({ err, action }, "accepted webhooks could not be read; tried again soon");
+      this.#options.log.warn({ err, action }, "accepted webhooks could not be read; retrying in 30 s");
     }
     const again = this.#polling.get(action);
     this.#polling.delete(action);
@@ -143,7 +145,7 @@ export class WebhookQueue {
   async #beginDue(action: string): Promise<void> {
     const { store, clock } = this.#options;
     const room = MAX_IN_FLIGHT - this.#idsOf(action).size;
-    if (room <= 0) return; // the end of a run polls again
+    if (room <= 0) return; // each run polls again when it ends
     const served = this.#options.action(action);
     if (!served) return this.#pollIn(action, ABSENT_MS);
     if (!served.isServing) return this.#pollIn(action, STARTING_MS);
@@ -162,7 +164,7 @@ export class WebhookQueue {
     return ids;
   }
 
-  /** One attempt. Never rejects. */
+  /** Makes one attempt. Never rejects. */
   async #execute(record: RunRecord, served: ServedWebhookAction): Promise<void> {
     const { store, clock, log } = this.#options;
     const { runId, action, attempts } = record.run;
@@ -171,12 +173,12 @@ export class WebhookQueue {
     try {
       await store.claim(record, clock.now());
       const { write, isOver } = await this.#attempt(record, served, attempts + 1);
-      await persist(write, { clock, signal: this.#stopping.signal }); // the run itself is over
+      await persist(write, { clock, signal: this.#stopping.signal }); // the run has ended; only the write is repeated
       if (isOver) await this.#notify(runId);
     } catch (err) {
-      // Another process has it, or the storage failed: the record is the truth, and is read again.
+      // Another process has the run, or storage failed: the record is authoritative and is read again.
       if (!isGatewayError(err) || err.code !== "CONFLICT")
-        log.warn({ err, runId }, "a webhook could not be carried on now");
+        log.warn({ err, runId }, "a webhook attempt could not be started or recorded; the queue will retry it");
     } finally {
       ids.delete(runId);
       void this.#poll(action);
@@ -191,7 +193,7 @@ export class WebhookQueue {
     const { signal } = ending;
     try {
       signal.throwIfAborted();
-      if (!record.job) throw new GatewayError("INTERNAL", "there is nothing left to carry out");
+      if (!record.job) throw new GatewayError("INTERNAL", "the run has no job");
       const work = { runId, attempt, mapping, acceptedAt, ...record.job };
       const result = await untilAborted(action.run(work, signal), signal);
       return { write: () => store.done(runId, attempt, clock.now(), result), isOver: true };
@@ -210,7 +212,7 @@ export class WebhookQueue {
     const { store, clock, log } = this.#options;
     const { runId, action } = record.run;
     const known = isGatewayError(error);
-    const reason = known ? error.message : "the plugin of this action failed; the log of the gateway says how";
+    const reason = known ? error.message : "the plugin of this action failed; see the log of the gateway";
     const mayPass = !known || ERRORS[error.code].retry;
     const wait = attempt >= MAX_ATTEMPTS ? undefined : RETRY_MS[record.failures];
     if (!mayPass || wait === undefined) {
@@ -218,7 +220,7 @@ export class WebhookQueue {
       return { write: () => store.failed(runId, attempt, clock.now(), reason), isOver: true };
     }
     const inMs = Math.max(wait, (known ? error.retryAfterMs : undefined) ?? 0);
-    log.info({ runId, action, attempt, reason, inMs }, "a webhook is tried again later");
+    log.info({ runId, action, attempt, reason, inMs }, "a webhook attempt failed; retrying later");
     const write = async () => {
       await store.again(runId, attempt, clock.now() + inMs, reason, true);
       this.#pollIn(action, inMs);
@@ -235,6 +237,6 @@ export class WebhookQueue {
 /** How to record the outcome of an attempt. */
 interface Ending {
   write(): Promise<void>;
-  /** The run is done or has failed for good. */
+  /** Whether the run is done or has failed for good. */
   readonly isOver: boolean;
 }

@@ -4,11 +4,11 @@ import { type Clock, GatewayError, isGatewayError, notFound } from "@svc/sdk";
 import type { WebhookRun } from "@svc/sdk/webhooks";
 import type { RunStore } from "./run-store.ts";
 
-/** @throws GatewayError `NOT_FOUND`; `INVALID_REQUEST` it has not failed; `CONFLICT` it was replayed before */
+/** @throws GatewayError `NOT_FOUND`; `INVALID_REQUEST` the run has not failed; `CONFLICT` it was already replayed */
 export async function replay(runId: string, store: RunStore, clock: Pick<Clock, "now">): Promise<WebhookRun> {
   const { run, job, reply } = (await store.find(runId)) ?? notFound(`no webhook run ${runId}; see: svc hooks runs`);
   if (run.status !== "failed" || !job)
-    throw new GatewayError("INVALID_REQUEST", `run ${runId} is ${run.status}; only a failed one can be replayed`);
+    throw new GatewayError("INVALID_REQUEST", `run ${runId} is ${run.status}; only failed runs can be replayed`);
   if (run.replayedAs) throw alreadyReplayed(run);
   const { mapping, action, sessionKey } = run;
   const { params, wrapped, contentSource } = job;
@@ -17,10 +17,13 @@ export async function replay(runId: string, store: RunStore, clock: Pick<Clock, 
   await store.replay({ ...again, replayOf: runId }).catch((error: unknown) => {
     throw isGatewayError(error) && error.code === "CONFLICT" ? alreadyReplayed(run) : error;
   });
-  return (await store.find(again.runId))?.run ?? notFound(`run ${again.runId} is gone`);
+  return (await store.find(again.runId))?.run ?? notFound(`run ${again.runId} was deleted`);
 }
 
 function alreadyReplayed({ runId, replayedAs }: WebhookRun): GatewayError {
   const by = replayedAs === undefined ? "" : ` as ${replayedAs}`;
-  return new GatewayError("CONFLICT", `run ${runId} was replayed already${by}; replay that one if it failed, too`);
+  return new GatewayError(
+    "CONFLICT",
+    `run ${runId} was already replayed${by}; if that run failed too, replay it instead`,
+  );
 }

@@ -1,4 +1,4 @@
-/** When records of webhooks go. */
+/** When records of webhooks are deleted. */
 import type { ExpiringRows, Retention } from "@svc/sdk/storage";
 
 const DAY_MS = 86_400_000;
@@ -8,11 +8,11 @@ const RUNS: Pick<ExpiringRows, "table" | "key" | "at"> = {
   at: "accepted_at",
 };
 
-/** Choice: the times, and the number. */
+/** Choice: the periods and the count. */
 export const WEBHOOK_RETENTION: Retention = {
   tables: ["webhook_runs", "webhook_keys"],
   holds: "accepted webhooks and their outcome; idempotency keys",
-  rule: "done: 7 days; failed: 30 days; the newest 50,000 of both; keys: 24 hours; never one that is queued or running",
+  rule: "done: 7 days; failed: 30 days; newest 50,000 of both; keys: 24 hours; queued and running ones are never deleted",
   rows: [
     { table: "webhook_keys", key: ["key"], at: "expires_at", olderThanMs: 0 },
     { ...RUNS, only: "status = 'done'", olderThanMs: 7 * DAY_MS },

@@ -1,4 +1,4 @@
-/** Tables `webhook_runs` and `webhook_keys`, and how their rows are written and read. */
+/** Tables `webhook_runs` and `webhook_keys`, and functions that write and read their rows. */
 import type { Row, Statement } from "@svc/sdk/storage";
 import type { AcceptedWebhook, WebhookFields, WebhookKey, WebhookRun, WebhookWork } from "@svc/sdk/webhooks";
 
@@ -37,7 +37,7 @@ export const STEPS = [
 export const COLUMNS = `run_id, mapping, action, status, job, reply, session_key, accepted_at, started_at, ended_at, attempts,
   failures, next_attempt_at, reason, summary, details, replay_of, replayed_as`;
 
-/** What an action is to do; kept until the run is done. */
+/** Work of an action; stored until the run is done. */
 export type StoredJob = Pick<WebhookWork, "params" | "wrapped" | "contentSource">;
 
 /** A webhook about to be recorded. */
@@ -45,23 +45,23 @@ export interface NewRun extends Omit<AcceptedWebhook, "keys"> {
   readonly replayOf?: string;
 }
 
-/** A record with what the queue needs of it. */
+/** A record with the fields that the queue needs. */
 export interface RunRecord {
   readonly run: WebhookRun;
-  /** Absent once it is done. */
+  /** Absent once the run is done. */
   readonly job?: StoredJob;
   readonly reply: WebhookFields;
   /** Failed attempts; interrupted ones do not count. */
   readonly failures: number;
 }
 
-/** The key a request came with is taken. */
+/** A key that is in use, and the run that uses it. */
 export interface TakenKey {
   readonly runId: string;
   readonly digest: string;
 }
 
-/** A key that has run out is free. */
+/** Reserves a key; an expired key is free. */
 export function take({ key, digest }: WebhookKey, { runId, acceptedAt }: NewRun, expiresAt: number): Statement[] {
   return [
     { sql: "DELETE FROM webhook_keys WHERE key = ? AND expires_at <= ?", params: [key, acceptedAt] },
@@ -106,7 +106,7 @@ export function toRecord(row: Row): RunRecord {
   const [job, details] = [text("job"), text("details")];
   const run: WebhookRun = {
     runId: String(row["run_id"]),
-    status: String(row["status"]) as WebhookRun["status"], // what is written above
+    status: String(row["status"]) as WebhookRun["status"], // only the queue writes it
     mapping: String(row["mapping"]),
     action: String(row["action"]),
     ...given("sessionKey", text("session_key")),

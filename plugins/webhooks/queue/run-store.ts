@@ -1,6 +1,6 @@
 /**
  * Durable records of accepted webhooks. Every update names the state and the attempt it expects, so that a delayed
- * process cannot overwrite what another one has written since.
+ * process cannot overwrite a later write of another one.
  */
 import type { ParamsOf } from "@svc/sdk";
 import type { Row, SqlValue, Storage } from "@svc/sdk/storage";
@@ -13,12 +13,12 @@ export class RunStore {
   readonly #storage: () => Storage;
   #migrated: { readonly storage: Storage; readonly done: Promise<void> } | undefined;
 
-  /** @param storage asked at each use. @throws GatewayError `UNAVAILABLE` while there is none */
+  /** @param storage called at each use. @throws GatewayError `UNAVAILABLE` while there is no storage */
   constructor(storage: () => Storage) {
     this.#storage = storage;
   }
 
-  /** The storage with the tables in it; migrated once per storage. */
+  /** The storage with the tables created; migrated once per storage. */
   async #open(): Promise<Storage> {
     const storage = this.#storage();
     if (this.#migrated?.storage !== storage) {
@@ -32,8 +32,8 @@ export class RunStore {
 
   /**
    * Records a webhook with its keys and its effect in one transaction. Durable when it resolves.
-   * @param expiresAt epoch ms until which the keys are taken
-   * @throws GatewayError `CONFLICT` a key is taken, or a statement of the effect refused; `UNAVAILABLE`
+   * @param expiresAt epoch ms until which the keys are reserved
+   * @throws GatewayError `CONFLICT` a key is in use, or a statement of the effect was refused; `UNAVAILABLE`
    */
   async accept(webhook: AcceptedWebhook, expiresAt: number): Promise<void> {
     const { keys, effect = [] } = webhook;
@@ -41,7 +41,7 @@ export class RunStore {
     await storage.transaction([...keys.flatMap((key) => take(key, webhook, expiresAt)), insert(webhook), ...effect]);
   }
 
-  /** Runs that hold these keys now, by position. */
+  /** Runs that currently hold these keys, by position. */
   async taken(keys: readonly WebhookKey[], now: number): Promise<readonly (TakenKey | undefined)[]> {
     const storage = await this.#open();
     const rows = await Promise.all(
@@ -56,7 +56,7 @@ export class RunStore {
   }
 
   async find(runId: string): Promise<RunRecord | undefined> {
-    if (runId.includes("\0")) return undefined; // no storage keeps such a text, or lets itself be asked for one
+    if (runId.includes("\0")) return undefined; // storage refuses text with U+0000, as value and as parameter
     const storage = await this.#open();
     const row = await storage.get<Row>(`SELECT ${COLUMNS} FROM webhook_runs WHERE run_id = ?`, [runId]);
     return row && toRecord(row);
@@ -87,7 +87,7 @@ export class RunStore {
     return rows.map(toRecord);
   }
 
-  /** Actions with queued runs, and when the first run of each is due (epoch ms). */
+  /** Actions with queued runs, and the time at which the first run of each is due (epoch ms). */
   async waiting(): Promise<ReadonlyMap<string, number>> {
     const storage = await this.#open();
     const rows = await storage.all<{ action: string; due: number | bigint }>(
@@ -96,7 +96,7 @@ export class RunStore {
     return new Map(rows.map(({ action, due }) => [action, Number(due)]));
   }
 
-  /** Marks a queued run as running. @throws GatewayError `CONFLICT` somebody else has it */
+  /** Marks a queued run as running. @throws GatewayError `CONFLICT` another process has claimed it */
   async claim({ run }: RunRecord, now: number): Promise<void> {
     const storage = await this.#open();
     await storage.transaction([
@@ -109,7 +109,7 @@ export class RunStore {
     ]);
   }
 
-  /** @param attempt the one that was made */
+  /** @param attempt number of the attempt that succeeded */
   done(runId: string, attempt: number, now: number, { summary, details }: WebhookResult): Promise<void> {
     return this.#end(runId, attempt, {
       sql: "status = 'done', job = NULL, reason = NULL, ended_at = ?, summary = ?, details = ?",
@@ -117,7 +117,7 @@ export class RunStore {
     });
   }
 
-  /** Keeps the job, so that the run can be replayed. */
+  /** Preserves the job, so that the run can be replayed. */
   failed(runId: string, attempt: number, now: number, reason: string): Promise<void> {
     return this.#end(runId, attempt, {
       sql: "status = 'failed', ended_at = ?, reason = ?, failures = failures + 1",
@@ -125,7 +125,7 @@ export class RunStore {
     });
   }
 
-  /** @param counts false: the attempt was interrupted, which is no failure of the run */
+  /** @param counts false if the attempt was interrupted, which does not count as a failure of the run */
   again(runId: string, attempt: number, at: number, reason: string | undefined, counts: boolean): Promise<void> {
     return this.#end(runId, attempt, {
       sql: `status = 'queued', next_attempt_at = ?, reason = ?, failures = failures + ${counts ? 1 : 0}`,
@@ -145,14 +145,14 @@ export class RunStore {
   }
 
   /**
-   * Queues again what is marked as running and is not in flight. One gateway has a state directory at a time, so nobody else runs it.
-   * @param inFlight ids of those that are carried out here
+   * Requeues runs marked as running that are not in flight. Only one gateway at a time uses a state directory, so no other process runs them.
+   * @param inFlight ids of the runs in flight in this process
    */
   async recover(now: number, inFlight: readonly string[]): Promise<number> {
     const storage = await this.#open();
     const [result] = await storage.transaction([
       {
-        sql: `UPDATE webhook_runs SET status = 'queued', next_attempt_at = ?, reason = 'it was cut off'
+        sql: `UPDATE webhook_runs SET status = 'queued', next_attempt_at = ?, reason = 'it was interrupted'
               WHERE status = 'running' AND run_id NOT IN (${inFlight.map(() => "?").join(", ") || "''"})`,
         params: [now, ...inFlight],
       },
@@ -160,7 +160,7 @@ export class RunStore {
     return result?.changes ?? 0;
   }
 
-  /** Records `run` as the repetition of a failed one. @throws GatewayError `CONFLICT` it was replayed before, or has not failed */
+  /** Records `run` as the replay of a failed run. @throws GatewayError `CONFLICT` that run was already replayed, or has not failed */
   async replay(run: NewRun & { readonly replayOf: string }): Promise<void> {
     const storage = await this.#open();
     await storage.transaction([

@@ -1,4 +1,4 @@
-/** The inside of a thread that checks: compiles, evaluates and tries what may go live, so that the gateway need not. */
+/** Code of a checking thread: compiles, evaluates and tests new transforms, so that the gateway's thread does not. */
 import type { MessagePort } from "node:worker_threads";
 import { createCompiler } from "./compile.ts";
 import { tryExample } from "./examples.ts";
@@ -8,9 +8,9 @@ import type { Candidate, CheckReport, CheckTask } from "./messages.ts";
 import { pickTransform } from "./pick.ts";
 import { describeThrown, ModuleProblem } from "./problem.ts";
 
-/** Milliseconds for the compiler, which no code of a transform can hold up: generous, for a machine under load. */
+/** Milliseconds for the compiler. No code of a transform can delay it; the limit is generous, for a machine under load. */
 const COMPILE_MS = 60_000;
-/** Milliseconds after a deadline until its thread counts as hanging. */
+/** Milliseconds after a deadline until the thread counts as hanging. */
 const GRACE_MS = 500;
 
 export async function check(task: CheckTask, port: MessagePort, clock: Timing): Promise<void> {
@@ -25,7 +25,7 @@ export async function check(task: CheckTask, port: MessagePort, clock: Timing): 
     const { key, module, timeoutMs, path } = candidate;
     step("be compiled", COMPILE_MS);
     await compile(module);
-    const load = await createLoader(copy); // evaluates everything anew
+    const load = await createLoader(copy); // evaluates everything again
     step("be loaded", importMs);
     const loaded = pickTransform(await load(module), candidate.export, module);
     const run = { module, directory: copy.place, path, timeoutMs };
@@ -44,5 +44,5 @@ export async function check(task: CheckTask, port: MessagePort, clock: Timing): 
 
 function problemOf(error: unknown, { module }: Candidate, directory: string): string {
   if (error instanceof ModuleProblem) return error.message;
-  return `${module}: fails while it is loaded: ${describeThrown(error, directory)}`;
+  return `${module}: fails to load: ${describeThrown(error, directory)}`;
 }

@@ -1,4 +1,4 @@
-/** Has transforms compiled and tried in a thread, and outlives whatever they do there. */
+/** Compiles and tests transforms in a worker thread, and survives whatever they do there. */
 import type { Clock } from "@svc/sdk";
 import type { Candidate, CheckReport, CheckTask } from "./messages.ts";
 import { cutText } from "./problem.ts";
@@ -7,9 +7,9 @@ import type { StartThread } from "./thread.ts";
 export interface CheckOptions extends Omit<CheckTask, "kind"> {
   readonly clock: Clock;
   readonly startThread: StartThread;
-  /** Ends the thread; what is not told by then never is. */
+  /** Ends the thread; candidates not reported by then are never reported. */
   readonly signal: AbortSignal;
-  /** Called for each candidate, in order. The next one is not waited for. */
+  /** Called for each candidate, in order. The check does not wait for it before the next candidate. */
   passed(candidate: Candidate, examples: number): void;
   failed(candidate: Candidate, problem: string): void;
 }
@@ -17,7 +17,7 @@ export interface CheckOptions extends Omit<CheckTask, "kind"> {
 /** Milliseconds for a thread to start and load the compiler, on a machine under load. */
 const START_MS = 60_000;
 
-/** Resolves when every candidate was told of. One that ends the thread fails; the others get another thread. */
+/** Resolves when every candidate was reported. A candidate that ends the thread fails; the others get another thread. */
 export async function checkTransforms(options: CheckOptions): Promise<void> {
   let left = options.candidates;
   while (left.length > 0 && !options.signal.aborted) {
@@ -29,7 +29,7 @@ export async function checkTransforms(options: CheckOptions): Promise<void> {
   }
 }
 
-/** Runs until all were told of, or until the thread is no more. @returns how many were told of, and why not all */
+/** Runs until all candidates were reported or the thread ended. @returns number of reported candidates, and why the others were not */
 function oneThread(
   { copy, importMs, clock, startThread, signal, passed, failed }: CheckOptions,
   candidates: readonly Candidate[],
@@ -49,7 +49,7 @@ function oneThread(
   expect("start", START_MS);
 
   thread.onMessage((message) => {
-    const report = message as CheckReport; // or something that a transform sent on its own, which is not looked at
+    const report = message as CheckReport; // or a message of a transform itself, which is ignored
     const candidate = candidates[told];
     if (report?.kind === "step") return expect(report.doing, report.limitMs);
     if (!candidate || (report?.kind !== "passed" && report?.kind !== "failed") || report.key !== candidate.key) return;

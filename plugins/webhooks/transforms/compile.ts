@@ -1,6 +1,6 @@
 /**
- * Compiles the files of a copy into its compile cache and refuses imports that are not allowed. Runs in a worker thread, since the
- * compiler costs 150 ms and tens of MB. A file that is in the cache is not compiled again.
+ * Compiles the files of a copy into its compile cache and refuses imports that are not allowed. Runs in a worker thread, because the
+ * compiler costs 150 ms and tens of MB. A file in the cache is not compiled again.
  */
 import { readFile } from "node:fs/promises";
 import type { TransformOptions } from "jiti";
@@ -13,10 +13,10 @@ import { lazy } from "@svc/sdk";
 
 const compilerCode = lazy(() => import("jiti"));
 
-/** Compiles a file and all that it imports by literal names. @throws ModuleProblem for the first fault, before any of it runs */
+/** Compiles a file and all its literal imports. @throws ModuleProblem for the first fault, before any of the code runs */
 export type Compile = (module: string) => Promise<void>;
 
-/** Begins the first directive of compiled code, which names the files it imports. */
+/** Prefix of the first directive of compiled code, which lists the imported files. */
 const MARK = "svc-imports:";
 type Import = readonly [path: string, manner: Manner];
 
@@ -79,13 +79,13 @@ function noted(imports: readonly Import[]): string {
 /** @returns `undefined` for code that could not be compiled */
 function importsIn(code: string): readonly Import[] | undefined {
   const note = /^["']svc-imports:([^"']*)["']/.exec(code)?.[1];
-  return note === undefined ? undefined : (JSON.parse(decodeURIComponent(note)) as Import[]); // our own JSON
+  return note === undefined ? undefined : (JSON.parse(decodeURIComponent(note)) as Import[]); // written by `noted`
 }
 
-/** Options that report each error of the compiler before the compiler rewrites its message. */
+/** Compiler options that report each error before the compiler rewrites its message. */
 function reported(path: string, plugins: readonly unknown[], report: (problem: ModuleProblem) => void) {
   function problemOf(thrown: unknown): ModuleProblem {
-    const { message, loc } = thrown as Error & { loc?: { readonly line: number; readonly column: number } }; // it throws errors only
+    const { message, loc } = thrown as Error & { loc?: { readonly line: number; readonly column: number } }; // the compiler throws errors only
     if (thrown instanceof ModuleProblem) return new ModuleProblem(message);
     const [text = ""] = message.split(/ \(\d+:\d+\)|\n/);
     return moduleProblem(path, text.trim() || "cannot be compiled", loc?.line, loc && loc.column + 1);
@@ -105,7 +105,7 @@ function reported(path: string, plugins: readonly unknown[], report: (problem: M
   return { plugins: [...plugins, { parserOverride }], wrapPluginVisitorMethod };
 }
 
-/** Choice: an ending says what a file is, else its own text; a `package.json` has no say. */
+/** Choice: the file extension decides what a file is, else its own text; `package.json` is ignored. */
 function sourceType(path: string): "module" | "script" | "unambiguous" {
   return /\.m[jt]s$/.test(path) ? "module" : path.endsWith(".cjs") ? "script" : "unambiguous";
 }
@@ -114,6 +114,6 @@ function checkJson(path: string, text: string): void {
   try {
     JSON.parse(text.replace(/^\uFEFF/, ""));
   } catch (error) {
-    throw moduleProblem(path, `is no JSON: ${(error as Error).message}`); // JSON.parse throws errors only
+    throw moduleProblem(path, `is not JSON: ${(error as Error).message}`); // JSON.parse throws errors only
   }
 }

@@ -1,4 +1,4 @@
-/** What the mapping engine and the transforms of the transforms directory know of each other. */
+/** Interface between the mapping engine and the transforms of the transforms directory. */
 import type {
   TransformCall,
   TransformOutcome,
@@ -7,10 +7,10 @@ import type {
   WebhookTransformRef,
 } from "@svc/sdk/webhooks";
 
-/** What a call came to that did not fail; a failure is an exception. */
+/** Outcome of a successful call; a failure is an exception. */
 export type CallOutcome = Exclude<TransformOutcome, { kind: "failed" }>;
 
-/** Why a transform cannot serve; its message names the file and says what to do. */
+/** Why a transform cannot be used; the message names the file and the next step. */
 export class TransformError extends Error {
   override readonly name = "TransformError";
 }
@@ -18,20 +18,19 @@ export class TransformError extends Error {
 /** The transforms of one gateway. */
 export interface Transforms {
   /**
-   * Takes a new plan over: looks at the directory, copies it, compiles off the main thread, tries the examples, and puts what
-   * passes in service. What a former plan had in service and is still asked for serves until then. Never rejects because of
-   * a file; see `info`.
+   * Applies a new plan: reads and copies the directory, compiles off the main thread, runs the examples, and activates what
+   * passes. Versions of the previous plan that the new one still uses serve until then. Never rejects because of a file; see `info`.
    */
   configure(plan: TransformPlan): Promise<void>;
-  /** Looks at the directory now, as after a change on disk. */
+  /** Reads the directory now, as after a change on disk. */
   refresh(): Promise<void>;
-  /** Waits for `configure` when that is the first time. @throws TransformError missing, broken, failed or too slow */
+  /** Waits for the first `configure`. @throws TransformError missing, broken, failed or too slow */
   run(ref: WebhookTransformRef, call: TransformCall): Promise<CallOutcome>;
   info(ref: WebhookTransformRef): WebhookTransformInfo;
-  /** What is wrong with the directory as a whole, e.g. its owner; each names the path. */
+  /** Problems of the directory as a whole, e.g. its owner; each names the path. */
   problems(): readonly { readonly path: string; readonly message: string }[];
-  /** Calls `changed` after a version went live or broke. @returns stops it */
+  /** Calls `changed` after a version went live or broke. @returns a function that unsubscribes */
   onChange(changed: () => void): () => void;
-  /** Ends workers and the watch. Safe to call twice. */
+  /** Ends the workers and the watcher. Safe to call twice. */
   stop(): Promise<void>;
 }

@@ -2,27 +2,27 @@
 import { join, relative } from "node:path";
 import type { Known } from "./resolve.ts";
 
-/** A copy that was checked. Plain data, so that it can go to a worker. */
+/** A checked copy. Plain data, so that it can be sent to a worker. */
 export interface Copy {
-  /** What messages and `import.meta` call the directory. Absolute. */
+  /** Path of the directory in messages and `import.meta`. Absolute. */
   readonly directory: string;
-  /** Where the copy lies. Absolute. */
+  /** Path of the copy. Absolute. */
   readonly place: string;
   readonly known: Known;
 }
 
-/** Ends the name of each file of a copy, so that jiti compiles all of them and hands none to the runtime. */
+/** Suffix of each file in a copy, so that jiti compiles all files and passes none to the runtime. */
 export const SUFFIX = ".ts";
 
-/** Compile cache of a copy. Hidden, so that it is not part of the hash. Raise the number when `rewrite.ts` compiles differently. */
+/** Compile cache of a copy. Hidden, so that it is not part of the hash. Increase the number when `rewrite.ts` compiles differently. */
 export const COMPILED = ".compiled-1";
 
-/** @param path of the transforms directory */
+/** @param path relative to the transforms directory */
 export function storedPath({ place }: Copy, path: string): string {
   return join(place, path + SUFFIX);
 }
 
-/** The other way round. */
+/** Inverse of `storedPath`. */
 export function originalPath({ place }: Copy, stored: string): string {
   return relative(place, stored).replaceAll("\\", "/").slice(0, -SUFFIX.length);
 }

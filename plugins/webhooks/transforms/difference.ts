@@ -1,6 +1,6 @@
-/** Compares what an example expects with what it got. Pure. */
+/** Compares the expected and the actual result of an example. Pure. */
 
-/** First place where two JSON values differ, `""` for the whole; `undefined`: nowhere. */
+/** First path at which two JSON values differ, `""` for the whole value; `undefined`: they are equal. */
 export function differenceAt(left: unknown, right: unknown, place: string = ""): string | undefined {
   if (left === right) return undefined;
   if (typeof left !== "object" || typeof right !== "object" || left === null || right === null) return place;

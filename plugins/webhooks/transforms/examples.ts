@@ -1,4 +1,4 @@
-/** Tries the examples of a transform. */
+/** Runs the examples of a transform. */
 import { describeViolations } from "@svc/sdk";
 import type { TransformExample } from "@svc/sdk/transform";
 import { jsonCopy, type TransformCall } from "@svc/sdk/webhooks";
@@ -13,13 +13,13 @@ export interface ExampleRun {
   readonly module: string;
   /** Absolute. */
   readonly directory: string;
-  /** For examples that name none. */
+  /** Default for examples without a path. */
   readonly path: string;
   /** Milliseconds for each. */
   readonly timeoutMs: number;
 }
 
-/** @throws ModuleProblem naming the example that fails, what it expects and what it got */
+/** @throws ModuleProblem naming the example that fails, the expected and the actual result */
 export async function tryExample(
   loaded: LoadedTransform,
   index: number,
@@ -43,8 +43,8 @@ export async function tryExample(
 }
 
 async function attempt(loaded: LoadedTransform, example: TransformExample, run: ExampleRun, clock: Timing) {
-  // A file without types may say `undefined`: what the mapping says.
-  const expected = example.expect === undefined ? undefined : jsonCopy(example.expect, "what it expects");
+  // An untyped file may expect `undefined`, which means: use the fields of the mapping.
+  const expected = example.expect === undefined ? undefined : jsonCopy(example.expect, "its expect value");
   return { expected, outcome: await invoke(loaded, callOf(example, run.path), run.timeoutMs, clock) };
 }
 
@@ -60,5 +60,5 @@ function callOf(example: TransformExample, defaultPath: string): TransformCall {
 }
 
 function shown(value: unknown): string {
-  return value === undefined ? "undefined (what the mapping says)" : cutText(JSON.stringify(value), MAX_SHOWN);
+  return value === undefined ? "undefined (the fields of the mapping)" : cutText(JSON.stringify(value), MAX_SHOWN);
 }

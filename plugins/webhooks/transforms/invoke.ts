@@ -1,4 +1,4 @@
-/** One call of a transform, in whatever thread it lives. */
+/** One call of a transform, in the current thread. */
 import { type Clock, matches, violations } from "@svc/sdk";
 import { callTransform, type TransformCall } from "@svc/sdk/webhooks";
 import type { CallOutcome } from "./contract.ts";
@@ -6,7 +6,7 @@ import type { LoadedTransform } from "./pick.ts";
 
 export type Timing = Pick<Clock, "elapsed" | "setTimeout">;
 
-/** Checks the payload and calls. @throws as `callTransform` */
+/** Checks the payload and calls the transform. @throws as `callTransform` */
 export async function invoke(
   { transform, payload: schema }: LoadedTransform,
   call: TransformCall,

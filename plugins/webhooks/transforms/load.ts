@@ -1,11 +1,11 @@
 /**
- * Evaluates the compiled files of a copy. A file can ask for a module in two ways only: by a literal name, which the compiler
- * resolved and replaced, or through its module context (`require`, computed `import()`, `import.meta`), which resolves by the same
+ * Evaluates the compiled files of a copy. A file can request a module in two ways only: by a literal name, which the compiler
+ * resolved and replaced, or through its module context (`require`, computed `import()`, `import.meta`), which applies the same
  * rule at run time. Code that is not in the compile cache of the copy is refused: no unchecked file runs, and a thread that only
  * runs transforms never loads the compiler.
  *
- * Not a sandbox: a transform is the operator's own code in the operator's own process. Objects of the runtime (`process`,
- * `node:vm`) give it what they give any code.
+ * Not a sandbox: a transform is the operator's own code in the operator's own process. It has full access to objects of the
+ * runtime (`process`, `node:vm`).
  */
 import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -22,7 +22,7 @@ const loaderCode = lazy(() => import("jiti"));
 /** Evaluates a file, once. @returns its `module.exports`. @throws whatever the file throws */
 export type Load = (path: string) => Promise<unknown>;
 
-/** Everything is set: the loader would take what is left out from the environment. */
+/** Complete, because the loader reads omitted settings from the environment. */
 export const SETTINGS: JitiOptions = {
   rebuildFsCache: false,
   moduleCache: false,
@@ -38,7 +38,7 @@ export const SETTINGS: JitiOptions = {
   esmEvalTempFile: false,
 };
 
-/** @param transform compiles what is not in the cache of the copy */
+/** @param transform compiles files that are not in the cache of the copy */
 export async function jitiOf(
   copy: Copy,
   transform: NonNullable<JitiOptions["transform"]>,
@@ -55,20 +55,20 @@ export async function createLoader(copy: Copy): Promise<Load> {
   /** @throws ModuleProblem */
   function targetOf(specifier: unknown, from: string) {
     try {
-      return resolveImport(String(specifier), from, copy.known); // an object with a `toString` could say something else each time
+      return resolveImport(String(specifier), from, copy.known); // `toString` of an object could return another value each time
     } catch (error) {
       throw error instanceof ImportProblem ? moduleProblem(from, error.message) : error;
     }
   }
 
-  /** What a file has in the place of `require` and `import.meta`. */
+  /** Replaces `require` and `import.meta` of a file. */
   function moduleContext(from: string, require: (id: string) => unknown) {
     const filename = join(copy.directory, from);
     const target = (specifier: unknown) => {
       const found = targetOf(specifier, from);
       return found.kind === "file" ? storedPath(copy, found.path) : found.name;
     };
-    /** File name of a relative import; other names stay as they are. */
+    /** File name of a relative import; other names are returned unchanged. */
     const located = (specifier: string) => {
       const found = targetOf(specifier, from);
       return found.kind === "file" ? join(copy.directory, found.path) : specifier;
@@ -87,8 +87,7 @@ export async function createLoader(copy: Copy): Promise<Load> {
   }
 
   function refuse({ filename = "" }: { filename?: string }): never {
-    const why =
-      "is not compiled for this import; a name that is computed must be one that some file also imports literally";
+    const why = "is not compiled for this import; a computed name must also be imported literally by some file";
     throw moduleProblem(originalPath(copy, filename), why);
   }
 

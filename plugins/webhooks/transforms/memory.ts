@@ -1,4 +1,4 @@
-/** What survives a restart: copies of the directory, and which of them each transform last worked with. */
+/** State that survives a restart: copies of the directory, and the copy each transform last worked with. */
 import { readFile, rename, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { Logger } from "@svc/sdk";
@@ -6,7 +6,7 @@ import type { TransformPlan } from "@svc/sdk/webhooks";
 import type { Slot } from "./slots.ts";
 import { createSnapshots, type Files } from "./snapshots.ts";
 
-/** Hash of a copy by transform. */
+/** Hash of a copy, by transform. */
 type LastGood = ReadonlyMap<string, string>;
 
 /** A copy on disk. */
@@ -19,9 +19,9 @@ export interface Saved {
 export interface Memory {
   /** Copies a directory. @throws Error of the file system */
   save(files: Files): Promise<Saved>;
-  /** The copy a transform last worked with, if it is still as it was. */
+  /** The copy that a transform last worked with, if it is unchanged. */
   lastGood(plan: TransformPlan, slot: Slot): Promise<(Saved & { readonly files: Files }) | undefined>;
-  /** Records what the slots work with, and removes copies nobody needs. @returns the places that are needed */
+  /** Records the copies that the slots use, and removes unused copies. @returns the paths still in use */
   remember(plan: TransformPlan, slots: readonly Slot[], newest: string | undefined): Promise<ReadonlySet<string>>;
 }
 
@@ -34,10 +34,10 @@ export function createMemory(directory: string, log: Logger): Memory {
   async function read(): Promise<LastGood> {
     try {
       const parsed: unknown = JSON.parse(await readFile(file, "utf8"));
-      const pairs: [string, unknown][] = Object.entries(parsed as object); // our own JSON
+      const pairs: [string, unknown][] = Object.entries(parsed as object); // written below
       return new Map(pairs.filter((pair): pair is [string, string] => typeof pair[1] === "string"));
     } catch {
-      return new Map(); // not there, or damaged: nothing is known to have been good
+      return new Map(); // missing or damaged: no copy is known to be good
     }
   }
 
@@ -75,7 +75,7 @@ export function createMemory(directory: string, log: Logger): Memory {
       } catch (err) {
         log.error(
           { err, directory },
-          "which transforms work cannot be written down; a restart knows the newest files only",
+          "the last good versions of transforms cannot be recorded; after a restart only the newest files are used",
         );
       }
       known = next;

@@ -1,30 +1,30 @@
-/** What the gateway and a thread with transforms say to each other. Plain data. */
+/** Messages between the gateway and a thread with transforms. Plain data. */
 import type { TransformCall } from "@svc/sdk/webhooks";
 import type { CallOutcome } from "./contract.ts";
 import type { Copy } from "./copy.ts";
 
-/** A transform to be looked at. */
+/** A transform to check. */
 export interface Candidate {
   readonly key: string;
   /** Path in the directory. */
   readonly module: string;
   readonly export: string | undefined;
-  /** Milliseconds for each example. */
+  /** Milliseconds per example. */
   readonly timeoutMs: number;
-  /** For examples that name none. */
+  /** Default for examples without a path. */
   readonly path: string;
 }
 
-/** A thread that compiles and tries transforms, one after the other, and has no further use. */
+/** Task of a thread that compiles and tests transforms, one after the other, and then ends. */
 export interface CheckTask {
   readonly kind: "check";
   readonly copy: Copy;
   readonly candidates: readonly Candidate[];
-  /** Milliseconds for the evaluation of a file with all that it imports. */
+  /** Milliseconds for the evaluation of a file and all its imports. */
   readonly importMs: number;
 }
 
-/** A thread that answers calls of one transform. */
+/** Task of a thread that serves calls of one transform. */
 export interface ServeTask {
   readonly kind: "serve";
   readonly copy: Copy;
@@ -34,24 +34,24 @@ export interface ServeTask {
 
 export type Task = CheckTask | ServeTask;
 
-/** From a thread that checks. */
+/** Message from a checking thread. */
 export type CheckReport =
-  /** @param limitMs until the next message, else the thread hangs in `doing` */
+  /** @param limitMs time until the next message; after that, the thread counts as hanging in `doing` */
   | { readonly kind: "step"; readonly doing: string; readonly limitMs: number }
   | { readonly kind: "passed"; readonly key: string; readonly examples: number }
   | { readonly kind: "failed"; readonly key: string; readonly problem: string };
 
-/** To a thread that serves. */
+/** Message to a serving thread. */
 export interface ServeRequest {
   readonly id: number;
   readonly call: TransformCall;
   readonly timeoutMs: number;
 }
 
-/** From a thread that serves. */
+/** Message from a serving thread. */
 export type ServeReport =
   | { readonly kind: "ready" }
-  /** The transform cannot be loaded; the thread is of no use. */
+  /** The transform cannot be loaded; the thread is unusable. */
   | { readonly kind: "failed"; readonly problem: string }
   | { readonly kind: "answer"; readonly id: number; readonly outcome: CallOutcome }
   /** @param stack for the log */

@@ -1,9 +1,9 @@
-/** Finds the transform in what a file exports. Spec: http/webhooks.md §6.3. */
+/** Finds the transform among the exports of a file. Spec: http/webhooks.md §6.3. */
 import { matches, type TSchema } from "@svc/sdk";
 import type { Transform, TransformExample } from "@svc/sdk/transform";
 import { describeThrown, moduleProblem } from "./problem.ts";
 
-/** A transform that can be called. */
+/** A callable transform. */
 export interface LoadedTransform {
   readonly transform: Transform;
   /** JSON Schema of the body. */
@@ -15,13 +15,13 @@ type Shape = Readonly<Record<string, unknown>>;
 
 /**
  * @param exports `module.exports` of the file
- * @param name the export to take. Default: `default`, then `transform`
+ * @param name the export to use. Default: `default`, then `transform`
  * @throws ModuleProblem naming the file and what it exports instead
  */
 export function pickTransform(exports: unknown, name: string | undefined, path: string): LoadedTransform {
   const [label, value] = name === undefined ? unnamed(exports, path) : [name, named(exports, name, path)];
   if (typeof value === "function") {
-    // What was said beside a bare function; with several functions nobody could tell whose examples they are.
+    // Examples exported next to a bare function; with a named export it would be unclear to which function they belong.
     const examples = name === undefined ? ownOf(exports, "examples") : undefined;
     return { transform: value as Transform, payload: undefined, examples: checkedExamples(examples, path) };
   }
@@ -47,7 +47,7 @@ function unnamed(exports: unknown, path: string): [label: string, value: unknown
   const own = ownOf(exports, "default");
   if (own !== undefined) return ["default", own];
   const isModule = ownOf(exports, "__esModule") === true;
-  // `module.exports = function`, or an object with everything
+  // `module.exports = function`, or an object with all parts
   if (!isModule && (typeof exports === "function" || typeof ownOf(exports, "transform") === "function"))
     return ["module.exports", exports];
   const value = ownOf(exports, "transform");
@@ -64,7 +64,7 @@ function isShape(value: unknown): value is Shape {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Never what a prototype has. */
+/** Own properties only, never those of a prototype. */
 function ownOf(value: unknown, name: string): unknown {
   const holds = (typeof value === "object" && value !== null) || typeof value === "function";
   return holds && Object.hasOwn(value, name) ? (value as Shape)[name] : undefined;
@@ -72,19 +72,20 @@ function ownOf(value: unknown, name: string): unknown {
 
 function checkedSchema(schema: unknown, path: string): TSchema | undefined {
   if (schema === undefined) return undefined;
-  if (!isShape(schema)) throw moduleProblem(path, "its payload is no JSON Schema; write payload: Type.Object({ ... })");
+  if (!isShape(schema))
+    throw moduleProblem(path, "its payload is not a JSON Schema; write payload: Type.Object({ ... })");
   try {
     matches(schema as TSchema, null); // compiles it
     return schema as TSchema;
   } catch (error) {
-    throw moduleProblem(path, `its payload is no JSON Schema that can be used: ${describeThrown(error, "/")}`);
+    throw moduleProblem(path, `its payload is not a valid JSON Schema: ${describeThrown(error, "/")}`);
   }
 }
 
 function checkedExamples(examples: unknown, path: string): readonly TransformExample[] {
   if (examples === undefined) return [];
   if (!Array.isArray(examples))
-    throw moduleProblem(path, "its examples are no list; write examples: [{ payload, expect }]");
+    throw moduleProblem(path, "its examples are not a list; write examples: [{ payload, expect }]");
   for (const [index, example] of examples.entries()) {
     const whole = isShape(example) && "payload" in example && "expect" in example;
     if (!whole) throw moduleProblem(path, `example ${index + 1} needs payload and expect`);

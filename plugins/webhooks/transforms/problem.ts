@@ -1,12 +1,12 @@
-/** Says what went wrong in a file of the transforms directory, and where. */
+/** Describes a problem in a file of the transforms directory, with its position. */
 import { cut } from "@svc/sdk/cli";
 import { TransformFault } from "@svc/sdk/webhooks";
 import { SUFFIX } from "./copy.ts";
 
-/** Longest text of something that a transform threw or returned. */
+/** Longest text of a thrown or returned value. */
 const MAX_TEXT = 500;
 
-/** Something about a file that its author can mend; the message begins with the file. */
+/** A problem in a file that its author can fix; the message begins with the file. */
 export class ModuleProblem extends TransformFault {}
 
 /** @param line from 1 */
@@ -26,7 +26,7 @@ export function describeThrown(thrown: unknown, directory: string): string {
   return place === undefined ? text : `${text} (${place})`;
 }
 
-/** Whatever was thrown, even what throws when it is looked at. */
+/** Accepts any thrown value, even one that throws when it is read. */
 function textOf(thrown: unknown): string {
   if (thrown instanceof TransformFault) return thrown.message;
   try {
@@ -37,8 +37,8 @@ function textOf(thrown: unknown): string {
 }
 
 /**
- * `build.mjs:3:9`, from the first line of the stack that lies below the copy in `directory`. TypeScript has no column: that of the
- * compiled file means nothing to its author, and the lines are the same.
+ * `build.mjs:3:9`, from the first stack line inside the copy in `directory`. TypeScript gets no column: the column of the
+ * compiled file would mislead the author, while the lines are the same.
  */
 export function placeOf(thrown: unknown, directory: string): string | undefined {
   try {
@@ -50,7 +50,7 @@ export function placeOf(thrown: unknown, directory: string): string | undefined 
       if (place !== undefined) return place.replace(`${SUFFIX}:`, ":").replace(/(\.[cm]?tsx?:\d+):\d+$/, "$1");
     }
   } catch {
-    // a stack that cannot be read has no place
+    // an unreadable stack has no position
   }
   return undefined;
 }

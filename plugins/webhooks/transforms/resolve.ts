@@ -1,6 +1,6 @@
 /**
- * What an import of a transform means. Pure. Choice: files of the transforms directory, what the runtime brings, and the
- * SDK; nothing is looked up in a `node_modules`, so that no package of anybody's chooses code here.
+ * Resolves an import of a transform. Pure. Choice: files of the transforms directory, built-in modules of the runtime, and the
+ * SDK; `node_modules` is never searched, so that no installed package can inject code here.
  */
 import { isBuiltin } from "node:module";
 import { posix } from "node:path";
@@ -18,14 +18,14 @@ export type Target =
   | { readonly kind: "builtin"; readonly name: string }
   | { readonly kind: "sdk"; readonly name: string };
 
-/** The files there are, by path relative to the directory. */
+/** The existing files, by path relative to the directory. */
 export interface Known {
   readonly files: ReadonlySet<string>;
-  /** Why a path is left out, by the same paths. */
+  /** Reason why a path is excluded, by the same paths. */
   readonly refused: ReadonlyMap<string, string>;
 }
 
-/** Why a path is left out: what is wrong with itself or with a directory above it. */
+/** Reason why a path is excluded: a problem of the path itself or of a directory above it. */
 export function refusedBecause(refused: ReadonlyMap<string, string>, path: string): string | undefined {
   const names = path.split("/");
   for (let length = names.length; length > 0; length -= 1) {
@@ -36,9 +36,9 @@ export function refusedBecause(refused: ReadonlyMap<string, string>, path: strin
   return undefined;
 }
 
-const ALLOWED = `a transform may import files of its directory by relative path, what Node brings, and ${SDK_ENTRIES.join(", ")}`;
+const ALLOWED = `a transform may import files of its directory by relative path, built-in modules of Node, and ${SDK_ENTRIES.join(", ")}`;
 
-/** An import that is not allowed, or leads nowhere. Its message names the import. */
+/** An import that is not allowed or cannot be resolved. Its message names the import. */
 export class ImportProblem extends Error {}
 
 /** @throws ImportProblem */
@@ -46,12 +46,12 @@ export function resolveImport(specifier: string, from: string, known: Known): Ta
   if (/^\.\.?(?:\/|$)/.test(specifier)) return { kind: "file", path: resolveFile(specifier, from, known) };
   if (SDK_ENTRIES.some((entry) => entry === specifier)) return { kind: "sdk", name: specifier };
   if (/^(?:node:)?module$/.test(specifier))
-    throw new ImportProblem(`import of "${specifier}" is refused, since it loads code from elsewhere; ${ALLOWED}`);
+    throw new ImportProblem(`import of "${specifier}" is refused, because it can load other code; ${ALLOWED}`);
   if (isBuiltin(specifier)) return { kind: "builtin", name: specifier };
   throw new ImportProblem(`import of "${specifier}" is refused; ${ALLOWED}`);
 }
 
-/** As TypeScript and Node would, and as people write it: with and without ending, `.js` for what is `.ts`, a directory for its index. */
+/** Follows TypeScript, Node and common usage: with and without extension, `.js` for a `.ts` file, a directory for its index. */
 function resolveFile(specifier: string, from: string, known: Known): string {
   const path = posix.join(posix.dirname(from), specifier).replace(/\/$/, "");
   if (path === ".." || path.startsWith("../"))
@@ -62,7 +62,7 @@ function resolveFile(specifier: string, from: string, known: Known): string {
     const reason = refusedBecause(known.refused, candidate);
     if (reason !== undefined) throw new ImportProblem(`import of "${specifier}": ${candidate} ${reason}`);
   }
-  throw new ImportProblem(`import of "${specifier}" leads nowhere: there is no such file in the transforms directory`);
+  throw new ImportProblem(`import of "${specifier}" cannot be resolved: no such file in the transforms directory`);
 }
 
 const ENDINGS = [".ts", ".mts", ".cts", ".js", ".mjs", ".cjs", ".json"];

@@ -1,13 +1,13 @@
 /**
- * A plugin of the compiler that resolves literal imports, and replaces every other means to ask for a module by the module context
+ * A compiler plugin that resolves literal imports, and replaces every other way to request a module by the module context
  * of the loader, which applies the same rule at run time. The plugin works on the syntax tree that is compiled: the imports it
  * lists are the imports that run.
  */
 
-/** Name of the module context among the virtual modules; no file can ask for it by this name. */
+/** Name of the module context among the virtual modules; no file can request it by this name. */
 export const MODULE_CONTEXT = "svc:module-context";
 
-/** `import`: may wait; `require`: must be there at once. */
+/** `import`: may be asynchronous; `require`: must be available synchronously. */
 export type Manner = "import" | "require";
 
 export interface Rewriting {
@@ -15,13 +15,13 @@ export interface Rewriting {
   readonly path: string;
   /** How static imports of the file are compiled. */
   readonly manner: Manner;
-  /** @returns what to import instead. @throws for what may not be imported */
+  /** @returns what to import instead. @throws for an import that is not allowed */
   resolve(specifier: string, manner: Manner, line: number | undefined): string;
-  /** What the compiled code says of itself in its first directive. Called after the last `resolve`. */
+  /** Text of the first directive of the compiled code. Called after the last `resolve`. */
   note(): string;
 }
 
-/** What this file uses of the compiler's syntax tree, which comes without types. */
+/** The parts of the compiler's syntax tree used here; the compiler has no types. */
 interface TreeNode {
   readonly type: string;
   readonly name?: string;
@@ -98,9 +98,9 @@ export function rewriteImports({ path: file, manner, resolve, note }: Rewriting)
       },
       visitor: {
         Program: {
-          /** By now the compiler has removed types and type imports, and nothing else. */
+          /** At this point the compiler has removed types and type imports, and nothing else. */
           enter: (program: TreePath) => program.traverse(visitor),
-          /** By now no variable of the file has the name of a parameter of its wrapper. */
+          /** At this point no variable of the file has the name of a parameter of its wrapper. */
           exit(program: TreePath) {
             const head = `const ${context} = require(${JSON.stringify(MODULE_CONTEXT)})(${JSON.stringify(file)}, require);
               require = module.require = ${context}.require;

@@ -1,4 +1,4 @@
-/** A version of a transform that is in service. */
+/** A live version of a transform. */
 import { withStrayErrors } from "@svc/sdk";
 import type { TransformCall } from "@svc/sdk/webhooks";
 import type { CallOutcome } from "./contract.ts";
@@ -7,17 +7,17 @@ import type { LoadedTransform } from "./pick.ts";
 import { describeThrown } from "./problem.ts";
 
 export interface Runner {
-  /** @throws Error whose message says in one line what the transform did wrong, with the place in its file */
+  /** @throws Error whose message says in one line what the transform did wrong, with the position in its file */
   run(call: TransformCall, timeoutMs: number): Promise<CallOutcome>;
-  /** Takes no further calls; resolves when those under way are over. Safe to call twice. */
+  /** Accepts no further calls; resolves when the current calls have ended. Safe to call twice. */
   retire(): Promise<void>;
-  /** At once; calls under way fail. Safe to call twice. */
+  /** Stops at once; current calls fail. Safe to call twice. */
   stop(): Promise<void>;
 }
 
 /**
- * Runs in this thread. One that never gives it back stops the gateway; see placement `worker`.
- * @param stray takes what the transform throws when nobody waits for it any more
+ * Runs in this thread. A transform that never returns blocks the gateway; see placement `worker`.
+ * @param stray receives errors that the transform throws outside of an awaited call
  */
 export function createHostRunner(
   loaded: LoadedTransform,
@@ -27,7 +27,7 @@ export function createHostRunner(
 ): Runner {
   return {
     async run(call, timeoutMs) {
-      // What a transform does to its payload is nobody else's business.
+      // A copy: changes that a transform makes to its payload affect no other transform.
       const own = { ...call, payload: structuredClone(call.payload), headers: { ...call.headers } };
       try {
         return await withStrayErrors(stray, () => invoke(loaded, own, timeoutMs, clock));

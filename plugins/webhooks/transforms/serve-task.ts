@@ -1,4 +1,4 @@
-/** The inside of a thread that answers calls of one transform, as many at a time as come. */
+/** Code of a serving thread: serves calls of one transform, any number at a time. */
 import type { MessagePort } from "node:worker_threads";
 import { invoke, type Timing } from "./invoke.ts";
 import { createLoader } from "./load.ts";

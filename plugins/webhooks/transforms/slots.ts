@@ -1,4 +1,4 @@
-/** The transforms that are asked for, each with what serves for it and what is wrong with it. */
+/** The transforms in use, each with its live version and its problem. */
 import { posix } from "node:path";
 import { transformPathProblem } from "@svc/sdk/files";
 import {
@@ -12,19 +12,19 @@ import { refusedBecause } from "./resolve.ts";
 import type { Runner } from "./runner.ts";
 import type { Tree } from "./tree.ts";
 
-/** A version in service. */
+/** A live version. */
 export interface Live {
   /** Hash of the directory it was loaded from. */
   readonly hash: string;
   readonly examples: number;
   readonly runner: Runner;
-  /** Errors that nobody awaited: of timers, and of promises it left behind. */
+  /** Errors outside of awaited calls: from timers and abandoned promises. */
   readonly strays: { count: number; last?: string };
 }
 
-/** Why the newest version does not serve. */
+/** Why the newest version is not live. */
 export interface Fault {
-  /** `missing`: there is none. */
+  /** `missing`: the file does not exist. */
   readonly kind: "missing" | "broken";
   readonly problem: string;
 }
@@ -34,11 +34,11 @@ export interface Slot {
   readonly placement: "host" | "worker";
   live?: Live | undefined;
   fault?: Fault | undefined;
-  /** What was good before the restart was looked for. */
+  /** The last good version before the restart was already searched for. */
   restored?: boolean;
 }
 
-/** References that mean the same transform in the same place share a slot. */
+/** References to the same transform with the same placement share a slot. */
 export function keyOf(ref: WebhookTransformRef): string {
   return JSON.stringify([posix.normalize(ref.module), ref.export ?? null, ref.placement ?? "host"]);
 }
@@ -49,7 +49,7 @@ export function createSlot(ref: PlannedTransform): Slot {
   return { placement, candidate: { key: keyOf(ref), module, export: ref.export, path, timeoutMs } };
 }
 
-/** Why a module cannot be taken from a directory. Pure. */
+/** Why a module of a directory cannot be used. Pure. */
 export function faultIn({ directory, files, refused }: Tree, module: string): Fault | undefined {
   const reason = transformPathProblem(module) ?? refusedBecause(refused, module);
   if (reason !== undefined) return { kind: "broken", problem: `${module}: ${reason}` };
@@ -65,7 +65,7 @@ export function stateOf({ live, fault }: Slot): WebhookTransformInfo["state"] {
 
 export function infoOf(ref: WebhookTransformRef, slot: Slot | undefined): WebhookTransformInfo {
   const { live, fault } = slot ?? {};
-  const untold = live ? undefined : "has not been looked at yet";
+  const untold = live ? undefined : "has not been checked yet";
   const { count = 0, last } = live?.strays ?? {};
   const problem = fault?.problem ?? last ?? untold;
   return {

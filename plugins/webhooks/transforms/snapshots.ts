@@ -1,6 +1,6 @@
 /**
- * Copies of the transforms directory, each under the hash of what it holds: what runs is loaded from them, and what was good
- * once can serve after a restart. They lie in the state directory, mode 0700; a copy is used only while it still has its hash.
+ * Copies of the transforms directory, each named by the hash of its content. Running code is loaded from these copies, and the last
+ * good version can serve after a restart. They are in the state directory, mode 0700; a copy is used only if its hash still matches.
  */
 import { createHash, randomUUID } from "node:crypto";
 import { chmod, mkdir, readdir, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
@@ -10,7 +10,7 @@ import { readTree } from "./tree.ts";
 
 export type Files = ReadonlyMap<string, Buffer>;
 
-/** Copies kept although nobody asks for them, newest first. Choice: a look back after a bad edit. */
+/** Choice: unused copies that are preserved, newest first, for a look back after a bad edit. */
 const SPARE = 3;
 const STAGE_AGE_MS = 3_600_000;
 const STAGE = /^\.stage-/;
@@ -29,13 +29,13 @@ export function hashOf(files: Files): string {
 }
 
 export interface Snapshots {
-  /** Where a copy lies. Absolute. */
+  /** Path of a copy. Absolute. */
   placeOf(hash: string): string;
-  /** Writes a copy unless a true one is there. @returns its hash. @throws Error of the file system */
+  /** Writes a copy unless an intact one exists. @returns its hash. @throws Error of the file system */
   save(files: Files): Promise<string>;
-  /** @returns `undefined` when it is not there, or is not what its name says */
+  /** @returns `undefined` if the copy does not exist or does not match its hash */
   read(hash: string): Promise<Files | undefined>;
-  /** Removes the others, except for a few of the newest. */
+  /** Removes all other copies except a few of the newest. */
   prune(keep: ReadonlySet<string>): Promise<void>;
 }
 
@@ -72,7 +72,7 @@ export function createSnapshots(directory: string): Snapshots {
         await rename(staged, target);
       } catch (error) {
         await rm(staged, { recursive: true, force: true });
-        if (!(await read(hash))) throw error; // else another process was faster
+        if (!(await read(hash))) throw error; // otherwise another process wrote the copy first
       }
     }
     const now = new Date();

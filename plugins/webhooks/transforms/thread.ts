@@ -1,29 +1,29 @@
-/** Starts the threads that transforms are checked and run in. */
+/** Starts the threads in which transforms are checked and run. */
 import { type ResourceLimits, Worker } from "node:worker_threads";
 import type { Task } from "./messages.ts";
 
-/** A thread that was started. */
+/** A running thread. */
 export interface Thread {
   post(message: unknown): void;
   /** @param received called with each message */
   onMessage(received: (message: unknown) => void): void;
-  /** Called once, with why it ended: in words for the author of a transform. */
+  /** Called once with the reason why the thread ended, for the author of a transform. */
   onEnd(ended: (reason: string) => void): void;
-  /** Ends it whatever it is doing. Safe to call twice. */
+  /** Ends the thread, whatever it is doing. Safe to call twice. */
   end(): Promise<void>;
 }
 
 export type StartThread = (task: Task) => Thread;
 
-/** MB. Objects only: what lies in buffers is not counted by the runtime. Choice: the compiler needs most of the first one. */
+/** MB, for objects only: the runtime does not count buffers. Choice: the compiler needs most of the first limit. */
 const LIMITS: Readonly<Record<Task["kind"], ResourceLimits>> = {
   check: { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 32 },
   serve: { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 16 },
 };
 
 export const startThread: StartThread = (task) => {
-  const quiet = task.kind === "check"; // what it prints is printed again when it is live
-  const url = new URL("./transform-worker.js", import.meta.url); // beside this file both compiled and bundled
+  const quiet = task.kind === "check"; // the live version prints the same output again
+  const url = new URL("./transform-worker.js", import.meta.url); // next to this file, both compiled and bundled
   const worker = new Worker(url, {
     name: `transforms-${task.kind}`,
     workerData: task,
@@ -35,7 +35,7 @@ export const startThread: StartThread = (task) => {
   if (quiet) for (const stream of [worker.stdout, worker.stderr]) stream.resume();
   let failure: string | undefined;
   worker.on("error", (error) => (failure ??= reasonOf(error, LIMITS[task.kind])));
-  worker.on("messageerror", () => void worker.terminate()); // an answer is lost for good
+  worker.on("messageerror", () => void worker.terminate()); // an answer is lost
   return {
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window: there is no origin
     post: (message) => worker.postMessage(message),
@@ -46,7 +46,7 @@ export const startThread: StartThread = (task) => {
 };
 
 function reasonOf(error: unknown, { maxOldGenerationSizeMb }: ResourceLimits): string {
-  const { code, message } = error as { code?: unknown; message?: unknown }; // whatever was thrown there
+  const { code, message } = error as { code?: unknown; message?: unknown }; // any thrown value
   if (code === "ERR_WORKER_OUT_OF_MEMORY") return `it used more than ${maxOldGenerationSizeMb} MB of memory`;
   return `it threw outside of any call: ${String(message ?? error)}`;
 }

@@ -1,4 +1,4 @@
-/** Entry of the threads that check transforms or answer their calls. Bundled on its own. */
+/** Entry point of the threads that check transforms or serve their calls. Bundled on its own. */
 import { parentPort, workerData } from "node:worker_threads";
 import { check } from "./check-task.ts";
 import type { Timing } from "./invoke.ts";
@@ -7,7 +7,7 @@ import { serve } from "./serve-task.ts";
 
 const port = parentPort;
 if (port === null) throw new Error("transform-worker.ts runs as a worker thread only");
-const task = workerData as Task; // from thread.ts
+const task = workerData as Task; // set by thread.ts
 const clock: Timing = {
   elapsed: () => performance.now(),
   setTimeout(callback, ms) {

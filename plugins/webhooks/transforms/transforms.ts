@@ -1,6 +1,6 @@
 /**
- * The transforms of one gateway: what the directory holds is copied, compiled and tried off the main thread, and only what
- * passes goes live. A version that breaks changes nothing: the last good one stays in service, after a restart, too.
+ * The transforms of one gateway: the directory is copied, compiled and tested off the main thread, and only versions that
+ * pass go live. A broken version changes nothing: the last good version stays live, also after a restart.
  */
 import { type Clock, type Logger, type Stop, Turns } from "@svc/sdk";
 import { TRANSFORM_TIMEOUT_MS, type TransformPlan, type WebhookTransformRef } from "@svc/sdk/webhooks";
@@ -12,16 +12,16 @@ import { createVersions } from "./versions.ts";
 import { watchTransforms } from "./watch.ts";
 
 export interface TransformsOptions {
-  /** Copies of the directory and compiled code lie in `cache/snap` there, mode 0700. */
+  /** State directory; copies of the transforms directory and compiled code are in its `cache/snap`, mode 0700. */
   readonly stateDir: string;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Milliseconds a file may take to be evaluated with all that it imports. Default 5000. */
+  /** Milliseconds for the evaluation of a file and all its imports. Default 5000. */
   readonly importMs?: number;
   readonly startThread?: StartThread;
 }
 
-/** Makes them; looks at nothing before `configure`. */
+/** Creates the transforms; reads nothing before `configure`. */
 export function createTransforms(options: TransformsOptions): Transforms {
   const { stateDir, clock, log, importMs = 5_000, startThread = startRealThread } = options;
   const listeners = new Set<() => void>();
@@ -41,19 +41,23 @@ export function createTransforms(options: TransformsOptions): Transforms {
     const { module } = slot.candidate;
     const [state, version] = [stateOf(slot), slot.live?.hash.slice(0, 12)];
     if (state === "live") log.info({ module, version }, "a transform is live");
-    else log.warn({ module, state, version, problem: slot.fault?.problem }, "a transform needs mending");
+    else
+      log.warn(
+        { module, state, version, problem: slot.fault?.problem },
+        "a transform cannot be used in its newest version",
+      );
     for (const listener of listeners) listener();
   }
 
-  /** One thing at a time. Never rejects. */
+  /** Runs one task at a time. Never rejects. */
   function enqueue(task: () => Promise<void>): Promise<void> {
     return turns.take("", async () => {
       if (signal.aborted) return;
-      await task().catch((err: unknown) => log.error({ err }, "the transforms directory could not be looked at"));
+      await task().catch((err: unknown) => log.error({ err }, "the transforms directory could not be read"));
     });
   }
 
-  /** After all that was enqueued. */
+  /** Resolves after all tasks enqueued before. */
   const idle = () => turns.take("", () => Promise.resolve());
 
   async function look(): Promise<void> {
@@ -61,7 +65,7 @@ export function createTransforms(options: TransformsOptions): Transforms {
     if (plan && slots.size > 0) found = await update(plan, [...slots.values()]);
   }
 
-  /** After an event on disk; events that come before it is looked at count once. */
+  /** Called after a change on disk; changes before the next read are combined. */
   function lookSoon(): void {
     if (lookIsDue) return;
     lookIsDue = true;
@@ -83,7 +87,7 @@ export function createTransforms(options: TransformsOptions): Transforms {
     await look();
   }
 
-  /** Watches before the first look, so that no change falls between the two. */
+  /** Starts watching before the first read, so that no change is missed between the two. */
   async function watch({ root, directory, refs }: TransformPlan): Promise<void> {
     const place = refs.length === 0 ? undefined : JSON.stringify([root, directory]);
     if (watching?.place === place) return;
@@ -97,7 +101,7 @@ export function createTransforms(options: TransformsOptions): Transforms {
   async function slotOf(ref: WebhookTransformRef): Promise<Slot | undefined> {
     const slot = slots.get(keyOf(ref));
     if (slot?.live || slot?.fault) return slot;
-    await idle(); // it is being looked at for the first time
+    await idle(); // the first check is in progress
     return slots.get(keyOf(ref));
   }
 
@@ -106,7 +110,7 @@ export function createTransforms(options: TransformsOptions): Transforms {
     await versions.stop();
     await idle();
     await watching?.stop();
-    await versions.stop(); // what was started meanwhile
+    await versions.stop(); // versions that were started meanwhile
     listeners.clear();
   }
 
@@ -115,13 +119,13 @@ export function createTransforms(options: TransformsOptions): Transforms {
     refresh: () => enqueue(look),
     async run(ref, call) {
       const { live, fault } = (await slotOf(ref)) ?? {};
-      if (signal.aborted) throw new TransformError(`transform ${ref.module}: the gateway stops`);
+      if (signal.aborted) throw new TransformError(`transform ${ref.module}: the gateway is stopping`);
       if (!live)
-        throw new TransformError(`transform ${ref.module} cannot serve: ${fault?.problem ?? "nobody asked for it"}`);
+        throw new TransformError(`transform ${ref.module} cannot serve: ${fault?.problem ?? "no mapping uses it"}`);
       try {
         return await live.runner.run(call, ref.timeoutMs ?? TRANSFORM_TIMEOUT_MS);
       } catch (error) {
-        const { message, cause } = error as Error; // what runners throw
+        const { message, cause } = error as Error; // runners throw errors only
         throw new TransformError(`transform ${ref.module}: ${message}`, { cause });
       }
     },
@@ -135,7 +139,7 @@ export function createTransforms(options: TransformsOptions): Transforms {
   };
 }
 
-/** What a slot of the former plan brings along. */
+/** State that a slot takes over from the previous plan. */
 function kept(slot: Slot | undefined): Partial<Pick<Slot, "live" | "fault" | "restored">> {
   return slot ? { live: slot.live, fault: slot.fault, ...(slot.restored && { restored: true }) } : {};
 }

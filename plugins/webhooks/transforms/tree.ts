@@ -1,6 +1,6 @@
 /**
- * Reads the transforms directory: only what belongs to the user of the gateway, cannot be written by anybody, and is reached
- * without a link. What was checked is what is returned: the checks look at the open file whose bytes are read.
+ * Reads the transforms directory: only files that belong to the gateway's user, are not world-writable, and are reached
+ * without a link. The checks and the read use the same open file, so that the checked bytes are the returned bytes.
  * Choice: a link inside the root is refused like one that leaves it. Spec: http/webhooks.md §7.
  */
 import { constants, type Dirent, type Stats } from "node:fs";
@@ -8,10 +8,10 @@ import { type FileHandle, lstat, open, readdir, readlink, realpath } from "node:
 import { dirname, join, relative, resolve } from "node:path";
 import { isInside, transformPathProblem } from "@svc/sdk/files";
 
-/** Choice: far above what people write, far below what hurts. */
+/** Choice: far above real use, far below what would cause harm. */
 export const MAX_FILES = 1_000;
 export const MAX_BYTES = 8 * 1024 * 1024;
-/** Names looked at, whatever they are. */
+/** Most directory entries that are read, of any kind. */
 const MAX_ENTRIES = 20_000;
 
 /** The code and data files of a directory. */
@@ -21,17 +21,17 @@ export interface Tree {
   readonly directory: string;
   /** Bytes by path relative to `directory`, `/` between names; sorted. */
   readonly files: ReadonlyMap<string, Buffer>;
-  /** Why something is left out, by the same paths. */
+  /** Reason why a path is excluded, by the same paths. */
   readonly refused: ReadonlyMap<string, string>;
 }
 
 export type Reading =
   | Tree
   | { readonly kind: "missing"; readonly path: string }
-  /** Nothing of it may be used. */
+  /** The whole directory is unusable. */
   | { readonly kind: "refused"; readonly path: string; readonly message: string };
 
-/** Why a place cannot be used. */
+/** Why a path cannot be used. */
 class Refusal extends Error {
   readonly path: string;
 
@@ -41,14 +41,14 @@ class Refusal extends Error {
   }
 }
 
-/** @param directory absolute or relative to `root`; inside it. Never rejects because of what is on the disk. */
+/** @param directory absolute or relative to `root`; inside it. Never rejects because of the file system's state. */
 export async function readTree(root: string, directory: string): Promise<Reading> {
   const place = resolve(root, directory);
   const lexical = transformPathProblem(directory, root);
   if (lexical) return { kind: "refused", path: directory, message: lexical };
   try {
     const [realRoot, real] = [await realpath(root), await realpath(place)];
-    if (!isInside(realRoot, real)) throw new Refusal(place, `leads out of ${root}; put the directory itself there`);
+    if (!isInside(realRoot, real)) throw new Refusal(place, `is outside of ${root}; move the directory there`);
     for (let at = real; isInside(realRoot, at); at = dirname(at)) {
       checkDirectory(at, await lstat(at));
       if (dirname(at) === at) break;
@@ -58,7 +58,7 @@ export async function readTree(root: string, directory: string): Promise<Reading
     if (error instanceof Refusal) return { kind: "refused", path: error.path, message: error.message };
     const code = codeOf(error);
     if (code === "ENOENT") return { kind: "missing", path: place };
-    return { kind: "refused", path: place, message: `cannot be read (${code}); see its owner and mode` };
+    return { kind: "refused", path: place, message: `cannot be read (${code}); check its owner and mode` };
   }
 }
 
@@ -81,7 +81,7 @@ class Walk {
 
   private async enter(directory: string): Promise<void> {
     for (const entry of await readdir(directory, { withFileTypes: true })) {
-      if ((this.entries += 1) > MAX_ENTRIES) throw new Refusal(this.directory, `holds more than ${MAX_ENTRIES} names`);
+      if ((this.entries += 1) > MAX_ENTRIES) throw new Refusal(this.directory, `has more than ${MAX_ENTRIES} entries`);
       if (entry.name.startsWith(".") || entry.name === "node_modules") continue;
       const path = join(directory, entry.name);
       try {
@@ -89,8 +89,8 @@ class Walk {
       } catch (error) {
         if (error instanceof Refusal && error.path === this.directory) throw error;
         const code = codeOf(error);
-        if (code === "ENOENT") continue; // gone meanwhile
-        const reason = error instanceof Refusal ? error.message : `cannot be read (${code}); see its owner and mode`;
+        if (code === "ENOENT") continue; // deleted meanwhile
+        const reason = error instanceof Refusal ? error.message : `cannot be read (${code}); check its owner and mode`;
         this.refused.set(relative(this.directory, path).replaceAll("\\", "/"), reason);
       }
     }
@@ -107,50 +107,50 @@ class Walk {
     this.bytes += bytes.length;
     this.files.set(relative(this.directory, path).replaceAll("\\", "/"), bytes);
     if (this.files.size > MAX_FILES)
-      throw new Refusal(this.directory, `holds more than ${MAX_FILES} files of code and data`);
+      throw new Refusal(this.directory, `has more than ${MAX_FILES} files of code and data`);
     if (this.bytes > MAX_BYTES)
-      throw new Refusal(this.directory, `holds more than ${MAX_BYTES >> 20} MiB of code and data`);
+      throw new Refusal(this.directory, `has more than ${MAX_BYTES >> 20} MiB of code and data`);
   }
 }
 
 const LINK = "is a symbolic link; put the file itself there";
 
-/** Code and data; what only an editor reads is none. */
+/** Code and data, except files that only an editor reads. */
 export function isSource(name: string): boolean {
   return /\.(?:[cm]?[jt]s|json)$/.test(name) && !/\.d\.[cm]?ts$|^[jt]sconfig\.json$/.test(name);
 }
 
-/** Bytes of a file that passes; every fact is one of the open file. @throws Refusal */
+/** Reads a file that passes all checks; the checks use the open file. @throws Refusal */
 async function readChecked(path: string): Promise<Buffer> {
   const file = await openPlain(path);
   try {
     const before = await file.stat();
     if (!before.isFile()) throw new Refusal(path, "is not a regular file");
-    if (before.nlink > 1) throw new Refusal(path, "has another name (a hard link); copy it instead");
+    if (before.nlink > 1) throw new Refusal(path, "is a hard link; copy the file instead");
     checkOwner(path, before);
     if (before.size > MAX_BYTES) throw new Refusal(path, `is larger than ${MAX_BYTES >> 20} MiB`);
     const bytes = await file.readFile();
     const after = await file.stat();
     if (before.mtimeMs !== after.mtimeMs || before.size !== after.size || bytes.length !== after.size)
-      throw new Refusal(path, "changed while it was read; it is read again after the next change");
+      throw new Refusal(path, "changed while it was read; it will be read again after the next change");
     if (!(await isReally(file, path, before)))
-      throw new Refusal(path, "was replaced while it was read; it is read again after the next change");
+      throw new Refusal(path, "was replaced while it was read; it will be read again after the next change");
     return bytes;
   } finally {
     await file.close();
   }
 }
 
-/** Whether the open file is the one at this path: a directory on the way may have become a link since it was checked. */
+/** Whether the open file is the file at this path: a directory above it may have been replaced by a link since the check. */
 async function isReally(file: FileHandle, path: string, { ino, dev }: Stats): Promise<boolean> {
-  // The system itself tells where an open file lies; two looks at the path could fall on either side of a change.
+  // The system knows the path of an open file; two checks of the path could fall before and after a change.
   const place = await readlink(`/proc/self/fd/${file.fd}`).catch(() => undefined);
   if (place !== undefined) return place === path;
   const now = await lstat(path);
   return (await realpath(path)) === path && now.ino === ino && now.dev === dev && !now.isSymbolicLink();
 }
 
-/** Never follows a link, never waits for a pipe. */
+/** Never follows a link and never waits for a pipe. */
 async function openPlain(path: string): Promise<FileHandle> {
   try {
     return await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
@@ -169,15 +169,15 @@ function checkDirectory(path: string, stats: Stats): void {
 
 function checkOwner(path: string, { uid, mode }: Stats): void {
   const own = process.getuid?.();
-  if (own === undefined) return; // a system without owners
+  if (own === undefined) return; // this system has no file owners
   if (uid !== own && uid !== 0)
     throw new Refusal(
       path,
       `belongs to another user (uid ${uid}); it must belong to the user of the gateway or to root`,
     );
-  if (mode & 0o002) throw new Refusal(path, `can be written by anybody; run: chmod o-w '${path}'`);
+  if (mode & 0o002) throw new Refusal(path, `is world-writable; run: chmod o-w '${path}'`);
 }
 
 function codeOf(error: unknown): string {
-  return (error as NodeJS.ErrnoException).code ?? String(error); // what node:fs throws has one
+  return (error as NodeJS.ErrnoException).code ?? String(error); // errors of node:fs have one
 }

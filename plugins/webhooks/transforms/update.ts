@@ -1,4 +1,4 @@
-/** One look at the transforms directory: what is new is checked and put in service, what is broken is said. */
+/** One update from the transforms directory: checks new versions and activates them, and reports broken ones. */
 import { join, resolve } from "node:path";
 import type { Logger } from "@svc/sdk";
 import type { TransformPlan } from "@svc/sdk/webhooks";
@@ -13,11 +13,11 @@ export interface UpdateOptions extends Pick<CheckOptions, "clock" | "importMs" |
   readonly stateDir: string;
   readonly log: Logger;
   readonly versions: Versions;
-  /** Told when what serves for a slot, or what is wrong with it, is something else now. */
+  /** Called when the live version or the problem of a slot changed. */
   changed(slot: Slot): void;
 }
 
-/** Something wrong with the directory. */
+/** A problem of the directory. */
 export interface DirectoryProblem {
   readonly path: string;
   readonly message: string;
@@ -25,14 +25,14 @@ export interface DirectoryProblem {
 
 export type Update = (plan: TransformPlan, slots: readonly Slot[]) => Promise<readonly DirectoryProblem[]>;
 
-/** A copy whose transforms are to be checked. */
+/** A copy with transforms to check. */
 interface Version extends Pick<Tree, "directory" | "files" | "refused"> {
   readonly place: string;
-  /** It was good before; what is wrong with the newest stays wrong. */
+  /** An earlier good version; the problem of the newest version remains. */
   readonly isOld?: boolean;
 }
 
-/** @returns what is to be called once at a time */
+/** @returns a function that must not be called concurrently */
 export function createUpdate({ stateDir, log, versions, changed, ...threads }: UpdateOptions): Update {
   const { signal } = threads;
   const snapshots = join(stateDir, "cache", "snap");
@@ -42,7 +42,7 @@ export function createUpdate({ stateDir, log, versions, changed, ...threads }: U
     const isNew = slot.fault?.kind !== fault.kind || slot.fault.problem !== fault.problem;
     const former = slot.live;
     slot.fault = fault;
-    if (fault.kind === "missing") slot.live = undefined; // its author took it away
+    if (fault.kind === "missing") slot.live = undefined; // its author deleted it
     if (former && !slot.live) versions.retire(former);
     if (isNew) changed(slot);
   }
@@ -77,26 +77,26 @@ export function createUpdate({ stateDir, log, versions, changed, ...threads }: U
       if (!isOld) slot.fault = undefined;
       changed(slot);
     } catch (error) {
-      const problem = (error as Error).message; // versions throws errors only
+      const problem = (error as Error).message; // `versions` throws errors only
       if (!signal.aborted && !isOld) fail(slot, { kind: "broken", problem });
     }
   }
 
-  /** What has to be checked; says of the others why not. */
+  /** The slots to check; records the fault of those that cannot be checked. */
   function candidatesIn(tree: Tree, hash: string, slots: readonly Slot[]): readonly Slot[] {
     return slots.filter((slot) => {
       const fault = faultIn(tree, slot.candidate.module);
       if (fault) fail(slot, fault);
       if (fault || slot.live?.hash !== hash) return !fault;
       if (slot.fault) {
-        slot.fault = undefined; // the directory is as it was before it was broken
+        slot.fault = undefined; // the directory is back in its last good state
         changed(slot);
       }
       return false;
     });
   }
 
-  /** After a restart nothing serves yet: what was good before does, until the newest version is. */
+  /** After a restart no version is live: activates the last good version until the newest one passes. */
   async function restore(directory: string, plan: TransformPlan, slots: readonly Slot[]): Promise<void> {
     for (const slot of slots) {
       if (slot.live || slot.fault?.kind !== "broken" || slot.restored || signal.aborted) continue;
@@ -106,7 +106,7 @@ export function createUpdate({ stateDir, log, versions, changed, ...threads }: U
     }
   }
 
-  /** @returns the hash of the copy; `undefined`: there is none, and every transform says why */
+  /** @returns the hash of the copy; `undefined` if it could not be written, which every slot then reports */
   async function take(tree: Tree, slots: readonly Slot[]): Promise<string | undefined> {
     const saved = await memory.save(tree.files).catch((error: Error) => error);
     if (!(saved instanceof Error)) {

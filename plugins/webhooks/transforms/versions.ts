@@ -1,4 +1,4 @@
-/** Puts what passed the checks in service: in this thread, or in one of its own. */
+/** Activates versions that passed the checks: in this thread, or in a worker thread. */
 import { basename } from "node:path";
 import { type Clock, type Logger, Turns, untilAborted, withStrayErrors } from "@svc/sdk";
 import type { Copy } from "./copy.ts";
@@ -17,27 +17,27 @@ export interface VersionsOptions {
   readonly importMs: number;
 }
 
-/** Milliseconds between two lines of the log about stray errors of one transform. */
+/** Milliseconds between two log lines about stray errors of one transform. */
 const STRAY_LOG_MS = 60_000;
 
 export interface Versions {
   /** @throws Error whose message begins with the file */
   start(slot: Slot, copy: Copy, examples: number): Promise<Live>;
-  /** Takes no further calls; ends when those under way are over. */
+  /** Accepts no further calls; ends when the current calls have ended. */
   retire(live: Live): void;
-  /** Forgets the code of other copies, as far as nothing serves from it. */
+  /** Releases the code of all other copies. */
   keepOnly(places: ReadonlySet<string>): void;
-  /** Ends all at once. */
+  /** Ends all versions at once. */
   stop(): Promise<void>;
 }
 
 export function createVersions({ clock, log, startThread, importMs }: VersionsOptions): Versions {
   const runners = new Set<Runner>();
-  /** Transforms of one copy that run here share its files, as modules do. By its place. */
+  /** Loaders by path of the copy: transforms of one copy that run in this thread share its modules. */
   const loaders = new Map<string, Promise<Load>>();
   const turns = new Turns();
 
-  /** One file after the other: a file that is still being evaluated has nothing to share yet. */
+  /** Loads one file after the other: a file that is still being evaluated cannot be shared yet. */
   function load(copy: Copy, module: string): Promise<unknown> {
     return turns.take("", async () => {
       const loader = loaders.get(copy.place) ?? createLoader(copy);
@@ -47,7 +47,7 @@ export function createVersions({ clock, log, startThread, importMs }: VersionsOp
       try {
         return await untilAborted((await loader)(module), late.signal);
       } catch (error) {
-        loaders.delete(copy.place); // the next attempt evaluates everything anew
+        loaders.delete(copy.place); // the next attempt evaluates everything again
         throw error;
       } finally {
         cancel();
@@ -61,12 +61,12 @@ export function createVersions({ clock, log, startThread, importMs }: VersionsOp
     return createHostRunner(pickTransform(exports, name, module), copy.place, clock, stray);
   }
 
-  /** Counts the stray errors of a version with the file and line they come from. */
+  /** Counts the stray errors of a version, with file and line. */
   function strayCounter({ module }: Slot["candidate"], { place }: Copy, strays: Live["strays"]) {
     let loggedAt = Number.NEGATIVE_INFINITY;
     return (error: unknown) => {
       strays.count++;
-      strays.last = `left an error nobody awaited: ${describeThrown(error, place)}`;
+      strays.last = `left an unhandled error: ${describeThrown(error, place)}`;
       if (clock.elapsed() - loggedAt < STRAY_LOG_MS) return;
       loggedAt = clock.elapsed();
       log.error({ module, errors: strays.count, problem: strays.last }, `transform ${module} ${strays.last}`);
@@ -99,7 +99,7 @@ export function createVersions({ clock, log, startThread, importMs }: VersionsOp
       } catch (cause) {
         if (cause instanceof ModuleProblem) throw cause;
         const why = inWorker && cause instanceof Error ? cause.message : describeThrown(cause, copy.place);
-        throw new ModuleProblem(`${slot.candidate.module}: fails while it is loaded: ${why}`, { cause });
+        throw new ModuleProblem(`${slot.candidate.module}: fails to load: ${why}`, { cause });
       }
     },
     retire({ runner }) {

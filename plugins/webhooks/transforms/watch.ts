@@ -1,4 +1,4 @@
-/** Notices when the transforms directory changes, comes into being or goes away. */
+/** Watches the transforms directory: changes, creation and deletion. */
 import { existsSync } from "node:fs";
 import { realpath, stat } from "node:fs/promises";
 import { basename, dirname, resolve } from "node:path";
@@ -12,13 +12,13 @@ export interface WatchOptions {
   readonly root: string;
   /** Absolute or relative to `root`. */
   readonly directory: string;
-  /** Called once for each settled change, and once more when other places came to be watched. */
+  /** Called once per settled change, and again when the set of watched places changed. */
   changed(): void;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-/** Begins to watch; ready when this resolves. @returns stops it; safe to call twice */
+/** Starts watching; the watch is active when this resolves. @returns a function that stops it; safe to call twice */
 export function watchTransforms({ root, directory, changed, clock, log }: WatchOptions): Promise<Stop> {
   return watchPlaces({
     clock,
@@ -30,22 +30,22 @@ export function watchTransforms({ root, directory, changed, clock, log }: WatchO
   });
 }
 
-/** Watches from above the directory, so that it may be missing, appear, and be replaced. */
+/** Watches from a directory above, so that the transforms directory may be missing, appear, and be replaced. */
 async function placesOf(root: string, place: string): Promise<WatchedPlaces> {
   const real = await realpath(place).catch(() => place);
   const roots = [...new Set([anchorOf(root), ...(real === place ? [] : [real])])];
-  const inode = (await stat(real).catch(() => undefined))?.ino; // a directory that takes its place is another one
+  const inode = (await stat(real).catch(() => undefined))?.ino; // distinguishes a replaced directory
   return { key: JSON.stringify([roots, real, inode]), roots, ignored: (path) => isIgnored(path, [place, real]) };
 }
 
-/** The nearest directory that is there, from the one that holds the configuration upwards. */
+/** The nearest existing directory, upwards from the one that contains the directory of the configuration. */
 function anchorOf(root: string): string {
   let anchor = dirname(dirname(root));
   while (!existsSync(anchor) && dirname(anchor) !== anchor) anchor = dirname(anchor);
   return anchor;
 }
 
-/** Only what is on the way to a place, or below it, counts. */
+/** Only paths above a place or below it count. */
 function isIgnored(path: string, places: readonly string[]): boolean {
   return !places.some((place) => isInside(path, place) || (isInside(place, path) && !isHidden(path)));
 }

@@ -1,6 +1,6 @@
 /**
- * Runs a transform in a thread of its own, all its calls in the same one. A call that never gives the thread back, eats its
- * memory or ends it costs itself and those under way beside it, not the gateway; the next thread starts at once.
+ * Runs all calls of a transform in one worker thread. A call that blocks the thread, exhausts its memory or ends it
+ * fails together with the other calls in that thread, without effect on the gateway; the next thread starts at once.
  */
 import type { Clock } from "@svc/sdk";
 import type { CallOutcome } from "./contract.ts";
@@ -8,9 +8,9 @@ import type { ServeReport, ServeRequest, ServeTask } from "./messages.ts";
 import type { Runner } from "./runner.ts";
 import type { StartThread, Thread } from "./thread.ts";
 
-/** Milliseconds after its deadline in which a thread that is alive says so itself. Choice. */
+/** Choice: milliseconds after a deadline in which a responsive thread reports back. */
 const GRACE_MS = 250;
-/** Milliseconds from the start of a thread until its transform is loaded. Choice: generous, for a machine under load. */
+/** Choice: milliseconds from the start of a thread until its transform is loaded; generous, for a machine under load. */
 const READY_MS = 30_000;
 
 interface Waiting {
@@ -23,7 +23,7 @@ interface Options {
   readonly startThread: StartThread;
 }
 
-/** Starts the first thread. `ready` rejects when the transform cannot be loaded, with the reason. */
+/** Starts the first thread. `ready` rejects with the reason if the transform cannot be loaded. */
 export function createWorkerRunner(
   task: ServeTask,
   { clock, startThread }: Options,
@@ -36,19 +36,19 @@ export function createWorkerRunner(
     if (current) return current;
     const made = new Serving(startThread(task), clock, (wasReady) => {
       if (current === made) current = undefined;
-      if (wasReady && !stopped) serving(); // one that does not even start waits for the next call
+      if (wasReady && !stopped) serving(); // a thread that failed to start is retried at the next call
     });
     return (current = made);
   }
 
   async function run(call: ServeRequest["call"], timeoutMs: number): Promise<CallOutcome> {
-    if (stopped) throw new Error("it is out of service; send the request again");
+    if (stopped) throw new Error("this version was replaced; send the request again");
     underWay += 1;
     try {
       for (;;) {
         const thread = serving();
         if (await thread.isFit()) return await thread.call(call, timeoutMs);
-        if (stopped) throw new Error("it is out of service; send the request again");
+        if (stopped) throw new Error("this version was replaced; send the request again");
       }
     } finally {
       underWay -= 1;
@@ -58,7 +58,7 @@ export function createWorkerRunner(
 
   async function stop(): Promise<void> {
     stopped = true;
-    await current?.end("the gateway took it out of service");
+    await current?.end("the gateway stopped or replaced this version");
   }
 
   async function retire(): Promise<void> {
@@ -71,7 +71,7 @@ export function createWorkerRunner(
 
 /** One thread, from its start to its end. */
 class Serving {
-  /** Rejects when the transform cannot be loaded. */
+  /** Rejects if the transform cannot be loaded. */
   readonly ready: Promise<void>;
   private readonly thread: Thread;
   private readonly clock: Clock;
@@ -79,7 +79,7 @@ class Serving {
   private readonly ended: Promise<void>;
   private lastId = 0;
   private death: string | undefined;
-  /** Set from a missed deadline until the thread is heard of, or has ended: further calls are not given to it. */
+  /** Set from a missed deadline until the thread responds or ends; meanwhile it gets no further calls. */
   private doubt: ReturnType<typeof withResolvers<void>> | undefined;
 
   constructor(thread: Thread, clock: Clock, onEnd: (wasReady: boolean) => void) {
@@ -88,10 +88,10 @@ class Serving {
     let isReady = false;
     const { promise: ready, resolve, reject } = withResolvers<void>();
     this.ready = ready;
-    ready.catch(() => {}); // a later thread has nobody who waits for it; its calls hear the reason
+    ready.catch(() => {}); // of a later thread, no caller awaits `ready`; its calls get the reason
     const cancel = clock.setTimeout(() => void this.end(`it was not loaded within ${READY_MS} ms`), READY_MS);
     thread.onMessage((message) => {
-      const report = message as ServeReport; // or something that a transform sent on its own, which is not looked at
+      const report = message as ServeReport; // or a message of a transform itself, which is ignored
       if (report?.kind === "ready") {
         isReady = true;
         cancel();
@@ -114,7 +114,7 @@ class Serving {
     });
   }
 
-  /** Waits until it is loaded, and while it may be lost. @returns whether it takes calls. @throws Error it cannot be loaded */
+  /** Waits until the transform is loaded and the thread responds. @returns whether it accepts calls. @throws Error the transform cannot be loaded */
   async isFit(): Promise<boolean> {
     await this.ready;
     await this.doubt?.promise;
@@ -129,7 +129,7 @@ class Serving {
       this.doubt ??= withResolvers<void>();
       cancel = this.clock.setTimeout(() => {
         if (this.waiting.has(id))
-          void this.end(`its thread was ended, since a call kept it for more than ${timeoutMs} ms`);
+          void this.end(`its thread was ended, because a call blocked it for more than ${timeoutMs} ms`);
       }, GRACE_MS);
     }, timeoutMs);
     const done = () => cancel();

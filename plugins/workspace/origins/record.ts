@@ -29,8 +29,8 @@ const STEPS = [
 
 export const ORIGIN_RETENTION: Retention = {
   tables: ["workspace_origins", "workspace_spans"],
-  holds: "which files of workspaces hold words from outside",
-  rule: "until a run of the owner writes the file anew; times of commands stay, the oldest put together",
+  holds: "which workspace files contain external content",
+  rule: "files: until a run of the owner rewrites the file; times of commands: always, the oldest merged",
 };
 
 /** What may be a name in a command. Choice: the number that is looked at. */

@@ -66,7 +66,7 @@ describe("an account", () => {
     await account.stop();
   });
 
-  it("begins anew with short pauses once it had been connected for a while", async () => {
+  it("starts with short pauses again after a steady connection", async () => {
     const { account, clock, started } = scene(async ({ report, signal }, nth) => {
       if (nth < 4) throw new Error("down");
       report({ state: "connected" });
@@ -100,7 +100,7 @@ describe("an account", () => {
     });
   });
 
-  it("tells when it is connected, once for each time", async () => {
+  it("reports each connection once", async () => {
     const { account, clock, connected } = scene(async ({ report, signal }) => {
       report({ state: "connecting" });
       report({ state: "connected" });
@@ -133,14 +133,14 @@ describe("an account", () => {
     await assert.rejects(run.receive(message), { code: "UNAVAILABLE" });
   });
 
-  it("that does not let go keeps nobody waiting for ever, neither its stop nor what follows it", async () => {
+  it("whose run does not end blocks neither its stop nor the next run forever", async () => {
     const { account, clock, warned } = scene(() => new Promise(() => undefined));
     account.start();
     await clock.advance(0);
     const stopped = account.stop();
     await clock.advance(LET_GO_MS);
     await stopped;
-    assert.match(String(warned[0]), /not let go/);
+    assert.match(String(warned[0]), /has not ended after 3 s/);
     const next = scene(untilStopped);
     next.account.start(account.letGo);
     await next.clock.advance(LET_GO_MS - 1);
@@ -162,7 +162,7 @@ describe("an account", () => {
     await account.stop();
   });
 
-  it("never tells its secrets", async () => {
+  it("never reveals its secrets", async () => {
     const { account, clock, warned } = scene(
       async ({ report }) => {
         report({ state: "connecting", detail: "with hunter22" });

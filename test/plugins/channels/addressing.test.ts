@@ -1,4 +1,4 @@
-/** Where a text goes that says more than whom it is for. */
+/** Destinations of texts whose address has more parts than a recipient. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Contribution } from "@svc/sdk";

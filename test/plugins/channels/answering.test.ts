@@ -1,4 +1,4 @@
-/** Accepted messages, with a storage that fails. */
+/** Answers to accepted messages while storage fails. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { GatewayError, unavailable } from "@svc/sdk";
@@ -36,11 +36,11 @@ interface SceneOptions extends Partial<RunOutcome> {
   readonly command?: string;
   readonly isAllowed?: () => boolean;
   readonly wait?: () => Promise<undefined>;
-  /** Settings of the session; throws: it cannot be read. */
+  /** Settings of the session; throws if it cannot be read. */
   readonly settings?: () => object;
 }
 
-/** One message whose run ends as `outcome`; `settle` throws what storage says about each end, `start` refuses the run. */
+/** One message whose run ends as `outcome`; `settle` throws the error of storage for each outcome, `start` refuses the run. */
 function scene({
   settle,
   start = async () => undefined,
@@ -118,12 +118,12 @@ describe("an answer", () => {
     });
   }
 
-  it("is given to nobody who was taken off the list while the message waited", async () => {
+  it("is not given to a sender who lost access while the message waited", async () => {
     const start = async () => assert.fail("it was begun");
     const { answering, clock, settled, sent } = scene({ settle: () => undefined, start, isAllowed: () => false });
     answering.begin(MESSAGE);
     await clock.advance(1_000);
-    assert.deepEqual(settled, [{ status: "silent", reason: "its sender is no longer allowed" }]);
+    assert.deepEqual(settled, [{ status: "silent", reason: "its sender no longer has access" }]);
     assert.deepEqual(sent, []);
   });
 
@@ -165,11 +165,11 @@ describe("an answer", () => {
     await answering.recover(); // the sweep of each minute leaves it alone
     await clock.advance(3_600_000);
     assert.deepEqual([settled, sent], [[{ status: "answered" }], ["hi"]]);
-    assert.deepEqual(lines, ["a message of a channel could not be settled; it is tried again with back-off"]);
+    assert.deepEqual(lines, ["the outcome of a message could not be recorded; retrying with back-off"]);
     assert.equal(answering.waiting("pigeon", "a"), 0);
   });
 
-  it("is given up after so many failures: the person is told, and the record has the reason", async () => {
+  it("fails after too many failures: the person is notified, and the record has the reason", async () => {
     const { answering, clock, settled, sent, lines } = scene({
       settle: ({ status }) => {
         if (status !== "failed") throw new Error("the database is damaged");
@@ -177,9 +177,11 @@ describe("an answer", () => {
     });
     answering.begin(MESSAGE);
     await clock.advance(3_600_000);
-    assert.deepEqual(settled, [{ status: "failed", reason: "it could not be settled: the database is damaged" }]);
+    assert.deepEqual(settled, [
+      { status: "failed", reason: "its outcome could not be recorded: the database is damaged" },
+    ]);
     assert.deepEqual(sent, [FAILED_TEXT]);
-    assert.deepEqual(lines.slice(1), ["a message of a channel was not answered"]);
+    assert.deepEqual(lines.slice(1), ["a message was not answered"]);
   });
 
   it("is left to the next start when the gateway is stopping, however often it is looked at", async () => {
@@ -215,7 +217,7 @@ describe("an answer", () => {
       await clock.advance(60_000);
     }
     assert.deepEqual([settled, sent], [[], []]);
-    assert.equal(lines.at(-1), "storage records nothing of a message of a channel; it is left to the next start");
+    assert.equal(lines.at(-1), "storage cannot record the outcome of a message; the next start resumes it");
     assert.equal(lines.length, 3);
     assert.equal(answering.waiting("pigeon", "a"), 0);
   });

@@ -1,4 +1,4 @@
-/** Which channel a request means, while plugins load and after. */
+/** Which channel a request means, while plugins are loading and afterwards. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Contribution } from "@svc/sdk";

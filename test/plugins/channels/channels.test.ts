@@ -28,7 +28,7 @@ describe("a channel", { timeout: 120_000 }, () => {
     const entry = await inside.sessions.get(sessionKey);
     assert.deepEqual(entry?.["deliveryContext"], { channel: "pigeon", to: "ann", accountId: "default" });
     let status = await client.call(channels.status, {});
-    // What the network took is written down as sent a moment later.
+    // A text is recorded as sent shortly after the network accepted it.
     for (let turn = 0; turn < 100 && status.channelAccounts["pigeon"]?.[0]?.["waitingOutbound"] !== 0; turn++) {
       await new Promise((resolve) => setTimeout(resolve, 20));
       status = await client.call(channels.status, {});
@@ -60,7 +60,7 @@ describe("a channel", { timeout: 120_000 }, () => {
     assert.deepEqual(rows.length > 0 ? await inside.storage.all("SELECT * FROM channel_inbound") : [], []);
     assert.equal(await inside.sessions.count(), 0);
 
-    // The operator sees who it was, and what lets them in.
+    // The operator sees the sender, and the command that lets them in.
     await bird.says("echo x", { sender: { id: "o'neill" } });
     const [account] = (await client.call(channels.status, {})).channelAccounts["pigeon"] ?? [];
     assert.equal(account?.refusedInbound, 3);
@@ -84,7 +84,7 @@ describe("a channel", { timeout: 120_000 }, () => {
     assert.deepEqual(await bird.says("echo four", { ...team, mentioned: true }), { accepted: true, sessionKey: key });
   });
 
-  it("tells who sends a picture without text that it did not arrive, once", async (t) => {
+  it("notifies the sender of a picture without text once that it was not received", async (t) => {
     const bird = pigeon();
     await startScene(t, [bird.plugin]);
     await until(() => bird.running.get("default"), "the account");

@@ -20,7 +20,7 @@ describe("direct messages of everybody in one session", () => {
         paths,
       );
       for (const { message } of found)
-        assert.match(message, /^everybody may write .*; next: svc config set session\.dmScope /);
+        assert.match(message, /^anyone may write .*; next: svc config set session\.dmScope /);
     });
   }
 });

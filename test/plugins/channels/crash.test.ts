@@ -1,4 +1,4 @@
-/** `kill -9` at every step of a message: what was accepted is answered, what the network has taken is not sent again. */
+/** `kill -9` at every step of a message: accepted messages are answered, and texts that the network accepted are not sent again. */
 import assert from "node:assert/strict";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -47,14 +47,14 @@ export default definePlugin({
 
 interface Network {
   readonly url: string;
-  /** Texts it has taken. */
+  /** Texts that the network accepted. */
   readonly sent: string[];
   readonly receipts: { accepted: boolean; reason?: string }[];
-  /** Hands a message to the channel, as soon as it asks. */
+  /** Hands a message to the channel at its next poll. */
   say(id: string, text: string): void;
-  /** What becomes of a text: taken, refused, or left without an answer. */
+  /** Outcome of a text: accepted, refused, or not answered. */
   answers(decide: (text: string) => "take" | "refuse" | "hang"): void;
-  /** Texts that were left without an answer. */
+  /** Texts that were not answered. */
   readonly hanging: string[];
 }
 
@@ -138,7 +138,7 @@ describe("kill -9", { timeout: 120_000 }, () => {
       return gateway;
     };
 
-    // Accepted, and gone before anybody could answer.
+    // Accepted, then killed before an answer.
     const first = await start();
     net.say("1", "echo one");
     await until(() => net.receipts.length === 1, "the receipt").catch((error: Error) =>
@@ -147,7 +147,7 @@ describe("kill -9", { timeout: 120_000 }, () => {
     await first.kill();
     const answeredBefore = net.sent.length;
 
-    // The answer is known, and the network does not take it.
+    // The answer exists, but the network does not accept it.
     net.answers(() => "refuse");
     const second = await start();
     net.say("1", "echo one");
@@ -161,7 +161,7 @@ describe("kill -9", { timeout: 120_000 }, () => {
     );
     assert.equal(net.sent.length, answeredBefore);
 
-    // The first part is taken; the second is under way when the gateway dies.
+    // The first part is accepted; the second is in flight when the gateway is killed.
     net.answers((text) => (text.startsWith("delta") ? "hang" : "take"));
     const third = await start();
     await until(() => net.hanging.length === 1, "the second part");

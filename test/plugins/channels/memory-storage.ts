@@ -3,7 +3,7 @@ import { DatabaseSync } from "@photostructure/sqlite";
 import { GatewayError } from "@svc/sdk";
 import type { Statement, Storage } from "@svc/sdk/storage";
 
-/** A write fails with `error`: before it has done anything, or after all of it. */
+/** A write fails with `error`, either before any effect or after the whole write. */
 export interface Fault {
   readonly when: "before" | "after";
   readonly error: () => Error;
@@ -12,9 +12,9 @@ export interface Fault {
 export interface MemoryStorage {
   readonly storage: Storage;
   readonly database: InstanceType<typeof DatabaseSync>;
-  /** Writes so far. */
+  /** Number of writes so far. */
   readonly writes: number;
-  /** Decides about each write, from 1. */
+  /** Decides the outcome of each write, counted from 1. */
   fault: (write: number) => Fault | undefined;
 }
 

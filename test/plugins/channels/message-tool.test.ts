@@ -52,7 +52,7 @@ describe("targetOf", () => {
   }
 });
 
-/** A gateway with birds, and its tools as a program uses them. */
+/** A gateway with two channels, and its tools called as by a program. */
 async function scene(t: TestContext, birds: readonly Pigeon[], options: TestGatewayOptions = {}) {
   const found: { tools?: Tools } = {};
   const user = definePlugin({
@@ -118,19 +118,19 @@ describe("message", { timeout: 120_000 }, () => {
     const rows: [args: object, message: RegExp, address?: ToolAddress][] = [
       [{}, /^action required$/],
       [{ ...good, action: " " }, /^action required$/],
-      [{ ...good, action: "react" }, /^there is no action "react" here; actions: send$/],
+      [{ ...good, action: "react" }, /^unknown action "react"; actions: send$/],
       [{ ...good, message: " " }, /^message required$/],
       [
         { action: "send", message: "hi", to: "bob" },
         /^channel required: several are configured.*channels: crow, pigeon$/,
       ],
-      [{ ...good, to: "" }, /^to required: nobody says whom to write to on pigeon$/],
+      [{ ...good, to: "" }, /^to required: no recipient is known on pigeon$/],
       [{ action: "send", message: "hi" }, /^to required/, { channel: "crow" }],
       [{ action: "send", message: "hi", to: "bob" }, /^unknown channel "dove"/, { channel: "dove" }],
-      [{ ...good, to: "not an address" }, /is no address of channel pigeon/],
+      [{ ...good, to: "not an address" }, /is not an address of channel pigeon/],
       [{ ...good, accountId: "second" }, /no account "second"/],
       [{ ...good, threadId: "7" }, /has no threads/],
-      [{ ...good, channel: "webchat" }, /for clients of this gateway/],
+      [{ ...good, channel: "webchat" }, /the channel of the gateway's own clients/],
     ];
     for (const [args, message, address] of rows) {
       const { code, message: told } = refusalOf(await use(args, address === undefined ? {} : { address }));
@@ -145,7 +145,7 @@ describe("message", { timeout: 120_000 }, () => {
     );
   });
 
-  it("because of words from outside, asks people unless it stays in the conversation", async (t) => {
+  it("because of external content, asks for approval unless it stays in the conversation", async (t) => {
     const bird = pigeon();
     const { use } = await scene(t, [bird, pigeon({ id: "crow" })]);
     const outside = { origin: outsideOrigin("web"), text: "Tell eve", saw: () => false };
@@ -163,7 +163,7 @@ describe("message", { timeout: 120_000 }, () => {
     assert.equal(bird.sent.length, 3);
   });
 
-  it("obeys the send policy of the session, and tells what the network said", async (t) => {
+  it("obeys the send policy of the session, and returns the error of the network", async (t) => {
     const bird = pigeon({ send: async () => unavailable("the network is away") });
     const { use, inside } = await scene(t, [bird]);
     const args = { action: "send", message: "hi", to: "bob" };

@@ -1,4 +1,4 @@
-/** Outgoing texts, with a storage and a network that fail in every way they can. */
+/** Outgoing texts, with storage and network failing in every way. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { type Contribution, GatewayError, invalidRequest, unavailable } from "@svc/sdk";
@@ -25,10 +25,10 @@ function scene({ memory = memoryStorage(), clock = createFakeClock() } = {}) {
   const stopping = new AbortController();
   const network = {
     asked: 0,
-    /** Called before a piece is taken; throws where it is not. */
+    /** Called before a piece is accepted; throws to refuse it. */
     decide: (_piece: string): void | Promise<void> => undefined,
     refuseMirror: undefined as (() => Error) | undefined,
-    /** Its plugin is being replaced. */
+    /** The plugin of the channel is being replaced. */
     isAbsent: false,
     isLoading: false,
   };
@@ -63,7 +63,7 @@ function scene({ memory = memoryStorage(), clock = createFakeClock() } = {}) {
   return { memory, clock, taken, lines, network, outbox, pass: clock.advance, stopping, row: () => store.find("1") };
 }
 
-/** Adds the text, also where storage is away at first. */
+/** Adds the text, even if storage is unavailable at first. */
 async function adds({ outbox, pass }: ReturnType<typeof scene>, text = TEXT) {
   for (let turn = 0; turn < 5; turn++) {
     try {
@@ -114,16 +114,16 @@ describe("a text goes out once", () => {
             assert.equal(row?.status, taken.length === PIECES.length ? "sent" : "failed", where);
             assert.equal(row?.sent, taken.length, where);
             if (row?.status === "failed")
-              assert.match(String(row.reason), /^(storage does not record it|the network is busy).*of 3 parts/);
+              assert.match(String(row.reason), /^(storage cannot record it|the network is busy).*of 3 parts/);
             if (times === 1) assert.equal(row?.status, "sent", where);
           }
         });
 
-  it("but for the piece under way when the process is killed", async () => {
+  it("except for the piece in flight when the process is killed", async () => {
     for (let killed = 2, more = true; more; killed++) {
       for (const when of ["before", "after"] as const) {
         const first = scene();
-        // A process that is killed hears of no write any more.
+        // A killed process gets no result of a write.
         first.memory.fault = (write) =>
           write < killed ? undefined : { when: write === killed ? when : "before", error: away };
         await first.outbox.add(TEXT);
@@ -158,8 +158,8 @@ describe("a text ends", () => {
     assert.equal(row?.attempts, one.network.asked);
     assert.equal((await ended)?.reason, "the network is away");
     assert.deepEqual(
-      one.lines.filter((line) => line.includes("not tried again")),
-      ["a text was not sent, and is not tried again"],
+      one.lines.filter((line) => line.includes("giving up")),
+      ["a text could not be sent; giving up"],
     );
     assert.equal(one.outbox.waiting("pigeon", "a"), 0);
   });
@@ -193,7 +193,7 @@ describe("a text ends", () => {
       await one.pass(2 * HOUR_MS);
       assert.deepEqual(one.taken, PIECES);
       assert.equal((await one.row())?.status, "sent");
-      assert.deepEqual(one.lines, ["a text was sent, but its session could not note it"]);
+      assert.deepEqual(one.lines, ["a text was sent, but its session could not record it"]);
     }
   });
 
@@ -240,10 +240,7 @@ describe("a text ends", () => {
     await one.pass(60_000);
     assert.equal((await one.row())?.status, "waiting");
     const ended = await one.outbox.ended("1", 1);
-    assert.match(
-      String(ended?.reason),
-      /storage does not record it: the database is damaged \(1 of 3 parts were sent\)/,
-    );
+    assert.match(String(ended?.reason), /storage cannot record it: the database is damaged \(1 of 3 parts were sent\)/);
     await one.outbox.recover();
     one.memory.fault = () => undefined;
     await one.outbox.recover();

@@ -1,4 +1,4 @@
-/** A channel a test holds in its hand: what comes in is said by the test, what goes out is kept. */
+/** A channel controlled by a test: the test provides incoming messages, and outgoing texts are recorded. */
 import { definePlugin, type Plugin } from "@svc/sdk";
 import {
   Channel,
@@ -21,20 +21,20 @@ export interface PigeonOptions {
   readonly accounts?: readonly Partial<ChannelAccount>[];
   readonly maxTextChars?: number;
   readonly more?: Partial<Channel>;
-  /** What becomes of a text; default: it is taken. */
+  /** Outcome of a text; default: it is accepted. */
   readonly send?: (message: OutboundMessage) => Promise<{ messageId?: string }>;
-  /** One run of an account, after it has reported `connected`; default: until it is stopped. */
+  /** One run of an account after it reported `connected`; default: it runs until stopped. */
   readonly run?: (run: ChannelRun) => Promise<void>;
 }
 
 export interface Pigeon {
   readonly plugin: Plugin;
   readonly sent: Sent[];
-  /** Accounts that run now, by id. */
+  /** Ids of the accounts that run now. */
   readonly running: Map<string, ChannelRun>;
-  /** Runs so far. */
+  /** Number of runs so far. */
   readonly runs: string[];
-  /** A message from `ann`, unless it says otherwise. */
+  /** A message, by default from `ann`. */
   says(text: string, more?: Partial<InboundMessage> & { account?: string }): Promise<Receipt>;
 }
 

@@ -1,4 +1,4 @@
-/** Who is told of refused messages, and how often. */
+/** Who is notified of refused messages, and how often. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { ChannelAccountSnapshot, channels } from "@svc/sdk/channels";
@@ -57,7 +57,7 @@ describe("a refused message", () => {
     );
     assert.deepEqual(
       findingsOf(status as unknown as ResultOf<typeof channels.status>).map(({ message }) => message),
-      ["it is not connected: connection refused", "2 texts could not be sent, the last: ann has left", "strangers"],
+      ["it is not connected: connection refused", "2 texts could not be sent; last reason: ann has left", "strangers"],
     );
   });
 });

@@ -31,7 +31,7 @@ export async function startScene(
   return { ...running, inside: found.inside };
 }
 
-/** Looks again and again, for at most 10 seconds. */
+/** Polls for at most 10 seconds. */
 export async function until<T>(look: () => T | Promise<T>, what: string): Promise<NonNullable<T>> {
   for (const end = performance.now() + 10_000; performance.now() < end;) {
     const seen = await look();

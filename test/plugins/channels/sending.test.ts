@@ -42,7 +42,7 @@ describe("send", { timeout: 120_000 }, () => {
     assert.equal((await inside.sessions.transcript("agent:main:elsewhere", 10)).length, 1);
   });
 
-  it("sends once for each key, also while the first is under way, and tells the same result", async (t) => {
+  it("sends once per key, also while the first call is in progress, and returns the same result", async (t) => {
     const waiting: (() => void)[] = [];
     let refuse = false;
     const bird = pigeon({
@@ -86,13 +86,13 @@ describe("send", { timeout: 120_000 }, () => {
     const { client } = await startScene(t, [one.plugin, two.plugin]);
     const good = { to: "bob", message: "hi", channel: "pigeon" };
     const rows: [params: object, message: RegExp, code?: string][] = [
-      [{ ...good, message: "" }, /nothing to send/],
-      [{ ...good, message: " ", mediaUrl: "" }, /nothing to send/],
-      [{ ...good, mediaUrl: "https://x.example/a.png" }, /no channel here carries media/],
-      [{ ...good, mediaUrls: ["https://x.example/a.png"], message: undefined }, /no channel here carries media/],
+      [{ ...good, message: "" }, /message is empty/],
+      [{ ...good, message: " ", mediaUrl: "" }, /message is empty/],
+      [{ ...good, mediaUrl: "https://x.example/a.png" }, /no channel supports media/],
+      [{ ...good, mediaUrls: ["https://x.example/a.png"], message: undefined }, /no channel supports media/],
       [{ ...good, channel: "dove" }, /^unknown channel "dove"; channels: crow, pigeon$/, "NOT_FOUND"],
-      [{ ...good, channel: "webchat" }, /"webchat" is for clients of this gateway/],
-      [{ ...good, to: "not an address" }, /"not an address" is no address of channel pigeon/],
+      [{ ...good, channel: "webchat" }, /"webchat" is the channel of the gateway's own clients/],
+      [{ ...good, to: "not an address" }, /"not an address" is not an address of channel pigeon/],
       [{ ...good, accountId: "second" }, /no account "second"; accounts: default/, "NOT_FOUND"],
       [{ ...good, threadId: "7" }, /has no threads/],
       [{ ...good, agentId: "nobody" }, /no agent "nobody"/],
@@ -106,7 +106,7 @@ describe("send", { timeout: 120_000 }, () => {
         return true;
       });
     }
-    // One channel is configured: it is meant.
+    // The only configured channel is the default.
     assert.equal(
       (await client.call(outbound.send, { to: "bob", message: "hi", idempotencyKey: key() })).channel,
       "pigeon",
@@ -114,7 +114,7 @@ describe("send", { timeout: 120_000 }, () => {
     const question = { to: "bob", question: "When?", options: ["now", "later"], idempotencyKey: key() };
     await assert.rejects(client.call(outbound.poll, question), {
       code: "INVALID_REQUEST",
-      message: /channel pigeon has no polls/,
+      message: /channel pigeon does not support polls/,
     });
     await assert.rejects(client.call(outbound.poll, { ...question, channel: "x" }), {
       code: "NOT_FOUND",
@@ -156,11 +156,11 @@ describe("the Delivery service", { timeout: 120_000 }, () => {
       const outcome = await send(...given);
       return outcome.delivered ? "delivered" : outcome.reason;
     };
-    assert.match(await reasonOf("last"), /not spoken to in a channel yet, and several are configured/);
-    assert.match(await reasonOf("pigeon"), /nobody says whom to write to/);
+    assert.match(await reasonOf("last"), /has no last channel, and several are configured/);
+    assert.match(await reasonOf("pigeon"), /no recipient is known/);
     assert.match(await reasonOf("dove", "bob"), /^unknown channel "dove"; channels: /);
-    assert.match(await reasonOf("pigeon", "no address"), /is no address of channel pigeon/);
-    assert.match(await reasonOf("pigeon", "bob", " "), /nothing to say/);
+    assert.match(await reasonOf("pigeon", "no address"), /is not an address of channel pigeon/);
+    assert.match(await reasonOf("pigeon", "bob", " "), /the text is empty/);
     assert.deepEqual(await send("crow", "Bob"), { delivered: true, channel: "crow", to: "bob", accountId: "black" });
     assert.deepEqual(crow.sent, [{ account: "black", to: "bob", text: "hello" }]);
     await sessions.ensure(sessionKey, { lastChannel: "pigeon", lastTo: "ann" });
@@ -170,17 +170,17 @@ describe("the Delivery service", { timeout: 120_000 }, () => {
     const direct = { id: key(), channel: "last", sessionKey, text: "hello", allowsDirect: false };
     assert.deepEqual(await delivery.deliver(direct), {
       delivered: false,
-      reason: "ann is a direct chat, which may not be written to",
+      reason: "ann is a direct chat, which this delivery does not allow",
       code: "dm-blocked",
     });
     assert.equal((await delivery.deliver({ ...direct, to: "#all" })).delivered, true);
     assert.deepEqual(delivery.heartbeats(), { showOk: false, showAlerts: true, useIndicator: true });
-    assert.match(await reasonOf("crow"), /nobody says whom to write to/);
+    assert.match(await reasonOf("crow"), /no recipient is known/);
     await sessions.ensure(sessionKey, { sendPolicy: "deny" });
     assert.match(await reasonOf("last"), /send policy/);
   });
 
-  it("sends once for each id, and tells what became of it", async (t) => {
+  it("sends once per id, and returns the outcome", async (t) => {
     let failures = 0;
     const bird = pigeon({
       async send({ text }) {
@@ -255,7 +255,7 @@ describe("channels.logout and probes", { timeout: 120_000 }, () => {
     });
   });
 
-  it("asks the network when asked to, tells no secret, and says when it fails", async (t) => {
+  it("queries the network on request, reveals no secret, and reports a failure", async (t) => {
     let answer: () => Promise<unknown> = async () => ({ bot: "bird", url: "https://x.example/pass-1234" });
     const accounts = [{ settings: { token: "pass-1234" } }, { id: "off", enabled: false }];
     const bird = pigeon({ accounts, more: { probe: () => answer() } });
@@ -277,7 +277,7 @@ describe("channels.logout and probes", { timeout: 120_000 }, () => {
     answer = () => untilStopped({ signal: new AbortController().signal }); // never
     await assert.rejects(client.call(channels.status, { probe: true, timeoutMs: 0 }), {
       code: "UNAVAILABLE",
-      message: /no answer in 1000 ms/,
+      message: /no response within 1000 ms/,
     });
   });
 });

@@ -1,10 +1,10 @@
-/** The profiles of the bundle: each starts with nothing missing, and answers what it promises. */
+/** The profiles of the bundle: each starts without missing plugins, and serves its methods. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { testGateway } from "@svc/sdk/testing";
 import { bundleProfiles } from "../../../host/kernel/profiles.ts";
 
-/** First words of methods a client of the profile relies on. */
+/** First part of the names of methods that a client of the profile needs. */
 const PROMISES: Readonly<Record<string, readonly string[]>> = {
   minimal: ["config", "health", "plugins", "status"],
   chat: ["agent", "agents", "chat", "config", "device", "health", "models", "plugins", "secrets", "sessions", "status"],

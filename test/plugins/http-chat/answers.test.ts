@@ -53,7 +53,7 @@ describe("an answer in one piece", { timeout: SUITE_MS }, () => {
     });
   });
 
-  it("has no usage where nobody knows it", async (t) => {
+  it("has no usage if the model server reports none", async (t) => {
     const { openai } = await scene(t, { replies: [{ text: "x", usage: false }] });
     assert.ok(!("usage" in (await openai.chat.completions.create(hi))));
   });

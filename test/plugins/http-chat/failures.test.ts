@@ -1,4 +1,4 @@
-/** What a caller is told when there is no answer, and what is left of a run nobody waits for. Spec: http/chat-completions.md §6, §7. */
+/** Errors that a caller gets, and the end of a run whose client is gone. Spec: http/chat-completions.md §6, §7. */
 import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { describe, it } from "node:test";
@@ -97,7 +97,7 @@ describe("a refusal", { timeout: SUITE_MS }, () => {
     }
   });
 
-  it("of what is no request for this endpoint is that of every route", async (t) => {
+  it("of an invalid HTTP request is the same as for every route", async (t) => {
     const { base, post } = await scene(t, { endpoint: { maxBodyBytes: 1_000 } });
     const get = await fetch(`${base}/v1/chat/completions`);
     assert.deepEqual([get.status, get.headers.get("allow")], [405, "POST"]);
@@ -119,7 +119,7 @@ describe("a refusal", { timeout: SUITE_MS }, () => {
 });
 
 describe("an endpoint that is off", { timeout: SUITE_MS }, () => {
-  it("tells who may know which key turns it on", async (t) => {
+  it("names the key that enables it to authorized clients", async (t) => {
     const { post, base, token } = await scene(t, { endpoint: { enabled: false } });
     const strange = await fetch(`${base}/v1/chat/completions`, { method: "POST" });
     assert.equal(strange.status, 401);
@@ -139,7 +139,7 @@ describe("an endpoint that is off", { timeout: SUITE_MS }, () => {
 });
 
 describe("a run that fails", { timeout: SUITE_MS }, () => {
-  it("is an error with its own words, which is not asked for again", async (t) => {
+  it("is an error with the message of the run, and is not retried", async (t) => {
     const { client, server } = await scene(t, { replies: () => ({ status: 400, message: "no such thing" }) });
     const asking = client({ maxRetries: 2 }).chat.completions.create(hi);
     await assert.rejects(asking, (error: unknown) => {
@@ -160,7 +160,7 @@ describe("a run that fails", { timeout: SUITE_MS }, () => {
     const refused = await post(hi);
     const { headers } = refused;
     assert.deepEqual([refused.status, headers.get("retry-after"), headers.get("x-should-retry")], [503, "2", "true"]);
-    /** Up again when it is asked for the second time; without the pause the answer asks for. */
+    /** Fails the first request and succeeds on the second, without the requested pause. */
     const impatient: typeof fetch = async (input, init) => {
       const response = await fetch(input, init);
       isDown = false;
@@ -193,7 +193,7 @@ describe("a run that fails", { timeout: SUITE_MS }, () => {
     await assert.rejects(openai.chat.completions.stream(hi).finalChatCompletion(), /broke off/);
   });
 
-  it("because somebody stopped it is a conflict; because of its time, a timeout", async (t) => {
+  it("of a stopped run is a conflict; of a run that exceeds its time, a timeout", async (t) => {
     const it = await scene(t, { replies: () => ({ text: "x", hangAfter: 0 }) });
     const asking = it.openai.chat.completions.create(hi);
     const stopped = assert.rejects(
@@ -270,7 +270,7 @@ describe("a caller that goes away", { timeout: SUITE_MS }, () => {
     assert.equal((await until(() => it.seen.ended[0])).status, "aborted");
   });
 
-  it("does not keep a plugin from being reloaded: whoever waits is told", async (t) => {
+  it("does not block a reload of the plugin: waiting clients get an error", async (t) => {
     const it = await scene(t, { replies: endless });
     const stream = await it.openai.chat.completions.create({ ...hi, stream: true });
     const reading = (async () => {

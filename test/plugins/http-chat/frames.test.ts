@@ -1,4 +1,4 @@
-/** Answers as text of the wire. Spec: http/chat-completions.md §5, §6 and §9. */
+/** Wire format of answers. Spec: http/chat-completions.md §5, §6 and §9. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { AnswerStep } from "@svc/kit/runs";

@@ -15,7 +15,7 @@ const user = (...urls: string[]): ChatCompletionMessageParam => ({
   content: [{ type: "text", text: "What is this?" }, ...urls.map(image)],
 });
 
-/** A plugin that fetches what it likes, and one that knows a picture when it sees one. */
+/** Fake plugins: one fetches any URL, one recognizes pictures. */
 function stand() {
   const fetched: OutboundRequest[] = [];
   const outbound = definePlugin({
@@ -107,7 +107,7 @@ describe("images", { timeout: SUITE_MS }, () => {
       { images: { maxTotalBytes: 15 } },
       user(inline(), inline()),
       "messages[0].content[2].image_url.url",
-      /more than 15 bytes/,
+      /larger than 15 bytes/,
     ],
     [
       "too many",
@@ -135,7 +135,7 @@ describe("images", { timeout: SUITE_MS }, () => {
       {},
       { role: "user", content: [{ type: "file", file: { file_id: "f" } }] },
       "messages[0].content[0].type",
-      /files are not taken/,
+      /files are not supported/,
     ],
   ];
   for (const [what, endpoint, message, param, why] of rows) {

@@ -1,4 +1,4 @@
-/** Requests as they are read: what is used, what is refused by name, what is left alone. Spec: http/chat-completions.md §2, §4 and §9. */
+/** Fields of a request: used, refused by name, or ignored. Spec: http/chat-completions.md §2, §4 and §9. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { textOf } from "@svc/sdk/models";
@@ -90,12 +90,12 @@ describe("a field without effect", () => {
 
 describe("a field that is refused", () => {
   const rows: [body: object, param: string, code: string, why: RegExp][] = [
-    [{ colour: "red" }, "colour", "unknown_parameter", /no such field/],
-    [{ __proto__x: 1 }, "__proto__x", "unknown_parameter", /no such field/],
+    [{ colour: "red" }, "colour", "unknown_parameter", /unknown field/],
+    [{ __proto__x: 1 }, "__proto__x", "unknown_parameter", /unknown field/],
     [{ audio: {} }, "audio", "unsupported_parameter", /text only/],
     [{ functions: [] }, "functions", "unsupported_parameter", /use tools/],
     [{ function_call: "auto" }, "function_call", "unsupported_parameter", /use tool_choice/],
-    [{ moderation: {} }, "moderation", "unsupported_parameter", /no moderation/],
+    [{ moderation: {} }, "moderation", "unsupported_parameter", /moderation is not supported/],
     [{ prediction: {} }, "prediction", "unsupported_parameter", /not supported/],
     [{ web_search_options: {} }, "web_search_options", "unsupported_parameter", /own tools/],
     [{ n: 2 }, "n", "unsupported_value", /only 1/],
@@ -163,9 +163,9 @@ describe("a field that is refused", () => {
       { messages: [user([{ type: "video" }])] },
       "messages[0].content[0].type",
       "invalid_value",
-      /no parts of type "video"/,
+      /unknown part type "video"/,
     ],
-    [{ messages: [user([{}])] }, "messages[0].content[0].type", "invalid_value", /no parts of type undefined/],
+    [{ messages: [user([{}])] }, "messages[0].content[0].type", "invalid_value", /unknown part type undefined/],
     [
       { messages: [user([{ type: "refusal", refusal: "no" }])] },
       "messages[0].content[0].type",

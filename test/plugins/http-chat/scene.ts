@@ -14,7 +14,7 @@ import {
 import type OpenAI from "openai";
 import type { ClientOptions } from "openai";
 
-/** Milliseconds a file may take on a busy machine. */
+/** Time limit of a test file in milliseconds, for a busy machine. */
 export const SUITE_MS = 60_000;
 
 export const PLUGINS = ["storage-sqlite", "sessions", "models", "provider-openai", "agents", "tools", "http-chat"];
@@ -23,7 +23,7 @@ export interface SceneOptions {
   readonly replies?: readonly FakeModelReply[] | FakeModelScript;
   /** Keys of `gateway.http.endpoints.chatCompletions`. */
   readonly endpoint?: object;
-  /** Further keys of `gateway`, `agents`, the model, and plugins. */
+  /** Additional keys of `gateway`, `agents`, the model, and plugins. */
   readonly gateway?: object;
   readonly agents?: object;
   readonly model?: object;
@@ -31,7 +31,7 @@ export interface SceneOptions {
   readonly plugins?: TestGatewayOptions["plugins"];
 }
 
-/** Looks into the gateway from within. */
+/** Gives tests access to the gateway's internals. */
 function lookout() {
   const events: RunEvent[] = [];
   const ended: RunOutcome[] = [];
@@ -98,7 +98,7 @@ export async function scene(t: TestContext, options: SceneOptions = {}) {
   const { default: Client } = await import("openai");
   const client = (more: ClientOptions = {}): OpenAI =>
     new Client({ baseURL: `${base}/v1`, apiKey: token, maxRetries: 0, logLevel: "off", ...more });
-  /** The plain request, for what no client would send. */
+  /** A plain request, for requests that no client would send. */
   const post = (body: unknown, headers: Record<string, string> = {}) =>
     fetch(`${base}/v1/chat/completions`, {
       method: "POST",
@@ -108,7 +108,7 @@ export async function scene(t: TestContext, options: SceneOptions = {}) {
   return { ...running, server, seen, base, token, client, openai: client(), post };
 }
 
-/** What the model was shown in its n-th question, as `role: text`. */
+/** Messages of the n-th request to the model, as `role: text`. */
 export function shown({ server }: Pick<Scene, "server">, question = 0): readonly string[] {
   const { messages = [] } = server.requests[question]?.body ?? {};
   return messages.map(
@@ -116,7 +116,7 @@ export function shown({ server }: Pick<Scene, "server">, question = 0): readonly
   );
 }
 
-/** Resolves when there is something. Looked for at each turn of the event loop. */
+/** Resolves when there is a value; checks at each turn of the event loop. */
 export async function until<T>(look: () => T | undefined | false): Promise<T> {
   for (;;) {
     const found = look();
@@ -131,20 +131,20 @@ export async function collected<T>(items: AsyncIterable<T>): Promise<T[]> {
   return all;
 }
 
-/** Frames of a stream as they came. */
+/** Frames of a stream as received. */
 export async function frames(response: Response): Promise<readonly string[]> {
   const text = await response.text();
   if (!text.endsWith("\n\n")) throw new Error(`a frame is not closed: ${text.slice(-80)}`);
   return text.slice(0, -2).split("\n\n");
 }
 
-/** What stands in a frame. */
+/** Parsed content of a frame. */
 export interface Chunk {
   readonly id: string;
   readonly object: string;
   readonly created: number;
   readonly model: string;
-  /** None in an error. */
+  /** Absent in an error. */
   readonly choices: readonly {
     readonly index: number;
     readonly delta: { readonly role?: string; readonly content?: string; readonly tool_calls?: readonly unknown[] };

@@ -1,4 +1,4 @@
-/** Tools the caller runs itself, there and back. Spec: http/chat-completions.md §9. */
+/** Tools that the caller runs: calls and results. Spec: http/chat-completions.md §9. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { ChatCompletion, ChatCompletionMessageParam, ChatCompletionTool } from "openai/resources/chat/completions";
@@ -148,7 +148,7 @@ describe("tools of the caller", { timeout: SUITE_MS }, () => {
 });
 
 describe("tools of the agent", { timeout: SUITE_MS }, () => {
-  it("run here and do not show; what is said around them is one text, streamed or not", async (t) => {
+  it("run in the gateway and do not show; the text around them is one text, streamed or not", async (t) => {
     const calls: ToolCall[] = [];
     const where = definePlugin({
       id: "where",

@@ -17,7 +17,7 @@ const weather = {
 
 describe("the official client", limited, () => {
   const shared = sharedScene();
-  /** The gateway, with what its model is to answer. */
+  /** The gateway, with the queued answers of its model. */
   const answering = (...replies: readonly FakeModelReply[]) => {
     shared().reply(...replies);
     return shared();

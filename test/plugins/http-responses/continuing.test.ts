@@ -1,4 +1,4 @@
-/** Going on from earlier responses: where they ended, from the middle, at once, after a restart; and for whom. */
+/** Continuing earlier responses: the last one, an earlier one, concurrently, after a restart; and by which principals. */
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -9,7 +9,7 @@ import { openScene, type Scene, sharedScene, shown } from "./scene.ts";
 
 const limited = { timeout: 120_000 };
 
-/** Asks, and gives the id of the answer. */
+/** Sends a request and returns the id of the response. */
 async function said(
   scene: Scene,
   input: string,
@@ -32,7 +32,7 @@ async function refusal(scene: Scene, previous: string, headers: Record<string, s
 describe("previous_response_id", limited, () => {
   const shared = sharedScene();
 
-  it("goes on in the session of that response, whatever the request says of agents", async () => {
+  it("continues in the session of that response, whatever agent the request names", async () => {
     const scene = shared();
     const first = await said(scene, "one", undefined, { model: "svc:other", user: "ada" });
     await said(scene, "two", first, { model: "svc" });
@@ -40,7 +40,7 @@ describe("previous_response_id", limited, () => {
     assert.equal((await scene.keys())[0], "agent:other:openresponses-user:ada");
   });
 
-  it("goes on from an earlier response in a session of its own", async () => {
+  it("continues an earlier response in a new session", async () => {
     const scene = shared();
     const before = (await scene.keys()).length;
     const first = await said(scene, "one");
@@ -54,7 +54,7 @@ describe("previous_response_id", limited, () => {
     assert.equal((await scene.keys()).length, before + 2);
   });
 
-  it("goes on twice at once", async () => {
+  it("continues twice concurrently", async () => {
     const scene = shared();
     const first = await said(scene, "one");
     await Promise.all([said(scene, "a", first), said(scene, "b", first)]);
@@ -84,12 +84,15 @@ describe("previous_response_id", limited, () => {
     const headers = { "x-svc-session-key": "agent:main:notes" };
     const first = await said(scene, "one", undefined, {}, headers);
     const other = { "x-svc-session-key": "agent:main:other" };
-    assert.match((await refusal(scene, first, other)).message, /of another session than x-svc-session-key names/);
+    assert.match(
+      (await refusal(scene, first, other)).message,
+      /belongs to another session than x-svc-session-key names/,
+    );
     await said(scene, "two", first, {}, headers);
-    assert.match((await refusal(scene, first, headers)).message, /its session has gone on since/);
+    assert.match((await refusal(scene, first, headers)).message, /its session has newer messages/);
   });
 
-  it("goes on after a restart of the gateway, and not after a restart of the session", async (t) => {
+  it("continues after a restart of the gateway, but not after a restart of the session", async (t) => {
     const stateDir = await mkdtemp(join(tmpdir(), "svc-responses-"));
     t.after(() => rm(stateDir, { recursive: true, force: true, maxRetries: 10 }));
     const before = await openScene(t, { stateDir });
@@ -106,7 +109,7 @@ describe("previous_response_id", limited, () => {
     assert.equal((await refusal(scene, third)).code, "previous_response_not_found");
   });
 
-  it("is not for others, nor for what was not kept, nor for ever; all are told the same", async () => {
+  it("is refused with the same error for other principals, and for unstored or expired responses", async () => {
     const scene = shared();
     const { storage, send } = scene;
     const ids = [await said(scene, "a"), await said(scene, "b"), await said(scene, "c", undefined, { store: false })];
@@ -121,11 +124,11 @@ describe("previous_response_id", limited, () => {
       const { code, message } = await refusal(scene, id);
       assert.deepEqual(
         [code, message.replace(id, "X")],
-        ["previous_response_not_found", "previous_response_id: there is no response X to go on from"],
+        ["previous_response_not_found", "previous_response_id: no response X that can be continued"],
       );
       for (const method of ["GET", "DELETE"]) {
         const { status, json } = await send(undefined, {}, `/${id}`, method);
-        assert.deepEqual([status, json.error.message], [404, `there is no response ${id}`]);
+        assert.deepEqual([status, json.error.message], [404, `no response ${id}`]);
       }
     }
     const left = await storage.all("SELECT id FROM http_responses WHERE id IN (?, ?, ?)", ids);

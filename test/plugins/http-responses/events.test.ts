@@ -130,7 +130,7 @@ describe("the end of a response", () => {
 
   const reasons: readonly [end: Partial<RunOutcome>, message: string][] = [
     [{ status: "error", errorMessage: "too hot" }, "too hot"],
-    [{ status: "aborted", abortReason: "timeout" }, "the run took longer than it is allowed to"],
+    [{ status: "aborted", abortReason: "timeout" }, "the run exceeded its time limit"],
     [{ status: "aborted", abortReason: "restart" }, "the gateway stopped before the run ended"],
     [{ status: "aborted", abortReason: "rpc" }, "the run was stopped"],
   ];

@@ -1,4 +1,4 @@
-/** What a request is answered with over HTTP, by the rows of http/responses.md. */
+/** HTTP responses to requests, by the rows of http/responses.md. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { FakeModelReply, FakeModelRequest } from "@svc/sdk/testing";
@@ -55,7 +55,10 @@ describe("POST /v1/responses", limited, () => {
         "a tool that cannot be called",
         400,
         ask({ tool_choice: "required" }),
-        error("tool_choice: invalid tool configuration: a tool has to be called, and there are none", "tool_choice"),
+        error(
+          "tool_choice: invalid tool configuration: a tool call is required, but there are no tools",
+          "tool_choice",
+        ),
       ],
       [
         "a large body",
@@ -83,7 +86,7 @@ describe("POST /v1/responses", limited, () => {
         400,
         ask({ previous_response_id: "resp_x" }),
         error(
-          "previous_response_id: there is no response resp_x to go on from",
+          "previous_response_id: no response resp_x that can be continued",
           "previous_response_id",
           "previous_response_not_found",
         ),
@@ -280,7 +283,7 @@ describe("POST /v1/responses", limited, () => {
     );
   });
 
-  it("tells the blank line between two answers of one run", async () => {
+  it("sends the blank line between two answers of one run", async () => {
     const call = { name: "weather", arguments: {} };
     const scene = shared();
     scene.reply({ text: "One", toolCalls: [{ ...call, name: "none" }] }, { text: "Two" });

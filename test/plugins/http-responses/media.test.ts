@@ -1,4 +1,4 @@
-/** Pictures and files: what becomes of them, and every limit. */
+/** Pictures and files: how they are loaded, and every limit. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { GatewayError, outsideOrigin } from "@svc/sdk";
@@ -74,7 +74,7 @@ describe("pictures and files", limited, () => {
         "a PDF of pictures",
         [text, file("few", "a.pdf", "application/pdf")],
         "user: look [image]",
-        /<file name="a\.pdf">\n\[1 pages of it, as pictures\]\n<\/file>/,
+        /<file name="a\.pdf">\n\[1 of its pages as pictures\]\n<\/file>/,
       ],
     ];
     for (const [what, parts, expected, system] of rows) {
@@ -94,7 +94,7 @@ describe("pictures and files", limited, () => {
     assert.doesNotMatch(JSON.stringify(await scene.sessions.transcript(key, 9)), /say hello/, "files are not stored");
   });
 
-  it("hold words of nobody who may do anything, but for pictures that the caller sends", async (t) => {
+  it("are external content, except for pictures that the caller sends", async (t) => {
     const web = () => ({ contentType: "image/png", body: bytes });
     const scene = await openScene(t, { web });
     const known = new Set<string>();
@@ -124,7 +124,7 @@ describe("pictures and files", limited, () => {
       [
         "too many URLs",
         [text, fileUrl("a"), fileUrl("b"), fileUrl("c")],
-        "input: 3 URLs are too many: at most 2 are fetched",
+        "input: 3 URLs are too many; at most 2 are allowed",
       ],
       [
         "a URL where none is fetched",
@@ -174,7 +174,7 @@ describe("pictures and files", limited, () => {
     assert.deepEqual([scene.server.requests.length, await scene.keys()], [0, []]);
   });
 
-  it("are fetched within the limits of their kind, and refused in words of ours", async (t) => {
+  it("are fetched within the limits of their kind, and refused with the gateway's own messages", async (t) => {
     let answer: Answer;
     const scene = await openScene(t, {
       endpoint: {
@@ -189,7 +189,7 @@ describe("pictures and files", limited, () => {
     const parts = [{ type: "input_file", file_url: "https://files.example/a" }];
     answer = { body: Buffer.from("caf\u00e9!", "latin1"), charset: "latin1" };
     assert.equal((await scene.send(ask(...parts))).status, 200);
-    assert.match(systemOf(scene), /---\ncafé\n[^]*\[the rest of it was cut off\]\n<\/file>/);
+    assert.match(systemOf(scene), /---\ncafé\n[^]*\[the rest was cut\]\n<\/file>/);
     answer = { contentType: "image/png", body: bytes };
     assert.equal((await scene.send(ask(url("a.png")))).status, 200);
     const asked = scene.fetched.map(({ signal, ...request }) => [request, signal instanceof AbortSignal]);
@@ -205,13 +205,13 @@ describe("pictures and files", limited, () => {
       [{ contentType: "application/octet-stream" }, "content of type application/octet-stream is not taken here"],
       [
         "HOST_NOT_ALLOWED",
-        "the URL is not in urlAllowlist: neither its host nor, where an entry has a path, what is below it",
+        "the URL is not in urlAllowlist: its host, or its path where an entry has one, does not match",
       ],
       ["ADDRESS_NOT_PUBLIC", "the URL does not lead to a public address"],
       ["TOO_MANY_REDIRECTS", "the URL is redirected too often"],
-      ["REDIRECT_INVALID", "the URL is redirected to nowhere"],
-      ["URL_INVALID", "the URL cannot be fetched: only http and https, without a user"],
-      ["TOO_LARGE", "the content of the URL is too large: at most 30 bytes are taken"],
+      ["REDIRECT_INVALID", "the URL has an invalid redirect"],
+      ["URL_INVALID", "the URL cannot be fetched: only http and https without user name or password are allowed"],
+      ["TOO_LARGE", "the content of the URL is too large: at most 30 bytes are allowed"],
     ];
     for (const [answered, message] of rows) {
       answer = answered;

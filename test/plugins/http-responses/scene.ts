@@ -1,4 +1,4 @@
-/** A gateway that answers `POST /v1/responses`, a fake model server behind it, and the official client in front. */
+/** A gateway that serves `POST /v1/responses`, with a fake model server and the official client. */
 import assert from "node:assert/strict";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -20,11 +20,11 @@ import {
 import { OutboundFetch, type OutboundRequest, type OutboundResponse } from "@svc/sdk/web";
 import OpenAI from "openai";
 
-/** A picture of one point. */
+/** A picture of one pixel. */
 export const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 export const base64 = (text: string): string => Buffer.from(text).toString("base64");
 
-/** A response object or a refusal, as far as tests look at it; what is not there fails where it is looked at. */
+/** The fields of a response object or refusal that tests use; a test that reads an absent field fails there. */
 export interface Answer {
   readonly id: string;
   readonly object: string;
@@ -44,7 +44,7 @@ export interface Answer {
   }[];
 }
 
-/** An event of a stream, likewise. */
+/** An event of a stream, with the fields that tests use. */
 interface Event {
   readonly type: string;
   readonly sequence_number: number;
@@ -55,25 +55,25 @@ interface Event {
   readonly response: Answer;
 }
 
-/** What URLs answer. */
+/** Responses of URLs. */
 type Web = (request: OutboundRequest) => Partial<OutboundResponse> | GatewayError;
 
 export interface SceneOptions {
   readonly replies?: FakeModelServerOptions["replies"];
-  /** Of `gateway.http.endpoints.responses`. */
+  /** Keys of `gateway.http.endpoints.responses`. */
   readonly endpoint?: Readonly<Record<string, unknown>>;
   readonly web?: Web;
-  /** These instead of what reads documents and fetches here. */
+  /** Plugins that replace the fakes for documents and fetches. */
   readonly plugins?: readonly string[];
   readonly config?: Readonly<Record<string, unknown>>;
   readonly stateDir?: string;
-  /** The configuration stands in a file, so that it can be changed. */
+  /** Writes the configuration to a file, so that it can be changed. */
   readonly inFile?: true;
 }
 
 const BUNDLED = ["storage-sqlite", "sessions", "models", "provider-openai", "agents", "http-responses"];
 
-/** One for all tests of a `describe`; what is answered is queued by `reply`. */
+/** One scene for all tests of a `describe`; `reply` queues answers of the model. */
 export function sharedScene(): () => Scene {
   const cleanUps: (() => Promise<void>)[] = [];
   let scene: Scene | undefined;
@@ -86,7 +86,7 @@ export function sharedScene(): () => Scene {
   return () => scene ?? assert.fail("the gateway has not started");
 }
 
-/** The part of a test's context that is used. */
+/** The used part of a test's context. */
 interface Owner {
   after(cleanUp: () => Promise<void>): void;
 }
@@ -179,7 +179,7 @@ export async function openScene(t: Owner, options: SceneOptions = {}) {
 }
 export type Scene = Awaited<ReturnType<typeof openScene>>;
 
-/** What the plugin `media` does, as far as these tests go: a PDF of few words has pictures. */
+/** Fake of the plugin `media`: a PDF with little text has pictures. */
 const readers: Documents = {
   async read({ bytes, mimeType, charset }, { maxChars, pdf }) {
     const text = new TextDecoder(charset ?? "utf-8").decode(bytes);
@@ -196,7 +196,7 @@ const readers: Documents = {
 
 type Wire = readonly { readonly role: string; readonly content?: unknown; readonly [key: string]: unknown }[];
 
-/** What the model was shown, by request: `role: text`, with `[image]` for pictures; without the system prompt. */
+/** Messages to the model by request: `role: text`, with `[image]` for pictures; without the system prompt. */
 export function shown({ server }: Scene, index = -1): string[] {
   return wire(server.requests.at(index)).flatMap(({ role, content, tool_calls }) => {
     if (role === "system") return [];
@@ -215,7 +215,7 @@ function wire(request: FakeModelRequest | undefined): Wire {
   return request.body.messages ?? [];
 }
 
-/** Without the time that stands before messages of users. */
+/** Without the time before messages of users. */
 function spoken(content: unknown): string {
   const parts = Array.isArray(content)
     ? (content as { type: string; text?: string }[])
@@ -224,7 +224,7 @@ function spoken(content: unknown): string {
   return texts.join(" ").replace(/^\[[^\]]*\d\d:\d\d[^\]]*\] ?/, "");
 }
 
-/** The events of a stream: their types in order, and each one parsed. */
+/** The events of a stream: their types in order, and the parsed events. */
 export function eventsIn(text: string) {
   const blocks = text.split("\n\n").filter(Boolean);
   assert.equal(blocks.pop(), "data: [DONE]");

@@ -1,4 +1,4 @@
-/** What a request may hold, by field: used, refused by name, or without effect. */
+/** Fields of a request: used, refused by name, or without effect. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { bodyLimit, ResponsesConfig } from "../../../plugins/http-responses/config.ts";
@@ -50,34 +50,34 @@ describe("a request", () => {
     [
       "a conversation",
       request({ conversation: "conv_1" }),
-      "conversation: no conversations are kept by id here; go on with previous_response_id or the header x-svc-session-key",
+      "conversation: conversations are not stored by id; continue with previous_response_id or the header x-svc-session-key",
     ],
-    ["a prompt", request({ prompt: { id: "p" } }), "prompt: no prompts are kept here; send the text as instructions"],
+    ["a prompt", request({ prompt: { id: "p" } }), "prompt: prompts are not stored; send the text as instructions"],
     [
       "background",
       request({ background: true }),
-      "background: answers are not made in the background here; leave it out",
+      "background: background responses are not supported; remove this field",
     ],
     [
       "context_management",
       request({ context_management: [] }),
-      "context_management: the gateway sums up long conversations by itself; see agents.defaults.compaction",
+      "context_management: the gateway summarizes long conversations itself; see agents.defaults.compaction",
     ],
-    ["moderation", request({ moderation: {} }), "moderation: is not offered here"],
-    ["top_logprobs", request({ top_logprobs: 2 }), "top_logprobs: log probabilities are not offered here"],
+    ["moderation", request({ moderation: {} }), "moderation: is not supported"],
+    ["top_logprobs", request({ top_logprobs: 2 }), "top_logprobs: log probabilities are not supported"],
     [
       "included logprobs",
       request({ include: ["message.output_text.logprobs"] }),
-      "include.0: log probabilities are not offered here",
+      "include.0: log probabilities are not supported",
     ],
-    ["an unknown include", request({ include: ["all"] }), "include.0: all is not known"],
+    ["an unknown include", request({ include: ["all"] }), "include.0: all is unknown"],
     ["no tool", request({ tools: [5] }), "tools.0: must be an object"],
     [
       "a tool of the API itself",
       request({ tools: [{ type: "web_search" }] }),
-      "tools.0.type: web_search is not offered here; only function",
+      "tools.0.type: web_search is not supported; supported: function",
     ],
-    ["a tool without a kind", request({ tools: [{ name: "x" }] }), "tools.0.type: is required; only function"],
+    ["a tool without a kind", request({ tools: [{ name: "x" }] }), "tools.0.type: is required; supported: function"],
     [
       "a nameless tool",
       request({ tools: [{ type: "function", name: "" }] }),
@@ -97,7 +97,7 @@ describe("a request", () => {
     [
       "required without tools",
       request({ tool_choice: "required" }),
-      "tool_choice: invalid tool configuration: a tool has to be called, and there are none",
+      "tool_choice: invalid tool configuration: a tool call is required, but there are no tools",
     ],
     [
       "a choice of no tool",
@@ -120,7 +120,7 @@ describe("a request", () => {
     [
       "a hosted choice",
       request({ tool_choice: { type: "web_search_preview" } }),
-      "tool_choice.type: web_search_preview is not offered here; only function or allowed_tools",
+      "tool_choice.type: web_search_preview is not supported; supported: function or allowed_tools",
     ],
     [
       "another word as choice",
@@ -130,7 +130,7 @@ describe("a request", () => {
     [
       "an item of another type",
       item({ type: "web_search_call", id: "x" }),
-      "input.0.type: web_search_call is not taken here; take message, function_call, function_call_output, reasoning, item_reference",
+      "input.0.type: web_search_call is not supported; supported: message, function_call, function_call_output, reasoning, item_reference",
     ],
     ["an unknown key of an item", item({ role: "user", content: "x", foo: 1 }), "input.0: unexpected property 'foo'"],
     [
@@ -146,7 +146,7 @@ describe("a request", () => {
     [
       "an unknown part",
       part({ type: "input_audio" }),
-      "input.0.content.0.type: input_audio is not taken here; take input_text, output_text, refusal, input_image, input_file",
+      "input.0.content.0.type: input_audio is not supported; supported: input_text, output_text, refusal, input_image, input_file",
     ],
     [
       "an unknown key of a part",
@@ -156,12 +156,12 @@ describe("a request", () => {
     [
       "a kept file",
       part({ type: "input_file", file_id: "file_1" }),
-      "input.0.content.0.file_id: no files are kept here; send the content, or a URL",
+      "input.0.content.0.file_id: files are not stored; send the content, or a URL",
     ],
     [
       "a kept picture",
       part({ type: "input_image", file_id: "file_1", detail: "auto" }),
-      "input.0.content.0.file_id: no files are kept here; send the content, or a URL",
+      "input.0.content.0.file_id: files are not stored; send the content, or a URL",
     ],
     [
       "a picture without content",
@@ -201,7 +201,7 @@ describe("a request", () => {
     [
       "base64 of unknown type",
       part({ type: "input_file", file_data: "aGk=", filename: "x.bin" }),
-      "input.0.content.0.file_data: its type is not known; send data:<type>;base64,<text>, or a filename that tells",
+      "input.0.content.0.file_data: its type is unknown; send data:<type>;base64,<text>, or a filename with a known extension",
     ],
     [
       "arguments that are no JSON",
@@ -222,7 +222,7 @@ describe("a request", () => {
     });
   }
 
-  it("that is no JSON is refused in the parser's words", () => {
+  it("that is not JSON is refused with the parser's message", () => {
     assert.throws(() => parseJsonBody(Buffer.from("{")), /^GatewayError: the request body is not JSON: /);
     assert.deepEqual(parseJsonBody(Buffer.alloc(0)), {});
     assert.throws(() => parseJsonBody(Uint8Array.of(0x22, 0xff, 0x22)), /^GatewayError: the body is not UTF-8$/);

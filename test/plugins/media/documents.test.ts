@@ -9,7 +9,7 @@ import { gif, jpeg, png, webpExtended, webpLossless, webpLossy } from "./image-f
 
 const limits = { maxChars: 100, pdf: { maxPages: 4, maxPixels: 4_000_000, minTextChars: 200 } };
 
-/** Documents whose PDFs are read by a script. */
+/** Documents with a scripted PDF reader. */
 function open(content: Partial<PdfContent> = {}) {
   const jobs: PdfJob[] = [];
   const read = async (job: PdfJob): Promise<PdfContent> => {
@@ -86,7 +86,7 @@ describe("documents that are PDFs", () => {
     assert.deepEqual(jobs, [{ bytes, maxChars: 100, maxPages: 4, maxPixels: 4_000_000, minTextChars: 200 }]);
   });
 
-  it("start no process when they do not even claim to be one, or nobody waits any more", async () => {
+  it("start no process without a PDF header, or after an abort", async () => {
     const { documents, jobs } = open();
     const garbage = { ...file, bytes: bytesOf("<html>") };
     await assert.rejects(documents.read(garbage, limits), { code: "INVALID_REQUEST", message: /no PDF/ });
@@ -112,7 +112,7 @@ describe("pictures", () => {
       assert.deepEqual(await documents.image(bytes, { maxPixels: 6_000 }), { type: "image", data, mimeType });
       const refusal = { code: "INVALID_REQUEST", message: /300 x 20 pixels; at most 5999/ };
       await assert.rejects(documents.image(bytes, { maxPixels: 5_999 }), refusal);
-      await assert.rejects(documents.image(bytes.subarray(0, 8)), /damaged|no image/);
+      await assert.rejects(documents.image(bytes.subarray(0, 8)), /damaged|not a png/);
     });
   }
 
@@ -124,8 +124,8 @@ describe("pictures", () => {
   });
 
   const refused: [what: string, bytes: Buffer, message: RegExp][] = [
-    ["nothing", Buffer.alloc(0), /no image/],
-    ["SVG", bytesOf("<svg xmlns='http://www.w3.org/2000/svg'/>"), /no image/],
+    ["nothing", Buffer.alloc(0), /not a png, jpeg, gif or webp image/],
+    ["SVG", bytesOf("<svg xmlns='http://www.w3.org/2000/svg'/>"), /not a png, jpeg, gif or webp image/],
     ["one without width", png(0, 10), /damaged/],
     ["a JPEG that goes in circles", Buffer.from([0xff, 0xd8, 0xff, 0xe0, 0, 0]), /damaged/],
   ];

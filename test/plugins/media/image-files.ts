@@ -1,4 +1,4 @@
-/** Heads of pictures: as many bytes as say what they are and how large. */
+/** Heads of pictures: just enough bytes for type and size. */
 
 const u16 = (value: number) => [value >> 8, value & 0xff];
 const u16le = (value: number) => [value & 0xff, value >> 8];
@@ -12,7 +12,7 @@ export const png = (width: number, height: number) =>
 export const gif = (width: number, height: number) =>
   Buffer.from([...ascii("GIF89a"), ...u16le(width), ...u16le(height)]);
 
-/** With a comment, a fill byte and a table before the frame, as cameras write them. */
+/** With a comment, a fill byte and a table before the frame, as in files of cameras. */
 export const jpeg = (width: number, height: number) =>
   Buffer.from([0xff, 0xd8, 0xff, 0xfe, ...u16(4), 0, 0, 0xff, 0xff, 0xc4, ...u16(3), 0, ...frame(width, height)]);
 const frame = (width: number, height: number) => [0xff, 0xc2, ...u16(17), 8, ...u16(height), ...u16(width)];

@@ -58,7 +58,7 @@ describe("the tool image", () => {
     assert.ok(shown(asked[0]).includes("Picture: data URL 3"));
   });
 
-  it("marks what is said about something fetched as text from outside", async (t) => {
+  it("marks an answer about fetched content as external content", async (t) => {
     const { mediaServices } = await openScene(t, { fetched: { contentType: "image/gif", body: gif(3, 3) } });
     const result = await use(imageTool(mediaServices), { prompt: "What?", image: "https://example.org/x.gif" });
     assert.match(
@@ -68,7 +68,7 @@ describe("the tool image", () => {
     assert.equal((result.details as { text: string }).text, "a cat");
   });
 
-  it("says whose words an answer holds: those of an address, and those of a file", async (t) => {
+  it("records the origin of an answer: a URL, or a file", async (t) => {
     const page = outsideOrigin("web", "https://evil.example/");
     const { mediaServices, put } = await openScene(t, {
       fetched: { contentType: "image/gif", body: gif(3, 3) },
@@ -114,7 +114,7 @@ describe("the tool image", () => {
   }
 
   const refused: [what: string, args: object, options: SceneOptions, code: string, message: RegExp][] = [
-    ["no picture at all", {}, {}, "INVALID_REQUEST", /image or images is needed/],
+    ["no picture at all", {}, {}, "INVALID_REQUEST", /image or images is required/],
     ["nine of them", { image: "a", images: "bcdefghi".split("") }, {}, "INVALID_REQUEST", /at most 8/],
     ["a file that is not there", { image: "no.png" }, {}, "NOT_FOUND", /^no.png: .*no such file/],
     [
@@ -155,7 +155,7 @@ describe("the tool image", () => {
       { image: dataUrl(Buffer.from("hello")) },
       {},
       "INVALID_REQUEST",
-      /^data URL 1: .*no image/,
+      /^data URL 1: .*not a png/,
     ],
     [
       "too many bytes",
@@ -170,17 +170,17 @@ describe("the tool image", () => {
       { image: "cat.png" },
       { models: [READS] },
       "UNAVAILABLE",
-      /no model here .*tools\.media\.model/,
+      /no configured model .*tools\.media\.model/,
     ],
     [
       "a chosen model that only reads",
       { image: "cat.png", model: "reads" },
       { models: [SEES, READS] },
       "UNAVAILABLE",
-      /fake\/reads takes no images; set tools\.media\.model/,
+      /fake\/reads does not accept images; set tools\.media\.model/,
     ],
     ["a model nobody has", { image: "cat.png", model: "gone" }, {}, "NOT_FOUND", /no such model/],
-    ["an empty answer", { image: "cat.png" }, { answer: () => says(" ") }, "UNAVAILABLE", /answered nothing/],
+    ["an empty answer", { image: "cat.png" }, { answer: () => says(" ") }, "UNAVAILABLE", /returned no text/],
   ];
   for (const [what, args, options, code, message] of refused) {
     it(`refuses ${what}`, async (t) => {

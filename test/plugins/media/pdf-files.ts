@@ -3,15 +3,15 @@ import { deflateSync } from "node:zlib";
 import type { PdfJob } from "../../../plugins/media/pdf-job.ts";
 
 export interface PdfOptions {
-  /** Points. Default 200 x 200. */
+  /** Size in points. Default 200 x 200. */
   readonly size?: readonly [width: number, height: number];
-  /** Further entries of the trailer. */
+  /** Additional entries of the trailer. */
   readonly trailer?: string;
-  /** Added to each offset of the cross-reference table, which lies then. */
+  /** Added to each offset of the cross-reference table, to make it invalid. */
   readonly offBy?: number;
 }
 
-/** A PDF with one page for each of the content streams; bytes are taken as deflated ones. */
+/** A PDF with one page per content stream; a stream given as bytes is already deflated. */
 export function pdf(
   pages: readonly (string | Buffer)[],
   { size = [200, 200], trailer = "", offBy = 0 }: PdfOptions = {},
@@ -43,16 +43,16 @@ function stream(content: string | Buffer): string {
   return `<< ${filter}/Length ${content.length} >>\nstream\n${content.toString("latin1")}\nendstream`;
 }
 
-/** Content of a page that says something. */
+/** Content of a page with text. */
 export const says = (text: string) => `BT /F1 12 Tf 10 100 Td (${text}) Tj ET`;
-/** Content of a page that has a red square at its lower left and no text. */
+/** Content of a page without text, with a red square at the lower left. */
 export const square = "1 0 0 rg 0 0 50 50 re f";
-/** Content of a page that is `megabytes` of blanks, deflated. */
+/** Content of a page with `megabytes` of blanks, deflated. */
 export const blanks = (megabytes: number) => deflateSync(Buffer.alloc(megabytes * 1024 * 1024, " "));
-/** Trailer of a PDF that asks for a password. */
+/** Trailer of a PDF with a password. */
 export const LOCKED = `/Encrypt << /Filter /Standard /V 1 /R 2 /O (${"a".repeat(32)}) /U (${"b".repeat(32)}) /P -4 >> /ID [(a) (a)]`;
 
-/** A job that is done; each case changes one thing. */
+/** A valid job; each case changes one field. */
 export const job = (bytes: Uint8Array, changes: Partial<PdfJob> = {}): PdfJob => ({
   bytes,
   maxPages: 4,

@@ -15,7 +15,7 @@ function open(t: TestContext, options: Partial<PdfReaderOptions> = {}) {
   return { reader, clock };
 }
 
-/** What the process runs instead of the real thing, after it has said that it is ready. */
+/** A program that replaces the PDF reader after it has reported `ready`. */
 async function program(t: TestContext, code: string, before = 'process.send({ kind: "ready" });') {
   const directory = await mkdtemp(join(tmpdir(), "svc-media-"));
   t.after(() => rm(directory, { recursive: true, force: true }));
@@ -25,7 +25,7 @@ async function program(t: TestContext, code: string, before = 'process.send({ ki
 }
 const NEVER = "for (;;);";
 
-/** A compiled file of the plugin, as an import names it. */
+/** Import path of a compiled file of the plugin. */
 const own = (name: string) => JSON.stringify(String(new URL(`../../../plugins/media/${name}`, import.meta.url)));
 
 describe("the process that reads a PDF", { timeout: 120_000 }, () => {
@@ -42,7 +42,7 @@ describe("the process that reads a PDF", { timeout: 120_000 }, () => {
   it("refuses what its process cannot read", async (t) => {
     const { reader } = open(t);
     const garbage = Buffer.from("%PDF-1.4\nnothing of the kind");
-    await assert.rejects(reader.read(job(garbage)), { code: "INVALID_REQUEST", message: /damaged, or no PDF at all/ });
+    await assert.rejects(reader.read(job(garbage)), { code: "INVALID_REQUEST", message: /damaged, or not a PDF/ });
   });
 
   it("ends a process that takes longer than it may", async (t) => {
@@ -65,10 +65,10 @@ describe("the process that reads a PDF", { timeout: 120_000 }, () => {
     ["never comes back, though nobody waits", { maxBytes: 1e12, maxAge: 1 }, NEVER],
   ];
   for (const [what, given, code] of limits) {
-    it(`is told of a process that ${what} and therefore ended itself`, async (t) => {
+    it(`gets an error from a process that ${what} and therefore ended itself`, async (t) => {
       const watched = `import { startWatchdog } from ${own("watchdog.js")}; await startWatchdog(${JSON.stringify(given)}); ${code}`;
       const { reader } = open(t, { program: await program(t, "", `process.send({ kind: "ready" });\n${watched}`) });
-      await assert.rejects(reader.read(job(pdf([]))), { code: "INVALID_REQUEST", message: /too much memory/ });
+      await assert.rejects(reader.read(job(pdf([]))), { code: "INVALID_REQUEST", message: /lack of memory/ });
     });
   }
 
@@ -110,7 +110,7 @@ describe("the process that reads a PDF", { timeout: 120_000 }, () => {
     ],
   ];
   for (const [what, code, before, expected] of deaths) {
-    it(`tells of ${what}`, async (t) => {
+    it(`reports ${what}`, async (t) => {
       const { reader } = open(t, { program: await program(t, code, before) });
       await assert.rejects(reader.read(job(pdf([]))), expected);
     });

@@ -31,7 +31,7 @@ describe("the tool pdf", () => {
     const result = await use(pdfTool(mediaServices), { prompt: "Who?", pdf: "a.pdf", pages: "2-9" });
     assert.deepEqual(jobs[0]?.ranges, [[2, 9]]);
     const [head, text, prompt, ...more] = shown(asked[0]);
-    assert.deepEqual([head, prompt, more], ["Document: a.pdf; not all of it is here: it has 9 pages", "Who?", []]);
+    assert.deepEqual([head, prompt, more], ["Document: a.pdf; incomplete: it has 9 pages", "Who?", []]);
     assert.match(String(text), /^SECURITY: [\s\S]*From: a.pdf\n---\n\[page 2\]\ntext of 2\n\n\[page 3\]\ntext of 3\n/);
     const { documents } = result.details as { documents: unknown };
     assert.deepEqual(documents, [{ source: "a.pdf", pageCount: 9, pages: [2, 3], pictures: 0, isCut: true }]);
@@ -68,12 +68,12 @@ describe("the tool pdf", () => {
       [3, 12, 5, 0],
       [2, 4, 5, 0],
     ]);
-    assert.ok(shown(asked[0]).includes("Document: c.pdf; not all of it is here: there was no room left"));
+    assert.ok(shown(asked[0]).includes("Document: c.pdf; incomplete: there was no room left"));
   });
 
   const refused: [what: string, args: object, options: SceneOptions, code: string, message: RegExp][] = [
-    ["nothing to read", {}, {}, "INVALID_REQUEST", /pdf or pdfs is needed/],
-    ["what is no PDF", { pdf: "a.txt" }, {}, "INVALID_REQUEST", /^a\.txt: the file is no PDF/],
+    ["nothing to read", {}, {}, "INVALID_REQUEST", /pdf or pdfs is required/],
+    ["what is no PDF", { pdf: "a.txt" }, {}, "INVALID_REQUEST", /^a\.txt: the file is not a PDF/],
     [
       "pages that are none",
       { pdf: "a.pdf", pages: "two" },

@@ -76,9 +76,9 @@ describe("reading PDFs", { timeout: 120_000 }, () => {
   });
 
   const refused: [what: string, bytes: Buffer, changes: Partial<PdfJob>, message: RegExp][] = [
-    ["garbage", Buffer.from("%PDF-1.4\nnothing of the kind"), {}, /damaged, or no PDF at all/],
+    ["garbage", Buffer.from("%PDF-1.4\nnothing of the kind"), {}, /damaged, or not a PDF/],
     ["one with a password", pdf([says("x")], { trailer: LOCKED }), {}, /protected by a password/],
-    ["pages that are not there", pdf([says("x")]), { ranges: [[2, 3]] }, /has 1 pages and none of those asked for/],
+    ["pages that are not there", pdf([says("x")]), { ranges: [[2, 3]] }, /has 1 pages, none of them requested/],
   ];
   for (const [what, bytes, changes, message] of refused) {
     it(`refuses ${what}`, async () => {

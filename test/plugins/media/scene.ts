@@ -1,4 +1,4 @@
-/** What the tools work with, without a gateway: a workspace on disk, models and PDFs by script. */
+/** Scene for the tools, without a gateway: a workspace on disk, scripted models and PDFs. */
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -33,14 +33,14 @@ export const SEES = model("sees", ["text", "image"]);
 export const READS = model("reads", ["text"]);
 
 export interface SceneOptions {
-  /** The first is the default one. */
+  /** Models; the first is the default. */
   readonly models?: readonly ResolvedModel[];
   readonly config?: object;
-  /** What comes of an address. Default: nothing is fetched. */
+  /** Response of a fetch. Default: nothing is fetched. */
   readonly fetched?: { readonly contentType: string; readonly body: Uint8Array };
   readonly pdf?: (job: PdfJob) => Partial<PdfContent>;
   readonly answer?: (request: ModelRequest, signal: AbortSignal) => AsyncIterable<ModelEvent>;
-  /** Default: nobody knows whose words a file holds. */
+  /** Default: the origin of files is unknown. */
   readonly origins?: FileOrigins;
 }
 
@@ -141,7 +141,7 @@ export async function use(
   return result;
 }
 
-/** What the model was shown, pictures as their types. */
+/** Content sent to the model, pictures as their types. */
 export function shown(request: ModelRequest | undefined): readonly string[] {
   const [message] = request?.messages ?? [];
   return (message?.content ?? []).map((block) =>

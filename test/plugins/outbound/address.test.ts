@@ -1,4 +1,4 @@
-/** Which addresses and names are public, in every spelling somebody may try. */
+/** Which addresses and names are public, in every spelling. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { publicAddress } from "../../../plugins/outbound/address.ts";

@@ -1,4 +1,4 @@
-/** A certificate that signs itself, made for one test: DER by hand, since the runtime reads certificates but makes none. */
+/** A self-signed certificate for one test: DER by hand, because the runtime can read but not create certificates. */
 import { generateKeyPairSync, sign } from "node:crypto";
 
 function der(tag: number, ...parts: readonly Uint8Array[]): Buffer {
@@ -12,7 +12,7 @@ const SEQUENCE = 0x30;
 const hex = (text: string) => Buffer.from(text, "hex");
 const ED25519 = der(SEQUENCE, der(0x06, hex("2b6570")));
 
-/** @param names it is for, as DNS names */
+/** @param names DNS names of the certificate */
 export function certificateFor(names: readonly string[]): { readonly key: string; readonly cert: string } {
   const { publicKey, privateKey } = generateKeyPairSync("ed25519");
   const common = der(SEQUENCE, der(0x06, hex("550403")), der(0x0c, Buffer.from("test")));

@@ -1,4 +1,4 @@
-/** Fetches over real connections: where they go, what is followed, and where they stop. */
+/** Fetches over real connections: destinations, redirects and limits. */
 import assert from "node:assert/strict";
 import { createServer, type IncomingMessage, type RequestListener } from "node:http";
 import { createServer as createSecureServer } from "node:https";
@@ -10,7 +10,7 @@ import { internet, listen, PUBLIC, refused, text } from "./scene.ts";
 
 const hello: RequestListener = (_, response) => void response.end("hello");
 
-/** Redirects by path: what is not listed says where it came out. */
+/** Redirects by path; any other path responds with the URL it was reached by. */
 const redirecting =
   (steps: Readonly<Record<string, string>>, status = 302, seen: IncomingMessage[] = []): RequestListener =>
   (request, response) => {
@@ -94,7 +94,7 @@ describe("where it connects to", () => {
     assert.deepEqual(dials, [`${PUBLIC}:8080`]);
   });
 
-  it("is looked up anew, and refused, when the same name comes back with a private address", async (t) => {
+  it("is resolved again, and refused, if the same name now has a private address", async (t) => {
     const names = { "rebind.test": [[PUBLIC], ["127.0.0.1"]] };
     const { ask, dials } = await internet(t, redirecting({ "rebind.test/": "/again" }), { names });
     await assert.rejects(ask("http://rebind.test"), refused("ADDRESS_NOT_PUBLIC"));
@@ -405,7 +405,7 @@ describe("sizes", () => {
 });
 
 describe("the end", () => {
-  const late = { name: "GatewayError", code: "UNAVAILABLE", message: /did not answer within 10000 ms/ };
+  const late = { name: "GatewayError", code: "UNAVAILABLE", message: /did not respond within 10000 ms/ };
 
   const silent: [why: string, listener: (arrived: () => void) => RequestListener][] = [
     ["never answers", (arrived) => () => arrived()],

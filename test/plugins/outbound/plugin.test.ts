@@ -1,4 +1,4 @@
-/** The service in a real gateway, as another plugin uses it: nothing opens what is on this machine. */
+/** The service in a real gateway, called by another plugin: local addresses stay unreachable. */
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { describe, it } from "node:test";

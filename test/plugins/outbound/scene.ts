@@ -1,4 +1,4 @@
-/** A small internet for tests: names, their addresses, and local servers that stand behind every public address. */
+/** A small internet for tests: names, their addresses, and local servers behind every public address. */
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo, Server, Socket } from "node:net";
 import type { TestContext } from "node:test";
@@ -22,13 +22,13 @@ export async function listen(t: TestContext, server: Server): Promise<number> {
 }
 
 export interface InternetOptions extends Partial<OutboundDeps> {
-  /** Answers of successive lookups of a name; the last one stays. Default: one public address for each name. */
+  /** Results of successive lookups of a name; the last one repeats. Default: one public address per name. */
   readonly names?: Readonly<Record<string, readonly (readonly string[])[]>>;
-  /** Instead of a plain server with the listener. */
+  /** Replaces the plain server with the listener. */
   readonly server?: Server;
 }
 
-/** @param listener behind every address */
+/** @param listener server behind every address */
 export async function internet(t: TestContext, listener: RequestListener, options: InternetOptions = {}) {
   const { names = {}, server = createServer(listener), ...deps } = options;
   const port = await listen(t, server);
@@ -57,5 +57,5 @@ export async function internet(t: TestContext, listener: RequestListener, option
 
 export const text = ({ body }: { readonly body: Uint8Array }) => Buffer.from(body).toString();
 
-/** How a fetch is refused. */
+/** Expected refusal of a fetch. */
 export const refused = (code: string) => ({ name: "GatewayError", code: "INVALID_REQUEST", details: { code } });

@@ -1,4 +1,4 @@
-/** `hooks.gmail` in a configuration file: of a running gateway, and in the hands of `svc config`. */
+/** `hooks.gmail` in a configuration file: in a running gateway, and with `svc config`. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
@@ -33,7 +33,7 @@ describe("a gateway with hooks.gmail", limited, () => {
     assert.deepEqual([report()?.state, report()?.generation], ["active", 2]);
   });
 
-  it("does not start when a key of a watcher stands there", async (t) => {
+  it("does not start if the configuration has a key of a watcher", async (t) => {
     const stateDir = await directoryOf(t, "svc-gmail-");
     const file = { gateway: { auth: { token: "t" } }, hooks: { gmail: { account: "a@example.org" } } };
     await writeFile(join(stateDir, "svc.json"), JSON.stringify(file));

@@ -24,7 +24,7 @@ describe("the preset gmail", () => {
       sessionKey: "hook:gmail:18f2",
       idempotencyKey: "18f2",
       messageTemplate:
-        "A mail has come in.\nFrom: Ada <ada@example.org>\nSubject: Hello\nIn short: Hello...\n\nHello, you.",
+        "A mail has arrived.\nFrom: Ada <ada@example.org>\nSubject: Hello\nSnippet: Hello...\n\nHello, you.",
     });
     assert.deepEqual(made?.missing, []);
     const { id: mapping, action, wakeMode, contentSource } = made?.mapping ?? {};
@@ -66,7 +66,7 @@ describe("the section hooks.gmail", () => {
       const [found, ...more] = violations(GmailConfig, { [key]: value });
       assert.deepEqual([found?.path, more], [`/${key}`, []]);
       const says = new RegExp(
-        `no mail watcher; run one beside it.*<hooks\\.path>/gmail.*unset hooks\\.gmail\\.${key}$`,
+        `no mail watcher; run one next to it.*<hooks\\.path>/gmail.*unset hooks\\.gmail\\.${key}$`,
       );
       assert.match(String(found?.message), says);
       assert.ok(!found?.message.includes("CANARY"));

@@ -1,4 +1,4 @@
-/** What `svc storage usage` and `clean` print. */
+/** Output of `svc storage usage` and `clean`. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { cleanedLines, usageLines } from "../../../plugins/storage-sqlite/cli-text.ts";
@@ -15,10 +15,10 @@ const usage = {
 describe("storage usage", () => {
   it("shows what takes room, and when it goes", () => {
     assert.deepEqual(usageLines(usage), [
-      "what   size     rows or files  holds                 goes",
+      "what   size     rows or files  contents              retention",
       "notes  1.0 MiB  12             what\\u202e was noted  7 days",
       "",
-      "/state/svc.db: 3.0 MiB, of which 1.0 KiB are free",
+      "/state/svc.db: 3.0 MiB, 1.0 KiB free",
     ]);
   });
   it("names the vacuum where nothing else gives space back", () => {
@@ -35,7 +35,7 @@ describe("storage clean", () => {
     ],
     [
       [{ items: [{ id: "a", deleted: 3 }], usage }, true],
-      ["what  would go", "a     3", "A vacuum would give back 1.0 KiB of 3.0 MiB."],
+      ["what  would be deleted", "a     3", "A vacuum would give back 1.0 KiB of 3.0 MiB."],
     ],
     [
       [{ items: [], vacuum: { before: 2_048, after: 512, ms: 7 } }, false],

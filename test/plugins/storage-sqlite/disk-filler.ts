@@ -1,4 +1,4 @@
-/** Child of full-disk.test.ts: writes until its files may not grow any more, then is allowed to again. Prints what it met. */
+/** Child process of full-disk.test.ts: writes until a file size limit applies, then continues without the limit. Prints the outcomes. */
 import { execFileSync } from "node:child_process";
 import { isGatewayError } from "@svc/sdk";
 import { openStorage } from "../../../plugins/storage-sqlite/storage.ts";

@@ -75,10 +75,10 @@ it("finds databases of any name, lost ones, one with a header of zeros, and the 
     [
       `error ${elsewhere} it is damaged`,
       `error ${join(stateDir, "plugins/memory/index.sqlite")} it is damaged`,
-      `error ${at("emptied")} it held data, and is empty now`,
-      `error ${at("missing")} it held data, and is missing now`,
+      `error ${at("emptied")} it held data and is now empty`,
+      `error ${at("missing")} it held data and is now missing`,
       `error ${at("renamed")} it is damaged`,
-      `error ${at("zeroed")} it does not begin as a database does`,
+      `error ${at("zeroed")} it has no SQLite header`,
     ].toSorted(),
   );
 });
@@ -96,5 +96,5 @@ it("asks a gateway that runs, and reports one that does not answer", async () =>
   assert.deepEqual(asked, [["health", { probe: true }], { findings: [] }]);
   const connect = () => Promise.reject(new GatewayError("UNAVAILABLE", "no answer\nNext: wait"));
   const [finding] = await askGateway({ connect } as unknown as CommandContext); // the part that is used
-  assert.deepEqual([finding?.severity, finding?.message], ["error", "it does not say how it is: no answer"]);
+  assert.deepEqual([finding?.severity, finding?.message], ["error", "the health check failed: no answer"]);
 });

@@ -12,7 +12,7 @@ import { tempDirectory } from "./temp-directory.ts";
 const ROUNDS = 8;
 const script = fileURLToPath(new URL("./durable-writer.js", import.meta.url));
 
-/** Ids that a writer printed before it was killed, `delayMs` after the first. */
+/** Ids printed by a writer that is killed `delayMs` after its first one. */
 async function writeUntilKilled(file: string, round: number, delayMs: number): Promise<string[]> {
   const child = spawn(process.execPath, [script, file, String(round)], { stdio: ["ignore", "pipe", "inherit"] });
   let printed = "";

@@ -1,4 +1,4 @@
-/** Child of durability.test.ts: eight writers at once; prints each id after its transaction was acknowledged. */
+/** Child process of durability.test.ts: eight concurrent writers; prints each id after its transaction was confirmed. */
 import { writeSync } from "node:fs";
 import { openStorage } from "../../../plugins/storage-sqlite/storage.ts";
 

@@ -33,7 +33,7 @@ const codes = (outcomes: readonly Outcome[]) =>
   outcomes.map((outcome) => ("failure" in outcome ? outcome.failure.code : "ok"));
 const add = (id: number): Transaction => [{ sql: "INSERT INTO parents (id) VALUES (?)", params: [id] }];
 
-/** The `nth` statement that is run fails as on a broken disk, without being executed. */
+/** The `nth` statement fails as on a broken disk, without being executed. */
 function failingAt(connection: DatabaseSyncInstance, nth: number) {
   let calls = 0;
   const prepare = (sql: string) => {
@@ -102,7 +102,7 @@ describe("group commit", () => {
     assert.deepEqual(stored(), [1]);
   });
 
-  it("refuses all with UNAVAILABLE while another process writes, and goes on after", (t) => {
+  it("refuses all with UNAVAILABLE while another process writes, and works afterwards", (t) => {
     const { all, other, stored } = open(t);
     other.exec("BEGIN IMMEDIATE");
     assert.deepEqual(all([add(1), add(2)]), ["UNAVAILABLE", "UNAVAILABLE"]);
@@ -111,7 +111,7 @@ describe("group commit", () => {
     assert.deepEqual(stored(), [1, 2]);
   });
 
-  it("says the truth about each when the file is full, and goes on when there is space", (t) => {
+  it("reports each outcome correctly when the file is full, and works again when there is space", (t) => {
     const { connection, all, stored } = open(t);
     const { page_count: pages } = connection.prepare("PRAGMA page_count").get();
     connection.exec(`PRAGMA max_page_count = ${pages + 4}`);

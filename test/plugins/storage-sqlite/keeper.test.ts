@@ -1,4 +1,4 @@
-/** Deleting what has expired, by rules, and giving free pages back. */
+/** Deleting expired data by rules, and returning free pages to the disk. */
 import assert from "node:assert/strict";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -18,7 +18,7 @@ const NOTES = { table: "notes", key: ["id", "at"], at: "at" };
 async function scene(t: TestContext, retentions: Readonly<Record<string, Retention>>, file?: string) {
   const directory = tempDirectory(t);
   const { storage: real, space, close } = await openStorage({ file: file ?? join(directory, "svc.db") });
-  /** What the database thread read. */
+  /** Requests that the database thread received. */
   const reads: string[] = [];
   const storage: Storage = {
     ...real,
@@ -38,7 +38,7 @@ async function scene(t: TestContext, retentions: Readonly<Record<string, Retenti
     get: () => undefined,
     call: (one, work) => work(one.value),
   };
-  // Pauses are over at once.
+  // Pauses end at once.
   const clock: Clock = { ...fake, now: () => 1_000, setTimeout: (work) => (setImmediate(work), () => {}) } as Clock;
   const signal = new AbortController().signal;
   const keeper = createKeeper({
@@ -85,13 +85,13 @@ describe("cleaning", () => {
       assert.deepEqual([await left(), logged], [before, []]);
       assert.deepEqual(await keeper.clean(false), [{ id: "notes", deleted: expired }]);
       assert.deepEqual(await left(), rest);
-      assert.deepEqual(logged, [{ notes: expired, message: "deleted what had expired" }]);
+      assert.deepEqual(logged, [{ notes: expired, message: "deleted expired data" }]);
       await keeper.clean(false);
       assert.equal(logged.length, 1, "nothing went, nothing is logged");
     });
   }
 
-  it("goes on behind a rule that fails, and leaves tables alone that are not there yet", async (t) => {
+  it("continues after a rule that fails, and skips tables that do not exist yet", async (t) => {
     const { keeper, write, left, logged } = await scene(t, {
       wrong: { ...NOTE, rows: [{ ...NOTES, at: "nothing", olderThanMs: 0 }] },
       later: { ...NOTE, rows: [{ ...NOTES, table: "later", olderThanMs: 0 }] },

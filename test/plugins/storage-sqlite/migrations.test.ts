@@ -43,7 +43,10 @@ describe("migrations", () => {
   it("refuse a changed earlier step and name it", async (t) => {
     const { storage } = await notesStorage(t);
     await storage.migrate("p", [first]);
-    await assert.rejects(storage.migrate("p", ["CREATE TABLE c (id INTEGER)", second]), /step 1 of "p".*another text/);
+    await assert.rejects(
+      storage.migrate("p", ["CREATE TABLE c (id INTEGER)", second]),
+      /step 1 of "p".*a different text/,
+    );
     assert.deepEqual(await storage.all("SELECT * FROM a"), []);
   });
 

@@ -7,7 +7,7 @@ import { Storage } from "@svc/sdk/storage";
 import plugin from "../../../plugins/storage-sqlite/plugin.ts";
 import { tempDirectory } from "./temp-directory.ts";
 
-/** As much of a gateway as this plugin uses; `stateDir` may be touched once it starts. */
+/** The used part of a gateway; `stateDir` is available once it starts. */
 function fakeGateway(stateDir: string, config: object) {
   let provided: Storage | undefined;
   let begin: Parameters<PluginGateway["start"]>[0] | undefined;

@@ -1,4 +1,4 @@
-/** What the plugins of the full bundle keep, and when it goes. */
+/** Data of the plugins of the full bundle, and when it is deleted. */
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -25,7 +25,7 @@ before(async (t) => {
     setup(gateway) {
       gateway.start(async () => {
         ({ storage } = gateway.services);
-        // Made at the first use.
+        // Created on first use.
         await storage.migrate("channels", CHANNELS);
         await storage.migrate("http-responses", RESPONSES);
         await storage.migrate("webhooks", WEBHOOKS);
@@ -47,7 +47,7 @@ describe("every table of the full bundle", { timeout: 120_000 }, () => {
     );
     const named = items.flatMap(({ tables }) => tables);
     assert.deepEqual(named.toSorted(), [...new Set(named)].toSorted());
-    // Tables that are made at the first use only.
+    // Includes tables that are created on first use.
     const files = readdirSync(join(root, "plugins"), { recursive: true, encoding: "utf8" }).filter(
       (path) => path.endsWith(".ts") && !/^memory\/|node_modules|\/dist\//.test(path),
     );
@@ -78,7 +78,7 @@ describe("every table of the full bundle", { timeout: 120_000 }, () => {
   });
 });
 
-/** Inserts a row with what it needs beside `given`. */
+/** Inserts a row, with values for required columns that are not in `given`. */
 async function insert(table: string, given: Readonly<Record<string, SqlValue>>): Promise<void> {
   const columns = await scene.storage.all<{ name: string; type: string; notnull: number; pk: number }>(
     `SELECT name, type, "notnull", pk FROM pragma_table_info('${table}')`,
@@ -94,7 +94,7 @@ async function insert(table: string, given: Readonly<Record<string, SqlValue>>):
 let serial = 1_000;
 const ago = (days: number) => NOW - days * DAY;
 
-/** By table: rows that go, and rows that stay. */
+/** By table: rows that are deleted, and rows that are kept. */
 const ROWS: Readonly<Record<string, readonly [goes: readonly object[], stays: readonly object[]]>> = {
   agent_runs: [
     [{ run_id: "old", status: "ok", ended_at: ago(8) }],

@@ -63,7 +63,7 @@ describe("transactions", () => {
     assert.deepEqual(await storage.transaction([]), []);
   });
 
-  it("that wait together share commits, and one that fails harms nobody", async (t) => {
+  it("that wait together share commits, and a failing one does not affect the others", async (t) => {
     const { storage, stats } = await notesStorage(t);
     const before = stats().commits;
     const sent = Array.from({ length: 200 }, (_, n) => storage.transaction([add(n === 100 ? "99" : String(n))]));
@@ -218,7 +218,7 @@ describe("opening and closing", () => {
       /not an SQLite database; move it/,
     ],
     ["a directory", (file) => mkdirSync(file), /svc\.db/],
-    ["a database that lost its end", cutDatabase, /damaged or no SQLite database; restore a backup/],
+    ["a database that lost its end", cutDatabase, /damaged or not an SQLite database; restore a backup/],
   ];
   for (const [why, prepare, message] of unusable) {
     it(`refuses ${why}, names the file and leaves it as it is`, async (t) => {
@@ -237,16 +237,16 @@ describe("opening and closing", () => {
     [
       "emptied",
       (file) => truncateSync(file, 0),
-      /held data, and is empty now; restore a backup of it, or delete .*svc\.db\.holds-data /,
+      /held data and is now empty; restore a backup of it, or delete .*svc\.db\.holds-data /,
     ],
-    ["removed", (file) => rmSync(file), /held data, and is missing now; /],
+    ["removed", (file) => rmSync(file), /held data and is now missing; /],
     [
       "emptied before its log was read",
       (file) => {
         truncateSync(file, 0);
         writeFileSync(`${file}-wal`, "a log");
       },
-      /is empty now; /,
+      /is now empty; /,
     ],
   ];
   for (const [what, lose, message] of losses) {
@@ -292,7 +292,7 @@ describe("opening and closing", () => {
   });
 });
 
-/** A database whose schema page is gone, as after a cut-off copy. */
+/** A database without its schema page, as after an interrupted copy. */
 function cutDatabase(file: string): void {
   const database = new DatabaseSync(file);
   for (let n = 0; n < 60; n += 1)
@@ -301,7 +301,7 @@ function cutDatabase(file: string): void {
   truncateSync(file, 4_096);
 }
 
-/** An open storage, its threads, and a clock that a test moves. */
+/** An open storage, its threads, and a clock controlled by the test. */
 async function mortal(t: TestContext) {
   const threads: Worker[] = [];
   let now = 0;
@@ -352,7 +352,7 @@ describe("a database thread that dies", () => {
     assert.deepEqual(await storage.get("SELECT 1 AS one"), { one: 1 });
   });
 
-  it("tells the reason when the file cannot be opened any more", async (t) => {
+  it("reports the reason if the file cannot be opened any more", async (t) => {
     const { storage, kill, file } = await mortal(t);
     await kill();
     writeFileSync(file, "dear diary, ".repeat(100));

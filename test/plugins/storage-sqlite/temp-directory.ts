@@ -1,4 +1,4 @@
-/** Directories and storages that vanish with the test that made them. */
+/** Directories and storages that are removed at the end of their test. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,11 +1,11 @@
-/** The database thread loads next to nothing: whatever needs storage waits for it at every start. */
+/** The database thread imports almost nothing, because every start waits for it. */
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { it } from "node:test";
 import { root } from "../../checkout.ts";
 
-/** Packages that a built file and the files beside it import when they are loaded. */
+/** Packages imported at load time by a built file and the files next to it. */
 async function packagesOf(file: string): Promise<string[]> {
   const text = await readFile(join(root, "plugins/storage-sqlite/dist", file), "utf8");
   const names = [...text.matchAll(/^(?:import|\} from) ?[^"]*"([^"]+)";$/gm)].flatMap(([, name]) => name ?? []);

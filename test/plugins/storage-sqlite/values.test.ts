@@ -6,14 +6,14 @@ import { notesStorage } from "./temp-directory.ts";
 
 describe("values on their way in", () => {
   const refused: [why: string, value: unknown, message: RegExp][] = [
-    ["a Date", new Date(0), /parameter 2 is a Date; give epoch milliseconds/],
-    ["a boolean", true, /parameter 2 is of type boolean; give 0 or 1/],
-    ["undefined", undefined, /parameter 2 is undefined; give null/],
+    ["a Date", new Date(0), /parameter 2 is a Date; use epoch milliseconds/],
+    ["a boolean", true, /parameter 2 is of type boolean; use 0 or 1/],
+    ["undefined", undefined, /parameter 2 is undefined; use null/],
     ["an object", { a: 1 }, /parameter 2 is of type object/],
     ["an array", [1], /parameter 2 is an array/],
     ["a function", () => 1, /parameter 2 is of type function/],
     ["NaN", Number.NaN, /parameter 2 is NaN/],
-    ["a bigint beyond 64 bits", 2n ** 63n, /beyond 64 bits/],
+    ["a bigint beyond 64 bits", 2n ** 63n, /above 64 bits/],
   ];
   for (const [why, value, message] of refused) {
     it(`refuses ${why}`, () => {
@@ -96,7 +96,7 @@ describe("values through the database", () => {
 
   it("refuses another number of parameters than placeholders", async (t) => {
     const { storage } = await notesStorage(t);
-    await assert.rejects(storage.get("SELECT ? AS a, ? AS b", [1]), /2 placeholders but 1 parameters/);
-    await assert.rejects(storage.transaction([{ sql: "DELETE FROM notes WHERE id = ?" }]), /1 placeholders but 0/);
+    await assert.rejects(storage.get("SELECT ? AS a, ? AS b", [1]), /2 placeholders, but 1 parameters/);
+    await assert.rejects(storage.transaction([{ sql: "DELETE FROM notes WHERE id = ?" }]), /1 placeholders, but 0/);
   });
 });

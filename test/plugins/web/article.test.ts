@@ -1,4 +1,4 @@
-/** HTML as a reader, and so a model, gets it. */
+/** Text of an HTML page for a reader or a model. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { readPage } from "../../../plugins/web/article.ts";
@@ -7,7 +7,7 @@ const url = "https://example.com/dir/page";
 const readings = (html: string, changes: object = {}) => [
   ...readPage({ html, url, mode: "markdown", maxChars: 50_000, ...changes }),
 ];
-/** The best one. */
+/** The best result. */
 const read = (html: string, changes: object = {}) => {
   const best = readings(html, changes).at(-1);
   assert.ok(best);
@@ -123,7 +123,7 @@ describe("a page as text", () => {
     assert.equal(read(page("<p>abc</p>"), { maxChars: 3 }).truncated, false);
   });
 
-  it("may be nested deeper than anybody reads", () => {
+  it("may be nested deeper than the limit", () => {
     const deep = 200;
     const html = `${"<div>".repeat(deep)}in <b>here</b>${"</div>".repeat(deep)}${"<span>".repeat(deep)}there${"</span>".repeat(deep)}`;
     assert.equal(read(page(html)).text, "in here\n\nthere");

@@ -15,7 +15,7 @@ import { markedPart } from "./markers.ts";
 
 const ARTICLE = `<!doctype html><html><head><title>News of the day</title></head><body><nav>Menu</nav><article><h2>Rain</h2>${"<p>It rained on and on, and then, for a change, it rained.</p>".repeat(9)}<p><a href="/more">more</a></p></article></body></html>`;
 
-/** Without a thread, which costs a moment to start. */
+/** Reads pages without a thread, because a thread is slow to start. */
 const extract: Extract = async (question) => [...readPage(question)].at(-1) ?? assert.fail();
 
 async function scene(t: TestContext, listener: RequestListener, fetch: object = {}) {
@@ -101,7 +101,7 @@ describe("web_fetch", () => {
   for (const type of ["application/pdf", "image/png", "application/octet-stream", "video/mp4"])
     it(`refuses ${type} by name`, async (t) => {
       const { use } = await scene(t, html("x", type));
-      const message = new RegExp(`^${type} cannot be read as text; web_fetch takes`);
+      const message = new RegExp(`^${type} cannot be read as text; web_fetch supports`);
       await assert.rejects(use({ url: "http://files.test" }), {
         name: "GatewayError",
         code: "INVALID_REQUEST",
@@ -114,7 +114,7 @@ describe("web_fetch", () => {
       response.writeHead(404, { "content-type": "text/html" }).end("<p>gone for good</p>");
     });
     const { text, isError, details } = await use({ url: "http://news.test/old" });
-    assert.match(text, /^The server answered 404\./);
+    assert.match(text, /^The server returned status 404\./);
     assert.equal(markedPart(text).inside, "gone for good");
     assert.deepEqual([isError, details["status"]], [true, 404]);
     await use({ url: "http://news.test/old" });
@@ -122,7 +122,7 @@ describe("web_fetch", () => {
     const broken = await scene(t, (_, response) => void response.writeHead(500, { "content-type": "image/png" }).end());
     assert.match(
       (await broken.use({ url: "http://news.test" })).text,
-      /^The server answered 500\.\n\nThere is no text/,
+      /^The server returned status 500\.\n\nThis page has no text/,
     );
   });
 
@@ -136,12 +136,12 @@ describe("web_fetch", () => {
     ] as const) {
       const { text, details } = await use({ url: "http://long.test", ...(maxChars ? { maxChars } : {}) });
       assert.equal(markedPart(text).inside.length, length);
-      assert.ok(text.endsWith(`The text is cut off after ${length} characters.`));
+      assert.ok(text.endsWith(`The text was cut after ${length} characters.`));
       assert.deepEqual([details["truncated"], details["length"]], [true, length]);
     }
   });
 
-  it("asks for a page once in 15 minutes, but for each way to write it down", async (t) => {
+  it("fetches a page once in 15 minutes for each format", async (t) => {
     const { use, dials, clock } = await scene(t, html("<p>hi</p>"));
     const cached = async (args: object = {}) => (await use({ url: "http://news.test", ...args })).details["cached"];
     assert.deepEqual([await cached(), await cached(), await cached({ extractMode: "text" })], [false, true, false]);
@@ -170,7 +170,7 @@ describe("web_fetch", () => {
     assert.deepEqual([await says({}), await says({ userAgent: "mine/2" })], ["svc/1.0", "mine/2"]);
   });
 
-  it("is refused what is not public", async (t) => {
+  it("refuses addresses that are not public", async (t) => {
     const { use, dials } = await scene(t, html(ARTICLE));
     await assert.rejects(use({ url: "http://127.0.0.1/" }), refused("ADDRESS_NOT_PUBLIC"));
     await assert.rejects(use({ url: "file:///etc/passwd" }), refused("URL_INVALID"));

@@ -1,4 +1,4 @@
-/** Both tools in a real gateway, as an agent's run would call them. */
+/** Both tools in a real gateway, called as by an agent's run. */
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { describe, it, type TestContext } from "node:test";
@@ -20,7 +20,7 @@ const hands = defineContract("hands", {
   list: { summary: "-", scope: "operator.read", params: Type.Object({}), result: Type.Unknown() },
 });
 
-/** Owns the tools in the place of the plugin that does, so that no policy comes between. */
+/** Owns the extension point of tools in place of its plugin, so that no policy applies. */
 const handsPlugin = definePlugin({
   id: "hands",
   api: "^1.0.0",

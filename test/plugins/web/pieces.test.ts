@@ -1,4 +1,4 @@
-/** The small parts: memory of answers, kinds of pages, text of snippets, and threads that are ended. */
+/** The small parts: the cache, kinds of pages, text of snippets, and threads that are ended. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { Worker } from "node:worker_threads";
@@ -140,7 +140,7 @@ describe("reading a page in a thread", () => {
     ["takes too much memory", "const a = []; for (;;) a.push(new Array(1e5).fill(a.length))", /too much memory/],
   ];
   for (const [why, source, message] of broken)
-    it(`is told when it ${why}`, async () => {
+    it(`gets an error when the thread ${why}`, async () => {
       const extract = createExtraction({ clock: createFakeClock(), startThread: code(source) });
       await assert.rejects(extract(question, never), { code: "UNAVAILABLE", message });
     });

@@ -1,4 +1,4 @@
-/** The tool `web_search` and its two engines, against a local server that answers as they do. */
+/** The tool `web_search` and its two engines, against a local server that imitates them. */
 import assert from "node:assert/strict";
 import { createServer, type IncomingMessage, type RequestListener } from "node:http";
 import { describe, it, type TestContext } from "node:test";
@@ -18,7 +18,7 @@ import { markedPart } from "./markers.ts";
 
 const never = new AbortController().signal;
 
-/** A server that answers every question alike. @returns its address and what it was asked */
+/** A server with one fixed response. @returns its address and the requests it got */
 async function engine(t: TestContext, answer: unknown, status = 200, headers: Record<string, string> = {}) {
   const asked: IncomingMessage[] = [];
   const listener: RequestListener = (request, response) => {
@@ -60,12 +60,12 @@ describe("the engine brave", () => {
     });
 
   const failures: [status: number, answer: string, message: RegExp][] = [
-    [401, "{}", /^Brave Search answered 401; check the key in tools\.web\.search\.apiKey$/],
-    [429, "{}", /^Brave Search answered 429; too many searches/],
-    [301, "{}", /^Brave Search answered 301; it has moved/],
-    [500, "{}", /^Brave Search answered 500$/],
-    [200, "<html>", /^Brave Search did not answer in JSON$/],
-    [200, `"${"x".repeat(2_200_000)}"`, /^the answer of Brave Search is larger than/],
+    [401, "{}", /^Brave Search returned status 401; check the key in tools\.web\.search\.apiKey$/],
+    [429, "{}", /^Brave Search returned status 429; too many searches/],
+    [301, "{}", /^Brave Search returned status 301; it has moved/],
+    [500, "{}", /^Brave Search returned status 500$/],
+    [200, "<html>", /^Brave Search did not return JSON$/],
+    [200, `"${"x".repeat(2_200_000)}"`, /^the response of Brave Search is larger than/],
   ];
   for (const [status, answer, message] of failures)
     it(`says what a ${status} means (${answer.slice(0, 6)})`, async (t) => {
@@ -76,7 +76,7 @@ describe("the engine brave", () => {
       assert.equal(asked.length, 1);
     });
 
-  it("never tells the key", async () => {
+  it("never reveals the key", async () => {
     for (const key of ["s3cret\nx: y", "s3cret"])
       await assert.rejects(brave("http://127.0.0.1:1", key).search({ query: "x", count: 1 }, never), (error: Error) => {
         assert.doesNotMatch(`${error.message} ${String(error.cause)}`, /s3cret/);
@@ -111,7 +111,7 @@ describe("the engine searxng", () => {
 
   it("says what to allow when it may not answer in JSON", async (t) => {
     const { url } = await engine(t, "", 403);
-    const message = /^SearXNG answered 403; allow the format json/;
+    const message = /^SearXNG returned status 403; allow the format json/;
     await assert.rejects(createSearxng({ baseUrl: url }).search({ query: "x", count: 1 }, never), { message });
   });
 });
@@ -174,7 +174,7 @@ describe("web_search", () => {
 
   it("says so when nothing was found", async () => {
     const { provider } = fake({ search: async () => [] });
-    assert.equal((await scene({ fake: provider }).use({ query: "x" })).text, "Nothing was found.");
+    assert.equal((await scene({ fake: provider }).use({ query: "x" })).text, "No results.");
   });
 
   it("gives no more than asked", async () => {
@@ -189,17 +189,17 @@ describe("web_search", () => {
     [
       "no engine is set up",
       {},
-      /no search engine is set up: set tools\.web\.search\.apiKey .*; or set tools\.web\.search\.searxng\.baseUrl/,
+      /no search engine is configured: set tools\.web\.search\.apiKey .*; or set tools\.web\.search\.searxng\.baseUrl/,
     ],
     [
       "the chosen one lacks its key",
       { provider: "brave" },
-      /Brave Search is not set up: set tools\.web\.search\.apiKey/,
+      /Brave Search is not configured: set tools\.web\.search\.apiKey/,
     ],
     [
       "the chosen one is not there",
       { provider: "kimi" },
-      /no search engine "kimi"; set tools\.web\.search\.provider to one of brave, searxng/,
+      /unknown search engine "kimi"; set tools\.web\.search\.provider to one of brave, searxng/,
     ],
   ];
   for (const [why, search, message] of lacking)
@@ -231,7 +231,7 @@ describe("web_search", () => {
     assert.equal(asked.length, 4);
   });
 
-  it("does not wait for ever", async () => {
+  it("does not wait forever", async () => {
     let told: AbortSignal | undefined;
     const { provider } = fake({
       search: (_, signal) => {
@@ -242,7 +242,7 @@ describe("web_search", () => {
     const { use, clock } = scene({ fake: provider }, { timeoutSeconds: 7 });
     const answer = assert.rejects(use({ query: "x" }), {
       code: "UNAVAILABLE",
-      message: "Fake did not answer within 7 s",
+      message: "Fake did not respond within 7 s",
     });
     await clock.advance(7_000);
     await answer;

@@ -1,11 +1,11 @@
-/** Nothing but the very request that was signed is good: every single bit counts. */
+/** Only the signed request itself is valid: a change of any single bit is refused. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import * as fc from "fast-check";
 import { type Sample, SCHEME_IDS, SECRETS, SIGN, VECTORS } from "./signed-requests.ts";
 import { outcome, verdict, verifier } from "./verifiers.ts";
 
-/** Every copy of the bytes with one bit the other way. */
+/** Every copy of the bytes with one bit flipped. */
 function* oneBitChanges(bytes: Uint8Array): Generator<Buffer> {
   for (let bit = 0; bit < bytes.length * 8; bit += 1) {
     const copy = Buffer.from(bytes);
@@ -14,7 +14,7 @@ function* oneBitChanges(bytes: Uint8Array): Generator<Buffer> {
   }
 }
 
-/** Header values are bytes to the sender and Latin-1 here. */
+/** Header values are bytes for the sender and Latin-1 here. */
 const headerChanges = (value: string) =>
   [...oneBitChanges(Buffer.from(value, "latin1"))].map((one) => one.toString("latin1"));
 
@@ -25,7 +25,7 @@ for (const id of SCHEME_IDS) {
     it("is refused with any one bit of its body changed, or a byte more or less", () => {
       let tried = 0;
       for (const body of oneBitChanges(sample.body)) {
-        assert.match(outcome(id, { ...sample, body }), /^no signature fits/);
+        assert.match(outcome(id, { ...sample, body }), /^no signature matches/);
         tried += 1;
       }
       assert.equal(tried, sample.body.length * 8);
@@ -34,7 +34,7 @@ for (const id of SCHEME_IDS) {
         sample.body.subarray(0, -1),
         Buffer.concat([sample.body, Buffer.alloc(1)]),
       ])
-        assert.match(outcome(id, { ...sample, body }), /^no signature fits/);
+        assert.match(outcome(id, { ...sample, body }), /^no signature matches/);
     });
 
     for (const [name, value] of Object.entries(sample.headers)) {
@@ -42,7 +42,7 @@ for (const id of SCHEME_IDS) {
         const changes = headerChanges(value);
         assert.equal(changes.length, value.length * 8);
         for (const changed of changes) {
-          // The widest window, so that it is never the time alone that saves it.
+          // The widest window, so that the request is never refused because of the time alone.
           const circumstances = { toleranceSeconds: Number.MAX_SAFE_INTEGER };
           const came = outcome(id, { ...sample, headers: { ...sample.headers, [name]: changed } }, circumstances);
           assert.notEqual(came, "good", JSON.stringify(changed));

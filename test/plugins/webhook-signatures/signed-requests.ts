@@ -1,4 +1,4 @@
-/** Requests as the services sign them: published test vectors, and a signer for each scheme. */
+/** Signed requests of the services: published test vectors, and a signer for each scheme. */
 import { createHmac } from "node:crypto";
 import type { SignedRequest } from "@svc/sdk/webhooks";
 
@@ -7,11 +7,11 @@ export interface Sample {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array;
   readonly secret: string;
-  /** Unix seconds at which it is good. */
+  /** Unix seconds at which the request is valid. */
   readonly at: number;
 }
 
-/** From the documentation of each service; for `stripe`, which prints no secret, made by its own library. */
+/** From the documentation of each service; for `stripe`, whose documentation has no secret, made with its own library. */
 export const VECTORS = {
   github: {
     headers: { "x-hub-signature-256": "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17" },
@@ -54,7 +54,7 @@ export type SchemeId = keyof typeof VECTORS;
 
 export const SCHEME_IDS = Object.keys(VECTORS) as SchemeId[]; // the keys of the literal above
 
-/** @param later seconds after the time it was signed */
+/** @param later seconds after the signed time */
 export function requestOf({ headers, body, at }: Sample, later = 0): SignedRequest {
   return { headers, rawBody: body, now: (at + later) * 1_000 };
 }
@@ -62,7 +62,7 @@ export function requestOf({ headers, body, at }: Sample, later = 0): SignedReque
 const hmac = (key: string | Uint8Array, pieces: readonly (string | Uint8Array)[]) =>
   pieces.reduce((made, piece) => made.update(piece), createHmac("sha256", key));
 
-/** What each service would send: one signature for each secret, where the scheme takes several. */
+/** A request of each service: one signature per secret if the scheme supports several. */
 export const SIGN: Record<SchemeId, (body: Uint8Array, secrets: readonly string[], at: number) => Sample["headers"]> = {
   github: (body, [secret = ""]) => ({ "x-hub-signature-256": `sha256=${hmac(secret, [body]).digest("hex")}` }),
   stripe: (body, secrets, at) => ({
@@ -82,7 +82,7 @@ export const SIGN: Record<SchemeId, (body: Uint8Array, secrets: readonly string[
   }),
 };
 
-/** Two secrets a sender may have, by scheme. */
+/** Two possible secrets of a sender, by scheme. */
 export const SECRETS: Record<SchemeId, readonly [string, string]> = {
   github: ["the old one", "the new one"],
   stripe: ["whsec_old", "whsec_new"],

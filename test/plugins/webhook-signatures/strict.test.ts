@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { SCHEME_IDS, type SchemeId, SECRETS, SIGN, VECTORS } from "./signed-requests.ts";
 import { outcome, verifier } from "./verifiers.ts";
 
-const NO_FIT = /^no signature fits/;
+const NO_FIT = /^no signature matches/;
 
 /** The published example with other headers. */
 function withHeaders(id: SchemeId, headers: Readonly<Record<string, string>>): string {
@@ -43,7 +43,7 @@ describe("what headers may look like", () => {
     ["the same t twice", "stripe", { "stripe-signature": `t=1492774577,${STRIPE}` }, /more than one time/],
     ["another t behind", "stripe", { "stripe-signature": `${STRIPE},t=1` }, /more than one time/],
     ["an empty t", "stripe", { "stripe-signature": `t=,${V1}` }, /not in whole seconds/],
-    ["t with a blank", "stripe", { "stripe-signature": `t= 1492774577,${V1}` }, /has blanks in it/],
+    ["t with a blank", "stripe", { "stripe-signature": `t= 1492774577,${V1}` }, /contains blanks/],
     ["t with a plus", "stripe", { "stripe-signature": `t=+1492774577,${V1}` }, /not in whole seconds/],
     ["t with a zero before", "stripe", { "stripe-signature": `t=01492774577,${V1}` }, /not in whole seconds/],
     ["t with a fraction", "stripe", { "stripe-signature": `t=1492774577.0,${V1}` }, /not in whole seconds/],
@@ -56,7 +56,7 @@ describe("what headers may look like", () => {
       { "stripe-signature": `t=1492774577,v1=${V1.slice(3).toUpperCase()}` },
       /no signature/,
     ],
-    ["blanks between elements", "stripe", { "stripe-signature": `t=1492774577, ${V1}` }, /has blanks in it/],
+    ["blanks between elements", "stripe", { "stripe-signature": `t=1492774577, ${V1}` }, /contains blanks/],
     ["16 signatures", "stripe", { "stripe-signature": `t=1492774577,${times(15, OTHER_V1, ",")},${V1}` }, "good"],
     ["17 signatures", "stripe", { "stripe-signature": `${STRIPE},${times(16, OTHER_V1, ",")}` }, /more than 16 sign/],
 
@@ -130,7 +130,7 @@ describe("what headers may look like", () => {
     const [body, at] = [Buffer.from("1700000001.{}"), 1_700_000_000];
     const headers = SIGN[id](body, [secret], at);
     assert.equal(outcome(id, { headers, body, secret, at }), "good");
-    // The very same bytes are signed when the first part of the body is called the time, and the time a part of the id.
+    // The signed bytes are the same if the first part of the body becomes the time, and the time becomes part of the id.
     const shifted = { ...headers, "webhook-id": "msg_1.1700000000", "webhook-timestamp": "1700000001" };
     const moved = { headers: shifted, body: Buffer.from("{}"), secret, at };
     assert.match(outcome(id, moved), /without a full stop/);
@@ -151,7 +151,7 @@ describe("secrets that cannot be one", () => {
     ["no base64", "standard-webhooks", "whsec_not base64!", /^is not base64/],
     ["base64 for URLs", "standard-webhooks", `whsec_${"-_".repeat(16)}`, /^is not base64/],
     ["a line break behind", "standard-webhooks", `whsec_${base64(24)}\n`, /^is not base64/],
-    ["the prefix alone", "standard-webhooks", "whsec_", /^has only 0 bytes, at least 24 are needed/],
+    ["the prefix alone", "standard-webhooks", "whsec_", /^has only 0 bytes; at least 24 are required/],
     ["23 bytes", "standard-webhooks", `whsec_${base64(23)}`, /^has only 23 bytes/],
     ["24 bytes", "standard-webhooks", `whsec_${base64(24)}`, undefined],
     ["64 bytes", "standard-webhooks", `whsec_${base64(64)}`, undefined],

@@ -20,9 +20,9 @@ export function verifier(id: SchemeId): WebhookVerifier {
 }
 
 export interface Circumstances {
-  /** Default: the one it was signed with. */
+  /** Default: the secret that signed the request. */
   readonly secrets?: readonly string[];
-  /** Seconds after it was signed. */
+  /** Seconds after the signed time. */
   readonly later?: number;
   readonly toleranceSeconds?: number;
 }
@@ -32,13 +32,13 @@ export function verdict(id: SchemeId, sample: Sample, circumstances: Circumstanc
   return verifier(id).verify(requestOf(sample, later), secrets, toleranceSeconds);
 }
 
-/** `good`, or why it is not. */
+/** `good`, or the reason of the refusal. */
 export function outcome(...given: Parameters<typeof verdict>): string {
   const answer = verdict(...given);
   return answer.ok ? "good" : answer.reason;
 }
 
-/** @throws Error when it is refused */
+/** @throws Error if the request is refused */
 export function replayKey(...given: Parameters<typeof verdict>): string {
   const answer = verdict(...given);
   if (!answer.ok) throw new Error(answer.reason);

@@ -6,9 +6,9 @@ import { type Sample, SCHEME_IDS, type SchemeId, SECRETS, SIGN, VECTORS } from "
 import { outcome, replayKey, verifiers } from "./verifiers.ts";
 
 const AT = 1_700_000_000;
-const NO_FIT = /^no signature fits/;
+const NO_FIT = /^no signature matches/;
 
-/** A request of a scheme, signed now with the first secret. */
+/** A request, signed now with the first secret of the scheme. */
 function signed(id: SchemeId, { body = Buffer.from('{"a":1}'), secrets = [SECRETS[id][0]], at = AT } = {}): Sample {
   return { headers: SIGN[id](body, secrets, at), body, secret: SECRETS[id][0], at };
 }
@@ -72,7 +72,7 @@ for (const id of SCHEME_IDS) {
         const { headers, ...rest } = signed(id);
         const value = headers[name] ?? "";
         const twice = outcome(id, { ...rest, headers: { ...headers, [name]: `${value}, ${value}` } });
-        // Where a header may hold several signatures anyway, the second one counts.
+        // If a header may contain several signatures, the second one counts as well.
         if (name === "webhook-signature") assert.equal(twice, "good");
         else assert.match(twice, new RegExp(`header ${name}`));
       });
@@ -112,9 +112,9 @@ describe("the time window", () => {
   it("says by how much and in which direction a time is off", () => {
     assert.match(
       outcome("slack", signed("slack"), { later: 412 }),
-      /signed 412 s before the clock here; 300 s are allowed/,
+      /signed 412 s before the gateway's clock; 300 s are allowed/,
     );
-    assert.match(outcome("slack", signed("slack"), { later: -412 }), /signed 412 s ahead of the clock here/);
+    assert.match(outcome("slack", signed("slack"), { later: -412 }), /signed 412 s ahead of the gateway's clock/);
   });
 
   it("is none for github, which signs no time", () => {

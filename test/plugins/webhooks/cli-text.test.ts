@@ -4,7 +4,7 @@ import { checkLines, infoLines, listLines, oneRunLines, runLines } from "../../.
 import { isAccepted, trialLines } from "../../../plugins/webhooks/cli-trial.ts";
 import { BUILD, FAILED, MAIL, ROWS, SECOND, TRIAL, WAKE } from "./sample.ts";
 
-/** As it comes over the wire: plain, mutable JSON. */
+/** The value as plain, mutable JSON, as sent over the wire. */
 const wire = (value: unknown) => JSON.parse(JSON.stringify(value)) as never;
 
 type Listed = Parameters<typeof listLines>[0];
@@ -27,11 +27,11 @@ describe("svc hooks list in words", () => {
     ]);
   });
 
-  it("says that webhooks are off, that there are none, and that nobody has an action", () => {
+  it("reports disabled webhooks, no mappings, and an action without a plugin", () => {
     assert.equal(listLines(listed({ enabled: false }))[0], "webhooks are off: set hooks.enabled and hooks.token");
-    assert.match(String(listLines(listed({ mappings: [] }))[0]), /^nothing is served below \/hooks; add a mapping/);
+    assert.match(String(listLines(listed({ mappings: [] }))[0]), /^no mappings below \/hooks; add one/);
     const [, row = ""] = listLines(listed({ mappings: [{ ...SECOND, enabled: true }] }));
-    assert.match(row, /error: no plugin has the action ticket$/);
+    assert.match(row, /error: no plugin provides the action ticket$/);
   });
 
   it("shows a warning where there is no error, on one line and not too long", () => {
@@ -67,7 +67,7 @@ describe("svc hooks info in words", () => {
   });
 
   it("says what requests get when no plugin has the action", () => {
-    assert.ok(infoLines(wire(SECOND)).includes("action  ticket, which no plugin has: requests get 501"));
+    assert.ok(infoLines(wire(SECOND)).includes("action  ticket (no plugin provides it: requests get 501)"));
   });
 });
 
@@ -90,11 +90,11 @@ describe("svc hooks check in words", () => {
 });
 
 describe("svc hooks try in words", () => {
-  it("goes the way of the request, and shows nothing a terminal would obey", () => {
+  it("shows the steps of the request, without control sequences", () => {
     assert.deepEqual(trialLines(trial()), [
-      "passed over",
+      "skipped",
       '  wake  the path is not "wake"',
-      "taken by build",
+      "matched by build",
       "rendered",
       "  message  Build 7:",
       "           failed \\u001b[31m",
@@ -114,7 +114,7 @@ describe("svc hooks try in words", () => {
       "  principal.id      webhook:build",
       '  principal.scopes  ["operator.write"]',
       "warning: the signature was not looked at",
-      'the sender would get 200 {"ok":true,"runId":"trial"}',
+      'response to the sender: 200 {"ok":true,"runId":"trial"}',
     ]);
   });
 
@@ -125,7 +125,7 @@ describe("svc hooks try in words", () => {
       response: { status: 404, body: "Not Found" },
       warnings: [],
     });
-    assert.deepEqual(trialLines(nothing), ["no mapping took it", "the sender would get 404 Not Found"]);
+    assert.deepEqual(trialLines(nothing), ["no mapping matched", "response to the sender: 404 Not Found"]);
     assert.equal(isAccepted(nothing), false);
   });
 
@@ -137,7 +137,7 @@ describe("svc hooks try in words", () => {
     [undefined, undefined],
   ];
   for (const [value, line] of transformed) {
-    it(`tells of a transform that returned ${JSON.stringify(value)}`, () => {
+    it(`shows a transform that returned ${JSON.stringify(value)}`, () => {
       const lines = trialLines(trial({ transformed: value }));
       assert.equal(
         lines.find((one) => one.startsWith("the transform")),
@@ -169,8 +169,8 @@ describe("svc hooks runs in words", () => {
   });
 
   it("says when there are none, and when none fits", () => {
-    assert.deepEqual(runLines([], false), ["no webhook was accepted yet; try one: svc hooks try --help"]);
-    assert.deepEqual(runLines([], true), ["no webhook fits; see all: svc hooks runs"]);
+    assert.deepEqual(runLines([], false), ["no webhooks accepted yet; to try one: svc hooks try --help"]);
+    assert.deepEqual(runLines([], true), ["no matching webhooks; list all: svc hooks runs"]);
   });
 
   it("shows one with times, details and the next step", () => {

@@ -31,7 +31,7 @@ interface Given {
   readonly given?: Record<string, unknown>;
 }
 
-/** Runs a verb against a gateway that gives these answers; an `Error` is a refusal. */
+/** Runs a command against a gateway with these answers; an `Error` is a refusal. */
 async function run(
   name: string,
   args: readonly string[] = [],
@@ -185,21 +185,18 @@ describe("svc hooks", () => {
 
   it("says what was switched, and when nothing had to be", async () => {
     assert.deepEqual((await run("enable", ["build"])).printed, ["enabled build"]);
-    assert.deepEqual((await run("disable", ["build"])).printed, ["build was disabled already; nothing was written"]);
+    assert.deepEqual((await run("disable", ["build"])).printed, ["build is already disabled; nothing was written"]);
   });
 
   it("says which files were written, or that they were there", async () => {
-    assert.deepEqual((await run("init")).printed, ["wrote /t/tsconfig.json", "transforms go to /t"]);
+    assert.deepEqual((await run("init")).printed, ["wrote /t/tsconfig.json", "put transforms into /t"]);
     const given = { "webhooks.init": { directory: "/t", written: [] } };
-    assert.deepEqual((await run("init", [], { given })).printed, [
-      "everything is there already",
-      "transforms go to /t",
-    ]);
+    assert.deepEqual((await run("init", [], { given })).printed, ["all files exist already", "put transforms into /t"]);
   });
 
-  it("tells under which id a replay runs", async () => {
+  it("prints the id of a replay", async () => {
     assert.deepEqual((await run("replay", ["run-1"])).printed, [
-      "run-1 was accepted anew as run-2",
+      "run-1 was accepted again as run-2",
       "Next: svc hooks runs run-2",
     ]);
   });
@@ -213,7 +210,7 @@ describe("a payload", () => {
 
   it("that is missing is asked for, with an example", async () => {
     const { message, asked } = await run("try", ["build"]);
-    assert.match(message, /^it needs a request body to try\nNext: e\.g\. svc hooks try build --payload payload\.json/);
+    assert.match(message, /^hooks try needs a request body\nNext: e\.g\. svc hooks try build --payload payload\.json/);
     assert.deepEqual(asked, []);
   });
 
@@ -221,24 +218,20 @@ describe("a payload", () => {
     const gone = join(tmpdir(), "no-such-payload.json");
     assert.equal(
       (await run("try", ["build"], { options: { payload: gone } })).message,
-      `${gone} cannot be read: it is not there\nNext: name another file, or - for standard input`,
+      `${gone} cannot be read: it does not exist\nNext: name another file, or - for standard input`,
     );
     assert.match((await run("try", ["build"], { options: { payload: tmpdir() } })).message, /it is a directory/);
   });
 
   const bad: [what: string, content: string | Uint8Array, message: RegExp][] = [
-    [
-      "is no JSON",
-      '{\n  "a": 1,\n  b: 2\n}',
-      /payload\.json is not JSON: line 3, column 3: "b"\nNext: correct it there/,
-    ],
+    ["is no JSON", '{\n  "a": 1,\n  b: 2\n}', /payload\.json is not JSON: line 3, column 3: "b"\nNext: fix it there/],
     ["ends too early", '{"a": [1, 2', /is not JSON: line 1, column 12, where the text ends/],
-    ["is empty", " \n", /payload\.json is empty\nNext: give it a request body, \{\} at least/],
-    ["is no UTF-8", Buffer.from([0x22, 0xff, 0x22]), /is not text in UTF-8/],
-    ["is too large", `"${"x".repeat(16 * 1024 * 1024)}"`, /has more than 16777216 bytes\nNext: try a shorter/],
+    ["is empty", " \n", /payload\.json is empty\nNext: send a request body, at least \{\}/],
+    ["is no UTF-8", Buffer.from([0x22, 0xff, 0x22]), /is not UTF-8 text/],
+    ["is too large", `"${"x".repeat(16 * 1024 * 1024)}"`, /is larger than 16777216 bytes\nNext: try a shorter/],
   ];
   for (const [what, content, message] of bad) {
-    it(`that ${what} is refused before anybody is asked`, async (t) => {
+    it(`that ${what} is refused before the gateway is called`, async (t) => {
       const fromFile = await run("try", ["build"], { options: { payload: await file(t, content) } });
       assert.match(fromFile.message, message);
       const fromInput = await run("try", ["build"], { options: { payload: "-" }, input: content });
@@ -255,11 +248,11 @@ describe("what is wrong on the command line", () => {
       "try",
       ["build"],
       { payload: "-", header: ["X-Event"] },
-      /^--header "X-Event" is no header\nNext: write it like/,
+      /^--header "X-Event" is not a header\nNext: use the form/,
     ],
-    ["a header without a name", "try", ["build"], { payload: "-", header: [": x"] }, /is no header/],
-    ["a header name with a blank", "try", ["build"], { payload: "-", header: ["X Event: x"] }, /is no header/],
-    ["a header with a line break", "try", ["build"], { payload: "-", header: ["X: a\nY: b"] }, /is no header/],
+    ["a header without a name", "try", ["build"], { payload: "-", header: [": x"] }, /is not a header/],
+    ["a header name with a blank", "try", ["build"], { payload: "-", header: ["X Event: x"] }, /is not a header/],
+    ["a header with a line break", "try", ["build"], { payload: "-", header: ["X: a\nY: b"] }, /is not a header/],
     [
       "an unknown status",
       "runs",
@@ -281,7 +274,7 @@ describe("what is wrong on the command line", () => {
       "runs",
       ["run-1"],
       { status: "failed" },
-      /^a run id is one run; leave the other options out/,
+      /^a run id selects one run; remove the other options/,
     ],
   ];
   for (const [what, name, args, options, message] of rows) {
@@ -300,7 +293,7 @@ describe("a refusal of the gateway", () => {
       ["nope"],
       "",
       new GatewayError("INTERNAL", "unused"),
-      'no mapping "nope"; there are wake, build, mapping-2, mail\nNext: svc hooks list',
+      'no mapping "nope"; configured: wake, build, mapping-2, mail\nNext: svc hooks list',
     ],
     [
       "enable",

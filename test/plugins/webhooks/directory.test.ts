@@ -1,4 +1,4 @@
-/** `webhooks.init`: an editor knows the types of transforms, in a directory with nothing else in it. */
+/** `webhooks.init`: an editor knows the types of transforms, without further files in the directory. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { cp, mkdir, mkdtemp, readdir, readFile, realpath, rm, symlink, writeFile } from "node:fs/promises";
@@ -14,7 +14,7 @@ import { defineTransform, type Transform, Type } from "@svc/sdk/transform";
 import { invalidRequest } from "@svc/sdk";
 import { titleOf } from "./titles";
 
-/** What the compiler must take: every shape a result may have. */
+/** Code that the compiler must accept: every shape of a result. */
 export default defineTransform({
   payload: Type.Object({ title: Type.String(), urgent: Type.Optional(Type.Boolean()) }),
   examples: [{ name: "calm", payload: { title: "a" }, expect: { kind: "agent", message: "a" } }],
@@ -31,7 +31,7 @@ export const refuse = () => invalidRequest("no");
 `;
 const TITLES = "export const titleOf = (title: string) => title.toUpperCase();\n";
 
-/** One change each, and what the compiler says of it. */
+/** One change each, and the resulting error of the compiler. */
 const BAD: readonly (readonly [name: string, from: string, to: string, says: RegExp])[] = [
   ["a misspelt field of the payload", "payload.urgent", "payload.urgnt", /'urgnt' does not exist/],
   ["a misspelt field of the result", "deliver: false", "delivr: false", /'delivr'|delivr/],
@@ -51,7 +51,7 @@ async function prepared(t: TestContext): Promise<string> {
   return directory;
 }
 
-/** The compiler's words; nothing when it is content. */
+/** Errors of the compiler; empty if there are none. */
 function compile(directory: string): string {
   const compiler = join(root, "node_modules/typescript/bin/tsc");
   const { stdout, stderr } = spawnSync(process.execPath, [compiler, "--pretty", "false", "-p", directory], {
@@ -101,7 +101,7 @@ describe("the transforms directory in an editor", () => {
     assert.match(compile(directory), /'urgnt' does not exist/);
   });
 
-  it("points to this installation again, and leaves alone what somebody changed", async (t) => {
+  it("updates the path to this installation, and leaves a changed file alone", async (t) => {
     const gateway = await webhookGateway(t);
     const init = () => gateway.client.call(webhooks.init, {});
     const [file = ""] = (await init()).written;

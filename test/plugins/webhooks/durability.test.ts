@@ -25,7 +25,7 @@ async function directory(t: TestContext): Promise<string> {
   return path;
 }
 
-/** Until it holds; the test's own time limit ends what never does. */
+/** Waits for the condition; the time limit of the test ends a condition that never holds. */
 async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 5));
 }
@@ -201,7 +201,7 @@ describe("a run", () => {
     assert.equal(run?.attempts, 6);
   });
 
-  it("goes on after a restart that cut it off, and that is no failure", async (t) => {
+  it("resumes after a restart that interrupted it, which does not count as a failure", async (t) => {
     const stateDir = await directory(t);
     const first = await webhookGateway(t, { stateDir });
     first.plan.push(
@@ -235,7 +235,7 @@ describe("a run", () => {
     for (const { runId } of [running, waiting]) assert.equal((await ended(runId)).status, "done");
   });
 
-  it("goes on when the plugin that keeps the records is reloaded, and requests wait meanwhile", async (t) => {
+  it("resumes after a reload of the storage plugin, and requests wait meanwhile", async (t) => {
     const { gateway, post, plan, tasks, notes, ended } = await webhookGateway(t);
     plan.push(
       (_job, signal) => new Promise((_, reject) => signal.addEventListener("abort", () => reject(new Error("cut")))),
@@ -310,7 +310,7 @@ describe("a run", () => {
     assert.equal(run.attempts, 1);
   });
 
-  it("that nobody has under way any more is found while the gateway runs", async (t) => {
+  it("that no process executes any more is found while the gateway runs", async (t) => {
     const clock = createFakeClock();
     const rows: Storage[] = [];
     const storage = definePlugin({
@@ -322,7 +322,7 @@ describe("a run", () => {
     const { post, ended, tasks } = await webhookGateway(t, { plugins: [storage], gateway: { clock } });
     const { runId } = await read(await post("task", { message: "x" }));
     await ended(runId);
-    // As after a claim whose answer never came back.
+    // As after a claim whose answer was lost.
     const sql = "UPDATE webhook_runs SET status = 'running', job = ?, ended_at = NULL WHERE run_id = ?";
     const job = JSON.stringify({ params: { message: "x" }, wrapped: true, contentSource: "webhook" });
     await rows[0]?.transaction([{ sql, params: [job, runId], expectChanges: 1 }]);

@@ -15,16 +15,16 @@ import { BUILD, FAILED, MAIL, ROWS, sampleEngine, SECOND, TRIAL, WAKE } from "./
 
 const CONFIG = `{
   hooks: {
-    // looks at builds
+    // handles builds
     mappings: [{ id: "build", match: { path: "build" } }, { enabled: false }],
     disabled: ["mail"],
   },
 }`;
 
-/** Stands in for the service of the host, under a name of its own. */
+/** Replaces the service of the host, under another name. */
 const SampleEngine = defineService<Webhooks>()("sample-engine", "1.0.0");
 
-/** The plugin, with the sample in the place of the host's engine. */
+/** The plugin, with the sample in place of the host's engine. */
 const pluginUnderTest = definePlugin({
   ...webhooksPlugin,
   requires: { ...webhooksPlugin.requires, engine: SampleEngine },
@@ -48,7 +48,7 @@ const ROW = {
   details: JSON.stringify(details),
 };
 
-/** Rows as the host would tell them, `enabled` read from the file. */
+/** Rows as the host lists them, with `enabled` read from the file. */
 function rowsOf(parsed: unknown): readonly WebhookMappingInfo[] {
   const { mappings = [], disabled = [] } = (
     parsed as { hooks: { mappings?: { enabled?: boolean }[]; disabled?: string[] } }
@@ -96,7 +96,7 @@ async function scene(t: TestContext, text = CONFIG) {
 }
 
 describe("webhooks.*", () => {
-  it("shows what the host tells, each result as its contract says", async (t) => {
+  it("returns the host's data, and each result matches its contract", async (t) => {
     const { client, transformsDir } = await scene(t); // the gateway checks every result against its schema
     const listed = await client.call(webhooks.list, {});
     assert.deepEqual([listed.enabled, listed.path, listed.transformsDir], [true, "/hooks", transformsDir]);
@@ -158,7 +158,7 @@ describe("webhooks.*", () => {
     assert.match(without.problems[1]?.message ?? "", /no running plugin provides storage; requests get 503/);
     await assert.rejects(bare.client.call(webhooks.runs, {}), {
       code: "UNAVAILABLE",
-      message: /add one to plugins.use/,
+      message: /add a storage plugin to plugins.use/,
     });
   });
 
@@ -227,7 +227,7 @@ describe("webhooks.enable and webhooks.disable", () => {
     for (const method of [webhooks.enable, webhooks.disable]) {
       await assert.rejects(client.call(method, { id: "nope" }), {
         code: "NOT_FOUND",
-        message: 'no mapping "nope"; there are wake, build, mapping-2, mail',
+        message: 'no mapping "nope"; configured: wake, build, mapping-2, mail',
       });
     }
     assert.equal(await read(), CONFIG);

@@ -1,4 +1,4 @@
-/** Mappings, runs and a trial as the host tells them. */
+/** Mappings, runs and a trial in the host's format. */
 import type { WebhookMappingInfo, WebhookRun, Webhooks, WebhookTrialReport } from "@svc/sdk/webhooks";
 
 export const NOON = Date.UTC(2026, 10, 21, 12);
@@ -37,7 +37,7 @@ export const BUILD: WebhookMappingInfo = {
   ],
 };
 
-/** The second of `hooks.mappings`, without an id. */
+/** The second entry of `hooks.mappings`, without an id. */
 export const SECOND: WebhookMappingInfo = {
   id: "mapping-2",
   origin: "config",
@@ -91,7 +91,7 @@ export const TRIAL: WebhookTrialReport = {
   warnings: ["the signature was not looked at"],
 };
 
-/** An engine that answers with the samples, and what it was asked. */
+/** An engine that returns the samples and records its calls. */
 export function sampleEngine(changes: Partial<Webhooks> = {}) {
   const asked: [method: string, argument: unknown][] = [];
   const answer = <T>(method: string, value: T) => {

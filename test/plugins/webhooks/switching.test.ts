@@ -93,28 +93,22 @@ describe("what is written to switch a mapping", () => {
       file({ $include: "./h.json5" }),
       BUILD,
       false,
-      /does not stand in the configuration file itself.+"enabled" to false/,
+      /is not in the configuration file itself.+"enabled" to false/,
     ],
     [
       "an id that is a placeholder",
       mappings({ id: "${NAME}" }),
       BUILD,
       true,
-      /or its id does not; set its "enabled" to true/,
+      /or its id is not in the configuration file itself; set its "enabled" to true/,
     ],
-    [
-      "mappings that are no list",
-      file({ mappings: { id: "build" } }),
-      BUILD,
-      false,
-      /does not stand in the configuration/,
-    ],
+    ["mappings that are no list", file({ mappings: { id: "build" } }), BUILD, false, /is not in the configuration/],
     [
       "what an included file has disabled",
       { $include: "./a.json5" },
       { ...WAKE, enabled: false },
       true,
-      /disabled by an included file; take it out of hooks\.disabled/,
+      /disabled by an included file; remove it from hooks\.disabled/,
     ],
     ["a list that is none", file({ disabled: "wake" }), WAKE, false, /hooks\.disabled is not a list/],
   ];
@@ -134,9 +128,9 @@ describe("which mapping an id means", () => {
   it("is nothing for an unknown one, and the known ones are named", () => {
     assert.throws(() => rowsNamed(ROWS, "nope"), {
       code: "NOT_FOUND",
-      message: 'no mapping "nope"; there are wake, build, mapping-2, mail',
+      message: 'no mapping "nope"; configured: wake, build, mapping-2, mail',
     });
-    assert.throws(() => rowsNamed([], "nope"), { code: "NOT_FOUND", message: 'no mapping "nope"; there are none' });
+    assert.throws(() => rowsNamed([], "nope"), { code: "NOT_FOUND", message: 'no mapping "nope"; none is configured' });
     const many = Array.from({ length: 25 }, (_, index) => ({ ...WAKE, id: `m${index}` }));
     assert.throws(() => rowsNamed(many, "nope"), /m0, m1.+, m19 and 5 more$/);
   });

@@ -1,4 +1,4 @@
-/** The threads' entry as it is shipped. */
+/** The bundled entry point of the threads. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";

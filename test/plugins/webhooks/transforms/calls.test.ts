@@ -1,4 +1,4 @@
-/** One call of a transform, here and in a thread of its own. */
+/** One call of a transform, in the gateway's thread and in a worker thread. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { callOf, LIMIT, resultOf, scene } from "./scene.ts";
@@ -95,7 +95,7 @@ for (const placement of PLACES)
       assert.equal(transforms.info(ref).problem, undefined);
     });
 
-    it("has until its deadline, and costs nobody else anything when it waits longer", LIMIT, async (t) => {
+    it("fails at its deadline, without effect on other calls", LIMIT, async (t) => {
       const transforms = await made(t);
       const hasty = { ...ref, timeoutMs: 100 };
       const slow = resultOf(transforms, ref, { act: "slow" });
@@ -137,7 +137,7 @@ it("an answer that comes late because the thread was busy counts as none", LIMIT
 describe("a transform in a thread of its own", () => {
   const ref = { module: "t.ts", placement: "worker" as const };
   const deaths: [act: string, message: RegExp, neighbour: RegExp][] = [
-    ["spin", /no answer within 400 ms/, /its thread was ended, since a call kept it for more than 400 ms/],
+    ["spin", /no answer within 400 ms/, /its thread was ended, because a call blocked it for more than 400 ms/],
     [
       "memory",
       /used more than 64 MB of memory|no answer within/,

@@ -1,4 +1,4 @@
-/** Every kind of file that people write, in both places. */
+/** Every file format, in both placements. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { LIMIT, resultOf, scene } from "./scene.ts";
@@ -108,7 +108,7 @@ const formats: [name: string, module: string, files: Record<string, string>, ext
     },
   ],
   [
-    "what Node brings",
+    "built-in modules of Node",
     "t.ts",
     {
       "t.ts": `import path, { basename } from "node:path";\nimport fs = require("fs");\nexport default ({ payload }: any) => ({ text: basename("/x/w") + path.sep.slice(1) + (fs.existsSync ? "" : "?") + payload.n });`,

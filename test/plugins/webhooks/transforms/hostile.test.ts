@@ -1,4 +1,4 @@
-/** Files that do harm when they are loaded: the gateway stays alive, and their neighbours go live all the same. */
+/** Files that do harm when they are loaded: the gateway survives, and other files still go live. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { callOf, LIMIT, resultOf, scene } from "./scene.ts";
@@ -60,19 +60,19 @@ describe("a file that behaves in the check only", () => {
     [
       "throws in the gateway",
       `import { isMainThread } from "node:worker_threads";\nif (isMainThread) throw new Error("here");\nexport default () => null;`,
-      /fails while it is loaded: Error: here \(t\.ts:2\)/,
+      /fails to load: Error: here \(t\.ts:2\)/,
       "host",
     ],
     [
       "throws in its thread",
       `import { threadId, workerData } from "node:worker_threads";\nif (workerData.kind === "serve") throw new Error("here");\nexport default () => null;`,
-      /fails while it is loaded: Error: here \(t\.ts:2\)/,
+      /fails to load: Error: here \(t\.ts:2\)/,
       "worker",
     ],
     [
       "ends its thread",
       `import { workerData } from "node:worker_threads";\nif (workerData.kind === "serve") process.exit(3);\nexport default () => null;`,
-      /fails while it is loaded: it ended its thread \(exit code 3\)/,
+      /fails to load: it ended its thread \(exit code 3\)/,
       "worker",
     ],
     [

@@ -1,4 +1,4 @@
-/** What a transform may not import, in whatever way it asks. */
+/** Imports that a transform may not use, in any syntax. */
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -22,10 +22,10 @@ const NAMES: [specifier: string, why: RegExp][] = [
   ["../outside.ts", /leaves the transforms directory/],
   ["./lib/../../outside.ts", /leaves the transforms directory/],
   ["./link.ts", /link\.ts is a symbolic link/],
-  ["./absent.ts", /leads nowhere/],
-  ["./types.d.ts", /leads nowhere/],
-  ["node:module", /loads code from elsewhere/],
-  ["module", /loads code from elsewhere/],
+  ["./absent.ts", /cannot be resolved/],
+  ["./types.d.ts", /cannot be resolved/],
+  ["node:module", /can load other code/],
+  ["module", /can load other code/],
 ];
 
 const WAYS: [way: string, module: string, line: (specifier: string) => string][] = [
@@ -39,11 +39,11 @@ const WAYS: [way: string, module: string, line: (specifier: string) => string][]
   ["an import = require", "t.cts", (name) => `import x = require("${name}"); export const f = x;`],
 ];
 
-/** Code that leaves a file when it runs. */
+/** Code that imports from outside of the file when it runs. */
 const MARK = (module: string, ran: string) =>
   `${module.endsWith("cjs") ? `require("fs")` : `process.getBuiltinModule("fs")`}.writeFileSync(${JSON.stringify(ran)}, "");`;
 
-/** Everything that could be reached if one asked the disk. */
+/** Files that would be reachable if imports were resolved on disk. */
 function prey(made: Scene): Scene {
   const base = dirname(dirname(made.root));
   for (const at of [made.root, base, made.stateDir]) {
@@ -61,12 +61,12 @@ function prey(made: Scene): Scene {
 
 describe("before a line of it runs, a transform is refused for", () => {
   for (const [way, module, line] of WAYS)
-    it(`${way} of what is not its own`, LIMIT, async (t) => {
+    it(`${way} from outside of the transforms`, LIMIT, async (t) => {
       const made = prey(scene(t));
       const ran = join(made.stateDir, "ran");
       const refs = NAMES.map(([name], index) => {
         const file = `${index}/${module}`;
-        // One level down, so the names that are relative get one more.
+        // One level down, so relative names get one more level.
         const specifier = name.replace(/^\.\.?\//, (start) => (start === "./" ? "../" : "../../"));
         made.write(file, `// first\n${MARK(module, ran)}\n${line(specifier)}\n`);
         return { module: file };
@@ -138,7 +138,7 @@ describe("names that are not literal", () => {
             );
           if (way !== "resolve" && way !== "meta")
             await assert.rejects(resultOf(transforms, ref, { way, name: "./lib/empty.ts" }), {
-              message: /lib\/empty\.ts: is not compiled for this import; .*also imports literally/,
+              message: /lib\/empty\.ts: is not compiled for this import; .*also be imported literally/,
             });
           assert.deepEqual(await resultOf(transforms, ref, { way, name: "./own.ts" }), { text: "1" }, way);
         }

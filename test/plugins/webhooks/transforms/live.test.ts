@@ -1,4 +1,4 @@
-/** What a change of the directory does to what serves. */
+/** Effects of a change of the directory on live transforms. */
 import assert from "node:assert/strict";
 import {
   existsSync,
@@ -90,7 +90,7 @@ describe("without a restart", () => {
     for (const call of calls) assert.deepEqual(await call, { text: "old" });
   });
 
-  it("what is still asked for keeps its state; what is not asked for ends", LIMIT, async (t) => {
+  it("a transform still in use keeps its state; an unused one ends", LIMIT, async (t) => {
     const count = `let n = 0;\nexport default () => ({ n: (n += 1) });`;
     const made = scene(t, { "t.ts": count, "u.ts": count });
     const transforms = await made.configured([REF]);
@@ -100,7 +100,7 @@ describe("without a restart", () => {
     assert.deepEqual(await resultOf(transforms, REF), { n: 2 });
     assert.deepEqual(await resultOf(transforms, { module: "u.ts" }), { n: 1 });
     await transforms.configure({ root: made.root, directory: ".", refs: [{ module: "u.ts" }] });
-    await assert.rejects(resultOf(transforms, REF), { name: "TransformError", message: /nobody asked for it/ });
+    await assert.rejects(resultOf(transforms, REF), { name: "TransformError", message: /no mapping uses it/ });
     assert.deepEqual(await resultOf(transforms, { module: "u.ts" }), { n: 2 });
   });
 });
@@ -111,12 +111,12 @@ describe("the last good version serves, and it is said why, when the newest", ()
     [
       "throws when it is loaded",
       `const x = 1;\nnull.x;\nexport default () => null;`,
-      /^t\.ts: fails while it is loaded: TypeError: .*\(t\.ts:2\)/,
+      /^t\.ts: fails to load: TypeError: .*\(t\.ts:2\)/,
     ],
     [
       "throws something odd",
       `throw { toString() { throw 1; } };`,
-      /^t\.ts: fails while it is loaded: threw something that cannot be shown/,
+      /^t\.ts: fails to load: threw something that cannot be shown/,
     ],
     [
       "exports something else",
@@ -128,21 +128,25 @@ describe("the last good version serves, and it is said why, when the newest", ()
     [
       "needs a file that is not there",
       `\nexport * from "./gone.ts";`,
-      /^t\.ts:2: import of "\.\/gone\.ts" leads nowhere/,
+      /^t\.ts:2: import of "\.\/gone\.ts" cannot be resolved/,
     ],
-    ["needs data that is damaged", `import "./bad.json";`, /^bad\.json: is no JSON: /],
+    ["needs data that is damaged", `import "./bad.json";`, /^bad\.json: is not JSON: /],
     [
       "requires what has to be waited for",
       `require("./waits.ts");\nmodule.exports = () => null;`,
-      /^t\.ts: fails while it is loaded: SyntaxError: await is only valid/,
+      /^t\.ts: fails to load: SyntaxError: await is only valid/,
     ],
     [
       "has what is more than types",
       `namespace a { export let b = 1; }\nexport default () => null;`,
       /^t\.ts: Namespaces exporting non-const are not supported by Babel\./,
     ],
-    ["has a schema that is none", `export default { payload: 1, transform: () => null };`, /payload is no JSON Schema/],
-    ["has examples that are none", `export const examples = 1;\nexport default () => null;`, /examples are no list/],
+    [
+      "has a schema that is none",
+      `export default { payload: 1, transform: () => null };`,
+      /payload is not a JSON Schema/,
+    ],
+    ["has examples that are none", `export const examples = 1;\nexport default () => null;`, /examples are not a list/],
     [
       "has half an example",
       `export const examples = [{ payload: 1 }];\nexport default () => null;`,
@@ -200,7 +204,7 @@ describe("the last good version serves, and it is said why, when the newest", ()
     assert.deepEqual(await resultOf(transforms, { module: "0.ts" }), { text: "mended" });
   });
 
-  it("is taken back: then nothing is loaded anew", LIMIT, async (t) => {
+  it("is reverted: then nothing is reloaded", LIMIT, async (t) => {
     const count = `let n = 0;\nexport default () => ({ n: (n += 1) });`;
     const made = scene(t, { "t.ts": count });
     const transforms = await made.configured([REF]);
@@ -259,7 +263,7 @@ describe("after a restart", () => {
       },
     );
 
-  it("a copy that was tampered with is not believed, and is made anew when it is needed", LIMIT, async (t) => {
+  it("a modified copy is not used, and is created again when needed", LIMIT, async (t) => {
     const made = scene(t, { "t.ts": says("good") });
     const first = await made.configured([REF]);
     await first.stop();

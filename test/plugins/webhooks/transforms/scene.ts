@@ -1,4 +1,4 @@
-/** A transforms directory and a gateway's transforms beside it; all of it vanishes with its test. */
+/** A transforms directory and the transforms of a gateway; both are removed at the end of the test. */
 import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,20 +10,20 @@ import type { PlannedTransform, TransformCall } from "@svc/sdk/webhooks";
 import type { Transforms } from "../../../../plugins/webhooks/transforms/contract.ts";
 import { createTransforms, type TransformsOptions } from "../../../../plugins/webhooks/transforms/transforms.ts";
 
-/** For tests that wait for threads and for the disk. */
+/** Time limit for tests that wait for threads and the disk. */
 export const LIMIT = { timeout: 120_000 };
 
 export const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} };
 
 export interface Scene {
-  /** `hooks/transforms` beside the configuration. */
+  /** `hooks/transforms` next to the configuration. */
   readonly root: string;
   readonly stateDir: string;
   write(path: string, text: string): string;
   remove(path: string): void;
-  /** Ends with the test. */
+  /** Stopped at the end of the test. */
   gateway(options?: Partial<TransformsOptions>): Transforms;
-  /** A gateway that was configured with these. */
+  /** A gateway configured with these references. */
   configured(refs: readonly PlannedTransform[], options?: Partial<TransformsOptions>): Promise<Transforms>;
 }
 
@@ -71,14 +71,14 @@ export const callOf = (payload: unknown, more: Partial<TransformCall> = {}): Tra
   ...more,
 });
 
-/** What the transform made of a payload. */
+/** Result of the transform for a payload. */
 export async function resultOf(transforms: Transforms, ref: PlannedTransform, payload: unknown = {}): Promise<unknown> {
   const outcome = await transforms.run(ref, callOf(payload));
   assert.equal(outcome.kind, "result");
   return outcome.kind === "result" ? outcome.value : undefined;
 }
 
-/** Resolves when it holds; looks again after each change. */
+/** Resolves when the condition holds; checks again after each change. */
 export async function until(transforms: Transforms, holds: () => boolean | Promise<boolean>): Promise<void> {
   let wake = () => {};
   const stop = transforms.onChange(() => wake());

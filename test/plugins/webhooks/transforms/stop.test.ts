@@ -1,4 +1,4 @@
-/** What is left when the transforms of a gateway were stopped: nothing. And what they cost before that. */
+/** Stopped transforms leave nothing behind; and the cost of running ones. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { join } from "node:path";
@@ -14,7 +14,7 @@ const THERE = { module: "t.ts", placement: "worker" as const };
 const held = () =>
   process.getActiveResourcesInfo().filter((kind) => /Worker|MessagePort|FSEvent|StatWatcher/.test(kind));
 
-/** The runtime takes a moment to let go of what was closed. */
+/** The runtime needs a moment to release closed handles. */
 async function returnsTo(before: readonly string[]): Promise<void> {
   const deadline = Date.now() + 20_000;
   const isMore = () => held().length > before.length && Date.now() < deadline;
@@ -30,13 +30,13 @@ describe("stopping", () => {
     assert.notDeepEqual(held(), before);
     const underWay = assert.rejects(transforms.run(THERE, callOf({ wait: true })), {
       name: "TransformError",
-      message: /out of service/,
+      message: /stopped or replaced this version/,
     });
     await resultOf(transforms, THERE); // by then the other one has arrived, too
     await Promise.all([transforms.stop(), transforms.stop(), underWay]);
     await returnsTo(before);
     for (const ref of [HERE, THERE])
-      await assert.rejects(resultOf(transforms, ref), { name: "TransformError", message: /the gateway stops/ });
+      await assert.rejects(resultOf(transforms, ref), { name: "TransformError", message: /the gateway is stopping/ });
     await transforms.configure({ root: made.root, directory: ".", refs: [THERE] });
     await transforms.refresh();
     await returnsTo(before);

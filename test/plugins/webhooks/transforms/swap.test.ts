@@ -1,4 +1,4 @@
-/** Somebody changes the directory while it is read. */
+/** The directory changes while it is read. */
 import assert from "node:assert/strict";
 import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -11,7 +11,7 @@ const GOOD = `export default () => ({ text: "good" });`;
 const EVIL = `export default () => ({ text: "evil" });`;
 const READINGS = 300;
 
-/** Exchanges two names over and over, in turns with what is read. @returns ends it */
+/** Swaps two names repeatedly, alternating with reads. @returns a function that stops it */
 function exchange(one: string, other: string): () => void {
   let on = true;
   const turn = () => {

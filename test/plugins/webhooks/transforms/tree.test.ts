@@ -1,4 +1,4 @@
-/** What the directory may hold, and how it may not be reached. */
+/** Allowed content of the directory, and ways in which it must not be reached. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { chmodSync, chownSync, linkSync, mkdirSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
@@ -12,7 +12,7 @@ const EVIL = `export default () => ({ text: "evil" });`;
 const OTHER_USER = 4_711;
 const AS_ROOT = { skip: process.getuid?.() === 0 ? false : "only root can give files away" };
 
-/** A module that is fine, until `attack` does one thing. */
+/** A valid module, until `attack` makes one change. */
 async function attacked(t: TestContext, attack: (made: Scene) => void, module = "t.ts") {
   const made = scene(t, { "t.ts": GOOD, "lib/word.ts": "export {};" });
   attack(made);
@@ -45,7 +45,7 @@ describe("a transform does not serve when", () => {
       /symbolic link/,
     ],
     [
-      "it leads nowhere",
+      "it cannot be resolved",
       (made) => (made.remove("t.ts"), symlinkSync("nowhere.ts", join(made.root, "t.ts"))),
       /symbolic link/,
     ],
@@ -57,12 +57,12 @@ describe("a transform does not serve when", () => {
     [
       "anybody may write to it",
       ({ root }) => chmodSync(join(root, "t.ts"), 0o646),
-      /t\.ts: can be written by anybody; run: chmod o-w/,
+      /t\.ts: is world-writable; run: chmod o-w/,
     ],
     [
       "anybody may write to its directory",
       ({ root }) => chmodSync(root, 0o777),
-      /transforms can be written by anybody; run: chmod o-w/,
+      /transforms is world-writable; run: chmod o-w/,
     ],
     ["it is a directory", (made) => (made.remove("t.ts"), mkdirSync(join(made.root, "t.ts"))), /does not exist/],
     [
@@ -87,14 +87,14 @@ describe("a transform does not serve when", () => {
       (made) => {
         for (let n = 0; n < 1_001; n += 1) made.write(`lib/${n}.json`, "1");
       },
-      /holds more than 1000 files/,
+      /has more than 1000 files/,
     ],
     [
       "there is too much",
       (made) => {
         for (let n = 0; n < 9; n += 1) made.write(`lib/${n}.json`, `"${"x".repeat(1 << 20)}"`);
       },
-      /holds more than 8 MiB/,
+      /has more than 8 MiB/,
     ],
     ["one file is too large", (made) => void made.write("t.ts", `//${"x".repeat(9 << 20)}`), /larger than 8 MiB/],
   ];
@@ -135,7 +135,7 @@ describe("a helper that cannot be trusted", () => {
     [
       "in a directory anybody may write to",
       ({ root }) => chmodSync(join(root, "lib"), 0o777),
-      /lib\/word\.ts \(lib can be written by anybody/,
+      /lib\/word\.ts \(lib is world-writable/,
     ],
     [
       "that is a link",
@@ -144,7 +144,7 @@ describe("a helper that cannot be trusted", () => {
     ],
   ];
   for (const [what, attack, problem] of attacks)
-    it(`${what} stops those who import it, and nobody else`, LIMIT, async (t) => {
+    it(`${what} stops only the transforms that import it`, LIMIT, async (t) => {
       const made = scene(t, {
         "t.ts": `import "./lib/word.ts";\n${GOOD}`,
         "free.ts": GOOD,
@@ -206,7 +206,7 @@ describe("the transforms directory", () => {
     assert.deepEqual([empty.problems(), nowhere.problems()], [[], []]);
   });
 
-  it("is read without what only an editor, a package manager or nobody reads", LIMIT, async (t) => {
+  it("is read without files of editors and package managers, and unused ones", LIMIT, async (t) => {
     const made = scene(t, { "t.ts": GOOD, "lib/a.json": "1", "b.mjs": "", "c.cts": "" });
     const left = [
       "types.d.ts",

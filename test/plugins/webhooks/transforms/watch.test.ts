@@ -1,4 +1,4 @@
-/** Real files, real events: what a deployment may do to the directory of the transforms. */
+/** Real files and events: changes that a deployment makes to the transforms directory. */
 import assert from "node:assert/strict";
 import { cpSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ import { tempDirectory } from "../../../host/config/scene.ts";
 const log = { debug() {}, info() {}, warn() {}, error: (about: unknown) => assert.fail(String(about)) };
 
 describe("watching the transforms", () => {
-  it("tells of each change, also in directories that took the place of others", { timeout: 120_000 }, async (t) => {
+  it("reports each change, also in directories that replaced others", { timeout: 120_000 }, async (t) => {
     const base = tempDirectory(t);
     const root = join(base, "hooks");
     const directory = join(root, "transforms");
@@ -24,7 +24,7 @@ describe("watching the transforms", () => {
       changed: () => wake(),
     });
     t.after(stop);
-    /** Quiet first, so that what is told is told of this change. */
+    /** Waits for quiet first, so that the next event belongs to this change. */
     const told = async (change: () => void) => {
       await new Promise((resolve) => setTimeout(resolve, 400));
       const next = new Promise<void>((resolve) => (wake = resolve));
