@@ -84,10 +84,14 @@ describe("a file that somebody edited", () => {
     [
       "hot",
       both,
-      [...HOT_DID, "warn: gateway.reload.mode is hot: these keys take effect with the next restart: gateway.port"],
+      [...HOT_DID, "warn: gateway.reload.mode is hot; these keys take effect at the next restart: gateway.port"],
     ],
     ["restart", { "logging.level": "hot" }, ["restart configuration: logging.level"]],
-    ["off", both, ["info: the configuration file changed and gateway.reload.mode is off: not used before a restart"]],
+    [
+      "off",
+      both,
+      ["info: the configuration file changed, but gateway.reload.mode is off; the change takes effect after a restart"],
+    ],
   ];
   for (const [name, kinds, expected] of rows) {
     it(`in mode ${name}, with ${Object.keys(kinds).join(" and ")}`, async () => {
@@ -100,7 +104,7 @@ describe("a file that somebody edited", () => {
   it("needs a restart that nobody can perform: that is said", async () => {
     const { did, apply, change } = scene(false);
     await apply(change(mode("hybrid"), both));
-    assert.equal(did.at(-1), "warn: restart the gateway for these keys to take effect: gateway.port");
+    assert.equal(did.at(-1), "warn: these keys take effect after a restart of the gateway: gateway.port");
   });
 });
 

@@ -194,7 +194,10 @@ describe("a restart that cannot be", () => {
   it("is refused where nobody could perform it, with the way out", () => {
     const restarts = createRestarts({ clock: createFakeClock(), log, isIdle: () => true });
     assert.equal(restarts.possible, false);
-    assert.throws(() => restarts.schedule({ reason: "x" }), { code: "UNAVAILABLE", message: /start that anew/ });
+    assert.throws(() => restarts.schedule({ reason: "x" }), {
+      code: "UNAVAILABLE",
+      message: /restart the program that runs it/,
+    });
   });
 
   it("may be asked for again when beginning it failed", async () => {

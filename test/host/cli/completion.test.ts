@@ -45,7 +45,7 @@ describe("svc completion --complete", { timeout: 60_000 }, () => {
 
   it("says what each is about, when asked", async (t) => {
     const { stdout } = await home(t, few).svc(["completion", "--complete", "--describe", "--", "config", "unset"]);
-    assert.equal(stdout, "unset\tTake one value out\n");
+    assert.equal(stdout, "unset\tRemove one value\n");
   });
 
   it("knows the verbs and options of plugins, and runs none", async (t) => {

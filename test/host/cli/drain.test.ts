@@ -24,7 +24,7 @@ export default definePlugin({ id: "work", api: "^1.0.0", setup: (gateway) => gat
 describe("a stop of svc gateway run", { timeout: 60_000 }, () => {
   for (const [signal, atOnce] of [
     ["SIGINT", "press Ctrl-C again to stop at once"],
-    ["SIGTERM", "a second signal stops it at once"],
+    ["SIGTERM", "a second signal stops the gateway at once"],
   ] as const)
     it(`waits for work in flight on ${signal}, and says so in one line`, async (t) => {
       const { run, done } = busyHome(t);
@@ -64,7 +64,7 @@ describe("a stop of svc gateway run", { timeout: 60_000 }, () => {
   it("refuses a duration that is none, with an example", async (t) => {
     const { code, stderr } = await home(t).svc(["gateway", "run", "--drain", "soon"]);
     assert.equal(code, 2);
-    assert.match(stderr, /^--drain soon: it must be .*\nNext: svc gateway run --drain 10m\n$/);
+    assert.match(stderr, /^--drain soon: must be a duration .*\nNext: svc gateway run --drain 10m\n$/);
   });
 });
 

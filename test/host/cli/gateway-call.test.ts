@@ -58,7 +58,7 @@ describe("svc gateway call", () => {
     assert.equal(none.code, 1);
     assert.match(
       none.stderr,
-      /^NOT_PAIRED: device identity required; no gateway was started on \/.*\/state\nNext: name the state directory of this gateway with SVC_STATE_DIR; or on the gateway's machine: svc gateway token; connect with/,
+      /^NOT_PAIRED: device identity required; no gateway was started on \/.*\/state\nNext: set SVC_STATE_DIR to the state directory of that gateway; or on the gateway's machine: svc gateway token; connect with/,
     );
     await stop();
   });
@@ -93,7 +93,7 @@ describe("svc gateway call", () => {
     const { ready } = await here.run();
     const elsewhere = await here.svc(["gateway", "call", "config.get"], { SVC_GATEWAY_PORT: "1" });
     assert.equal(elsewhere.code, 3);
-    assert.ok(elsewhere.stderr.includes(`(the last one started here: --url ${ready.url})`), elsewhere.stderr);
+    assert.ok(elsewhere.stderr.includes(`(last gateway started here: --url ${ready.url})`), elsewhere.stderr);
   });
 
   it("with a wrong token exits 1 and says where the right one is", async (t) => {
@@ -136,7 +136,7 @@ describe("svc gateway call", () => {
 });
 
 describe("svc gateway call without a gateway", () => {
-  const next = /\nNext: start it with: svc gateway run, or name another one with --url\n$/;
+  const next = /\nNext: start it with: svc gateway run, or choose another gateway with --url\n$/;
 
   it("exits 3, names the address and the command that starts one", async (t) => {
     const { code, stdout, stderr } = await home(t, { gateway: { port: 1 } }).svc(["gateway", "call", "health"]);
@@ -207,15 +207,15 @@ describe("svc gateway call, wrongly used", () => {
     [["--params", ""], /^--params is not JSON/],
     [
       ["--timeout", "soon"],
-      /^--timeout soon: it must be milliseconds, 0 for no limit\nExample: svc gateway call .* --timeout 60000\n$/,
+      /^--timeout soon: must be milliseconds, 0 for no limit\nExample: svc gateway call .* --timeout 60000\n$/,
     ],
     [["--timeout", "-1"], /--timeout/],
     [
       ["--url", "localhost:18789"],
-      /"localhost:18789" is no address of a gateway; write it like ws:\/\/127\.0\.0\.1:18789/,
+      /"localhost:18789" is not a gateway address; use the form ws:\/\/127\.0\.0\.1:18789/,
     ],
-    [["--url", "ws://"], /"ws:\/\/" is no address of a gateway/],
-    [["--url", "ftp://127.0.0.1"], /is no address of a gateway/],
+    [["--url", "ws://"], /"ws:\/\/" is not a gateway address/],
+    [["--url", "ftp://127.0.0.1"], /is not a gateway address/],
   ];
   for (const [args, says] of rows) {
     it(`${args.join(" ")} exits 2`, async (t) => {

@@ -66,7 +66,7 @@ describe("svc gateway run", () => {
     assert.equal(again.code, 1);
     assert.match(
       again.stderr,
-      /no gateway runs on the state directory .*and there is no service\nNext: svc gateway run/,
+      /no gateway runs on the state directory .*and no service is installed\nNext: svc gateway run/,
     );
   });
 
@@ -121,7 +121,7 @@ describe("svc gateway run", () => {
   it("refuses a mode that does not exist, with those that do", async (t) => {
     const { code, stderr } = await home(t, few).svc(["gateway", "run", "--auth", "open"]);
     assert.equal(code, 2);
-    assert.match(stderr, /--auth open: it must be one of token, password, none, trusted-proxy\nNext: svc gateway run/);
+    assert.match(stderr, /--auth open: must be one of token, password, none, trusted-proxy\nNext: svc gateway run/);
   });
 
   it("never writes the configuration file", async (t) => {
@@ -146,7 +146,7 @@ describe("svc gateway run", () => {
       ["broken", "failed", "setup: no luck"],
       ["config", "active", undefined],
     ]);
-    assert.deepEqual(warnings, ["typo: not used: no plugin in use has this section; it is kept as it is"]);
+    assert.deepEqual(warnings, ["typo: not used: no plugin in use has this section; kept unchanged"]);
   });
 });
 
@@ -203,13 +203,13 @@ describe("svc gateway run refuses to start", () => {
       "on a port that is none, before any plugin runs",
       {},
       { SVC_GATEWAY_PORT: "eighty" },
-      /SVC_GATEWAY_PORT is "eighty"; it must be a port, 0 to 65535/,
+      /SVC_GATEWAY_PORT is "eighty", but must be a port from 0 to 65535/,
     ],
     [
       "in a place that is no directory",
       {},
       { SVC_STATE_DIR: "/dev/null/svc" },
-      /the state directory cannot be used: .*\nNext: choose another one with SVC_STATE_DIR/,
+      /the state directory cannot be used: .*\nNext: choose another directory with SVC_STATE_DIR/,
     ],
   ];
   for (const [why, config, env, says] of refusals) {

@@ -47,7 +47,7 @@ describe("svc --help", () => {
     for (const word of ["gateway", "plugins", "config", "chat"]) assert.match(stdout, new RegExp(`^  ${word}\\b`, "m"));
     assert.match(
       stdout,
-      /Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 3 no gateway answered, 4 another gateway has the state directory, 75 start it again\./,
+      /Exit codes: 0 success, 1 refused or failed, 2 wrong usage, 3 no gateway answered, 4 another gateway uses the state directory, 75 the supervisor must start it again\./,
     );
   });
 
@@ -110,12 +110,12 @@ describe("wrong usage", () => {
     [["trim"], /required option '--out <dir>' not specified/],
     [["trim", "--out", "x", "--url", "ws://127.0.0.1"], /unknown option '--url'/],
     [["gateway", "run", "--port"], /argument missing/],
-    [["gateway", "run", "--port", "eighty"], /--port eighty: it must be a number, 0 to 65535/],
-    [["gateway", "run", "--port", "65536"], /--port 65536: it must be a number, 0 to 65535/],
-    [["gateway", "run", "--port", "-1"], /--port -1: it must be a number|argument missing/],
+    [["gateway", "run", "--port", "eighty"], /--port eighty: must be a number from 0 to 65535/],
+    [["gateway", "run", "--port", "65536"], /--port 65536: must be a number from 0 to 65535/],
+    [["gateway", "run", "--port", "-1"], /--port -1: must be a number|argument missing/],
     [
       ["gateway", "run", "--log-level", "loud"],
-      /--log-level loud: it must be one of trace, debug, info, warn, error, fatal, silent/,
+      /--log-level loud: must be one of trace, debug, info, warn, error, fatal, silent/,
     ],
   ];
   for (const [args, says] of rows) {

@@ -61,6 +61,6 @@ describe("svc gateway token", { timeout: 60_000 }, () => {
   it("says why there is none", async (t) => {
     const { code, stderr } = await home(t, few).svc(["gateway", "token"]);
     assert.equal(code, 1);
-    assert.match(stderr, /no token or password of a gateway is known here.*\nNext: svc gateway run/s);
+    assert.match(stderr, /no gateway token or password found.*\nNext: svc gateway run/s);
   });
 });

@@ -152,7 +152,7 @@ describe("variables in the configuration", () => {
       );
       assert.equal(
         issues[0]?.message,
-        `environment variable ${name} is not set or empty; set it, or write $\${${name}} for the text itself`,
+        `environment variable ${name} is not set or empty; set it, or write $\${${name}} for the literal text`,
       );
     });
   }

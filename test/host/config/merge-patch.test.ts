@@ -151,9 +151,9 @@ describe("single edits", () => {
 
   const refusals: [why: string, path: (string | number)[], message: RegExp][] = [
     ["no path", [], /needs the path/],
-    ["a key of a number", ["a", "b", "c"], /a\.b\.c: a\.b is no object/],
+    ["a key of a number", ["a", "b", "c"], /a\.b\.c: a\.b is not an object/],
     ["a key of a list", ["l", "0"], /l\.0: l is a list/],
-    ["an item of an object", ["a", 0], /a\[0\]: a is no list/],
+    ["an item of an object", ["a", 0], /a\[0\]: a is not a list/],
     ["a place behind the end", ["l", 3], /l has 2 entries/],
     ["a place before the start", ["l", -1], /l has 2 entries/],
     ["a prototype", ["__proto__", "x"], /cannot be a key/],

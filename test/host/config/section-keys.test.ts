@@ -72,17 +72,17 @@ describe("a plugin's key at a deep place that is open", () => {
     const path = ["gateway", "http", "endpoints", "chat", "enabled"];
     assert.deepEqual([...reloadKinds([path], [chat])], [["gateway.http.endpoints.chat.enabled", "hot"]]);
     assert.deepEqual(told(unownedKeys(given({ chat: {} }), [])), [
-      "gateway.http.endpoints.chat: not used: no plugin in use has this section; it is kept as it is",
+      "gateway.http.endpoints.chat: not used: no plugin in use has this section; kept unchanged",
     ]);
   });
 
   it("cannot be claimed deeper, nor a place of the host itself", () => {
     const claimed = (section: string) =>
       pluginSection(definePlugin({ id: "x", api: "^1.0.0", section, config: Chat, setup() {} }), given({}));
-    assert.match(JSON.stringify(claimed("gateway.http.endpoints.chat.more")), /no deeper ones/);
+    assert.match(JSON.stringify(claimed("gateway.http.endpoints.chat.more")), /only direct keys/);
     assert.match(JSON.stringify(claimed("gateway.http")), /belongs to the gateway/);
-    assert.match(JSON.stringify(claimed("gateway.http.endpoints")), /no deeper ones/);
-    assert.match(JSON.stringify(claimed("gateway.http.more")), /no deeper ones/);
+    assert.match(JSON.stringify(claimed("gateway.http.endpoints")), /only direct keys/);
+    assert.match(JSON.stringify(claimed("gateway.http.more")), /only direct keys/);
   });
 });
 
@@ -123,9 +123,9 @@ describe("a plugin's key below hooks", () => {
   it("that nobody reads is kept, and told with the reason", () => {
     const given = file({ mail: {}, other: {}, path: "/x" }, { gone: 1 });
     assert.deepEqual(told(unownedKeys(given, [away])), [
-      "gone: not used: no plugin in use has this section; it is kept as it is",
-      "hooks.mail: not used: plugin mail is not running; it is kept as it is",
-      "hooks.other: not used: no plugin in use has this section; it is kept as it is",
+      "gone: not used: no plugin in use has this section; kept unchanged",
+      "hooks.mail: not used: plugin mail is not running; kept unchanged",
+      "hooks.other: not used: no plugin in use has this section; kept unchanged",
     ]);
     assert.deepEqual(told(unownedKeys(file({ mail: {} }), [mail])), []);
     assert.deepEqual(
@@ -200,7 +200,7 @@ describe("a plugin that claims a key below hooks", () => {
   it("without settings is told that there are some", () => {
     const plain = definePlugin({ id: "mail", api: "^1.0.0", section: "hooks.mail", setup() {} });
     assert.deepEqual(pluginSection(plain, file({ mail: {} })), {
-      issue: "hooks.mail: this plugin has no settings; take the section out",
+      issue: "hooks.mail: this plugin has no settings; remove the section",
     });
   });
 
@@ -211,7 +211,7 @@ describe("a plugin that claims a key below hooks", () => {
     ["hooks.internal", /belongs to the gateway/],
     ["hooks.", /belongs to the gateway/],
     ["hooks.__proto__", /belongs to the gateway/],
-    ["hooks.mail.deep", /no deeper ones/],
+    ["hooks.mail.deep", /only direct keys/],
     ["gateway.auth", /belongs to the gateway/],
     ["gateway.tls", /belongs to the gateway/],
     ["logging.mail", /belongs to the gateway/],
@@ -305,7 +305,7 @@ describe("a key that plugins share", () => {
   });
 
   it("tells which parts nobody reads, and leaves them as they are", () => {
-    const rest = "it is kept as it is";
+    const rest = "kept unchanged";
     assert.deepEqual(told(unownedKeys(given({ post: {}, other: {}, word: 1 }), [{ ...post, schema: undefined }])), [
       `chats.post: not used: plugin post is not running; ${rest}`,
       `chats.other: not used: no plugin in use has this section; ${rest}`,

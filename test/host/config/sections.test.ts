@@ -120,7 +120,7 @@ describe("a plugin's section", () => {
     ["a wrong type", notes, { notes: { max: "x" } }, "notes.max: must be integer"],
     ["null", notes, { notes: null }, "notes: must be object"],
     ["several things", notes, { notes: { max: "x", other: 1 } }, "(and 1 more)"],
-    ["a section nobody asked for", plain, { plain: {} }, "plain: this plugin has no settings; take the section out"],
+    ["a section nobody asked for", plain, { plain: {} }, "plain: this plugin has no settings; remove the section"],
   ];
   for (const [why, plugin, value, issue] of issues) {
     it(`says in one line what is wrong: ${why}`, async (t) => {
@@ -213,8 +213,8 @@ describe("top-level keys nobody reads", () => {
   it("are named with the reason, and nothing else is", async (t) => {
     const file = await read(t, { $schema: "x", meta: {}, gateway: {}, notes: {}, mail: { a: 1 }, typo: 1 });
     assert.deepEqual(unownedKeys(file, owners), [
-      { path: "mail", message: "not used: plugin mailbox is not running; it is kept as it is" },
-      { path: "typo", message: "not used: no plugin in use has this section; it is kept as it is" },
+      { path: "mail", message: "not used: plugin mailbox is not running; kept unchanged" },
+      { path: "typo", message: "not used: no plugin in use has this section; kept unchanged" },
     ]);
   });
 

@@ -331,10 +331,10 @@ describe("a refused write changes nothing:", () => {
     const paths = configFile(t);
     const initial = givenConfig(paths.configPath, { notes: { max: 5 } });
     const store = createConfigStore({ paths, env: {}, version: "1", owners: () => [notes], initial, given: true });
-    await assert.rejects(store.write({ ...AUTHOR, mode: "replace", raw: "{}" }), refused(/given by the program/));
+    await assert.rejects(store.write({ ...AUTHOR, mode: "replace", raw: "{}" }), refused(/comes from the program/));
     await assert.rejects(
       store.edit(AUTHOR, () => []),
-      refused(/given by the program/),
+      refused(/comes from the program/),
     );
     await store.refresh();
     const { config, exists, valid } = await store.snapshot();
@@ -570,7 +570,7 @@ describe("a look at the file", () => {
     const { rmSync } = await import("node:fs");
     rmSync(configPath);
     await store.refresh();
-    assert.match(String(store.problem?.message), /the file is gone; put it back/);
+    assert.match(String(store.problem?.message), /the file no longer exists; restore it/);
     assert.deepEqual(store.running.parsed, { notes: { max: 1 } });
     writeFileSync(configPath, '{"notes": {"max": 2}}');
     await store.refresh();
@@ -649,7 +649,7 @@ describe("the audit log", () => {
     writeFileSync(join(stateDir, "logs"), "in the way");
     await write("patch", { notes: { max: 1 } });
     assert.match(current(), /"max": 1/);
-    assert.match(String(logged[0]), /missing from its audit log/);
+    assert.match(String(logged[0]), /could not be recorded in the audit log/);
   });
 });
 

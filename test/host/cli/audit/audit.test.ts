@@ -58,10 +58,7 @@ describe("svc security audit", { timeout: 120_000 }, () => {
 
     const after = await audited(here);
     assert.deepEqual([after.code, after.findings], [0, []]);
-    assert.match(
-      after.skipped[0]?.reason ?? "",
-      /only the running gateway knows, and none answers; next: svc gateway run/,
-    );
+    assert.match(after.skipped[0]?.reason ?? "", /needs a running gateway, and none responds; next: svc gateway run/);
     const text = await here.svc(["security", "audit"]);
     assert.match(
       text.stdout,
@@ -210,7 +207,7 @@ describe("svc security audit", { timeout: 120_000 }, () => {
     assert.deepEqual(
       skipped.map(({ id, reason }) => `${id}: ${reason}`),
       [
-        'thief: its checks cannot be read: the id of each check begins with "thief.", and one is "gateway.no-auth"',
+        'thief: its checks cannot be read: the id of each check must begin with "thief.", but one is "gateway.no-auth"',
         "failing.port: no such thing",
       ],
     );
@@ -218,7 +215,7 @@ describe("svc security audit", { timeout: 120_000 }, () => {
     assert.equal(code, 0, "no critical finding");
     assert.match(
       stdout,
-      /^info \(1\)\n {2}good\.port {2}good\\u001b\[2J: It is\.\n {4}why: {2}Because\.\n {4}mend: svc config get$/m,
+      /^info \(1\)\n {2}good\.port {2}good\\u001b\[2J: It is\.\n {4}why: Because\.\n {4}fix: svc config get$/m,
     );
 
     chmodSync(join(place, "good"), 0o777);
@@ -232,6 +229,6 @@ describe("svc security audit", { timeout: 120_000 }, () => {
   it("is about this machine", async (t) => {
     const { code, stderr } = await home(t).svc(["security", "audit", "--url", "ws://127.0.0.1:1"]);
     assert.notEqual(code, 0);
-    assert.match(stderr, /--url names another gateway/);
+    assert.match(stderr, /does not accept --url/);
   });
 });

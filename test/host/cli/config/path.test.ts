@@ -39,7 +39,7 @@ describe("a path into the configuration", () => {
     it(`is not: ${text || "nothing"}`, () =>
       assert.throws(() => parsePath(text), {
         name: "WrongUsage",
-        message: /is no path into the configuration; write/,
+        message: /is not a configuration path; use/,
       }));
   }
 

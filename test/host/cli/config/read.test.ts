@@ -134,11 +134,9 @@ describe("svc config validate", () => {
       ["warning  channels.box", "warning  agents.defaults.model", "warning  channels.box.allowFrom", "ignored  wizard"],
     );
     assert.match(stdout, /^warning {2}agents\.defaults\.model: no model "foo\/bar"; available: offline\/offline\./m);
-    assert.match(stdout, /^ignored {2}wizard: what a setup assistant wrote down about itself$/m);
+    assert.match(stdout, /^ignored {2}wizard: notes of a setup assistant about itself$/m);
     const answer = JSON.parse((await svc(["config", "validate", "--json"])).stdout);
-    assert.deepEqual(answer.withoutEffect, [
-      { path: "wizard", message: "what a setup assistant wrote down about itself" },
-    ]);
+    assert.deepEqual(answer.withoutEffect, [{ path: "wizard", message: "notes of a setup assistant about itself" }]);
     const doctor = JSON.parse((await svc(["doctor", "--json"])).stdout) as {
       findings: { check: string; severity: string; about: string }[];
     };
@@ -199,7 +197,7 @@ describe("svc config validate", () => {
     assert.match(wrong.stdout, /^error {4}vault\.size: must be integer$/m);
     const disabled = await check(false);
     assert.equal(disabled.code, 0);
-    assert.match(disabled.stdout, /^warning {2}vault: not used: plugin vault is not running; it is kept as it is$/m);
+    assert.match(disabled.stdout, /^warning {2}vault: not used: plugin vault is not running; kept unchanged$/m);
   });
 
   it("warns of keys nobody reads and of plugins that are not there, and is content", async (t) => {
@@ -258,7 +256,7 @@ describe("svc config schema", { timeout: 60_000 }, () => {
   it("says when nobody knows the key, and what to do", async (t) => {
     const { code, stdout, stderr } = await home(t, few).svc(["config", "schema", "gateway.prot"]);
     assert.deepEqual([code, stdout], [1, ""]);
-    assert.match(stderr, /no plugin in use knows a key gateway\.prot\nNext: svc config schema/);
+    assert.match(stderr, /neither the host nor a plugin in use defines the key gateway\.prot\nNext: svc config schema/);
   });
 });
 
@@ -273,6 +271,6 @@ describe("svc config validate <file>", { timeout: 60_000 }, () => {
       [1, `error    gateway.port: must be integer\n${draft} is not valid\n`],
     );
     const none = await svc(["config", "validate", `${draft}.gone`]);
-    assert.deepEqual([none.code, none.stdout.split("\n")[0]], [1, "error    (file): there is no such file"]);
+    assert.deepEqual([none.code, none.stdout.split("\n")[0]], [1, "error    (file): the file does not exist"]);
   });
 });

@@ -72,7 +72,7 @@ describe("svc config set beside a gateway", { timeout: 120_000 }, () => {
   it("shows why a plugin refuses the change", async (t) => {
     const { svc } = await gated(t);
     const { code, stdout, stderr } = await svc(["config", "set", "logging.level", "debug"]);
-    const told = `The gateway does not use it: debug lines are too much here\nNext: set another value; svc logs says more\n`;
+    const told = `The gateway does not use it: debug lines are too much here\nNext: set another value; svc logs shows details\n`;
     assert.deepEqual([code, stdout.slice(stdout.indexOf("\n") + 1), stderr], [1, told, ""]);
     const { running } = JSON.parse((await svc(["gateway", "call", "config.get", "--json"])).stdout);
     assert.equal(running.refused.reason, "debug lines are too much here");

@@ -31,7 +31,7 @@ describe("svc config set", { timeout: 60_000 }, () => {
       "waits for somebody to restart it",
       { gateway: { reload: { mode: "off" } } },
       ["logging.level", "debug"],
-      /^The gateway uses it but for logging\.level, which takes effect with a restart\.\nNext: svc gateway restart/m,
+      /^The gateway uses it, except logging\.level, which takes effect after a restart\.\nNext: svc gateway restart/m,
       /^$/,
     ],
   ];
@@ -150,7 +150,7 @@ describe("svc config set", { timeout: 60_000 }, () => {
   it("says when the file says that already", async (t) => {
     const { svc, configPath } = home(t, { ...few, logging: { level: "warn" } });
     const { code, stdout } = await svc(["config", "set", "logging.level", "warn"]);
-    assert.deepEqual([code, stdout], [0, `${configPath} says that already.\n`]);
+    assert.deepEqual([code, stdout], [0, `${configPath} already has this value.\n`]);
   });
 
   it("never shows a secret", async (t) => {
@@ -163,7 +163,7 @@ describe("svc config set", { timeout: 60_000 }, () => {
   });
 
   const slips: [args: string[], says: RegExp][] = [
-    [["gateway..port", "1"], /"gateway\.\.port" is no path into the configuration; write it like gateway\.port/],
+    [["gateway..port", "1"], /"gateway\.\.port" is not a configuration path; use the form gateway\.port/],
     [["meta.x", "{a: }"], /is not JSON5: .*\nNext: correct it, or add --string/],
     [["meta.__proto__.x", "1"], /"__proto__" cannot be a key/],
     [["gateway.port"], /missing required argument 'value'/],
@@ -222,7 +222,7 @@ describe("a configuration no gateway would start with", { timeout: 60_000 }, () 
     const { code, stdout, stderr } = await here.svc(["config", "validate"]);
     assert.equal(code, 1);
     assert.match(stdout, /^error {4}gateway: gateway\.auth\.mode is trusted-proxy and /);
-    assert.match(stderr, /^Next: correct it; svc config schema gateway shows/);
+    assert.match(stderr, /^Next: correct the file; svc config schema gateway shows/);
     const { valid, issues } = JSON.parse((await here.svc(["gateway", "call", "config.get"])).stdout);
     assert.equal(valid, false);
     assert.match(issues[0].message, /gateway\.auth\.trustedProxy is not set/);

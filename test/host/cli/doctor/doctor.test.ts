@@ -32,7 +32,7 @@ const GONE = 2 ** 22 + 1;
 describe("the checks", () => {
   it("of the machine", () => {
     assert.deepEqual(nodeFindings("v20.20.0", ">=20.19"), []);
-    assert.match(nodeFindings("v18.0.0", ">=20.19")[0]?.message ?? "", /needs Node >=20\.19, and this is v18\.0\.0/);
+    assert.match(nodeFindings("v18.0.0", ">=20.19")[0]?.message ?? "", /needs Node >=20\.19, but this is v18\.0\.0/);
     assert.deepEqual(
       [diskFindings("/", 2 ** 40), diskFindings("/", 2 ** 29)[0]?.severity, diskFindings("/", 1)[0]?.severity],
       [[], "warning", "error"],
@@ -110,14 +110,14 @@ describe("the checks", () => {
       );
     const at = "1970-01-02 23:59:59Z";
     const where = "in render (file:///n/plugin.ts:12:58)";
-    const tell = "svc plugins inspect notes; tell whoever made it";
+    const tell = "svc plugins inspect notes; report it to the author of the plugin";
     assert.deepEqual(said([block]), [
-      `warning plugin notes: it held up the gateway for 3.2 s, at ${at}, ${where} | ${tell}`,
+      `warning plugin notes: it blocked the gateway for 3.2 s, at ${at}, ${where} | ${tell}`,
     ]);
     assert.match(said([{ ...block, at: 1 }, block, block])[0] ?? "", /; 2 times in the last 24 hours \|/);
-    assert.match(said([block, { ...block, plugin: undefined, stack: [] }])[0] ?? "", /^warning code of no plugin: /);
+    assert.match(said([block, { ...block, plugin: undefined, stack: [] }])[0] ?? "", /^warning code outside plugins: /);
     assert.deepEqual(said([{ ...block, over: false }]), [
-      `error plugin notes: it holds up the gateway now, since ${at}: nothing else is served, ${where} | kill -9 7 ends that gateway`,
+      `error plugin notes: it has been blocking the gateway since ${at}: no request is served, ${where} | kill -9 7 ends that gateway`,
     ]);
     assert.match(said([{ ...block, over: false }], false)[0] ?? "", /^warning .*, until the process ended, at /);
     assert.deepEqual(
@@ -164,10 +164,7 @@ describe("the checks", () => {
     );
     const unknown = { error: { message: "unknown method: models.status", details: { code: "UNKNOWN_METHOD" } } };
     assert.deepEqual(verbFindings("models", unknown), [], "the gateway does not use the plugin");
-    assert.match(
-      verbFindings("plugins", { error: { message: "torn" } })[0]?.message ?? "",
-      /could not be checked: torn/,
-    );
+    assert.match(verbFindings("plugins", { error: { message: "torn" } })[0]?.message ?? "", /the check failed: torn/);
   });
 });
 
@@ -202,7 +199,7 @@ describe("a repair", () => {
       [readFileSync(join(state, "torn.json"), "utf8"), statSync(join(state, "open")).mode & 0o777],
       ["{", 0o644],
     );
-    await assert.rejects(undo(state, id), { code: "INVALID_REQUEST", message: /taken back already/ });
+    await assert.rejects(undo(state, id), { code: "INVALID_REQUEST", message: /already undone/ });
   });
 
   it("overwrites nothing when it is taken back, and follows no link", async (t) => {
@@ -219,10 +216,13 @@ describe("a repair", () => {
       ],
       0,
     );
-    assert.deepEqual([done[1]?.failed, statSync(join(state, "target")).mode & 0o777], ["it is a link now", 0o644]);
+    assert.deepEqual(
+      [done[1]?.failed, statSync(join(state, "target")).mode & 0o777],
+      ["it is now a symbolic link", 0o644],
+    );
     writeFileSync(join(state, "torn.json"), "new");
     const back = await undo(state, id);
-    assert.match(back.find(({ path }) => path.endsWith("torn.json"))?.failed ?? "", /something is there by now/);
+    assert.match(back.find(({ path }) => path.endsWith("torn.json"))?.failed ?? "", /a new file exists at this path/);
     assert.equal(readFileSync(join(state, "torn.json"), "utf8"), "new");
   });
 

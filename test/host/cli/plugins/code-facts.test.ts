@@ -25,6 +25,6 @@ it("what code says of itself is found out although some of it ends the process",
   const facts = await codeFacts(files);
   assert.deepEqual(
     facts.map(({ id, problem }) => id ?? problem),
-    ["one", "it ends or stops the process that imports it", "no", "four"],
+    ["one", "importing it ends or blocks the process", "no", "four"],
   );
 });

@@ -190,7 +190,7 @@ describe("who keeps services", () => {
   const nobody: [why: string, machine: Machine, told: RegExp][] = [
     ["no systemd", machine("other", "linux", () => 0), /no systemd user session; run it with: svc gateway run/],
     ["no bus", machine("systemctl", "linux", () => 1), /no systemd user session \(Failed to connect to bus\)/],
-    ["another system", machine("systemctl", "win32", () => 0), /no service of a user on win32/],
+    ["another system", machine("systemctl", "win32", () => 0), /user services are not supported on win32/],
   ];
   for (const [why, here, told] of nobody) {
     it(`is nobody on a machine with ${why}, which says how to run it instead`, () =>
@@ -209,7 +209,7 @@ describe("svc gateway install", { timeout: 60_000 }, () => {
     const shown = await here.svc(["gateway", "install", "--dry-run"], env);
     assert.equal(shown.code, 0, shown.stderr);
     assert.match(shown.stdout, /host\/cli\/svc\.js" "gateway" "run" "--last-good"|<string>gateway<\/string>/);
-    assert.match(shown.stdout, /SVC_GATEWAY_TOKEN is set here and not written/);
+    assert.match(shown.stdout, /SVC_GATEWAY_TOKEN is set here but not written/);
     assert.ok(!shown.stdout.includes("hunter22"));
     const refused = await here.svc(["gateway", "install"], env);
     assert.equal(refused.code, 1);
