@@ -45,7 +45,7 @@ export async function createContext(settings: Settings): Promise<HostContext> {
   const kinds = new Kinds(hooks, await loadKinds(options.kinds ?? [], paths.cacheDir));
   hooks.askPeople = createQuestions(
     () => kinds.table(services).get(Approver.id)?.value as Approver | undefined, // the token determines the type
-    (error, plugin) => log.warn({ err: error, plugin }, "asking people for approval failed"),
+    (error, plugin) => log.warn({ err: error, plugin }, "a question could not be sent to people"),
   );
   const finder = createPluginFinder(paths);
   const endedFile = openEnded(paths.credentialsDir, settings.auth(), clock.now());

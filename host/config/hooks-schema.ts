@@ -111,9 +111,7 @@ export const HooksSection = Strict({
   allowedAgentIds: Type.Optional(
     Type.Array(
       Type.String(),
-      hot(
-        "Ids of agents that requests and mappings may use, the default agent included; * allows all. Default: all; empty: none.",
-      ),
+      hot("Ids that requests and mappings may use, the default one included; * allows all. Default: all; empty: none."),
     ),
   ),
   presets: Type.Optional(Type.Array(NonEmpty, hot("Mapping presets of plugins, tried after the mappings."))),

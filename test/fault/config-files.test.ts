@@ -1,6 +1,6 @@
 /**
- * What an operator, an editor or a broken disk may do to the configuration file of a running gateway: it goes on with what
- * it has, says what is wrong, and takes up the next good file.
+ * Damage to the configuration file of a running gateway, by an operator, an editor or a broken disk: the gateway keeps its
+ * configuration, reports the error, and applies the next valid file.
  */
 import assert from "node:assert/strict";
 import { mkdir, mkdtemp, open, rename, rm, symlink, writeFile } from "node:fs/promises";
@@ -44,7 +44,7 @@ describe("a configuration file that", () => {
     return defaultId === name;
   }
 
-  /** What is wrong is told by both ways; what runs, runs; and nothing can be patched. */
+  /** Both ways report the error, the gateway keeps running, and patches are refused. */
   async function assertReported(issue: RegExp): Promise<void> {
     const { valid, issues } = await client.call(config.get, {});
     assert.equal(valid, false);
@@ -74,7 +74,7 @@ describe("a configuration file that", () => {
     assert.deepEqual({ valid, issues }, { valid: true, issues: [] });
   }
 
-  it("is written in pieces is used when it is whole, never before", { timeout: 30_000 }, async () => {
+  it("is written in pieces is used only when it is complete", { timeout: 30_000 }, async () => {
     const former = AGENTS[turn % 2] ?? "";
     const text = good(AGENTS[(turn + 1) % 2] ?? "");
     const file = await open(path, "w");
@@ -123,7 +123,7 @@ describe("a configuration file that", () => {
   for (const [name, issue, make] of broken) {
     it(`${name} is reported, and the next good one is used`, { timeout: 30_000 }, async () => {
       await make();
-      await pause(400); // the watcher has looked at it, or will not
+      await pause(400); // time for the watcher to read it
       await assertReported(issue);
       if (name.includes("directory")) await rm(path, { recursive: true });
       await assertGoodIsTaken();
@@ -134,7 +134,7 @@ describe("a configuration file that", () => {
     ["is gone", () => rm(path)],
     ["is a link to nowhere", () => rm(path).then(() => symlink(join(stateDir, "nowhere"), path))],
   ] as const) {
-    it(`${name} leaves the gateway as it is until there is one again`, { timeout: 30_000 }, async () => {
+    it(`${name} does not affect the gateway until there is a file again`, { timeout: 30_000 }, async () => {
       await make();
       await pause(400);
       const { exists } = await client.call(config.get, {});

@@ -7,7 +7,7 @@ import { home } from "../svc.ts";
 const few = { plugins: { use: ["config"] } };
 
 describe("svc config diff", { timeout: 60_000 }, () => {
-  it("compares the file with another one, secrets hidden but not overlooked", async (t) => {
+  it("compares the file with another one; secrets are hidden but compared", async (t) => {
     const { svc, configPath } = home(t, { ...few, gateway: { port: 1, auth: { token: "CANARY1" } } });
     const draft = join(dirname(configPath), "draft.json");
     writeFileSync(draft, JSON.stringify({ ...few, gateway: { port: 2, auth: { token: "CANARY2" } } }));
@@ -22,7 +22,7 @@ describe("svc config diff", { timeout: 60_000 }, () => {
     assert.deepEqual([same.code, same.stdout], [0, `${configPath} and ${configPath} are the same\n`]);
   });
 
-  it("counts what a plugin fills in as said", async (t) => {
+  it("treats a plugin's default as if it were set", async (t) => {
     const { svc, configPath } = home(t, { plugins: { use: ["sessions"] } });
     const draft = join(dirname(configPath), "draft.json");
     writeFileSync(draft, JSON.stringify({ plugins: { use: ["sessions"] }, session: { mainKey: "main" } }));

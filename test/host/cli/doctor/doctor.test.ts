@@ -26,7 +26,7 @@ import { treeLines } from "../../../tree-hash.ts";
 import { directory, put } from "../../../directory.ts";
 
 const about = (findings: readonly Finding[]) => findings.map(({ severity, about: what }) => [severity, what]);
-/** A process that is certainly gone. */
+/** Id of a process that certainly does not exist. */
 const GONE = 2 ** 22 + 1;
 
 describe("the checks", () => {
@@ -75,7 +75,7 @@ describe("the checks", () => {
     assert.deepEqual(permissionFindings({ ...view, uid: undefined }), []);
   });
 
-  it("of leftovers know a process that is gone from one that writes", async (t) => {
+  it("of leftovers distinguish a process that is gone from one that is writing", async (t) => {
     const place = directory(t);
     const rows: [name: string, text: string, abandoned: boolean][] = [
       [`svc.json.${GONE}.0123456789ab.tmp`, "{", true],
@@ -94,7 +94,7 @@ describe("the checks", () => {
     }
   });
 
-  it("of the event loop name who held it up last, when and where", () => {
+  it("of the event loop name what blocked it last, when and where", () => {
     const NOW = 2 * 86_400_000;
     const block = {
       at: NOW - 1_000,
@@ -126,7 +126,7 @@ describe("the checks", () => {
     );
   });
 
-  it("that two of them make in the same words stand once, with the next step of the warning itself", () => {
+  it("that report the same message are merged, with the next step of the warning itself", () => {
     const everybody = "everybody may write";
     const next = "svc config set session.dmScope per-channel-peer";
     const path = "channels.irc.allowFrom";
@@ -144,7 +144,7 @@ describe("the checks", () => {
     assert.equal(withoutRepeats([open("/a"), open("/b")]).length, 2);
   });
 
-  it("of other verbs take over what these say, and say so when it is nothing", () => {
+  it("of other verbs adopt their findings, and report a verb that fails", () => {
     const answer = {
       path: "/c",
       issues: [{ path: "a.b", message: "must be integer" }],
@@ -171,7 +171,7 @@ describe("the checks", () => {
 describe("a repair", () => {
   const id = repairId(0, "a1b2c3");
 
-  it("can be taken back", async (t) => {
+  it("can be undone", async (t) => {
     const state = directory(t);
     put(join(state, "torn.json"), "{");
     put(join(state, "open"), "secret", 0o644);
@@ -202,7 +202,7 @@ describe("a repair", () => {
     await assert.rejects(undo(state, id), { code: "INVALID_REQUEST", message: /already undone/ });
   });
 
-  it("overwrites nothing when it is taken back, and follows no link", async (t) => {
+  it("overwrites nothing when it is undone, and follows no link", async (t) => {
     const state = directory(t);
     put(join(state, "torn.json"), "old");
     put(join(state, "target"), "x", 0o644);
@@ -226,7 +226,7 @@ describe("a repair", () => {
     assert.equal(readFileSync(join(state, "torn.json"), "utf8"), "new");
   });
 
-  it("is refused for an id that is none", async (t) => {
+  it("is refused for an invalid id", async (t) => {
     const state = directory(t);
     await assert.rejects(undo(state, "../../etc"), { code: "INVALID_REQUEST" });
     await assert.rejects(undo(state, id), { code: "NOT_FOUND" });
@@ -234,8 +234,8 @@ describe("a repair", () => {
 });
 
 describe("svc doctor", { timeout: 120_000 }, () => {
-  it("finds what is wrong without changing anything, repairs it, and takes it back", async (t) => {
-    const here = home(t, '{ gateway: { port: "x" } }'); // with this no gateway starts
+  it("finds problems without changing anything, repairs them, and undoes the repair", async (t) => {
+    const here = home(t, '{ gateway: { port: "x" } }'); // no gateway starts with this
     const { stateDir } = here;
     const at = (...parts: string[]) => join(stateDir, ...parts);
     put(at("credentials/gateway-token"), "secret", 0o644);

@@ -19,7 +19,7 @@ const always = await hostServices();
 const waiting: Candidate = { id: "user", state: "pending", plugin: user };
 const lack = { service: "store 1.2.0", providers: [{ id: "disk", state: "disabled" }] };
 
-describe("what a plugin lacks", () => {
+describe("missing services of a plugin", () => {
   const rows: [why: string, others: Candidate[], lacks: unknown][] = [
     ["nobody has it", [], [{ service: "store 1.2.0", providers: [] }]],
     ["one that is off has it", [{ id: "disk", state: "disabled", plugin: provider("disk") }], [lack]],
@@ -39,7 +39,7 @@ describe("what a plugin lacks", () => {
   for (const [why, others, lacks] of rows)
     it(why, () => assert.deepEqual(lacksOf(waiting, [waiting, ...others], always), lacks));
 
-  it("is not known of one that cannot be imported", () =>
+  it("are unknown if the plugin cannot be imported", () =>
     assert.deepEqual(lacksOf({ id: "user", state: "failed", plugin: undefined }, [], always), []));
 });
 
