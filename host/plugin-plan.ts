@@ -88,7 +88,7 @@ export function planPlugins(
     enabled === false ? [id] : [],
   );
   const own = [...sources, ...added];
-  const all = [...own, ...besideThem(installed, own, finder)];
+  const all = [...own, ...unlistedInstalled(installed, own, finder)];
   return developed ? instead(developed, all, disabled) : { sources: all, disabled: new Set(disabled) };
 }
 
@@ -104,7 +104,7 @@ function instead(
 }
 
 /** Installed plugins not already listed; one whose id is already taken is reported as blocked. */
-function besideThem(
+function unlistedInstalled(
   installed: readonly (PluginSource | MissingPlugin)[],
   own: readonly (PluginSource | MissingPlugin)[],
   finder: PluginFinder,

@@ -144,7 +144,7 @@ export const WITHOUT_EFFECT: readonly (readonly [why: string, ...keys: readonly 
 ];
 
 const NO_SANDBOX =
-  "commands run without a sandbox, so this key would protect nothing; limit them with tools.exec.security, or run the gateway in a container";
+  "this key does not sandbox commands; set tools.exec.sandbox.mode, or limit commands with tools.exec.security";
 
 /** Keys refused because they promise a protection that is not implemented; the value is the alternative. */
 export const UNPROTECTED: Readonly<Record<string, string>> = {

@@ -100,7 +100,10 @@ export function hostConfig(
     found.push(...hostIssues(section, schema, value));
     return [section, value];
   });
-  return { config: Object.fromEntries(sections) as HostConfig, issues: [...issues, ...unlessTold(issues, found)] };
+  return {
+    config: Object.fromEntries(sections) as HostConfig,
+    issues: [...issues, ...withoutFollowUps(issues, found)],
+  };
 }
 
 /** All issues of a file, given the section owners. */
@@ -109,7 +112,7 @@ export function configIssues(file: ConfigFile, owners: readonly SectionOwner[]):
     sectionIssues(section, schema, filledSection(withoutForeign(file.resolved).used, section, schema)),
   );
   const inMappings = mappingIssues(file.resolved, owners);
-  return [...hostConfig(file, owners).issues, ...unlessTold(file.issues, [...found, ...inMappings])];
+  return [...hostConfig(file, owners).issues, ...withoutFollowUps(file.issues, [...found, ...inMappings])];
 }
 
 /**
@@ -149,9 +152,9 @@ function mappingIssues(resolved: ConfigFile["resolved"], owners: readonly Sectio
 }
 
 /** Drops follow-up issues: all of them if the file could not be read, and those at a path that already has an issue. */
-function unlessTold(told: readonly Issue[], found: readonly Issue[]): readonly Issue[] {
-  if (told.some(({ path }) => path === "")) return [];
-  return found.filter(({ path }) => !told.some((issue) => issue.path === path));
+function withoutFollowUps(known: readonly Issue[], found: readonly Issue[]): readonly Issue[] {
+  if (known.some(({ path }) => path === "")) return [];
+  return found.filter(({ path }) => !known.some((issue) => issue.path === path));
 }
 
 /** The effective configuration: the file plus the defaults of every loaded plugin. */

@@ -121,7 +121,7 @@ describe("svc trim", { timeout: 120_000 }, () => {
       const wanted = `@svc/plugin-${words[0]}`;
       assert.match(
         refused.stderr,
-        new RegExp(`^svc ${words[0]} comes with the package ${wanted}, which is not installed here\nNext: .*${wanted}`),
+        new RegExp(`^svc ${words[0]} needs the package ${wanted}, which is not installed here\nNext: .*${wanted}`),
       );
     }
   });

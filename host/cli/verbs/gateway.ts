@@ -10,7 +10,7 @@ export const RUN_OPTIONS: readonly { readonly flags: string; readonly descriptio
     flags: "--port <port>",
     description: "port to listen on; 0 picks a free one (default: SVC_GATEWAY_PORT, gateway.port, 18789)",
   },
-  { flags: "--log-level <level>", description: "debug, info, warn, error or silent" },
+  { flags: "--log-level <level>", description: "trace, debug, info, warn, error, fatal or silent" },
   { flags: "--auth <mode>", description: "token, password, none or trusted-proxy (default: gateway.auth.mode)" },
   {
     flags: "--token <token>",
@@ -35,7 +35,7 @@ export function addGatewayVerbs({ program, output, act }: Wiring): void {
     .option(...JSON_OPTION)
     .addHelpText(
       "after",
-      "\nSIGUSR1 restarts the gateway within the process. SIGINT and SIGTERM stop it; a second one stops it at once.",
+      "\nSIGUSR1 restarts the gateway within the process. SIGINT and SIGTERM stop it; a second signal skips the wait.",
     )
     .addHelpText("after", examples("svc gateway run", "svc gateway run --port 19001"))
     .action((flags: RunFlags) => act(async () => (await import("../gateway-run.ts")).runGateway(flags, output)));

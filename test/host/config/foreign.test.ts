@@ -122,7 +122,7 @@ describe("keys of existing configurations", () => {
   const refused: [key: string, config: object, told: RegExp][] = [
     ["plugins.allow", { plugins: { allow: ["a"] } }, /plugins\.use; then: svc config unset plugins\.allow$/],
     ["plugins.deny", { plugins: { deny: ["a"] } }, /plugins\.entries\.<id>\.enabled; then: /],
-    ["agents.defaults.sandbox", { agents: { defaults: { sandbox: { mode: "all" } } } }, /run without a sandbox/],
+    ["agents.defaults.sandbox", { agents: { defaults: { sandbox: { mode: "all" } } } }, /does not sandbox commands/],
     ["agents.list[0].sandbox", { agents: { list: [{ id: "a", sandbox: {} }] } }, /unset agents\.list\[0\]\.sandbox$/],
     ["tools.elevated", { tools: { elevated: { enabled: false } } }, /tools\.exec\.security/],
     ["messages", { messages: { zzz: 1 } }, /^unexpected property 'zzz'$/],
