@@ -102,10 +102,10 @@ describe("a configuration file that", () => {
     ["is 3 MiB", /larger than 2 MiB/, () => writeFile(path, JSON.stringify({ meta: { text: "x".repeat(3 << 20) } }))],
     ["is binary", /not UTF-8/, () => writeFile(path, Buffer.from([0xff, 0xfe, 0, 1, 2, 0x80]))],
     ["has zeros", /invalid character|JSON5/i, () => writeFile(path, Buffer.alloc(4_096))],
-    ["is nested 200 deep", /levels of objects/, () => writeFile(path, `{"meta":${"[".repeat(200)}${"]".repeat(200)}}`)],
+    ["is nested 200 deep", /levels of nested objects/, () => writeFile(path, `{"meta":${"[".repeat(200)}${"]".repeat(200)}}`)],
     [
       "is nested 200,000 deep",
-      /levels of objects|too deep|stack|JSON5/i,
+      /levels of nested objects|too deep|stack|JSON5/i,
       () => writeFile(path, `{"meta":${"[".repeat(200_000)}${"]".repeat(200_000)}}`),
     ],
     ["includes itself", /circular|itself|levels/i, () => writeFile(path, '{ "$include": "./svc.json" }')],
