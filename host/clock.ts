@@ -1,7 +1,7 @@
-/** Real time, and waiting no longer than that. */
+/** The system clock, and waiting with a time limit. */
 import type { Clock } from "@svc/sdk";
 
-/** More than that, and the timer of the runtime fires at once. */
+/** Longest delay of a runtime timer; a longer one would fire immediately. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
@@ -17,7 +17,7 @@ export const systemClock: Clock = {
   },
 };
 
-/** Waits for `work` at most `ms` milliseconds. @throws Error when the time is up, or what `work` rejects with */
+/** Waits for `work` at most `ms` milliseconds. @throws Error on timeout, or the rejection of `work` */
 export async function within<T>(ms: number, clock: Clock, work: T | PromiseLike<T>): Promise<T> {
   let cancel = () => {};
   const late = new Promise<never>((_, reject) => {
@@ -30,7 +30,7 @@ export async function within<T>(ms: number, clock: Clock, work: T | PromiseLike<
   }
 }
 
-/** Waits until `work` is over, but no longer than so many milliseconds. @throws what `work` rejects with, within that time */
+/** Waits until `work` is done, at most `ms` milliseconds. @throws the rejection of `work`, if it comes within that time */
 export async function settled(ms: number, clock: Clock, work: Promise<unknown>): Promise<void> {
   let cancel = () => {};
   const late = new Promise<void>((resolve) => (cancel = clock.setTimeout(resolve, ms)));

@@ -1,4 +1,4 @@
-/** What the parts of one gateway share, made in the order in which one needs the other. */
+/** The objects shared by the parts of one gateway, created in the order of their dependencies. */
 import type { Clock, Logger } from "@svc/sdk";
 import { Approver } from "@svc/sdk/gateway";
 import { Access } from "./auth/access.ts";
@@ -44,8 +44,8 @@ export async function createContext(settings: Settings): Promise<HostContext> {
   const hooks = new HookBus();
   const kinds = new Kinds(hooks, await loadKinds(options.kinds ?? [], paths.cacheDir));
   hooks.askPeople = createQuestions(
-    () => kinds.table(services).get(Approver.id)?.value as Approver | undefined, // typed by the token
-    (error, plugin) => log.warn({ err: error, plugin }, "people could not be asked"),
+    () => kinds.table(services).get(Approver.id)?.value as Approver | undefined, // the token determines the type
+    (error, plugin) => log.warn({ err: error, plugin }, "a question could not be sent to people"),
   );
   const finder = createPluginFinder(paths);
   const endedFile = openEnded(paths.credentialsDir, settings.auth(), clock.now());

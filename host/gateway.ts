@@ -1,4 +1,4 @@
-/** Assembles a gateway: which part is connected to which. `running-gateway.ts` starts and stops it. */
+/** Assembles a gateway from its parts. `running-gateway.ts` starts and stops it. */
 import { HOOKS } from "@svc/sdk";
 import { isConfigured } from "./config/sections.ts";
 import { type ConfigStore, createConfigStore } from "./config/store.ts";
@@ -26,8 +26,8 @@ import { HostWebhooks } from "./webhooks/webhooks.ts";
 
 /**
  * Starts a gateway.
- * @throws StartupRefusal the configuration is wrong, the combination is unsafe or the port is taken.
- * A plugin that fails is no reason to throw: see `plugins()`.
+ * @throws StartupRefusal when the configuration is invalid or unsafe, or the port is in use.
+ * A failing plugin does not make it throw: see `plugins()`.
  */
 export async function createGateway(options: GatewayOptions = {}): Promise<Gateway> {
   try {
@@ -40,16 +40,14 @@ export async function createGateway(options: GatewayOptions = {}): Promise<Gatew
   }
 }
 
-/** @returns `undefined` where no other configuration is kept */
+/** @returns `undefined` when no other configuration is stored */
 async function startWithLastGood(options: GatewayOptions, refusal: StartupRefusal): Promise<Gateway | undefined> {
   try {
     const settings = await Settings.readLastGood(options, refusal);
     return settings && (await startWith(settings));
   } catch (error) {
     if (!(error instanceof StartupRefusal)) throw error;
-    throw new StartupRefusal(
-      `${refusal.message}\nThe last configuration that worked is refused, too: ${error.message}`,
-    );
+    throw new StartupRefusal(`${refusal.message}\nThe last configuration that worked is refused too: ${error.message}`);
   }
 }
 
@@ -113,7 +111,7 @@ function assemble(context: HostContext): { gateway: RunningGateway; config: Conf
       .catch((error: unknown) =>
         log.error(
           { err: error },
-          "that a credential ended holds until the gateway stops: it could not be written down",
+          "an ended credential could not be recorded; it stays refused only until the gateway stops",
         ),
       );
   };

@@ -1,4 +1,4 @@
-/** The services that the host itself gives: always there, whatever plugins run. */
+/** The services that the host itself provides, regardless of the plugins that run. */
 import type { ServiceToken } from "@svc/sdk";
 import { ConfigStore } from "@svc/sdk/config";
 import { Credentials, EventLoopOwners, GatewayInfo, Restarts } from "@svc/sdk/gateway";
@@ -17,7 +17,7 @@ export const HOST_SERVICES = {
   Webhooks,
 } as const;
 
-/** A value for each of them. */
+/** One value per host service. */
 export type HostServices = {
   readonly [K in keyof typeof HOST_SERVICES]: (typeof HOST_SERVICES)[K] extends ServiceToken<infer T> ? T : never;
 };

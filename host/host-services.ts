@@ -1,4 +1,4 @@
-/** The services that the host itself gives to plugins. */
+/** Implements the services that the host itself provides to plugins. */
 import type { ConfigStore } from "@svc/sdk/config";
 import type { Credentials, EventLoopOwners, GatewayInfo, Restarts } from "@svc/sdk/gateway";
 import type { PluginControl } from "@svc/sdk/plugins";
@@ -19,11 +19,11 @@ export interface HostServiceParts extends HostContext {
   readonly restarts: Restarts;
   readonly webhooks: Webhooks;
   readonly gateway: Gateway;
-  /** Ends what relies on credentials that no longer count; that they ended is on disk when it resolves. Never rejects. */
+  /** Closes connections with ended credentials. The end of the credentials is on disk when it resolves. Never rejects. */
   closeDead(reason: string): Promise<void>;
-  /** The plugins as the configuration and what is installed would have them now. */
+  /** The plugin plan from the current configuration and the installed plugins. */
   plan(): PluginPlan;
-  /** A plugin was reloaded. */
+  /** Called after a plugin was reloaded. */
   reloaded(): void;
 }
 
@@ -43,7 +43,7 @@ export function provideHostServices(parts: HostServiceParts): void {
     Webhooks: webhooks,
   };
   for (const name of Object.keys(HOST_SERVICES) as (keyof HostServices)[])
-    // the keys of the table
+    // Object.keys loses the key type
     kinds.provide(services, { token: HOST_SERVICES[name], value: given[name] });
 }
 
@@ -76,7 +76,7 @@ function eventLoopOf({ kernel, log }: HostServiceParts): EventLoopOwners {
     attribute(mark, block) {
       const owner = ownerOf(mark);
       if (owner && kernel.blocked(owner, block)) return;
-      const who = owner ? `plugin ${owner.id} (no longer running)` : "code of no plugin";
+      const who = owner ? `plugin ${owner.id} (no longer running)` : "code outside plugins";
       log.warn({ blockedMs: block.ms, stack: block.stack }, `the event loop was blocked by ${who}`);
     },
   };

@@ -5,7 +5,7 @@ export { watchStrayErrors } from "./kernel/current-owner.ts";
 export type { Gateway, GatewayOptions, StopOptions } from "./options.ts";
 export type { Restarter } from "./restarts.ts";
 
-/** Kinds of declaration, and what a plugin declares of each. */
+/** Kinds of declaration, and the declarations of a plugin. */
 export { declarePlugin, staleDeclaration } from "./carriers/declare.ts";
 export {
   type AnyKind,

@@ -1,4 +1,4 @@
-/** What plugins contribute to extension points, as far as it is written down. Runs none of them. */
+/** Contributions of plugins to extension points, read from their manifests and written declarations. Runs none of them. */
 import type { ConfigView } from "@svc/sdk";
 import { isObject, own } from "./config/plain-data.ts";
 import type { PluginSource } from "./kernel/load.ts";
@@ -10,7 +10,7 @@ export function knownContributions(sources: readonly PluginSource[]): ConfigView
   return ({ id: point }) => {
     if (manifests.includes(undefined)) return undefined;
     return manifests.flatMap((manifest) => {
-      const ids = own(manifest?.contributes, point) as readonly string[] | undefined; // the manifest's schema says so
+      const ids = own(manifest?.contributes, point) as readonly string[] | undefined; // guaranteed by the schema of the manifest
       if (!manifest || !ids) return [];
       const written = readWritten(writtenFile(manifest.directory, manifest.entry))?.entries?.["contributions"] ?? [];
       return ids.map((id) => {

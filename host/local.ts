@@ -1,6 +1,6 @@
 /**
- * For commands and plugins that work on the files of this machine, whether a gateway runs or not. No API promise: it changes
- * with the host. Imports nothing that only a running gateway needs.
+ * For commands and plugins that work on the files of this machine, with or without a running gateway. Not a stable API: it
+ * changes with the host. Imports nothing that only a running gateway needs.
  */
 import type { ConfigView } from "@svc/sdk";
 import type { ConfigFile, Issue } from "./config/file.ts";
@@ -8,7 +8,7 @@ import type { ConfigStore, ConfigStoreOptions } from "./config/store.ts";
 import type { PluginSource } from "./kernel/load.ts";
 import type { StartCheck } from "./start-issue.ts";
 
-/** The configuration: what it says, what it may say, and how it changes. */
+/** The configuration: its values, its schema, and how it changes. */
 export { appendAudit } from "./config/audit.ts";
 export { withoutForeign } from "./config/foreign.ts";
 export { type GatewaySection, PluginsSection } from "./config/host-schema.ts";
@@ -27,16 +27,16 @@ export {
   unownedKeys,
 } from "./config/sections.ts";
 
-/** Who may come in. */
+/** Authentication and exposure of the gateway. */
 export { environmentNames } from "./auth/aliases.ts";
 export { isLoopback, reachesLoopback } from "./auth/locality.ts";
 export { AUDIT_LEAST, weaknessOf } from "./auth/weak-secret.ts";
 
-/** What `svc gateway run` takes and prints. */
+/** Options and output of `svc gateway run`. */
 export { AUTH_MODES, type AuthMode, type AuthOverrides } from "./auth/settings.ts";
 export { hideShapes } from "./config/secret-shapes.ts";
 
-/** Plugins: found, read and imported as a start does it. */
+/** Plugins: found, read and imported as a start does. */
 export { checkCode } from "./kernel/describe.ts";
 export { serves, tokenOf } from "./kernel/graph.ts";
 export {
@@ -64,7 +64,7 @@ export { bundleProfiles, type Profile } from "./kernel/profiles.ts";
 export { idProblem } from "./plugin-id.ts";
 export { plannedFacts, planPlugins } from "./plugin-plan.ts";
 
-/** What is installed, whether it is what was agreed to, and where it lies. */
+/** Installed plugins: their record, agreed permissions and directories. */
 export { addedItems, type Asking, itemsOf, summaryOf } from "./installed/agreed.ts";
 export { inspectPackage, nativeFiles } from "./installed/package.ts";
 export {
@@ -95,7 +95,7 @@ export { verifyInstalled } from "./installed/verify.ts";
 export { settled, systemClock } from "./clock.ts";
 export { VERSION } from "./version.ts";
 
-/** What few commands need is imported when they call it. */
+/** Imported on call, since only few commands need it; so are the functions below. */
 export async function createConfigStore(options: ConfigStoreOptions): Promise<ConfigStore> {
   return (await import("./config/store.ts")).createConfigStore(options);
 }

@@ -1,4 +1,4 @@
-/** What a gateway is started with, and what its starter gets. */
+/** Options of a gateway, and the interface of a started one. */
 import type { Clock, ConnectionInfo, Plugin } from "@svc/sdk";
 import type { PluginReport, ReloadReport } from "@svc/sdk/plugins";
 import type { AuthOverrides, AuthSettings } from "./auth/settings.ts";
@@ -9,62 +9,62 @@ import type { LogLevel } from "./logs/log.ts";
 import type { Restarter } from "./restarts.ts";
 
 export interface GatewayOptions {
-  /** Exactly these plugins: values, ids, package names or paths. Default: `plugins.use` of the configuration, else the full bundle. */
+  /** Load exactly these plugins: values, ids, package names or paths. Default: `plugins.use` of the configuration, else the full bundle. */
   readonly plugins?: readonly (Plugin | string)[];
   /**
-   * Absolute paths of modules whose default export is a further kind of declaration (`defineKind`): what it offers stands in the `gateway` of
-   * every plugin, wherever that runs. Default: none.
+   * Absolute paths of modules whose default export is an additional kind of declaration (`defineKind`). It extends the `gateway` of
+   * every plugin, wherever the plugin runs. Default: none.
    */
   readonly kinds?: readonly string[];
-  /** Taps the life of plugins before any is loaded. */
+  /** Called before any plugin is loaded, to tap the lifecycle hooks. */
   readonly tap?: (hooks: KernelHooks) => void;
-  /** A plugin that is being written: loaded beside those, in the place of one with its id. Asked at the start and at each `reload` of it. */
+  /** A plugin under development: loaded in addition, replacing one with the same id. Called at the start and on each `reload` of it. */
   readonly developed?: () => PluginSource | MissingPlugin;
-  /** Used instead of the configuration file, which is not read then. */
+  /** Used instead of the configuration file, which is then not read. */
   readonly config?: Readonly<Record<string, unknown>>;
   /**
-   * Start with the last configuration that worked where a start with the file is refused; the file is used as soon as it is
-   * right. Default false.
+   * If a start with the file is refused, start with the last configuration that worked; the file is used as soon as it is
+   * valid. Default false.
    */
   readonly lastGood?: boolean;
   /** Default: `SVC_GATEWAY_PORT`, `gateway.port`, 18789. 0 picks a free port. */
   readonly port?: number;
-  /** Instead of what `gateway.auth` says, also after it changes. */
+  /** Overrides `gateway.auth`, also after it changes. */
   readonly auth?: AuthOverrides;
   /** Default: `SVC_STATE_DIR`, else `~/.svc`. */
   readonly stateDir?: string;
   /** Default: the process environment. */
   readonly env?: Environment;
   readonly clock?: Clock;
-  /** Of the file and of standard error. Default: `SVC_LOG_LEVEL`, else as the section `logging` says. */
+  /** Level of the log file and of stderr. Default: `SVC_LOG_LEVEL`, else the section `logging`. */
   readonly logLevel?: LogLevel;
-  /** Compare every result with its schema. Default false; on in tests. */
+  /** Check every result against its schema. Default false; true in tests. */
   readonly checkResults?: boolean;
-  /** Milliseconds a stop waits for work in flight: runs, calls, streams. A restart waits as long, and 30000 at least. Default 5000. */
+  /** Milliseconds a stop waits for work in flight: runs, calls, streams. A restart waits equally long, at least 30000. Default 5000. */
   readonly drainMs?: number;
-  /** Milliseconds a socket has for `connect`. Default 10000. */
+  /** Milliseconds within which a socket must send `connect`. Default 10000. */
   readonly handshakeTimeoutMs?: number;
   /** Bytes a slow reader may leave unread. Default 52428800. */
   readonly maxBufferedBytes?: number;
-  /** Who starts the gateway again when a changed key needs it. Default: nobody, and the log says what waits for a restart. */
+  /** Restarts the gateway when a changed key needs it. Default: none; the log names the keys that wait for a restart. */
   readonly restart?: Restarter;
 }
 
-/** How a stop is announced to clients. */
+/** Options of `Gateway.stop`. */
 export interface StopOptions {
-  /** Milliseconds until it is back. Default: it is not coming back. */
+  /** Milliseconds until the gateway is expected back, announced to clients. Default: it does not restart. */
   readonly restartExpectedMs?: number;
-  /** Instead of `drainMs` of the gateway. */
+  /** Overrides `drainMs` of the gateway. */
   readonly drainMs?: number;
 }
 
 export interface Gateway {
-  /** `ws://127.0.0.1:<port>`, or `wss:` where the port speaks TLS. */
+  /** `ws://127.0.0.1:<port>`, or `wss:` if the port uses TLS. */
   readonly url: string;
-  /** SHA-256 of the certificate, as `AB:CD:...`, where the port speaks TLS. */
+  /** SHA-256 of the certificate, as `AB:CD:...`, if the port uses TLS. */
   readonly tlsFingerprint: string | undefined;
   readonly port: number;
-  /** It listens beyond this machine. */
+  /** Whether it listens on an address other than loopback. */
   readonly isOpen: boolean;
   readonly auth: AuthSettings;
   /** `gateway.aliases`. */
@@ -75,17 +75,17 @@ export interface Gateway {
   busy(): readonly string[];
   connections(): readonly ConnectionInfo[];
   /**
-   * Loads a plugin's code anew and puts it in the place of the running version; the report says what became of it.
-   * @param id or what named it, e.g. a path. @throws GatewayError `NOT_FOUND`
+   * Loads a plugin's code again and replaces the running version; the report contains the outcome.
+   * @param id the id, or the name it was loaded by, e.g. a path @throws GatewayError `NOT_FOUND`
    */
   reload(id: string): Promise<ReloadReport>;
-  /** How much of each kind plugins have declared now, e.g. `taps`: what a reload must leave as it was. */
+  /** Number of declarations of each kind, e.g. `taps`, which a reload must not change. */
   holdings(): Readonly<Record<string, number>>;
-  /** Things an operator should know about the start. */
+  /** Warnings about the start for the operator. */
   readonly warnings: readonly string[];
-  /** Puts the error that ends the process into the log. @returns it, for people, secrets hidden */
+  /** Logs the error that ends the process. @returns its text with secrets hidden */
   crashed(error: unknown): string;
-  /** Drains, tells clients, stops plugins in reverse, closes. Safe to call twice. */
+  /** Drains, notifies clients, stops plugins in reverse order, closes. Safe to call twice. */
   stop(reason?: string, options?: StopOptions): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }

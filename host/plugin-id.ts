@@ -1,4 +1,4 @@
-/** Which ids a new plugin can have. */
+/** Checks ids of new plugins. */
 import { FREE_KEYS, HOST_SECTIONS } from "./config/host-schema.ts";
 import { resolvePaths } from "./config/paths.ts";
 import { createPluginFinder, idOf } from "./kernel/load.ts";
@@ -6,7 +6,8 @@ import { PLUGIN_ID } from "./kernel/manifest.ts";
 
 /** Why no new plugin can have this id, or `undefined` when it is free. */
 export function idProblem(id: string): string | undefined {
-  if (!PLUGIN_ID.test(id)) return `"${id}" is no name: 2 to 64 small letters, digits and -, a letter first`;
+  if (!PLUGIN_ID.test(id))
+    return `"${id}" is not a valid name: use 2 to 64 lower-case letters, digits and -, beginning with a letter`;
   if (id in HOST_SECTIONS || FREE_KEYS.includes(id)) return `"${id}" is a section of the gateway's own configuration`;
   const isTaken = createPluginFinder(resolvePaths())
     .bundle()

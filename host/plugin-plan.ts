@@ -1,4 +1,4 @@
-/** Which plugins a gateway runs, and where: asked for by its starter, by its configuration, and by what is installed. */
+/** Determines which plugins a gateway runs, and where, from its options, its configuration and the installed plugins. */
 import type { Plugin } from "@svc/sdk";
 import type { PlannedPlugins } from "@svc/sdk/plugins";
 import type { ConfigFile } from "./config/file.ts";
@@ -19,9 +19,9 @@ import {
 import type { GatewayOptions } from "./options.ts";
 
 export interface Planner {
-  /** What this configuration and what is installed ask for now. */
+  /** The plugins selected by this configuration and by what is installed now. */
   plan(file: ConfigFile): PluginPlan;
-  /** The one that is being written, as it is now, when `id` or what names it is its. */
+  /** The plugin under development, if `id` is its id or origin. */
   developed(id: string, file: ConfigFile): PluginSource | MissingPlugin | undefined;
 }
 
@@ -50,7 +50,7 @@ export function createPlanner({ finder, paths, plugins: chosen, developed }: Pla
   };
 }
 
-/** What is being written runs in the gateway unless the operator says otherwise: its own place would make every try slower. */
+/** Runs the plugin under development in the gateway unless configured otherwise: its own thread or process would slow each reload. */
 function inHost(own: PluginSource | MissingPlugin | undefined, section: PluginsSection): PluginsSection {
   const id = own && idOf(own);
   if (id === undefined) return section;
@@ -58,18 +58,18 @@ function inHost(own: PluginSource | MissingPlugin | undefined, section: PluginsS
   return { ...section, entries: { ...entries, [id]: { run: "host", ...entries[id] } } };
 }
 
-/** Where plugins come from beside the configuration. */
+/** Sources of plugins other than the configuration. */
 export interface PlanOptions {
-  /** Instead of those the configuration names. */
+  /** Replaces the plugins named in the configuration. */
   readonly chosen?: readonly (Plugin | string)[] | undefined;
   readonly installed?: readonly (PluginSource | MissingPlugin)[];
-  /** Being written: runs in the place of one with its id. */
+  /** Plugin under development: replaces one with the same id. */
   readonly developed?: PluginSource | MissingPlugin | undefined;
 }
 
 /**
- * Which plugins to load. Order does not matter: the kernel sorts.
- * Choice: installed plugins run beside `plugins.use`; an id that the bundle or the configuration has is never an installed one's.
+ * Selects the plugins to load. Their order does not matter: the kernel sorts them.
+ * Choice: installed plugins run in addition to `plugins.use`; a bundled or configured plugin takes precedence over an installed one with its id.
  */
 export function planPlugins(
   finder: PluginFinder,
@@ -88,11 +88,11 @@ export function planPlugins(
     enabled === false ? [id] : [],
   );
   const own = [...sources, ...added];
-  const all = [...own, ...besideThem(installed, own, finder)];
+  const all = [...own, ...unlistedInstalled(installed, own, finder)];
   return developed ? instead(developed, all, disabled) : { sources: all, disabled: new Set(disabled) };
 }
 
-/** What is being written goes before all others of its name or id, and runs though that id is switched off. */
+/** The plugin under development replaces all others of its origin or id, and runs even if that id is disabled. */
 function instead(
   developed: PluginSource | MissingPlugin,
   all: readonly (PluginSource | MissingPlugin)[],
@@ -103,8 +103,8 @@ function instead(
   return { sources: [developed, ...others], disabled: new Set(disabled.filter((id) => id !== own)) };
 }
 
-/** Installed plugins that are not named anyway; those whose id is taken as what they are: blocked. */
-function besideThem(
+/** Installed plugins not already listed; one whose id is already taken is reported as blocked. */
+function unlistedInstalled(
   installed: readonly (PluginSource | MissingPlugin)[],
   own: readonly (PluginSource | MissingPlugin)[],
   finder: PluginFinder,
@@ -115,12 +115,12 @@ function besideThem(
       const id = idOf(one);
       const holder = [...own, ...finder.bundle()].find((other) => "load" in other && idOf(other) === id);
       if (id === undefined || !holder) return one;
-      const reason = `its id "${id}" is that of ${holder.origin}, which goes first; next: svc plugins remove ${id}`;
+      const reason = `its id "${id}" is already used by ${holder.origin}, which takes precedence; next: svc plugins remove ${id}`;
       return { origin: `${id} (${one.origin})`, reason };
     });
 }
 
-/** The plan in plain data, without the sections of the configuration. */
+/** The plan as plain data, without the sections of the configuration. */
 export function plannedFacts(
   { sources, disabled }: PluginPlan,
   finder: PluginFinder,

@@ -1,6 +1,6 @@
 /**
- * Brings a running gateway in line with a new configuration: the host's own keys at once, plugins by handing them their
- * section or by a reload, the rest by a restart. Spec: protocol/methods-config.md §4-5, http/config.md §5.
+ * Applies a new configuration to a running gateway: the host's own keys immediately, plugins by passing them their section
+ * or by a reload, the rest by a restart. Spec: protocol/methods-config.md §4-5, http/config.md §5.
  */
 import { type Denial, HOOKS, type Logger } from "@svc/sdk";
 import type { Restarts } from "@svc/sdk/gateway";
@@ -29,12 +29,12 @@ export interface ReconfigureOptions {
   readonly hooks: HookBus;
   readonly log: Logger & Pick<RootLogger, "secrets" | "use">;
   readonly restarts: Restarts;
-  /** The one that is listened on. */
+  /** The port the gateway listens on. */
   port(): number;
-  /** Follows `gateway.tls`. */
+  /** Applies changes of `gateway.tls`. */
   lookAtCertificate(): Promise<void>;
   readonly webhooks: Pick<HostWebhooks, "issues" | "pluginIssues" | "use">;
-  /** Ends what relies on credentials that no longer count; that they ended is on disk when it resolves. Never rejects. */
+  /** Closes connections with ended credentials. The end of the credentials is on disk when it resolves. Never rejects. */
   closeDead(reason: string): Promise<void>;
 }
 
@@ -42,9 +42,9 @@ export interface Reconfigure {
   /** Why the new configuration cannot be used, or `undefined`. */
   validate(change: ConfigTransition): Promise<Denial | undefined>;
   apply(change: ConfigTransition): Promise<void>;
-  /** Dotted paths that take effect with the next restart. */
+  /** Dotted paths that take effect at the next restart. */
   readonly waiting: ReadonlySet<string>;
-  /** Keeps what is in force as the last configuration that worked, unless a part of it waits for a restart. */
+  /** Stores the active configuration as the last one that worked, unless a part of it waits for a restart. */
   applied(): Promise<void>;
 }
 
@@ -52,7 +52,7 @@ export function createReconfigure(options: ReconfigureOptions): Reconfigure {
   const { settings, planner, access, kernel, hooks, log, restarts, port, closeDead } = options;
   const validateHook = hooks.emitter(HOOKS.configValidate);
   const changedHook = hooks.emitter(HOOKS.configChanged);
-  /** Dotted paths that take effect with the next restart: whether they work is not known before. */
+  /** Dotted paths that take effect at the next restart; until then it is unknown whether they work. */
   const waiting = new Set<string>();
   const wait = (paths: readonly string[]) => {
     for (const path of paths) waiting.add(path);
@@ -60,7 +60,7 @@ export function createReconfigure(options: ReconfigureOptions): Reconfigure {
 
   const shown = (file: ConfigFile) => redact(file.resolved, hintsOf(kernel.sections()));
 
-  /** What the plugins that run make impossible is only told where no other plugins come with the same change. */
+  /** Conflicts with the running plugins are reported only if the same change does not also change the plugins. */
   function webhookIssues(config: HostConfig, changed: readonly string[]): readonly Issue[] {
     const issues = options.webhooks.issues(config);
     const judgesPlugins = issues.length === 0 && touches(changed, "hooks") && !touches(changed, "plugins");
@@ -79,14 +79,14 @@ export function createReconfigure(options: ReconfigureOptions): Reconfigure {
     if (touches(changed, "hooks") || touches(changed, "gateway")) options.webhooks.use(config);
     log.use(settings.log(config.logging));
     const aligned = touches(changed, "plugins") ? await kernel.reconcile(planner.plan(next)) : [];
-    const done = new Set(aligned.map(({ id }) => id)); // these were set up with the new configuration just now
+    const done = new Set(aligned.map(({ id }) => id)); // already set up with the new configuration
     const { ids, hot } = pluginsConcerned(kernel, changed, kinds);
     const reloaded = await kernel.reconfigure(
       ids.filter((id) => !done.has(id)),
       hot,
     );
     for (const { id, ok, reason } of [...aligned, ...reloaded]) {
-      if (!ok) log.warn({ plugin: id, reason }, `plugin ${id} did not take the new configuration`);
+      if (!ok) log.warn({ plugin: id, reason }, `plugin ${id} did not accept the new configuration`);
     }
     if (changedHook.isUsed()) await changedHook.emit({ changed });
   }
@@ -97,7 +97,7 @@ export function createReconfigure(options: ReconfigureOptions): Reconfigure {
     async validate({ next, previous, changed }) {
       const { gateway } = hostConfig(next).config;
       try {
-        resolveBind(gateway, settings.auth(gateway)); // what a start would refuse is refused now
+        resolveBind(gateway, settings.auth(gateway)); // refuse now what a start would refuse
       } catch (error) {
         if (error instanceof StartupRefusal) return { allow: false, reason: error.message };
         throw error;
@@ -117,12 +117,12 @@ export function createReconfigure(options: ReconfigureOptions): Reconfigure {
       const { next, kinds, author, restartsItself } = change;
       const { mode = "hybrid" } = hostConfig(next).config.gateway.reload ?? {};
       const strong = [...kinds].filter(([, kind]) => kind === "restart").map(([path]) => path);
-      const byHand = author === undefined; // somebody edited the file
+      const byHand = author === undefined; // the file was edited by hand
       if (byHand && (mode === "off" || mode === "restart")) wait(change.changed);
       if (byHand && mode === "off") {
         log.info(
           { changed: change.changed },
-          "the configuration file changed and gateway.reload.mode is off: not used before a restart",
+          "the configuration file changed, but gateway.reload.mode is off; the change takes effect after a restart",
         );
         return;
       }
@@ -133,7 +133,7 @@ export function createReconfigure(options: ReconfigureOptions): Reconfigure {
       if (mode === "hot") {
         log.warn(
           { changed: strong },
-          `gateway.reload.mode is hot: these keys take effect with the next restart: ${strong.join(", ")}`,
+          `gateway.reload.mode is hot; these keys take effect at the next restart: ${strong.join(", ")}`,
         );
         return;
       }
@@ -152,10 +152,10 @@ function touches(changed: readonly string[], section: string): boolean {
 
 function restart(restarts: Restarts, log: Logger, changed: readonly string[]): void {
   if (restarts.possible) restarts.schedule({ reason: `configuration: ${changed.join(", ")}` });
-  else log.warn({ changed }, `restart the gateway for these keys to take effect: ${changed.join(", ")}`);
+  else log.warn({ changed }, `these keys take effect after a restart of the gateway: ${changed.join(", ")}`);
 }
 
-/** Plugins whose sections changed, and those of them that only changed in hot keys. */
+/** Ids of plugins whose sections changed, and those whose changes are all in hot keys. */
 function pluginsConcerned(
   kernel: Kernel,
   changed: readonly string[],

@@ -1,6 +1,6 @@
 /**
- * When the gateway restarts: one restart at a time, not too often, and not in the middle of work.
- * Who really starts it again is handed in as `perform`. Spec: protocol/methods-config.md §4, http/config.md §4.1.
+ * Schedules restarts of the gateway: one at a time, with a cooldown, after work in flight.
+ * `perform` does the actual restart. Spec: protocol/methods-config.md §4, http/config.md §4.1.
  */
 import { type Clock, type Logger, unavailable } from "@svc/sdk";
 import type { RestartKind, Restarts, ScheduledRestart } from "@svc/sdk/gateway";
@@ -13,40 +13,40 @@ const IDLE_POLL = 500;
 /** Spec: protocol/methods-config.md §4. */
 const LEAST_IDLE_WAIT = 30_000;
 
-/** Somebody outside the gateway who can start it again. */
+/** Restarts the gateway from outside. */
 export interface Restarter {
   /**
-   * Begins the restart: returns at once, the gateway is stopped from outside. Called once more while it stops when somebody
-   * needs a new process after all.
+   * Begins the restart and returns immediately; the gateway is stopped from outside. Called again while the gateway stops if
+   * a later request needs a new process.
    */
   perform(reason: string, kind?: RestartKind): void;
-  /** It can bring up a new process. Default: no. */
+  /** Whether it can start a new process. Default false. */
   readonly renews?: boolean;
-  /** epoch ms of the restart that brought this gateway up; the cooldown counts from it. Absent after a fresh start. */
+  /** epoch ms of the restart that started this gateway; the cooldown begins there. Absent after a fresh start. */
   readonly lastPerformedAt?: number;
 }
 
-/** `perform` is absent where nobody can start the gateway again. */
+/** `perform` is absent if the gateway cannot be restarted. */
 export interface RestartsOptions extends Partial<Restarter> {
   readonly clock: Clock;
   readonly log: Logger;
-  /** Nothing is being worked on. A throw counts as busy. */
+  /** Whether no work is in flight. A throw counts as busy. */
   isIdle(): boolean;
-  /** Milliseconds a restart waits for that. Choice: as long as a run may take. Default, and at least: 30000. */
+  /** Milliseconds a restart waits for idleness. Choice: as long as a run may take. Default and minimum: 30000. */
   readonly idleWaitMs?: number | undefined;
 }
 
-/** The service, with what only the host may do. */
+/** The service, with additional members for the host. */
 export interface HostRestarts extends Restarts {
-  /** epoch ms; `undefined` before the first one */
+  /** epoch ms; `undefined` before the first restart */
   readonly lastPerformedAt: number | undefined;
-  /** Milliseconds until the restart that is scheduled, 0 when it has begun or waits for work to end; `undefined`: there is none. */
+  /** Milliseconds until the scheduled restart, 0 if it has begun or waits for work in flight; `undefined` if none is scheduled. */
   pendingMs(): number | undefined;
-  /** Forgets what is pending. Later requests join the restart that has begun, else they are refused. Safe to call twice. */
+  /** Cancels a pending restart. Later requests join a restart that has begun, else they are refused. Safe to call twice. */
   stop(): void;
 }
 
-/** `waiting`: due at a time. `under way`: due, waits for idleness or is being performed. */
+/** `waiting`: due at a set time. `under way`: due; waits for idleness or is being performed. */
 type State = "none" | "waiting" | "under way" | "stopped";
 
 export function createRestarts({
@@ -62,10 +62,10 @@ export function createRestarts({
   let dueAt = 0;
   let lastPerformedAt = before.lastPerformedAt;
   let cancel = () => {};
-  /** The strongest that is asked for. */
+  /** The strongest requested kind. */
   let wanted: RestartKind = "gateway";
   let begunAs: RestartKind | undefined;
-  /** Everybody who asked since the last restart, each once. */
+  /** Distinct reasons of requests since the last restart. */
   const reasons = new Set<string>();
 
   function wait(until: number, delayMs: number, applied: number): ScheduledRestart {
@@ -85,7 +85,7 @@ export function createRestarts({
     cancel = clock.setInterval(() => {
       const late = clock.elapsed() >= givenUpAt;
       if (!late && !idle()) return;
-      if (late) log.warn({ waitedMs: waitMs }, "restarting although there is work in progress");
+      if (late) log.warn({ waitedMs: waitMs }, "restarting although work is in progress");
       begin();
     }, IDLE_POLL);
   }
@@ -94,7 +94,7 @@ export function createRestarts({
     try {
       return isIdle();
     } catch (error) {
-      log.warn({ err: error }, "whether there is work in progress could not be found out; a restart waits");
+      log.warn({ err: error }, "the check for work in progress failed; the restart waits");
       return false;
     }
   }
@@ -109,7 +109,7 @@ export function createRestarts({
       lastPerformedAt = clock.now();
     } catch (error) {
       state = "none"; // the next request may try again
-      log.error({ err: error, reason }, "the restart could not be begun");
+      log.error({ err: error, reason }, "the restart could not be started");
     }
   }
 
@@ -128,20 +128,20 @@ export function createRestarts({
     schedule({ reason, delayMs = DEFAULT_DELAY, kind = "gateway" }) {
       if (!perform)
         unavailable(
-          "nobody can start this gateway again; stop the program that runs it and start that anew (svc gateway run restarts on its own)",
+          "this gateway cannot restart itself; restart the program that runs it (svc gateway run restarts by itself)",
         );
       if (kind === "process" && !renews)
-        unavailable("this gateway is a part of another program, which has to be started anew by hand");
+        unavailable("this gateway is part of another program; restart that program by hand");
       const isUnderWay = state === "under way" || (state === "stopped" && begunAs !== undefined);
       if (state === "stopped" && !isUnderWay)
-        unavailable("the gateway is stopping; ask the next one", { retryAfterMs: 1_000 });
+        unavailable("the gateway is stopping; retry after its restart", { retryAfterMs: 1_000 });
       reasons.add(reason);
       if (kind === "process") wanted = kind;
       if (isUnderWay && begunAs !== undefined && begunAs !== wanted) begin();
       if (isUnderWay) return { delayMs: 0, coalesced: true, cooldownMsApplied: 0 };
       const now = clock.now();
       const delay = Math.min(LONGEST_DELAY, Math.max(0, delayMs));
-      // A clock that was set back must not stretch the cooldown.
+      // A clock that was set back must not extend the cooldown.
       const sinceLast = lastPerformedAt === undefined ? COOLDOWN : Math.max(0, now - lastPerformedAt);
       const cooldown = Math.max(0, COOLDOWN - sinceLast);
       const wantedAt = now + delay + cooldown;

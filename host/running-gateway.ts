@@ -1,4 +1,4 @@
-/** Starts and stops the assembled parts of a gateway, in their order, and answers for them to whoever started it. */
+/** Starts and stops the assembled parts of a gateway in order, and implements the `Gateway` interface. */
 import { setTimeout as wait } from "node:timers/promises";
 import { type Audience, type ConnectionInfo, type EventSpec, GatewayError, HOOKS, type Principal } from "@svc/sdk";
 import type { PluginReport, ReloadReport } from "@svc/sdk/plugins";
@@ -31,9 +31,9 @@ import { VERSION } from "./version.ts";
 import type { HostWebhooks } from "./webhooks/webhooks.ts";
 
 const DEFAULT_DRAIN_MS = 5_000;
-/** Milliseconds that calls in flight have when no plugin is busy any more, at most. */
+/** Maximum milliseconds to wait for calls in flight once no plugin is busy. */
 const CALLS_MS = 5_000;
-/** Milliseconds between two looks whether plugins are busy. */
+/** Milliseconds between two checks for busy plugins. */
 const BUSY_POLL_MS = 100;
 
 const LAST_GOOD = "the gateway runs with the last configuration that worked";
@@ -53,11 +53,11 @@ export interface GatewayParts {
 export class RunningGateway implements Gateway {
   readonly #parts: GatewayParts;
   readonly #published;
-  /** Signal of calls from inside; aborts when the gateway has stopped. */
+  /** Signal of internal calls; aborts when the gateway has stopped. */
   readonly #insideCalls = new AbortController();
   readonly #stops: (() => void | Promise<void>)[] = [];
   #listener: Listener | undefined;
-  /** No line about too many connections before. Monotonic ms. */
+  /** Monotonic ms before which too many connections are not logged again. */
   #quietUntil = Number.NEGATIVE_INFINITY;
   #certificate: PortCertificate | undefined;
   #stopped: Promise<void> | undefined;
@@ -92,14 +92,14 @@ export class RunningGateway implements Gateway {
     void hooks.emitter(HOOKS.hostReady).emit({ url: this.url });
   }
 
-  /** @throws StartupRefusal naming everything that is wrong with the file */
+  /** @throws StartupRefusal naming every error in the file */
   async #refuseWrongSections(): Promise<void> {
     const { settings, kernel } = this.#parts.context;
     await kernel.importChecks((plugin) => isConfigured(plugin, settings.file));
     settings.refuseWrong(kernel.sections());
   }
 
-  /** What the plugins get of the host. */
+  /** The host functions passed to plugins. */
   #lent(): Parameters<HostContext["kernel"]["boot"]>[1] {
     const { context, broadcaster, dispatcher } = this.#parts;
     const { signal } = this.#insideCalls;
@@ -110,7 +110,7 @@ export class RunningGateway implements Gateway {
       forward: (event, payload, connections) =>
         broadcaster.publish({ ...event, snapshot: false }, payload, { connections }),
       actingFor,
-      // The same pipeline as from a socket.
+      // The same pipeline as for a call from a socket.
       invoke: async (method: string, params: unknown, principal: Principal) =>
         dispatcher.call({ method, params, principal, connection: undefined, signal, accept: () => undefined }),
     };
@@ -152,7 +152,7 @@ export class RunningGateway implements Gateway {
     this.#parts.report.write();
   }
 
-  /** Other files of the certificate are named. */
+  /** Called after a change of `gateway.tls`: other certificate files may apply. */
   async lookAtCertificate(): Promise<void> {
     await this.#certificate?.look(() => this.#useCertificate());
   }
@@ -161,7 +161,8 @@ export class RunningGateway implements Gateway {
     const { clock, log } = this.#parts.context;
     if (clock.elapsed() < this.#quietUntil) return;
     this.#quietUntil = clock.elapsed() + 60_000;
-    const message = "as many connections as open files allow; raise the limit (ulimit -n, LimitNOFILE) for more";
+    const message =
+      "the limit of open files allows no more connections; raise it (ulimit -n, LimitNOFILE) to accept more";
     log.warn({}, message);
   }
 
@@ -172,7 +173,10 @@ export class RunningGateway implements Gateway {
     const { fileRefusal } = settings;
     const { withoutEffect } = withoutForeign(settings.file.resolved);
     if (withoutEffect.length > 0)
-      log.info({ keys: withoutEffect.map(({ path }) => path) }, "keys without effect; why: svc config validate");
+      log.info(
+        { keys: withoutEffect.map(({ path }) => path) },
+        "the configuration has keys without effect; svc config validate shows the reasons",
+      );
     if (fileRefusal !== undefined) log.warn({ refusal: fileRefusal }, LAST_GOOD);
     report.url = this.url;
     report.tlsFingerprint = this.tlsFingerprint;
@@ -243,7 +247,7 @@ export class RunningGateway implements Gateway {
   async #shutDown(reason: string, { restartExpectedMs, drainMs }: StopOptions): Promise<void> {
     const { context, admission, broadcaster, connections, dispatcher, http } = this.#parts;
     const { settings, clock, log, kernel, hooks } = context;
-    log.info({ reason }, "the gateway stops");
+    log.info({ reason }, "the gateway is stopping");
     this.#parts.restarts.stop();
     void hooks.emitter(HOOKS.hostStopping).emit({ reason });
     const patience = drainMs ?? settings.options.drainMs ?? DEFAULT_DRAIN_MS;
@@ -263,10 +267,10 @@ export class RunningGateway implements Gateway {
     log.close();
   }
 
-  /** Waits until no plugin is busy; clients are served meanwhile, since those may be waiting for them. */
+  /** Waits until no plugin is busy. Serves clients meanwhile, since plugins may be waiting for them. */
   async #runsEnded(patienceMs: number): Promise<void> {
     const { kernel, log } = this.#parts.context;
-    const givenUpAt = performance.now() + patienceMs; // of this process: a clock that is held in a test holds up no stop
+    const givenUpAt = performance.now() + patienceMs; // real time: a stopped test clock must not block a stop
     const plugins = kernel.busy();
     if (plugins.length === 0) return;
     log.info({ plugins, patienceMs }, "the stop waits for work in flight");

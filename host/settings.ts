@@ -1,4 +1,4 @@
-/** What one gateway runs with: the options of its starter, its environment, and the configuration in use. */
+/** Settings of one gateway: its options, its environment, and the configuration in use. */
 import type { Logger } from "@svc/sdk";
 import { isBoundLocally } from "./auth/bind.ts";
 import { type AuthSettings, resolveAuth, StartupRefusal } from "./auth/mode.ts";
@@ -17,7 +17,7 @@ import { webhookSettings } from "./webhooks/settings.ts";
 
 const DEFAULT_PORT = 18_789;
 
-/** What a configuration is read with. */
+/** Inputs for reading a configuration. */
 interface Origin {
   readonly options: GatewayOptions;
   readonly env: Environment;
@@ -34,14 +34,14 @@ export class Settings {
   readonly options: GatewayOptions;
   readonly env: Environment;
   readonly paths: Paths;
-  /** The port that was asked for; 0 picks a free one. */
+  /** The requested port; 0 picks a free one. */
   readonly port: number;
   #file: ConfigFile;
   #config: HostConfig;
   #fileRefusal: string | undefined;
-  /** Of the configuration in use. */
+  /** Auth settings of the configuration in use. */
   #auth: AuthSettings | undefined;
-  /** The file as it stands and what is wrong with the host's part of it; set until the start is refused. */
+  /** The original file and the issues in its host sections; unset if there are none. `refuseWrong` then refuses the start. */
   readonly #wrong: { readonly file: ConfigFile; readonly issues: readonly Issue[] } | undefined;
 
   private constructor({ options, env, paths }: Origin, file: ConfigFile, fileRefusal?: string) {
@@ -61,7 +61,7 @@ export class Settings {
     this.port = options.port ?? portFrom(env, config);
   }
 
-  /** Makes the state directory and reads the configuration. @throws StartupRefusal a gateway cannot start with it */
+  /** Creates the state directory and reads the configuration. @throws StartupRefusal when a gateway cannot start with it */
   static async read(options: GatewayOptions): Promise<Settings> {
     const origin = originOf(options);
     const { env, paths } = origin;
@@ -73,8 +73,8 @@ export class Settings {
   }
 
   /**
-   * The last configuration that worked; `undefined`: there is none, or the file says the same.
-   * @param refusal why a start with the file was refused. @throws StartupRefusal it does not work any more
+   * The last configuration that worked; `undefined` if none is stored or it equals the file.
+   * @param refusal why a start with the file was refused @throws StartupRefusal when the stored configuration no longer works
    */
   static async readLastGood(options: GatewayOptions, refusal: StartupRefusal): Promise<Settings | undefined> {
     if (options.config) return undefined;
@@ -85,11 +85,11 @@ export class Settings {
     return isOther ? new Settings(origin, kept, refusal.message) : undefined;
   }
 
-  /** Keeps the configuration in use for `readLastGood`. Never throws: a gateway whose disk is full works all the same. */
+  /** Stores the configuration in use for `readLastGood`. Never throws: a gateway also works with a full disk. */
   async keepAsLastGood(log: Pick<Logger, "warn">): Promise<void> {
     if (this.options.config) return;
     await keepLastGood(this.paths, this.#file).catch((err: unknown) =>
-      log.warn({ err }, "the configuration in use could not be kept as the last one that worked"),
+      log.warn({ err }, "the configuration in use could not be stored as the last one that worked"),
     );
   }
 
@@ -97,11 +97,11 @@ export class Settings {
   get file(): ConfigFile {
     return this.#file;
   }
-  /** Why the start refused the configuration file; set while the last configuration that worked is used instead. */
+  /** Why the start refused the configuration file; set while the gateway uses the last configuration that worked. */
   get fileRefusal(): string | undefined {
     return this.#fileRefusal;
   }
-  /** The host's part of it. */
+  /** The host's sections of the configuration in use. */
   get config(): HostConfig {
     return this.#config;
   }
@@ -113,7 +113,7 @@ export class Settings {
     this.#config = hostConfig(file).config;
   }
 
-  /** @throws StartupRefusal the combination is unsafe */
+  /** @throws StartupRefusal when the settings are unsafe */
   auth(section: HostConfig["gateway"] = this.#config.gateway): AuthSettings {
     if (section !== this.#config.gateway) return this.#resolveAuth(section);
     return (this.#auth ??= this.#resolveAuth(section));
@@ -133,15 +133,15 @@ export class Settings {
     return webhookSettings(hooks, { gatewayToken, isLocal: isBoundLocally(gateway), configDir });
   }
 
-  /** The secrets of the configuration in use. @param owners of sections whose schemas mark secrets */
+  /** The secrets of the configuration in use. @param owners owners of sections; their schemas mark secrets */
   secrets(owners: readonly SectionOwner[]): string[] {
     const { token = "", password = "" } = this.auth();
     return [token, password, ...secretTexts(this.#file, owners)];
   }
 
   /**
-   * Refuses a start once it is known who owns which section, so that one list names all that is wrong, the host's keys included. Until then
-   * the host's wrong sections count as absent. @throws StartupRefusal
+   * Refuses the start if the file has issues. Runs once the owners of all sections are known, so that one list names every issue, those
+   * of the host included. Until then the host's invalid sections count as absent. @throws StartupRefusal
    */
   refuseWrong(owners: readonly SectionOwner[]): void {
     const { file, issues } = this.#wrong ?? { file: this.#file, issues: [] };
@@ -149,12 +149,12 @@ export class Settings {
     this.refuse(found.length > 0 ? found : issues);
   }
 
-  /** Why a gateway would not start with this file, though every key of it is right. */
+  /** Why a gateway would not start with this file although every key is valid. */
   refusal(file: ConfigFile): Issue | undefined {
     return startIssue(file, { env: this.env, paths: this.paths, auth: this.options.auth });
   }
 
-  /** @throws StartupRefusal with every issue on a line and the next step, when there is one */
+  /** @throws StartupRefusal when there are issues: one line per issue, and the next step */
   refuse(issues: readonly Issue[]): void {
     if (issues.length === 0) return;
     const lines = issues.map(({ path, message }) => `  ${path || "(file)"}: ${message}`).join("\n");
@@ -164,17 +164,17 @@ export class Settings {
   }
 }
 
-/** Without the top-level keys in which something is wrong. */
+/** The configuration without the top-level keys that have issues. */
 function withoutSections(resolved: PlainObject, issues: readonly Issue[]): PlainObject {
   const wrong = new Set(issues.map(({ path }) => path.split(/[.[]/, 1)[0]));
   return Object.fromEntries(Object.entries(resolved).filter(([key]) => !wrong.has(key)));
 }
 
-/** `SVC_GATEWAY_PORT`, then `gateway.port`, then 18789. @throws StartupRefusal the variable is no port */
+/** `SVC_GATEWAY_PORT`, else `gateway.port`, else 18789. @throws StartupRefusal when the variable is not a port */
 export function portFrom(env: Environment, { gateway }: HostConfig): number {
   const text = env["SVC_GATEWAY_PORT"]?.trim();
   if (!text) return gateway.port ?? DEFAULT_PORT;
   const port = Number(text);
   if (Number.isInteger(port) && port >= 0 && port <= 65_535) return port;
-  throw new StartupRefusal(`SVC_GATEWAY_PORT is "${text}"; it must be a port, 0 to 65535`);
+  throw new StartupRefusal(`SVC_GATEWAY_PORT is "${text}", but must be a port from 0 to 65535`);
 }

@@ -1,4 +1,4 @@
-/** Whether a gateway would start with a configuration file. Makes no token. */
+/** Checks whether a gateway would start with a configuration file. Creates no token. */
 import { isBoundLocally } from "./auth/bind.ts";
 import { resolveAuth, startRefusal } from "./auth/mode.ts";
 import { readKeptToken } from "./auth/secret.ts";
@@ -9,17 +9,17 @@ import { hostConfig } from "./config/sections.ts";
 import { tlsRefusal } from "./net/tls/certificate.ts";
 import { webhookSettings } from "./webhooks/settings.ts";
 
-/** What a start would have beside the file. */
+/** The inputs of a start other than the file. */
 export interface StartCheck {
   readonly env: Environment;
   readonly paths: Pick<Paths, "credentialsDir" | "configDir" | "stateDir" | "home">;
   readonly auth?: AuthOverrides | undefined;
 }
 
-/** Why a gateway would refuse to start with this file although each key is valid; `undefined`: it would start. */
+/** Why a gateway would refuse to start with this file although every key is valid; `undefined` if it would start. */
 export function startIssue(file: ConfigFile, { env, paths, auth }: StartCheck): Issue | undefined {
   const { config, issues } = hostConfig(file);
-  if (issues.length > 0) return undefined; // these are named key by key
+  if (issues.length > 0) return undefined; // reported key by key
   const message = startRefusal(config.gateway, env, auth);
   if (message !== undefined) return { path: "gateway", message };
   const tls = tlsRefusal(config.gateway.tls ?? {}, paths, Date.now());

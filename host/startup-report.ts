@@ -1,4 +1,4 @@
-/** What the gateway is and uses, as of the last change, in a file: for commands that cannot ask it, e.g. because it is not running. */
+/** Writes the gateway's address, plugins and configuration to a file after each change, for commands that cannot reach the gateway. */
 import { writeFileSync } from "node:fs";
 import { redact } from "./config/redact.ts";
 import { effectiveConfig, hintsOf } from "./config/sections.ts";
@@ -8,9 +8,9 @@ import { VERSION } from "./version.ts";
 export class StartupReport {
   /** Set once the gateway listens. */
   url = "";
-  /** Of the certificate of a port that speaks TLS: what commands of this machine trust. */
+  /** Fingerprint of the certificate, if the port uses TLS; commands of this machine trust it. */
   tlsFingerprint: string | undefined;
-  /** Things an operator should know about the start. */
+  /** Warnings about the start for the operator. */
   readonly warnings: string[] = [];
   readonly #context: HostContext;
 
@@ -18,7 +18,7 @@ export class StartupReport {
     this.#context = context;
   }
 
-  /** As things are now; the secrets of the configuration are hidden. Never throws: a gateway without its report still works. */
+  /** Writes the current state, secrets of the configuration hidden. Never throws: a gateway also works without its report. */
   write(): void {
     const { url, tlsFingerprint, warnings } = this;
     const { settings, startedAt, kernel, log } = this.#context;

@@ -1,6 +1,6 @@
 /**
- * For commands that find a gateway: where its files lie, its configuration file, and the credentials it left. Loads no schema and
- * no library, so that a call of a method starts fast. No API promise: it changes with the host.
+ * For commands that connect to a gateway: its paths, its configuration file, and its stored credentials. Loads no schema and
+ * no library, so that a call starts fast. Not a stable API: it changes with the host.
  */
 export { readLocalKey } from "./auth/local-key.ts";
 export { readKeptToken } from "./auth/secret.ts";

@@ -1,4 +1,4 @@
-/** The gateway's own package: its version, and where it lies. */
+/** The gateway's own package: its version and directory. */
 import { createRequire } from "node:module";
 import { dirname } from "node:path";
 
@@ -7,7 +7,7 @@ interface HostPackage {
   readonly version: string;
 }
 
-/** `host/package.json` lies one directory above the bundle (`dist/`) and above nothing else that imports this. */
+/** Tries the paths of `host/package.json` relative to the bundle (`dist/`), to this source file and to other builds. */
 function readPackage(): HostPackage | undefined {
   const require = createRequire(import.meta.url);
   for (const candidate of ["../package.json", "./package.json", "../../host/package.json"]) {
@@ -22,7 +22,7 @@ function readPackage(): HostPackage | undefined {
   return undefined;
 }
 
-/** Absent when the code was taken out of its package. */
+/** Absent if the code runs outside its package. */
 export const HOST_PACKAGE = readPackage();
 
 export const VERSION = process.env["SVC_VERSION"]?.trim() || (HOST_PACKAGE?.version ?? "0.0.0");

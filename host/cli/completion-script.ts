@@ -1,4 +1,4 @@
-/** The scripts of `svc completion`: each asks the command itself, so none of them ages. */
+/** The scripts of `svc completion`. Each one calls `svc` for the candidates, so it never becomes outdated. */
 import { EXIT, type Output } from "./output.ts";
 
 export const SHELLS = ["bash", "zsh", "fish"] as const;
@@ -11,7 +11,7 @@ export function printCompletionScript(shell: Shell, output: Output): number {
 }
 
 const SCRIPTS: Readonly<Record<Shell, string>> = {
-  // "$1" is the command as it was typed, also by a path.
+  // "$1" is the command as typed, which may be a path.
   bash: `# svc completion for bash
 _svc_complete() {
   local IFS=$'\\n'

@@ -1,4 +1,4 @@
-/** What may stand next on a command line, for the scripts of `svc completion`. Starts no gateway and runs no plugin. */
+/** Candidates for the next word of a command line, for the scripts of `svc completion`. Starts no gateway and runs no plugin. */
 import type { Command, Option } from "commander";
 import { EXIT, type Output } from "./output.ts";
 import { addInstalledVerbs, createProgram } from "./program.ts";
@@ -9,9 +9,9 @@ interface Candidate {
 }
 
 /**
- * Prints a candidate a line; with `--describe` first, a tab and what it is about behind each.
+ * Prints one candidate per line. If the first argument is `--describe`, a tab and the description follow each candidate.
  * @param given after `--`: the words after `svc`, the last one unfinished
- * @returns 0 always: a shell that asks must not be answered with an error
+ * @returns always 0: completion must not report errors to the shell
  */
 export async function printCandidates(given: readonly string[]): Promise<number> {
   const words = given.slice(given.indexOf("--") + 1);
@@ -22,7 +22,7 @@ export async function printCandidates(given: readonly string[]): Promise<number>
   try {
     await addInstalledVerbs({ program, output: silent, act }, words);
   } catch {
-    // a plugin's verbs cannot be read: the others are still there
+    // the verbs of plugins cannot be read; complete the built-in ones
   }
   const lines = candidates(program, words).map(({ text, description }) =>
     describe ? `${text}\t${description}` : text,
@@ -44,7 +44,7 @@ export function candidates(program: Command, words: readonly string[]): Candidat
   return fitting([...verbs, ...values(command.registeredArguments[args]?.argChoices)]);
 }
 
-/** The command that the words lead to, an option that waits for its value, and how many arguments were given. */
+/** The command the words select, the option still missing its value, and the number of arguments given. */
 function follow(program: Command, words: readonly string[]) {
   let command = program;
   let waiting: Option | undefined;
@@ -63,7 +63,7 @@ function follow(program: Command, words: readonly string[]) {
   return { command, waiting, args };
 }
 
-/** Those that were not given yet. */
+/** Options not given yet. */
 function optionsOf(command: Command, given: readonly string[]): Candidate[] {
   const help = { text: "--help", description: "display help for command" };
   const own = command.options.flatMap(({ long, description }) => (long ? [{ text: long, description }] : []));

@@ -1,4 +1,4 @@
-/** Connects a command to its gateway: by a secret, else by access to the state directory, else as the device this machine is. */
+/** Connects a command to its gateway: with a secret, else with the local key in the state directory, else as a paired device. */
 import { namesNextStep } from "@svc/sdk/cli";
 import { type ClientOptions, connect, gatewayAddress, type GatewayClient, isLoopbackHost } from "@svc/sdk/client";
 import { detailsCode, GatewayError, isGatewayError, withNextStep } from "@svc/sdk/errors";
@@ -8,10 +8,10 @@ import { Unreachable, WrongUsage } from "./output.ts";
 import { VERSION } from "./package-json.ts";
 import { DEFAULT_PORT, lastStarted, resolveTarget, type Target, type TargetFlags } from "./target.ts";
 
-/** @throws WrongUsage the address is none; Unreachable with the command that starts a gateway; GatewayError its refusal */
+/** @throws WrongUsage for an invalid address; Unreachable, naming the command that starts a gateway; GatewayError when the gateway refuses */
 export async function connectTo(target: Target, options: Partial<ClientOptions> = {}): Promise<GatewayClient> {
   if (!gatewayAddress(target.url))
-    throw new WrongUsage(`"${target.url}" is no address of a gateway; write it like ws://127.0.0.1:${DEFAULT_PORT}`);
+    throw new WrongUsage(`"${target.url}" is not a gateway address; use the form ws://127.0.0.1:${DEFAULT_PORT}`);
   try {
     return await tryInTurn(target, options);
   } catch (error) {
@@ -23,14 +23,14 @@ export async function connectTo(target: Target, options: Partial<ClientOptions> 
         other === undefined && !target.isExplicit && !wasPaired && isLocal(target.url) && isAboutCredentials(error);
       throw withNextLine(error, isElsewhere ? resolvePaths().stateDir : undefined);
     }
-    const known = other !== undefined && other !== target.url ? ` (the last one started here: --url ${other})` : "";
-    const next = `start it with: svc gateway run, or name another one with --url${known}`;
+    const known = other !== undefined && other !== target.url ? ` (last gateway started here: --url ${other})` : "";
+    const next = `start it with: svc gateway run, or choose another gateway with --url${known}`;
     const { code, message, details } = error;
     throw new Unreachable(code, `${message}\nNext: ${next}`, { details, cause: error });
   }
 }
 
-/** Connects to the gateway that flags and environment name, runs `work`, and closes whatever comes of it. */
+/** Connects to the gateway named by flags and environment, runs `work`, and closes the connection even after an error. */
 export async function atGateway<T>(
   flags: TargetFlags,
   work: (client: GatewayClient) => Promise<T>,
@@ -44,19 +44,19 @@ export async function atGateway<T>(
   }
 }
 
-interface Way extends Pick<ClientOptions, "token" | "password" | "device" | "deviceToken" | "scopes"> {
-  /** It was refused for good. */
+interface Attempt extends Pick<ClientOptions, "token" | "password" | "device" | "deviceToken" | "scopes"> {
+  /** Deletes the stored credential after a permanent refusal. */
   readonly forget?: () => void;
 }
 
-/** The first refusal counts where the other ways are refused as well: it is about what somebody configured. */
+/** If every attempt is refused, throws the first refusal: it concerns the credential the user configured. */
 async function tryInTurn(target: Target, options: Partial<ClientOptions>): Promise<GatewayClient> {
   const { url, tlsFingerprint } = target;
   const at = { url, ...(tlsFingerprint === undefined ? {} : { tlsFingerprint }) };
   let first: unknown;
-  for await (const { forget, ...way } of waysIn(target, options.scopes)) {
+  for await (const { forget, ...credentials } of attemptsFor(target, options.scopes)) {
     try {
-      return await connect({ ...at, ...options, ...way, client: { version: VERSION, ...options.client } });
+      return await connect({ ...at, ...options, ...credentials, client: { version: VERSION, ...options.client } });
     } catch (error) {
       first ??= error;
       if (!isGatewayError(error) || !isAboutCredentials(error)) throw error;
@@ -66,8 +66,8 @@ async function tryInTurn(target: Target, options: Partial<ClientOptions>): Promi
   throw first;
 }
 
-/** At least one; each is made when the ones before it were refused. */
-async function* waysIn(target: Target, scopes: readonly string[] | undefined): AsyncGenerator<Way> {
+/** Yields at least one attempt; each is built only after the previous ones were refused. */
+async function* attemptsFor(target: Target, scopes: readonly string[] | undefined): AsyncGenerator<Attempt> {
   const { token, password, localKey, isExplicit } = target;
   const hasSecret = Boolean(token ?? password);
   if (hasSecret) yield { ...(token ? { token } : {}), ...(password ? { password } : {}) };
@@ -79,10 +79,13 @@ async function* waysIn(target: Target, scopes: readonly string[] | undefined): A
 }
 
 /**
- * Only where the gateway at this address gave the device a token: svc pairing join. It asks for no scope the token does not
- * have, which would be refused like a wrong token; what lacks one is told by the method.
+ * Only if the gateway at this address issued a token to this device (`svc pairing join`). Requests no scope that the token
+ * lacks: the gateway would refuse it like a wrong token. A method that needs a missing scope reports it.
  */
-async function asDevice({ url, identityDir }: Target, wanted: readonly string[] | undefined): Promise<Way | undefined> {
+async function asDevice(
+  { url, identityDir }: Target,
+  wanted: readonly string[] | undefined,
+): Promise<Attempt | undefined> {
   const [{ coversScope }, { keepDeviceToken, readDevice, readDeviceToken }] = await Promise.all([
     import("@svc/sdk"),
     import("@svc/sdk/device"),
@@ -90,12 +93,12 @@ async function asDevice({ url, identityDir }: Target, wanted: readonly string[] 
   const kept = readDeviceToken(identityDir, url, "operator");
   const device = kept && readDevice(identityDir);
   const forget = () => keepDeviceToken(identityDir, url, "operator", undefined);
-  const held = (scope: string) => coversScope(kept?.scopes ?? [], scope as Scope); // a scope nobody knows is not covered
+  const held = (scope: string) => coversScope(kept?.scopes ?? [], scope as Scope); // an unknown scope is not covered
   const scopes = wanted ? wanted.filter(held) : kept?.scopes;
   return device && { device, deviceToken: () => kept.token, scopes: scopes ?? [], forget };
 }
 
-/** Or a plugin turned it down, which says nothing about who can read the state directory. */
+/** Includes a refusal by a plugin (`CONNECT_DENIED`): it does not rule out the local key or the device. */
 function isAboutCredentials(error: GatewayError): boolean {
   if (error.code === "NOT_PAIRED") return true;
   const code = detailsCode(error);
@@ -108,8 +111,8 @@ function isLocal(url: string): boolean {
 }
 
 /**
- * What the gateway, or else the catalogue, says to do next, as a line of its own.
- * @param stateDir set where no gateway was started on it: the one that refuses is likely that of another state directory
+ * Appends a "Next:" line: the step the gateway named, else the one in the error catalogue.
+ * @param stateDir set if no gateway was started on it; the refusing gateway then probably uses another state directory
  */
 function withNextLine(error: GatewayError, stateDir: string | undefined): GatewayError {
   const { code, message, details, retryAfterMs } = error;
@@ -120,7 +123,7 @@ function withNextLine(error: GatewayError, stateDir: string | undefined): Gatewa
       ? [message, ""]
       : [
           `${message}; no gateway was started on ${stateDir}`,
-          "name the state directory of this gateway with SVC_STATE_DIR; or ",
+          "set SVC_STATE_DIR to the state directory of that gateway; or ",
         ];
   return new GatewayError(code, `${why}\nNext: ${first}${nextStep}`, {
     details,

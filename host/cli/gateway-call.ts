@@ -1,4 +1,4 @@
-/** `svc gateway call <method>`: one call over one socket. `svc gateway methods`: what can be called. Loads no plugin. */
+/** `svc gateway call <method>`: one call over one socket. `svc gateway methods`: lists the callable methods. Loads no plugin. */
 import { detailsCode, GatewayError, isGatewayError } from "@svc/sdk/errors";
 import { withNext } from "@svc/sdk/cli";
 import { EXIT, type Output, refuse } from "./output.ts";
@@ -23,7 +23,7 @@ export async function callMethod(method: string, flags: CallFlags, output: Outpu
   const timeoutMs = flags.timeout === undefined ? 30_000 : Number(flags.timeout);
   if (!Number.isFinite(timeoutMs) || timeoutMs < 0) {
     const example = `Example: svc gateway call ${method} --timeout 60000`;
-    const why = `--timeout ${flags.timeout}: it must be milliseconds, 0 for no limit`;
+    const why = `--timeout ${flags.timeout}: must be milliseconds, 0 for no limit`;
     return refuse(`${why}\n${example}`, output, EXIT.usage);
   }
   const answer = await atGateway(flags, (client) =>
@@ -42,14 +42,15 @@ export async function listMethods(flags: TargetFlags, output: Output): Promise<n
   return EXIT.ok;
 }
 
-/** For a method that is not there: those of its namespace that clients are told of, which are a nearer answer than a plugin. */
+/** For an unknown method: suggests the advertised methods of its namespace, which is more helpful than naming a plugin. */
 function withNextStep(error: unknown, method: string, advertised: readonly string[]): unknown {
   if (!isGatewayError(error) || detailsCode(error) !== "UNKNOWN_METHOD") return error;
   const { code, message, details } = error;
   const { plugin } = Object(details) as { readonly plugin?: unknown };
   const [namespace = method] = method.split(".", 1);
-  if (plugin !== undefined) return withNext(error, { plugin: namespace, step: () => undefined }); // it names the plugin that would serve it
+  if (plugin !== undefined) return withNext(error, { plugin: namespace, step: () => undefined }); // the error names the plugin that would serve the method
   const near = advertised.filter((name) => name.startsWith(`${namespace}.`));
-  const next = near.length > 0 ? `one of ${near.join(", ")}` : "svc gateway methods, to see what can be called here";
+  const next =
+    near.length > 0 ? `one of ${near.join(", ")}` : "svc gateway methods, to list the methods of this gateway";
   return new GatewayError(code, `${message}\nNext: ${next}`, { details });
 }

@@ -18,50 +18,50 @@ import { runWithRestarts } from "./restart-loop.ts";
 import { announce, pluginLine } from "./start-text.ts";
 import { lockStateDir, StateDirHeld } from "./state-lock.ts";
 
-/** Milliseconds that work in flight has after an error which ends the process. Choice. */
+/** Drain time in milliseconds after an error that ends the process. Choice. */
 const FATAL_DRAIN = 5_000;
 
 export interface RunFlags {
   readonly port?: string;
   readonly logLevel?: string;
-  /** The mode. */
+  /** The authentication mode. */
   readonly auth?: string;
   readonly token?: string;
   readonly password?: string;
   /** How long a stop and a restart wait for work in flight. Default `10m`. */
   readonly drain?: string;
-  /** Start with the last configuration that worked where the file is refused. */
+  /** If the configuration file is refused, start with the last configuration that worked. */
   readonly lastGood?: boolean;
 }
 
-/** What a command that runs a gateway adds. */
+/** Additions of other commands that run a gateway. */
 export interface RunExtras extends Pick<GatewayOptions, "developed" | "checkResults"> {
-  /** Told of each gateway once it is up. */
+  /** Called with each gateway once it is up. */
   up?(gateway: Gateway): void;
 }
 
 /**
- * Runs until SIGINT or SIGTERM; a second signal does not wait. SIGUSR1 restarts within the process; what needs a new process is
- * left to whoever supervises this one, or done here. @returns the exit code
+ * Runs until SIGINT or SIGTERM; a second signal skips the drain. SIGUSR1 restarts the gateway within the process. If a restart
+ * needs a new process, the supervisor starts it; without a supervisor this process does. @returns the exit code
  */
 export async function runGateway(flags: RunFlags, output: Output, { up, ...more }: RunExtras = {}): Promise<number> {
   const { port, logLevel, drain = DEFAULT_DRAIN } = flags;
   if (port !== undefined && !(/^\d{1,5}$/.test(port) && Number(port) <= 65_535)) {
-    const why = `--port ${port}: it must be a number, 0 to 65535`;
+    const why = `--port ${port}: must be a number from 0 to 65535`;
     return refuse(`${why}\nNext: svc gateway run --port 18789`, output, EXIT.usage);
   }
   if (logLevel !== undefined && !isLogLevel(logLevel)) {
-    const why = `--log-level ${logLevel}: it must be one of ${LOG_LEVELS.join(", ")}`;
+    const why = `--log-level ${logLevel}: must be one of ${LOG_LEVELS.join(", ")}`;
     return refuse(`${why}\nNext: svc gateway run --log-level info`, output, EXIT.usage);
   }
   const { auth: mode, token, password } = flags;
   if (mode !== undefined && !isAuthMode(mode)) {
-    const why = `--auth ${mode}: it must be one of ${AUTH_MODES.join(", ")}`;
+    const why = `--auth ${mode}: must be one of ${AUTH_MODES.join(", ")}`;
     return refuse(`${why}\nNext: svc gateway run --auth token`, output, EXIT.usage);
   }
   const drainMs = drainOf(drain);
   if (drainMs === undefined) {
-    const why = `--drain ${drain}: it must be a number of seconds, minutes or hours, or 0`;
+    const why = `--drain ${drain}: must be a duration in seconds, minutes or hours (90s, 10m, 1h), or 0`;
     return refuse(`${why}\nNext: svc gateway run --drain 10m`, output, EXIT.usage);
   }
   const auth: AuthOverrides = { mode, token, password };
@@ -73,7 +73,7 @@ export async function runGateway(flags: RunFlags, output: Output, { up, ...more 
   });
   if (lock instanceof StateDirHeld) return refuse(lock.message, output, EXIT.held);
   if (lock.warning) output.note(lock.warning);
-  const { createGateway, watchStrayErrors } = await import("@svc/host"); // no other command needs it
+  const { createGateway, watchStrayErrors } = await import("@svc/host"); // imported here because no other command needs it
   let fatal: { readonly reason: string } | undefined;
   let current: Gateway | undefined;
   let die = () => {};
@@ -86,7 +86,8 @@ export async function runGateway(flags: RunFlags, output: Output, { up, ...more 
   void ended.then((how) => {
     void nextSignal().then(() => process.exit(130));
     const busy = fatal ? [] : (current?.busy() ?? []);
-    const atOnce = how === "SIGINT" ? "press Ctrl-C again to stop at once" : "a second signal stops it at once";
+    const atOnce =
+      how === "SIGINT" ? "press Ctrl-C again to stop at once" : "a second signal stops the gateway at once";
     if (busy.length > 0 && drainMs > 0) output.note(waitingLine(busy, drainMs, atOnce));
   });
   const renewed = takeRenewal(process.env);
@@ -96,7 +97,7 @@ export async function runGateway(flags: RunFlags, output: Output, { up, ...more 
     ended: ended.then(() => (fatal ? { drainMs: FATAL_DRAIN } : {})),
     onRequest: (ask) => void process.on("SIGUSR1", () => ask("SIGUSR1")),
     start(restart, former) {
-      // A free port that was picked once is the one clients know.
+      // Clients know the free port picked at the first start: keep it over restarts.
       const wanted = port === undefined ? undefined : Number(port) || former?.port || renewed?.port || 0;
       const options: GatewayOptions = {
         auth,
@@ -118,9 +119,7 @@ export async function runGateway(flags: RunFlags, output: Output, { up, ...more 
       up?.(gateway);
     },
     failed: (error, retryMs) =>
-      output.note(
-        `the gateway does not start again: ${messageOf(error)}\nIt is tried again every ${retryMs / 1_000} s.`,
-      ),
+      output.note(`restart failed: ${messageOf(error)}\nRetrying every ${retryMs / 1_000} s.`),
   });
   unwatch();
   lock.release();

@@ -1,4 +1,4 @@
-/** For packages that bring commands: what the built-in commands of `svc` use, too. No API promise: it changes with the host. */
+/** Helpers of the built-in commands, for packages that add commands. Not a stable API: it changes with the host. */
 export { allVerbs, type VerbSummary } from "./all-verbs.ts";
 export { loadOwners } from "./config/owners.ts";
 export { changeConfig, openStore, setConfig } from "./config/write.ts";

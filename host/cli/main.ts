@@ -3,7 +3,7 @@ import { type Command, CommanderError } from "commander";
 import { createOutput, EXIT, refuse, reportFailure } from "./output.ts";
 import { addInstalledVerbs, createProgram } from "./program.ts";
 
-/** What the scripts of `svc completion` ask; no verb, since shells and not people call it. */
+/** Command line that the scripts of `svc completion` run. Not a verb: only shells call it. */
 const COMPLETE = ["completion", "--complete"];
 
 /** Runs one command line (without `node` and the script). @returns the exit code */
@@ -12,7 +12,7 @@ export async function main(argv: readonly string[]): Promise<number> {
     return (await import("./completion.ts")).printCandidates(argv.slice(COMPLETE.length));
   }
   let exitCode: number = EXIT.ok;
-  const ownWords = argv.includes("--") ? argv.slice(0, argv.indexOf("--")) : argv; // what follows is for a program
+  const ownWords = argv.includes("--") ? argv.slice(0, argv.indexOf("--")) : argv; // words after -- belong to another program
   const output = createOutput(ownWords.includes("--json"));
   const act = async (action: () => Promise<number> | number) => {
     exitCode = await action();
@@ -26,7 +26,7 @@ export async function main(argv: readonly string[]): Promise<number> {
       const absent = (await import("./plugin-verbs.ts")).missingCompanion(word);
       if (absent !== undefined)
         return refuse(
-          `svc ${word} comes with the package ${absent}, which is not installed here\nNext: npm install ${absent}, beside this gateway; a trimmed one is written anew with that plugin`,
+          `svc ${word} needs the package ${absent}, which is not installed here\nNext: run npm install ${absent} next to this gateway; for a trimmed gateway, run svc trim again with that plugin`,
           output,
         );
     }
@@ -38,20 +38,20 @@ export async function main(argv: readonly string[]): Promise<number> {
   return exitCode;
 }
 
-/** The words that name the verb, each with a blank behind. */
+/** The words that name the verb, each followed by a space. */
 function verbIn(command: Command, [word, ...rest]: readonly string[]): string {
   const child = command.commands.find((one) => one.name() === word);
   return child ? `${child.name()} ${verbIn(child, rest)}` : "";
 }
 
-/** Whether these words name a built-in verb, or nothing but the version: then no plugin's package.json is even read. */
+/** Whether the words name a built-in verb or are `--version`; then no plugin's package.json is read. */
 function isComplete(command: Command, [word, ...rest]: readonly string[]): boolean {
   if (word === "--version") return true;
   const child = command.commands.find((one) => one.name() === word);
   return child !== undefined && (child.commands.length === 0 || isComplete(child, rest));
 }
 
-/** A reader may stop before the end (`svc plugins list | head -1`): then a verb is done, and a gateway runs on. */
+/** A reader may close the pipe early (`svc plugins list | head -1`): a verb then exits, but a gateway keeps running. */
 function readerGone(error: NodeJS.ErrnoException): void {
   if (error.code !== "EPIPE") throw error;
   if (process.argv[2] !== "gateway" || process.argv[3] !== "run") process.exit();

@@ -1,8 +1,8 @@
-/** What commands print, and how they end. */
+/** Output and exit codes of commands. */
 import { namesNextStep, table as columns, visibleLines } from "@svc/sdk/cli";
 import { GatewayError, isGatewayError, messageOf } from "@svc/sdk/errors";
 
-/** Exit codes of `svc`. Choice. `renew`: whoever supervises it is to start it again, with the code that lies there now. */
+/** Exit codes of `svc`. Choice. `renew`: the supervisor must start the process again, with the code now on disk. */
 export const EXIT = { ok: 0, refused: 1, usage: 2, unreachable: 3, held: 4, renew: 75 } as const;
 
 export interface Output {
@@ -12,8 +12,8 @@ export interface Output {
 }
 
 /**
- * Plain text goes out line by line, everything else as JSON: compact with `--json`, indented for people. Choice: what steers a terminal or
- * cannot be seen is made visible here, whoever wrote it, so that no command can forget it.
+ * Prints plain text as it is and any other value as JSON: compact with `--json`, else indented. Choice: escapes control and
+ * invisible characters here, so that no command can forget to.
  */
 export function createOutput(json: boolean): Output {
   return {
@@ -26,7 +26,7 @@ export function createOutput(json: boolean): Output {
   };
 }
 
-/** Says why a command does nothing, with `--json` as its one value. @returns the exit code */
+/** Prints why a command did nothing; with `--json`, as its one JSON value. @returns the exit code */
 export function refuse(message: string, output: Output, exitCode: number = EXIT.refused): number {
   if (output.json) output.print({ ok: false, error: { code: "LOCAL", message } });
   else output.note(message);
@@ -38,15 +38,15 @@ export class WrongUsage extends Error {
   override readonly name = "WrongUsage";
 }
 
-/** A refusal of the command line, in the words of whoever read it. */
+/** Refusal of the command line by a plugin's verb, with the plugin's own message. */
 export class Misuse extends GatewayError {}
 
-/** Nobody who could have refused anything answered. */
+/** No gateway answered. */
 export class Unreachable extends GatewayError {}
 
 /**
- * Tells a failure to a person, or as JSON.
- * @param help what to type when the failure itself names no next step. @returns the exit code
+ * Prints a failure as text or JSON.
+ * @param help command to suggest if the failure names no next step @returns the exit code
  */
 export function reportFailure(error: unknown, { json }: Output, help: string): number {
   if (isGatewayError(error)) {
@@ -73,7 +73,7 @@ export function reportFailure(error: unknown, { json }: Output, help: string): n
   return error instanceof WrongUsage ? EXIT.usage : EXIT.refused;
 }
 
-/** By its name: no command but `svc gateway run` loads the gateway that throws it. */
+/** Compares the name because only `svc gateway run` loads the class. */
 function isStartRefusal(error: unknown): boolean {
   return error instanceof Error && error.name === "StartupRefusal";
 }
@@ -82,7 +82,7 @@ function nextStep(message: string, help: string): string {
   return namesNextStep(message) ? "" : `Next: ${help}\n`;
 }
 
-/** Columns as wide as their widest cell. */
+/** Aligns the cells in columns. */
 export function table(rows: readonly (readonly string[])[]): string {
   return columns(rows).join("\n");
 }

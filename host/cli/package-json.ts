@@ -1,4 +1,4 @@
-/** What the package of the command line says of itself. */
+/** Facts from the package.json of the CLI. */
 import { realpathSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname } from "node:path";
@@ -12,14 +12,14 @@ interface CliPackage {
 const require = createRequire(import.meta.url);
 const { version, engines, peerDependencies } = require("@svc/cli/package.json") as CliPackage;
 
-/** Where the package lies. */
+/** Directory of the package. */
 export const CLI_DIRECTORY = realpathSync(dirname(require.resolve("@svc/cli/package.json")));
 
-/** The host has the same: both are released together. */
+/** Same as the version of the host: both are released together. */
 export const VERSION = process.env["SVC_VERSION"]?.trim() || version;
 
-/** Range of Node versions it runs on. */
+/** Supported range of Node versions. */
 export const NODE_RANGE = engines.node;
 
-/** Names of the packages that bring further verbs of `svc` where they are installed: its optional peers. */
+/** Names of the optional peer packages that add verbs to `svc` when installed. */
 export const COMPANIONS = Object.keys(peerDependencies);

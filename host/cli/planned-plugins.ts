@@ -1,4 +1,4 @@
-/** The plugins a start would load, from a configuration that may be wrong in any way. Runs none of them. */
+/** The plugins a start would load, read from a configuration that may be invalid. Runs none of them. */
 import { matches } from "@svc/sdk";
 import type { PlannedPlugins } from "@svc/sdk/plugins";
 import {
@@ -18,7 +18,7 @@ import {
 } from "@svc/host/local";
 import { type ConfigFile, type Paths, readConfigFile, resolvePaths } from "@svc/host/state";
 
-/** A section of a wrong shape counts as absent here; `svc config validate` says what is wrong with it. */
+/** An invalid section counts as absent here; `svc config validate` reports the error. */
 export function pluginsSection({ resolved }: ConfigFile): PluginsSection {
   const section = sectionOf(resolved, "plugins");
   return matches(PluginsSection, section) ? section : {};
@@ -34,7 +34,7 @@ export interface PluginsHere extends PluginPlan {
   readonly planned: Omit<PlannedPlugins, "sections">;
 }
 
-/** Reads the configuration and the record of installed plugins that the environment names. */
+/** Reads the configuration and the record of installed plugins; the environment determines their paths. */
 export async function pluginsHere(): Promise<PluginsHere> {
   const paths = resolvePaths();
   const file = await readConfigFile(paths.configPath, process.env);
@@ -45,7 +45,7 @@ export async function pluginsHere(): Promise<PluginsHere> {
   return { ...plan, paths, file, section: pluginsSection(file), bundle: finder.bundle(), planned };
 }
 
-/** They say where they would run; here they run nowhere. */
+/** Each source states where it would run; none is run here. */
 export function plannedPlugins(file: ConfigFile, paths: Paths): PluginPlan {
   const plugins = pluginsSection(file);
   const { sources, disabled } = planPlugins(createPluginFinder(paths), plugins, { installed: installedSources(paths) });

@@ -1,4 +1,4 @@
-/** Verbs that packages add. Help reads package.json only; a package's command file is imported when its verb runs. */
+/** Verbs that packages add. Help reads only package.json; the command file of a package is imported when its verb runs. */
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import type { Command as Verb, CommandContext } from "@svc/sdk/cli";
@@ -16,11 +16,11 @@ import { pluginsHere } from "./planned-plugins.ts";
 import { connectTo } from "./connect.ts";
 import { resolveTarget, type TargetFlags } from "./target.ts";
 
-/** A verb as help knows it. */
+/** A verb as listed in help. */
 export interface InstalledCommand {
   readonly name: string;
   readonly summary: string;
-  /** Words that several verbs begin with; no verb. */
+  /** Common prefix of several verbs, not a verb itself. */
   readonly isGroup: boolean;
   readonly plugin: string;
   readonly manifest: PackageManifest;
@@ -32,7 +32,7 @@ interface VerbPackage extends Pick<PluginSource, "check"> {
   readonly manifest: PackageManifest | undefined;
 }
 
-/** The verbs of the companions, of the plugins a start would load and of the bundle's, each name once; runs none of them. */
+/** Verbs of the companion packages, of the plugins a start would load and of the bundled plugins. Each name once; runs none. */
 export async function installedCommands(): Promise<InstalledCommand[]> {
   const { sources, bundle } = await pluginsHere();
   const byName = new Map<string, InstalledCommand>();
@@ -48,7 +48,7 @@ export async function installedCommands(): Promise<InstalledCommand[]> {
   return [...byName.values()];
 }
 
-/** The package that brings the verbs that begin with this word, where it is not installed: it is named after the word. */
+/** Name of the companion package that provides the verbs beginning with this word, if it is not installed. */
 export function missingCompanion(word: string): string | undefined {
   const { resolve } = createRequire(import.meta.url);
   return COMPANIONS.find((name) => {
@@ -62,7 +62,7 @@ export function missingCompanion(word: string): string | undefined {
   });
 }
 
-/** Of the packages with verbs that are installed beside the command line, whatever the configuration says. */
+/** Companion packages installed next to the CLI, regardless of the configuration. */
 function companions(): VerbPackage[] {
   const { resolve } = createRequire(import.meta.url);
   return COMPANIONS.flatMap((name) => {
@@ -77,30 +77,30 @@ function companions(): VerbPackage[] {
   });
 }
 
-/** @throws Error when the package names a verb its command file does not have, or nothing of it may run */
+/** @throws Error when the command file lacks a verb that package.json lists, or when the package fails its check */
 export async function loadVerb({ name, manifest, check }: InstalledCommand): Promise<Verb> {
   await check?.();
   const { cacheDir } = resolvePaths();
   const file = join(manifest.directory, manifest.cli ?? "");
   const { default: verbs } = (await importModule(file, cacheDir)) as { default?: readonly Verb[] };
   const verb = verbs?.find((candidate) => candidate.name === name);
-  if (!verb) throw new Error(`${file} has no command "${name}", though its package.json lists one`);
+  if (!verb) throw new Error(`${file} has no command "${name}", but its package.json lists it`);
   return verb;
 }
 
-/** What a verb gets to work with. */
+/** The context passed to a verb. */
 export function verbContext(
   args: readonly string[],
   options: Readonly<Record<string, unknown>>,
   output: Output,
 ): CommandContext {
-  const meant = () => resolveTarget(options as TargetFlags, process.env);
+  const resolved = () => resolveTarget(options as TargetFlags, process.env);
   return {
     args,
     options,
     json: output.json,
     async connect({ scopes, caps, timeoutMs, reconnect = false } = {}) {
-      return connectTo(await meant(), {
+      return connectTo(await resolved(), {
         reconnect,
         ...(scopes ? { scopes } : {}),
         ...(caps ? { caps } : {}),
@@ -109,7 +109,7 @@ export function verbContext(
     },
     stateDir: resolvePaths().stateDir,
     async target() {
-      const { url, token, password, tlsFingerprint } = await meant();
+      const { url, token, password, tlsFingerprint } = await resolved();
       return {
         url,
         ...(tlsFingerprint ? { tlsFingerprint } : {}),

@@ -1,4 +1,4 @@
-/** All verbs of `svc` in one tree: the built-in ones, and those of plugins where they are needed. */
+/** All verbs of `svc` in one tree: the built-in ones, and those of plugins when needed. */
 import { Command } from "commander";
 import { type Command as Verb, type CommandContext, withNext } from "@svc/sdk/cli";
 import { isGatewayError } from "@svc/sdk/errors";
@@ -16,15 +16,15 @@ import { addSecurityVerbs } from "./verbs/security.ts";
 /** The built-in verbs. */
 export function createProgram(output: Output, act: Wiring["act"]): Command {
   const program = new Command("svc")
-    .description("A single-port gateway that people extend with plugins.")
+    .description("A single-port gateway, extended by plugins.")
     .version(VERSION)
     .exitOverride()
-    .enablePositionalOptions() // a verb and the verbs below it may have the same options
-    .showHelpAfterError("(add --help for what is possible)")
+    .enablePositionalOptions() // a verb and its subcommands may have the same options
+    .showHelpAfterError("(see the usage with --help)")
     .addHelpText(
       "after",
       wrap(
-        "\nExit codes: 0 done, 1 refused or failed, 2 wrong usage, 3 no gateway answered, 4 another gateway has the state directory, 75 start it again.",
+        "\nExit codes: 0 success, 1 refused or failed, 2 wrong usage, 3 no gateway answered, 4 another gateway uses the state directory, 75 the supervisor must start it again.",
       ),
     );
   const wiring = { program, output, act };
@@ -36,7 +36,7 @@ export function createProgram(output: Output, act: Wiring["act"]): Command {
   return program;
 }
 
-/** Adds the verbs of plugins: of each its summary, and of those that `words` begin with their options as well. */
+/** Adds the verbs of plugins with their summaries; a verb that `words` begin with also gets its options. */
 export async function addInstalledVerbs(wiring: Wiring, words: readonly string[]): Promise<void> {
   const { installedCommands } = await import("./plugin-verbs.ts");
   const found = await installedCommands();
@@ -44,13 +44,13 @@ export async function addInstalledVerbs(wiring: Wiring, words: readonly string[]
   for (const { name, summary } of groups)
     if (!wiring.program.commands.some((child) => child.name() === name))
       wiring.program.command(name).description(summary);
-  // Help lists the verbs of the plugin that describes a group before those that others add to it.
+  // In help, the verbs of the plugin that describes a group precede those that other plugins add to it.
   const rank = ({ plugin }: InstalledCommand) => (groups.some((group) => group.plugin === plugin) ? 0 : 1);
   const verbs = found.filter(({ isGroup }) => !isGroup).sort((one, other) => rank(one) - rank(other));
   for (const verb of verbs) await addInstalledVerb(wiring, verb, words);
 }
 
-/** Its own options are only known after its file is loaded. */
+/** The verb's options are known only after its file is loaded. */
 async function addInstalledVerb(
   { program, output, act }: Wiring,
   installed: InstalledCommand,
@@ -67,7 +67,7 @@ async function addInstalledVerb(
       program,
     );
   if (parent.commands.some((child) => child.name() === last)) {
-    return output.note(`plugin ${installed.plugin}: its command "${installed.name}" is already there and was left out`);
+    return output.note(`plugin ${installed.plugin}: its command "${installed.name}" already exists and was skipped`);
   }
   const command = parent
     .command(last)
@@ -89,7 +89,7 @@ async function addInstalledVerb(
   command.action(() => act(() => runVerb(verb, installed.plugin, verbContext(command.args, command.opts(), output))));
 }
 
-/** Choice: what a verb refuses before it asks a gateway is wrong usage. A plugin that is not there is named as the next step. */
+/** Choice: a verb that refuses before it connects to a gateway reports wrong usage. The next step names a missing plugin. */
 async function runVerb(verb: Verb, plugin: string, context: CommandContext): Promise<number> {
   let hasAsked = verb.isLocal === true;
   const connect: CommandContext["connect"] = (options) => {
@@ -97,7 +97,7 @@ async function runVerb(verb: Verb, plugin: string, context: CommandContext): Pro
     return context.connect(options);
   };
   const target: CommandContext["target"] = () => {
-    hasAsked = true; // it connects on its own
+    hasAsked = true; // the verb connects by itself
     return context.target();
   };
   try {
@@ -109,12 +109,12 @@ async function runVerb(verb: Verb, plugin: string, context: CommandContext): Pro
   }
 }
 
-/** Choice: of verbs that no group describes, what their package says of itself. */
+/** Choice: a parent command that no group describes gets the description of the package. */
 function whatItDoes({ plugin, manifest: { description } }: InstalledCommand): string {
   return description?.replace(/\.$/, "") ?? `Commands of ${plugin}`;
 }
 
-/** Values of an option that is given several times. */
+/** Collects the values of a repeatable option. */
 function collect(value: string, former: readonly string[] = []): readonly string[] {
   return [...former, value];
 }

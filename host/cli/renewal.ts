@@ -1,33 +1,33 @@
 /**
- * A restart that needs a new process, because other code lies on disk now.
+ * A restart that needs a new process because the code on disk changed.
  *
- * Whoever supervises this process (`SVC_SUPERVISOR` is set) starts it again after exit code 75. Where nobody does, this process
- * stays as what the terminal and others know, and does nothing but run the new one in its place.
+ * If a supervisor runs this process (`SVC_SUPERVISOR` is set), the supervisor starts it again after exit code 75. Without a
+ * supervisor this process keeps its process id, which the terminal and others know, and runs the new process as its child.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { setTimeout as pause } from "node:timers/promises";
 import { EXIT, type Output } from "./output.ts";
 
-/** Who starts this process again after any end: `systemd`, `launchd`, `svc` (this file), or any other word. */
+/** Names the supervisor, which restarts this process whenever it ends: `systemd`, `launchd`, `svc` (this file), or any other name. */
 const SUPERVISOR = "SVC_SUPERVISOR";
-/** What the process before this one hands over. */
+/** Holds the data that the previous process hands over. */
 const RENEWAL = "SVC_RENEWAL";
-/** The supervisor of this file. */
+/** Value of `SVC_SUPERVISOR` for a process run by this file. */
 const OWN = "svc";
 
-/** Milliseconds between two attempts to start again. Choice: as for restarts within the process. */
+/** Milliseconds between two restart attempts. Choice: same as for restarts within the process. */
 const RETRY = 5_000;
 
-/** What the new process goes on with. */
+/** State handed over to the new process. */
 export interface HandedOver {
   readonly reason: string;
-  /** epoch ms of the restart; the cooldown counts from it. */
+  /** epoch ms of the restart; the cooldown starts there. */
   readonly at: number;
-  /** Port that was listened on, for whoever asked for a free one. */
+  /** Port the gateway listened on; reused if the operator asked for a free port. */
   readonly port: number;
 }
 
-/** Takes it out of the environment, so that nothing that is started from here has it. What is no such thing counts as nothing. */
+/** Removes the variable from the environment, so that child processes do not inherit it. An invalid value counts as absent. */
 export function takeRenewal(env: NodeJS.ProcessEnv): HandedOver | undefined {
   const text = env[RENEWAL];
   delete env[RENEWAL];
@@ -40,23 +40,23 @@ export function takeRenewal(env: NodeJS.ProcessEnv): HandedOver | undefined {
   }
 }
 
-/** Resolves when the process that runs this one says so, or is gone. Never, where nobody of this file does. */
+/** Resolves when the parent process requests a stop or is gone. Never resolves if the parent is not `keepRenewing`. */
 export function toldToStop(own: NodeJS.Process): Promise<undefined> {
   if (own.env[SUPERVISOR] !== OWN || !own.channel) return new Promise(() => undefined);
   const told = new Promise<undefined>((resolve) => {
     own.on("message", (message) => message === "stop" && resolve(undefined));
     own.once("disconnect", () => resolve(undefined));
   });
-  own.channel.unref(); // it holds no process that is done
+  own.channel.unref(); // the channel must not keep a finished process alive
   return told;
 }
 
-/** Tells it that the gateway is up. */
+/** Reports to the parent process that the gateway is up. */
 export function tellUp(own: NodeJS.Process): void {
   if (own.env[SUPERVISOR] === OWN) own.send?.("up");
 }
 
-/** @returns the exit code, at once where somebody supervises this process, else that of the last new one */
+/** @returns the exit code: immediately if a supervisor runs this process, else that of the last child process */
 export async function keepRenewing(handed: HandedOver, output: Output): Promise<number> {
   if (process.env[SUPERVISOR]) return EXIT.renew;
   let { reason, at } = handed;
@@ -65,7 +65,7 @@ export async function keepRenewing(handed: HandedOver, output: Output): Promise<
     if (end.isStopped) return end.code;
     if (end.code !== EXIT.renew) {
       if (end.wasUp) return end.code;
-      output.note(`the gateway does not start again; it is tried every ${RETRY / 1_000} s`);
+      output.note(`restart failed; retrying every ${RETRY / 1_000} s`);
       if (await stoppedWithin(RETRY)) return EXIT.ok;
       continue;
     }
@@ -75,12 +75,12 @@ export async function keepRenewing(handed: HandedOver, output: Output): Promise<
 
 interface End {
   readonly code: number;
-  /** It was told to. */
+  /** The process was asked to stop. */
   readonly isStopped: boolean;
   readonly wasUp: boolean;
 }
 
-/** This very command line in a new process, until that ends. Signals go on to it; a second one does not wait. */
+/** Runs the same command line in a new process and waits for its end. Forwards signals; a second signal skips the drain. */
 function runOnce(handed: HandedOver): Promise<End> {
   const child = spawn(process.execPath, [...process.execArgv, ...process.argv.slice(1)], {
     stdio: ["inherit", "inherit", "inherit", "ipc"],
@@ -101,11 +101,11 @@ function runOnce(handed: HandedOver): Promise<End> {
   });
 }
 
-/** Choice: a message and not the signal: a terminal sends Ctrl-C to both, and a second signal would not wait. */
+/** Choice: sends a message instead of the signal. A terminal sends Ctrl-C to both processes, and a second signal skips the drain. */
 function passedOn(child: ChildProcess) {
   let isSent = false;
   const end = () => {
-    if (isSent) return void child.kill(); // a second one does not wait
+    if (isSent) return void child.kill(); // a second signal skips the drain
     isSent = true;
     if (child.connected) child.send("stop");
   };

@@ -1,16 +1,16 @@
-/** Keeps a gateway running over its restarts within its process, until one needs a new process. */
+/** Keeps a gateway running across restarts within its process, until a restart needs a new process. */
 import type { Clock } from "@svc/sdk";
 import type { RestartKind } from "@svc/sdk/gateway";
 import type { Restarter } from "@svc/host";
 import { settled } from "@svc/host/local";
 
-/** Milliseconds between two attempts to start again. Choice. */
+/** Milliseconds between two restart attempts. Choice. */
 const RETRY = 5_000;
 
-/** Milliseconds clients are told that a restart takes. */
+/** Restart duration in milliseconds announced to clients. */
 const RESTART_EXPECTED: Readonly<Record<RestartKind, number>> = { gateway: 1_500, process: 5_000 };
 
-/** Milliseconds a restart that a plugin or the configuration asks for waits for work in flight: the gateway waited before it asked. */
+/** Drain time in milliseconds of a restart requested by a plugin or the configuration: the gateway already waited before the request. */
 const RESTART_DRAIN = 5_000;
 
 export interface Restartable {
@@ -18,22 +18,22 @@ export interface Restartable {
 }
 
 export interface RestartLoop<G extends Restartable> {
-  /** Starts a gateway. `former`: the one before it, which is stopped. @throws why it refuses to start */
+  /** Starts a gateway. `former`: the previous gateway, already stopped. @throws the reason for refusing to start */
   start(restart: Restarter, former: G | undefined): Promise<G>;
-  /** The gateway is up. `reason`: of the restart; `undefined` for the first one. */
+  /** Called when the gateway is up. `reason`: why it was restarted; `undefined` for the first start. */
   up(gateway: G, reason: string | undefined): Promise<void>;
-  /** The next start failed; it is tried again. */
+  /** Called when a restart failed; the loop retries. */
   failed(error: unknown, retryMs: number): void;
-  /** Resolves when it is over, with how the last gateway is stopped. */
+  /** Resolves when the loop must end, with the options for stopping the last gateway. */
   readonly ended: Promise<{ readonly drainMs?: number }>;
-  /** Calls `ask` whenever somebody outside wants a restart. */
+  /** Registers `ask`, to be called on each external restart request. */
   onRequest(ask: (reason: string) => void): void;
   readonly clock: Clock;
-  /** epoch ms of the restart that brought this process up. Absent after a fresh start. */
+  /** epoch ms of the restart that started this process. Absent after a fresh start. */
   readonly lastPerformedAt?: number;
 }
 
-/** A restart that only a new process can finish. The gateway before it is stopped. */
+/** A restart that needs a new process. The previous gateway is already stopped. */
 export interface Renewal<G> {
   readonly reason: string;
   readonly former: G;
@@ -42,15 +42,15 @@ export interface Renewal<G> {
 }
 
 /**
- * Runs until `ended`, and stops the gateway then. @throws why the first start is refused
- * @returns what a new process has to go on with; `undefined`: it is over
- * Choice: a refusal of a later one ends nothing, since the configuration that causes it can be corrected meanwhile.
+ * Runs until `ended`, then stops the gateway. @throws the reason if the first start is refused
+ * @returns the data for a new process; `undefined` if the loop ended
+ * Choice: if a later start is refused, the loop retries, since the operator can correct the configuration meanwhile.
  */
 export async function runWithRestarts<G extends Restartable>(loop: RestartLoop<G>): Promise<Renewal<G> | undefined> {
   const { ended, clock, up } = loop;
   let over = false;
   void ended.then(() => (over = true));
-  /** Takes the first wish for a restart of the gateway that runs; between two of them there is nothing to restart. */
+  /** Accepts the first restart request for the running gateway; does nothing while no gateway runs. */
   let ask = (_reason: string): void => {};
   loop.onRequest((reason) => ask(reason));
   let former: G | undefined;
@@ -62,12 +62,12 @@ export async function runWithRestarts<G extends Restartable>(loop: RestartLoop<G
     let begin = (_why: string): void => {};
     const asked = new Promise<string>((resolve) => (begin = resolve));
     const perform = (why: string, how: RestartKind = "gateway") => {
-      kinds.add(how); // also while it stops for a weaker one
+      kinds.add(how); // counts even while the gateway stops for a weaker kind of restart
       begin(why);
     };
     let hasWaited = true;
     ask = (why) => {
-      hasWaited = false; // nobody waited before this one
+      hasWaited = false; // this request did not wait for work in flight
       perform(why);
     };
     const restart = { perform, renews: true, ...(lastPerformedAt === undefined ? {} : { lastPerformedAt }) };

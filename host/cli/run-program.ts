@@ -1,7 +1,6 @@
-/** Runs a program to its end and keeps what it says. */
+/** Runs a program until it ends and collects its output. */
 import { execFile } from "node:child_process";
 
-/** How a program is run. */
 export interface ProgramOptions {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
@@ -9,18 +8,18 @@ export interface ProgramOptions {
   readonly timeoutMs: number;
 }
 
-/** How it ended, and what it said. */
+/** Exit code and output of a program. */
 export interface ProgramEnd {
-  /** `null`: a signal ended it. */
+  /** `null`: ended by a signal. */
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** Bytes of each stream after which it is killed. */
+/** Maximum bytes per stream; the program is killed above it. */
 const MOST_OUTPUT = 4 * 1_024 * 1_024;
 
-/** @throws Error it cannot be started */
+/** @throws Error when the program cannot be started */
 export function runProgram(file: string, args: readonly string[], options: ProgramOptions): Promise<ProgramEnd> {
   const { cwd, env, timeoutMs: timeout } = options;
   const limits = { timeout, killSignal: "SIGKILL", maxBuffer: MOST_OUTPUT, windowsHide: true } as const;

@@ -1,4 +1,4 @@
-/** What `svc gateway run` prints once the gateway serves: where it is, and what to type next. */
+/** Prints the addresses and the next commands once `svc gateway run` is up. */
 import { existsSync } from "node:fs";
 import { delimiter, join, resolve } from "node:path";
 import type { Gateway } from "@svc/host";
@@ -55,16 +55,16 @@ export function pluginLine(plugins: readonly PluginReport[]): string {
 }
 
 function authLine({ auth, paths }: Gateway): string {
-  if (auth.mode === "none") return "none: every program on this machine can use it";
+  if (auth.mode === "none") return "none: every program on this machine can use the gateway";
   if (auth.mode === "password") return "password";
   const kept = readKeptToken(paths.credentialsDir) === auth.token;
-  return kept ? `token, kept in ${paths.credentialsDir}/gateway-token` : "token, the configured one";
+  return kept ? `token, stored in ${paths.credentialsDir}/gateway-token` : "token, from the configuration";
 }
 
-/** How `svc` becomes a command of every directory, where it is none yet. `npx` would download a stranger's package of that name. */
+/** The command that puts `svc` on the PATH, unless it is there already. `npx` would download an unrelated package of that name. */
 function pathLines(env: NodeJS.ProcessEnv): string[] {
   const isThere = (env["PATH"] ?? "").split(delimiter).some((place) => {
-    const isOfNpm = place.endsWith(join("node_modules", ".bin")); // npm adds these for its scripts; no terminal has them
+    const isOfNpm = place.endsWith(join("node_modules", ".bin")); // npm adds these for its scripts only; a new terminal lacks them
     return place !== "" && !isOfNpm && existsSync(join(place, "svc"));
   });
   return isThere
@@ -72,18 +72,18 @@ function pathLines(env: NodeJS.ProcessEnv): string[] {
     : [`  ${commandText(["npm", "install", "--global", CLI_DIRECTORY])}    # once: puts svc on the PATH`];
 }
 
-/** What another terminal does not know: without it, `svc` there talks to the gateway of the usual state directory. */
+/** Exports SVC_STATE_DIR: without it, `svc` in another terminal connects to the gateway of the default state directory. */
 function stateLines({ SVC_STATE_DIR }: NodeJS.ProcessEnv): string[] {
   return SVC_STATE_DIR ? [`  export ${commandText([`SVC_STATE_DIR=${resolve(SVC_STATE_DIR)}`])}`] : [];
 }
 
-/** Choice: three commands of plugins that are named after them, which are the first things people do; help has the others. */
+/** Choice: up to three commands named after their active plugin, since people try these first; help lists the others. */
 async function tryLines(plugins: readonly PluginReport[]): Promise<string[]> {
   const running = new Set(plugins.filter(({ state }) => state === "active").map(({ id }) => id));
   const verbs = await installedCommands();
   const rows = [
     ...verbs.filter(({ plugin, name, isGroup }) => name === plugin && !isGroup && running.has(plugin)).slice(0, 3),
-    { name: "doctor", summary: "What is wrong with this gateway, and how to repair it" },
+    { name: "doctor", summary: "Find problems of this gateway and how to fix them" },
     { name: "--help", summary: "All commands" },
   ];
   return rows.map(({ name, summary }) => wrap(`  svc ${name.padEnd(8)}  ${summary}`));

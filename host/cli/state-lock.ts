@@ -1,4 +1,4 @@
-/** One gateway for one state directory: a second one would end the runs of the first and write the same files. */
+/** Allows one gateway per state directory: a second one would end the runs of the first and write the same files. */
 import { messageOf } from "@svc/sdk/errors";
 import { once } from "node:events";
 import { chmodSync, closeSync, existsSync, openSync, rmSync } from "node:fs";
@@ -9,52 +9,52 @@ import { setTimeout as pause } from "node:timers/promises";
 import { withWriteLock } from "@svc/sdk/files";
 import { stopWithinMs } from "./drain.ts";
 
-/** Bytes a path of a socket may have on every system. */
+/** Maximum bytes of a socket path that every system accepts. */
 const LONGEST_PATH = 100;
-/** Choice: milliseconds the holder has to say who it is. One that is suspended says nothing, and holds it all the same. */
+/** Choice: milliseconds to wait for the holder's description. A suspended holder does not answer but still holds the lock. */
 const ANSWER_MS = 500;
 
-/** What the holder obeys. Only whoever may open the socket can say it. */
+/** Message that makes the holder stop. Only a process with access to the socket can send it. */
 const STOP = "stop\n";
-/** Milliseconds between two looks whether the holder is gone. */
+/** Milliseconds between two checks whether the holder is gone. */
 const LOOK_EVERY_MS = 100;
 
 export interface StateLock {
-  /** Why a second gateway would not be noticed; `undefined`: it would. */
+  /** Why a second gateway would not be detected; `undefined`: it would be. */
   readonly warning?: string;
-  /** Somebody who may write to the state directory asked the gateway to stop: `svc gateway stop`. */
+  /** Resolves when a process with access to the state directory asks the gateway to stop: `svc gateway stop`. */
   readonly toldToStop: Promise<void>;
-  /** What those who come next are told of the gateway that holds the directory. Called again for each gateway. */
+  /** Sets the description that later processes receive of the gateway holding the directory. Called again after each restart. */
   describe(facts: () => HeldBy): void;
   /** Safe to call twice. */
   release(): void;
 }
 
-/** Another gateway uses the directory, which may be just what the caller wants. */
+/** Another gateway uses the directory; a caller may treat this as success. */
 export class StateDirHeld extends Error {
   override readonly name = "StateDirHeld";
 }
 
-/** The gateway of a holder. */
+/** Description of the gateway that holds a state directory. */
 export interface HeldBy {
   readonly url: string;
   /** Milliseconds its stop waits for work in flight. */
   readonly drainMs: number;
-  /** Ids of plugins with work in flight now. */
+  /** Ids of plugins with work in flight. */
   readonly busy: readonly string[];
 }
 
-/** What a holder says of itself: all of it unless it is suspended, still starts, or is of an older version. */
+/** A holder's description of itself. Fields are missing if it is suspended, still starting, or of an older version. */
 export interface Holder extends Partial<HeldBy> {
   readonly pid?: number;
   readonly startedAt?: string;
 }
 
 /**
- * Holds the directory, which must be there, until `release` or the end of the process.
- * Choice: a socket instead of a file with a process id: the system closes it however the process ends, and it can be
- * asked from another container, so a lock is never stale. A file system without sockets holds no gateway up.
- * @throws StateDirHeld another gateway holds it
+ * Holds the directory, which must exist, until `release` or the end of the process.
+ * Choice: a socket instead of a file with a process id. The system closes it however the process ends, and other containers
+ * can query it, so a lock is never stale. On a file system without sockets the gateway starts without a lock.
+ * @throws StateDirHeld when another gateway holds the directory
  */
 export async function lockStateDir(stateDir: string): Promise<StateLock> {
   const place = placeIn(stateDir);
@@ -87,7 +87,7 @@ export async function lockStateDir(stateDir: string): Promise<StateLock> {
   };
 }
 
-/** The gateway that holds the directory, as it describes itself; `undefined`: there is none. */
+/** The gateway that holds the directory, as it describes itself; `undefined` if none does. */
 export async function stateHolder(stateDir: string): Promise<Holder | undefined> {
   if (!existsSync(stateDir)) return undefined;
   const place = placeIn(stateDir);
@@ -99,10 +99,10 @@ export async function stateHolder(stateDir: string): Promise<Holder | undefined>
 }
 
 /**
- * Has the gateway on this state directory stop, however it was started, and waits until it is gone.
- * Choice: by the socket and not by a signal to its process id, which means another process in another container.
- * @param waits told once, when it waits for work in flight
- * @returns who it was; `undefined`: there is none. @throws Error it still runs after its drain and what a stop takes besides
+ * Stops the gateway on this state directory, however it was started, and waits until it is gone.
+ * Choice: through the socket instead of a signal, because its process id means another process in another container.
+ * @param waits called once if the gateway waits for work in flight
+ * @returns the stopped gateway; `undefined` if none runs @throws Error when it still runs after `stopWithinMs`
  */
 export async function stopHolder(stateDir: string, waits: (holder: Holder) => void): Promise<Holder | undefined> {
   const place = placeIn(stateDir);
@@ -114,14 +114,14 @@ export async function stopHolder(stateDir: string, waits: (holder: Holder) => vo
     for (const until = performance.now() + withinMs; performance.now() < until; await pause(LOOK_EVERY_MS))
       if (!(await holderOf(place.path))) return holder;
     throw new Error(
-      `the gateway still runs after ${withinMs / 1_000} s (process ${holder.pid ?? "unknown"})\nNext: svc logs, or kill that process`,
+      `the gateway is still running after ${withinMs / 1_000} s (process ${holder.pid ?? "unknown"})\nNext: svc logs, or kill that process`,
     );
   } finally {
     place?.close();
   }
 }
 
-/** Where the socket lies. A path that is too long is shortened through the directory's descriptor, where the system can. */
+/** Path of the socket. On Linux, a path that is too long is shortened through the directory's descriptor. */
 function placeIn(stateDir: string): { readonly path: string; close(): void } | undefined {
   const path = join(stateDir, "gateway.sock");
   if (Buffer.byteLength(path) <= LONGEST_PATH) return { path, close() {} };
@@ -135,7 +135,7 @@ function placeIn(stateDir: string): { readonly path: string; close(): void } | u
   return { path: `/proc/self/fd/${directory}/gateway.sock`, close };
 }
 
-/** What a killed gateway left behind, by one at a time: another one would remove the socket that has just been made. */
+/** Replaces the socket of a killed gateway, under a lock: otherwise another process could remove the socket just created. */
 async function takeOver(path: string, stateDir: string, answer: (socket: Socket) => void): Promise<Server | undefined> {
   return withWriteLock(join(stateDir, "gateway.sock"), async () => {
     const holder = await holderOf(path);
@@ -146,16 +146,16 @@ async function takeOver(path: string, stateDir: string, answer: (socket: Socket)
 }
 
 function unlocked(why: string): StateLock {
-  const warning = `a second gateway on this state directory would not be noticed: ${why}`;
+  const warning = `a second gateway on this state directory would not be detected: ${why}`;
   return { warning, toldToStop: new Promise(() => {}), describe() {}, release() {} };
 }
 
 function taken(stateDir: string, { pid, startedAt, url }: Holder): StateDirHeld {
-  const who = pid === undefined ? "which does not say who it is" : `process ${pid}, since ${startedAt}`;
+  const who = pid === undefined ? "it does not respond" : `process ${pid}, since ${startedAt}`;
   const where = url === undefined ? "" : `, at ${url}`;
   return new StateDirHeld(
     `another gateway uses the state directory ${stateDir}: ${who}${where}\n` +
-      "Next: svc gateway status, or stop it, or give this one a directory of its own with SVC_STATE_DIR",
+      "Next: svc gateway status, or svc gateway stop, or set SVC_STATE_DIR to another directory for this gateway",
   );
 }
 
@@ -173,7 +173,7 @@ async function listen(path: string, answer: (socket: Socket) => void): Promise<S
   }
 }
 
-/** @returns what the holder says of itself, nothing where it says nothing; `undefined` when there is none */
+/** @returns the holder's description, `{}` if it does not respond; `undefined` if there is no holder */
 async function holderOf(path: string, word?: string): Promise<Holder | undefined> {
   const socket = connect(path).on("error", () => {});
   try {
@@ -184,7 +184,7 @@ async function holderOf(path: string, word?: string): Promise<Holder | undefined
   if (word !== undefined) socket.write(word);
   socket.setTimeout(ANSWER_MS, () => socket.destroy());
   try {
-    return JSON.parse(await text(socket)) as Holder; // of this program
+    return JSON.parse(await text(socket)) as Holder; // written by this program
   } catch {
     return {};
   } finally {

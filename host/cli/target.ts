@@ -1,4 +1,4 @@
-/** Which gateway a command talks to, and with which secret. Spec: http/auth.md §2 "Client/CLI-side order". */
+/** Determines which gateway a command connects to, and with which secret. Spec: http/auth.md §2 "Client/CLI-side order". */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { gatewayAddress, isLoopbackHost } from "@svc/sdk/client";
@@ -14,21 +14,21 @@ export interface TargetFlags {
 
 export interface Target {
   readonly url: string;
-  /** SHA-256 of the certificate that is trusted. Absent: those this machine trusts. */
+  /** SHA-256 of the certificate to trust. Absent: the certificates this machine trusts. */
   readonly tlsFingerprint?: string;
   readonly token?: string;
   readonly password?: string;
-  /** Whoever typed the command named the credential: it is used and no other. */
+  /** The user named the credential by flag or environment variable; no other credential is tried. */
   readonly isExplicit: boolean;
-  /** Proof of access to the state directory, for a gateway on this machine that knows none of the above. */
+  /** Proof of access to the state directory, for a gateway on this machine that accepts none of the above. */
   readonly localKey?: string;
-  /** Where the device of this machine is kept, and what gateways gave it. */
+  /** Directory of this machine's device key and the tokens that gateways issued to it. */
   readonly identityDir: string;
 }
 
 export const DEFAULT_PORT = "18789";
 
-/** What the gateway that was last started from this state directory left of itself. */
+/** Address and certificate of the gateway last started from this state directory. */
 export function lastStarted(startupReport: string): { readonly url?: string; readonly tlsFingerprint?: string } {
   try {
     const { url, tlsFingerprint } = JSON.parse(readFileSync(startupReport, "utf8")) as Record<string, unknown>;
@@ -41,23 +41,23 @@ export function lastStarted(startupReport: string): { readonly url?: string; rea
   }
 }
 
-/** Blank is unset, as for the gateway. What is no text is told by `svc config validate`. */
+/** A blank value counts as unset, as in the gateway. `svc config validate` reports a value that is not a string. */
 function present(value: unknown): string | undefined {
   return (typeof value === "string" && value.trim()) || undefined;
 }
 
-/** Flags, then environment, then configuration, then what the gateway left in the state directory. */
+/** Order: flags, environment, configuration, then the files the gateway left in the state directory. */
 export async function resolveTarget(flags: TargetFlags, env: Environment): Promise<Target> {
   const paths = resolvePaths(env);
   const { resolved } = await readConfigFile(paths.configPath, env);
-  const { port, auth, bind, customBindHost, tls } = (resolved["gateway"] ?? {}) as GatewaySection; // a wrong shape shows in use
+  const { port, auth, bind, customBindHost, tls } = (resolved["gateway"] ?? {}) as GatewaySection; // an invalid value fails when used
   const wanted = present(env["SVC_GATEWAY_PORT"]) ?? port;
   const host = bind === "custom" && customBindHost ? customBindHost : "127.0.0.1";
   const { url: last, tlsFingerprint: kept } = lastStarted(paths.startupReport);
   const usual =
     (wanted ? undefined : last) ?? `${tls?.enabled === true ? "wss" : "ws"}://${host}:${wanted || DEFAULT_PORT}`;
   const url = flags.url ?? usual;
-  const own = [usual, last].some((here) => here !== undefined && isSame(url, here)); // what lies here is for that one
+  const own = [usual, last].some((here) => here !== undefined && isSame(url, here)); // the stored credentials are for this gateway
   const named = {
     token: flags.token ?? present(env["SVC_GATEWAY_TOKEN"]),
     password: flags.password ?? present(env["SVC_GATEWAY_PASSWORD"]),
@@ -81,8 +81,8 @@ export async function resolveTarget(flags: TargetFlags, env: Environment): Promi
 }
 
 /**
- * Whether both are the gateway of this state directory: the same port of this machine. Another port may be a tunnel, or
- * somebody else's program, which must not be told what lies here.
+ * Whether both URLs mean the same port of the same host; all loopback names are one host. Another port may be a tunnel or
+ * a foreign program, which must not receive the stored credentials.
  */
 function isSame(url: string, own: string): boolean {
   const [given, here] = [gatewayAddress(url), gatewayAddress(own)];

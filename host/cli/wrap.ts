@@ -1,6 +1,6 @@
-/** Breaks long lines of our own texts between words, as a narrow terminal would not. Pure but for the width. */
+/** Wraps long lines of help and messages between words. Pure except for the default width. */
 
-/** @param columns default: those of the terminal; of a file or a pipe there are none, and nothing is broken */
+/** @param columns default: the width of the terminal; output to a file or pipe is not wrapped */
 export function wrap(text: string, columns: number | undefined = process.stdout.columns): string {
   if (!columns) return text;
   return text
@@ -9,7 +9,7 @@ export function wrap(text: string, columns: number | undefined = process.stdout.
     .join("\n");
 }
 
-/** Choice: what follows is indented like the last column of the line, so that columns stay columns. */
+/** Choice: continuation lines are indented to the last column, so that columns stay aligned. */
 function wrapLine(line: string, columns: number): string[] {
   if (line.length <= columns) return [line];
   const start = /^(?:\s*\S+(?: \S+)? {2,}|\s*)/.exec(line)?.[0].length ?? 0;

@@ -1,4 +1,4 @@
-/** The log of writes to the configuration: who, when, how much. Never what. Spec: protocol/stores.md §9. */
+/** The audit log of configuration writes: author, time and size, never values. Spec: protocol/stores.md §9. */
 import type { ConfigAuthor } from "@svc/sdk/config";
 import { messageOf } from "@svc/sdk/errors";
 import { constants } from "node:fs";
@@ -7,25 +7,25 @@ import { dirname, join } from "node:path";
 import type { ConfigFile } from "./file.ts";
 import { own } from "./plain-data.ts";
 
-/** One write, done or failed. */
+/** One successful or failed write. */
 export interface AuditedWrite extends ConfigAuthor {
   /** epoch ms */
   readonly at: number;
-  /** Of the gateway. Stands here instead of in the file: a file people keep should change only where they change it. */
+  /** Version of the gateway. */
   readonly version: string;
   readonly before: ConfigFile;
   readonly after: ConfigFile;
   readonly changedPathCount: number;
-  /** What the write failed with. */
+  /** The error of a failed write. */
   readonly error?: unknown;
 }
 
-/** Below the state directory. */
+/** Path of the audit log below the state directory. */
 export function auditPath(stateDir: string): string {
   return join(stateDir, "logs", "config-audit.jsonl");
 }
 
-/** Fields of one line. Arguments of the process beyond the script are left out: they may be secrets. */
+/** Fields of one line. Process arguments after the script are omitted: they may be secrets. */
 export function auditRecord(write: AuditedWrite): Record<string, unknown> {
   const { actor, action, at, version, before, after, changedPathCount, error } = write;
   const [previousBytes, nextBytes] = [Buffer.byteLength(before.text), Buffer.byteLength(after.text)];
@@ -71,13 +71,13 @@ function codeOf(error: unknown): string | undefined {
   return typeof code === "string" ? code : undefined;
 }
 
-/** One of two known words, or nothing: no other value of the file ever stands in a line. */
+/** `local`, `remote` or null: the log contains no other value of the file. */
 function gatewayMode({ parsed }: ConfigFile): string | null {
   const mode = own(own(parsed, "gateway"), "mode");
   return mode === "local" || mode === "remote" ? mode : null;
 }
 
-/** Spec: http/config.md §4.2; the `meta` rule has no place here, since `meta` is not written. */
+/** Spec: http/config.md §4.2, without the rule about `meta`. */
 function suspicions(before: ConfigFile, after: ConfigFile): string[] {
   const [was, is] = [Buffer.byteLength(before.text), Buffer.byteLength(after.text)];
   const found: string[] = [];
@@ -86,29 +86,29 @@ function suspicions(before: ConfigFile, after: ConfigFile): string[] {
   return found;
 }
 
-/** Choice: bytes of an audit log after which the next line begins a new file, and former files that are kept as `<path>.1` to `.3`. */
+/** Choice: size in bytes above which the next line begins a new file; previous files are kept as `<path>.1` to `.3`. */
 export const MAX_AUDIT_BYTES = 1_048_576;
 const FORMER = 3;
 
-/** Makes room for a new file where the log is full. A crash in between leaves a gap in the numbers, and loses no line. */
+/** Renames the files if the log is full. A crash in between leaves a gap in the numbers but loses no line. */
 async function rotate(path: string): Promise<void> {
   const { size } = await stat(path).catch(() => ({ size: 0 }));
   if (size < MAX_AUDIT_BYTES) return;
   for (let index = FORMER - 1; index >= 0; index--)
-    await rename(index === 0 ? path : `${path}.${index}`, `${path}.${index + 1}`).catch(() => {}); // there is none yet
+    await rename(index === 0 ? path : `${path}.${index}`, `${path}.${index + 1}`).catch(() => {}); // not created yet
 }
 
-/** Appends one line, mode 0600, in one write. @throws Error of the file system */
+/** Appends one line in one write; sets mode 0600. @throws Error of the file system */
 export async function appendAudit(path: string, record: Record<string, unknown>): Promise<void> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   await rotate(path);
   const flags = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW;
   const handle = await open(path, flags, 0o600);
   try {
-    await handle.chmod(0o600); // an older file may be wider
+    await handle.chmod(0o600); // an older file may have a wider mode
     const { size } = await handle.stat();
     const { buffer } = await handle.read(Buffer.alloc(1, "\n"), 0, 1, Math.max(size - 1, 0));
-    const start = buffer.toString() === "\n" ? "" : "\n"; // what was cut off by a full disk stays a line of its own
+    const start = buffer.toString() === "\n" ? "" : "\n"; // keeps a line truncated by a full disk separate
     await handle.appendFile(`${start}${JSON.stringify(record)}\n`);
   } finally {
     await handle.close();

@@ -1,4 +1,4 @@
-/** What differs between two configurations, and what each difference needs. Spec: http/config.md §5. Pure. */
+/** Differences between two configurations, and the kind of reload each one needs. Spec: http/config.md §5. Pure. */
 import type { TSchema } from "@svc/sdk";
 import type { ReloadKind } from "@svc/sdk/config";
 import { HOST_SECTIONS } from "./host-schema.ts";
@@ -6,23 +6,23 @@ import { isObject, own, sameData } from "./plain-data.ts";
 import { sectionAt } from "./section-keys.ts";
 import { ownedSections, type SectionOwner } from "./sections.ts";
 
-/** Keys from the root down. */
+/** Keys from the root to a value. */
 export type KeyPath = readonly string[];
 
-/** Paths of the smallest parts that differ; a list counts as a whole. */
+/** Paths of the smallest differing parts; a list counts as a whole. */
 export function changedKeys(before: unknown, after: unknown, path: KeyPath = []): KeyPath[] {
   if (sameData(before, after)) return [];
   const [left, right] = [before ?? {}, after ?? {}];
   if (!isObject(left) || !isObject(right) || before === null || after === null) return [path];
   const keys = [...new Set([...Object.keys(left), ...Object.keys(right)])];
   const below = keys.flatMap((key) => changedKeys(own(left, key), own(right, key), [...path, key]));
-  return below.length > 0 ? below : [path]; // an empty object came or went
+  return below.length > 0 ? below : [path]; // an empty object was added or removed
 }
 
 /**
- * What a change of the key at `path` needs: the `reload` keyword of the schema node nearest to it, the section itself
- * included. Without one: a restart for the host's keys, a reload for those of a plugin. Keys of a section nobody has a
- * schema for take effect at once, since they have none.
+ * The reload that a change of the key at `path` needs: the `reload` keyword of the nearest schema node, up to the section
+ * itself. Without the keyword: a restart for the host's keys, a plugin reload for those of a plugin. A section without a
+ * schema needs no reload (`hot`), since nothing reads it.
  * @param owned sections of plugins
  */
 export function reloadKindOf(
@@ -40,7 +40,7 @@ export function reloadKindOf(
     nodes = nodes.flatMap((node) => childrenOf(node, key));
     kind = keywordOf(nodes) ?? kind;
   }
-  // The host's keys have no defaults, so an object of them that comes or goes empty changes none.
+  // The host's keys have no defaults, so adding or removing an empty object of them changes no setting.
   return ofHost && nodes.some(isObjectNode) ? "hot" : kind;
 }
 
@@ -50,7 +50,7 @@ function isObjectNode(node: unknown): boolean {
   );
 }
 
-/** The members of a union may say different things: the strongest counts. */
+/** The members of a union may differ: the strongest counts. */
 function keywordOf(nodes: readonly unknown[]): ReloadKind | undefined {
   const kinds = nodes.flatMap(alternatives).map((node) => own(node, "reload"));
   return strongest(kinds.filter((kind) => isReloadKind(kind)));
@@ -78,13 +78,13 @@ function childrenOf(parent: unknown, key: string): readonly unknown[] {
 
 const STRENGTH: readonly ReloadKind[] = ["hot", "plugin", "restart"];
 
-/** `undefined` for none. */
+/** @returns `undefined` for an empty list */
 export function strongest(kinds: Iterable<ReloadKind>): ReloadKind | undefined {
   const at = Math.max(-1, ...[...kinds].map((kind) => STRENGTH.indexOf(kind)));
   return STRENGTH[at];
 }
 
-/** What each changed path (dotted) needs, given who owns what. */
+/** The reload kind of each changed path (dotted), given the section owners. */
 export function reloadKinds(changed: readonly KeyPath[], owners: readonly SectionOwner[]): Map<string, ReloadKind> {
   const schemas = new Map<string, TSchema>(ownedSections(owners).map(({ section, schema }) => [section, schema]));
   const owned = new Set(schemas.keys());
@@ -93,7 +93,7 @@ export function reloadKinds(changed: readonly KeyPath[], owners: readonly Sectio
   for (const path of changed) {
     const schema = schemas.get(sectionAt(path, owned).join("."));
     const [name, kind] = [path.join("."), reloadKindOf(path, schema, owned)];
-    kinds.set(name, strongest([kind, kinds.get(name) ?? kind]) ?? kind); // keys with dots in them may meet in one name
+    kinds.set(name, strongest([kind, kinds.get(name) ?? kind]) ?? kind); // keys containing dots may share a name
   }
   return kinds;
 }

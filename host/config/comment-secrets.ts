@@ -1,16 +1,16 @@
-/** Comments of a configuration file that may hold secrets, e.g. keys commented out: cut for readers, put back when their text returns. Pure. */
+/** Hides comments that may contain secrets, e.g. commented-out keys, and restores them when a reader writes the text back. Pure. */
 import { isSecretName, isSecretOption, REDACTED } from "./redact.ts";
 import { hideShapes } from "./secret-shapes.ts";
 
-/** Part of a text; comments in a row, with nothing but white space in between, are one. */
+/** Part of a text. Comments separated only by white space form one span. */
 interface Span {
   readonly start: number;
   readonly end: number;
 }
 
-/** Texts in quotes, so that slashes in them are no comments; then comments. */
+/** Strings, so that slashes in them are not taken for comments; then comments. */
 const TOKEN = /"(?:[^"\\]|\\[^])*"|'(?:[^'\\]|\\[^])*'|\/\/[^\n\r\u2028\u2029]*|\/\*[^]*?(?:\*\/|$)/g;
-/** Keys whose values are secret without being named so. */
+/** Keys whose values may be secret although the name does not say so. */
 const HOLDERS = /^(?:headers|env|args|when|auth|key|pwd|pass\w*)$/i;
 
 function commentsOf(text: string): readonly Span[] {
@@ -25,7 +25,7 @@ function commentsOf(text: string): readonly Span[] {
   return spans;
 }
 
-/** Choice: a comment that so much as names a secret is cut as a whole; what its text means cannot be told. */
+/** Choice: a comment that mentions a secret name is hidden as a whole, since its text cannot be parsed reliably. */
 function mayHoldSecret(comment: string): boolean {
   const words = comment.match(/[\w$-]+/g) ?? [];
   return (
@@ -47,7 +47,7 @@ function replaced(text: string, spans: readonly Span[], instead: (comment: strin
   return parts.join("") + text.slice(end);
 }
 
-/** `text` with a numbered marker for each comment that may hold a secret. */
+/** Replaces each comment that may contain a secret with a numbered marker. */
 export function hideComments(text: string): string {
   const isLine = (comment: string) =>
     comment
@@ -59,7 +59,7 @@ export function hideComments(text: string): string {
   );
 }
 
-/** `text` with the comments of `current` for the markers that `hideComments` put there. A marker that stands for nothing stays. */
+/** Replaces the markers of `hideComments` with the comments of `current`. A marker without a matching comment stays. */
 export function restoreComments(text: string, current: string): string {
   if (!text.includes(REDACTED)) return text;
   const kept = secretComments(current).map(({ start, end }) => current.slice(start, end));

@@ -1,7 +1,7 @@
-/** Takes one property or item out of JSON5 text, with its comma and nothing else: comments around it stay. Pure. */
+/** Removes one property or item from JSON5 text, including its comma; comments around it stay. Pure. */
 import type { JsonToken } from "@croct/json5-parser";
 
-/** From `start` up to `end`, in characters. */
+/** Range in characters; `end` is exclusive. */
 export interface Span {
   readonly start: number;
   readonly end: number;
@@ -11,7 +11,7 @@ const FILLING: ReadonlySet<string> = new Set(["WHITESPACE", "NEWLINE", "LINE_COM
 
 const SEPARATOR: ReadonlySet<string> = new Set(["COMMA"]);
 
-/** @param tokens all of `text`, in order */
+/** @param tokens all tokens of `text`, in order */
 export function cutSpan(text: string, tokens: readonly JsonToken[], span: Span): string {
   const after = tokens.find(({ type, location }) => location.start.index >= span.end && !FILLING.has(type));
   const before = tokens.findLast(({ type, location }) => location.end.index <= span.start && !FILLING.has(type));
@@ -22,7 +22,7 @@ export function cutSpan(text: string, tokens: readonly JsonToken[], span: Span):
     .reduce((rest, cut) => withoutBlankLine(rest.slice(0, cut.start) + rest.slice(cut.end), cut.start), text);
 }
 
-/** A line that was emptied goes as a whole; elsewhere blanks that would be left double go. */
+/** Removes a line left empty by the cut; elsewhere removes doubled spaces. */
 function withoutBlankLine(text: string, at: number): string {
   const lead = /[ \t]*$/.exec(text.slice(0, at))?.[0].length ?? 0;
   const trail = /^[ \t]*/.exec(text.slice(at))?.[0].length ?? 0;

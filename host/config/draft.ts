@@ -1,4 +1,4 @@
-/** From a change that was asked for to the text the file shall have. Checks what can be checked without the schema. */
+/** Computes the new text of the file from a requested change. Makes the checks that need no schema. */
 import { invalidRequest } from "@svc/sdk";
 import type { ConfigChange, ConfigEdit } from "@svc/sdk/config";
 import { restoreComments } from "./comment-secrets.ts";
@@ -14,14 +14,14 @@ import type { Hints } from "./redact.ts";
 import { restore } from "./restore.ts";
 import { configChanged } from "./write-file.ts";
 
-/** The file a change is made to, and what is needed to understand it. */
+/** The file to change, and the data needed to interpret it. */
 export interface DraftContext {
   readonly file: ConfigFile;
   readonly env: Environment;
   readonly hints: Hints;
 }
 
-/** @throws GatewayError `INVALID_REQUEST`: the change was made from another file than the one that is there */
+/** @throws GatewayError `INVALID_REQUEST` when the change is not based on the current file */
 export function checkBaseHash({ exists, hash }: ConfigFile, baseHash: string | undefined): void {
   if (exists && hash === "")
     invalidRequest(
@@ -32,7 +32,7 @@ export function checkBaseHash({ exists, hash }: ConfigFile, baseHash: string | u
   if (baseHash !== undefined && baseHash.toLowerCase() !== hash) configChanged();
 }
 
-/** The caller's text as it is, sentinels aside. @throws GatewayError `INVALID_REQUEST`: syntax, or a sentinel for nothing */
+/** The caller's text with its sentinels restored. @throws GatewayError `INVALID_REQUEST` on a syntax error or a sentinel without a stored value */
 export async function replacedText(given: ConfigChange["raw"], { file, hints }: DraftContext): Promise<string> {
   const raw = restoreComments(given, file.text);
   const parsed = await parseConfig(raw);
@@ -42,8 +42,8 @@ export async function replacedText(given: ConfigChange["raw"], { file, hints }: 
 }
 
 /**
- * The file with a merge patch. It is made to the file as written: no defaults, placeholders and includes stay. A key an
- * included file gives is overridden in the main file. @throws GatewayError `INVALID_REQUEST`
+ * The file with a merge patch applied to its written form: adds no defaults, keeps placeholders and includes. A key of an
+ * included file is overridden in the main file. @throws GatewayError `INVALID_REQUEST`
  */
 export async function patchedText(raw: ConfigChange["raw"], ground: DraftContext): Promise<string> {
   const { file, env, hints } = ground;
@@ -60,7 +60,7 @@ export async function patchedText(raw: ConfigChange["raw"], ground: DraftContext
   return rewriteText(file.text, next);
 }
 
-/** The file with single values put or taken away. @throws GatewayError `INVALID_REQUEST` */
+/** The file with single values set or removed. @throws GatewayError `INVALID_REQUEST` */
 export async function editedText(edits: readonly ConfigEdit[], ground: DraftContext): Promise<string> {
   const { file, hints } = ground;
   const next = restore(applyEdits(file.parsed, edits), [file.parsed, file.expanded], hints) as PlainObject;
@@ -83,10 +83,10 @@ function hasIncludes({ files }: ConfigFile): boolean {
 
 async function expanded(value: unknown, path: string): Promise<unknown> {
   const result = await expandIncludes(value, path);
-  return "value" in result ? result.value : undefined; // a broken include is told by the check of the whole
+  return "value" in result ? result.value : undefined; // the check of the whole file reports a broken include
 }
 
-/** Lists of included files grow and their keys cannot be taken away from outside: what would come to nothing is refused. */
+/** Refuses an ineffective change: the main file can only extend lists of included files, and cannot remove their keys. */
 async function checkIncludes(
   next: PlainObject,
   { file }: DraftContext,
@@ -98,11 +98,11 @@ async function checkIncludes(
   if (path === undefined) return;
   const [, ...included] = file.files;
   invalidRequest(
-    `${path || "the configuration"} comes from an included file, which the main file cannot take back; change it in ${included.join(" or ")}`,
+    `${path || "the configuration"} comes from an included file, and the main file cannot remove it; change it in ${included.join(" or ")}`,
   );
 }
 
-/** Dotted path of a first difference, placeholders seen through. */
+/** Dotted path of the first difference, comparing values with placeholders resolved. */
 function firstDifference(meant: unknown, found: unknown, env: Environment, path = ""): string | undefined {
   if (isObject(meant) && isObject(found)) {
     for (const key of new Set([...Object.keys(meant), ...Object.keys(found)])) {

@@ -1,4 +1,4 @@
-/** Writes new values into the text of a configuration file, keeping its comments and its form. */
+/** Writes new values into the text of a configuration file, preserving comments and formatting. */
 import type { JsonArrayNode, JsonNode, JsonObjectNode, JsonValueNode } from "@croct/json5-parser";
 import { cutSpan } from "./cut-text.ts";
 import { parseConfig } from "./parse.ts";
@@ -9,8 +9,8 @@ const writerCode = lazy(() => import("json5"));
 const editorCode = lazy(() => import("@croct/json5-parser"));
 
 /**
- * `text` changed so that it says `next`: only what differs is written anew. The result is read again and compared; where
- * that shows another value, or plain JSON would become something else, the whole is written as plain JSON, indent 2.
+ * Changes `text` to represent `next`, rewriting only the differing parts. The result is parsed and compared. If it differs
+ * from `next`, or plain JSON would no longer be plain JSON, the whole file is written as plain JSON with indent 2.
  */
 export async function rewriteText(text: string, next: PlainObject): Promise<string> {
   const edited = await tryEdit(text, next);
@@ -20,14 +20,14 @@ export async function rewriteText(text: string, next: PlainObject): Promise<stri
   return proven ? edited : plainText(next);
 }
 
-/** A CommonJS module: its names are on `default`, and nowhere else once it is bundled. */
+/** A CommonJS module: once bundled, its exports are only on `default`. */
 async function loadEditor() {
   return (await editorCode()).default;
 }
 
 async function tryEdit(text: string, next: PlainObject): Promise<string | undefined> {
   const before = await parseConfig(text);
-  if (!("value" in before) || /^\s*\{\s*\}\s*$/.test(text)) return undefined; // nothing there to keep
+  if (!("value" in before) || /^\s*\{\s*\}\s*$/.test(text)) return undefined; // no formatting to preserve
   if (sameData(before.value, next)) return text;
   const mark = text.startsWith("\ufeff") ? "\ufeff" : "";
   const { JsonArrayNode, JsonObjectNode, JsonParser } = await loadEditor();
@@ -38,14 +38,14 @@ async function tryEdit(text: string, next: PlainObject): Promise<string | undefi
     changeObject(root, source.value, next, kinds);
     return mark + root.toString();
   } catch {
-    return undefined; // a spelling this editor does not know
+    return undefined; // syntax that the editor does not support
   }
 }
 
-/** Removals one after the other; beyond this many the text is not worth keeping. */
+/** Maximum number of removals; with more, the text is rewritten as a whole. */
 const MAX_REMOVALS = 500;
 
-/** The text without what `next` has no more. On our own, since the editor loses comments behind what it takes out. */
+/** The text without the parts that `next` lacks. Own implementation, since the editor loses comments after a removed part. */
 async function withoutRemoved(source: string, next: PlainObject): Promise<{ text: string; value: PlainObject }> {
   const { JsonArrayNode, JsonLexer, JsonObjectNode, JsonParser } = await loadEditor();
   let text = source;
@@ -60,7 +60,7 @@ async function withoutRemoved(source: string, next: PlainObject): Promise<{ text
   throw new Error("too much to remove");
 }
 
-/** The first property or item that is in `before` and has no place in `next`. */
+/** The first property or item of `before` that is missing in `next`. */
 function firstRemoved(node: JsonValueNode, before: unknown, next: unknown, kinds: Kinds): JsonNode | undefined {
   if (sameData(before, next)) return undefined;
   if (node instanceof kinds.JsonObjectNode && isObject(before) && isObject(next)) {
@@ -82,7 +82,7 @@ function firstRemoved(node: JsonValueNode, before: unknown, next: unknown, kinds
   return undefined;
 }
 
-/** Equal entries at the front and at the back stay; those between are paired as far as there are two. */
+/** Equal entries at the front and the back stay; entries between are paired by position as far as both lists have them. */
 function alignment(before: readonly unknown[], next: readonly unknown[]) {
   const shorter = Math.min(before.length, next.length);
   let front = 0;
@@ -116,7 +116,7 @@ function changeArray(node: JsonArrayNode, before: readonly unknown[], next: read
   if (added > paired) node.splice(front + paired, 0, ...(next.slice(front + paired, front + added) as Value[]));
 }
 
-/** @returns false when the value is to be replaced as a whole */
+/** @returns false when the value must be replaced as a whole */
 function changeInside(node: JsonValueNode, before: unknown, next: unknown, kinds: Kinds): boolean {
   if (node instanceof kinds.JsonObjectNode && isObject(before) && isObject(next)) {
     changeObject(node, before, next, kinds);
@@ -138,7 +138,7 @@ function isPlain(text: string): boolean {
   }
 }
 
-/** JSON where it can say everything, else JSON5 (`NaN`, `Infinity`). */
+/** JSON if it can represent the value, else JSON5 (`NaN`, `Infinity`). */
 async function plainText(value: PlainObject): Promise<string> {
   const json = `${JSON.stringify(value, null, 2)}\n`;
   if (sameData(JSON.parse(json), value)) return json;

@@ -1,16 +1,16 @@
-/** `${NAME}` in the configuration. Spec: http/config.md §2.2. Pure. */
+/** Replaces `${NAME}` in the configuration. Spec: http/config.md §2.2. Pure. */
 import type { Environment } from "./paths.ts";
 import { isObject, own } from "./plain-data.ts";
 
 export interface Issue {
-  /** Dotted, empty for the whole file. */
+  /** Dotted path; empty for the whole file. */
   readonly path: string;
   readonly message: string;
 }
 
 const VARIABLE = /(\$?)\$\{([A-Z_][A-Z0-9_]*)\}/g;
 
-/** Replaces `${NAME}` in strings, never in keys; `$${NAME}` is a literal. A missing or empty variable goes to `issues`. */
+/** Replaces `${NAME}` in strings, never in keys; `$${NAME}` is a literal. Adds an issue for a missing or empty variable. */
 export function substitute(value: unknown, env: Environment, issues: Issue[], path = ""): unknown {
   if (typeof value === "string") {
     return value.replace(VARIABLE, (whole, escaped: string, name: string) => {
@@ -29,14 +29,14 @@ export function substitute(value: unknown, env: Environment, issues: Issue[], pa
   return Object.fromEntries(entries);
 }
 
-/** Choice: an empty variable counts as missing, as in the spec, and the way to write the text itself is told. */
+/** Choice: an empty variable counts as missing, as in the spec; the message explains how to write the literal text. */
 function missingVariable(name: string): string {
-  return `environment variable ${name} is not set or empty; set it, or write $\${${name}} for the text itself`;
+  return `environment variable ${name} is not set or empty; set it, or write $\${${name}} for the literal text`;
 }
 
 /**
- * `next` with the placeholders of `before` where it only repeats what they stand for: who changes another key of an
- * object it got resolved does not write its secrets into the file.
+ * `next`, with a placeholder of `before` kept if the value is unchanged. A client that received resolved values and changes
+ * another key thus does not write secrets into the file.
  */
 export function keepPlaceholders(next: unknown, before: unknown, env: Environment): unknown {
   if (typeof next === "string") return typeof before === "string" && standsFor(before, next, env) ? before : next;

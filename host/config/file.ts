@@ -1,4 +1,4 @@
-/** Reads the configuration file. Never writes, never throws for what a person wrote: it says what is wrong. */
+/** Reads the configuration file. Never writes. Reports errors in the file as issues instead of throwing. */
 import { isGatewayError } from "@svc/sdk/errors";
 import { type Issue, substitute } from "./environment.ts";
 import { expandIncludes } from "./include.ts";
@@ -12,24 +12,24 @@ export type { Issue } from "./environment.ts";
 export interface ConfigFile {
   readonly path: string;
   readonly exists: boolean;
-  /** Text as it stands, empty when there is no file. */
+  /** Text of the file; empty if the file does not exist. */
   readonly text: string;
-  /** SHA-256 of the text, hex; includes and environment do not count. Empty when the file is there and cannot be read. */
+  /** SHA-256 of the text in hex, without includes and environment. Empty if the file exists but cannot be read. */
   readonly hash: string;
-  /** The object in the file; `{}` when there is none or it cannot be parsed. */
+  /** The object in the file; `{}` if the file does not exist or cannot be parsed. */
   readonly parsed: PlainObject;
-  /** `parsed` with included files in place, variables not yet. */
+  /** `parsed` with included files merged, but variables not replaced. */
   readonly expanded: PlainObject;
-  /** `expanded` with `${NAME}` replaced from the environment; `{}` when an include failed. */
+  /** `expanded` with `${NAME}` replaced from the environment; `{}` if an include failed. */
   readonly resolved: PlainObject;
   readonly issues: readonly Issue[];
-  /** Every file it is made of, the main one first; included ones that could not be read are among them. */
+  /** The main file, then the included ones, also those that could not be read. */
   readonly files: readonly string[];
 }
 
 const EMPTY = { parsed: {}, expanded: {}, resolved: {} } as const;
 
-/** An unreadable file is an issue. JSON5. @throws GatewayError `UNAVAILABLE` when the machine cannot read any file now */
+/** Reads JSON5; an unreadable file becomes an issue. @throws GatewayError `UNAVAILABLE` when the machine cannot read any file now */
 export async function readConfigFile(path: string, env: Environment): Promise<ConfigFile> {
   let text: string;
   try {
@@ -45,7 +45,7 @@ export async function readConfigFile(path: string, env: Environment): Promise<Co
   return interpretConfig(path, text, env);
 }
 
-/** What `text` means as the file at `path`. Reads the files it includes. */
+/** Interprets `text` as the file at `path`. Reads the files it includes. */
 export async function interpretConfig(path: string, text: string, env: Environment): Promise<ConfigFile> {
   const base = { ...EMPTY, path, exists: true, text, hash: sha256(text) };
   const broken = (message: string) => ({ ...base, issues: [{ path: "", message }], files: [path] });
@@ -67,7 +67,7 @@ function missingFile(path: string): ConfigFile {
   return { ...EMPTY, path, exists: false, text: "", hash: sha256(""), issues: [], files: [path] };
 }
 
-/** The configuration a program gives to the gateway it embeds: taken as it is, no variables. */
+/** The configuration that a program passes to its embedded gateway, used without variable substitution. */
 export function givenConfig(path: string, config: PlainObject): ConfigFile {
   const as = { parsed: config, expanded: config, resolved: config };
   return { ...as, path, exists: false, text: "", hash: "", issues: [], files: [] };

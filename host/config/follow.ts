@@ -1,4 +1,4 @@
-/** A running gateway follows its configuration file. In the background: nobody waits until it does. */
+/** Follows changes of the configuration file while the gateway runs. Starts in the background. */
 import type { Clock, Logger, Stop } from "@svc/sdk";
 import { hostConfig } from "./sections.ts";
 import type { ConfigStore } from "./store.ts";
@@ -13,10 +13,10 @@ interface FollowOptions {
 
 const DEFAULT_DEBOUNCE_MS = 300;
 
-/** Milliseconds until a file that could not be read is read again. Choice. */
+/** Milliseconds before another attempt to read the file. Choice. */
 const RETRY_MS = 1_000;
 
-/** A change made before it is ready is found by a first look. @returns ends it; safe to call twice */
+/** Reads the file once when watching begins, to find earlier changes. @returns stops following; safe to call twice */
 export function followConfig(store: ConfigStore, { configPath, clock, log }: FollowOptions): Stop {
   let cancelRetry = () => {};
   const look = async (): Promise<void> => {
@@ -32,15 +32,16 @@ export function followConfig(store: ConfigStore, { configPath, clock, log }: Fol
     log,
   });
   void removeLeftovers(configPath).then((names) => {
-    if (names.length > 0) log.info({ names }, "removed what interrupted writes of the configuration left behind");
+    if (names.length > 0) log.info({ names }, "removed temporary files of interrupted configuration writes");
   });
   watching.then(
     () => void look(),
-    (error: unknown) => log.error({ err: error }, "the configuration cannot be watched; changes need a restart"),
+    (error: unknown) =>
+      log.error({ err: error }, "the configuration file cannot be watched; changes take effect after a restart"),
   );
   return async () => {
     cancelRetry();
-    const stop = await watching.catch(() => undefined); // it could not be watched
+    const stop = await watching.catch(() => undefined); // watching failed
     await stop?.();
   };
 }

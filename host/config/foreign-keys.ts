@@ -1,25 +1,25 @@
 /**
- * Keys of existing configurations that nothing here reads. `*` stands for any key, `[]` for any item of a list; what is below belongs to
- * it. Spec: http/config-keys.md; decision "keys of existing configurations" of spec/README.md. Data only.
+ * Keys of existing configurations that this gateway does not read. `*` stands for any key, `[]` for any item of a list; each
+ * entry covers all keys below it. Spec: http/config-keys.md; decision "keys of existing configurations" of spec/README.md. Data only.
  */
 
-/** Accepted without effect: why there is none, and the keys. */
+/** Keys accepted without effect, each group with the reason. */
 export const WITHOUT_EFFECT: readonly (readonly [why: string, ...keys: readonly string[]])[] = [
-  ["what a setup assistant wrote down about itself", "wizard"],
-  ["a gateway always runs where it is started", "gateway.mode", "gateway.remote"],
+  ["notes of a setup assistant about itself", "wizard"],
+  ["the gateway always runs on the machine where it is started", "gateway.mode", "gateway.remote"],
   [
-    "overlay networks are set up beside the gateway: gateway.bind tailnet listens on one",
+    "overlay networks are set up outside the gateway; gateway.bind tailnet listens on one",
     "gateway.tailscale",
     "gateway.auth.allowTailscale",
   ],
-  ["no panel is served here", "gateway.controlUi.basePath", "gateway.controlUi.root"],
+  ["the gateway serves no panel", "gateway.controlUi.basePath", "gateway.controlUi.root"],
   ["channels are supervised without a setting", "gateway.channelHealthCheckMinutes"],
-  ["no browser is driven here", "gateway.nodes.browser.node"],
-  ["hooks inside the process are plugins here", "hooks.internal"],
-  ["a plugin is configured in its own section, and installed with svc plugins install", "plugins.entries.*.config"],
-  ["what is installed stands in the state directory", "plugins.installs", "plugins.slots"],
+  ["browser control is not supported", "gateway.nodes.browser.node"],
+  ["plugins replace in-process hooks", "hooks.internal"],
+  ["a plugin is configured in its own section and installed with svc plugins install", "plugins.entries.*.config"],
+  ["the state directory records the installed plugins", "plugins.installs", "plugins.slots"],
   [
-    "sessions, runs and jobs are kept in the database of the state directory",
+    "sessions, runs and jobs are stored in the database of the state directory",
     "session.store",
     "cron.store",
     "cron.runLog.maxBytes",
@@ -28,14 +28,14 @@ export const WITHOUT_EFFECT: readonly (readonly [why: string, ...keys: readonly 
     "agents.defaults.memorySearch.store.vector.extensionPath",
   ],
   [
-    "messages hold no commands here",
+    "commands in messages are not supported",
     "session.resetTriggers",
     "session.threadBindings",
     "session.parentForkMaxTokens",
     "session.agentToAgent",
   ],
   [
-    "answers are sent whole, without a sign of typing",
+    "answers are sent as a whole, without typing indicators",
     "session.typingMode",
     "session.typingIntervalSeconds",
     "agents.defaults.typingMode",
@@ -48,7 +48,7 @@ export const WITHOUT_EFFECT: readonly (readonly [why: string, ...keys: readonly 
     "agents.list[].humanDelay",
   ],
   [
-    "messages are neither changed, spoken, nor answered by reactions",
+    "messages are not changed, spoken or acknowledged with reactions",
     "messages.messagePrefix",
     "messages.responsePrefix",
     "messages.groupChat",
@@ -61,7 +61,7 @@ export const WITHOUT_EFFECT: readonly (readonly [why: string, ...keys: readonly 
     "messages.tts",
     "agents.list[].groupChat",
   ],
-  ["a job names its own webhook", "cron.webhook"],
+  ["each job names its own webhook", "cron.webhook"],
   [
     "the search engine is set with tools.web.search.provider and apiKey",
     "tools.web.search.perplexity",
@@ -85,20 +85,20 @@ export const WITHOUT_EFFECT: readonly (readonly [why: string, ...keys: readonly 
     "agents.defaults.imageMaxDimensionPx",
   ],
   [
-    "every program is asked for by tools.exec.security and the allowlist of approvals",
+    "tools.exec.security and the approvals allowlist decide about every program",
     "tools.exec.safeBins",
     "tools.exec.safeBinTrustedDirs",
     "tools.exec.safeBinProfiles",
   ],
   [
-    "commands end with the call that runs them",
+    "a command ends with the call that runs it",
     "tools.exec.backgroundMs",
     "tools.exec.notifyOnExit",
     "tools.exec.notifyOnExitEmptySuccess",
   ],
-  ["runs of other agents take no files", "tools.sessions_spawn"],
+  ["runs of other agents accept no files", "tools.sessions_spawn"],
   [
-    "prompts are made without it",
+    "prompts are built without it",
     "agents.defaults.models.*.params",
     "agents.defaults.models.*.streaming",
     "agents.defaults.repoRoot",
@@ -116,9 +116,9 @@ export const WITHOUT_EFFECT: readonly (readonly [why: string, ...keys: readonly 
     "agents.defaults.subagents.announceTimeoutMs",
     "agents.list[].skills",
   ],
-  ["agents run in the gateway alone", "agents.defaults.cliBackends", "agents.defaults.embeddedPi"],
+  ["agents run only in the gateway", "agents.defaults.cliBackends", "agents.defaults.embeddedPi"],
   [
-    "memory is indexed as its plugin does it",
+    "the memory plugin determines how notes are indexed",
     "agents.defaults.memorySearch.experimental",
     "agents.defaults.memorySearch.remote.batch",
     "agents.defaults.memorySearch.local",
@@ -135,7 +135,7 @@ export const WITHOUT_EFFECT: readonly (readonly [why: string, ...keys: readonly 
   ],
   ["no agent has elevated commands", "agents.defaults.elevatedDefault"],
   [
-    "questions go to whoever is connected, and to no chat",
+    "approval questions go to connected clients, not to chats",
     "approvals.exec.mode",
     "approvals.exec.agentFilter",
     "approvals.exec.sessionFilter",
@@ -144,13 +144,14 @@ export const WITHOUT_EFFECT: readonly (readonly [why: string, ...keys: readonly 
 ];
 
 const NO_SANDBOX =
-  "commands run without a sandbox here, so this would protect nothing; limit them with tools.exec.security, or run the gateway in a container";
+  "this key does not sandbox commands; set tools.exec.sandbox.mode, or limit commands with tools.exec.security";
 
-/** Refused, since they promise protection that is not built: what to do instead, by key. */
+/** Keys refused because they promise a protection that is not implemented; the value is the alternative. */
 export const UNPROTECTED: Readonly<Record<string, string>> = {
-  "plugins.enabled": "plugins are switched off one by one: plugins.entries.<id>.enabled, or listed in plugins.use",
-  "plugins.allow": "nothing is kept from loading by this list; name the plugins that may load in plugins.use",
-  "plugins.deny": "nothing is kept from loading by this list; switch plugins off with plugins.entries.<id>.enabled",
+  "plugins.enabled":
+    "this key has no effect; disable plugins one by one with plugins.entries.<id>.enabled, or list the wanted ones in plugins.use",
+  "plugins.allow": "this list does not stop plugins from loading; list the plugins to load in plugins.use",
+  "plugins.deny": "this list does not stop plugins from loading; disable plugins with plugins.entries.<id>.enabled",
   "tools.sandbox": NO_SANDBOX,
   "agents.defaults.sandbox": NO_SANDBOX,
   "agents.list[].sandbox": NO_SANDBOX,
@@ -159,8 +160,8 @@ export const UNPROTECTED: Readonly<Record<string, string>> = {
   "tools.loopDetection": "loops of tool calls are not detected; limit a run with agents.defaults.timeoutSeconds",
   "agents.list[].tools.loopDetection":
     "loops of tool calls are not detected; limit a run with agents.defaults.timeoutSeconds",
-  "tools.message": "where a message may go is not limited by this key; take the tool away with tools.deny",
-  "tools.exec.node": "commands are not sent to a node by this key; they would run on this machine",
+  "tools.message": "this key does not limit where messages are sent; remove the tool with tools.deny",
+  "tools.exec.node": "this key does not send commands to a node; they would run on this machine",
   "tools.exec.applyPatch":
-    "patches are not limited by this key; take the tool away with tools.deny, or set tools.fs.workspaceOnly",
+    "this key does not limit patches; remove the tool with tools.deny, or set tools.fs.workspaceOnly",
 };

@@ -1,9 +1,9 @@
-/** Finds the keys of existing configurations that nothing here reads: `foreign-keys.ts` lists them. Pure. */
+/** Finds the keys of existing configurations that this gateway does not read; `foreign-keys.ts` lists them. Pure. */
 import type { Issue } from "./environment.ts";
 import { UNPROTECTED, WITHOUT_EFFECT } from "./foreign-keys.ts";
 import { isObject, type PlainObject } from "./plain-data.ts";
 
-/** Keys by name; `text` where a listed key ends. */
+/** Tree of listed keys; `text` is set where a listed key ends. */
 interface Node {
   text?: string;
   readonly below: Map<string, Node>;
@@ -45,22 +45,22 @@ export function isWithoutEffect(path: readonly string[]): boolean {
   return isListed(accepted, path);
 }
 
-/** Whether the key promises a protection that is not built. */
+/** Whether the key promises a protection that is not implemented. */
 export function isUnprotected(path: readonly string[]): boolean {
   return isListed(refused, path);
 }
 
 interface Sorted {
-  /** Without both of the others. */
+  /** The configuration without the keys of the two lists below. */
   readonly used: PlainObject;
   readonly withoutEffect: readonly Issue[];
-  /** Keys that promise a protection that is not built, with what to do instead. */
+  /** Keys that promise a protection that is not implemented, with the alternative. */
   readonly unprotected: readonly Issue[];
 }
 
 const sorted = new WeakMap<PlainObject, Sorted>();
 
-/** Separates what nothing here reads from what is used; done once for each configuration. */
+/** Separates unread keys from used ones; computed once per configuration. */
 export function withoutForeign(resolved: PlainObject): Sorted {
   let result = sorted.get(resolved);
   if (!result) {

@@ -1,14 +1,14 @@
-/** Hints for forms, read off the schema. Spec: http/config.md §3.2. Pure. */
+/** Hints for forms, derived from the schema. Spec: http/config.md §3.2. Pure. */
 import { isObject, own, type PlainObject } from "./plain-data.ts";
 import { isSecretName } from "./redact.ts";
 
-/** What a form should know about a key. */
+/** Display facts about a key. */
 export interface Hint {
   readonly label?: string;
   readonly help?: string;
-  /** Heading it stands under; that of its section unless the schema says otherwise. */
+  /** Heading of the key; default: the heading of its section. */
   readonly group?: string;
-  /** Sections by the numbers of the spec, keys by their place in the schema, unless the schema says otherwise. */
+  /** Sort order; default: the number in the spec for a section, the position in the schema for a key. */
   readonly order?: number;
   readonly advanced?: boolean;
   readonly sensitive?: boolean;
@@ -16,7 +16,7 @@ export interface Hint {
   readonly tags?: readonly string[];
 }
 
-/** Numbers of the host's sections. Spec. Sections of plugins say theirs with `order` on the section's schema. */
+/** Numbers of the host's sections. Spec. Plugins set `order` on their section's schema. */
 const SECTION_ORDER: Readonly<Record<string, number>> = {
   wizard: 20,
   update: 25,
@@ -30,10 +30,10 @@ const SECTION_ORDER: Readonly<Record<string, number>> = {
   logging: 900,
 };
 
-/** Choice: sections without a number stand after those that have one, before the log. */
+/** Choice: sections without a number follow those with a number, before `logging`. */
 const UNNUMBERED = 800;
 
-/** Words of a key that tell what it is about. Choice: one word, one tag. */
+/** Words of a key that imply a tag. Choice: one tag per word. */
 const TAGS: readonly [tag: string, words: RegExp][] = [
   ["security", /^(auth|token|password|secret|tls|origins?|allow|deny|trusted)$/],
   ["auth", /^(auth|token|password|credentials?)$/],
@@ -48,11 +48,11 @@ const TAGS: readonly [tag: string, words: RegExp][] = [
 interface Where {
   readonly path: string;
   readonly group: string | undefined;
-  /** Place among its siblings, from 1; undefined for map entries and items. */
+  /** Position among its siblings, from 1; undefined for map entries and items. */
   readonly place: number | undefined;
 }
 
-/** By dotted path: `*` is a map entry, `[]` an item of a list. Every key of the schema has one. */
+/** Hints by dotted path: `*` is a map entry, `[]` an item of a list. Every key of the schema has a hint. */
 export function composeHints(schema: unknown): Record<string, Hint> {
   const hints = new Map<string, Hint>();
   const visit = (node: unknown, where: Where) => {
@@ -60,7 +60,7 @@ export function composeHints(schema: unknown): Record<string, Hint> {
     const { path } = where;
     const group = text(node, "group") ?? where.group;
     if (path) {
-      const hint = { ...hintOf(node, { ...where, group }), ...hints.get(path) }; // of two in a union, the first
+      const hint = { ...hintOf(node, { ...where, group }), ...hints.get(path) }; // the first member of a union wins
       if (Object.keys(hint).length > 0) hints.set(path, hint);
     }
     const properties = Object.entries((own(node, "properties") ?? {}) as object);
@@ -110,7 +110,7 @@ function text(node: unknown, key: string): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 
-/** Objects and lists are read key by key: a hint on them would hide all of it. */
+/** Excludes objects and lists: a `sensitive` hint on them would hide everything inside. */
 function isText(node: PlainObject): boolean {
   const type = own(node, "type");
   return type === "string" || type === "number" || type === "integer";
@@ -129,7 +129,7 @@ function wordsOf(key: string): string[] {
     .filter(Boolean);
 }
 
-/** What the schema says, else what the words of the key tell. */
+/** Tags from the schema, else derived from the words of the key. */
 function tagsOf(node: PlainObject, key: string | undefined, secret: boolean): string[] {
   const given = own(node, "tags");
   const words = key === undefined ? [] : wordsOf(key).map((word) => word.toLowerCase());

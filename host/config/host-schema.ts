@@ -1,8 +1,8 @@
 /**
- * The configuration sections the host itself owns. Spec: http/auth.md §1, http/config-keys.md; strict: unknown keys are named.
- * Each leaf says how a change of it takes effect: `reload: "hot"` at once, `reload: "restart"` with a restart.
- * No defaults here: an absent key stays absent, and the code that reads it knows what that means.
- * Keys without effect are in `foreign-keys.ts`.
+ * The configuration sections of the host. Spec: http/auth.md §1, http/config-keys.md; strict: unknown keys are reported.
+ * `reload` states how a change takes effect: `"hot"` immediately, `"restart"` after a restart.
+ * The schema sets no defaults: an absent key stays absent, and the code that reads it applies the default.
+ * `foreign-keys.ts` lists the keys without effect.
  */
 import { NonEmpty, type Static, Strict, type TSchema, Type } from "@svc/sdk";
 import { HooksSection } from "./hooks-schema.ts";
@@ -25,23 +25,29 @@ const DAY_MS = 86_400_000;
 const HEADER_NAME = "^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,128}$";
 
 const RateLimit = Strict({
-  maxAttempts: Count(1, 1_000, hot("Failed attempts within the window that lock an address out. Default 10.")),
-  windowMs: Count(1, DAY_MS, hot("Milliseconds of the sliding window. Default 60000.")),
+  maxAttempts: Count(
+    1,
+    1_000,
+    hot("Failed attempts within the window after which an address is locked out. Default 10."),
+  ),
+  windowMs: Count(1, DAY_MS, hot("Sliding window in milliseconds. Default 60000.")),
   lockoutMs: Count(1, DAY_MS, hot("Milliseconds an address stays locked out. Default 300000.")),
-  exemptLoopback: Flag(hot("Programs of this machine are never locked out; web pages can be. Default true.")),
+  exemptLoopback: Flag(
+    hot("Never lock out programs on this machine; web pages can still be locked out. Default true."),
+  ),
 });
 
 const TrustedProxy = Strict({
-  userHeader: Type.String(hot("Header in which the proxy names the user; any case.", { pattern: HEADER_NAME })),
+  userHeader: Type.String(hot("Header in which the proxy names the user; case-insensitive.", { pattern: HEADER_NAME })),
   requiredHeaders: Entries(
     Type.String({ pattern: HEADER_NAME }),
-    hot("Headers that must be there and not blank. Default: none."),
+    hot("Headers that must be present and not blank. Default: none."),
   ),
-  allowUsers: Texts(hot("Exactly these users, case and all. Empty: everyone the proxy lets through.")),
+  allowUsers: Texts(hot("Allowed users, case-sensitive. Empty: everyone the proxy accepts.")),
   secret: Type.Optional(
     Type.String(
       hot(
-        "What the proxy sends in the header X-Svc-Proxy-Secret. Needed where an address of this machine is a trusted proxy.",
+        "Secret that the proxy sends in the header X-Svc-Proxy-Secret. Required if an address of this machine is a trusted proxy.",
         { minLength: 16, sensitive: true },
       ),
     ),
@@ -52,25 +58,31 @@ const Auth = Strict({
   mode: Type.Optional(
     Type.Enum(
       ["none", "token", "password", "trusted-proxy"],
-      hot("How clients prove themselves. Default: password when there is one, else token."),
+      hot("How clients authenticate. Default: password if one is set, else token."),
     ),
   ),
   token: Type.Optional(
-    Type.String(hot("Secret of mode token; blank is unset. Default: one is made and kept.", { sensitive: true })),
+    Type.String(
+      hot("Secret of mode token; blank counts as unset. Default: generated and stored.", { sensitive: true }),
+    ),
   ),
-  password: Type.Optional(Type.String(hot("Secret of mode password; blank is unset.", { sensitive: true }))),
+  password: Type.Optional(Type.String(hot("Secret of mode password; blank counts as unset.", { sensitive: true }))),
   rateLimit: Type.Optional(RateLimit),
   trustedProxy: Type.Optional(TrustedProxy),
 });
 
 const ControlUi = Strict({
-  enabled: Flag(hot("Says that web pages use this gateway; then it does not start where none could.")),
-  allowedOrigins: Texts(hot("Pages that may connect: full origins, or *. Pages of this machine always may.")),
+  enabled: Flag(hot("Web pages use this gateway; if true, the gateway refuses to start when no page could connect.")),
+  allowedOrigins: Texts(hot("Origins of pages that may connect, or *. Pages of this machine are always allowed.")),
   dangerouslyAllowHostHeaderOriginFallback: Flag(
-    hot("Also lets pages in whose origin is the Host header of the request. Default false."),
+    hot("Also allow pages whose origin matches the Host header of the request. Default false."),
   ),
-  allowInsecureAuth: Flag(hot("The panel may connect without a device from this machine over HTTP. Default false.")),
-  dangerouslyDisableDeviceAuth: Flag(hot("The panel needs no device anywhere, only the secret. Default false.")),
+  allowInsecureAuth: Flag(
+    hot("Allow the panel to connect without a device from this machine over HTTP. Default false."),
+  ),
+  dangerouslyDisableDeviceAuth: Flag(
+    hot("Allow the panel to connect from anywhere with only the secret, without a device. Default false."),
+  ),
 });
 
 const Reload = Strict({
@@ -78,27 +90,25 @@ const Reload = Strict({
     Type.Enum(
       ["hybrid", "hot", "restart", "off"],
       hot(
-        "What a changed file does: at once where possible, else a restart (hybrid, the default); only that; always a restart; nothing.",
+        "How a changed file is applied: hybrid (default): immediately, with a restart if a key needs one; hot: immediately, but without an automatic restart; restart: always with a restart; off: not until the next restart.",
       ),
     ),
   ),
-  debounceMs: Count(0, 60_000, hot("Milliseconds the file must rest before it is read. Default 300.")),
+  debounceMs: Count(0, 60_000, hot("Milliseconds without a change before the file is read. Default 300.")),
 });
 
 const FilePath = (description: string) => Type.Optional(Type.String(hot(description, { minLength: 1 })));
 
 const Tls = Strict({
-  enabled: Flag(restart("The port speaks TLS: https and wss, and nothing in clear. Default false.")),
+  enabled: Flag(restart("Serve only https and wss, nothing unencrypted. Default false.")),
   autoGenerate: Flag(
-    hot("Without certPath and keyPath a certificate is made and kept below the state directory. Default true."),
+    hot("Without certPath and keyPath, generate a certificate and store it below the state directory. Default true."),
   ),
   certPath: FilePath(
-    "PEM file of the certificate, with those between it and its root; relative to the configuration file. It is read again when it changes.",
+    "PEM file of the certificate and its intermediate certificates; relative to the configuration file. Reloaded when it changes.",
   ),
-  keyPath: FilePath("PEM file of its private key, without a passphrase. It is read again when it changes."),
-  caPath: FilePath(
-    "PEM file of certificates between it and its root, where certPath has only the first. Default: none.",
-  ),
+  keyPath: FilePath("PEM file of the private key, without a passphrase. Reloaded when it changes."),
+  caPath: FilePath("PEM file of the intermediate certificates, if certPath does not contain them. Default: none."),
 });
 
 const SecurityHeaders = Strict({
@@ -106,25 +116,27 @@ const SecurityHeaders = Strict({
     Type.Union(
       [Type.String({ pattern: "^[\\t\\x20-\\x7e]*$", maxLength: 1_000 }), Type.Literal(false)],
       hot(
-        "Value of the header Strict-Transport-Security of every HTTP response, e.g. max-age=31536000. False or blank: no such header, the default.",
+        "Value of the header Strict-Transport-Security in every HTTP response, e.g. max-age=31536000. False or blank (default): the header is not sent.",
       ),
     ),
   ),
 });
 
-/** What is served over HTTP beside the WebSocket: each endpoint is its plugin's. */
+/** HTTP settings. Each endpoint belongs to a plugin. */
 const Http = Strict({
   securityHeaders: Type.Optional(SecurityHeaders),
-  endpoints: Type.Optional(Strict({}, { description: "By name; each belongs to the plugin that serves it." })),
+  endpoints: Type.Optional(
+    Strict({}, { description: "Endpoints by name; each belongs to the plugin that serves it." }),
+  ),
 });
 
 export const GatewaySection = Strict({
-  port: Count(0, 65_535, restart("Default 18789; 0 picks a free port.")),
+  port: Count(0, 65_535, restart("Port to listen on; 0 picks a free one. Default 18789.")),
   bind: Type.Optional(
     Type.Enum(
       ["loopback", "lan", "tailnet", "auto", "custom"],
       restart(
-        "Where to listen: this machine (the default), every network, the overlay network, what there is, or customBindHost.",
+        "Where to listen: loopback (default): this machine only; lan: all interfaces; tailnet: the overlay network; auto: loopback if available, else all interfaces; custom: customBindHost.",
       ),
     ),
   ),
@@ -133,14 +145,14 @@ export const GatewaySection = Strict({
   ),
   auth: Type.Optional(Auth),
   trustedProxies: Texts(
-    hot("Addresses and networks (CIDR) of proxies whose word about clients counts. Default: none."),
+    hot("Addresses and networks (CIDR) of proxies whose client headers are trusted. Default: none."),
   ),
-  allowRealIpFallback: Flag(hot("X-Real-IP counts where X-Forwarded-For names no client. Default false.")),
+  allowRealIpFallback: Flag(hot("Use X-Real-IP if X-Forwarded-For names no client. Default false.")),
   maxConnectionsPerAddress: Count(
     0,
     1_000_000,
     hot(
-      "WebSockets of one address, or of one IPv6 /64 network; of connections of all kinds, twice as many. This machine has no limit. Default 256; 0: no limit.",
+      "Maximum WebSockets per address or IPv6 /64 network; the limit for connections of all kinds is twice as high. Does not apply to this machine. Default 256; 0: no limit.",
     ),
   ),
   controlUi: Type.Optional(ControlUi),
@@ -155,7 +167,7 @@ export const GatewaySection = Strict({
     Strict({
       chatEventsToAll: Flag(
         hot(
-          "What is said in conversations is sent to every connection, whatever its scopes, and to every node. Default false.",
+          "Send conversation events to every connection, regardless of its scopes, and to every node. Default false.",
         ),
       ),
     }),
@@ -167,27 +179,27 @@ export const GatewaySection = Strict({
 export type GatewaySection = Static<typeof GatewaySection>;
 
 const PluginEntry = Strict({
-  enabled: Flag(hot("False leaves the plugin out. Default true.")),
+  enabled: Flag(hot("False disables the plugin. Default true.")),
   run: Type.Optional(
     Type.Enum(
       ["host", "worker", "process"],
       hot(
-        "Where its code runs: in the gateway, in a thread or in a process of its own. Default: host for the bundle, else what its package prefers.",
+        "Where the plugin runs: in the gateway (host), in its own thread (worker) or in its own process. Default: host for bundled plugins, else the preference of its package.",
       ),
     ),
   ),
   wake: Type.Optional(
     Type.Enum(
       ["use", "start"],
-      hot("When its code is imported: when it is needed (use, the default, where that is possible), or at the start."),
+      hot("When its code is imported: on first use (use, the default, if possible), or at the start (start)."),
     ),
   ),
-  memoryMb: Count(16, 65_536, hot("MiB of heap it may use in a thread or process of its own. Default 256.")),
+  memoryMb: Count(16, 65_536, hot("Heap limit in MiB of the plugin's own thread or process. Default 256.")),
 });
 
 export const PluginsSection = Strict({
-  use: Texts(hot("Exactly these plugins: ids, package names or paths. Default: the full bundle.")),
-  load: Type.Optional(Strict({ paths: Texts(hot("Plugins to add, by path or package name.")) })),
+  use: Texts(hot("Plugins to load, and no others: ids, package names or paths. Default: the full bundle.")),
+  load: Type.Optional(Strict({ paths: Texts(hot("Additional plugins, by path or package name.")) })),
   entries: Type.Optional(Type.Record(Type.String(), PluginEntry)),
 });
 export type PluginsSection = Static<typeof PluginsSection>;
@@ -198,52 +210,49 @@ const Pattern = Type.String({ minLength: 1, maxLength: 500, format: "regex" });
 
 export const LoggingSection = Strict({
   level: Level(
-    "Least level that is logged: in the file, default info, and on standard error, default warn. --log-level and SVC_LOG_LEVEL win.",
+    "Lowest level that is logged. Default: info in the file, warn on stderr. --log-level and SVC_LOG_LEVEL take precedence.",
   ),
-  consoleLevel: Level("The same for standard error alone. Default: that of level."),
+  consoleLevel: Level("Lowest level that is logged on stderr. Default: level."),
   consoleStyle: Type.Optional(
     Type.Enum(
       ["pretty", "compact", "json"],
       hot(
-        "Lines on standard error: for people, with all fields or in short, or as in the file. Default: compact on a terminal, else json.",
+        "Format of lines on stderr: pretty: readable, with all fields; compact: readable and short; json: as in the file. Default: compact on a terminal, else json.",
       ),
     ),
   ),
   file: Type.Optional(
     Type.String(
-      hot(
-        "File that is written to, below the state directory unless absolute. Default: logs/svc-YYYY-MM-DD.log, one a day.",
-        {
-          minLength: 1,
-          pattern: "[^/]$",
-        },
-      ),
+      hot("Log file, relative to the state directory unless absolute. Default: logs/svc-YYYY-MM-DD.log, one per day.", {
+        minLength: 1,
+        pattern: "[^/]$",
+      }),
     ),
   ),
   maxFileBytes: Count(
     1,
     2 ** 40,
-    hot("Bytes a file may have; then it gets a number and a new one begins. Default 52428800."),
+    hot("Maximum bytes of a file; a full file is renamed with a number. Default 52428800."),
   ),
   maxTotalBytes: Count(
     1,
     2 ** 40,
-    hot("Bytes of all files of the log; the oldest go first, two always stay. Default 524288000."),
+    hot("Maximum bytes of all log files; the oldest are deleted first, two always stay. Default 524288000."),
   ),
-  retentionDays: Count(1, 3_650, hot("Days after its last line a file is kept. Default 7.")),
+  retentionDays: Count(1, 3_650, hot("Days a file is kept after its last line. Default 7.")),
   redactSensitive: Type.Optional(
     Type.Enum(
       ["off", "tools"],
-      hot("Off: texts that only look like a secret are logged; known secrets never are. Default tools."),
+      hot("off: log text that only looks like a secret; known secrets are never logged. Default tools."),
     ),
   ),
   redactPatterns: Type.Optional(
-    Type.Array(Pattern, hot("Regular expressions of further texts that are not logged.", { maxItems: 50 })),
+    Type.Array(Pattern, hot("Regular expressions of further text to hide in the log.", { maxItems: 50 })),
   ),
 });
 export type LoggingSection = Static<typeof LoggingSection>;
 
-/** Sections of the host by top-level key. */
+/** The host's sections by top-level key. */
 export const HOST_SECTIONS = {
   gateway: GatewaySection,
   hooks: HooksSection,
@@ -252,8 +261,8 @@ export const HOST_SECTIONS = {
 } as const;
 
 /**
- * Places of the host below which a plugin may own a key that holds an object, as if it stood at the top. By place: keys
- * that nobody has, and what to do instead.
+ * Places in the host's sections below which a plugin may own a key that holds an object, like a top-level section. The value
+ * lists keys that no plugin may own, each with the alternative.
  */
 export const OPEN_SECTIONS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   gateway: {},

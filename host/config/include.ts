@@ -1,4 +1,4 @@
-/** `$include`: a configuration made of several files. Spec: http/config.md §2.1. */
+/** `$include`: a configuration in several files. Spec: http/config.md §2.1. */
 import { realpath } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { isGatewayError } from "@svc/sdk/errors";
@@ -9,42 +9,42 @@ import { decodeUtf8, readRegularFile } from "./read-bytes.ts";
 
 export const INCLUDE = "$include";
 
-/** Files within files. Spec. */
+/** Maximum levels of includes. Spec. */
 const MAX_DEPTH = 10;
-/** Choice: files that include each other many times over stop somewhere. */
+/** Choice: maximum number of included files, against exponential includes. */
 const MAX_FILES = 256;
 
-/** What became of the includes. `files` are those that were looked at, the missing ones among them. */
+/** Result of the expansion. `files`: every file tried, including missing ones. */
 export type Expanded = { readonly files: readonly string[] } & (
   | { readonly value: unknown }
   | { readonly message: string }
 );
 
 interface Walk {
-  /** Directory of the main file, as named and as it really is. */
+  /** Directory of the main file, as named; `realDirectory`: its real path. */
   readonly directory: string;
   readonly realDirectory: string;
   readonly files: Set<string>;
   reads: number;
 }
 
-/** Where the walk stands: the file being expanded, and the real paths of it and of those that led to it. */
+/** Current position: the file being expanded, and the real paths of it and of the files that include it. */
 interface Place {
   readonly file: string;
   readonly chain: readonly string[];
 }
 
-/** A rule of §2.1 that is broken; its message is the issue. */
+/** Violation of a rule of §2.1; the message becomes the issue. */
 class IncludeError extends Error {}
 
-/** Puts included files in place; one message says what is wrong. @throws GatewayError `UNAVAILABLE` when the machine cannot read any file now */
+/** Merges included files into `value`; returns a message on an error. @throws GatewayError `UNAVAILABLE` when the machine cannot read any file now */
 export async function expandIncludes(value: unknown, mainPath: string): Promise<Expanded> {
   if (!mentionsInclude(value)) return { value, files: [] };
   const directory = dirname(mainPath);
   const files = new Set<string>();
   try {
     const realDirectory = await realpath(directory);
-    const main = await realpath(mainPath).catch(() => mainPath); // not written yet
+    const main = await realpath(mainPath).catch(() => mainPath); // the file does not exist yet
     const walk: Walk = { directory, realDirectory, files, reads: 0 };
     return { value: await expand(value, { file: mainPath, chain: [main] }, walk), files: [...files] };
   } catch (error) {
@@ -73,7 +73,9 @@ async function expand(node: unknown, place: Place, walk: Walk): Promise<unknown>
   const included = await includeAll(node[INCLUDE], place, walk);
   if (entries.length === 0) return included;
   if (!isObject(included))
-    throw new IncludeError(`${INCLUDE} in ${place.file}: other keys stand beside it, so the file must hold one object`);
+    throw new IncludeError(
+      `${INCLUDE} in ${place.file}: the object has other keys, so the included file must hold one object`,
+    );
   return merge(included, Object.fromEntries(entries));
 }
 
@@ -88,11 +90,11 @@ async function includeAll(directive: unknown, place: Place, walk: Walk): Promise
 
 async function includeOne(name: string, place: Place, walk: Walk): Promise<unknown> {
   const refuse = (why: string) => new IncludeError(`${INCLUDE} ${JSON.stringify(name)} in ${place.file}: ${why}`);
-  if (place.chain.length > MAX_DEPTH) throw refuse(`more than ${MAX_DEPTH} levels of files within files`);
+  if (place.chain.length > MAX_DEPTH) throw refuse(`more than ${MAX_DEPTH} levels of includes`);
   if (++walk.reads > MAX_FILES) throw refuse(`more than ${MAX_FILES} included files`);
   const path = resolve(dirname(place.file), name);
   if (path === walk.directory || !isInside(walk.directory, path))
-    throw refuse(`it lies outside ${walk.directory}, the directory of the main file`);
+    throw refuse(`the file is outside ${walk.directory}, the directory of the main file`);
   walk.files.add(path);
   const { bytes, realPath } = await readRegularFile(path, { directory: walk.realDirectory }).catch((error: Error) => {
     throw isGatewayError(error) ? error : refuse(error.message);
@@ -112,7 +114,7 @@ function decode(bytes: Buffer, refuse: (why: string) => Error): string {
   }
 }
 
-/** Objects key by key, lists one after the other, everything else: the later one. */
+/** Merges objects key by key and concatenates lists; any other value is replaced by the later one. */
 function merge(earlier: unknown, later: unknown): unknown {
   if (Array.isArray(earlier) && Array.isArray(later)) return cleanCopy([...earlier, ...later]);
   if (!isObject(earlier) || !isObject(later)) return cleanCopy(later);

@@ -1,11 +1,11 @@
-/** Changes to the configuration as data: merge patch, single edits. Pure: what they are given stays as it was. */
+/** Changes to the configuration as data: merge patch, single edits. Pure: arguments are not modified. */
 import { invalidRequest } from "@svc/sdk";
 import type { ConfigEdit } from "@svc/sdk/config";
 import { cleanCopy, idOf, isIdList, isObject, isPrototypeKey, type PlainObject, sameData } from "./plain-data.ts";
 
 /**
- * RFC 7396: `null` deletes, objects merge, everything else replaces. Lists replace, too, unless every current element
- * is an object with an `id`: then entries merge by `id` and the others are appended. Prototype keys of the patch are
+ * RFC 7396: `null` deletes, objects merge, other values replace. Lists also replace, unless every current element is an
+ * object with an `id`: then entries merge by `id`, and new ones are appended. Prototype keys of the patch are
  * ignored. Spec: methods-config.md §3. Choice: `null`s inside appended entries delete, as they do in a new object.
  */
 export function mergePatch(target: unknown, patch: unknown): unknown {
@@ -32,8 +32,8 @@ function mergeById(target: readonly unknown[], patch: readonly unknown[]): unkno
 }
 
 /**
- * `next` without the keys that were not in the file (`before`) and only repeat what its includes (`inherited`) give
- * anyway: a secret of an included file is not copied into the main one.
+ * `next` without keys that are not in the file (`before`) and only repeat a value of its includes (`inherited`), so that a
+ * secret of an included file is not copied into the main file.
  */
 export function dropInherited(next: unknown, before: unknown, inherited: unknown): unknown {
   if (!isObject(next) || !isObject(inherited)) return next;
@@ -47,12 +47,12 @@ export function dropInherited(next: unknown, before: unknown, inherited: unknown
   return Object.fromEntries(entries);
 }
 
-/** `parsed` with every edit made, in order. @throws GatewayError `INVALID_REQUEST` for a path that leads nowhere */
+/** `parsed` with all edits applied in order. @throws GatewayError `INVALID_REQUEST` for an impossible path */
 export function applyEdits(parsed: PlainObject, edits: readonly ConfigEdit[]): PlainObject {
   return edits.reduce<PlainObject>((config, { path, value }) => {
     if (path.length === 0)
       invalidRequest("an edit needs the path of a key; to replace the whole file, write it as text");
-    return put(config, path, value, path) as PlainObject; // a key was put: an object stays one
+    return put(config, path, value, path) as PlainObject; // setting a key keeps an object an object
   }, parsed);
 }
 
@@ -64,7 +64,7 @@ function put(node: unknown, path: ConfigEdit["path"], value: unknown, whole: Con
   if (node === undefined && value === undefined) return undefined;
   if (node !== undefined && !isObject(node)) {
     const at = shown(whole.slice(0, whole.length - path.length));
-    invalidRequest(`${shown(whole)}: ${at} is ${Array.isArray(node) ? "a list" : "no object"}; set ${at} itself`);
+    invalidRequest(`${shown(whole)}: ${at} is ${Array.isArray(node) ? "a list" : "not an object"}; set ${at} itself`);
   }
   const entries = new Map(Object.entries(node ?? {}));
   const next = put(entries.get(step), rest, value, whole);
@@ -76,10 +76,11 @@ function put(node: unknown, path: ConfigEdit["path"], value: unknown, whole: Con
 function putItem(node: unknown, index: number, rest: ConfigEdit["path"], value: unknown, whole: ConfigEdit["path"]) {
   const at = shown(whole.slice(0, whole.length - rest.length - 1));
   if (node === undefined && value === undefined) return undefined;
-  if (node !== undefined && !Array.isArray(node)) invalidRequest(`${shown(whole)}: ${at} is no list; set ${at} itself`);
+  if (node !== undefined && !Array.isArray(node))
+    invalidRequest(`${shown(whole)}: ${at} is not a list; set ${at} itself`);
   const items: readonly unknown[] = node ?? [];
   if (!Number.isInteger(index) || index < 0 || index > items.length)
-    invalidRequest(`${shown(whole)}: ${at} has ${items.length} entries, so there is no place ${index}`);
+    invalidRequest(`${shown(whole)}: ${at} has ${items.length} entries, so index ${index} does not exist`);
   const next = put(items[index], rest, value, whole);
   if (next === undefined) return items.toSpliced(index, 1);
   return items.toSpliced(index, 1, next);

@@ -1,26 +1,24 @@
-/** Text of a configuration file to data, and its fingerprint. */
+/** Parses and hashes the text of a configuration file. */
 import { createHash } from "node:crypto";
 import { isObject } from "./plain-data.ts";
 import { lazy } from "@svc/sdk/files";
 
 const parserCode = lazy(() => import("json5"));
 
-/** Bytes one file may have. Spec: http/config.md §2.1; choice: it holds for the main file, too. */
+/** Maximum bytes of one file. Spec: http/config.md §2.1; choice: also for the main file. */
 export const MAX_CONFIG_BYTES = 2 * 1024 * 1024;
 
-/** Objects and lists within each other. Choice: deeper ones are refused, so that every walk through a file ends well. */
+/** Maximum nesting of objects and lists. Choice: bounds the recursion of code that walks a file. */
 const MAX_NESTING = 100;
 
-/** Reads JSON5 (plain JSON by the faster parser) of any kind. @returns the value, or why there is none */
+/** Parses JSON5, plain JSON with the faster parser. @returns the value or an error message */
 export async function parseJson5(text: string): Promise<{ value: unknown } | { message: string }> {
   const parsed = await parse(text);
   if ("message" in parsed) return parsed;
-  return isTooDeep(parsed.value)
-    ? { message: `more than ${MAX_NESTING} levels of objects and lists within each other` }
-    : parsed;
+  return isTooDeep(parsed.value) ? { message: `more than ${MAX_NESTING} levels of nested objects and lists` } : parsed;
 }
 
-/** As `parseJson5`, for a text that must hold one object. */
+/** Like `parseJson5`, for text that must hold one object. */
 export async function parseConfig(text: string): Promise<{ value: Record<string, unknown> } | { message: string }> {
   const parsed = await parseJson5(text);
   if ("message" in parsed) return parsed;
@@ -32,7 +30,7 @@ async function parse(text: string): Promise<{ value: unknown } | { message: stri
     try {
       return { value: JSON.parse(text) };
     } catch {
-      // not plain JSON: let the JSON5 parser judge it
+      // not plain JSON: try the JSON5 parser
     }
   }
   const { default: JSON5 } = await parserCode();
@@ -43,7 +41,7 @@ async function parse(text: string): Promise<{ value: unknown } | { message: stri
   }
 }
 
-/** By levels, not by recursion: the depth is what is in question. */
+/** Iterates by levels: recursion could overflow the stack on deep input. */
 function isTooDeep(value: unknown): boolean {
   let level: unknown[] = [value];
   for (let depth = 0; depth <= MAX_NESTING; depth++) {

@@ -1,7 +1,7 @@
-/** What follows from who owns which section, computed again only when that changes. */
+/** Caches values derived from the section owners. */
 import type { SectionOwner } from "./schema.ts";
 
-/** @returns `make`, which keeps its last result while the owners and their schemas are the same */
+/** @returns `make`, with its last result cached while the owners and their schemas are the same */
 export function perOwners<T>(make: (owners: readonly SectionOwner[]) => T): (owners: readonly SectionOwner[]) => T {
   let last: { readonly owners: readonly SectionOwner[]; readonly value: T } | undefined;
   return (owners) => {

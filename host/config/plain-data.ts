@@ -1,8 +1,8 @@
-/** Small facts about plain data as JSON5 gives it. Pure. */
+/** Helpers for plain data as parsed from JSON5. Pure. */
 
 export type PlainObject = Readonly<Record<string, unknown>>;
 
-/** Keys that are never carried from one object to another: code elsewhere may follow them to a prototype. */
+/** Keys never copied from one object to another: other code could reach a prototype through them. */
 const PROTOTYPE_KEYS: ReadonlySet<string> = new Set(["__proto__", "prototype", "constructor"]);
 
 export function isPrototypeKey(key: string): boolean {
@@ -13,7 +13,7 @@ export function isObject(value: unknown): value is PlainObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** An own key's value. Never what a prototype has. */
+/** The value of an own property, never of a prototype. */
 export function own(value: unknown, key: string | number): unknown {
   return typeof value === "object" && value !== null && Object.hasOwn(value, key)
     ? (value as Record<string | number, unknown>)[key]
@@ -28,7 +28,7 @@ export function cleanCopy(value: unknown): unknown {
   return Object.fromEntries(kept.map(([key, item]) => [key, cleanCopy(item)]));
 }
 
-/** Whether two values say the same: order of keys, prototypes and the sign of zero do not matter. */
+/** Whether two values are equal; ignores the order of keys, prototypes and the sign of zero. */
 export function sameData(left: unknown, right: unknown): boolean {
   if (Array.isArray(left) || Array.isArray(right)) {
     if (!Array.isArray(left) || !Array.isArray(right) || left.length !== right.length) return false;
@@ -40,12 +40,12 @@ export function sameData(left: unknown, right: unknown): boolean {
   return keys.every((key) => Object.hasOwn(right, key) && sameData(left[key], right[key]));
 }
 
-/** Whether every element is an object with a non-empty `id`, and there is one: such lists are merged by id. */
+/** Whether the list is not empty and every element is an object with a non-empty `id`; such lists are merged by id. */
 export function isIdList(value: unknown): value is readonly (PlainObject & { readonly id: string })[] {
   return Array.isArray(value) && value.length > 0 && value.every((item) => idOf(item) !== undefined);
 }
 
-/** The `id` of an object that has a non-empty one. */
+/** The non-empty `id` of an object, or `undefined`. */
 export function idOf(item: unknown): string | undefined {
   const id = isObject(item) ? own(item, "id") : undefined;
   return typeof id === "string" && id !== "" ? id : undefined;

@@ -1,11 +1,11 @@
-/** Opens files of the configuration: checks and reads the same open file, so that nothing can be put in its place between. */
+/** Reads files of the configuration. Checks and reads the same open file, so that it cannot be swapped in between. */
 import { messageOf, unavailable } from "@svc/sdk/errors";
 import { constants } from "node:fs";
 import { type FileHandle, open, realpath, stat } from "node:fs/promises";
 import { isInside } from "@svc/sdk/files";
 import { MAX_CONFIG_BYTES } from "./parse.ts";
 
-/** Where an included file may lie. */
+/** Directory that must contain an included file. */
 export interface Containment {
   /** Real path of the directory. */
   readonly directory: string;
@@ -13,17 +13,17 @@ export interface Containment {
 
 export interface ReadBytes {
   readonly bytes: Buffer;
-  /** Where the file really lies. */
+  /** Real path of the file. */
   readonly realPath: string;
 }
 
-/** The machine has no room for another open file, or its disk fails: neither says anything about the file. */
+/** Errors of the machine, e.g. too many open files or a failing disk, which do not concern the file itself. */
 const PASSING: ReadonlySet<unknown> = new Set(["EMFILE", "ENFILE", "ENOMEM", "EAGAIN", "EBUSY", "EIO", "ENOSPC"]);
 
 /**
- * The bytes of a regular file of at most 2 MiB. With `within`, the file must have one name only and really lie there.
+ * The bytes of a regular file of at most 2 MiB. With `within`, the file must have no hard links and its real path must be inside.
  * Never waits for a pipe. @throws GatewayError `UNAVAILABLE` when the machine cannot read any file now; Error of the file system,
- * or one that says which rule is broken
+ * or one naming the violated rule
  */
 export async function readRegularFile(path: string, within?: Containment): Promise<ReadBytes> {
   try {
@@ -43,17 +43,17 @@ async function readWhole(path: string, within: Containment | undefined): Promise
     const realPath = await realpath(path);
     if (within) {
       if (opened.nlink > 1) throw new Error("it has hard links; copy it instead");
-      if (!isInside(within.directory, realPath)) throw new Error(`it lies outside ${within.directory}`);
+      if (!isInside(within.directory, realPath)) throw new Error(`the file is outside ${within.directory}`);
       const there = await stat(realPath);
       if (there.ino !== opened.ino || there.dev !== opened.dev) throw new Error("it was replaced while it was read");
     }
-    return { bytes: await readAtMost(handle, MAX_CONFIG_BYTES), realPath }; // a directory says EISDIR here
+    return { bytes: await readAtMost(handle, MAX_CONFIG_BYTES), realPath }; // throws EISDIR for a directory
   } finally {
     await handle.close();
   }
 }
 
-/** Reads to the end; the size may have grown since it was looked at. */
+/** Reads to the end; the file may have grown since the size was checked. */
 async function readAtMost(handle: FileHandle, limit: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let total = 0;
@@ -70,7 +70,7 @@ function tooLarge(): Error {
   return new Error("it is larger than 2 MiB");
 }
 
-/** UTF-8, byte order mark kept. @throws TypeError for bytes that are no UTF-8: writing them back would change them */
+/** Decodes UTF-8 and keeps the byte order mark. @throws TypeError for invalid UTF-8, which writing back would change */
 export function decodeUtf8(bytes: Uint8Array): string {
   return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
 }

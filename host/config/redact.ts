@@ -1,17 +1,17 @@
-/** Hides secrets of the configuration before anybody sees it. Spec: protocol/methods-config.md §1 "Redaction". Pure. */
+/** Hides the secrets of the configuration from readers. Spec: protocol/methods-config.md §1 "Redaction". Pure. */
 import { isSecretRef } from "@svc/sdk/secrets";
 import { hideShapes } from "./secret-shapes.ts";
 
 export const REDACTED = "__SVC_REDACTED__";
 
-/** Choice: the names of headers that carry a credential are in it, too: mappings of webhooks compare them. */
+/** Choice: includes names of headers with a credential, since webhook mappings compare headers. */
 const SENSITIVE = /(token$|password|secret|api.?key|authorization$|cookie$|serviceaccount(ref)?$)/i;
 const SERVICE_ACCOUNT = /serviceaccount(ref)?$/i;
 const HARMLESS =
   /(maxtokens|maxoutputtokens|maxinputtokens|maxcompletiontokens|contexttokens|totaltokens|tokencount|tokenlimit|tokenbudget|passwordfile)$/i;
 const PLACEHOLDER = /^\$\{[A-Z_][A-Z0-9_]*\}$/;
 
-/** `uiHints` of the schema: `sensitive` there wins over the name of the key. */
+/** `uiHints` of the schema: their `sensitive` overrides the name of the key. */
 export type Hints = Readonly<Record<string, unknown>>;
 
 interface Rule {
@@ -19,7 +19,7 @@ interface Rule {
   readonly sensitive: boolean;
 }
 
-/** The few hints that say something about secrets, read once and not for every value. */
+/** The hints with `sensitive`, extracted once per schema. */
 const rulesOf = new WeakMap<Hints, readonly Rule[]>();
 
 function readRules(hints: Hints): readonly Rule[] {
@@ -38,24 +38,24 @@ function hintFor(path: readonly string[], hints: Hints): boolean | undefined {
   )?.sensitive;
 }
 
-/** Items of an array are judged by the name of the array, and so is what a condition says a place must not be. */
+/** Items of an array, and values under `not` in a condition, are judged by the name of their parent. */
 function nameOf(path: readonly string[]): string {
   return path.filter((part) => part !== "[]" && part !== "not").join(".");
 }
 
-/** Whether a dotted path names a secret, no hint considered. */
+/** Whether a dotted path names a secret; ignores hints. */
 export function isSecretName(name: string): boolean {
   return SENSITIVE.test(name) && !HARMLESS.test(name);
 }
 
-/** Where the conditions of webhooks stand. */
+/** Path of the conditions of webhook mappings. */
 export const MATCH = ["hooks", "mappings", "[]", "match"] as const;
-/** Choice: headers and places of a payload that say what an event is. Any other value a sender must have may be a credential. */
+/** Choice: headers and payload paths that identify an event. Any other required value may be a credential. */
 const EVENT_HEADER = /^(?:accept|host|user-[a-z]+|content-type|.*-(?:event|topic|action)(?:-(?:key|type|name))?)$/i;
 const EVENT_PLACE =
   /(?:^|[.\]])(?:(?:full_?)?name|action|event|kind|type|status|state|conclusion|ref|branch|level|severity|source|environment)$/i;
 
-/** Whether the value that a condition asks for is hidden. @param name of a header, or the place in a payload */
+/** Whether the value in a condition is hidden. @param name of a header, or the path in a payload */
 export function isMatchSecret(of: "headers" | "when", name: string): boolean {
   return isSecretName(name) || !(of === "headers" ? EVENT_HEADER : EVENT_PLACE).test(name);
 }
@@ -66,7 +66,7 @@ function isMatched(path: readonly string[]): boolean {
   return MATCH.every((part, index) => path[index] === part) && isMatchSecret(of, name);
 }
 
-/** Whether an option of a program, e.g. `--api-key`, takes a secret. */
+/** Whether the value of a program option, e.g. `--api-key`, is a secret. */
 export function isSecretOption(option: string): boolean {
   const [, name] = /^--?([\w-]+)$/.exec(option) ?? [];
   return (
@@ -74,7 +74,7 @@ export function isSecretOption(option: string): boolean {
   );
 }
 
-/** Whether an argument of a program holds a secret by the option before it, or by its own. */
+/** Whether an argument of a program contains a secret: the value of the option before it, or `--option=value`. */
 function isSecretArgument(before: unknown, argument: unknown): boolean {
   if (typeof argument !== "string") return false;
   const own = argument.indexOf("=");
@@ -87,15 +87,15 @@ export function isSensitive(path: readonly string[], hints: Hints): boolean {
   return hintFor(path, hints) ?? (isSecretName(nameOf(path)) || isMatched(path));
 }
 
-/** Whether all of an object at this path is one secret, whatever its keys are. */
+/** Whether the whole object at this path is one secret, regardless of its keys. */
 export function isSecretWhole(path: readonly string[], hints: Hints): boolean {
   return hintFor(path, hints) ?? SERVICE_ACCOUNT.test(nameOf(path));
 }
 
 /**
- * A copy with every secret replaced. `found` collects the secrets, for redacting the text they stand in.
- * Choice: a hint `sensitive` on an object or array hides everything in it. A text that looks like a secret, e.g. a URL with a password, is
- * hidden as a whole wherever it stands, and so are arguments of programs that hold one.
+ * A copy with every secret replaced. `found` collects the secrets, for redacting the text of the file.
+ * Choice: a hint `sensitive` on an object or array hides everything in it. Text that looks like a secret, e.g. a URL with a password,
+ * is hidden as a whole at any path; so are program arguments that contain a secret.
  */
 export function redact(
   value: unknown,
@@ -121,12 +121,12 @@ export function redact(
   return Object.fromEntries(entries);
 }
 
-/** Unless the schema says that nothing secret stands there. */
+/** Whether text looks like a secret, unless the schema has a hint for the path. */
 function looksSecret(value: unknown, path: readonly string[], hints: Hints): boolean {
   return typeof value === "string" && hintFor(path, hints) === undefined && hideShapes(value) !== value;
 }
 
-/** The sentinel, for a text or number that is there and is no placeholder. */
+/** The sentinel for non-empty text or a number; placeholders and other values stay. */
 function hidden(value: unknown, found: Set<string>): unknown {
   const secret = (typeof value === "string" && value !== "") || typeof value === "number";
   if (!secret || PLACEHOLDER.test(String(value))) return value;

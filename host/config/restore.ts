@@ -1,29 +1,29 @@
-/** Puts secrets back where a reader of the redacted configuration returns the sentinel. Spec: methods-config.md §1, §3. Pure. */
+/** Restores secrets where a reader of the redacted configuration sends the sentinel back. Spec: methods-config.md §1, §3. Pure. */
 import { invalidRequest } from "@svc/sdk";
 import { idOf, isIdList, isObject, own } from "./plain-data.ts";
 import { type Hints, isSensitive, redact, REDACTED } from "./redact.ts";
 
 interface Place {
-  /** For hints: `[]` for items. */
+  /** Path for hints; items as `[]`. */
   readonly path: readonly string[];
-  /** For people: `[3]` for items. */
+  /** Path for messages; items as `[3]`. */
   readonly shown: string;
-  /** Something above is hidden as a whole. */
+  /** Whether a parent is hidden as a whole. */
   readonly hidden: boolean;
 }
 
 /**
- * A copy of `value` with the current value for every sentinel where readers see one. `currents`: where to look, the best
- * source first. Items of a list are matched by `id` where every current one has an `id`, else by index. Choice: the
- * spec says by index, which would hand one entry's secret to another when entries with ids were moved.
- * @throws GatewayError `INVALID_REQUEST` naming the key whose sentinel stands for nothing
+ * A copy of `value` with each sentinel replaced by the current value, if readers see the sentinel there. `currents`: sources,
+ * the preferred one first. List items are matched by `id` if every current item has an `id`, else by index. Choice: the spec
+ * matches by index, which would assign one entry's secret to another after entries with ids were moved.
+ * @throws GatewayError `INVALID_REQUEST` naming the key whose sentinel has no stored value
  */
 export function restore(value: unknown, currents: readonly unknown[], hints: Hints): unknown {
   const sources = currents.map((stored) => ({ stored, told: redact(stored, hints) }));
   return walk(value, sources, hints, { path: [], shown: "", hidden: false });
 }
 
-/** A value, and what a reader sees of it. */
+/** A stored value and its redacted form. */
 interface Source {
   readonly stored: unknown;
   readonly told: unknown;
@@ -77,7 +77,7 @@ function refuse(shown: string): never {
   );
 }
 
-/** Place in `list` that an item stands for. */
+/** Index in `list` of the item's counterpart. */
 function counterpart(list: unknown, item: unknown, index: number): number {
   if (!Array.isArray(list)) return index;
   const id = idOf(item);

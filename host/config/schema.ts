@@ -4,14 +4,14 @@ import { HOST_SECTIONS } from "./host-schema.ts";
 import { own } from "./plain-data.ts";
 import { claimedAction, claimProblem, openPlacesIn, sectionPath, withValueAt } from "./section-keys.ts";
 
-/** A plugin's claim on a section; one for each it owns. `schema` is absent while the plugin is not loaded. */
+/** A plugin's claim on a section; one per section. `schema` is absent while the plugin is not loaded. */
 export interface SectionOwner {
   readonly section: string;
   readonly plugin: string;
   readonly schema: TSchema | undefined;
 }
 
-/** Draft-07. Keys of plugins that are not here stay allowed; a key of the host stays the host's. */
+/** Composes a draft-07 schema. Unknown top-level keys stay allowed, for absent plugins; plugins cannot claim a key of the host. */
 export function composeSchema(owners: readonly SectionOwner[]): Record<string, unknown> {
   const properties = new Map<string, unknown>([
     ["$schema", { type: "string" }],
@@ -44,23 +44,23 @@ export function composeSchema(owners: readonly SectionOwner[]): Record<string, u
   };
 }
 
-/** A section of the host with what plugins own in it. */
+/** A section of the host with the keys that plugins own in it. */
 function opened(section: string, schema: TSchema, owners: readonly SectionOwner[]): unknown {
   return openPlacesIn(section).reduce<unknown>((whole, { path }) => {
     const steps = path.slice(1).flatMap((key) => ["properties", key]);
     return withValueAt(whole, steps, (node) => {
-      const { additionalProperties: _, properties, ...rest } = node as Readonly<Record<string, unknown>>; // an open place is an object of the host's schema
+      const { additionalProperties: _, properties, ...rest } = node as Readonly<Record<string, unknown>>; // an open place is an object in the host's schema
       return { ...rest, properties: { ...(properties as object), ...sharedBy(path, owners).properties } };
     });
   }, toJsonSchema(schema));
 }
 
-/** What a claim says of one key of a mapping. */
+/** The schema in a claim for one key of a mapping. */
 export function claimedKey({ schema }: SectionOwner, key: string): TSchema | undefined {
   return own(own(schema, "properties"), key) as TSchema | undefined; // the properties of a schema are schemas
 }
 
-/** Keys of mappings that actions of plugins have; one that several have may be what either takes. */
+/** Mapping keys defined by actions of plugins; a key of several actions accepts the values of each. */
 function mappingKeys(owners: readonly SectionOwner[]): Record<string, unknown> {
   const claims = owners.filter(({ section, schema }) => schema && claimedAction(section) !== undefined);
   const keys = new Set(claims.flatMap(({ schema }) => Object.keys(own(schema, "properties") ?? {})));
@@ -73,7 +73,7 @@ function mappingKeys(owners: readonly SectionOwner[]): Record<string, unknown> {
   );
 }
 
-/** What plugins own at a place. */
+/** The properties that plugins own at a place. */
 function sharedBy(place: readonly string[], owners: readonly SectionOwner[]): { readonly properties: object } {
   const added = new Map<string, unknown>();
   for (const { section, schema } of owners) {
@@ -86,7 +86,7 @@ function sharedBy(place: readonly string[], owners: readonly SectionOwner[]): { 
   return { properties: Object.fromEntries(added) };
 }
 
-/** A TypeBox schema is JSON Schema plus hidden keys; a round trip drops those. */
+/** A TypeBox schema is JSON Schema plus symbol keys; a JSON round trip drops those. */
 function toJsonSchema(schema: TSchema | undefined): unknown {
   return JSON.parse(JSON.stringify(schema));
 }

@@ -1,4 +1,4 @@
-/** Where the configuration holds secrets: in clear, for the plugin that answers admins about them. Pure. */
+/** Lists the paths and plain values of the secrets in the configuration. Pure. */
 import { isSecretRef, type SecretPlace, type SecretPlaces } from "@svc/sdk/secrets";
 import type { ConfigFile } from "./file.ts";
 import { HOST_SECTIONS } from "./host-schema.ts";
@@ -10,20 +10,19 @@ import { effectiveConfig, hintsOf, ownedSections, type SectionOwner } from "./se
 
 type Path = SecretPlace["path"];
 
-/** What is looked at. */
 interface PlacesContext {
   readonly hints: Hints;
-  /** Each with its pattern as parts. */
+  /** Patterns of secret keys, each split into parts. */
   readonly targets: readonly (readonly string[])[];
-  /** Whether somebody who is there reads this section. */
+  /** Whether the host or a loaded plugin reads this section. */
   isRead(section: string): boolean;
   /** Sections of plugins. */
   readonly owned: ReadonlySet<string>;
 }
 
 /**
- * @param running the configuration that is used and who owns its sections, asked at each call
- * @param found told what references stand for
+ * @param running returns the configuration in use and its section owners; called each time
+ * @param found called with the values of resolved references
  */
 export function createSecretPlaces(
   running: () => readonly [ConfigFile, readonly SectionOwner[]],
@@ -54,8 +53,8 @@ function listPlaces(file: ConfigFile, owners: readonly SectionOwner[]): SecretPl
 }
 
 /**
- * The secrets themselves, for whoever hides them: every text and number at such a place, but no reference to one. Only what is
- * written can be one, so the schemas of other sections are left alone: composing all of them would cost a start 20 ms.
+ * The secret values, for redaction: every text and number at a secret place, except references. Uses only the schemas of
+ * sections present in the file: composing all schemas would add 20 ms to a start.
  */
 export function secretTexts(file: ConfigFile, owners: readonly SectionOwner[]): string[] {
   if (Object.keys(file.resolved).length === 0) return [];
@@ -69,7 +68,7 @@ export function secretTexts(file: ConfigFile, owners: readonly SectionOwner[]): 
   return listPlaces(file, written).flatMap(({ value }) => leaves(value));
 }
 
-/** Patterns of keys that are secrets, `*` for any member; what stands below one is part of it, as `id` of a reference. */
+/** Patterns of secret keys, `*` for any member. Keys below a secret, e.g. `id` of a reference, belong to it and are omitted. */
 function targetsOf(hints: Hints): string[][] {
   const all = Object.entries(hints)
     .filter(([, hint]) => isObject(hint) && hint["sensitive"] === true)
@@ -81,9 +80,9 @@ function targetsOf(hints: Hints): string[][] {
   return [...new Map(top.map((parts) => [parts.join("."), parts])).values()];
 }
 
-/** Texts, numbers, references and whole objects that are secrets, in the order of the configuration. */
+/** Secret texts, numbers, references and whole objects, in the order of the configuration. */
 function placesIn(value: unknown, path: Path, ground: PlacesContext): SecretPlace[] {
-  const spelled = path.map((part) => (typeof part === "number" ? "[]" : part)); // as redaction has it
+  const spelled = path.map((part) => (typeof part === "number" ? "[]" : part)); // the form that redaction uses
   if (typeof value !== "object" || value === null) {
     const isSet = typeof value === "number" || (typeof value === "string" && value !== "");
     return isSet && isSensitive(spelled, ground.hints) ? [placeAt(path, value, ground)] : [];
@@ -97,7 +96,7 @@ function placesIn(value: unknown, path: Path, ground: PlacesContext): SecretPlac
 function placeAt(path: Path, value: unknown, { targets, isRead, owned }: PlacesContext): SecretPlace {
   const parts = path.map(String);
   const known = targets.find((target) => fits(target, parts));
-  // In a section without a schema the members of maps cannot be told from keys.
+  // Without a schema, members of a map cannot be distinguished from keys.
   const target = known ?? path.map((part) => (typeof part === "number" ? "*" : part));
   return { path, target: target.join("."), value, active: isRead(sectionAt(parts, owned).join(".")) };
 }

@@ -1,8 +1,8 @@
-/** Texts that look like a secret wherever they stand: keys of well-known kinds, URLs with a credential, headers that carry one. Pure. */
+/** Hides text that looks like a secret: keys of well-known formats, URLs and headers with a credential. Pure. */
 
 export const HIDDEN = "[redacted]";
 
-/** A line without any of these has nothing to hide but what is known. */
+/** Quick test: text without a match contains no secret shape. */
 const SUSPECT = new RegExp(
   [
     "token|secret|passw|passphrase|api.?key|private.?key|authorization|cookie|signature|credential|serviceaccount",
@@ -12,7 +12,7 @@ const SUSPECT = new RegExp(
   "i",
 );
 
-/** Each with what stands in its place. */
+/** Shapes and their replacements. */
 const SHAPES: readonly (readonly [shape: RegExp, instead: string])[] = [
   [/-----BEGIN [A-Z0-9 ]{1,64}-----[\s\S]*?(?:-----END [A-Z0-9 ]{1,64}-----|$)/g, HIDDEN],
   [/\b(bearer)(\s+|%20)[\w.~+/=-]{8,}/gi, `$1$2${HIDDEN}`],
@@ -32,19 +32,19 @@ const SHAPES: readonly (readonly [shape: RegExp, instead: string])[] = [
     /\b((?:proxy-)?authorization|(?:set-)?cookie|x-[\w-]{0,32}(?:key|token|secret))(\s*:\s*)(?!\[redacted\])[^\r\n"']+/gi,
     `$1$2${HIDDEN}`,
   ],
-  // A name and its value in a sentence, as `token=x`, `"password": "x"`, `api-key:x`.
+  // A name and its value in text, e.g. `token=x`, `"password": "x"`, `api-key:x`.
   [
     /\b([\w.-]{0,64}?(?:token|secret|passw(?:or)?d|passphrase|api[-_]?key|authorization|cookie)(?:\\*["'])?(?:=|:|: ?(?=\\*["']))\\*["']?)(?!\[redacted\])[^\s"'\\,;&}\])]{4,}/gi,
     `$1${HIDDEN}`,
   ],
 ];
 
-/** Whether `hideShapes` has to look closer. */
+/** Whether the text may contain a shape that `hideShapes` replaces. */
 export function mayLookSecret(text: string): boolean {
   return SUSPECT.test(text);
 }
 
-/** What looks like a secret is replaced, known or not. */
+/** Replaces text that looks like a secret. */
 export function hideShapes(text: string): string {
   return SUSPECT.test(text) ? SHAPES.reduce((rest, [shape, instead]) => rest.replace(shape, instead), text) : text;
 }

@@ -1,4 +1,4 @@
-/** Which part of the configuration belongs to whom, and whether it is right. Pure. */
+/** Assigns parts of the configuration to their owners and validates them. Pure. */
 import { isDeepStrictEqual } from "node:util";
 import { deepFreeze, type Plugin, type TSchema, violations, withDefaults } from "@svc/sdk";
 import { isSecretRef } from "@svc/sdk/secrets";
@@ -25,7 +25,7 @@ import {
 export { composeHints } from "./hints.ts";
 export { composeSchema, type SectionOwner } from "./schema.ts";
 
-/** What a plugin gets to see of the configuration, or what is wrong with it in one line. */
+/** The configuration passed to a plugin, or a one-line error. */
 export type PluginSettings =
   | { readonly value: unknown; readonly sections: Readonly<Record<string, unknown>> }
   | { readonly issue: string };
@@ -37,8 +37,8 @@ function dotted(section: string, pointer: string): string {
 }
 
 /**
- * What the file says in a section. `null` is a value, and a wrong one. When it says nothing: what the schema
- * has as default, else an empty list for a list, else `{}`.
+ * The value of a section in the file. `null` is a value, though an invalid one. If absent: the default of the schema, else an
+ * empty list for a list, else `{}`.
  */
 export function sectionOf(resolved: ConfigFile["resolved"], section: string, schema?: TSchema): unknown {
   const { found, value } = lookUp(resolved, section);
@@ -48,16 +48,16 @@ export function sectionOf(resolved: ConfigFile["resolved"], section: string, sch
   return own(schema, "type") === "array" ? [] : {};
 }
 
-/** A section with the defaults of its schema; never validates. @param resolved with or without the keys that have no effect */
+/** A section with the defaults of its schema; not validated. @param resolved with or without keys that have no effect */
 function filledSection(resolved: ConfigFile["resolved"], section: string, schema: TSchema): unknown {
   return withDefaults(schema, sectionOf(resolved, section, schema));
 }
 
-/** Told instead of "must be string": the host needs its own secrets before any plugin could look one up. */
+/** Replaces "must be string": the host needs its own secrets before any plugin can resolve a reference. */
 const NO_REFERENCE =
-  'must be a text: a reference to a secret is not looked up here; put the secret into an environment variable and write "${NAME}"';
+  'must be text: secret references are not resolved here; put the secret into an environment variable and write "${NAME}"';
 
-/** What is wrong with a section of the host. */
+/** Issues of a section of the host. */
 function hostIssues(section: string, schema: TSchema, value: unknown): Issue[] {
   return violations(schema, value).map(({ path, message, type }) => {
     const node = path.split("/").slice(1).reduce<unknown>(own, value);
@@ -66,15 +66,15 @@ function hostIssues(section: string, schema: TSchema, value: unknown): Issue[] {
   });
 }
 
-/** What is wrong with one section, in dotted paths. */
+/** Issues of one section, with dotted paths. */
 function sectionIssues(section: string, schema: TSchema, value: unknown): Issue[] {
   return violations(schema, value).map(({ path, message }) => ({ path: dotted(section, path), message }));
 }
 
 /**
- * The host's sections, absent ones empty, without what plugins own in them.
- * @param owners default: none is known; then any object where a plugin may own a key is left to it
- * @returns also what is wrong with them, and keys anywhere that promise a protection there is not: those issues stop a start
+ * The host's sections without the keys that plugins own in them; absent sections are empty.
+ * @param owners default: unknown; then any object at a place where a plugin may own a key is skipped
+ * @returns also the issues of these sections and all keys that promise a missing protection; each issue prevents a start
  */
 export function hostConfig(
   { resolved, issues }: ConfigFile,
@@ -100,21 +100,24 @@ export function hostConfig(
     found.push(...hostIssues(section, schema, value));
     return [section, value];
   });
-  return { config: Object.fromEntries(sections) as HostConfig, issues: [...issues, ...unlessTold(issues, found)] };
+  return {
+    config: Object.fromEntries(sections) as HostConfig,
+    issues: [...issues, ...withoutFollowUps(issues, found)],
+  };
 }
 
-/** Everything wrong with a file, given who owns what. */
+/** All issues of a file, given the section owners. */
 export function configIssues(file: ConfigFile, owners: readonly SectionOwner[]): Issue[] {
   const found = ownedSections(owners).flatMap(({ section, schema }) =>
     sectionIssues(section, schema, filledSection(withoutForeign(file.resolved).used, section, schema)),
   );
   const inMappings = mappingIssues(file.resolved, owners);
-  return [...hostConfig(file, owners).issues, ...unlessTold(file.issues, [...found, ...inMappings])];
+  return [...hostConfig(file, owners).issues, ...withoutFollowUps(file.issues, [...found, ...inMappings])];
 }
 
 /**
- * What is wrong with what a file says. Choice: a section that the file leaves out stops no start, though its plugin may need one: that
- * plugin alone waits for it.
+ * Issues of the sections that a file contains. Choice: a missing section does not prevent a start, even if its plugin requires it;
+ * only that plugin stays inactive.
  */
 export function writtenIssues(file: ConfigFile, owners: readonly SectionOwner[]): Issue[] {
   const isWritten = ({ section }: SectionOwner) =>
@@ -123,8 +126,8 @@ export function writtenIssues(file: ConfigFile, owners: readonly SectionOwner[])
 }
 
 /**
- * Keys of mappings that their action cannot have, as far as plugins claim keys. An action without a claim is left to the mapping
- * engine, which asks the plugins themselves.
+ * Mapping keys that their action does not define, for actions whose keys a plugin claims. The mapping engine checks the other
+ * actions with the plugins themselves.
  */
 function mappingIssues(resolved: ConfigFile["resolved"], owners: readonly SectionOwner[]): Issue[] {
   const claims = owners.filter(({ section }) => claimedAction(section) !== undefined);
@@ -148,23 +151,23 @@ function mappingIssues(resolved: ConfigFile["resolved"], owners: readonly Sectio
   });
 }
 
-/** A file that could not be read has no values to judge, and a variable that is missing is told once. */
-function unlessTold(told: readonly Issue[], found: readonly Issue[]): readonly Issue[] {
-  if (told.some(({ path }) => path === "")) return [];
-  return found.filter(({ path }) => !told.some((issue) => issue.path === path));
+/** Drops follow-up issues: all of them if the file could not be read, and those at a path that already has an issue. */
+function withoutFollowUps(known: readonly Issue[], found: readonly Issue[]): readonly Issue[] {
+  if (known.some(({ path }) => path === "")) return [];
+  return found.filter(({ path }) => !known.some((issue) => issue.path === path));
 }
 
-/** What is in force: the file, and the defaults of every plugin that is loaded. */
+/** The effective configuration: the file plus the defaults of every loaded plugin. */
 export function effectiveConfig({ resolved }: ConfigFile, owners: readonly SectionOwner[]): PlainObject {
   let config: unknown = resolved;
   for (const { section, schema } of ownedSections(owners)) {
     const filled = filledSection(resolved, section, schema);
     config = withValueAt(config, sectionPath(section), () => filled);
   }
-  return config as PlainObject; // it began as one, and keys were put into it
+  return config as PlainObject; // began as an object; only keys were set
 }
 
-/** Owners that are loaded. A key of the host stays the host's; of two plugins the first has it, and who has all of a key has what is below it. */
+/** Sections of loaded owners, without claims on keys of the host. The first of two claims on a key wins; a claim on a key covers the keys below. */
 export function ownedSections(
   owners: readonly SectionOwner[],
 ): readonly { readonly section: string; readonly schema: TSchema }[] {
@@ -182,10 +185,10 @@ function isBelowAnother(section: string, all: ReadonlyMap<string, unknown>): boo
   return path.some((_key, index) => index > 0 && all.has(path.slice(0, index).join(".")));
 }
 
-/** What a plugin says of its sections. */
+/** The declarations of a plugin about its sections. */
 type PluginParts = Pick<Plugin, "id" | "config" | "section" | "sections">;
 
-/** A plugin's sections with defaults, frozen, or what is wrong with them. */
+/** A plugin's sections with defaults, frozen, or their first issue. */
 export function pluginSection(plugin: PluginParts, file: ConfigFile): PluginSettings {
   const { used: resolved } = withoutForeign(file.resolved);
   const section = plugin.section ?? plugin.id;
@@ -197,7 +200,7 @@ export function pluginSection(plugin: PluginParts, file: ConfigFile): PluginSett
     if (claimed.indexOf(key) < index) return { issue: `${key}: the plugin claims this section twice` };
   }
   const unasked = !plugin.config && lookUp(resolved, section).found && !claimed.includes(section);
-  if (unasked && !isHostKey(section)) return { issue: `${section}: this plugin has no settings; take the section out` };
+  if (unasked && !isHostKey(section)) return { issue: `${section}: this plugin has no settings; remove the section` };
 
   const issues: Issue[] = [];
   const read = (key: string, schema: TSchema) => {
@@ -212,19 +215,19 @@ export function pluginSection(plugin: PluginParts, file: ConfigFile): PluginSett
   return { value, sections };
 }
 
-/** Hints for the sections of these owners. */
+/** Hints for all sections, including those of these owners. */
 export const hintsOf: (owners: readonly SectionOwner[]) => Record<string, Hint> = perOwners((owners) =>
   composeHints(composeSchema(owners)),
 );
 
-/** Whether the file says something else of a plugin than its defaults. */
+/** Whether the file changes a plugin's settings from their defaults. */
 export function isConfigured(plugin: PluginParts, file: ConfigFile): boolean {
   const sections = [plugin.section ?? plugin.id, ...Object.keys(plugin.sections ?? {})];
   if (!sections.some((section) => lookUp(file.resolved, section).found)) return false;
   return !isDeepStrictEqual(pluginSection(plugin, file), pluginSection(plugin, { ...file, resolved: {} }));
 }
 
-/** Keys nobody reads now. They are kept: a section outlives its plugin. */
+/** Keys without a loaded owner. They are kept: a section outlives its plugin. */
 export function unownedKeys(file: ConfigFile, owners: readonly SectionOwner[]): Issue[] {
   const { used: resolved } = withoutForeign(file.resolved);
   const top = Object.keys(resolved).filter((key) => !isHostKey(key));
@@ -241,11 +244,11 @@ export function unownedKeys(file: ConfigFile, owners: readonly SectionOwner[]): 
     .map((key) => {
       const owner = owners.find(({ section }) => section === key);
       const why = owner ? `plugin ${owner.plugin} is not running` : "no plugin in use has this section";
-      return { path: key, message: `not used: ${why}; it is kept as it is` };
+      return { path: key, message: `not used: ${why}; kept unchanged` };
     });
 }
 
-/** Whether plugins own keys below this one, and none owns all of it. */
+/** Whether plugins own keys below this one and no plugin owns the whole key. */
 function isShared(key: string, owners: readonly SectionOwner[]): boolean {
   const isBelow = ({ section }: SectionOwner) => section !== key && sectionPath(section)[0] === key;
   return owners.some(isBelow) && !owners.some(({ section, schema }) => section === key && schema);

@@ -1,4 +1,4 @@
-/** The configuration as readers see it: secrets hidden. Spec: protocol/methods-config.md §1. */
+/** The configuration with secrets hidden, for readers. Spec: protocol/methods-config.md §1. */
 import type { ConfigSnapshot } from "@svc/sdk/config";
 import { hideComments } from "./comment-secrets.ts";
 import type { ConfigFile, Issue } from "./file.ts";
@@ -8,8 +8,8 @@ import { type Hints, redact, redactText } from "./redact.ts";
 import { configIssues, effectiveConfig, type SectionOwner, unownedKeys } from "./sections.ts";
 
 /**
- * An invalid file shows its issues and its hash and nothing else.
- * @param refusal why a gateway would not start with it; told where nothing else is wrong
+ * For an invalid file, contains only its issues and hash.
+ * @param refusal why a gateway would not start with the file; reported only if it has no other issue
  */
 export async function describeConfig(
   file: ConfigFile,
@@ -31,7 +31,7 @@ export async function describeConfig(
   return { ...head, valid: true, raw, parsed, resolved, config };
 }
 
-/** The text with secrets cut out, comments kept; where that would cut into something else, the redacted object as JSON. */
+/** The text with secrets replaced and comments kept; if that damages other values, the redacted object as JSON. */
 async function redactedText(text: string, redacted: unknown, secrets: ReadonlySet<string>): Promise<string> {
   const cut = redactText(hideComments(text), secrets);
   const reread = await parseConfig(cut);

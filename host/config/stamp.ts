@@ -1,4 +1,4 @@
-/** `meta.lastTouchedVersion` and `meta.lastTouchedAt`: who wrote the file last, and when. Spec: protocol/methods-config.md §3. */
+/** `meta.lastTouchedVersion` and `meta.lastTouchedAt`: version and time of the last write. Spec: protocol/methods-config.md §3. */
 import type { KeyPath } from "./changes.ts";
 import { rewriteText } from "./edit-text.ts";
 import { parseConfig } from "./parse.ts";
@@ -6,14 +6,14 @@ import { isObject, own, type PlainObject } from "./plain-data.ts";
 
 const KEYS: ReadonlySet<string | undefined> = new Set(["lastTouchedVersion", "lastTouchedAt"]);
 
-/** Whether it is written with every change, and never a change itself. */
+/** Whether the key is written with every change and does not count as a change itself. */
 export function isStamp([section, key]: KeyPath): boolean {
   return section === "meta" && KEYS.has(key);
 }
 
 /**
- * The text with both keys. Choice: a text that cannot be parsed, a `meta` that is no object, and one that is included from another file
- * stay as they are: the first is refused anyway, and the others are the author's.
+ * The text with both keys. Choice: text that cannot be parsed (refused later), a `meta` that is not an object, and a `meta` included
+ * from another file stay unchanged.
  * @param at epoch ms
  */
 export async function stamped(text: string, version: string, at: number): Promise<string> {

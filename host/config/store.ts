@@ -1,6 +1,6 @@
 /**
- * The configuration of a running gateway: read, changed, watched. One lock for all of it: a change is checked, written
- * and brought into force before the next one is looked at.
+ * Reads, changes and watches the configuration of a running gateway under one lock: a change is checked, written and
+ * applied before the next one begins.
  */
 import {
   type Clock,
@@ -37,17 +37,17 @@ import { type Files, writeConfigFile } from "./write-file.ts";
 
 export { configIssues } from "./sections.ts";
 
-/** From what the gateway uses to what it shall use. */
+/** A change from the configuration in use to another one. */
 export interface ConfigTransition {
   readonly previous: ConfigFile;
   readonly next: ConfigFile;
-  /** Dotted paths that differ, defaults filled in. */
+  /** Dotted paths that differ, compared with defaults filled in. */
   readonly changed: readonly string[];
-  /** What each of them needs. */
+  /** Reload kind of each changed path. */
   readonly kinds: ReadonlyMap<string, ReloadKind>;
-  /** Who made the change; absent: somebody edited the file. */
+  /** Author of the change; absent if the file was edited by hand. */
   readonly author?: ConfigAuthor;
-  /** The author schedules the restart that a changed key needs. Default false. */
+  /** Whether the author schedules the restart that a changed key needs. Default false. */
   readonly restartsItself?: boolean;
 }
 
@@ -55,43 +55,43 @@ export interface ConfigStoreOptions {
   readonly paths: Pick<Paths, "configPath" | "stateDir">;
   readonly env: Environment;
   readonly version: string;
-  /** Who owns which section now. */
+  /** Current section owners. */
   owners(): readonly SectionOwner[];
-  /** Completes the schemas of the owners, as far as they are needed to check this file. Default: they are complete. */
+  /** Loads the owners' schemas needed to check this file. Default: all are loaded. */
   prepare?(file: ConfigFile): Promise<void>;
-  /** What the gateway was started with. Default: nothing at all. */
+  /** The configuration the gateway was started with. Default: empty. */
   readonly initial?: ConfigFile;
-  /** `initial` was given by the program around the gateway: there is no file, and nothing can be written. Default false. */
+  /** Whether the embedding program passed `initial`: there is no file, and writes are refused. Default false. */
   readonly given?: boolean;
   readonly clock?: Clock;
   readonly log?: Pick<Logger, "warn" | "error">;
-  /** Why a gateway would not start with this file, though every key of it is right. Default: it starts. */
+  /** Why a gateway would not start with this file although every key is valid. Default: it starts. */
   startRefusal?(file: ConfigFile): Issue | undefined;
-  /** The gate before a change is written or used. A write within it is refused. Default: none. */
+  /** Called before a change is written or applied; may deny it. A nested write is refused. Default: none. */
   validate?(change: ConfigTransition): Promise<Denial | undefined>;
-  /** Brings the gateway in line. A write within it is refused: it would wait for itself. Default: nothing runs. */
+  /** Applies the change to the gateway. A nested write is refused: it would deadlock. Default: no gateway runs. */
   apply?(change: ConfigTransition): Promise<void>;
-  /** Which keys in use wait for a restart, and when that comes. Default: nothing runs. */
+  /** Keys that wait for a restart, and the time until it. Default: no gateway runs. */
   restart?(): { readonly paths: readonly string[]; readonly delayMs?: number } | undefined;
-  /** A change is in force. Default: nobody needs to know. */
+  /** Called after a change took effect. */
   applied?(): Promise<void>;
   /** Default: the real file system. */
   readonly files?: Files;
 }
 
-/** Why the gateway does not use what the file says. */
+/** Why the gateway does not use the file. */
 export interface ConfigProblem {
   readonly message: string;
   readonly issues: readonly Issue[];
-  /** The machine could not read the file: worth another try, though nothing changes. */
+  /** Whether the machine temporarily could not read the file: retry even if the file does not change. */
   readonly passes?: boolean;
 }
 
 export interface ConfigStore extends ConfigService {
-  /** What the gateway uses. */
+  /** The configuration in use. */
   readonly running: ConfigFile;
   readonly problem: ConfigProblem | undefined;
-  /** Looks at the file: unchanged is nothing, invalid is a `problem` and the running one stays, valid is applied. Never throws. */
+  /** Reads the file. Applies a valid change; keeps the running configuration and sets `problem` if the file is invalid. Never throws. */
   refresh(): Promise<void>;
 }
 
@@ -101,7 +101,7 @@ export function createConfigStore(options: ConfigStoreOptions): ConfigStore {
   let running = options.initial ?? unread(paths.configPath);
   let problem: ConfigProblem | undefined;
   const secret = new Map<string, object>();
-  /** What was refused or failed last: looked at again only when it is another text or another environment. */
+  /** The last rejected file; re-checked only after the text or the environment changes. */
   let refused: { readonly file: ConfigFile; readonly reason: string } | undefined;
 
   const composed = perOwners((now) => {
@@ -114,9 +114,9 @@ export function createConfigStore(options: ConfigStoreOptions): ConfigStore {
     const { schema: whole, uiHints } = composed(owners());
     return { schema: whole, uiHints, version };
   };
-  /** Also what plugins that are gone by now said to be secret: their sections are still in the file. */
+  /** Includes keys that plugins no longer loaded marked as secret: their sections are still in the file. */
   const hints = (): Hints => composed(owners()).hints;
-  /** The last description, which holds while file and schemas are the same: to validate and redact costs 20 ms. */
+  /** The last snapshot, cached while file and schemas are the same: validation and redaction take 20 ms. */
   let described: { file: ConfigFile; hints: Hints; refusal: string | undefined; snapshot: ConfigSnapshot } | undefined;
   async function describe(file: ConfigFile): Promise<ConfigSnapshot> {
     const [now, issue] = [hints(), options.startRefusal?.(file)];
@@ -141,7 +141,7 @@ export function createConfigStore(options: ConfigStoreOptions): ConfigStore {
     return { previous: running, next, changed: [...kinds.keys()], kinds, ...(author ? { author } : {}) };
   }
 
-  /** Never throws: the file is written, and what it says is tried again with the next change. */
+  /** Never throws: the file is already written; after an error the next change retries. */
   async function bringInForce(change: ConfigTransition): Promise<void> {
     problem = refused = undefined;
     try {
@@ -190,7 +190,7 @@ export function createConfigStore(options: ConfigStoreOptions): ConfigStore {
   async function audit(line: Parameters<typeof auditRecord>[0]): Promise<void> {
     const path = auditPath(paths.stateDir);
     await appendAudit(path, auditRecord(line)).catch((err: unknown) =>
-      log.error({ err, path }, "a write of the configuration is missing from its audit log"),
+      log.error({ err, path }, "a configuration write could not be recorded in the audit log"),
     );
   }
 
@@ -210,7 +210,7 @@ export function createConfigStore(options: ConfigStoreOptions): ConfigStore {
     const why = denial ? [denial.reason] : issues.map(({ path, message }) => (path ? `${path}: ${message}` : message));
     const reason = why.join("; ");
     refused = { file: next, reason };
-    const message = `${next.path} is not used, the configuration that runs stays: ${reason}`;
+    const message = `${next.path} is not used; the running configuration stays in effect: ${reason}`;
     problem = { message, issues };
     log.warn({ path: next.path, issues: issues.length }, message);
   }
@@ -226,7 +226,7 @@ export function createConfigStore(options: ConfigStoreOptions): ConfigStore {
   const writable = () => {
     if (options.given)
       invalidRequest(
-        "the configuration is given by the program this gateway runs in; change it there, then start the gateway anew",
+        "the configuration comes from the program that embeds this gateway; change it there, then restart the gateway",
       );
   };
   const ground = (file: ConfigFile): DraftContext => ({ file, env, hints: hints() });
@@ -258,7 +258,7 @@ export function createConfigStore(options: ConfigStoreOptions): ConfigStore {
       lock(async () => {
         writable();
         const current = await read();
-        refuseOnBroken(current.issues.filter(({ path }) => path === "")); // an edit may be what repairs the rest
+        refuseOnBroken(current.issues.filter(({ path }) => path === "")); // an edit may fix the other issues
         const edits = decide(current.parsed);
         if (edits.length === 0) return written(current, { ...transition(running), next: current });
         return commit(current, await editedText(edits, ground(current)), author);
@@ -275,15 +275,15 @@ export function createConfigStore(options: ConfigStoreOptions): ConfigStore {
 }
 
 function refuseWithinChange(): never {
-  unavailable("the configuration cannot be changed by what a change of it has called; do it when that is done", {
+  unavailable("code called during a configuration change cannot change the configuration; retry after that change", {
     retryAfterMs: 1_000,
   });
 }
 
 const SILENT = { warn: () => undefined, error: () => undefined };
 
-/** Choice: a file that vanishes does not turn every setting to its default at run time. */
-const GONE: Issue = { path: "", message: "the file is gone; put it back, or restart to run with the defaults" };
+/** Choice: deleting the file does not reset the running settings to their defaults. */
+const GONE: Issue = { path: "", message: "the file no longer exists; restore it, or restart to run with the defaults" };
 
 function unread(path: string): ConfigFile {
   const none = { parsed: {}, expanded: {}, resolved: {} };

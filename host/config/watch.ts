@@ -1,4 +1,4 @@
-/** Notices when the configuration changes on disk. Spec: http/config.md §5; choice: included files count, too. */
+/** Watches the configuration on disk. Spec: http/config.md §5; choice: also watches included files. */
 import { existsSync } from "node:fs";
 import { realpath, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
@@ -6,23 +6,23 @@ import type { Clock, Logger, Stop } from "@svc/sdk";
 import { type WatchedPlaces, watchPlaces } from "@svc/sdk/files";
 
 export interface WatchOptions {
-  /** The main file and what it includes; asked anew after each change. */
+  /** The main file and the included ones; called again after each change. */
   files(): readonly string[];
-  /** Milliseconds of quiet after the last event; asked anew each time. `gateway.reload.debounceMs`, default 300. */
+  /** Milliseconds of quiet after the last event; called each time. `gateway.reload.debounceMs`, default 300. */
   debounceMs(): number;
-  /** Told once for each settled change, and once more when further files came to be watched. The next one waits until this is done. */
+  /** Called once per settled change, and again when further files are watched. Calls do not overlap. */
   changed(): Promise<void>;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Milliseconds a file must keep its size and time. Default 200. */
+  /** Milliseconds during which the size and mtime of a file must not change. Default 200. */
   readonly stableMs?: number;
 }
 
 const DEFAULT_STABLE_MS = 200;
 
 /**
- * Begins to watch. Directories are watched, not files, so that a file may be missing, appear, and be replaced by a
- * rename. Ready when this resolves; what changed before is not told. @returns stops it; safe to call twice
+ * Starts watching. Watches directories instead of files, so that a file may be missing, appear, or be replaced by a rename.
+ * Ready when it resolves; earlier changes are not reported. @returns stops watching; safe to call twice
  */
 export function watchConfig(options: WatchOptions): Promise<Stop> {
   const { clock, log, stableMs = DEFAULT_STABLE_MS } = options;
@@ -34,16 +34,19 @@ export function watchConfig(options: WatchOptions): Promise<Stop> {
     changed: () =>
       options
         .changed()
-        .catch((err: unknown) => log.error({ err }, "a change of the configuration could not be looked at")),
+        .catch((err: unknown) => log.error({ err }, "a change of the configuration file could not be processed")),
     failed: (err) =>
-      log.error({ err }, "the configuration cannot be watched; changes of the file need a restart of the gateway"),
+      log.error(
+        { err },
+        "the configuration file cannot be watched; changes take effect after a restart of the gateway",
+      ),
   });
 }
 
 async function placesOf(paths: readonly string[]): Promise<WatchedPlaces> {
   const names = await everyName(paths);
   const places = [...names].map(placeOf);
-  /** With directories that are not there yet. */
+  /** Includes directories that do not exist yet. */
   const files = new Set([...names, ...places.flatMap(({ awaited }) => awaited)]);
   const directories = new Set(places.map(({ directory }) => directory));
   const inodes = await Promise.all(
@@ -58,7 +61,7 @@ async function placesOf(paths: readonly string[]): Promise<WatchedPlaces> {
   };
 }
 
-/** The directory that tells of a file: its own, or the nearest that is there, which tells of the `awaited` ones. */
+/** The directory to watch for a file: its parent, or the nearest existing ancestor, where the `awaited` directories will appear. */
 function placeOf(path: string): { directory: string; awaited: readonly string[] } {
   const awaited: string[] = [];
   let directory = dirname(path);
@@ -67,7 +70,7 @@ function placeOf(path: string): { directory: string; awaited: readonly string[] 
   return { directory, awaited };
 }
 
-/** Files by the name they are asked for and by the one they really have: either may change. */
+/** The given path and the real path of each file: either may change. */
 async function everyName(files: readonly string[]): Promise<ReadonlySet<string>> {
   const names = await Promise.all(
     files.map(async (file) => [resolve(file), await realpath(file).catch(() => resolve(file))]),

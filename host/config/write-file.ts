@@ -1,6 +1,6 @@
 /**
- * Writes the configuration file so that a crash at any moment leaves the old text or the new one, and keeps the five
- * texts before it. Spec: http/config.md §4.2.
+ * Writes the configuration file so that a crash at any time leaves either the old or the new text, and keeps the five
+ * previous texts. Spec: http/config.md §4.2.
  */
 import { link, lstat, mkdir, open, readdir, readFile, readlink, realpath, rename, unlink } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
@@ -8,7 +8,7 @@ import { invalidRequest, isGatewayError, messageOf, unavailable } from "@svc/sdk
 import { type FileCalls, isAlive, replaceFile, withWriteLock } from "@svc/sdk/files";
 import { sha256 } from "./parse.ts";
 
-/** What is used of the file system, so that a test can make any step fail. */
+/** The file system functions used here; a test can make each one fail. */
 export interface Files extends FileCalls {
   readonly lstat: typeof lstat;
   readonly mkdir: typeof mkdir;
@@ -25,15 +25,15 @@ const SOON = { retryAfterMs: 1_000 };
 const BACKUPS = ["", ".1", ".2", ".3", ".4"].map((number) => `.bak${number}`);
 
 export interface WriteOptions {
-  /** Hash of the text the new one was made from; another one there by now is a conflict. */
+  /** Hash of the text that the change is based on; a different hash on disk is a conflict. */
   readonly expectedHash: string;
   readonly files?: Files;
 }
 
 /**
- * Puts `text` at `path`, mode 0600, on disk when this resolves. A symbolic link stays one, its target is written;
- * backups lie beside the link. Order: new text to a file of its own and synced, backup of the old one, rename, directory synced.
- * Other processes that write wait meanwhile, so that what one acknowledged is not lost to another.
+ * Writes `text` to `path`, mode 0600; it is on disk when this resolves. For a symbolic link, writes its target and puts the
+ * backups next to the link. Order: write and sync a temporary file, back up the old text, rename, sync the directory. A lock
+ * makes other writers wait, so that no acknowledged write is lost.
  * @throws GatewayError `INVALID_REQUEST` when the file changed meanwhile, `UNAVAILABLE` naming the cause
  */
 export async function writeConfigFile(path: string, text: string, options: WriteOptions): Promise<void> {
@@ -46,9 +46,9 @@ export async function writeConfigFile(path: string, text: string, options: Write
         const old = await readIfThere(target, files);
         if (sha256(old ?? "") !== options.expectedHash) configChanged();
         if (old) await keepBackup(path, old, files);
-        const now = old && (await readIfThere(target, files)); // an editor knows no lock
+        const now = old && (await readIfThere(target, files)); // editors ignore the lock
         if (sha256(now ?? "") !== options.expectedHash) configChanged();
-        if (!lock.isMine()) unavailable("this process stood still while it wrote the configuration; try again", SOON);
+        if (!lock.isMine()) unavailable("this process was suspended while it wrote the configuration; try again", SOON);
       };
       return replaceFile(target, text, { before, files });
     });
@@ -56,18 +56,18 @@ export async function writeConfigFile(path: string, text: string, options: Write
     if (isGatewayError(cause)) throw cause;
     const why = messageOf(cause);
     unavailable(
-      `the configuration ${path} could not be written: ${why}; make room or set its permissions right, then try again`,
+      `the configuration ${path} could not be written: ${why}; free disk space or correct its permissions, then try again`,
       { cause, ...SOON },
     );
   }
 }
 
-/** The file was changed since it was read. @throws GatewayError `INVALID_REQUEST` always. Spec: methods-config.md §3 */
+/** Reports that the file changed since it was read. @throws GatewayError `INVALID_REQUEST` always. Spec: methods-config.md §3 */
 export function configChanged(): never {
   invalidRequest("config changed since last load; re-run config.get and retry");
 }
 
-/** Where a link leads, whether its target is there or not. */
+/** The target of a link, even if it does not exist. */
 async function targetOf(path: string, files: Files): Promise<string> {
   try {
     return await files.realpath(path);
@@ -91,7 +91,7 @@ function isMissing(error: unknown): boolean {
   return (error as NodeJS.ErrnoException).code === "ENOENT";
 }
 
-/** Each backup becomes the next older one. A crash in between leaves a gap, never two halves. */
+/** Renames each backup to the next older one. A crash in between leaves a gap, never a partial file. */
 async function keepBackup(path: string, bytes: Buffer, files: Files): Promise<void> {
   const [newest = ".bak"] = BACKUPS;
   const before = async () => {
@@ -102,11 +102,11 @@ async function keepBackup(path: string, bytes: Buffer, files: Files): Promise<vo
 }
 
 /**
- * Removes what writers left behind that were killed: files that were staged by a process that is gone.
- * @returns their names. Never throws; a file that cannot be removed harms nobody.
+ * Removes temporary files of writers that were killed.
+ * @returns their names. Never throws; a file that cannot be removed is harmless.
  */
 export async function removeLeftovers(path: string): Promise<string[]> {
-  const target = await targetOf(path, nodeFiles).catch(() => path); // of a link: backups lie beside it, all else there
+  const target = await targetOf(path, nodeFiles).catch(() => path); // for a link, backups are next to the link, other files next to its target
   const both = target === path ? [path] : [path, target];
   return (await Promise.all(both.map(removeBeside))).flat();
 }

@@ -1,4 +1,4 @@
-/** `svc chat` as a person types it, against a gateway of its own and a model server. */
+/** `svc chat` on the command line, against its own gateway and a model server. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -92,7 +92,7 @@ describe("svc chat", () => {
     assert.equal(history.messages.at(-1)?.stopReason, "aborted");
   });
 
-  it("says what is wrong and what to do when no gateway runs", async (t) => {
+  it("reports the cause and the next step when no gateway runs", async (t) => {
     const stateDir = await mkdtemp(join(tmpdir(), "svc-chat-"));
     t.after(() => rm(stateDir, { recursive: true, force: true }));
     const { code, err } = await svc(stateDir, ["chat", "--message", "hi", "--url", "ws://127.0.0.1:1"]).ended;
@@ -102,7 +102,7 @@ describe("svc chat", () => {
 });
 
 describe("svc gateway health, status and probe", () => {
-  it("answer for people and as JSON", async (t) => {
+  it("print text and JSON", async (t) => {
     const { stateDir } = await start(t);
     const [health, status, probe] = await Promise.all(
       ["health", "status", "probe"].map((verb) => svc(stateDir, ["gateway", verb, "--json"]).ended),
@@ -114,7 +114,7 @@ describe("svc gateway health, status and probe", () => {
     assert.match(forPeople.out, /Reachable: yes/);
   });
 
-  it("probe fails with the next step when nobody answers", async (t) => {
+  it("probe fails with the next step when no gateway answers", async (t) => {
     const stateDir = await mkdtemp(join(tmpdir(), "svc-chat-"));
     t.after(() => rm(stateDir, { recursive: true, force: true }));
     const { code, out, err } = await svc(stateDir, ["gateway", "probe", "--url", "ws://127.0.0.1:1"]).ended;

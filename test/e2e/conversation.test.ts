@@ -32,7 +32,7 @@ async function start(t: TestContext, options: FakeModelServerOptions = {}) {
   return { ...running, server, talker, ...record(talker) };
 }
 
-/** Remembers the chat and agent events of a client. */
+/** Records the chat and agent events of a client. */
 function record(client: GatewayClient) {
   const chats: ChatEvent[] = [];
   const steps: AgentEvent[] = [];
@@ -48,7 +48,7 @@ function record(client: GatewayClient) {
   return { chats, steps, ended };
 }
 
-/** What the model server was asked, by position. */
+/** Requests to the model server, by position. */
 function body({ requests }: FakeModelServer, index: number): unknown {
   const request = requests.at(index);
   assert.ok(request);
@@ -103,7 +103,7 @@ describe("a conversation", () => {
     );
   });
 
-  it("calls a tool and goes on with its result; tool events reach only who takes part", async (t) => {
+  it("calls a tool and continues with its result; tool events reach only participants", async (t) => {
     const replies = [{ toolCalls: [{ name: "session_status", arguments: {} }] }, { text: "All is well." }];
     const { talker, server, steps, ended, connect } = await start(t, { replies });
     const stranger = record(await connect({ caps: ["tool-events"] }));
@@ -158,7 +158,7 @@ describe("a conversation", () => {
     assert.ok(!JSON.stringify(shown).includes(png), "history leaves the bytes out");
   });
 
-  it("an abort keeps what was said and closes the socket to the model", async (t) => {
+  it("an abort keeps the text so far and closes the socket to the model", async (t) => {
     const { talker, server, ended, chats } = await start(t, {
       replies: [{ pieces: Array.from({ length: 100 }, (_, index) => `word${index} `), delayMs: 20 }],
     });
@@ -181,7 +181,7 @@ describe("a conversation", () => {
     assert.match(last.content[0]?.text ?? "", /^word0 /);
   });
 
-  it("a server that fails is told in a sentence with the next step, and the session goes on", async (t) => {
+  it("a failing server is reported in a sentence with the next step, and the session continues", async (t) => {
     const { talker, ended } = await start(t, { replies: [{ status: 401 }, { text: "back" }] });
     const [first, second] = [nextRun(), nextRun()];
     await talker.call(chat.send, { sessionKey: "main", message: "hi", idempotencyKey: first });
@@ -225,7 +225,7 @@ describe("a conversation", () => {
 });
 
 describe("agent and models", () => {
-  it("agent answers accepted first and the outcome under the same id", async (t) => {
+  it("agent first responds accepted, then with the outcome under the same id", async (t) => {
     const { talker } = await start(t, { replies: [{ text: "done" }] });
     const runId = nextRun();
     let accepted: unknown;
@@ -253,7 +253,7 @@ describe("agent and models", () => {
     );
   });
 
-  it("a missing thing is NOT_FOUND, bad params name the path", async (t) => {
+  it("an unknown id is NOT_FOUND; invalid params name the path", async (t) => {
     const { talker } = await start(t);
     await assert.rejects(talker.call(agents.run, { message: "x", idempotencyKey: nextRun(), agentId: "nobody" }), {
       code: "NOT_FOUND",

@@ -1,4 +1,4 @@
-/** `svc pairing` and `svc devices` as people type them: the gateway's machine, another machine that becomes a device, and what each is told. */
+/** `svc pairing` and `svc devices` on the command line: the gateway's machine, another machine that becomes a device, and their output. */
 import assert from "node:assert/strict";
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ const limited = { timeout: 120_000 };
 const SECRET = "the-secret-of-this-gateway";
 
 interface Machines {
-  /** Where the gateway runs. */
+  /** The machine of the gateway. */
   readonly here: Home;
   readonly there: Home;
   readonly url: string;
@@ -21,7 +21,7 @@ async function machines(t: TestContext, devices: object = { localApproval: "ask"
   return { here, there: home(t), url: ready.url };
 }
 
-/** What it printed; it must end with `code`. */
+/** The output of a command that must exit with `code`. */
 async function out(at: Home, args: readonly string[], code = 0): Promise<string> {
   const { code: ended, stdout, stderr } = await at.svc(args);
   assert.equal(ended, code, `svc ${args.join(" ")}: ${stdout}${stderr}`);
@@ -33,8 +33,8 @@ async function json(at: Home, args: readonly string[]): Promise<Record<string, u
 }
 
 /**
- * A refusal is one sentence, a command to type next, nothing on standard output, exit code 1; the same in JSON.
- * @param forgets the command forgets a dead token, so that the second time is another refusal
+ * A refusal is one sentence and the next command, with nothing on stdout and exit code 1; the same in JSON.
+ * @param forgets the command deletes an ended token, so that the second refusal differs
  */
 async function refused(
   at: Home,
@@ -67,7 +67,7 @@ interface Listed {
 }
 const list = async (at: Home) => (await json(at, ["devices", "list"])) as unknown as Listed;
 
-/** What waits, once something does. @throws AssertionError with what the one who joins said, when it ended before that */
+/** The pending requests, once there is one. @throws AssertionError with the output of the joining process if it ended before */
 async function waiting(here: Home, joining: Promise<Finished>): Promise<Listed["pending"]> {
   let ended: Finished | undefined;
   void joining.then((finished) => (ended = finished));
@@ -78,7 +78,7 @@ async function waiting(here: Home, joining: Promise<Finished>): Promise<Listed["
   }
 }
 
-/** The other machine becomes a device. @returns its id */
+/** Makes the other machine a device. @returns its id */
 async function joined({ here, there, url }: Machines): Promise<string> {
   const join = ["pairing", "join", "--url", url, "--token", SECRET, "--name", "desk"];
   const joining = there.svc(join);
@@ -90,7 +90,7 @@ async function joined({ here, there, url }: Machines): Promise<string> {
 }
 
 describe("a machine that joins", limited, () => {
-  it("waits, is shown and approved, and needs no secret any more", async (t) => {
+  it("waits, is listed and approved, and then needs no secret", async (t) => {
     const all = await machines(t);
     const { here, there, url } = all;
     await refused(there, ["gateway", "call", "health", "--url", url], /^NOT_PAIRED: device identity required/, /svc/);
@@ -141,7 +141,7 @@ describe("a machine that joins", limited, () => {
     );
   });
 
-  it("without waiting is told what to type there and here, and gets in later", async (t) => {
+  it("without waiting prints the commands for both machines, and connects later", async (t) => {
     const all = await machines(t);
     const { here, there, url } = all;
     const join = ["pairing", "join", "--url", url, "--token", SECRET, "--timeout", "0"];
@@ -154,7 +154,7 @@ describe("a machine that joins", limited, () => {
     );
     const [, requestId = ""] = /Next: .*svc devices approve (\S+)/.exec(stderr) ?? [];
     await out(here, ["devices", "approve", requestId]);
-    // What it was told to type, word for word but for the secret.
+    // The printed command, verbatim except for the secret.
     const [, command = ""] = /then here: svc (.*)/.exec(stderr) ?? [];
     const typed = command.replace("<token>", SECRET).replaceAll("'", "").split(" ");
     assert.deepEqual(typed.slice(0, 2), ["pairing", "join"]);
@@ -163,7 +163,7 @@ describe("a machine that joins", limited, () => {
     assert.deepEqual((await list(here)).paired[0]?.tokens[0]?.scopes, ["operator.read"]);
   });
 
-  it("that is turned down, has a wrong secret or a wrong address is told so", async (t) => {
+  it("that is rejected, or has a wrong secret or address, gets the reason", async (t) => {
     const { here, there, url } = await machines(t);
     const args = ["pairing", "join", "--url", url, "--token", SECRET, "--timeout", "0"];
     await there.svc(args);
@@ -196,7 +196,7 @@ describe("a machine that joins", limited, () => {
 });
 
 describe("the operator of a device", limited, () => {
-  it("rotates its token: the old one is dead there, and the new one was shown once", async (t) => {
+  it("rotates its token: the old one is refused, and the new one is shown once", async (t) => {
     const all = await machines(t);
     const { here, there, url } = all;
     const deviceId = await joined(all);
@@ -211,7 +211,7 @@ describe("the operator of a device", limited, () => {
     await out(there, call);
   });
 
-  it("revokes its token, then removes it: it has to be approved anew", async (t) => {
+  it("revokes its token, then removes it: it must be approved again", async (t) => {
     const all = await machines(t);
     const { here, there, url } = all;
     const deviceId = await joined(all);
@@ -231,7 +231,7 @@ describe("the operator of a device", limited, () => {
       await refused(here, ["devices", verb, deviceId], /^NOT_FOUND: no paired device /, /svc devices list/);
   });
 
-  it("is told what is wrong with what was typed", async (t) => {
+  it("gets an error that names the wrong argument", async (t) => {
     const { here } = await machines(t);
     await refused(
       here,
@@ -255,7 +255,7 @@ describe("the operator of a device", limited, () => {
 });
 
 describe("after a restart", limited, () => {
-  it("devices come in as before, and the gateway's machine is admin in every mode", async (t) => {
+  it("devices connect as before, and the gateway's machine is admin in every mode", async (t) => {
     const here = home(t, { devices: { localApproval: "ask" }, gateway: { auth: { token: SECRET } } });
     const first = await here.run();
     const there = home(t);

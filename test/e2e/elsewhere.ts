@@ -1,4 +1,4 @@
-/** Programs that run outside the checkout, with an environment that does not lead back to it. */
+/** Programs that run outside the checkout, with an environment that does not refer to it. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readdir, readFile, realpath, rm, stat } from "node:fs/promises";
@@ -25,13 +25,13 @@ export interface Place {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** Where programs are found, a home of its own, and nothing else. */
+/** A minimal environment: the PATH and a separate home. */
 function environment({ cwd, env = {} }: Place): Record<string, string> {
   const path = [dirname(process.execPath), "/usr/local/bin", "/usr/bin", "/bin"].join(":");
   return { PATH: path, HOME: cwd, ...env };
 }
 
-/** Runs a program to its end. */
+/** Runs a program until it ends. */
 export async function run(command: string, args: readonly string[], place: Place): Promise<Finished> {
   const child = spawn(command, args, { cwd: place.cwd, env: environment(place), stdio: ["ignore", "pipe", "pipe"] });
   let stdout = "";
@@ -42,7 +42,7 @@ export async function run(command: string, args: readonly string[], place: Place
   return { code, stdout, stderr };
 }
 
-/** Starts a gateway whose first line says where it is; killed with the test. @param stateDir where it keeps its token */
+/** Starts a gateway and reads its address from its first line; killed with the test. @param stateDir directory of its token */
 export async function startElsewhere(
   t: TestContext,
   command: string,
@@ -72,7 +72,7 @@ export async function startElsewhere(
   return client;
 }
 
-/** All files below, relative, with their sizes, but for npm's links to commands. @throws Error for any other link */
+/** All files below, as relative paths with sizes, except npm's links to commands. @throws Error for any other link */
 export async function filesBelow(directory: string): Promise<{ readonly path: string; readonly bytes: number }[]> {
   const entries = await readdir(directory, { recursive: true, withFileTypes: true });
   const files = entries.filter((entry) => !entry.isDirectory() && basename(entry.parentPath) !== ".bin");

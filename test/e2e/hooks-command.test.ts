@@ -1,4 +1,4 @@
-/** `svc hooks` as a person types it, against a gateway process with webhooks on, and what it says when things are not so. */
+/** `svc hooks` on the command line, against a gateway process with webhooks enabled, and its errors otherwise. */
 import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -7,7 +7,7 @@ import { home, type Home } from "../host/cli/svc.ts";
 
 const TOKEN = "hook-token-of-the-test";
 
-/** Its action `job` fails for good until a file `open` lies beside the configuration. */
+/** Its action `job` fails permanently until a file `open` exists next to the configuration. */
 const DOOR = `import { existsSync } from "node:fs";
 import { definePlugin, invalidRequest, Type } from "@svc/sdk";
 import { WebhookAction } from "@svc/sdk/webhooks";
@@ -37,11 +37,11 @@ const MAPPING = {
 interface Scene extends Home {
   readonly directory: string;
   post(path: string, body: unknown, headers?: Record<string, string>): Promise<Response>;
-  /** Writes a file beside the configuration. */
+  /** Writes a file next to the configuration. */
   file(name: string, text: string): Promise<string>;
 }
 
-/** @param hooks keys beside `enabled` and `token` @param off webhooks are not enabled */
+/** @param hooks keys in addition to `enabled` and `token` @param off webhooks are not enabled */
 async function scene(t: TestContext, hooks: Record<string, unknown> = {}, off = false): Promise<Scene> {
   const at = home(t);
   const directory = dirname(at.configPath);
@@ -67,7 +67,7 @@ async function scene(t: TestContext, hooks: Record<string, unknown> = {}, off = 
   return { ...at, directory, post, file };
 }
 
-/** What the command printed; it must end with `code`. */
+/** The output of a command that must exit with `code`. */
 async function out({ svc }: Home, args: readonly string[], code = 0): Promise<string> {
   const { code: ended, stdout, stderr } = await svc(["hooks", ...args]);
   assert.equal(ended, code, `svc hooks ${args.join(" ")}: ${stdout}${stderr}`);
@@ -78,7 +78,7 @@ async function json(at: Home, args: readonly string[], code = 0): Promise<Record
   return JSON.parse(await out(at, [...args, "--json"], code)) as Record<string, unknown>;
 }
 
-/** The run once it has ended, as `svc hooks runs <id>` prints it. */
+/** The output of `svc hooks runs <id>` once the run has ended. */
 async function endedRun(at: Home, runId: string): Promise<string> {
   for (;;) {
     const text = await out(at, ["runs", runId]);
@@ -92,7 +92,7 @@ async function runIdOf(response: Response): Promise<string> {
 }
 
 describe("svc hooks, with a gateway", () => {
-  it("lists, explains, tries, tells what ran, and replays what failed", async (t) => {
+  it("lists and explains mappings, tries one, lists runs, and replays a failed one", async (t) => {
     const at = await scene(t, { mappings: [MAPPING] });
     const rows = (await out(at, ["list"])).split("\n");
     assert.match(rows[0] ?? "", /^# +ID +PATH +ACTION +VERIFY +TRANSFORM +STATE$/);
@@ -136,7 +136,7 @@ describe("svc hooks, with a gateway", () => {
     );
   });
 
-  it("takes mappings and direct paths out of service and back, in the file and at once", async (t) => {
+  it("disables and enables mappings and direct paths, in the file and immediately", async (t) => {
     const at = await scene(t, { mappings: [MAPPING] });
     await at.file("open", "");
     const status = async (path: string, body: unknown) => (await at.post(path, body)).status;
@@ -159,7 +159,7 @@ describe("svc hooks, with a gateway", () => {
     assert.equal((await written()).disabled, undefined);
   });
 
-  it("checks, and makes the directory for transforms", async (t) => {
+  it("checks mappings, and creates the directory for transforms", async (t) => {
     const transform = { module: "build.ts" };
     const at = await scene(t, { mappings: [{ ...MAPPING, transform }] });
     assert.match(await out(at, ["check"], 1), /^error: build\.ts: .*\n1 error, 0 warnings$/m);
@@ -191,8 +191,8 @@ describe("svc hooks, with a gateway", () => {
   });
 });
 
-describe("svc hooks, when something is not so", () => {
-  it("says what, and what to do next", async (t) => {
+describe("svc hooks, on an error", () => {
+  it("reports the cause and the next step", async (t) => {
     const at = await scene(t, { mappings: [MAPPING] });
     const broken = await at.file("broken.json", '{\n  "who": Ada\n}');
     const good = await at.file("good.json", "{}");
@@ -217,14 +217,14 @@ describe("svc hooks, when something is not so", () => {
     for (const [args, says] of rows) assert.match(await out(at, args, 1), says, args.join(" "));
   });
 
-  it("names the switch while webhooks are off", async (t) => {
+  it("names hooks.enabled while webhooks are disabled", async (t) => {
     const at = await scene(t, { mappings: [MAPPING] }, true);
     assert.match(await out(at, ["list"]), /^webhooks are off: set hooks\.enabled and hooks\.token$/m);
     assert.match(await out(at, ["check"]), /^webhooks are off: /m);
     assert.equal((await at.post("build", { who: "Ada" })).status, 404);
   });
 
-  it("tells how to start a gateway where none runs", async (t) => {
+  it("names the command that starts a gateway if none runs", async (t) => {
     const at = home(t, { gateway: { port: 1 } });
     assert.match(await out(at, ["list"], 3), /cannot reach ws:\/\/\S+: .*\nNext: start it with: svc gateway run/);
   });

@@ -1,4 +1,4 @@
-/** `svc node run` in a process of its own, as a user starts it. */
+/** `svc node run` in its own process, as a user starts it. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -7,21 +7,21 @@ import type { TestContext } from "node:test";
 import { root } from "../checkout.ts";
 import { cleanEnvironment } from "../gateway-process.ts";
 
-/** A line it printed. */
+/** A printed line. */
 export type Told = Readonly<Record<string, unknown>> & { readonly state: string };
 
 export interface NodeProcess {
   readonly child: ChildProcess;
   readonly told: readonly Told[];
-  /** All it printed, as it was printed. */
+  /** The complete output. */
   output(): string;
-  /** The first line of this state after the first `skip` ones. @throws Error with what it printed when it ends before */
+  /** The first line of this state after the first `skip` ones. @throws Error with the output if it ends before */
   until(state: string, skip?: number): Promise<Told>;
-  /** Its exit code. */
+  /** The exit code. */
   readonly ended: Promise<number | null>;
 }
 
-/** @param env beside a clean one; killed with the test */
+/** Killed with the test. @param env variables added to a clean environment */
 export function startNodeProcess(
   t: TestContext,
   stateDir: string,

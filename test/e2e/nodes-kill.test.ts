@@ -1,4 +1,4 @@
-/** Gateway and node are killed while programs run: what was answered ran, nothing ran twice, and both come back by themselves. */
+/** Gateway and node are killed while programs run: every acknowledged program ran, none ran twice, and both reconnect by themselves. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -36,7 +36,7 @@ it(
             await client.close();
           }
         } catch {
-          await sleep(20); // nobody is there now; whether it ran is not known
+          await sleep(20); // no node is connected; whether the program ran is unknown
         }
       }
     })();

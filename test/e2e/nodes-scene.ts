@@ -1,4 +1,4 @@
-/** A gateway process, a node process, and `svc` at a command line between them. */
+/** A gateway process, a node process, and `svc` commands of an operator. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -25,18 +25,18 @@ export interface Scene {
   readonly gatewayDir: string;
   readonly nodeDir: string;
   gateway(): GatewayProcess;
-  /** `kill -9`, and started again at the same port. */
+  /** `kill -9`, then a restart at the same port. */
   crash(): Promise<void>;
-  /** At the operator's command line. */
+  /** Runs a command of the operator. */
   svc(args: readonly string[], onError?: (text: string) => void): Promise<Finished>;
-  /** @param token of the gateway; default: it has none */
+  /** @param token token of the gateway; default: none */
   startNode(token?: string): NodeProcess;
   operator(): Promise<GatewayClient>;
-  /** A program on the node's PATH. @returns its path */
+  /** Creates a program on the node's PATH. @returns its path */
   program(name: string, text: string): string;
 }
 
-/** One that no outgoing connection gets while the gateway is down. */
+/** A port that no outgoing connection gets while the gateway is down. */
 async function freePort(): Promise<number> {
   const port = 20_000 + Math.floor(Math.random() * 10_000);
   const server = createServer().listen(port, "127.0.0.1");
@@ -50,7 +50,7 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-/** Devices of this machine are asked about. */
+/** Devices of this machine also need an approval. */
 export async function scene(t: TestContext): Promise<Scene> {
   const directory = mkdtempSync(join(tmpdir(), "svc-nodes-"));
   const [gatewayDir, nodeDir, bin] = ["gateway", "node", "node/bin"].map((name) => join(directory, name)) as [
@@ -65,7 +65,7 @@ export async function scene(t: TestContext): Promise<Scene> {
   const start = () => startGatewayProcess(gatewayDir, {}, { token: TOKEN, port });
   let gateway = await start();
   t.after(async () => {
-    await gateway.kill(); // it writes there
+    await gateway.kill(); // it writes to the directory
     rmSync(directory, { recursive: true, force: true, maxRetries: 10 });
   });
   const clients: GatewayClient[] = [];
@@ -113,14 +113,14 @@ export async function scene(t: TestContext): Promise<Scene> {
   };
 }
 
-/** What it printed; it must succeed. */
+/** The output of a command that must succeed. */
 export async function done({ svc }: Scene, args: readonly string[]): Promise<string> {
   const { code, stdout, stderr } = await svc(args);
   assert.equal(code, 0, `svc ${args.join(" ")}: ${stdout}${stderr}`);
   return stdout;
 }
 
-/** A node that was approved as a person does it. */
+/** A node approved with the commands a person would use. */
 export async function approvedNode(at: Scene): Promise<{ node: NodeProcess; nodeId: string }> {
   const node = at.startNode(TOKEN);
   const waiting = await node.until("waiting");

@@ -1,4 +1,4 @@
-/** Nodes as people use them: a gateway process, a node process, and `svc` at a command line between them. */
+/** Nodes end to end: a gateway process, a node process, and `svc` commands of an operator. */
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync, realpathSync } from "node:fs";
@@ -9,7 +9,7 @@ import { nodes } from "@svc/sdk/nodes";
 import { approvedNode, done, scene, setPolicy, TOKEN } from "./nodes-scene.ts";
 
 describe("a node", () => {
-  it("waits until it is approved, is listed, and answers", async (t) => {
+  it("waits for its approval, is listed, and responds", async (t) => {
     const at = await scene(t);
     at.program("tool", "echo tool");
     const node = at.startNode(TOKEN);
@@ -38,7 +38,7 @@ describe("a node", () => {
     assert.ok(!node.output().includes(TOKEN));
   });
 
-  it("runs nothing until its policy says so, and then what the policy says", async (t) => {
+  it("runs nothing until its policy allows it, and then only what the policy allows", async (t) => {
     const at = await scene(t);
     const path = at.program("tool", 'echo "$@"; echo err >&2; exit 3');
     const { nodeId } = await approvedNode(at);
@@ -72,12 +72,12 @@ describe("a node", () => {
     assert.match(other.stderr, /policy denies it/);
   });
 
-  it("comes back by its own token after the gateway was killed, and after its own restart", async (t) => {
+  it("reconnects with its own token after the gateway was killed, and after its own restart", async (t) => {
     const at = await scene(t);
     const { node, nodeId } = await approvedNode(at);
     node.child.kill("SIGKILL");
     await node.ended;
-    const again = at.startNode(); // no token of the gateway
+    const again = at.startNode(); // without the gateway's token
     assert.equal((await again.until("connected"))["nodeId"], nodeId);
     await at.crash();
     await again.until("connected", 1);
@@ -90,7 +90,7 @@ describe("a node", () => {
     assert.ok((payload as { bins: { sh: string } }).bins.sh);
   });
 
-  it("is cut off when its token is revoked, and says what to do", async (t) => {
+  it("is disconnected when its token is revoked, and prints the next step", async (t) => {
     const at = await scene(t);
     const { node, nodeId } = await approvedNode(at);
     node.child.kill("SIGKILL");
@@ -122,7 +122,7 @@ describe("a node that is removed", () => {
 });
 
 describe("svc nodes run with an approval", () => {
-  /** A node that asks, an operator who sees questions, and a program that counts its runs. */
+  /** A node whose policy asks, an operator who sees questions, and a program that counts its runs. */
   async function asking(t: TestContext) {
     const at = await scene(t);
     at.program("tool", 'echo run >> "$PWD/runs"; echo "$1"');
@@ -152,7 +152,7 @@ describe("svc nodes run with an approval", () => {
     return { at, nodeId, person, answers, run, runs, asked };
   }
 
-  it("runs once what is allowed once, and never again by the same approval", async (t) => {
+  it("runs a command allowed once, and never again with the same approval", async (t) => {
     const { at, nodeId, person, answers, run, runs } = await asking(t);
     const [id, ran] = await Promise.all([answers("allow-once"), run("hello")]);
     assert.deepEqual([ran.code, ran.stdout], [0, "hello\n"]);
@@ -169,7 +169,7 @@ describe("svc nodes run with an approval", () => {
     assert.equal(runs(), 1);
   });
 
-  it("asks no more for a command that is allowed for good", async (t) => {
+  it("does not ask again for a command that is always allowed", async (t) => {
     const { at, nodeId, person, answers } = await asking(t);
     const path = realpathSync("/usr/bin/basename");
     const run = (word: string) => at.svc(["nodes", "run", "workshop", "--", "basename", word]);
@@ -187,7 +187,7 @@ describe("svc nodes run with an approval", () => {
     assert.ok(readFileSync(join(at.nodeDir, "exec-approvals.json"), "utf8").includes(path));
   });
 
-  it("runs the bytes that were shown, and for good no others", async (t) => {
+  it("runs the bytes that were shown; allow-always covers no others", async (t) => {
     const { at, person, answers, run, runs } = await asking(t);
     const [id, first] = await Promise.all([answers("allow-always"), run("1")]);
     assert.deepEqual([first.code, first.stdout], [0, "1\n"]);
@@ -208,7 +208,7 @@ describe("svc nodes run with an approval", () => {
     assert.ok(!existsSync(join(at.nodeDir, "evil")));
   });
 
-  it("does not run what somebody denies", async (t) => {
+  it("does not run a denied command", async (t) => {
     const { answers, run, runs } = await asking(t);
     const [, ran] = await Promise.all([answers("deny"), run("x")]);
     assert.equal(ran.code, 1);
@@ -216,7 +216,7 @@ describe("svc nodes run with an approval", () => {
     assert.equal(runs(), 0);
   });
 
-  it("does not run what nobody answers", async (t) => {
+  it("does not run a command without an answer", async (t) => {
     const { at, runs } = await asking(t);
     const ran = await at.svc(["nodes", "run", "workshop", "--ask-timeout", "300", "--", "tool", "x"]);
     assert.equal(ran.code, 1);
@@ -224,7 +224,7 @@ describe("svc nodes run with an approval", () => {
     assert.equal(runs(), 0);
   });
 
-  it("asks nobody where it is told not to", async (t) => {
+  it("does not ask if the policy forbids it", async (t) => {
     const { at, person, runs } = await asking(t);
     const ran = await at.svc(["nodes", "run", "workshop", "--no-wait", "--", "tool", "x"]);
     assert.equal(ran.code, 1);
@@ -233,7 +233,7 @@ describe("svc nodes run with an approval", () => {
     assert.equal(runs(), 0);
   });
 
-  it("is answered at a command line, for exactly what is shown there", async (t) => {
+  it("is answered on the command line, for exactly the command shown there", async (t) => {
     const { at, runs } = await asking(t);
     let allowing: Promise<string> | undefined;
     const ran = await at.svc(
@@ -260,7 +260,7 @@ describe("svc nodes run with an approval", () => {
       2,
     ],
   ];
-  it("says what is wrong, and what to do next", async (t) => {
+  it("reports the cause and the next step", async (t) => {
     const { at } = await asking(t);
     for (const [why, args, message, exitCode = 1] of refusals) {
       const { code, stderr } = await at.svc(["nodes", "run", ...args]);

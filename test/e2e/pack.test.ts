@@ -1,6 +1,6 @@
 /**
- * What strangers get: the packages as npm packs them, installed into an empty directory, run, talked to, extended with a
- * plugin that is written against the types they bring, and trimmed again.
+ * The packages as users get them: packed by npm, installed into an empty directory, run, used, extended with a plugin
+ * compiled against their types, and trimmed.
  */
 import assert from "node:assert/strict";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -11,7 +11,7 @@ import { sessions } from "@svc/sdk/sessions";
 import { root } from "../checkout.ts";
 import { emptyDirectory, filesBelow, type Finished, run, startElsewhere } from "./elsewhere.ts";
 
-/** Conversations that are kept: the least that does something for somebody. */
+/** Persistent conversations: the smallest useful installation. */
 const PLUGINS = ["storage-sqlite", "sessions", "health"];
 const PACKAGES = [
   "sdk",
@@ -24,7 +24,7 @@ const PACKAGES = [
   "plugins/nodes/node-host",
 ];
 
-/** Bytes the installed packages may take: about twice what they do. */
+/** Maximum bytes of the installed packages: about twice the current size. */
 const OURS_AT_MOST = 8_000_000;
 const ALL_AT_MOST = 80_000_000;
 
@@ -39,7 +39,7 @@ export default definePlugin({
   requires: { sessions: live(Sessions) },
   config: Type.Object({ word: Type.String({ default: "hello" }) }),
   setup(gateway) {
-    // @ts-expect-error the schema of the configuration says which keys there are
+    // @ts-expect-error the configuration schema defines the keys
     const wrong: unknown = gateway.config.words;
     const known = () => gateway.services.sessions.get() !== undefined;
     gateway.serve(contract, { hello: ({ params }) => ({ text: \`\${gateway.config.word} \${params.name} \${known()} \${wrong}\` }) });
@@ -47,7 +47,7 @@ export default definePlugin({
 });
 `;
 
-/** The strictness of this repository, without what only makes sense inside it. */
+/** The compiler options of this repository, without those that apply only inside it. */
 function strangersConfig(): object {
   const { compilerOptions } = JSON.parse(readFileSync(join(root, "tsconfig.json"), "utf8"));
   const { paths: _, rewriteRelativeImportExtensions: __, noUnusedLocals: ___, ...strict } = compilerOptions;
@@ -60,7 +60,7 @@ function ok({ code, stdout, stderr }: Finished): string {
   return stdout;
 }
 
-/** npm's own settings stay: where packages come from, and the cache of earlier installs. */
+/** Keeps npm's own settings: the registry, and the cache of earlier installs. */
 const npmEnvironment = Object.fromEntries(
   Object.entries(process.env).flatMap(([name, value]) =>
     (name === "HOME" || /^npm_config_(registry|cache|userconfig|globalconfig)$/i.test(name)) && value
@@ -90,12 +90,12 @@ describe("the packages as npm packs them", { timeout: 180_000 }, () => {
     ok(await run("npm", ["install", ...options, ...files], { cwd: installed, env: npmEnvironment }));
   });
 
-  it("hold what their package.json points to, and neither sources nor tests", () => {
+  it("contain the files their package.json refers to, and neither sources nor tests", () => {
     assert.equal(tarballs.length, PACKAGES.length);
     for (const { name, files } of tarballs) {
       const paths = files.map(({ path }) => path);
       assert.deepEqual(
-        // What `svc plugins new` writes is TypeScript.
+        // The templates of `svc plugins new` are TypeScript.
         paths.filter((path) => /\.map$|(^|\/)test\/|\.test\.|(?<!\.d)\.ts$/.test(path) && !isTemplate(path)),
         [],
         name,
@@ -116,7 +116,7 @@ describe("the packages as npm packs them", { timeout: 180_000 }, () => {
     }
   });
 
-  it("are about as large as they were", async (t) => {
+  it("are not much larger than expected", async (t) => {
     const files = await filesBelow(join(installed, "node_modules"));
     const bytes = (of: typeof files) => of.reduce((sum, file) => sum + file.bytes, 0);
     const [ours, all] = [bytes(files.filter(({ path }) => path.startsWith("@svc/"))), bytes(files)];
@@ -125,7 +125,7 @@ describe("the packages as npm packs them", { timeout: 180_000 }, () => {
     assert.ok(all < ALL_AT_MOST, mb(all));
   });
 
-  it("bring the node program, for the verb of the plugin that is installed with it", async () => {
+  it("contain the node program, for the verb of the plugin installed with it", async () => {
     const config = join(installed, "nodes.json");
     writeFileSync(config, JSON.stringify({ plugins: { use: ["nodes"] } }));
     const env = { SVC_STATE_DIR: join(installed, "node"), SVC_CONFIG_PATH: config };
@@ -135,7 +135,7 @@ describe("the packages as npm packs them", { timeout: 180_000 }, () => {
     assert.match(stderr, /would carry the credential.*in clear\nNext: use wss:/);
   });
 
-  it("run, answer, and take a plugin that was compiled against their types", async (t) => {
+  it("run, respond, and accept a plugin compiled against their types", async (t) => {
     const directory = join(installed, "greet");
     mkdirSync(directory);
     writeFileSync(join(directory, "plugin.ts"), PLUGIN);

@@ -1,4 +1,4 @@
-/** `svc plugins install` and what belongs to it, against a real registry and a running gateway, as a person types it. */
+/** `svc plugins install` and related commands, against a real registry and a running gateway. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -16,7 +16,7 @@ const NOTES = "e2e-notes";
 
 const LIBRARY = { svc: undefined, exports: "./plugin.js" };
 
-/** npm would run each of them in the directory of its package. */
+/** Scripts that npm would run in the directory of the package. */
 const SCRIPTS = Object.fromEntries(
   ["preinstall", "install", "postinstall", "prepare"].map((name) => [name, "echo ran > script-ran"]),
 );
@@ -30,7 +30,7 @@ const notes = (version: string, more: Partial<PluginPackage> = {}): PluginPackag
   ...more,
 });
 
-describe("plugins of other people", { timeout: 300_000 }, () => {
+describe("third-party plugins", { timeout: 300_000 }, () => {
   const stops: (() => unknown)[] = [];
   const context = { after: ((stop: () => unknown) => void stops.unshift(stop)) as TestContext["after"] };
   let registry: TestRegistry;
@@ -44,7 +44,7 @@ describe("plugins of other people", { timeout: 300_000 }, () => {
     directory = join(dirname(at.configPath), "packages");
     [registry, gateway] = await Promise.all([startRegistry(context), at.run()]);
     client = await connect({ url: gateway.ready.url, token: await tokenOf() });
-    // It tells that it ran.
+    // It reports that it ran.
     const code = `import { appendFileSync } from "node:fs";\nappendFileSync(${JSON.stringify(codeRan())}, ".");`;
     await publish({ name: "e2e-library", code, package: { ...LIBRARY, scripts: SCRIPTS } });
     await publish(notes("1.0.0"));
@@ -63,7 +63,7 @@ describe("plugins of other people", { timeout: 300_000 }, () => {
   const publish = async (plugin: PluginPackage) => registry.publish(await written(plugin));
 
   const svc = (...args: string[]): Promise<Finished> => at.svc(["plugins", ...args], registry.env);
-  /** The command must end with 0. */
+  /** Runs a command that must exit with 0. */
   async function done(...args: string[]): Promise<string> {
     const { code, stdout, stderr } = await svc(...args);
     assert.equal(code, 0, `svc plugins ${args.join(" ")}: ${stdout}${stderr}`);
@@ -72,7 +72,7 @@ describe("plugins of other people", { timeout: 300_000 }, () => {
   const versionOf = async (id: string) => ((await client.request(`${id}.version`, {})) as { version: string }).version;
   const everything = () => [...treeLines(at.configPath), ...treeLines(join(at.stateDir, "extensions"))];
 
-  /** The command must fail, say this, and leave every file as it was. */
+  /** Runs a command that must fail with this output and change no file. */
   async function fails(args: readonly string[], ...says: readonly RegExp[]): Promise<string> {
     const was = everything();
     const { code, stdout, stderr } = await svc(...args);
@@ -83,7 +83,7 @@ describe("plugins of other people", { timeout: 300_000 }, () => {
     return stdout + stderr;
   }
 
-  it("installs by name, with what it depends on, into the running gateway; who agrees by the word fetches nothing again", async () => {
+  it("installs by name, with dependencies, into the running gateway; --agree fetches nothing again", async () => {
     const refusal = [
       /Failed at agree: nobody agreed to e2e-notes 1\.0\.0/,
       /- it runs with all rights of the gateway/,
@@ -110,7 +110,7 @@ describe("plugins of other people", { timeout: 300_000 }, () => {
     assert.match(await done("install", NOTES), /installed already/);
   });
 
-  it("updates without asking while it wants nothing more, and keeps the version before", async () => {
+  it("updates without a question if the permissions are unchanged, and keeps the previous version", async () => {
     await publish(notes("1.1.0"));
     assert.match(await done("update", NOTES), /Installed e2e-notes 1\.1\.0 .*before: 1\.0\.0, which is kept/);
     assert.equal(await versionOf(NOTES), "1.1.0");
@@ -119,7 +119,7 @@ describe("plugins of other people", { timeout: 300_000 }, () => {
     assert.equal(treeLines(join(at.stateDir, "extensions", record[NOTES].previous.directory)).length > 5, true);
   });
 
-  it("asks again for what is new, and takes only the word for that very package", async () => {
+  it("asks again for new permissions, and accepts only the --agree word of exactly that package", async () => {
     await publish(notes("2.0.0", { svc: { permissions: { net: ["api.example.org:443"], exec: true } } }));
     const asked = await fails(
       ["update", NOTES],
@@ -132,7 +132,7 @@ describe("plugins of other people", { timeout: 300_000 }, () => {
     assert.equal(await versionOf(NOTES), "2.0.0");
   });
 
-  it("takes back a version that does not come up, and the old one serves", async () => {
+  it("rolls back a version that does not start, and the old one runs", async () => {
     const code = `import "e2e-library";\n${pluginCode(NOTES, "2.0.1", 'throw new Error("no pen");')}`;
     await publish(notes("2.0.1", { code, svc: { permissions: { net: ["api.example.org:443"], exec: true } } }));
     await fails(
@@ -143,7 +143,7 @@ describe("plugins of other people", { timeout: 300_000 }, () => {
     assert.equal(await versionOf(NOTES), "2.0.0");
   });
 
-  it("installs the version that is named", async () => {
+  it("installs a named version", async () => {
     await done("install", `${NOTES}@1.1.0`);
     assert.equal(await versionOf(NOTES), "1.1.0");
   });
@@ -239,7 +239,7 @@ describe("plugins of other people", { timeout: 300_000 }, () => {
     assert.match(await done("doctor"), /Nothing is wrong/);
   });
 
-  it("refuses a file that changed since, says so everywhere, and mends it with an update", async () => {
+  it("refuses a file changed since the install, reports it everywhere, and repairs it with an update", async () => {
     const { plugins: record } = JSON.parse(await readFile(join(at.stateDir, "extensions/installed.json"), "utf8"));
     const file = join(
       at.stateDir,
@@ -257,12 +257,12 @@ describe("plugins of other people", { timeout: 300_000 }, () => {
       doctor.stdout,
       /error +from-archive: its files changed since it was installed\n +Next: svc plugins update from-archive/,
     );
-    assert.equal(await versionOf("from-archive"), "1.0.0"); // what runs goes on
+    assert.equal(await versionOf("from-archive"), "1.0.0"); // the running version continues
     await done("update", "from-archive");
     await done("reload", "from-archive");
   });
 
-  it("switches off and on, and removes: what it stored is kept until it is purged", async () => {
+  it("disables, enables and removes a plugin; its data is kept until it is purged", async () => {
     await done("disable", "from-git");
     await settled("from-git", "disabled");
     assert.equal(await done("enable", "from-git").then(() => settled("from-git", "active")), "active");
@@ -309,12 +309,12 @@ describe("plugins of other people", { timeout: 300_000 }, () => {
     assert.match(byUrl.stdout, /Installed by-panel 1\.0\.0/);
   });
 
-  it("says npm's own words when the registry is away", async () => {
+  it("prints npm's own message when the registry is unreachable", async () => {
     await registry.stop();
     await fails(["install", "e2e-never", "--yes"], /Failed at fetch: npm says:/, /ECONNREFUSED/);
   });
 
-  it("starts without what is installed when the record is cut off, and says so", async () => {
+  it("starts without installed plugins when the record is truncated, and reports it", async () => {
     await gateway.stop();
     const path = join(at.stateDir, "extensions/installed.json");
     const text = await readFile(path, "utf8");
@@ -331,7 +331,7 @@ describe("plugins of other people", { timeout: 300_000 }, () => {
     assert.match((await svc("doctor")).stdout, /error +e2e-notes: .*\n +Next: svc plugins update e2e-notes/);
   });
 
-  /** The state of a plugin once the running gateway took up a change of its configuration. */
+  /** The state of a plugin once the running gateway has applied a configuration change. */
   async function settled(id: string, state: string): Promise<string> {
     for (;;) {
       const row = (await client.call(plugins.list, {})).plugins.find((one) => one.id === id);
@@ -341,7 +341,7 @@ describe("plugins of other people", { timeout: 300_000 }, () => {
   }
 });
 
-/** What agrees, as the refusal says it. */
+/** The value of --agree in the refusal. */
 function wordIn(text: string): string {
   return /--agree (\S+)/.exec(text)?.[1] ?? assert.fail(`no word in: ${text}`);
 }

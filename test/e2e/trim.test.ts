@@ -1,4 +1,4 @@
-/** `svc trim`: what it writes runs on its own, holds nothing it need not, and is whole or not there at all. */
+/** `svc trim`: its output runs on its own, contains nothing unneeded, and is complete or absent. */
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -16,7 +16,7 @@ interface Told {
   readonly full: { readonly packages: number; readonly bytes: number };
 }
 
-/** A plugin package beside the configuration, with a library of its own in another version than anybody else's. */
+/** A plugin package next to the configuration, with its own version of a library. */
 function writePlugin(directory: string, { entry = "./plugin.js", library = true } = {}): void {
   const write = (path: string, text: string) => {
     mkdirSync(dirname(join(directory, path)), { recursive: true });
@@ -48,7 +48,7 @@ export default definePlugin({ id: "gadget", api: "^1.0.0", setup: (gateway) => g
 }
 
 describe("svc trim", { timeout: 120_000 }, () => {
-  it("writes a gateway that runs elsewhere, without the checkout and with nothing of it but what was chosen", async (t) => {
+  it("writes a gateway that runs elsewhere, without the checkout and with only the chosen parts", async (t) => {
     const { svc, configPath } = home(t, { plugins: { load: { paths: ["./gadget"] } } });
     writePlugin(join(dirname(configPath), "gadget"));
     const from = await emptyDirectory(t);
@@ -121,12 +121,12 @@ describe("svc trim", { timeout: 120_000 }, () => {
       const wanted = `@svc/plugin-${words[0]}`;
       assert.match(
         refused.stderr,
-        new RegExp(`^svc ${words[0]} comes with the package ${wanted}, which is not installed here\nNext: .*${wanted}`),
+        new RegExp(`^svc ${words[0]} needs the package ${wanted}, which is not installed here\nNext: .*${wanted}`),
       );
     }
   });
 
-  it("writes into an empty directory, and leaves one that is not alone", async (t) => {
+  it("writes into an empty directory, and refuses any other", async (t) => {
     const { svc } = home(t);
     const out = await emptyDirectory(t);
     const first = await svc(["trim", "--out", out, "--profile", "minimal"]);
@@ -140,7 +140,7 @@ describe("svc trim", { timeout: 120_000 }, () => {
     assert.deepEqual(await filesBelow(out), before);
   });
 
-  it("leaves nothing behind when what it wrote cannot be imported", async (t) => {
+  it("leaves nothing behind when its output cannot be imported", async (t) => {
     const { svc, configPath } = home(t, { plugins: { use: ["./gadget"] } });
     const directory = join(dirname(configPath), "gadget");
     writePlugin(directory);
@@ -148,7 +148,7 @@ describe("svc trim", { timeout: 120_000 }, () => {
       join(directory, "plugin.js"),
       `import "./helper.js";\n${readFileSync(join(directory, "plugin.js"), "utf8")}`,
     );
-    writeFileSync(join(directory, "helper.js"), ""); // there, and not published
+    writeFileSync(join(directory, "helper.js"), ""); // exists, but is not published
     const from = await emptyDirectory(t);
     const { code, stderr } = await svc(["trim", "--out", join(from, "a/b")]);
     assert.equal(code, 1);
@@ -156,7 +156,7 @@ describe("svc trim", { timeout: 120_000 }, () => {
     assert.deepEqual(readdirSync(from), []);
   });
 
-  it("names a package that is needed and not installed, and one that is no package", async (t) => {
+  it("names a required package that is not installed, and a directory that is not a package", async (t) => {
     const { svc, configPath } = home(t, { plugins: { use: ["./gadget", "./single.ts"] } });
     const directory = join(dirname(configPath), "gadget");
     writePlugin(directory, { entry: "./plugin.ts", library: false });

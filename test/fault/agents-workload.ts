@@ -1,4 +1,4 @@
-/** Agents that come, change and go, each with files: the list in the configuration and the disk must agree. */
+/** Agents that are created, changed and deleted, each with files: the list in the configuration must match the disk. */
 import assert from "node:assert/strict";
 import { access, readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -7,10 +7,10 @@ import type { GatewayClient } from "@svc/sdk/client";
 import { isConflict, type Workload } from "./workload.ts";
 
 interface Agent {
-  /** Values that may be there: the last acknowledged one and those tried since. */
+  /** Possible values: the last acknowledged one and those tried since. */
   names: string[];
   contents: string[];
-  /** `undefined`: a deletion was asked for, and nobody knows. */
+  /** `undefined`: a deletion was requested, and its outcome is unknown. */
   isThere: boolean | undefined;
 }
 
@@ -49,7 +49,7 @@ export class AgentsWorkload implements Workload {
     }
   }
 
-  /** Again when the command line wrote the file in between. */
+  /** Retries when the command line wrote the file in between. */
   async #change(make: () => Promise<unknown>): Promise<void> {
     for (;;) {
       try {

@@ -1,4 +1,4 @@
-/** Many writers start from one state of the configuration: exactly one wins, the others are told. Spec: design/reliability.md. */
+/** Many writers start from one state of the configuration: exactly one wins, the others get a conflict. Spec: design/reliability.md. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -12,7 +12,7 @@ import { svc } from "./config-workload.ts";
 import { readAudit, refusalOf, ROUNDS } from "./workload.ts";
 
 const WRITERS = ["a", "b", "c", "d"];
-/** Acknowledged writes of each. */
+/** Acknowledged writes per writer. */
 const WRITES = 100;
 const MODULES = ["write-file.js", "parse.js"].map((name) => new URL(`../../host/config/${name}`, import.meta.url).href);
 
@@ -36,7 +36,7 @@ it("one of many writers on one base hash wins, the others get a conflict", { tim
     (JSON.parse(await readFile(join(stateDir, "svc.json"), "utf8")) as { meta: Record<string, number> }).meta;
 
   for (let round = 1; round <= ROUNDS; round++) {
-    // The command line reads the file itself: it wins beside the others, or is told of the conflict.
+    // The command line reads the file itself: it may win in addition to one of the others, or gets the conflict.
     const commands = Array.from({ length: round % 2 === 0 ? COMMANDS : 0 }, async (_, index) => {
       const { code, text } = await svc(stateDir, ["config", "set", `meta.command${index}`, String(round)]);
       if (code !== 0) assert.match(text, /config changed since last load/);
@@ -54,7 +54,7 @@ it("one of many writers on one base hash wins, the others get a conflict", { tim
     const losers: unknown[] = outcomes.filter((outcome) => outcome !== true);
     for (const loser of losers) assert.deepEqual(loser, { code: "INVALID_REQUEST", message: CONFLICT });
     const winners = outcomes.flatMap((outcome, index) => (outcome === true ? [`socket${index}`] : []));
-    // a command that came first makes all of them losers
+    // if a command wrote first, all of them lose
     assert.ok(isAlone ? winners.length === 1 : winners.length <= 1, `round ${round}: ${winners.join(" and ")} won`);
     const done = (await Promise.all(commands)).flatMap(({ key, isDone }) => (isDone ? [key] : []));
     const now = await written();
@@ -69,7 +69,7 @@ it("one of many writers on one base hash wins, the others get a conflict", { tim
   assert.equal(torn, 0);
 });
 
-/** Counts upwards under a key of its own, each time from what is there; says so when something it wrote is gone. */
+/** Increments a value under its own key, each time from the current file; reports a lost write. */
 const WRITER = `
   import { readFile } from "node:fs/promises";
   const [path, key, writes, ...modules] = process.argv.slice(1);

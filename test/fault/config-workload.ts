@@ -1,4 +1,4 @@
-/** Many writers of one configuration file: each counts upwards under a key of its own, so that a lost write shows. */
+/** Many writers of one configuration file: each increments its own key, so that a lost write is detected. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { readdir, readFile } from "node:fs/promises";
@@ -15,7 +15,7 @@ const PACE_MS = 60;
 
 const run = promisify(execFile);
 
-/** `svc` as a process of its own. @returns exit code and what it printed */
+/** Runs `svc` in its own process. @returns exit code and output */
 export async function svc(stateDir: string, args: readonly string[]): Promise<{ code: number; text: string }> {
   const command = [join(root, "host/cli/svc.js"), ...args];
   return run(process.execPath, command, { env: cleanEnvironment(stateDir) }).then(
@@ -41,10 +41,10 @@ export class ConfigWorkload implements Workload {
   readonly #stateDir: string;
   readonly #counters = new Map<string, Counter>();
   readonly #hashes = new Set<string>();
-  /** Commands that outlive the gateway they ran beside. */
+  /** Commands that outlive their gateway. */
   #commands: Promise<unknown> = Promise.resolve();
   acknowledged = 0;
-  /** Writes that met somebody else's. */
+  /** Writes that conflicted with another one. */
   conflicts = 0;
 
   constructor(stateDir: string) {
@@ -59,7 +59,7 @@ export class ConfigWorkload implements Workload {
   async #setting(connect: () => Promise<GatewayClient>): Promise<never> {
     const client = await connect();
     for (;;) {
-      await pause(PACE_MS); // so that the others get their turn
+      await pause(PACE_MS); // let the other writers proceed
       await this.#count("set", async (count) => {
         const { raw, hash } = await client.call(config.get, {});
         const file = JSON.parse(raw ?? "{}") as File;
@@ -70,7 +70,7 @@ export class ConfigWorkload implements Workload {
     }
   }
 
-  /** Three patches a connection: more are refused within a minute. */
+  /** Three patches per connection: more are refused within a minute. */
   async #patching(connect: () => Promise<GatewayClient>): Promise<never> {
     for (;;) {
       const client = await connect();
@@ -78,7 +78,7 @@ export class ConfigWorkload implements Workload {
         await pause(PACE_MS);
         await this.#count("patch", async (count) => {
           const { hash } = await client.call(config.get, {});
-          // Some reload a plugin, which waits for its calls: the writes behind it wait, too.
+          // Some patches reload a plugin, which waits for its calls; later writes wait too.
           const slow = count % 4 === 0 ? { "provider-offline": { wordDelayMs: 1 + (count % 8) } } : {};
           const patch = { meta: { patch: count }, ...slow };
           return client.call(config.patch, { raw: JSON.stringify(patch), baseHash: hash });
@@ -133,7 +133,7 @@ export class ConfigWorkload implements Workload {
     assert.deepEqual({ valid, issues }, { valid: true, issues: [] }, context);
     for (const name of await readdir(this.#stateDir)) {
       if (!name.startsWith("svc.json.bak")) continue;
-      JSON.parse(await readFile(join(this.#stateDir, name), "utf8")); // throws on half a backup
+      JSON.parse(await readFile(join(this.#stateDir, name), "utf8")); // throws for a partial backup
     }
     const { lines, torn } = await readAudit(this.#stateDir);
     assert.equal(torn, 0, `${context}: the audit log has lines that are not whole`);

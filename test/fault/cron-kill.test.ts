@@ -1,8 +1,8 @@
 /**
- * Jobs under `kill -9`, SIGSTOP and a clock that is set forward and back: each time a job was due has exactly one record,
- * and what ran has had its effect once. Spec: design/reliability.md, "clock jumps, DST both ways, a suspended process".
+ * Jobs under `kill -9`, SIGSTOP and a clock that is set forward and back: each scheduled run has exactly one record, and each
+ * performed run took effect once. Spec: design/reliability.md, "clock jumps, DST both ways, a suspended process".
  *
- * SVC_FAULT_TICKS sets how many times have to be settled (default 300), SVC_FAULT_SEED repeats a run.
+ * SVC_FAULT_TICKS sets the number of scheduled runs to settle (default 300); SVC_FAULT_SEED repeats a run.
  */
 import assert from "node:assert/strict";
 import { type ChildProcess, fork } from "node:child_process";
@@ -20,14 +20,14 @@ import { createRandom, pause, SEED } from "./workload.ts";
 
 const TICKS = Number(process.env["SVC_FAULT_TICKS"] ?? 300);
 const MINUTE = 60_000;
-/** Set back by as much at most, a clock is not noticed to have been ahead; and the time until it is noticed. */
+/** A clock set back by at most this many ms is not detected as having been ahead; detection takes at most as long. */
 const AHEAD_MS = 3 * MINUTE;
-/** A minute of the jobs is 150 ms here. */
+/** A minute of job time is 150 ms here. */
 const RATE = 400;
 const FREQUENT = "each second";
 const PROCESS = fileURLToPath(new URL("cron-process.js", import.meta.url));
 
-/** The time of the jobs, which goes on while nobody is there. */
+/** The clock of the jobs, which continues while no gateway runs. */
 class JobTime {
   readonly #real = Date.now();
   #job = Date.UTC(2026, 2, 28, 20); // the night in which clocks go forward in Europe
@@ -52,7 +52,7 @@ async function start(
   const child = fork(PROCESS, [stateDir, String(real), String(time.at(real)), String(RATE)], {
     stdio: ["ignore", "inherit", "inherit", "ipc"],
   });
-  const [ready] = (await once(child, "message")) as [Ready]; // the first thing it says
+  const [ready] = (await once(child, "message")) as [Ready]; // its first message
   return { child, ready };
 }
 
@@ -60,7 +60,7 @@ async function gone(child: ChildProcess): Promise<void> {
   if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
 }
 
-it(`${TICKS} times have one record each, whatever happens`, { timeout: 600_000 }, async (t) => {
+it(`${TICKS} scheduled runs have one record each despite all faults`, { timeout: 600_000 }, async (t) => {
   const stateDir = await mkdtemp(join(tmpdir(), "svc-cron-kill-"));
   const random = createRandom(SEED);
   const time = new JobTime();
@@ -71,7 +71,7 @@ it(`${TICKS} times have one record each, whatever happens`, { timeout: 600_000 }
     await rm(stateDir, { recursive: true, force: true });
   });
   const jobs = await addJobs(ready);
-  const frequent = jobs.find(({ name }) => name === FREQUENT)?.id ?? assert.fail(); // its times are many, and say little
+  const frequent = jobs.find(({ name }) => name === FREQUENT)?.id ?? assert.fail(); // has many runs, which prove little
   const database = () => new DatabaseSync(join(stateDir, "plugins", "storage-sqlite", "svc.db"), { readOnly: true });
   let settled = 0;
   for (let round = 0; settled < TICKS; round += 1) {
@@ -97,11 +97,11 @@ it(`${TICKS} times have one record each, whatever happens`, { timeout: 600_000 }
     settled = Number(db.prepare(sql).get(frequent)?.["n"]);
     db.close();
   }
-  await pause(1_500); // what the last one that was killed has left is taken over
+  await pause(1_500); // the state left by the last killed gateway is taken over
   await loadCalendar();
   const now = time.at(Date.now());
   const db = database();
-  db.exec("BEGIN"); // one moment for all that is looked at
+  db.exec("BEGIN"); // a consistent snapshot for all checks
   const context = `seed ${SEED}`;
   const counts = jobs.map((job) => checkJob(db, job, now, context));
   checkEffects(db, context);
@@ -113,7 +113,7 @@ it(`${TICKS} times have one record each, whatever happens`, { timeout: 600_000 }
   await gone(child);
 });
 
-/** Every second, minute and ten minutes, and by the calendar of two zones; told to the main session, or run by the agent. */
+/** Every second, minute and ten minutes, and by calendar in two time zones; sent to the main session, or run by the agent. */
 async function addJobs({ url, auth }: Ready): Promise<CronJob[]> {
   const client = await connect({ url, ...(auth.token ? { token: auth.token } : {}) });
   const every = (everyMs: number) => ({ schedule: { kind: "every", everyMs } });
@@ -144,7 +144,7 @@ interface Counts {
 
 type FireRow = Readonly<Record<"due_at" | "through_at" | "settled_at", number>> & { readonly status: string };
 
-/** Every time from the first to the last that was looked at is covered by one record, and no two cover the same. */
+/** Every scheduled run from the first to the last one checked is covered by exactly one record. */
 function checkJob(
   db: DatabaseSyncInstance,
   { id, name, schedule, createdAtMs }: CronJob,
@@ -172,7 +172,7 @@ function checkJob(
     const isPremature = (status === "skipped" || status === "missed") && throughAt > now + AHEAD_MS;
     assert.ok(!isPremature, `${where}: ${status} at ${new Date(throughAt).toISOString()}, which has not come`);
   }
-  // After the clock was set back: due by its schedule again.
+  // After the clock was set back, the schedule makes it due again.
   let free = nextSlot(schedule, id, now);
   while (free !== undefined && covering(free)) free = nextSlot(schedule, id, free);
   assert.ok(free !== undefined && nextAt <= free + AHEAD_MS, `${where}: next due at ${new Date(nextAt).toISOString()}`);
@@ -180,7 +180,7 @@ function checkJob(
   return { ran: count("ran"), missed: count("missed"), skipped: count("skipped") };
 }
 
-/** What ran has told its session, or asked its agent, exactly once; what did not run has done nothing. */
+/** Each performed run notified its session, or asked its agent, exactly once; other runs had no effect. */
 function checkEffects(db: DatabaseSyncInstance, context: string): void {
   const lines = (sql: string) =>
     db

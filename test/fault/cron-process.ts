@@ -1,6 +1,6 @@
 /**
- * A gateway whose jobs live in a time of their own that runs fast and can be set: started by `cron-kill.test.ts`, which
- * stops, kills and resumes it. argv: state directory, real ms and job time they stand for, how many times faster.
+ * A gateway whose jobs use a separate clock that runs fast and can be set. Started by `cron-kill.test.ts`, which stops,
+ * kills and resumes it. argv: state directory, real ms, the job time at that ms, speed factor.
  */
 import { type Clock, definePlugin, type Plugin } from "@svc/sdk";
 import { cron } from "@svc/sdk/cron";
@@ -11,7 +11,7 @@ const [, , stateDir = "", realText = "0", jobText = "0", rateText = "1"] = proce
 const rate = Number(rateText);
 let offset = Number(jobText) - Number(realText) * rate;
 
-/** What the plugin takes for the time of this machine. */
+/** The clock the plugin uses as the time of this machine. */
 const clock: Clock = {
   now: () => Math.round(Date.now() * rate + offset),
   elapsed: () => performance.now() * rate,
@@ -25,7 +25,7 @@ const clock: Clock = {
   },
 };
 
-/** Everything but the clock is the gateway's. */
+/** Everything except the clock is the gateway's. */
 const fast: Plugin = definePlugin({
   ...cronPlugin,
   setup: (gateway) => cronPlugin.setup(Object.create(gateway, { clock: { value: clock } }) as typeof gateway),

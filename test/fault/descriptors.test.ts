@@ -1,4 +1,4 @@
-/** No file descriptor is left: open sockets go on, nobody else comes in, and when there is room again all is as before. */
+/** No file descriptor is left: open sockets continue, new ones are refused, and all recovers when descriptors are free again. */
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
 import { readdirSync } from "node:fs";
@@ -21,7 +21,7 @@ assert.ok(hasPrlimit || !process.env["CI"], "in CI this test may not be skipped:
 
 const ROOM = 20;
 
-/** What a call was refused with. */
+/** The refusal of a call. */
 function refused(error: unknown): GatewayError {
   assert.ok(isGatewayError(error), String(error));
   return error;
@@ -65,7 +65,7 @@ it(
     assert.ok((await client.call(agents.list, {})).agents.length > 0);
     const late = await gateway.connect({ connectTimeoutMs: 1_000 }).catch(refusalOf);
     assert.ok("code" in late, "nobody else comes in");
-    // Two descriptors are left: a call gets one, or is told when to come back.
+    // Two descriptors are left: a call gets one, or is told when to retry.
     for (let turn = 0; turn < 20; turn++) {
       const answers = await Promise.all([0, 1, 2, 3].map(() => client.call(config.get, {}).catch(refused)));
       for (const answer of answers) {

@@ -1,6 +1,6 @@
 /**
- * `kill -9` while devices are approved, rotated, revoked and removed: what was acknowledged is there afterwards, none of it
- * half. SVC_FAULT_KILLS sets the number of kills (default 12), SVC_FAULT_SEED repeats their moments.
+ * `kill -9` while devices are approved, rotated, revoked and removed: every acknowledged change persists completely.
+ * SVC_FAULT_KILLS sets the number of kills (default 12), SVC_FAULT_SEED repeats their moments.
  */
 import assert from "node:assert/strict";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -18,13 +18,13 @@ const KILLS = Number(process.env["SVC_FAULT_KILLS"] ?? 12);
 const SECRET = "the-secret-of-this-gateway";
 const READ = ["operator.read"];
 
-/** A device and what was last acknowledged about it. */
+/** A device and its last acknowledged state. */
 interface Known {
   readonly device: DeviceIdentity;
   state: "approved" | "revoked" | "removed";
-  /** Values that were handed out: the last one counts, if any. */
+  /** Issued values; only the last one is valid, if any. */
   readonly tokens: string[];
-  /** An act was sent and not acknowledged when the gateway was killed: either outcome is right. */
+  /** A change was sent but not acknowledged when the gateway was killed: both outcomes are valid. */
   open: boolean;
 }
 
@@ -78,7 +78,7 @@ class Devices {
     }
   }
 
-  /** Records and tokens are as they were acknowledged; no token of before lets anybody in; no record lacks its token. */
+  /** Records and tokens match the acknowledgements; no earlier token is accepted; no record lacks its token. */
   async check(running: GatewayProcess, context: string): Promise<void> {
     const admin = await running.connect();
     const { paired } = await admin.call(devices.list, {});

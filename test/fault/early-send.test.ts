@@ -1,4 +1,4 @@
-/** Calls of `send` from the very start of a gateway whose channel is slow to start: told to come again, never that there is no such channel. */
+/** Calls of `send` while the channel of a new gateway is still starting: told to retry, never that the channel does not exist. */
 import assert from "node:assert/strict";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -44,13 +44,13 @@ it(
     t.after(() => rm(stateDir, { recursive: true, force: true }));
     await writeFile(join(stateDir, "dove.ts"), DOVE);
     await writeFile(join(stateDir, "svc.json"), JSON.stringify({ plugins: { load: { paths: ["./dove.ts"] } } }));
-    await (await startGatewayProcess(stateDir)).kill(); // the token is there, and what is compiled
+    await (await startGatewayProcess(stateDir)).kill(); // creates the token and the compiled code
     const token = (await readFile(join(stateDir, "credentials/gateway-token"), "utf8")).trim();
     const port = await freePort();
     const starting = startGatewayProcess(stateDir, {}, { port: String(port) });
     t.after(async () => (await starting).kill());
     let asked = 0;
-    /** Connects and sends, again and again, until `over` and one more. @returns how often it was sent, and refusals */
+    /** Connects and sends repeatedly until `over`, then once more. @returns the number of sends, and the refusals */
     const sendUntil = async (over: Promise<unknown>) => {
       const refusals = new Set<string>();
       let isOver = false;

@@ -1,4 +1,4 @@
-/** A gateway process under a flood, beside clients that only listen, one in a process of its own that asks for `health`, and its memory. */
+/** A gateway process under a flood, with listening clients, a separate process that polls `health`, and memory measurements. */
 import assert from "node:assert/strict";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -15,9 +15,9 @@ import { pause } from "./workload.ts";
 /** Connections that only listen. */
 const LISTENERS = 3;
 const SAMPLE_MS = 50;
-/** Milliseconds in which `health` is asked for even after a flood that was short. */
+/** Milliseconds for which `health` is polled even if the flood was shorter. */
 const WATCHED_MS = 300;
-/** MiB that the gateway may grow by. Choice: wide; the floods here were worth gigabytes. */
+/** Maximum growth of the gateway in MiB. Choice: generous; the floods here send gigabytes. */
 const MOST_MIB = 400;
 
 export interface FloodScene {
@@ -25,19 +25,19 @@ export interface FloodScene {
   readonly client: GatewayClient;
   readonly stateDir: string;
   /**
-   * Runs `work`, and asserts that meanwhile `health` and new connections were answered, memory stayed bounded and no listener was cut.
-   * @param mostMiB instead of 400
+   * Runs `work`, and asserts that meanwhile `health` and new connections were served, memory stayed bounded and no listener was disconnected.
+   * @param mostMiB default 400
    */
   during<T>(work: () => Promise<T>, mostMiB?: number): Promise<T>;
-  /** What the gateway says of a plugin. */
+  /** The gateway's report of a plugin. */
   plugin(id: string): Promise<PluginReport>;
-  /** Asserts that no plugin but those rests or has failed. */
+  /** Asserts that no plugin is quarantined or failed, except these. */
   othersServe(...but: readonly string[]): Promise<void>;
   /** Asserts that SIGTERM ends the gateway with 0. */
   stops(): Promise<void>;
 }
 
-/** @param fill writes further files of the state directory, before the gateway starts */
+/** @param fill writes additional files to the state directory before the gateway starts */
 export async function floodScene(
   t: TestContext,
   config: object,
@@ -105,7 +105,7 @@ export async function floodScene(
   };
 }
 
-/** Waits for what somebody else does. */
+/** Polls until a condition holds. */
 export async function until(
   condition: () => Promise<boolean> | boolean,
   what: string,

@@ -1,4 +1,4 @@
-/** A model server that answers in the way its question names, in both languages; anything else is answered with one word. */
+/** A model server that answers in the way named in the question, in both APIs; any other question gets one word. */
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -6,11 +6,11 @@ import { Readable } from "node:stream";
 import { text as readText } from "node:stream/consumers";
 import { pipeline } from "node:stream/promises";
 
-/** What a question has to hold. */
+/** Behaviours that a question can name. */
 export const WAYS = ["endless", "one line", "hangs", "large", "breaks off"] as const;
 export type Way = (typeof WAYS)[number];
 
-/** Characters of one piece of `endless` and `large`. */
+/** Characters per chunk of `endless` and `large`. */
 const PIECE = "word ".repeat(20);
 /** Characters of the answer `large`. */
 export const LARGE_CHARS = 5_000_000;
@@ -72,11 +72,11 @@ export async function startFloodingModel(): Promise<FloodingModel> {
     const question = JSON.stringify(messages?.at(-1));
     res.writeHead(200, { "content-type": "text/event-stream" });
     const way = WAYS.find((one) => question.includes(one));
-    await pipeline(Readable.from(answerOf(language, way)), res).catch(() => undefined); // whoever asked has heard enough
+    await pipeline(Readable.from(answerOf(language, way)), res).catch(() => undefined); // the client disconnected
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
-  const { port } = server.address() as AddressInfo; // a TCP server that listens has one
+  const { port } = server.address() as AddressInfo; // a listening TCP server has an address
   return {
     url: `http://127.0.0.1:${port}/v1`,
     async [Symbol.asyncDispose]() {

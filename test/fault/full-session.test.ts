@@ -1,8 +1,8 @@
 /**
- * Far more webhooks than a main session is told, no heartbeat, and a `kill -9` among them: each is accepted, the runs of agents
- * and jobs are done, and what waits stays bounded and counts every event.
+ * Far more webhooks than a main session shows, no heartbeat, and a `kill -9` in between: each is accepted, the runs of agents
+ * and jobs complete, and the waiting events stay bounded but count every event.
  *
- * SVC_FAULT_ROUNDS times 400 different wakes and as many equal ones are posted (default 4 rounds).
+ * Each of SVC_FAULT_ROUNDS rounds (default 4) posts 400 different wakes and 400 equal ones.
  */
 import assert from "node:assert/strict";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -20,7 +20,7 @@ import { createRandom, pause, ROUNDS, SEED } from "./workload.ts";
 const TOKEN = "hook-token-of-the-full-session";
 const DIFFERENT = 400 * ROUNDS;
 const RUNS = 5;
-/** Choice: the check of what waits comes each hundredth event; as many may be under way. */
+/** Choice: the bound is checked every hundred events; as many may be in progress. */
 const SLACK = 200;
 
 interface EventRow {

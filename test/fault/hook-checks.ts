@@ -1,13 +1,13 @@
-/** Decides about a history of webhooks: each accepted one has happened, once. Asks the tables, when all has come to rest. */
+/** Checks a history of webhooks: each accepted one was carried out once. Reads the tables when nothing is in progress. */
 import assert from "node:assert/strict";
 import type { GatewayClient } from "@svc/sdk/client";
 import { type HookSenders, isRun, markerOf, type Posted } from "./hook-senders.ts";
 import { stored } from "./rows-plugin.ts";
 import { pause } from "./workload.ts";
 
-/** Milliseconds until nothing may be left to do. Generous: the machine may be busy. */
+/** Milliseconds within which all work must finish. Generous: the machine may be busy. */
 const DRAIN_MS = 120_000;
-/** Rows asked for at a time. */
+/** Rows per query. */
 const PAGE = 1_000;
 
 async function rowsOf<T>(client: GatewayClient, sql: string): Promise<T[]> {
@@ -25,7 +25,7 @@ const LEFT = {
   "events that wait": "FROM heartbeat_events WHERE status = 'waiting'",
 };
 
-/** Resolves when nothing is left to do. @throws AssertionError with what still waits */
+/** Resolves when nothing is left to do. @throws AssertionError with the remaining work */
 export async function drained(client: GatewayClient, context: string): Promise<void> {
   const deadline = performance.now() + DRAIN_MS;
   for (;;) {
@@ -40,7 +40,7 @@ export async function drained(client: GatewayClient, context: string): Promise<v
   }
 }
 
-/** What completed turns said: how often each marker was the answer of a webhook's own run, and was told to the main session. */
+/** Counts per marker in completed turns: answers of a webhook's own run, and notices to the main session. */
 interface Said {
   readonly answered: ReadonlyMap<string, number>;
   readonly told: ReadonlyMap<string, number>;
@@ -66,7 +66,7 @@ interface RunRow {
   readonly reason: string | null;
 }
 
-/** The state of one webhook in a few words; `undefined`: as it should be. */
+/** Describes the fault of one webhook; `undefined` if it is correct. */
 function faultOf(posted: Posted, row: RunRow | undefined, { answered, told }: Said): string | undefined {
   const marker = markerOf(posted);
   const runs = isRun(posted) ? (answered.get(marker) ?? 0) : 1;
@@ -80,9 +80,9 @@ function faultOf(posted: Posted, row: RunRow | undefined, { answered, told }: Sa
 export interface Verdict {
   /** Completed turns of any kind. */
   readonly turns: number;
-  /** Webhooks nobody was answered for that were carried out nevertheless. */
+  /** Webhooks carried out although their request was never answered. */
   readonly unanswered: number;
-  /** Attempts of runs that a fault cut off. */
+  /** Attempts of runs interrupted by a fault. */
   readonly interrupted: number;
 }
 

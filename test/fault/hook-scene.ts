@@ -1,4 +1,4 @@
-/** What webhooks of a fault test go through: a gateway's configuration, a transform, and a model that says what it was told. */
+/** Setup for webhook fault tests: a configuration, a transform, and a model that echoes its input. */
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -14,10 +14,10 @@ import { askedOf, systemOf } from "../plugins/webhook-scene.ts";
 
 export const HOOK_TOKEN = "hook-token-of-the-fault-tests";
 
-/** Milliseconds an answer takes at most, so that faults find some half-way. */
+/** Maximum milliseconds per answer, so that faults hit some in progress. */
 const SLOWEST_ANSWER_MS = 40;
 
-/** Odd numbers become runs of an agent, even ones events: what a mapping alone cannot decide. */
+/** Odd numbers become runs of an agent, even ones events; a mapping alone cannot decide this. */
 const TRANSFORM = `import type { Transform } from "@svc/sdk/transform";
 
 const route: Transform<{ number: number; note: string }> = ({ payload: { number, note } }) =>
@@ -28,7 +28,7 @@ export default route;
 `;
 
 const MAPPINGS = [
-  // its runs share a conversation, which each of them begins anew
+  // its runs share a conversation, which each run resets
   {
     id: "templated",
     match: { path: "templated" },
@@ -39,7 +39,7 @@ const MAPPINGS = [
   { id: "routed", match: { path: "routed" }, action: "wake", transform: { module: "route.ts" } },
 ];
 
-/** What the model was shown, whether or not its answer was kept. */
+/** Input of the model, whether or not its answer was stored. */
 export class HookModel {
   readonly seen = new Set<string>();
   readonly #random: () => number;
@@ -48,7 +48,7 @@ export class HookModel {
     this.#random = random;
   }
 
-  /** A run of a webhook is answered with `did-<number>;`, any other turn with all it is told by then. */
+  /** Answers a webhook's run with `did-<number>;`, any other turn with all notices so far. */
   readonly reply = (request: FakeModelRequest): FakeModelReply => {
     const job = /\bjob-(\d+);/.exec(askedOf(request))?.[1];
     const told = job === undefined ? (systemOf(request).match(/\b(?:wake|did)-\d+;/g) ?? []) : [`did-${job};`];
@@ -64,7 +64,7 @@ export interface HookScene {
   readonly server: FakeModelServer;
 }
 
-/** A state directory for `svc gateway run`, gone with the test. */
+/** A state directory for `svc gateway run`, deleted after the test. */
 export async function openHookScene(t: TestContext, random: () => number): Promise<HookScene> {
   const model = new HookModel(random);
   const server = await startFakeModelServer({ replies: model.reply });
@@ -74,7 +74,7 @@ export async function openHookScene(t: TestContext, random: () => number): Promi
     await rm(stateDir, { recursive: true, force: true });
   });
   const config = {
-    // the main session hears of everything: it must not grow out of its context
+    // the main session receives all events and must not exceed its context
     models: { providers: { fake: { baseUrl: server.url, models: [{ id: "m", contextWindow: 10_000_000 }] } } },
     agents: { defaults: { model: "fake/m", skipBootstrap: true, maxConcurrent: 8 } },
     plugins: { load: { paths: [fileURLToPath(new URL("./rows-plugin.js", import.meta.url))] } },

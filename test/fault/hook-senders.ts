@@ -1,48 +1,48 @@
-/** Four senders of webhooks that do not pause, and the history of what they were answered. Nothing is taken out of it. */
+/** Four senders that post webhooks continuously, and the complete history of the responses. */
 import { pause } from "./workload.ts";
 import { HOOK_TOKEN } from "./hook-scene.ts";
 
 /** Paths below `/hooks`; each sender has one. */
 const PATHS = ["wake", "agent", "templated", "routed"] as const;
 
-/** Webhooks of one sender that may wait to be told to the main session. Of more than 1,000 the oldest are folded into one; a turn tells 20. */
+/** Maximum webhooks of one sender waiting for the main session. Above 1,000 the oldest are merged into one; a turn shows 20. */
 const MOST_OPEN = 40;
 
-/** One webhook, sent until it is answered; without a key once only. */
+/** One webhook, sent until it is answered; without a key only once. */
 export interface Posted {
   readonly number: number;
   readonly path: (typeof PATHS)[number];
   readonly key?: string;
   /** Set by the acknowledgement. */
   runId?: string;
-  /** Attempts nobody answered. */
+  /** Unanswered attempts. */
   cutOff: number;
-  /** The acknowledgement said that an earlier attempt had been accepted. */
+  /** Whether the acknowledgement referred to an earlier accepted attempt. */
   replayed?: boolean;
 }
 
-/** What the main session hears of it in the end. */
+/** The text the main session finally receives about it. */
 export function markerOf({ number, path }: Posted): string {
   return isRun({ number, path }) ? `did-${number};` : `wake-${number};`;
 }
 
-/** Whether it becomes a run of an agent; else an event. */
+/** Whether it becomes a run of an agent instead of an event. */
 export function isRun({ number, path }: Pick<Posted, "number" | "path">): boolean {
   return path === "routed" ? number % 2 === 1 : path !== "wake";
 }
 
 export class HookSenders {
-  /** Base URL; `undefined` while there is nobody to post to. */
+  /** Base URL; `undefined` while no gateway runs. */
   origin: string | undefined;
   readonly posted: Posted[] = [];
-  /** Answers other than 200, and whatever contradicts an earlier answer. */
+  /** Responses other than 200, and contradictions to an earlier response. */
   readonly wrong: string[] = [];
-  /** Answers that named an earlier one by its key. */
+  /** Responses that identified a duplicate by its key. */
   repeats = 0;
   readonly #seen: ReadonlySet<string>;
   #number = 0;
 
-  /** @param seen markers the main session heard of */
+  /** @param seen markers the main session received */
   constructor(seen: ReadonlySet<string>) {
     this.#seen = seen;
   }
@@ -60,7 +60,7 @@ export class HookSenders {
     await Promise.all(PATHS.map((path) => this.#sending(path, over)));
   }
 
-  /** Sends every one with a key again: it must be known, and as the same. */
+  /** Sends every webhook with a key again: the gateway must recognise it as the same one. */
   async repeatAll(): Promise<void> {
     for (const posted of this.acknowledged) if (posted.key !== undefined) await this.#deliver(posted);
   }

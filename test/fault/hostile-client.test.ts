@@ -1,12 +1,12 @@
-/** A few seconds of hostile clients: another client is answered throughout, and memory stays bounded. The long run: `npm run hostile`. */
+/** A few seconds of hostile clients: another client is served throughout, and memory stays bounded. Long version: `npm run hostile`. */
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { BEHAVIOURS } from "../bench/hostile/behaviours.ts";
 import { type PhaseFigures, runCampaign } from "../bench/hostile/campaign.ts";
 
-/** Printed with every failure, so that it can be had again. */
+/** Printed with every failure, to reproduce it. */
 const SEED = Number(process.env["SVC_HOSTILE_SEED"] ?? Date.now() % 2_147_483_647);
-/** MiB: what unread answers, messages under way and bodies may take together, several times over. */
+/** MiB: several times the combined limit of unread responses, messages in transit and bodies. */
 const MOST_MIB = 1_536;
 
 it(`hostile clients neither stop another client nor fill the memory (seed ${SEED})`, { timeout: 180_000 }, async () => {

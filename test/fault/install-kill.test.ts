@@ -1,4 +1,4 @@
-/** An install that is killed anywhere leaves the old version or the new one, and the next install works. */
+/** An install killed at any point leaves the old or the new version, and the next install works. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -22,7 +22,7 @@ describe("a killed install", { timeout: 240_000 }, () => {
   let points = 0;
   after(() => rmSync(directory, { recursive: true, force: true }));
 
-  /** @returns what it printed; `undefined`: it was killed */
+  /** @returns the output; `undefined` if it was killed */
   async function run(order: Omit<StepOrder, "spec"> & { readonly version?: number }): Promise<string | undefined> {
     const { version = 1, ...rest } = order;
     const told: StepOrder = { spec: archives[version] ?? "", ...rest };
@@ -41,7 +41,7 @@ describe("a killed install", { timeout: 240_000 }, () => {
     return said;
   }
 
-  /** The version that counts, with all its files as they were installed; `undefined`: none. */
+  /** The active version, with all its files as installed; `undefined` if there is none. */
   async function counts(stateDir: string): Promise<string | undefined> {
     const extensions = extensionsOf(stateDir);
     const installed = readRecord(extensions);
@@ -52,7 +52,7 @@ describe("a killed install", { timeout: 240_000 }, () => {
     return plugin.version;
   }
 
-  /** Nothing is left of what was killed. */
+  /** Asserts that the killed install left nothing behind. */
   function isTidy(stateDir: string): void {
     const extensions = extensionsOf(stateDir);
     const installed = readRecord(extensions);
@@ -73,7 +73,7 @@ describe("a killed install", { timeout: 240_000 }, () => {
     assert.ok(points > 20, `only ${points} points`);
   });
 
-  it("leaves the old version or the new one wherever it is killed, and the next install works", async () => {
+  it("leaves the old or the new version wherever it is killed, and the next install works", async () => {
     const seen: string[] = [];
     const kill = async (point: number) => {
       const stateDir = join(directory, `at-${point}`);
@@ -82,7 +82,7 @@ describe("a killed install", { timeout: 240_000 }, () => {
       const version = await counts(stateDir);
       assert.ok(version === "1.0.0" || version === "2.0.0", `point ${point}: ${version}`);
       seen[point] = version;
-      // One install after another takes the next of these states: each of them is what some kill leaves.
+      // Only every eighth state, and the last one, get another install.
       if (point % 8 !== 0 && point !== points) return;
       await run({ stateDir, dieBefore: 0, version: 2 });
       assert.equal(await counts(stateDir), "3.0.0", `after point ${point}`);
@@ -96,7 +96,7 @@ describe("a killed install", { timeout: 240_000 }, () => {
       }),
     );
     const order = seen.filter((version) => version !== undefined);
-    assert.deepEqual(order, [...order].sort()); // once the new one counts, it does from then on
+    assert.deepEqual(order, [...order].sort()); // once the new version is active, it stays active
     assert.deepEqual(new Set(order), new Set(["1.0.0", "2.0.0"]));
   });
 

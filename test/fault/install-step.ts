@@ -1,27 +1,27 @@
-/** One install in a process of its own that kills itself before the n-th thing it does to the disk. Used by install-kill.test.ts. */
+/** One install in its own process, which kills itself before its n-th disk operation. Used by install-kill.test.ts. */
 import { type InstallFiles, realEffects } from "../../plugins/plugins/install/effects.ts";
 import { createInstaller } from "../../plugins/plugins/install/installer.ts";
 
-/** What the process is told as its argument. */
+/** The argument of the process. */
 export interface StepOrder {
   readonly stateDir: string;
   readonly spec: string;
-  /** 0: it is left alone. */
+  /** 0: not killed. */
   readonly dieBefore: number;
-  /** Take it away instead. */
+  /** Uninstall instead. */
   readonly remove?: string;
 }
 
 const order = JSON.parse(process.argv[2] ?? "") as StepOrder;
 let count = 0;
 
-/** Everything that is done to the disk, and each program that is run, is one. */
+/** Each disk operation and each program run counts as one step. */
 function point(): void {
   count += 1;
   if (count === order.dieBefore) process.kill(process.pid, "SIGKILL");
 }
 
-/** The same function, counted. */
+/** Wraps a function to count its calls. */
 function counted<F extends (...args: never[]) => unknown>(call: F): F {
   return ((...args: never[]) => {
     point();

@@ -1,8 +1,8 @@
 /**
- * `kill -9` at a random moment under writes of every kind: nothing acknowledged is lost, no file is half, and the next
- * start serves. Spec: design/reliability.md line 4.
+ * `kill -9` at a random moment during writes of every kind: nothing acknowledged is lost, no file is partial, and the next
+ * start succeeds. Spec: design/reliability.md line 4.
  *
- * Clients write a history of what was acknowledged; after the restart a checker compares it with what the gateway says.
+ * Clients record what was acknowledged; after the restart a checker compares it with the gateway's state.
  * SVC_FAULT_ROUNDS sets the number of kills (default 4), SVC_FAULT_SEED repeats a run.
  */
 import assert from "node:assert/strict";
@@ -19,13 +19,13 @@ import { RunsWorkload } from "./runs-workload.ts";
 import { SessionsWorkload } from "./sessions-workload.ts";
 import { createRandom, pause, ROUNDS, SEED, stagedFiles } from "./workload.ts";
 
-/** Milliseconds. Far above what is usual, so that a busy machine does not count as a fault. */
+/** Milliseconds. Far above the usual time, so that a busy machine does not count as a fault. */
 const SLOWEST_START_MS = 5_000;
 
-/** The first files of a workspace are a dozen syncs: beside this many writers they would take most of the time. */
+/** The first files of a workspace need a dozen syncs, which would take most of the time with this many writers. */
 const SETTINGS = { "provider-offline": { wordDelayMs: 1 }, agents: { defaults: { skipBootstrap: true } } };
 
-/** Plugins are loaded anew under all of it. */
+/** Plugins are reloaded meanwhile. */
 async function reloading(connect: () => Promise<GatewayClient>): Promise<never> {
   const client = await connect();
   for (let turn = 0; ; turn++) {
@@ -62,13 +62,13 @@ it(`nothing acknowledged is lost in ${ROUNDS} kills`, { timeout: 1_800_000 }, as
     const refusals: unknown[] = [];
     const writers = [...workloads.map((workload) => workload.write(open, over.signal)), reloading(open)].map((writer) =>
       writer.catch((error: unknown) => {
-        // what was not acknowledged when it was killed counts neither as lost nor as done
+        // unacknowledged work at the kill counts neither as lost nor as done
         if (!over.signal.aborted) refusals.push(error);
       }),
     );
     const before = workloads.map(({ acknowledged }) => acknowledged);
     const haveAllWritten = () => workloads.every(({ acknowledged }, index) => acknowledged > (before[index] ?? 0));
-    // Every other kill comes at any time, that of the first connections among them.
+    // Every other kill comes at a random time, possibly during the first connections.
     if (round % 2 === 0) for (let waited = 0; waited < 1_500 && !haveAllWritten(); waited++) await pause(5);
     await pause(random() * 500);
     over.abort();

@@ -1,4 +1,4 @@
-/** A database that is emptied, removed or damaged between two runs: the gateway says so serves what needs no database, and begins no new one; `svc doctor` says so, too. */
+/** A database that is emptied, removed or damaged between two runs: the gateway reports it, serves what needs no database, and creates no new one; `svc doctor` reports it too. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { cp, mkdtemp, readFile, rm, truncate, writeFile } from "node:fs/promises";
@@ -12,7 +12,7 @@ import { cleanEnvironment, startGatewayProcess } from "../gateway-process.ts";
 
 const DATABASE = "plugins/storage-sqlite/svc.db";
 
-/** What happens to the files, what the log says of it, and what `svc doctor` does. */
+/** The damage to the files, the resulting log line, and the finding of `svc doctor`. */
 const LOSSES: Record<
   string,
   { readonly lose: (file: string) => Promise<unknown>; readonly told: RegExp; readonly found: RegExp }
@@ -42,7 +42,7 @@ const LOSSES: Record<
   },
 };
 
-it("a gateway with a lost database says so, and so does svc doctor", { timeout: 120_000 }, async (t) => {
+it("a gateway with a lost database reports it, and so does svc doctor", { timeout: 120_000 }, async (t) => {
   const stateDir = await mkdtemp(join(tmpdir(), "svc-lost-"));
   t.after(() => rm(stateDir, { recursive: true, force: true }));
   const first = await startGatewayProcess(stateDir);
@@ -78,7 +78,7 @@ it("a gateway with a lost database says so, and so does svc doctor", { timeout: 
     });
 });
 
-/** Bytes at its beginning that are none of a database, or their absence. */
+/** `missing`, `empty`, or the first 15 bytes of the file. */
 async function stateOf(file: string): Promise<string> {
   const bytes = await readFile(file).catch(() => undefined);
   return bytes === undefined ? "missing" : bytes.length === 0 ? "empty" : bytes.subarray(0, 15).toString();

@@ -1,4 +1,4 @@
-/** Model servers that send without end, beside ones that hang: each such run ends with its reason, nobody else notices. */
+/** Model servers that send endlessly or hang: each such run ends with its reason; other runs are not affected. */
 import assert from "node:assert/strict";
 import { it, type TestContext } from "node:test";
 import { agents } from "@svc/sdk/agents";
@@ -22,7 +22,7 @@ async function scene(t: TestContext, defaults: object = {}) {
   });
 }
 
-/** Asks in a session of its own. @returns how the run ended, as callers are told */
+/** Asks in a new session. @returns the end of the run as reported to the caller */
 async function ask(client: GatewayClient, way: Way | "ordinary", api: string = APIS[0], id = way as string) {
   const sessionKey = `agent:main:${id.replaceAll(" ", "-")}-${api}`;
   await client.request("sessions.patch", { key: sessionKey, model: `${api}/m` });
@@ -36,7 +36,7 @@ async function ask(client: GatewayClient, way: Way | "ordinary", api: string = A
 }
 
 for (const api of APIS)
-  it(`answers without end end at the limit, several at once: ${api}`, limited, async (t) => {
+  it(`endless answers stop at the limit, several at once: ${api}`, limited, async (t) => {
     const { client, during, othersServe, stops } = await scene(t);
     const errors: string[] = [];
     client.on(chatEvent, ({ state, errorMessage = "" }) => void (state === "error" && errors.push(errorMessage)));
@@ -56,7 +56,7 @@ for (const api of APIS)
     await stops();
   });
 
-it("answers of 5 MB, several at once, are kept whole where the limit allows them", limited, async (t) => {
+it("answers of 5 MB, several at once, are kept complete if the limit allows them", limited, async (t) => {
   const { client, during, othersServe, stops } = await scene(t, { maxAnswerChars: LARGE_CHARS + 1_000 });
   assert.equal((await ask(client, "ordinary")).status, "ok");
   const ids = ["a", "b"];
@@ -66,7 +66,7 @@ it("answers of 5 MB, several at once, are kept whole where the limit allows them
   await stops();
 });
 
-it("a stream that breaks off is an error, one that hangs a time-out, each with its reason", limited, async (t) => {
+it("an interrupted stream is an error, a hanging one a timeout, each with its reason", limited, async (t) => {
   const { client, during, othersServe, stops } = await scene(t, { timeoutSeconds: 3 });
   const emitted: string[] = [];
   client.on(chatEvent, ({ state, errorMessage, stopReason = "" }) => {
@@ -86,7 +86,7 @@ it("a stream that breaks off is an error, one that hangs a time-out, each with i
   await stops();
 });
 
-it("a line without end beside streams that hang costs the run that asked", limited, async (t) => {
+it("an endless line next to hanging streams fails only its own run", limited, async (t) => {
   const { client, during, othersServe, stops } = await scene(t, { timeoutSeconds: 8 });
   for (const api of APIS) assert.equal((await ask(client, "ordinary", api)).status, "ok");
   await during(async () => {

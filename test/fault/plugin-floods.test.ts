@@ -1,4 +1,4 @@
-/** Plugins in a thread or process of their own that send the gateway more than it can take: they are named, nobody else notices. */
+/** Plugins in their own thread or process that flood the gateway: they are named, and others are not affected. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { it, type TestContext } from "node:test";
@@ -46,7 +46,7 @@ async function scene(t: TestContext, run: string) {
 const asked = (client: GatewayClient, key: string) =>
   client.request(`guest.${key}`, {}, { timeoutMs: 60_000 }).catch(refusalOf);
 
-/** Lines that arrived, and those that were left out on the way to the gateway or to this process. */
+/** Lines that arrived, plus those dropped on the way to the gateway or to this process. */
 function countLines(log: string): number {
   const leftOut = [...log.matchAll(/"leftOut":(\d+)/g)].map(([, count]) => Number(count));
   return leftOut.reduce((sum, count) => sum + count, log.split("one more line").length - 1);
@@ -81,7 +81,7 @@ for (const run of ["worker", "process"]) {
   );
 
   for (const flood of ["events", "large-events"])
-    it(`in a ${run}: ${flood} without end put the plugin into quarantine`, limited, async (t) => {
+    it(`in a ${run}: endless ${flood} put the plugin into quarantine`, limited, async (t) => {
       const { client, ask, during, plugin, othersServe, stops } = await scene(t, run);
       let heard = 0;
       client.on(note, () => heard++);
@@ -121,7 +121,7 @@ for (const run of ["worker", "process"]) {
   });
 }
 
-it("lines that nobody reads on standard error hold nobody up", limited, async (t) => {
+it("unread lines on stderr block nothing", limited, async (t) => {
   const { gateway, ask, during, plugin, othersServe, stops } = await scene(t, "worker");
   await during(async () => {
     gateway.child.stderr?.pause();

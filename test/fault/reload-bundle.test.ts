@@ -1,4 +1,4 @@
-/** Every bundled plugin can be replaced while the gateway serves: nothing it declared is lost or doubled, nobody is cut off. */
+/** Every bundled plugin can be replaced under load: no declaration is lost or duplicated, no client is disconnected. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { setFlagsFromString } from "node:v8";
@@ -11,7 +11,7 @@ import { join } from "node:path";
 import { root } from "../checkout.ts";
 import { connectNode } from "../conformance/attendance.ts";
 
-/** Reloads of each plugin. */
+/** Reloads per plugin. */
 const ROUNDS = Number(process.env["SVC_RELOAD_ROUNDS"] ?? 1);
 const require = createRequire(join(root, "plugins/full/package.json"));
 /** Packages of the bundle that are plugins, by id. */
@@ -22,7 +22,7 @@ const bundled = Object.keys(
   return svc?.entry ? [svc.id] : [];
 });
 
-/** Calls that are made all the time, one of each namespace. */
+/** Methods called continuously, one per namespace. */
 const LOAD = [
   "agents.list",
   "chat.history",
@@ -38,10 +38,10 @@ const LOAD = [
   "webhooks.list",
 ];
 
-/** Between two calls of one namespace. */
+/** Pause between two calls of one namespace. */
 const PAUSE_MS = 25;
 
-/** Bytes of heap one reload may leave behind, on average over all of them. */
+/** Maximum bytes of heap that a reload may leak on average. */
 const BYTES_A_RELOAD = 6_144;
 
 setFlagsFromString("--expose_gc");
@@ -52,11 +52,11 @@ async function heapUsed(): Promise<number> {
     collect();
     await new Promise((resolve) => setTimeout(resolve, 20)); // finalizers
   }
-  collect(); // what the calls of the load have allocated since is no leak
+  collect(); // memory allocated by calls of the load is not a leak
   return process.memoryUsage().heapUsed;
 }
 
-/** Threads, ports, sockets and watchers; what belongs to calls under way (timers, file requests) comes and goes. */
+/** Threads, ports, sockets and watchers; excludes timers and file requests of calls in progress. */
 function resources(): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const name of process.getActiveResourcesInfo()) {
@@ -96,7 +96,7 @@ describe("the bundle", { timeout: 600_000 }, () => {
             () => calls++,
             (error: unknown) => failures.push(`${name}: ${String(error)}`),
           );
-          await new Promise((resolve) => setTimeout(resolve, PAUSE_MS)); // or the calls would be all that is measured
+          await new Promise((resolve) => setTimeout(resolve, PAUSE_MS)); // otherwise the calls would dominate the measurement
         }
       }),
     );
@@ -108,7 +108,7 @@ describe("the bundle", { timeout: 600_000 }, () => {
         assert.deepEqual([report?.ok, reason, report?.rolledBack], [true, undefined, false], id);
       assert.deepEqual(states(), before, `after ${id}`);
     };
-    for (const id of bundled) await reload(id); // what is made once is made now
+    for (const id of bundled) await reload(id); // warm-up: one-time allocations happen here
     const [heapBefore, resourcesBefore] = [await heapUsed(), resources()];
     for (const id of bundled) for (let round = 0; round < ROUNDS; round++) await reload(id);
     const [heapAfter, resourcesAfter] = [await heapUsed(), resources()];
@@ -121,7 +121,7 @@ describe("the bundle", { timeout: 600_000 }, () => {
     assert.deepEqual(resourcesAfter, resourcesBefore);
     const reloads = ROUNDS * bundled.length;
     const grown = (heapAfter - heapBefore) / reloads;
-    // A few reloads say nothing about a slope.
+    // A few reloads are not enough to measure a slope.
     if (reloads > 500) assert.ok(grown < BYTES_A_RELOAD, `${Math.round(grown)} bytes stay behind for each reload`);
     const { nodes } = (await client.request("node.list", {})) as { nodes: { connected: boolean }[] };
     assert.deepEqual(

@@ -1,4 +1,4 @@
-/** Plugins are replaced under load, well and badly: no call fails, no socket closes, nothing is left over. */
+/** Plugins are replaced under load by working and broken versions: no call fails, no socket closes, nothing leaks. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { defineEvent, definePlugin, type Plugin, Type } from "@svc/sdk";
@@ -10,7 +10,7 @@ const ROUNDS = Number(process.env["SVC_FAULT_ROUNDS"] ?? 40);
 const load = contractOf("load", "sync", "late", "through");
 const beat = defineEvent({ name: "load.beat", summary: "-", payload: Type.Unknown() });
 
-/** @param broken what goes wrong with this version */
+/** @param broken fault of this version */
 const version = (number: number, broken: "nothing" | "setup" | "start"): Plugin =>
   definePlugin({
     id: "load",
@@ -41,7 +41,7 @@ const version = (number: number, broken: "nothing" | "setup" | "start"): Plugin 
   });
 
 describe(`a plugin that is replaced ${ROUNDS} times under load`, limited, () => {
-  it("loses no call, over WebSocket and HTTP, whatever becomes of the new version", async (t) => {
+  it("loses no call over WebSocket or HTTP, even if the new version fails", async (t) => {
     const slot = await slotOf(t, version(0, "nothing"));
     const { gateway, reload, connect, state } = await startScene(t, [slot]);
     const clients = await Promise.all(Array.from({ length: 4 }, () => connect()));
@@ -81,6 +81,6 @@ describe(`a plugin that is replaced ${ROUNDS} times under load`, limited, () => 
     assert.ok(calls > ROUNDS, `${calls} calls`);
     await leaks
       .expectNone(10_000)
-      .catch((error: Error) => assert.match(error.message, /^left open: \d+ TCPSocketWrap$/)); // fetch keeps its own
+      .catch((error: Error) => assert.match(error.message, /^left open: \d+ TCPSocketWrap$/)); // fetch keeps its own sockets
   });
 });

@@ -1,4 +1,4 @@
-/** Runs inside a gateway under fault, and reads what is stored: a checker asks the tables and not those who write them. */
+/** Runs inside a gateway under test and reads the tables, so that checks do not depend on the plugins that write them. */
 import { defineContract, definePlugin, Strict, Type } from "@svc/sdk";
 import { Storage } from "@svc/sdk/storage";
 

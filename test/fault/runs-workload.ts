@@ -1,4 +1,4 @@
-/** Runs in every queue mode (two of them a round), and runs that start others: each accepted one ends in a state one can ask for. */
+/** Runs in every queue mode (two modes per round), and runs that start others: each accepted run ends in a queryable state. */
 import assert from "node:assert/strict";
 import { agents } from "@svc/sdk/agents";
 import { chat } from "@svc/sdk/chat";
@@ -17,7 +17,7 @@ interface Run {
   readonly runId: string;
   readonly session: string;
   readonly text: string;
-  /** Set once a client was told. */
+  /** Set once a client received it. */
   ended?: Outcome;
 }
 
@@ -37,7 +37,7 @@ export class RunsWorkload implements Workload {
     await Promise.race([...modes.map((mode) => this.#sending(mode, connect)), this.#spawning(connect)]);
   }
 
-  /** Three messages at once to one session, again when all are answered. */
+  /** Three messages at once to one session, repeated when all are answered. */
   async #sending(mode: string, connect: () => Promise<GatewayClient>): Promise<never> {
     const client = await connect();
     const session = `runs-${this.#round}-${mode}`;
@@ -90,7 +90,7 @@ export class RunsWorkload implements Workload {
       else assert.notEqual("status" in again && again.status, "started", `${context}: run ${runId} was forgotten`);
     }
     for (const session of new Set(this.#runs.map((run) => run.session))) {
-      if (session.endsWith("interrupt")) continue; // what never started leaves no message
+      if (session.endsWith("interrupt")) continue; // a run that never started leaves no message
       const said = await spokenBy("user", client, session);
       for (const run of this.#runs.filter((one) => one.session === session)) {
         const found = said.split(run.text).length - 1;
@@ -101,12 +101,12 @@ export class RunsWorkload implements Workload {
       await this.#checkChildren(client, session, context);
   }
 
-  /** A sub-run the parent was told of has an outcome, and the parent is told that, too. */
+  /** A sub-run known to the parent has an outcome, and the parent receives the outcome. */
   async #checkChildren(client: GatewayClient, session: string, context: string): Promise<void> {
     const said = await spokenBy("toolResult", client, session);
     for (const [, runId = ""] of said.matchAll(/"runId":"([0-9a-f-]{36})"/g)) {
       await outcomeOf(runId, client, context);
-      await outcomeOf(`subagent-result-${runId}`, client, context); // the parent is told
+      await outcomeOf(`subagent-result-${runId}`, client, context); // the parent received the outcome
       this.subruns += 1;
     }
   }

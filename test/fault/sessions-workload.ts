@@ -8,16 +8,16 @@ import { pause, type Workload } from "./workload.ts";
 
 const WRITERS = 2;
 
-/** What one writer of a round was told is done. */
+/** Acknowledged changes of one writer in a round. */
 interface History {
   readonly session: string;
   readonly runs: { readonly runId: string; readonly text: string }[];
   readonly injected: string[];
-  /** Ids of the session beside it, oldest first. */
+  /** Successive ids of the session that is reset, oldest first. */
   readonly resets: string[];
-  /** The last label, and one that may have been written without an answer. */
+  /** The last acknowledged label, and one possibly written without a response. */
   labels: string[];
-  /** Texts put into the session that is compacted since its last attempt. */
+  /** Texts added to the compacted session since its last attempt. */
   kept: string[];
   isCompacted: boolean;
 }
@@ -69,7 +69,7 @@ export class SessionsWorkload implements Workload {
       await client.call(sessions.compact, { key: shrinking, maxLines: 2 });
       history.isCompacted = true;
       this.acknowledged += 8;
-      await pause(20); // so that the others get their turn
+      await pause(20); // let the other writers proceed
     }
   }
 
@@ -83,7 +83,7 @@ export class SessionsWorkload implements Workload {
       }
       const texts = await textsOf(client, session);
       for (const text of [...runs.map((run) => run.text), ...injected]) {
-        // the answer of an echo has its text without the word
+        // the echo answers with the text without the command word
         const found = texts.filter((one) => one === text).length;
         assert.equal(found, 1, `${context}: "${text}" is there ${found} times`);
       }
@@ -94,7 +94,7 @@ export class SessionsWorkload implements Workload {
         const isOlder = resets.slice(0, -1).includes(row.sessionId);
         assert.equal(isOlder, false, `${context}: ${session}-side fell back to an older session`);
       }
-      const isFirst = labels.length === 1 && labels[0]?.endsWith("-0"); // tried, maybe never done
+      const isFirst = labels.length === 1 && labels[0]?.endsWith("-0"); // tried, possibly never applied
       const isKnown = row?.label === undefined ? labels.length === 0 || isFirst : labels.includes(row.label);
       assert.ok(isKnown, `${context}: ${session}-side is labelled ${row?.label}, not ${labels.join(" or ")}`);
       const left = await textsOf(client, `${session}-shrinking`);

@@ -1,6 +1,6 @@
 /**
- * Runs across a stop and across a crash, in a real process with a model server that answers for some seconds. A planned
- * stop loses no accepted run and no reply; after `kill -9` runs that called no tool go on under their id.
+ * Runs across a stop and a crash, in a real process with a model server that answers for some seconds. A planned stop loses
+ * no accepted run and no reply; after `kill -9`, runs that called no tool continue under their id.
  * Spec: design/reliability.md lines 2, 4 and 8.
  */
 import assert from "node:assert/strict";
@@ -17,10 +17,10 @@ import { webhooks } from "@svc/sdk/webhooks";
 import { startGatewayProcess } from "../gateway-process.ts";
 import { pause, refusalOf } from "./workload.ts";
 
-/** Ten pieces of 300 ms each. */
+/** An answer in ten pieces of 300 ms each. */
 const SLOW: FakeModelReply = { pieces: ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"], delayMs: 300 };
 const WHOLE = "0123456789";
-/** Sessions, and the places of their lane. */
+/** Number of sessions, and concurrency of their lane. */
 const [SESSIONS, PLACES] = [5, 4];
 const HOOK_TOKEN = "a-token-of-hooks-for-this-test-alone";
 
@@ -60,7 +60,7 @@ async function lastReply(sessionKey: string, client: GatewayClient): Promise<str
 
 const all = <T>(value: T): T[] => Array.from({ length: SESSIONS }, () => value);
 
-it("SIGTERM: runs under way end and their replies are told, others begin after the restart", async (t) => {
+it("SIGTERM: runs in progress end and their replies are delivered, others begin after the restart", async (t) => {
   const { server, stateDir } = await stage(t);
   const gateway = await startGatewayProcess(stateDir);
   t.after(() => gateway.kill());
@@ -99,7 +99,7 @@ it("SIGTERM: runs under way end and their replies are told, others begin after t
   assert.equal(server.requests.length, SESSIONS, "no run was asked twice");
 });
 
-it("SIGTERM: webhooks and jobs that wait, or come meanwhile, are done after the restart", async (t) => {
+it("SIGTERM: webhooks and jobs that wait or arrive meanwhile are done after the restart", async (t) => {
   const { server, stateDir } = await stage(t);
   const gateway = await startGatewayProcess(stateDir, {}, { logLevel: "warn" });
   t.after(() => gateway.kill());
@@ -147,7 +147,7 @@ it("SIGTERM: webhooks and jobs that wait, or come meanwhile, are done after the 
   assert.equal(server.requests.length, runIds.length + 1, "nothing was asked twice");
 });
 
-it("kill -9: runs that called no tool go on after the restart, under their id", async (t) => {
+it("kill -9: runs that called no tool continue after the restart under their id", async (t) => {
   const { server, stateDir } = await stage(t);
   const gateway = await startGatewayProcess(stateDir);
   t.after(() => gateway.kill());

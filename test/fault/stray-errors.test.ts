@@ -1,4 +1,4 @@
-/** Errors nobody awaited are charged to their plugin and the gateway lives. In a process of its own, since they are process-wide. */
+/** Unhandled errors are attributed to their plugin, and the gateway keeps running. In its own process, since they are process-wide. */
 import assert from "node:assert/strict";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -44,7 +44,7 @@ import { connect, createServer } from "node:net";
 import { Readable } from "node:stream";
 import { MessageChannel } from "node:worker_threads";`;
 
-/** One plugin per kind: the charge has to come to the right one. */
+/** One plugin per kind: the failure must be attributed to the right one. */
 const source = (kind: Kind) => `
 import { defineContract, definePlugin, Type } from "@svc/sdk";
 ${IMPORTS}
@@ -59,7 +59,7 @@ export default definePlugin({
 });
 `;
 
-/** A transform that leaves the kind of error which the path of the request names. */
+/** A transform that causes the kind of error named in the path of the request. */
 const transformSource = `
 ${IMPORTS}
 const message = "stray";
@@ -72,7 +72,7 @@ ${Object.entries(KINDS)
 export default ({ path }: { path: string }) => { kinds[path.slice("stray/".length)]?.(); return null; };
 `;
 
-/** Run before the gateway in its process: throws where no plugin has anything to do with it. */
+/** Runs before the gateway in its process and throws outside any plugin. */
 const NOBODY = `process.on("SIGUSR2", () => { throw new Error("of nobody"); });\n`;
 
 async function start(t: TestContext, files: Readonly<Record<string, string>> = {}): Promise<GatewayProcess> {
@@ -89,8 +89,8 @@ async function start(t: TestContext, files: Readonly<Record<string, string>> = {
   return running;
 }
 
-describe("a stray error", { timeout: 120_000 }, () => {
-  it("costs only its plugin and is charged to it", async (t) => {
+describe("a stray error", { timeout: 60_000 }, () => {
+  it("affects only its plugin and is attributed to it", async (t) => {
     const kinds = Object.keys(KINDS) as Kind[];
     const running = await start(t, Object.fromEntries(kinds.map((kind) => [idOf(kind), source(kind)])));
     const client = await running.connect();
@@ -105,7 +105,7 @@ describe("a stray error", { timeout: 120_000 }, () => {
           found = await row();
         }
         assert.equal(found?.errors, 1);
-        assert.equal(found.blame?.where, "unawaited code");
+        assert.equal(found.blame?.where, "code nobody awaited");
         const message = kind === "socket that nobody hears" ? /ECONNREFUSED/ : new RegExp(`^stray ${kind}$`);
         assert.match(found.blame?.message ?? "", message);
       });
@@ -117,7 +117,7 @@ describe("a stray error", { timeout: 120_000 }, () => {
     );
   });
 
-  it("of a transform in the gateway is charged to its file and line, and webhooks go on", async (t) => {
+  it("of a transform in the gateway is attributed to its file and line, and webhooks continue", async (t) => {
     const stateDir = await mkdtemp(join(tmpdir(), "svc-stray-"));
     t.after(() => rm(stateDir, { recursive: true, force: true }));
     await mkdir(join(stateDir, "hooks/transforms"), { recursive: true, mode: 0o700 });
@@ -153,7 +153,7 @@ describe("a stray error", { timeout: 120_000 }, () => {
       found = await transform();
     }
     assert.deepEqual([found?.state, found?.strayErrors], ["live", kinds.length]);
-    assert.match(found?.problem ?? "", /^left an unhandled error: Error: .+ \(stray\.ts:\d+/);
+    assert.match(found?.problem ?? "", /^left an error nobody awaited: Error: .+ \(stray\.ts:\d+/);
     const { plugins: rows } = await client.call(plugins.list, {});
     assert.deepEqual(
       rows.filter(({ errors }) => errors > 0),
@@ -161,7 +161,7 @@ describe("a stray error", { timeout: 120_000 }, () => {
     );
   });
 
-  it("of nobody ends the gateway in order, with exit code 1", async (t) => {
+  it("outside any plugin stops the gateway cleanly with exit code 1", async (t) => {
     const running = await start(t);
     running.child.kill("SIGUSR2");
     const code = await new Promise((resolve) => running.child.once("exit", resolve));

@@ -1,4 +1,4 @@
-/** Transforms that answer 50 MB, as one text and as many values, in both placements: their webhooks are refused, nobody else notices. */
+/** Transforms that return 50 MB, as one text and as many values, in both placements: their webhooks are refused, others are not affected. */
 import assert from "node:assert/strict";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -16,7 +16,7 @@ const LARGE: Readonly<Record<string, string>> = {
 
 for (const placement of ["host", "worker"]) {
   it(`in placement ${placement}`, { timeout: 120_000 }, async (t) => {
-    // What a transform in the gateway computes holds the gateway up, which is what placement `worker` is for: only cheap ones are made there.
+    // A transform in the gateway blocks it while it computes (placement `worker` avoids that), so only cheap ones run there.
     const large = Object.keys(LARGE).filter((name) => placement === "worker" || name.startsWith("text"));
     const paths = [...large, "small"];
     const mappings = paths.map((path) => ({

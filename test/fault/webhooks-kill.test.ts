@@ -1,9 +1,9 @@
 /**
- * `kill -9` at random moments while senders post webhooks without a pause: none that was acknowledged is lost, and none is
- * carried out twice. Spec: design/reliability.md line 4.
+ * `kill -9` at random moments while senders continuously post webhooks: no acknowledged one is lost, and none is carried out
+ * twice. Spec: design/reliability.md line 4.
  *
- * The senders keep a history; when all has come to rest a checker compares it with what is stored. SVC_FAULT_SECONDS sets
- * for how long they post (default 8), SVC_FAULT_SEED repeats the moments of the kills.
+ * The senders keep a history; at the end a checker compares it with the stored records. SVC_FAULT_SECONDS sets how long they
+ * post (default 8), SVC_FAULT_SEED repeats the moments of the kills.
  */
 import assert from "node:assert/strict";
 import { it } from "node:test";
@@ -14,7 +14,7 @@ import { HookSenders } from "./hook-senders.ts";
 import { createRandom, pause, SEED } from "./workload.ts";
 
 const SECONDS = Number(process.env["SVC_FAULT_SECONDS"] ?? 8);
-/** Milliseconds a gateway lives at most, from its first answer on. */
+/** Maximum lifetime of a gateway in milliseconds, from its first response. */
 const LONGEST_LIFE_MS = 1_500;
 
 it(`no webhook is lost or carried out twice in ${SECONDS} s of kills`, { timeout: 600_000 }, async (t) => {

@@ -1,6 +1,6 @@
 /**
- * Plugins are loaded anew, again and again, while senders post webhooks without a pause: every request is answered with
- * 200, none is lost, and none is carried out twice. Spec: design/reliability.md.
+ * Plugins are reloaded repeatedly while senders continuously post webhooks: every request is answered with 200, none is
+ * lost, and none is carried out twice. Spec: design/reliability.md.
  *
  * SVC_FAULT_ROUNDS sets half the number of reloads (default 10).
  */
@@ -14,9 +14,9 @@ import { HookSenders } from "./hook-senders.ts";
 import { createRandom, pause, SEED } from "./workload.ts";
 
 const RELOADS = 2 * Number(process.env["SVC_FAULT_ROUNDS"] ?? 10);
-/** In turn: those that make something of webhooks, what they stand on, the storage of it all, and the plugin that keeps the records. */
+/** Reloaded in turn: plugins with webhook actions, their dependencies, the storage, and the plugin that keeps the records. */
 const RELOADED = ["webhook-agent", "webhook-wake", "heartbeat", "sessions", "agents", "storage-sqlite", "webhooks"];
-/** Webhooks acknowledged between two reloads, so that each meets some under way; and milliseconds this may take. */
+/** Webhooks acknowledged between two reloads, so that each reload meets some in progress; and the time limit in milliseconds. */
 const BETWEEN = 8;
 const PATIENCE_MS = 10_000;
 

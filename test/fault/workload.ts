@@ -1,25 +1,25 @@
-/** What the fault tests have in common: writers with a history, a generator that a seed repeats, a gateway's files. */
+/** Shared by the fault tests: writers with a history, a seeded random generator, files of a gateway. */
 import { execFileSync } from "node:child_process";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { isGatewayError } from "@svc/sdk";
 import type { GatewayClient } from "@svc/sdk/client";
 
-/** How often a random fault is made. */
+/** Number of random faults. */
 export const ROUNDS = Number(process.env["SVC_FAULT_ROUNDS"] ?? 4);
 export const SEED = Number(process.env["SVC_FAULT_SEED"] ?? Date.now() % 1_000_000);
 
-/** Writers of one round, and what must be true after it. The history is kept in between. */
+/** Writers of one round, and the checks after it. The history persists across rounds. */
 export interface Workload {
   /** Acknowledged changes. */
   readonly acknowledged: number;
-  /** Writes until `over`. Rejects with the first refusal that has no good reason, or when the connection is gone. */
+  /** Writes until `over`. Rejects with the first unjustified refusal, or when the connection is lost. */
   write(connect: () => Promise<GatewayClient>, over: AbortSignal): Promise<void>;
   /** @throws AssertionError naming `context` */
   check(client: GatewayClient, context: string): Promise<void>;
 }
 
-/** A small generator, so that a seed repeats the moments of the faults. */
+/** A small random generator, so that a seed repeats the moments of the faults. */
 export function createRandom(seed: number): () => number {
   let state = seed;
   return () => {
@@ -35,15 +35,15 @@ export function refusalOf(error: unknown): { readonly code: string; readonly mes
   return isGatewayError(error) ? { code: error.code, message: error.message } : { code: "?", message: String(error) };
 }
 
-/** Somebody else's change came in between. */
+/** Whether another writer's change came in between. */
 export const isConflict = (error: unknown) => refusalOf(error).message.startsWith("config changed since last load");
 
-/** How large files of a running process may grow, in bytes. Needs `prlimit` (util-linux). */
+/** Sets the maximum file size, in bytes, of a running process. Needs `prlimit` (util-linux). */
 export function limitFiles(pid: number | undefined, bytes: number | "unlimited"): void {
   execFileSync("prlimit", ["--pid", String(pid), `--fsize=${bytes}:`]);
 }
 
-/** Lines of the audit log of a state directory. @returns the parsed ones, and how many are not whole */
+/** Reads the audit log of a state directory. @returns the parsed lines, and the number of partial ones */
 export async function readAudit(stateDir: string): Promise<{ lines: Record<string, unknown>[]; torn: number }> {
   const text = await readFile(join(stateDir, "logs/config-audit.jsonl"), "utf8");
   const lines: Record<string, unknown>[] = [];
@@ -58,7 +58,7 @@ export async function readAudit(stateDir: string): Promise<{ lines: Record<strin
   return { lines, torn: torn + (text === "" || text.endsWith("\n") ? 0 : 1) };
 }
 
-/** Names in a directory that a writer left behind half-way. */
+/** Names of temporary files that an interrupted writer left in a directory. */
 export async function stagedFiles(directory: string): Promise<string[]> {
   return (await readdir(directory)).filter((name) => name.endsWith(".tmp"));
 }

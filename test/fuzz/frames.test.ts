@@ -1,4 +1,4 @@
-/** Frames that are wrong in every way, before and after `connect`: the gateway stays up, answers, and gives nothing away. */
+/** Malformed frames of every kind, before and after `connect`: the gateway stays up, responds, and leaks nothing. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import * as fc from "fast-check";
@@ -118,7 +118,7 @@ describe(`malformed frames (${RUNS} each, seed ${SEED})`, { timeout: 600_000 }, 
             const wire = openWire(victim.port);
             wire.socket.write(Buffer.concat([UPGRADE, connect]));
             assert.ok(await wire.until("hello-ok"), "the handshake before the fuzz failed");
-            // Until the gateway has had enough of this connection.
+            // Until the gateway closes this connection.
             for (let sent = 0; wire.isOpen && sent < 40; sent++) {
               const steps = left.pop();
               if (!steps) break;

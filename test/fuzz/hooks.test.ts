@@ -1,4 +1,4 @@
-/** Webhooks that are wrong in every way, with and without the hook token. */
+/** Malformed webhooks of every kind, with and without the hook token. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import * as fc from "fast-check";
@@ -8,7 +8,7 @@ import { exchange, inParallel } from "./raw-tcp.ts";
 import { HOOK_TOKEN, RUNS as ALL_RUNS, SEED, startVictim, type Victim } from "./victim.ts";
 
 const BATCH = 500;
-/** Long enough for a record to be on disk; what never ends its body ends then. */
+/** Long enough for a record to reach the disk; a request with an endless body is ended then. */
 const END_AFTER_MS = 500;
 const DIRECT = `/hooks/${HOOK_ACTION}`;
 const KEYS = ["text", "source", "a", "b", "c", "list", "id", "sessionKey", "kind", "action"];
@@ -84,7 +84,7 @@ const parts = fc.record({
 type Parts = typeof parts extends fc.Arbitrary<infer P> ? P : never;
 
 let senders = 0;
-/** Each of another sender behind the proxy: one that guesses is locked out. */
+/** Each request has another sender behind the proxy, because a sender that guesses is locked out. */
 const sender = () => `X-Forwarded-For: 198.51.${(++senders >> 8) & 255}.${senders & 255}\r\n`;
 
 const request = ({ method, path, headers, body }: Parts, authorization: string) =>
@@ -95,10 +95,10 @@ const request = ({ method, path, headers, body }: Parts, authorization: string) 
 
 const statusesOf = (answer: string) => [...answer.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status));
 
-/** Everything http/webhooks.md §12 has, what HTTP itself refuses, and 100. A fault of a transform would be 500: there is none. */
+/** Every status in http/webhooks.md §12, the refusals of HTTP itself, and 100. No 500, since no transform fails here. */
 const STATUSES = new Set([100, 200, 204, 400, 401, 404, 405, 408, 409, 413, 417, 429, 431, 501, 503]);
 
-/** A quarter: most of what comes by here is written to disk, and the way to it is that of all HTTP. */
+/** A quarter of the usual number: most inputs are written to disk, and http.test.ts covers the HTTP path. */
 const RUNS = Math.ceil(ALL_RUNS / 4);
 
 describe(`malformed webhooks (${RUNS} each, seed ${SEED})`, { timeout: 600_000 }, () => {
@@ -108,7 +108,7 @@ describe(`malformed webhooks (${RUNS} each, seed ${SEED})`, { timeout: 600_000 }
   });
   after(() => victim.stop());
 
-  /** @returns how often each status was answered */
+  /** @returns the number of responses per status */
   async function fuzz<T>(
     arbitrary: fc.Arbitrary<T>,
     toBytes: (input: T) => Buffer,
@@ -134,12 +134,12 @@ describe(`malformed webhooks (${RUNS} each, seed ${SEED})`, { timeout: 600_000 }
     return counts;
   }
 
-  it("structured, without the token: nobody gets in, nothing breaks", async () => {
+  it("structured, without the token: none is accepted, nothing breaks", async () => {
     const counts = await fuzz(parts, (input) => request(input, ""), false);
     assert.equal(counts.get(200), undefined);
   });
 
-  it("structured, with it: what the status table has, and nothing breaks", async () => {
+  it("structured, with the token: only statuses of the table, and nothing breaks", async () => {
     const authorization = `Authorization: Bearer ${HOOK_TOKEN}\r\n`;
     const counts = await fuzz(parts, (input) => request(input, authorization), true);
     assert.ok((counts.get(200) ?? 0) > 0, "none was taken: this fuzz reaches nothing");

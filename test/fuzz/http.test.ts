@@ -1,4 +1,4 @@
-/** HTTP requests that are wrong in every way, with and without the credential. */
+/** Malformed HTTP requests of every kind, with and without the credential. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import * as fc from "fast-check";
@@ -9,7 +9,7 @@ import { RUNS, SEED, startVictim, TOKEN, type Victim } from "./victim.ts";
 
 const BATCH = 500;
 
-/** Ways to write a path that some parser somewhere takes for the plain one. */
+/** Spellings of a path that some parsers treat as the plain one. */
 const BENDS: readonly ((path: string) => string)[] = [
   (path) => path,
   (path) => `${path}/`,
@@ -108,7 +108,7 @@ describe(`malformed HTTP (${RUNS} each, seed ${SEED})`, { timeout: 600_000 }, ()
     );
   const statusOf = (answer: string) => Number(/^HTTP\/1\.1 (\d{3})/.exec(answer)?.[1] ?? 0);
 
-  it("structured, without the credential: nobody gets in, nothing breaks", async () => {
+  it("structured, without the credential: none is accepted, nothing breaks", async () => {
     await fuzz(
       parts,
       (input) => request(input, ""),
@@ -119,7 +119,7 @@ describe(`malformed HTTP (${RUNS} each, seed ${SEED})`, { timeout: 600_000 }, ()
     );
   });
 
-  it("structured, with it: the plain path answers, every other spelling is 400, 404 or 405", async () => {
+  it("structured, with the credential: the plain path works, every other spelling is 400, 404 or 405", async () => {
     await fuzz(
       parts,
       (input) => request(input, `Authorization: Bearer ${TOKEN}\r\n`),

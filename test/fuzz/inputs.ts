@@ -1,4 +1,4 @@
-/** What is thrown at the gateway: structured inputs that are nearly right, and bytes that are not. */
+/** Fuzz inputs: structured ones that are nearly valid, and random bytes. */
 import * as fc from "fast-check";
 
 const HOSTILE_KEYS = ["__proto__", "constructor", "prototype", "toString", "hasOwnProperty", "", "\0", "a.b", "$ref"];
@@ -19,7 +19,7 @@ const HOSTILE_TEXTS = [
   "𝔘𝔫𝔦",
 ];
 
-/** Any JSON, with the keys and texts that break things more often than chance would have it. */
+/** Random JSON, with problematic keys and texts over-represented. */
 export const hostileJson = (keys: readonly string[]) =>
   fc.letrec<{ value: unknown; text: string }>((tie) => ({
     text: fc.oneof(
@@ -44,7 +44,7 @@ export const hostileJson = (keys: readonly string[]) =>
     ),
   })).value;
 
-/** As text would give it: an own key `__proto__`, not a prototype. */
+/** Creates an own key `__proto__` as JSON.parse does, not a prototype. */
 function jsonObject(entries: readonly (readonly [string, unknown])[]): unknown {
   const object = {};
   for (const [key, value] of entries)
@@ -52,7 +52,7 @@ function jsonObject(entries: readonly (readonly [string, unknown])[]): unknown {
   return object;
 }
 
-/** Request frames for these methods: right, nearly right, and not at all. */
+/** Request frames for these methods: valid, nearly valid, and invalid. */
 export function frames(methods: readonly string[], keys: readonly string[]): fc.Arbitrary<unknown> {
   const params = hostileJson(keys);
   const method = fc.oneof(
@@ -69,7 +69,7 @@ export function frames(methods: readonly string[], keys: readonly string[]): fc.
   return fc.oneof({ weight: 6, arbitrary: request }, { weight: 3, arbitrary: bent }, { weight: 1, arbitrary: params });
 }
 
-/** Changes a few bytes of something that is right: flips, cuts, doubles, inserts. */
+/** Mutates a few bytes of a valid input: flips, cuts, duplicates, inserts. */
 export const mutation = fc.array(
   fc.record({
     kind: fc.constantFrom("flip", "cut", "double", "insert", "set"),

@@ -1,4 +1,4 @@
-/** Runs inside the gateway that is fuzzed, and tells how it is: memory, prototypes, and a route that nobody may reach unasked. */
+/** Runs inside the fuzzed gateway and reports its memory and prototypes; serves a guarded route. */
 import { defineContract, definePlugin, Type } from "@svc/sdk";
 import { WebhookAction } from "@svc/sdk/webhooks";
 
@@ -11,10 +11,10 @@ export const probe = defineContract("fuzz", {
   },
 });
 
-/** An action that is done with its record, and the mapping that leads to it. */
+/** An action that only writes its record, and its mapping. */
 export const HOOK_ACTION = "swallow";
 
-/** What the guarded route answers; whoever sees it got in. */
+/** Response of the guarded route; seeing it proves access. */
 export const GUARDED_TEXT = "behind-the-door";
 export const GUARDED_PATH = "/plugins/fuzz/guarded";
 

@@ -1,12 +1,12 @@
-/** Bytes to the port and whatever comes back, without any protocol in between. */
+/** Sends raw bytes to the port and reads the response, without a protocol. */
 import { connect, type Socket } from "node:net";
 
-/** Milliseconds after which a connection that is left hanging is given up. */
+/** Milliseconds after which a hanging connection is abandoned. */
 const PATIENCE_MS = 3_000;
 
 /**
  * Writes `bytes`, ends, and collects until the other side closes.
- * @param endAfterMs milliseconds until it ends; an end takes back what is not answered yet
+ * @param endAfterMs milliseconds until it ends; the end cancels unanswered requests
  */
 export function exchange(port: number, bytes: Buffer, endAfterMs = 0): Promise<{ answer: string; hung: boolean }> {
   return new Promise((resolve) => {
@@ -18,7 +18,7 @@ export function exchange(port: number, bytes: Buffer, endAfterMs = 0): Promise<{
       socket.destroy();
     });
     socket.on("data", (chunk) => chunks.push(chunk));
-    socket.on("error", () => undefined); // a reset is an answer, too
+    socket.on("error", () => undefined); // a reset is also a response
     let cancel = () => {};
     socket.on("close", () => {
       cancel();
@@ -33,7 +33,7 @@ export function exchange(port: number, bytes: Buffer, endAfterMs = 0): Promise<{
   });
 }
 
-/** An open connection that keeps what it got. */
+/** An open connection that stores the received bytes. */
 export interface Wire {
   readonly socket: Socket;
   readonly isOpen: boolean;
@@ -82,7 +82,7 @@ export function openWire(port: number): Wire {
   };
 }
 
-/** Runs `work` for every item, so many at a time. */
+/** Runs `work` for every item with limited concurrency. */
 export async function inParallel<T>(
   items: readonly T[],
   atATime: number,

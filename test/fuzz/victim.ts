@@ -1,4 +1,4 @@
-/** The gateway that is fuzzed: the full bundle in a process of its own, with a secret in it that must come out nowhere. */
+/** The fuzzed gateway: the full bundle in its own process, with a secret that must never leak. */
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -10,9 +10,9 @@ import { root } from "../checkout.ts";
 import { cleanEnvironment } from "../gateway-process.ts";
 import { HOOK_ACTION, probe } from "./probe-plugin.ts";
 
-/** Inputs a test sends; `.ci/run` asks for 100,000. */
+/** Inputs per test; `.ci/run` sets 100,000. */
 export const RUNS = Number(process.env["SVC_FUZZ_RUNS"] ?? 1_500);
-/** Printed with every failure, so that it can be had again. */
+/** Printed with every failure, to reproduce it. */
 export const SEED = Number(process.env["SVC_FUZZ_SEED"] ?? Date.now() % 2_147_483_647);
 
 export const TOKEN = "canary-token-7f3b9c51e2d84a06";
@@ -20,7 +20,7 @@ export const HOOK_TOKEN = "canary-hook-2ac94d1be6f07835";
 const API_KEY = "canary-key-91d0c2e4b7a35f68";
 const CANARIES = [TOKEN, HOOK_TOKEN, API_KEY];
 
-/** Every way of a mapping: path, payload, header, signature, template. */
+/** Mappings by path, payload, header and signature, and with a template. */
 const MAPPINGS = [
   {
     match: { path: "mapped", source: "fuzz", when: { "a.b[0].c": { exists: false } } },
@@ -34,7 +34,7 @@ const MAPPINGS = [
   { match: { path: "deep/er" }, action: HOOK_ACTION, text: "{{text}}" },
 ];
 
-/** Bytes the heap may have grown by, after a collection. */
+/** Maximum heap growth in bytes after a garbage collection. */
 const GROWTH = 24 * 1_048_576;
 
 export interface Victim {
@@ -42,12 +42,12 @@ export interface Victim {
   readonly port: number;
   readonly child: ChildProcess;
   client(): Promise<GatewayClient>;
-  /** Still there, not larger than at first, nothing polluted, and no secret in what it logged. */
+  /** Asserts that it still runs, has not grown, has no polluted prototype, and logged no secret. */
   assertUnharmed(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** @param trustedProxies whose word about clients counts. Default: none */
+/** @param trustedProxies proxies whose client headers are trusted; default: none */
 export async function startVictim(trustedProxies: readonly string[] = []): Promise<Victim> {
   const stateDir = await mkdtemp(join(tmpdir(), "svc-fuzz-"));
   const config = {

@@ -4,8 +4,8 @@ import { setTimeout as pause } from "node:timers/promises";
 import { settled, systemClock, within } from "../../host/clock.ts";
 import { createFakeClock } from "../../sdk/testing/fake-clock.ts";
 
-describe("time", () => {
-  it("does not run out at once for a wait that is longer than a timer can count", async () => {
+describe("the clock", () => {
+  it("does not fire immediately for a wait longer than the maximum timer", async () => {
     let isOver = false;
     const cancel = systemClock.setTimeout(() => (isOver = true), 2 ** 31 + 5);
     await pause(20);
@@ -13,7 +13,7 @@ describe("time", () => {
     assert.equal(isOver, false);
   });
 
-  it("is waited for no longer than said: `within` throws then, `settled` goes on", async () => {
+  it("limits waits: `within` throws on timeout, `settled` continues", async () => {
     const clock = createFakeClock();
     const never = new Promise<never>(() => {});
     const late = assert.rejects(within(5, clock, never), /not done within 5 ms/);
@@ -26,7 +26,7 @@ describe("time", () => {
     assert.equal(clock.pending, 0, "no timer is left");
   });
 
-  it("lets what goes wrong through", async () => {
+  it("passes rejections on", async () => {
     const clock = createFakeClock();
     for (const wait of [within, settled])
       await assert.rejects(wait(5, clock, Promise.reject(new Error("no"))), { message: "no" });

@@ -1,4 +1,4 @@
-/** A running gateway with a plugin whose section lies below one of the host's. */
+/** A running gateway with a plugin whose section is below a section of the host. */
 import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -44,7 +44,7 @@ async function start(t: TestContext, config: object) {
 }
 
 describe("a section below hooks", limited, () => {
-  it("is read at the start, and its changes reach its plugin alone", async (t) => {
+  it("is read at the start, and its changes reach only its plugin", async (t) => {
     const { edit, log, report, file } = await start(t, { hooks: { path: "/in", mail: { box: "one" } } });
     assert.deepEqual(log, ["setup one"]);
     assert.deepEqual((await edit("hooks.mail.box", "two"))?.changed, ["hooks.mail.box"]);
@@ -58,14 +58,14 @@ describe("a section below hooks", limited, () => {
     });
   });
 
-  it("that is wrong refuses the start; a write of it is refused", async (t) => {
+  it("that is invalid prevents the start, and is refused in a write", async (t) => {
     await assert.rejects(start(t, { hooks: { mail: { box: 1 } } }), /^ {2}hooks\.mail\.box: must be string$/m);
     const { edit } = await start(t, {});
     await assert.rejects(async () => edit("hooks.mail.box", 2), { code: "INVALID_REQUEST" });
     assert.deepEqual((await edit("hooks.internal", { enabled: true }))?.changed, []);
   });
 
-  it("of nobody is kept, and warned about", async (t) => {
+  it("without an owner is kept, with a warning", async (t) => {
     const { gateway, store } = await start(t, { hooks: { other: { a: 1 } } });
     assert.ok(
       gateway.warnings.some((text) => text.startsWith("hooks.other: not used")),

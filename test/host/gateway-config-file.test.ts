@@ -21,7 +21,7 @@ interface Seen {
   store?: ConfigStore;
 }
 
-/** @param takesHot whether it has a `configChanged`, and what that does */
+/** @param takesHot whether the plugin has a `configChanged`, and what that does */
 const shopPlugin = (seen: Seen, takesHot?: () => void): Plugin =>
   definePlugin({
     id: "shop",
@@ -75,7 +75,7 @@ async function start(
 }
 
 describe("a plugin's section", limited, () => {
-  it("that changes brings up a new generation with it; the socket stays open", async (t) => {
+  it("that changes starts a new generation; the socket stays open", async (t) => {
     const { write, becomes, report, client } = await start(t);
     let closed = 0;
     client.onClose(() => closed++);
@@ -84,7 +84,7 @@ describe("a plugin's section", limited, () => {
     assert.deepEqual([report()?.generation, closed], [2, 0]);
   });
 
-  it("of which only hot keys change is handed over: no new generation", async (t) => {
+  it("with changes only in hot keys is passed to the plugin: no new generation", async (t) => {
     const { write, becomes, report, seen } = await start(t, { takesHot: () => {} });
     await write({ shop: { name: "one", colour: "blue" } });
     await becomes("one blue");
@@ -94,14 +94,14 @@ describe("a plugin's section", limited, () => {
     assert.deepEqual([report()?.generation, seen.log.at(-1)], [2, "setup two green"]);
   });
 
-  it("whose hot keys nobody takes brings up a new generation", async (t) => {
+  it("with hot changes and no handler starts a new generation", async (t) => {
     const { write, becomes, report } = await start(t);
     await write({ shop: { name: "one", colour: "blue" } });
     await becomes("one blue");
     assert.equal(report()?.generation, 2);
   });
 
-  it("whose handler throws is charged, and reloaded instead", async (t) => {
+  it("whose handler throws counts a failure, and the plugin is reloaded instead", async (t) => {
     const takesHot = () => {
       throw new Error("boom");
     };
@@ -112,7 +112,7 @@ describe("a plugin's section", limited, () => {
   });
 });
 
-it("a plugin that waits for a setting comes up when it is there", limited, async (t) => {
+it("a plugin that waits for a setting starts when it is set", limited, async (t) => {
   const stateDir = await directoryOf(t, "svc-file-");
   const write = (more: object) =>
     writeFile(join(stateDir, "svc.json"), JSON.stringify({ gateway: { reload: { debounceMs: 0 } }, ...more }));
@@ -135,7 +135,7 @@ it("a plugin that waits for a setting comes up when it is there", limited, async
   assert.deepEqual(await client.call(shop.ask, {}), { answer: "five" });
 });
 
-describe("an edit that is wrong", limited, () => {
+describe("an invalid edit", limited, () => {
   const rows: [why: string, text: string, path: string][] = [
     ["no JSON5", "{ gateway: ", ""],
     ["a key nobody knows", JSON.stringify({ gateway: { tokne: "x" } }), "gateway"],
@@ -143,10 +143,10 @@ describe("an edit that is wrong", limited, () => {
     ["a variable that is not set", '{ "shop": { "name": "${SVC_NOT_THERE}" } }', "shop.name"],
   ];
   for (const [why, text, path] of rows) {
-    it(`(${why}) leaves the running configuration, is told, and the next right one is used`, async (t) => {
+    it(`(${why}) leaves the running configuration, is reported, and the next valid one is used`, async (t) => {
       const { file, write, becomes, ask, seen, gateway } = await start(t);
       await writeFile(file, text);
-      await new Promise((resolve) => setTimeout(resolve, 600)); // nothing happens, which nothing announces
+      await new Promise((resolve) => setTimeout(resolve, 600)); // time for nothing to happen
       assert.deepEqual([await ask(), gateway.auth.token, seen.log.length], ["one red", "t", 1]);
       const { valid, issues } = (await seen.store?.snapshot()) ?? {};
       assert.equal(valid, false);
@@ -156,7 +156,7 @@ describe("an edit that is wrong", limited, () => {
     });
   }
 
-  it("in the eyes of a plugin's gate is not used", async (t) => {
+  it("refused by a plugin's gate is not used", async (t) => {
     const refused: unknown[] = [];
     const picky = definePlugin({
       id: "picky",
@@ -203,7 +203,7 @@ describe("a file", limited, () => {
     }
   });
 
-  it("left over beside it by a writer that was killed is neither read nor in the way", async (t) => {
+  it("left by a killed writer is not read and does no harm", async (t) => {
     const { file, seen, becomes, ask } = await start(t);
     for (const name of [`${file}.tmp`, `${file}.123.tmp`, `${file}~`])
       await writeFile(name, '{ "shop": { "name": "torn"');
@@ -214,7 +214,7 @@ describe("a file", limited, () => {
     assert.ok(existsSync(`${file}.tmp`));
   });
 
-  it("written through the gateway is not looked at a second time", async (t) => {
+  it("written through the gateway is not processed a second time", async (t) => {
     const { seen, becomes } = await start(t);
     const { hash = "" } = (await seen.store?.snapshot()) ?? {};
     await seen.store?.write({ actor: "x", action: "x", mode: "patch", raw: '{"shop":{"name":"two"}}', baseHash: hash });
@@ -223,7 +223,7 @@ describe("a file", limited, () => {
     assert.deepEqual(seen.log, ["setup one red", "setup two red"]);
   });
 
-  it("must rest for gateway.reload.debounceMs, which is hot, too", async (t) => {
+  it("must be unchanged for gateway.reload.debounceMs, which is itself hot", async (t) => {
     const clock = createFakeClock();
     const { write, ask, becomes } = await start(t, { clock, gateway: { reload: { debounceMs: 5_000 } } });
     const noticed = async (config: object, gateway: object) => {
@@ -234,7 +234,7 @@ describe("a file", limited, () => {
     };
     const rested = async (ms: number) => {
       await clock.advance(ms);
-      await new Promise((resolve) => setTimeout(resolve, 50)); // it looks at the file
+      await new Promise((resolve) => setTimeout(resolve, 50)); // it reads the file
       await clock.advance(200);
     };
     await write({ shop: { name: "zero" } });

@@ -23,7 +23,7 @@ function leaves(schema: object, path: string): [path: string, reload: string | u
   if (below.length === 0) return [[path, reload as string | undefined]];
   return below.flatMap(([key, child]) => leaves(child, `${path}.${key}`));
 }
-/** A place without keys of the host is open for those of plugins. */
+/** A place without keys of the host is open for keys of plugins. */
 const KEYS = new Map(
   Object.entries(HOST_SECTIONS)
     .flatMap(([section, schema]) => leaves(schema, section))
@@ -101,9 +101,9 @@ const right = { auth: { token: "right" } };
 const wrong = { auth: { token: "wrong" } };
 const panel = { ...right, client: { id: "svc-control-ui", version: "1", platform: "web", mode: "webchat" } };
 let addresses = 0;
-/** Somebody else each time. */
+/** Another client each time. */
 const elsewhere = () => ({ "x-forwarded-for": `203.0.113.${++addresses}` });
-/** What the last of several wrong guesses from one address is told. */
+/** The refusal of the last of several wrong guesses from one address. */
 const guesses = async (running: Running, times: number, pauseMs = 0) => {
   const from = elsewhere();
   let last = "";
@@ -263,7 +263,7 @@ const HOT: Record<string, Row | { readonly seenIn: string }> = {
   ),
   "gateway.maxConnectionsPerAddress": { seenIn: "net/limits.test.ts" },
   "gateway.compat.chatEventsToAll": { seenIn: "net/broadcast.test.ts" },
-  "gateway.controlUi.enabled": { seenIn: "auth/mode.test.ts" }, // only where a start is refused
+  "gateway.controlUi.enabled": { seenIn: "auth/mode.test.ts" }, // only affects whether a start is refused
   "gateway.aliases": row(
     auth({}),
     ["acme"],
@@ -322,7 +322,7 @@ describe("every key that is hot", limited, () => {
 
   for (const [path, check] of Object.entries(HOT)) {
     if ("seenIn" in check) continue;
-    it(`${path} takes effect without a restart, and is taken back likewise`, async (t) => {
+    it(`${path} takes effect without a restart, and so does its reversal`, async (t) => {
       const running = await start(t, check.config);
       const initial = path
         .split(".")
@@ -357,7 +357,7 @@ describe("every key that needs a restart", limited, () => {
   });
 
   for (const [name, [path, value]] of Object.entries(RESTART)) {
-    it(`${name} schedules one, in two seconds, and says why`, async (t) => {
+    it(`${name} schedules one in two seconds, with the reason`, async (t) => {
       const running = await start(t, auth({}));
       const { reload } = await running.edit(path, value);
       assert.equal(reload, "restart");

@@ -1,4 +1,4 @@
-/** A credential that was changed or revoked is dead within a second, on sockets, streams and calls. Spec: spec/README.md "revoking". */
+/** A changed or revoked credential ends within a second, on sockets, streams and calls. Spec: spec/README.md "revoking". */
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -74,7 +74,7 @@ async function* endless(signal: AbortSignal) {
   }
 }
 
-/** From a file, as an operator starts it. */
+/** Starts a gateway from a file, like an operator. */
 async function start(t: TestContext, auth: object = { token: "first" }) {
   const stateDir = await directoryOf(t, "svc-credentials-");
   const file = join(stateDir, "svc.json");
@@ -99,7 +99,7 @@ async function start(t: TestContext, auth: object = { token: "first" }) {
   return { ...running, url, port, base, file, write, patch, scene, bearer };
 }
 
-/** How long from now until the socket is closed, and how. */
+/** Time until the socket is closed, and the close code. */
 async function endOf(socket: { closed: Promise<{ code: number; reason: string }> }) {
   const begun = performance.now();
   const { code, reason } = await socket.closed;
@@ -140,7 +140,7 @@ for (const [how, change] of changes) {
       for (const { ws } of [welcome, vouched]) ws.close();
     });
 
-    it("cuts the streams of the old one, and refuses it over HTTP", async (t) => {
+    it("ends the streams of the old one, and refuses it over HTTP", async (t) => {
       const running = await start(t);
       const { base, bearer, scene } = running;
       const stream = await fetch(`${base}/plugins/demo/stream`, { headers: bearer("first") });
@@ -158,7 +158,7 @@ for (const [how, change] of changes) {
 }
 
 describe("between the change and the close", limited, () => {
-  it("a call is refused, whatever it asks for", async (t) => {
+  it("every call is refused", async (t) => {
     const { url, patch } = await start(t);
     const socket = await connectRaw(url, "first", { scopes: ["operator.admin"] });
     const changed = patch({ gateway: { auth: { token: "second" } } });
@@ -178,7 +178,7 @@ describe("between the change and the close", limited, () => {
     assert.equal((await socket.closed).code, 1008);
   });
 
-  it("a plugin that still holds such a principal can do nothing with it", async (t) => {
+  it("a plugin that still holds such a principal cannot use it", async (t) => {
     const { url, patch, scene } = await start(t);
     let dead: Admission["principal"] | undefined;
     scene.admit = async ({ principal }) => void (dead = principal);
@@ -193,7 +193,7 @@ describe("between the change and the close", limited, () => {
     });
   });
 
-  it("a connect that was under way is refused: no hello, and nothing of what it missed", async (t) => {
+  it("a connect in progress is refused: no hello, and no missed events", async (t) => {
     const running = await start(t);
     const { url, patch, scene, client } = running;
     const asked = barrier();
@@ -217,7 +217,7 @@ describe("between the change and the close", limited, () => {
     assert.deepEqual([refusal?.ok, facts(refusal?.error?.details), more], [false, { code: "AUTH_UNAUTHORIZED" }, []]);
   });
 
-  it("a request whose body was still coming does not reach its handler", async (t) => {
+  it("a request with an incomplete body does not reach its handler", async (t) => {
     const { port, patch, scene } = await start(t);
     const { connect } = await import("node:net");
     const socket = connect(port, "127.0.0.1");
@@ -233,7 +233,7 @@ describe("between the change and the close", limited, () => {
       "ab",
     ];
     socket.write(head.join("\r\n"));
-    await new Promise((resolve) => setTimeout(resolve, 100)); // the head has been read by then, or the test proves less
+    await new Promise((resolve) => setTimeout(resolve, 100)); // time to read the head; otherwise the test proves less
     await patch({ gateway: { auth: { token: "second" } } });
     socket.write("cd");
     await until(() => answer.includes("\r\n\r\n"));
@@ -257,7 +257,7 @@ describe("other changes", limited, () => {
     ["another password", { mode: "password", password: "p" }, { password: "q" }, { password: "p" }, { password: "q" }],
   ];
   for (const [why, from, to, old, next] of modes) {
-    it(`of the mode close what came by the old one: ${why}`, async (t) => {
+    it(`of the mode close connections of the old one: ${why}`, async (t) => {
       const { url, patch } = await start(t, from);
       const socket = await connectRaw(url, undefined, { auth: old });
       await patch({ gateway: { auth: to } });
@@ -267,7 +267,7 @@ describe("other changes", limited, () => {
     });
   }
 
-  it("that have nothing to do with credentials close nobody", async (t) => {
+  it("unrelated to credentials close no connection", async (t) => {
     const { url, patch, gateway } = await start(t);
     const socket = await connectRaw(url, "first");
     await patch({
@@ -279,7 +279,7 @@ describe("other changes", limited, () => {
     socket.ws.close();
   });
 
-  it("that cannot be used leave everything as it was", async (t) => {
+  it("that are unusable change nothing", async (t) => {
     const { url, patch } = await start(t);
     const socket = await connectRaw(url, "first");
     await assert.rejects(patch({ gateway: { auth: { mode: "password" } } }), { code: "INVALID_REQUEST" });
@@ -290,7 +290,7 @@ describe("other changes", limited, () => {
 });
 
 describe("a device that is revoked", limited, () => {
-  it("is closed with the reason given, the others stay, and it may be let in anew", async (t) => {
+  it("is closed with the given reason, the others stay, and it may be approved again", async (t) => {
     const { url, scene } = await start(t);
     const [one, two] = [await connectRaw(url, "device-1"), await connectRaw(url, "device-2")];
     void scene.credentials?.revoke("device:device-1", "this device was removed");
@@ -303,7 +303,7 @@ describe("a device that is revoked", limited, () => {
     for (const { ws } of [two, again]) ws.close();
   });
 
-  it("while it connects is not let in", async (t) => {
+  it("while it connects is refused", async (t) => {
     const { url, scene } = await start(t);
     const asked = barrier();
     const gate = barrier();

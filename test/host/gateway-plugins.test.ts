@@ -11,10 +11,10 @@ import { directoryOf } from "./kernel/reload-scene.ts";
 
 interface Written {
   readonly id: string;
-  /** What `<id>.say` answers. */
+  /** Result of `<id>.say`. */
   readonly says?: string;
   readonly gates?: readonly string[];
-  /** Further lines of its setup. */
+  /** Additional lines of its setup. */
   readonly setup?: string;
   readonly head?: string;
 }
@@ -66,7 +66,7 @@ async function set(client: TestGateway["client"], plugins: object) {
 const BASE = ["config", "plugins"];
 
 describe("plugins.load.paths", () => {
-  it("brings a plugin up and takes it down again", async (t) => {
+  it("starts a plugin and stops it again", async (t) => {
     const { client, home, say, state, closed } = await scene(t, { use: BASE });
     const bell = await packageAt(join(home, "bell"), { id: "bell" });
     assert.match(await say("bell"), /^unknown method: bell\.say/);
@@ -77,7 +77,7 @@ describe("plugins.load.paths", () => {
     assert.deepEqual([state("bell"), closed()], [undefined, 0]);
   });
 
-  it("puts the same plugin from another directory in the place of the first", async (t) => {
+  it("replaces a plugin with the same one from another directory", async (t) => {
     const { client, home, say, gateway } = await scene(t, { use: BASE });
     const first = await packageAt(join(home, "first"), { id: "bell", says: "first" });
     const second = await packageAt(join(home, "second"), { id: "bell", says: "second" });
@@ -92,7 +92,7 @@ describe("plugins.load.paths", () => {
     ["fails in setup", { setup: 'throw new Error("no");' }],
     ["fails in start", { setup: 'gateway.start(() => { throw new Error("no"); });' }],
   ] as const)
-    it(`leaves the first serving when the second ${what}`, async (t) => {
+    it(`keeps the first running when the second ${what}`, async (t) => {
       const { client, home, say, state } = await scene(t, { use: BASE });
       const first = await packageAt(join(home, "first"), { id: "bell", says: "first" });
       const second = await packageAt(join(home, "second"), { id: "bell", says: "second", ...broken });
@@ -120,7 +120,7 @@ describe("plugins.use", () => {
 });
 
 describe("plugins.entries.<id>.enabled", () => {
-  it("takes those that need it down as well, and brings all of them back", async (t) => {
+  it("also stops dependent plugins, and starts all of them again", async (t) => {
     const { client, home, say, state } = await scene(t, { use: BASE });
     const bell = await packageAt(join(home, "bell"), {
       id: "bell",
@@ -138,7 +138,7 @@ describe("plugins.entries.<id>.enabled", () => {
     assert.deepEqual([await say("bell"), await say("ringer")], ["bell", "ringer"]);
   });
 
-  it("opens the gates of what an operator switched off, and shuts them for what fails", async (t) => {
+  it("opens the gates of a disabled plugin, and shuts those of a failed one", async (t) => {
     const { client, home } = await scene(t, { use: [...BASE, "health"] });
     const guard = { id: "guard", gates: ["rpcBefore:health"] };
     const deny = 'gateway.hooks.rpcBefore.for("health").tap(() => ({ allow: false, reason: "closed" }));';

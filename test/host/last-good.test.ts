@@ -1,4 +1,4 @@
-/** A start with a wrong section of a plugin, and the last configuration that worked. Spec: http/config.md §2.4, decisions of spec/README.md. */
+/** A start with an invalid section of a plugin, and the last configuration that worked. Spec: http/config.md §2.4, decisions of spec/README.md. */
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ const limited = { timeout: 120_000 };
 const shop = contractOf("shop", "ask");
 const Section = Type.Object({ name: Type.String({ default: "none" }), size: Type.Integer({ default: 1 }) });
 
-/** A state directory, and gateways with the plugin `shop` that use it one after the other. */
+/** A state directory, used successively by gateways with the plugin `shop`. */
 async function scene(t: TestContext) {
   const stateDir = await directoryOf(t, "svc-last-good-");
   const setups: string[] = [];
@@ -44,7 +44,7 @@ async function scene(t: TestContext) {
   return { stateDir, kept: join(stateDir, "last-good-config.json"), write, start, setups };
 }
 
-describe("a wrong section of a plugin at the start", limited, () => {
+describe("an invalid section of a plugin at the start", limited, () => {
   it("refuses the start with the whole list and the next step, before any plugin is set up", async (t) => {
     const { write, start, setups } = await scene(t);
     write({ shop: { name: 5, size: "big", colour: "red" } });
@@ -59,7 +59,7 @@ describe("a wrong section of a plugin at the start", limited, () => {
     assert.deepEqual(setups, []);
   });
 
-  it("is in one list with wrong keys of the host, which count as absent until then", async (t) => {
+  it("is in one list with invalid keys of the host, which count as absent until then", async (t) => {
     const { write, start, setups } = await scene(t);
     for (const [host, told] of [
       [{ gateway: { port: "x" } }, "gateway.port: must be integer"],
@@ -76,7 +76,7 @@ describe("a wrong section of a plugin at the start", limited, () => {
     assert.deepEqual(setups, []);
   });
 
-  it("that the file leaves out stops nobody but the plugin that needs it", async (t) => {
+  it("missing in the file stops only the plugin that needs it", async (t) => {
     const needy = definePlugin({ id: "needy", api: "^1.0.0", config: Type.Object({ key: Type.String() }), setup() {} });
     const { gateway } = await testGateway(t, { plugins: [needy], config: {} });
     assert.deepEqual(
@@ -93,7 +93,7 @@ describe("the last configuration that worked", limited, () => {
     ["an unsafe combination", { shop: { name: "two" } }, { auth: { mode: "trusted-proxy" } }],
   ];
   for (const [what, config, gateway] of wrong) {
-    it(`is used where it is asked for and the file is refused: ${what}`, async (t) => {
+    it(`is used with --last-good if the file is refused: ${what}`, async (t) => {
       const { write, start } = await scene(t);
       write({ shop: { name: "one" } });
       await (await start()).gateway.stop();
@@ -109,7 +109,7 @@ describe("the last configuration that worked", limited, () => {
     });
   }
 
-  it("is not used, and not needed, while the file is right", async (t) => {
+  it("is neither used nor needed while the file is valid", async (t) => {
     const { write, start } = await scene(t);
     write({ shop: { name: "one" } });
     await (await start()).gateway.stop();
@@ -118,7 +118,7 @@ describe("the last configuration that worked", limited, () => {
     assert.deepEqual([await running.ask(), running.info()?.fileRefusal], ["two", undefined]);
   });
 
-  it("is kept for the owner alone, and again after each change that is in force; variables stay variables", async (t) => {
+  it("is stored privately, again after each applied change; variables stay unresolved", async (t) => {
     const { write, start, kept, stateDir, setups } = await scene(t);
     write({ shop: { name: "${SHOP_NAME}" } });
     const { ask } = await start(false, { SHOP_NAME: "hidden" });
@@ -137,7 +137,7 @@ describe("the last configuration that worked", limited, () => {
     );
   });
 
-  it("that is half-written or refused itself leaves the refusal of the file", async (t) => {
+  it("that is half-written or also refused leaves the refusal of the file", async (t) => {
     const { write, start, kept } = await scene(t);
     write({ shop: { name: 5 } });
     for (const text of ["", '{ "config": { "sh', '{ "config": [] }']) {
@@ -145,6 +145,6 @@ describe("the last configuration that worked", limited, () => {
       await assert.rejects(start(true), /shop\.name: must be string/);
     }
     writeFileSync(kept, JSON.stringify({ config: { shop: { size: "big" } } }));
-    await assert.rejects(start(true), /shop\.name: must be string[^]*is refused, too: [^]*shop\.size: must be integer/);
+    await assert.rejects(start(true), /shop\.name: must be string[^]*is refused too: [^]*shop\.size: must be integer/);
   });
 });

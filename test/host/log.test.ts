@@ -10,29 +10,29 @@ import { logSettings } from "../../host/logs/settings.ts";
 const directory = mkdtempSync(join(tmpdir(), "svc-log-"));
 after(() => rmSync(directory, { recursive: true, force: true }));
 
-/** Settings with a log file of their own. */
+/** Settings with a separate log file. */
 let serial = 0;
 const settings = (level: LogLevel, more: object = {}) =>
   logSettings({ level, file: `log-${++serial}.log`, ...more }, { stateDir: directory, home: directory });
 const lastFile = (back = 0) => readFileSync(join(directory, `log-${serial - back}.log`), "utf8");
 
-/** Runs `code` with a `log` of that level in a process of its own, since a log writes past whoever would listen in. */
+/** Runs `code` with a `log` of that level in a separate process, since a log bypasses `process.stderr`. */
 function run(level: LogLevel, code: string, more: object = {}) {
-  const module = new URL("../../host/logs/log.js", import.meta.url).href; // compiled beside this test
+  const module = new URL("../../host/logs/log.js", import.meta.url).href; // compiled next to this test
   const script = `import { createLogger } from ${JSON.stringify(module)};\nconst log = createLogger(${JSON.stringify(settings(level, more))});\n${code}`;
   const { stdout, stderr } = spawnSync(process.execPath, ["--input-type=module", "-e", script], { encoding: "utf8" });
   return { stdout, stderr, lines: stderr.split("\n").filter(Boolean) };
 }
 
 describe("the log", () => {
-  it("is lines of JSON on standard error, fields and sentence, and nothing on standard output", () => {
+  it("writes lines of JSON with fields and message to stderr, and nothing to stdout", () => {
     const { stdout, lines } = run("info", 'log.info({ port: 1 }, "open");');
     assert.equal(stdout, "");
     const { level, time, ...rest } = JSON.parse(String(lines[0]));
     assert.deepEqual([level, typeof time, rest, lines.length], [30, "number", { port: 1, msg: "open" }, 1]);
   });
 
-  it("is complete even when the process dies at once", () => {
+  it("is complete even when the process exits immediately", () => {
     const { lines } = run(
       "info",
       'for (let i = 0; i < 1000; i++) log.info({ i }, "x"); process.kill(process.pid, "SIGKILL");',
@@ -63,7 +63,7 @@ describe("the log", () => {
     assert.deepEqual([plugin, a, msg], ["notes", 1, "x"]);
   });
 
-  it("tells an error with its stack", () => {
+  it("logs an error with its stack", () => {
     const { lines } = run("info", 'log.error({ err: new Error("no luck") }, "x");');
     const { err } = JSON.parse(String(lines[0]));
     assert.equal(err.message, "no luck");
@@ -71,7 +71,7 @@ describe("the log", () => {
   });
 
   for (const key of ["token", "password", "apiKey", "authorization", "deviceToken", "secret", "signature"]) {
-    it(`never has the value of ${key}, nor of one inside another, nor in a child`, () => {
+    it(`never contains the value of ${key}, also nested or in a child`, () => {
       const { stderr, lines } = run(
         "info",
         `const key = ${JSON.stringify(key)};
@@ -87,7 +87,7 @@ describe("the log", () => {
     });
   }
 
-  it("has the same lines in its file, private and complete when the process dies at once", () => {
+  it("has the same lines in its file, private, and complete when the process exits immediately", () => {
     const { lines } = run(
       "info",
       'for (let i = 0; i < 1000; i++) log.info({ i }, "x"); process.kill(process.pid, "SIGKILL");',
@@ -95,7 +95,7 @@ describe("the log", () => {
     assert.deepEqual(lastFile().split("\n").filter(Boolean), lines);
   });
 
-  it("may have more in its file than on standard error", () => {
+  it("can have more lines in its file than on stderr", () => {
     const code = 'for (const kind of ["debug", "info", "warn", "error", "fatal"]) log[kind]({}, kind);';
     const { lines } = run("info", code, { consoleLevel: "error" });
     const told = (all: readonly string[]) => all.filter(Boolean).map((line) => JSON.parse(line).msg);
@@ -103,13 +103,13 @@ describe("the log", () => {
     assert.deepEqual(told(lastFile().split("\n")), ["info", "warn", "error", "fatal"]);
   });
 
-  it("goes on on standard error when the file cannot be written, and says so once", () => {
+  it("continues on stderr when the file cannot be written, and reports it once", () => {
     const { lines } = run("info", 'for (let i = 0; i < 3; i++) log.info({ i }, "x");', { file: "/proc/nowhere/x.log" });
     const told = lines.map((line) => JSON.parse(line).msg).toSorted((a, b) => a.localeCompare(b));
     assert.deepEqual(told, ["the log file cannot be written; lines still go to standard error", "x", "x", "x"]);
   });
 
-  it("takes other settings while it runs, children too", () => {
+  it("accepts other settings while it runs, also in children", () => {
     const quiet = JSON.stringify(settings("error"));
     const { lines } = run(
       "info",
@@ -144,7 +144,7 @@ describe("the log", () => {
       log.info({ body: JSON.stringify({ apiKey: shaped, list: [{ "client-secret": shaped }] }) }, "x");`;
 
     for (const style of ["json", "pretty", "compact"]) {
-      it(`tells none on standard error (${style}) or in the file`, () => {
+      it(`shows none on stderr (${style}) or in the file`, () => {
         const { stderr } = run("info", code, { consoleStyle: style });
         for (const text of [stderr, lastFile()]) {
           for (const secret of [

@@ -1,5 +1,5 @@
 import { resolvePaths } from "../../host/config/paths.ts";
-/** What a changed configuration does to the host, by `gateway.reload.mode` and by who changed it. Spec: http/config.md §5. */
+/** Effects of a changed configuration on the host, by `gateway.reload.mode` and author of the change. Spec: http/config.md §5. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { ReloadKind } from "@svc/sdk/config";
@@ -13,7 +13,7 @@ import type { Kernel } from "../../host/kernel/kernel.ts";
 import { logSettings } from "../../host/logs/settings.ts";
 import { createReconfigure, type ReconfigureOptions } from "../../host/reconfigure.ts";
 
-/** Remembers everything it was asked to do. */
+/** Records every call. */
 function scene(possible = true) {
   const did: string[] = [];
   const log = (text: string) => (_: object, message: string) => void did.push(`${text}: ${message}`);
@@ -77,17 +77,21 @@ const mode = (name: string) => ({ gateway: { auth: { token: "first" }, reload: {
 const HOT_DID = ["use", "level warn", "plugins  hot "];
 const both = { "logging.level": "hot", "gateway.port": "restart" } as const;
 
-describe("a file that somebody edited", () => {
+describe("a file edited by hand", () => {
   const rows: [mode: string, kinds: Record<string, ReloadKind>, did: string[]][] = [
     ["hybrid", { "logging.level": "hot" }, HOT_DID],
     ["hybrid", both, [...HOT_DID, "restart configuration: gateway.port"]],
     [
       "hot",
       both,
-      [...HOT_DID, "warn: gateway.reload.mode is hot: these keys take effect with the next restart: gateway.port"],
+      [...HOT_DID, "warn: gateway.reload.mode is hot; these keys take effect at the next restart: gateway.port"],
     ],
     ["restart", { "logging.level": "hot" }, ["restart configuration: logging.level"]],
-    ["off", both, ["info: the configuration file changed and gateway.reload.mode is off: not used before a restart"]],
+    [
+      "off",
+      both,
+      ["info: the configuration file changed, but gateway.reload.mode is off; the change takes effect after a restart"],
+    ],
   ];
   for (const [name, kinds, expected] of rows) {
     it(`in mode ${name}, with ${Object.keys(kinds).join(" and ")}`, async () => {
@@ -97,36 +101,36 @@ describe("a file that somebody edited", () => {
     });
   }
 
-  it("needs a restart that nobody can perform: that is said", async () => {
+  it("that needs an impossible restart causes a log line", async () => {
     const { did, apply, change } = scene(false);
     await apply(change(mode("hybrid"), both));
-    assert.equal(did.at(-1), "warn: restart the gateway for these keys to take effect: gateway.port");
+    assert.equal(did.at(-1), "warn: these keys take effect after a restart of the gateway: gateway.port");
   });
 });
 
-describe("a change that somebody wrote through the gateway", () => {
+describe("a change written through the gateway", () => {
   for (const name of ["hybrid", "restart", "off"]) {
-    it(`is used in mode ${name}, too`, async () => {
+    it(`is also used in mode ${name}`, async () => {
       const { did, apply, change } = scene();
       await apply(change(mode(name), both, "config.set"));
       assert.deepEqual(did, [...HOT_DID, "restart configuration: gateway.port"]);
     });
   }
-  it("whose author restarts the gateway leaves that to the author, whatever the action is called", async () => {
+  it("whose author restarts the gateway leaves that to the author, for any action name", async () => {
     const { did, apply, change } = scene();
     await apply(change(mode("hybrid"), both, "any", true));
     assert.deepEqual(did, HOT_DID);
   });
 });
 
-describe("what is hot", () => {
-  it("is the level of the log", async () => {
+describe("a hot change", () => {
+  it("sets the log level", async () => {
     const { did, apply, change } = scene();
     await apply(change({ logging: { level: "debug" } }, { "logging.level": "hot" }));
     assert.ok(did.includes("level debug"));
   });
 
-  it("closes connections only when credentials changed", async () => {
+  it("closes connections only if credentials changed", async () => {
     const { did, apply, change } = scene();
     await apply(change(mode("hybrid"), { "gateway.trustedProxies": "hot" }));
     assert.deepEqual(
@@ -137,7 +141,7 @@ describe("what is hot", () => {
     assert.equal(did.filter((text) => text.startsWith("close")).length, 1);
   });
 
-  it("is handed to plugins, those apart of which something else changed", async () => {
+  it("is passed to plugins, except those with other changes", async () => {
     const { did, apply, change } = scene();
     await apply(change(mode("hybrid"), { "shop.a": "hot" }));
     await apply(change(mode("hybrid"), { "shop.a": "hot", "shop.b": "plugin" }));
@@ -148,7 +152,7 @@ describe("what is hot", () => {
   });
 });
 
-it("what a start would refuse is refused before it is used", async () => {
+it("a change that a start would refuse is refused before it is applied", async () => {
   const { validate, change } = scene();
   const denial = await validate(
     change({ gateway: { bind: "lan", auth: { mode: "none" } } }, { "gateway.bind": "restart" }),

@@ -8,7 +8,7 @@ const log = { debug() {}, info() {}, warn() {}, error() {} };
 interface Scene {
   readonly clock: FakeClock;
   readonly restarts: HostRestarts;
-  /** Milliseconds since the begin of the test, and the reason. */
+  /** Milliseconds since the start of the test, and the reason. */
   readonly performed: [number, string][];
   busy: boolean;
 }
@@ -58,7 +58,7 @@ describe("a restart by a new process", () => {
     return { clock, performed, restarts: createRestarts({ clock, log, isIdle: () => true, perform, renews: true }) };
   }
 
-  it("is what comes when one of those who ask for the same restart needs it", async () => {
+  it("is performed if any request for the same restart needs it", async () => {
     const { clock, performed, restarts } = kinds();
     restarts.schedule({ reason: "config.patch" });
     restarts.schedule({ reason: "update.run", kind: "process", delayMs: 5_000 });
@@ -66,13 +66,13 @@ describe("a restart by a new process", () => {
     assert.deepEqual(performed, [["config.patch, update.run", "process"]]);
   });
 
-  it("is refused where the gateway is a part of another program", () => {
+  it("is refused if the gateway is part of another program", () => {
     const { restarts } = scene();
     assert.deepEqual([restarts.possible, restarts.renewable], [true, false]);
     assert.throws(() => restarts.schedule({ reason: "x", kind: "process" }), { code: "UNAVAILABLE" });
   });
 
-  it("is still told to a gateway that stops for a weaker one", async () => {
+  it("is still accepted by a gateway that stops for a weaker kind", async () => {
     const { clock, performed, restarts } = kinds();
     restarts.schedule({ reason: "config.patch", delayMs: 0 });
     await clock.advance(0);
@@ -101,7 +101,7 @@ describe("the cooldown", () => {
     });
   }
 
-  it("can be handed to the gateway that comes next", async () => {
+  it("can be passed to the next gateway", async () => {
     const { clock, restarts } = scene();
     const begun = clock.now();
     assert.equal(restarts.lastPerformedAt, undefined);
@@ -112,7 +112,7 @@ describe("the cooldown", () => {
 });
 
 describe("requests while one is pending", () => {
-  it("a later one joins it", async () => {
+  it("a later request joins it", async () => {
     const { clock, restarts, performed } = scene();
     restarts.schedule({ reason: "first", delayMs: 5_000 });
     await clock.advance(1_000);
@@ -122,7 +122,7 @@ describe("requests while one is pending", () => {
     assert.deepEqual(performed, [[5_000, "first, second"]]);
   });
 
-  it("an earlier one moves it forward", async () => {
+  it("an earlier request moves it forward", async () => {
     const { clock, restarts, performed } = scene();
     restarts.schedule({ reason: "first", delayMs: 5_000 });
     const second = restarts.schedule({ reason: "second", delayMs: 1_000 });
@@ -131,7 +131,7 @@ describe("requests while one is pending", () => {
     assert.deepEqual(performed, [[1_000, "first, second"]]);
   });
 
-  it("one that is under way takes all of them, with no delay", async () => {
+  it("a restart under way absorbs all of them, without delay", async () => {
     const made = scene();
     made.busy = true;
     made.restarts.schedule({ reason: "first", delayMs: 0 });
@@ -148,7 +148,7 @@ describe("requests while one is pending", () => {
 });
 
 describe("a restart that is due", () => {
-  it("waits for work in progress, asking every 500 ms", async () => {
+  it("waits for work in progress, checked every 500 ms", async () => {
     const made = scene();
     made.busy = true;
     made.restarts.schedule({ reason: "x", delayMs: 1_000 });
@@ -171,7 +171,7 @@ describe("a restart that is due", () => {
     assert.deepEqual(made.performed, [[30_000, "x"]]);
   });
 
-  it("takes a question that cannot be answered for work in progress", async () => {
+  it("treats a failing idle check as work in progress", async () => {
     const clock = createFakeClock();
     const performed: string[] = [];
     const restarts = createRestarts({
@@ -190,14 +190,17 @@ describe("a restart that is due", () => {
   });
 });
 
-describe("a restart that cannot be", () => {
-  it("is refused where nobody could perform it, with the way out", () => {
+describe("an impossible restart", () => {
+  it("is refused without `perform`, with the next step", () => {
     const restarts = createRestarts({ clock: createFakeClock(), log, isIdle: () => true });
     assert.equal(restarts.possible, false);
-    assert.throws(() => restarts.schedule({ reason: "x" }), { code: "UNAVAILABLE", message: /start that anew/ });
+    assert.throws(() => restarts.schedule({ reason: "x" }), {
+      code: "UNAVAILABLE",
+      message: /restart the program that runs it/,
+    });
   });
 
-  it("may be asked for again when beginning it failed", async () => {
+  it("can be requested again when starting it failed", async () => {
     const clock = createFakeClock();
     let attempts = 0;
     const perform = () => {
@@ -212,7 +215,7 @@ describe("a restart that cannot be", () => {
     assert.equal(attempts, 2);
   });
 
-  it("is forgotten when the gateway stops, and refused from then on", async () => {
+  it("is cancelled when the gateway stops, and later requests are refused", async () => {
     const { clock, restarts, performed } = scene();
     assert.equal(restarts.possible, true);
     restarts.schedule({ reason: "x" });
@@ -224,7 +227,7 @@ describe("a restart that cannot be", () => {
     assert.throws(() => restarts.schedule({ reason: "x" }), { code: "UNAVAILABLE" });
   });
 
-  it("that has begun takes who comes while the gateway stops for it", async () => {
+  it("that has begun absorbs requests while the gateway stops for it", async () => {
     const { clock, restarts, performed } = scene();
     restarts.schedule({ reason: "x" });
     await clock.advance(2_000);

@@ -1,4 +1,4 @@
-/** `svc security audit`: what about this installation is unsafe, why, and the command that mends it; `--fix` mends file modes. */
+/** `svc security audit`: lists what is unsafe, why, and the command that fixes it; `--fix` corrects file modes. */
 import { randomBytes } from "node:crypto";
 import { invalidRequest } from "@svc/sdk";
 import { type CommandContext, show, visible } from "@svc/sdk/cli";
@@ -7,7 +7,7 @@ import { pluginsHere } from "../planned-plugins.ts";
 import { type Audit, examine, type SecurityFinding, SEVERITIES } from "./examine.ts";
 import { hostView } from "./view.ts";
 
-/** What `--fix` did. */
+/** Result of `--fix`. */
 interface Fixed {
   /** For `svc doctor --undo`. */
   readonly id: string;
@@ -19,7 +19,7 @@ export async function audit(context: CommandContext): Promise<number> {
   const { fix, url } = context.options;
   if (url !== undefined)
     invalidRequest(
-      "svc security audit reads the files of this machine, and --url names another gateway\nNext: svc security audit",
+      "svc security audit reads the files of this machine and does not accept --url\nNext: svc security audit",
     );
   const view = hostView(await pluginsHere(), process.env, Date.now());
   const seen = await examine(view, context.connect);
@@ -36,12 +36,14 @@ export async function audit(context: CommandContext): Promise<number> {
     ...(fixed ? fixedLines(fixed) : []),
     ...findingLines(findings),
     ...skippedLines(skipped),
-    ...(!fixed && findings.some((finding) => finding.repair) ? ["svc security audit --fix mends the file modes."] : []),
+    ...(!fixed && findings.some((finding) => finding.repair)
+      ? ["svc security audit --fix corrects the file modes."]
+      : []),
   ]);
   return isSafe ? 0 : 1;
 }
 
-/** Choice: nothing but modes, since every other mend changes what somebody relies on. */
+/** Choice: only modes, since any other fix changes behaviour that someone may rely on. */
 async function mendModes({ findings }: Audit, stateDir: string, now: number): Promise<Fixed> {
   const repairs = findings.flatMap((finding) => (finding.repair?.kind === "mode" ? [finding.repair] : []));
   const id = repairId(now, randomBytes(3).toString("hex"));
@@ -49,15 +51,15 @@ async function mendModes({ findings }: Audit, stateDir: string, now: number): Pr
 }
 
 function fixedLines({ id, done }: Fixed): string[] {
-  if (done.length === 0) return ["No file mode needed mending.", ""];
+  if (done.length === 0) return ["All file modes were correct already.", ""];
   const lines = done.map(
     ({ path, what, failed }) =>
       `${failed === undefined ? "done  " : "failed"}  ${visible(path)}: ${visible(failed ?? what)}`,
   );
-  return [...lines, `To take it back: svc doctor --undo ${id}`, ""];
+  return [...lines, `To undo this: svc doctor --undo ${id}`, ""];
 }
 
-/** Checks that were not made for the same reason, in one line. */
+/** One line per reason, listing the checks skipped for it. */
 function skippedLines(skipped: Audit["skipped"]): string[] {
   const reasons = new Set(skipped.map(({ reason }) => reason));
   return [...reasons].map((reason) => {
@@ -73,8 +75,8 @@ function findingLines(findings: readonly SecurityFinding[]): string[] {
     if (group.length === 0) return [];
     const lines = group.flatMap(({ id, about, message, why, mend }) => [
       `  ${visible(id)}  ${visible(about)}: ${visible(message)}`,
-      `    why:  ${visible(why)}`,
-      `    mend: ${visible(mend)}`,
+      `    why: ${visible(why)}`,
+      `    fix: ${visible(mend)}`,
     ]);
     return [`${wanted} (${group.length})`, ...lines, ""];
   });

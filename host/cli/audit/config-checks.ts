@@ -1,18 +1,18 @@
-/** Checks of the configuration as a whole: can it be read, would it start, and which secrets stand in it. */
+/** Checks of the whole configuration: whether it can be read, whether a gateway would start with it, and which secrets it contains. */
 import { configIssues, createSecretPlaces, startIssue } from "@svc/host/local";
 import { setCommand, settingText } from "@svc/sdk/cli";
 import { loadOwners } from "../config/owners.ts";
 import { valueAt } from "../config/path.ts";
 import type { HostCheck, HostHit } from "./view.ts";
 
-/** Choice: most issues that are listed. */
+/** Choice: maximum number of listed issues. */
 const MOST = 20;
 
 export const CONFIG_CHECKS: readonly HostCheck[] = [
   {
     id: "config.unreadable",
     severity: "critical",
-    why: "None of its keys could be checked, and a gateway does not start with it.",
+    why: "Its keys could not be checked, and a gateway does not start with it.",
     find: ({ file }) => {
       const [issue] = file.issues;
       if (!issue || Object.keys(file.resolved).length > 0) return [];
@@ -22,9 +22,9 @@ export const CONFIG_CHECKS: readonly HostCheck[] = [
   {
     id: "config.invalid",
     severity: "warning",
-    why: "A gateway does not start with it, or runs with an older configuration than this one.",
+    why: "A gateway does not start with it, or runs with an older configuration.",
     async find({ file, paths }) {
-      if (file.issues.length > 0 && Object.keys(file.resolved).length === 0) return []; // said above
+      if (file.issues.length > 0 && Object.keys(file.resolved).length === 0) return []; // config.unreadable reports it
       const { owners } = await loadOwners(file, paths);
       const issues = [...configIssues(file, owners)];
       const refusal = issues.length === 0 ? await startIssue(file, { env: process.env, paths }) : undefined;
@@ -38,7 +38,7 @@ export const CONFIG_CHECKS: readonly HostCheck[] = [
   {
     id: "config.secret-in-file",
     severity: "info",
-    why: "Copies of the file, its backups and what you paste of it carry the secret.",
+    why: "Every copy, backup and pasted part of the file contains the secret.",
     async find({ file, paths }) {
       const { owners } = await loadOwners(file, paths);
       return createSecretPlaces(() => [file, owners])
@@ -46,14 +46,14 @@ export const CONFIG_CHECKS: readonly HostCheck[] = [
         .filter(({ path }) => isInClear(valueAt(file.expanded, path)))
         .map(({ path }) => ({
           about: settingText(path),
-          message: `The secret stands in the file itself; export it as ${variableFor(path)} first.`,
+          message: `The secret is written in the file; export it as ${variableFor(path)} first.`,
           mend: setCommand(path, `\${${variableFor(path)}}`),
         }));
     },
   },
 ];
 
-/** A text without a variable in it. */
+/** Whether the value is text without a variable. */
 function isInClear(written: unknown): boolean {
   return typeof written === "string" && written.trim() !== "" && !/(?<!\$)\$\{[A-Z_][A-Z0-9_]*\}/.test(written);
 }

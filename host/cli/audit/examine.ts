@@ -1,4 +1,4 @@
-/** Makes all security checks: those of the host, and those of the plugins. A check that fails is told as one that was not made. */
+/** Runs all security checks of the host and the plugins. A check that throws is reported as skipped. */
 import { existsSync } from "node:fs";
 import type { CommandContext, SecurityCheck, SecuritySeverity } from "@svc/sdk/cli";
 import type { GatewayClient } from "@svc/sdk/client";
@@ -10,7 +10,7 @@ import { HOOKS_CHECKS } from "./hooks-checks.ts";
 import { loadChecks, PLUGIN_CHECKS, type Skipped } from "./plugin-checks.ts";
 import type { HostCheck, HostHit, HostView } from "./view.ts";
 
-/** What one check found in one place. */
+/** One finding of a check. */
 export interface SecurityFinding extends HostHit {
   readonly id: string;
   readonly severity: SecuritySeverity;
@@ -22,10 +22,9 @@ export interface Audit {
   readonly skipped: readonly Skipped[];
 }
 
-/** In the order they are shown. */
+/** In display order. */
 export const SEVERITIES: readonly SecuritySeverity[] = ["critical", "warning", "info"];
 
-/** The checks of the host. */
 export const HOST_CHECKS: readonly HostCheck[] = [
   ...CONFIG_CHECKS,
   ...GATEWAY_CHECKS,
@@ -34,7 +33,7 @@ export const HOST_CHECKS: readonly HostCheck[] = [
   ...FILE_CHECKS,
 ];
 
-/** Milliseconds a gateway has to answer. */
+/** Milliseconds to wait for the gateway's response. */
 const PATIENCE = 5_000;
 
 export async function examine(view: HostView, connect: CommandContext["connect"]): Promise<Audit> {
@@ -74,9 +73,9 @@ function findingsOf(check: SecurityCheck, view: HostView, gateway: Reached) {
   throw new Error(gateway.reason);
 }
 
-/** Asks only if a gateway was started from this state directory: another one may listen on the usual port. */
+/** Connects only if a gateway was started from this state directory: the default port may belong to another gateway. */
 async function reach({ paths }: HostView, connect: CommandContext["connect"]): Promise<Reached> {
-  const none = "only the running gateway knows, and none answers; next: svc gateway run, then svc security audit";
+  const none = "needs a running gateway, and none responds; next: svc gateway run, then svc security audit";
   if (!existsSync(paths.startupReport)) return { reason: none };
   try {
     return { client: await connect({ scopes: ["operator.admin", "operator.pairing"], timeoutMs: PATIENCE }) };

@@ -1,4 +1,4 @@
-/** Checks of files: modes, owners, and places that other users could change. Reads only. */
+/** Checks of files: modes, owners, and directories that other users could change. Reads only. */
 import { isAbsolute, join } from "node:path";
 import { commandText, configAt, textsOf } from "@svc/sdk/cli";
 import { sharedPlace } from "@svc/sdk/files";
@@ -11,19 +11,19 @@ export const FILE_CHECKS: readonly HostCheck[] = [
   {
     id: "files.open",
     severity: "critical",
-    why: "Other users of this machine read secrets and conversations, or change what the gateway does.",
+    why: "Other users of this machine can read secrets and conversations, or change what the gateway does.",
     find: async (view) => (await permissions(view)).filter(({ repair }) => repair !== undefined),
   },
   {
     id: "files.foreign",
     severity: "critical",
-    why: "Its owner reads and changes it whatever its mode is.",
+    why: "Its owner can read and change it regardless of its mode.",
     find: async (view) => (await permissions(view)).filter(({ repair }) => repair === undefined),
   },
   {
     id: "files.shared-parent",
     severity: "critical",
-    why: "Who can change a directory can replace what lies in it, the configuration included.",
+    why: "A user who can change a directory can replace the files in it, including the configuration.",
     async find({ paths: { stateDir, configPath } }) {
       const found = await Promise.all([stateDir, configPath].map((path) => sharedHit(join(path, ".."), true)));
       return found.flat().filter((hit, at, all) => all.findIndex(({ about }) => about === hit.about) === at);
@@ -32,7 +32,7 @@ export const FILE_CHECKS: readonly HostCheck[] = [
   {
     id: "plugins.shared",
     severity: "critical",
-    why: "Who can change the code of a plugin runs code in the gateway.",
+    why: "A user who can change the code of a plugin can run code in the gateway.",
     async find({ config, paths }) {
       const named = ["plugins.use", "plugins.load.paths"].flatMap((key) => textsOf(configAt(config, key)));
       const places = named.filter((spec) => /^[./~]/.test(spec)).map((spec) => placeOf(spec, paths));
@@ -52,12 +52,12 @@ async function sharedHit(path: string, isDirectoryOf = false): Promise<HostHit[]
   const { path: about, fault } = shared;
   return [
     fault === "writable"
-      ? { about, message: "Other users may write it.", mend: commandText(["chmod", "go-w", about]) }
+      ? { about, message: "Other users can write to it.", mend: commandText(["chmod", "go-w", about]) }
       : { about, message: "It belongs to another user.", mend: `chown "$(id -un)" ${commandText([about])}` },
   ];
 }
 
-/** As `svc doctor` judges them. */
+/** The permission findings of `svc doctor`. */
 async function permissions({ stateDir, paths: { configPath } }: HostView): Promise<HostHit[]> {
   const files = await listState(stateDir);
   const config = files.some(({ path }) => path === configPath) ? undefined : await lookAt(configPath);
@@ -67,7 +67,7 @@ async function permissions({ stateDir, paths: { configPath } }: HostView): Promi
       repair?.kind === "mode"
         ? {
             about,
-            message: `Its mode lets others in: ${octal(all.find(({ path }) => path === about)?.mode ?? 0)}.`,
+            message: `Its mode gives other users access: ${octal(all.find(({ path }) => path === about)?.mode ?? 0)}.`,
             mend: commandText(["chmod", octal(repair.mode), about]),
             repair,
           }

@@ -1,4 +1,4 @@
-/** Checks of what senders of webhooks prove themselves with. Webhooks that are off have no findings. Pure. */
+/** Checks of the token that webhook senders authenticate with. No findings while webhooks are disabled. Pure. */
 import { configAt } from "@svc/sdk/cli";
 import { AUDIT_LEAST, weaknessOf } from "@svc/host/local";
 import { RANDOM } from "./gateway-checks.ts";
@@ -20,23 +20,23 @@ export const HOOKS_CHECKS: readonly HostCheck[] = [
   {
     id: "hooks.gateway-token",
     severity: "critical",
-    why: "Every sender of webhooks is admin.",
+    why: "Every webhook sender has admin access.",
     find: whileOn((view) => {
       const token = tokenOf(view);
       if (token === undefined || token !== view.auth.secret?.text) return [];
-      return [{ about: "hooks.token", message: "It is the secret of the gateway itself.", mend: NEW_TOKEN }];
+      return [{ about: "hooks.token", message: "It equals the gateway's own secret.", mend: NEW_TOKEN }];
     }),
   },
   {
     id: "hooks.weak-token",
     severity: "critical",
-    why: "Who guesses it gives work to this gateway.",
+    why: "Anyone who guesses it can start work on this gateway.",
     find: whileOn((view) => {
       const token = tokenOf(view);
       const weakness = token === undefined ? "is not set" : weaknessOf(token, AUDIT_LEAST.token);
       if (weakness === undefined) return [];
       const severity = view.exposure === "none" ? { severity: "warning" as const } : {};
-      return [{ about: "hooks.token", message: `The token of webhooks ${weakness}.`, mend: NEW_TOKEN, ...severity }];
+      return [{ about: "hooks.token", message: `The webhook token ${weakness}.`, mend: NEW_TOKEN, ...severity }];
     }),
   },
 ];

@@ -1,14 +1,14 @@
-/** What the host's own security checks read. A configuration of any shape is read as far as it goes. */
+/** The data that the host's security checks read. An invalid configuration is read as far as possible. */
 import { configAt, type SecurityCheck, type SecurityHit, type SecurityView, textsOf } from "@svc/sdk/cli";
 import { environmentNames, isLoadable, isLoopback, type PluginSource } from "@svc/host/local";
 import { type ConfigFile, type Environment, type Paths, readKeptToken } from "@svc/host/state";
 import type { Repair } from "../doctor/finding.ts";
 import type { PluginsHere } from "../planned-plugins.ts";
 
-/** How clients prove themselves, as a start would decide it. */
+/** How clients would authenticate after a start. */
 export interface AuditedAuth {
   readonly mode: string;
-  /** The secret of mode `token` or `password`, and the place it comes from. */
+  /** The secret of mode `token` or `password`, and its source. */
   readonly secret?: { readonly text: string; readonly from: "config" | "environment" | "kept"; readonly name: string };
 }
 
@@ -23,12 +23,12 @@ export interface HostView extends SecurityView {
   /** The plugins that a start would load. */
   readonly plugins: readonly PlacedPlugin[];
   readonly auth: AuditedAuth;
-  /** `network`: other machines reach the port in clear. `overlay`: those of an overlay network, which encrypts. */
+  /** `network`: other machines reach the port unencrypted. `overlay`: through an overlay network, which encrypts. */
   readonly exposure: "none" | "overlay" | "network";
 }
 
 export interface HostHit extends SecurityHit {
-  /** What `--fix` does. */
+  /** The repair that `--fix` makes. */
   readonly repair?: Repair;
 }
 
@@ -73,7 +73,7 @@ function authOf(config: SecurityView["config"], env: Environment, credentialsDir
   return { mode, ...(token ? { secret: token } : {}) };
 }
 
-/** Blank is unset, as for the gateway. */
+/** A blank value counts as unset, as in the gateway. */
 function present(value: unknown): string | undefined {
   return (typeof value === "string" && value.trim()) || undefined;
 }

@@ -1,31 +1,31 @@
-/** What the gateway of this state directory makes of a change of the configuration file: asked until it has read the file. */
+/** How the gateway of this state directory handles a change of the configuration file. Polls until the gateway has read the file. */
 import { setTimeout as pause } from "node:timers/promises";
 import { config } from "@svc/sdk/config";
 import { messageOf } from "@svc/sdk/errors";
 import { atGateway } from "../connect.ts";
 import { stateHolder } from "../state-lock.ts";
 
-/** Milliseconds a gateway has to read a changed file: it waits until the file rests. Choice. */
+/** Milliseconds to wait for the gateway to read a changed file: it waits until the file stops changing. Choice. */
 const PATIENCE_MS = 10_000;
-/** Milliseconds a restart may take beside its delay: it waits up to 30 s for runs. Choice. */
+/** Milliseconds a restart may take after its delay: it waits up to 30 s for runs. Choice. */
 const RESTART_MS = 60_000;
 const POLL_MS = 100;
 
 export interface Acknowledgement {
-  /** `restart`: in use but for what a restart brings, which nobody has scheduled. `unknown`: the gateway did not say. */
+  /** `restart`: in use except for keys that need a restart, and no restart is scheduled. `unknown`: the gateway did not report. */
   readonly state: "none" | "taken" | "restarted" | "restart" | "refused" | "unknown";
-  /** For people, with the next step where there is one. */
+  /** Message for the user, with the next step if there is one. */
   readonly text: string;
 }
 
-/** The file as it was written. */
+/** The configuration file just written. */
 export interface WrittenFile {
   readonly path: string;
   readonly hash: string;
   readonly stateDir: string;
 }
 
-/** Never throws: the change is written, whatever comes of the question. @param note told while a restart is waited for */
+/** Never throws: the change is already written. @param note called if the gateway restarts to apply the change */
 export async function acknowledged(file: WrittenFile, note: (line: string) => void): Promise<Acknowledgement> {
   let until = Date.now() + PATIENCE_MS;
   let isRestarting = false;
@@ -34,7 +34,7 @@ export async function acknowledged(file: WrittenFile, note: (line: string) => vo
     const holder = await stateHolder(file.stateDir);
     if (!holder) return { state: "none", text: "No gateway runs here; the next start uses it." };
     const { url } = holder;
-    if (url === undefined) continue; // it starts, or is suspended
+    if (url === undefined) continue; // the gateway is starting or suspended
     const answer = await ask(url);
     if ("error" in answer) {
       why = answer.error;
@@ -47,8 +47,8 @@ export async function acknowledged(file: WrittenFile, note: (line: string) => vo
     if (running?.refused?.hash === file.hash)
       return {
         state: "refused",
-        // The file was valid when it was written: only the gateway knows what is wrong.
-        text: `The gateway does not use it: ${running.refused.reason}\nNext: set another value; svc logs says more`,
+        // The file was valid when written: only the gateway knows the error.
+        text: `The gateway does not use it: ${running.refused.reason}\nNext: set another value; svc logs shows details`,
       };
     if (running?.hash !== file.hash) continue;
     const { restart } = running;
@@ -59,19 +59,17 @@ export async function acknowledged(file: WrittenFile, note: (line: string) => vo
     if (restart.delayMs === undefined)
       return {
         state: "restart",
-        text: `The gateway uses it but for ${restart.paths.join(", ")}, which takes effect with a restart.\nNext: svc gateway restart, or send its process SIGUSR1`,
+        text: `The gateway uses it, except ${restart.paths.join(", ")}, which takes effect after a restart.\nNext: svc gateway restart, or send SIGUSR1 to its process`,
       };
     if (!isRestarting) {
-      note(
-        `The gateway restarts within ${Math.ceil(restart.delayMs / 1_000)} s to use it, after the runs that are under way.`,
-      );
+      note(`The gateway restarts within ${Math.ceil(restart.delayMs / 1_000)} s to use it, after the current runs.`);
       until = Date.now() + restart.delayMs + RESTART_MS;
     }
     isRestarting = true;
   }
   return {
     state: "unknown",
-    text: `The gateway has not said that it uses it: ${why}\nNext: svc gateway status, or svc logs`,
+    text: `The gateway has not confirmed that it uses it: ${why}\nNext: svc gateway status, or svc logs`,
   };
 }
 

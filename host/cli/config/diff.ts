@@ -1,4 +1,4 @@
-/** `svc config diff [file]`: where two configurations differ, secrets hidden. */
+/** `svc config diff [file]`: differences of two configurations, secrets hidden. */
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { configIssues, effectiveConfig, hintsOf, redact } from "@svc/host/local";
@@ -10,8 +10,8 @@ import { formatPath, valueAt } from "./path.ts";
 import { isUnreadable } from "./read.ts";
 
 /**
- * Without `given`: what the gateway that was started last from this state directory uses, against the file. With it:
- * the file against the given one. @returns 0 when both say the same, 1 when they differ
+ * Without `given`: compares the configuration of the gateway last started from this state directory with the file. With
+ * `given`: compares the file with the given one. @returns 0 when both are the same, 1 when they differ
  */
 export async function diffConfig(given: string | undefined, output: Output): Promise<number> {
   const paths = resolvePaths();
@@ -24,13 +24,13 @@ export async function diffConfig(given: string | undefined, output: Output): Pro
 async function diffFiles(file: ConfigFile, given: string, { installed }: Owners, output: Output): Promise<number> {
   const other = await readConfigFile(resolve(given), process.env);
   if (!other.exists) {
-    return refuse(`there is no file ${other.path}\nNext: name another one, or leave it out`, output);
+    return refuse(`${other.path} does not exist\nNext: name another file, or none`, output);
   }
   if (isUnreadable(other, output)) return EXIT.refused;
   const hints = hintsOf(installed);
   const [left, right] = [effectiveConfig(file, installed), effectiveConfig(other, installed)];
   const [shownLeft, shownRight] = [redact(left, hints), redact(right, hints)];
-  // Compared as they are, shown with secrets hidden.
+  // The real values are compared; secrets are hidden in the output.
   const found = differences(left, right).map(({ path }) => ({
     path,
     left: valueAt(shownLeft, path),
@@ -46,12 +46,12 @@ async function diffRunning(file: ConfigFile, { owners, installed }: Owners, path
     return refuse(`no gateway was started from ${paths.stateDir}\nNext: ${next}`, output);
   }
   const [wrong] = configIssues(file, owners);
-  if (wrong) output.note(`${file.path} is not valid, so no gateway takes it up\nNext: svc config validate`);
+  if (wrong) output.note(`${file.path} is not valid, so no gateway uses it\nNext: svc config validate`);
   const shown = redact(effectiveConfig(file, owners), hintsOf(installed));
   return report(differences(running, shown), ["gateway", "file"], output);
 }
 
-/** What the gateway wrote down about the configuration it uses, secrets hidden. */
+/** The configuration in the gateway's startup report, secrets hidden. */
 function runningConfig(startupReport: string): unknown {
   try {
     return (JSON.parse(readFileSync(startupReport, "utf8")) as { config?: unknown }).config;
@@ -66,7 +66,7 @@ function report(found: readonly Difference[], names: readonly [string, string], 
     const changes = found.map(({ path, left, right }) => ({ path: formatPath(path), left, right }));
     output.print({ same, left: names[0], right: names[1], changes });
   } else if (same) {
-    output.print(`${names[0]} and ${names[1]} say the same`);
+    output.print(`${names[0]} and ${names[1]} are the same`);
   } else {
     output.print(
       found.flatMap((one) => [formatPath(one.path) || "(file)", ...describeDifference(one, names)]).join("\n"),

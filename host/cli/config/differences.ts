@@ -1,15 +1,15 @@
-/** In which values two configurations differ. Pure. */
+/** The values in which two configurations differ. Pure. */
 import { isDeepStrictEqual } from "node:util";
 import { type Path, valueAt } from "./path.ts";
 
 export interface Difference {
   readonly path: Path;
-  /** `undefined`: not set there. */
+  /** `undefined`: not set on that side. */
   readonly left: unknown;
   readonly right: unknown;
 }
 
-/** Objects key by key, everything else as a whole; keys in alphabetical order. */
+/** Compares objects key by key and other values as a whole; keys in alphabetical order. */
 export function differences(left: unknown, right: unknown, path: Path = []): Difference[] {
   if (isDeepStrictEqual(left, right)) return [];
   if (!isObject(left) || !isObject(right)) return [{ path, left, right }];
@@ -21,7 +21,7 @@ function isObject(value: unknown): value is object {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** One line for each side. A value that is hidden on both sides is said to differ. */
+/** One line for each side; a single line if the value is hidden on both sides. */
 export function describeDifference({ left, right }: Difference, names: readonly [string, string]): string[] {
   if (isDeepStrictEqual(left, right)) return [`  hidden values differ (${names[0]}, ${names[1]})`];
   const width = Math.max(names[0].length, names[1].length);

@@ -1,4 +1,4 @@
-/** Who owns which section, and who has something to say of the whole, as the plugins say that a start would load. Runs none of them. */
+/** Owners of configuration sections and configuration warnings, from the plugins a start would load. Runs none of them. */
 import type { ConfigWarning, Plugin } from "@svc/sdk";
 import { messageOf } from "@svc/sdk/errors";
 import { configIssues, effectiveConfig, isLoadable, knownContributions, type SectionOwner } from "@svc/host/local";
@@ -6,17 +6,17 @@ import type { ConfigFile, Issue, Paths } from "@svc/host/state";
 import { plannedPlugins } from "../planned-plugins.ts";
 
 export interface Owners {
-  /** Sections of the plugins that would run; of the disabled ones without their schema. */
+  /** Sections of the plugins that would run, and of the disabled ones without their schema. */
   readonly owners: readonly SectionOwner[];
-  /** The same with every schema there is. */
+  /** The same sections, all with their schema. */
   readonly installed: readonly SectionOwner[];
-  /** Plugins that are asked for and are not there. */
+  /** Plugins that are configured but not found. */
   readonly missing: readonly Issue[];
-  /** What plugins in use find in a file; none in one with an issue. */
+  /** Warnings of plugins in use about a file; empty if the file has an issue. */
   warnings(file: ConfigFile): readonly ConfigWarning[];
 }
 
-/** Imports the plugins that would be loaded; one that cannot be imported is left to `svc plugins list`. */
+/** Imports the plugins that would be loaded; `svc plugins list` reports those that cannot be imported. */
 export async function loadOwners(file: ConfigFile, paths: Paths): Promise<Owners> {
   const { sources, disabled } = plannedPlugins(file, paths);
   const loadable = sources.filter(isLoadable);
@@ -45,7 +45,7 @@ export async function loadOwners(file: ConfigFile, paths: Paths): Promise<Owners
   };
 }
 
-/** A check that throws says nothing about the configuration, and is told as what it is. */
+/** A check that throws becomes a warning about the plugin, not about the configuration. */
 function warningsOf(
   plugin: Plugin,
   view: Parameters<NonNullable<Plugin["configWarnings"]>>[0],
@@ -53,12 +53,12 @@ function warningsOf(
   try {
     return plugin.configWarnings?.(view) ?? [];
   } catch (error) {
-    const message = `the plugin could not check the configuration: ${messageOf(error)}; tell whoever made the plugin`;
+    const message = `the plugin could not check the configuration: ${messageOf(error)}; report this to the author of the plugin`;
     return [{ path: `plugins.entries.${plugin.id}`, message }];
   }
 }
 
-/** The plugin's own section and its further ones. */
+/** The plugin's own section and its additional ones. */
 function sectionsOf({ id, section, config, sections }: Plugin): SectionOwner[] {
   const own = config ? [{ section: section ?? id, plugin: id, schema: config }] : [];
   return [...own, ...Object.entries(sections ?? {}).map(([key, schema]) => ({ section: key, plugin: id, schema }))];

@@ -1,10 +1,10 @@
-/** Paths into the configuration as people write them: `gateway.port`, `plugins.use[0]`, `hooks."a.b".x`. Pure. */
+/** Parses configuration paths: `gateway.port`, `plugins.use[0]`, `hooks."a.b".x`. Pure. */
 import { WrongUsage } from "../output.ts";
 
-/** The path for people, quoted where it has to be. */
+/** Formats a path, with quotes where needed. */
 export { settingText as formatPath } from "@svc/sdk/cli";
 
-/** Keys and places in arrays. A bare number may be either: the value it is applied to decides. */
+/** Keys and array indexes. A bare number is either; the value it applies to decides. */
 export type Path = readonly (string | number)[];
 
 const INDEX = /\[(\d+)\]/y;
@@ -14,7 +14,7 @@ const BARE = /[^.[\]"']+/y;
 /** Keys that would reach into the prototype of an object. */
 const FORBIDDEN = new Set(["__proto__", "prototype", "constructor"]);
 
-/** @throws WrongUsage the text is no path */
+/** @throws WrongUsage when the text is not a path */
 export function parsePath(text: string): Path {
   const path: (string | number)[] = [];
   let at = 0;
@@ -49,11 +49,11 @@ export function parsePath(text: string): Path {
 
 function notAPath(text: string): WrongUsage {
   return new WrongUsage(
-    `"${text}" is no path into the configuration; write it like gateway.port, plugins.use[0] or hooks."a.b".x`,
+    `"${text}" is not a configuration path; use the form gateway.port, plugins.use[0] or hooks."a.b".x`,
   );
 }
 
-/** The own value there, or `undefined`. */
+/** The own property at the path, or `undefined`. */
 export function valueAt(value: unknown, path: Path): unknown {
   return path.reduce<unknown>((node, part) => {
     if (typeof node !== "object" || node === null || !Object.hasOwn(node, part)) return undefined;
@@ -61,7 +61,7 @@ export function valueAt(value: unknown, path: Path): unknown {
   }, value);
 }
 
-/** The path with bare numbers turned into places, where an array stands. @throws WrongUsage for a key nobody may set */
+/** Turns bare numbers into indexes where the value is an array. @throws WrongUsage for a forbidden key */
 export function placeIn(value: unknown, path: Path): Path {
   const forbidden = path.find((part) => FORBIDDEN.has(String(part)));
   if (forbidden !== undefined) throw new WrongUsage(`"${forbidden}" cannot be a key of the configuration`);

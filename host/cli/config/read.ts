@@ -1,4 +1,4 @@
-/** `svc config get|file|validate|schema`: the configuration file, read here and now, no gateway needed. */
+/** `svc config get|file|validate|schema`: read the configuration file; need no gateway. */
 import { resolve } from "node:path";
 import { composeSchema, configIssues, hintsOf, redact, startIssue, unownedKeys, withoutForeign } from "@svc/host/local";
 import { type ConfigFile, type Issue, readConfigFile, resolvePaths } from "@svc/host/state";
@@ -7,14 +7,14 @@ import { loadOwners } from "./owners.ts";
 import { parsePath, valueAt } from "./path.ts";
 import { schemaAt } from "./schema-at.ts";
 
-/** Where the file is, whether it is there or not. */
+/** Prints the path of the file, even if it does not exist. */
 export function printConfigFile(output: Output): number {
   const { configPath } = resolvePaths();
   output.print(output.json ? { path: configPath } : configPath);
   return EXIT.ok;
 }
 
-/** The value at a path, secrets hidden. */
+/** Prints the value at a path, secrets hidden. */
 export async function getConfig(path: string | undefined, output: Output): Promise<number> {
   const wanted = path ? parsePath(path) : [];
   const paths = resolvePaths();
@@ -28,7 +28,7 @@ export async function getConfig(path: string | undefined, output: Output): Promi
   return EXIT.ok;
 }
 
-/** Says what is wrong with a file that has no meaning at all. */
+/** Reports the first issue of a file that cannot be read. @returns whether there is one */
 export function isUnreadable({ path, issues }: ConfigFile, output: Output): boolean {
   const [first] = issues;
   if (!first) return false;
@@ -36,7 +36,7 @@ export function isUnreadable({ path, issues }: ConfigFile, output: Output): bool
   return true;
 }
 
-/** Checks a file against the host's schema and that of every plugin it would load. Starts nothing. */
+/** Checks a file against the schemas of the host and of every plugin it would load. Starts nothing. */
 export async function validateConfig(given: string | undefined, output: Output): Promise<number> {
   const paths = resolvePaths();
   const file = await readConfigFile(given === undefined ? paths.configPath : resolve(given), process.env);
@@ -45,7 +45,7 @@ export async function validateConfig(given: string | undefined, output: Output):
   const warnings = [...missing, ...unownedKeys(file, owners), ...warningsOf(file)];
   const refusal = issues.length === 0 ? await startIssue(file, { env: process.env, paths }) : undefined;
   if (refusal !== undefined) issues.push(refusal);
-  if (given !== undefined && !file.exists) issues.push({ path: "", message: "there is no such file" });
+  if (given !== undefined && !file.exists) issues.push({ path: "", message: "the file does not exist" });
   const { withoutEffect } = withoutForeign(file.resolved);
   const { path, exists } = file;
   if (output.json) {
@@ -62,24 +62,27 @@ export async function validateConfig(given: string | undefined, output: Output):
           : `${path} does not exist; the defaults apply`,
     );
     const [first] = issues;
-    if (first) output.note(`Next: correct it; ${nextFor(first)} shows what may stand there`);
+    if (first) output.note(`Next: correct the file; ${nextFor(first)} shows the allowed values`);
   }
   return issues.length > 0 ? EXIT.refused : EXIT.ok;
 }
 
-/** A path of the file itself has no schema of its own. */
+/** An issue without a path concerns the whole file. */
 function nextFor({ path }: Issue): string {
   return `svc config schema${path ? ` ${path}` : ""}`;
 }
 
-/** JSON Schema of the configuration or of one part of it. */
+/** Prints the JSON Schema of the configuration or of one part of it. */
 export async function printSchema(path: string | undefined, output: Output): Promise<number> {
   const wanted = path ? parsePath(path) : [];
   const paths = resolvePaths();
   const { installed } = await loadOwners(await readConfigFile(paths.configPath, process.env), paths);
   const schema = schemaAt(composeSchema(installed), wanted);
   if (schema === undefined) {
-    return refuse(`no plugin in use knows a key ${path}\nNext: svc config schema, or svc plugins list`, output);
+    return refuse(
+      `neither the host nor a plugin in use defines the key ${path}\nNext: svc config schema, or svc plugins list`,
+      output,
+    );
   }
   output.print(schema);
   return EXIT.ok;

@@ -1,9 +1,9 @@
-/** The part of a JSON Schema that is about one path. Pure. */
+/** The part of a JSON Schema for one path. Pure. */
 import type { Path } from "./path.ts";
 
 type Node = Readonly<Record<string, unknown>>;
 
-/** @returns `undefined` when the schema says nothing about that path */
+/** @returns `undefined` when the schema does not cover the path */
 export function schemaAt(schema: unknown, path: Path): unknown {
   const [part, ...rest] = path;
   if (part === undefined) return schema;
@@ -20,7 +20,7 @@ export function schemaAt(schema: unknown, path: Path): unknown {
   return undefined;
 }
 
-/** Schemas of one key or item, the most particular first. */
+/** Schemas of one key or item, the most specific first. */
 function childrenOf({ properties, patternProperties, additionalProperties, items }: Node, part: string | number) {
   const key = String(part);
   const named = typeof properties === "object" && properties !== null ? (properties as Node) : {};

@@ -1,11 +1,11 @@
-/** A value of the configuration as people type it. */
+/** Parses a configuration value from the command line. */
 import { parseJson5 } from "@svc/host/local";
 import { WrongUsage } from "../output.ts";
 
 /**
- * JSON5 where it is JSON5, else the text itself. `asText`: always the text.
- * Choice: what begins like an object, a list or a quoted text and is none is a slip, not a text.
- * @throws WrongUsage for such a slip
+ * Parses valid JSON5; any other text is the value itself. `asText`: always the text.
+ * Choice: invalid JSON5 that begins like an object, an array or a string is a mistake, not a text.
+ * @throws WrongUsage for such a mistake
  */
 export async function parseValue(text: string, asText: boolean): Promise<unknown> {
   if (asText) return text;

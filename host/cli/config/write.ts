@@ -1,4 +1,4 @@
-/** `svc config set|unset`: changes the configuration file, whether a gateway runs or not, and waits until a running one has read it. */
+/** `svc config set|unset`: changes the configuration file, with or without a running gateway, and waits until a running one has read it. */
 import { type ConfigWarning, isGatewayError } from "@svc/sdk";
 import type { ConfigEdit, ConfigStore, ConfigWritten } from "@svc/sdk/config";
 import { createConfigStore, startIssue, type SectionOwner, unownedKeys, VERSION } from "@svc/host/local";
@@ -9,7 +9,7 @@ import { formatPath, type Path, parsePath, placeIn, valueAt } from "./path.ts";
 import { parseValue } from "./value.ts";
 
 export interface SetFlags {
-  /** Take the value as text, whatever it looks like. */
+  /** Treat the value as text, even if it is valid JSON5. */
   readonly string?: boolean;
 }
 
@@ -38,7 +38,7 @@ function place(parsed: unknown, path: Path): (string | number)[] {
   return [...placeIn(parsed, path)];
 }
 
-/** For a shell, when it needs it. */
+/** Quotes the text for a shell if needed. */
 function quoted(text: string): string {
   return /^[\w./:@%+=,-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }
@@ -46,17 +46,17 @@ function quoted(text: string): string {
 type Decide = (parsed: Readonly<Record<string, unknown>>) => readonly ConfigEdit[];
 
 export interface ChangeOptions {
-  /** For the audit line. */
+  /** Action recorded in the audit log. */
   readonly action: string;
-  /** Told when a value of the wrong type was refused. */
+  /** Printed when a value was refused for its type. */
   readonly hint?: string;
-  /** Told with what was changed: lines for people, keys of the JSON value. */
+  /** Printed with the change: `lines` as text, `facts` as keys of the JSON value. */
   readonly more?: { readonly lines: readonly string[]; readonly facts: object };
-  /** The file as it will be, where the change decides which plugins own its sections. Default: as it is. */
+  /** The file after the change, if the change affects which plugins own its sections. Default: the current file. */
   readonly next?: (file: ConfigFile) => ConfigFile;
 }
 
-/** Makes the edits, says what changed and what the gateway here makes of it. @returns the exit code */
+/** Makes the edits, then prints what changed and whether the gateway of this state directory uses it. @returns the exit code */
 export async function changeConfig(options: ChangeOptions, output: Output, decide: Decide): Promise<number> {
   const { action, hint = "", more, next } = options;
   const paths = resolvePaths();
@@ -81,7 +81,7 @@ export async function changeConfig(options: ChangeOptions, output: Output, decid
     : EXIT.ok;
 }
 
-/** A variable that is missing is set in the shell, not in the file. */
+/** A missing variable is set in the shell, not in the file. */
 function nextStep([first]: readonly { path: string; message: string }[]): string {
   const [, variable] = /^environment variable (\w+) /.exec(first?.message ?? "") ?? [];
   if (variable) return `export ${variable}=..., here and where the gateway is started`;
@@ -92,28 +92,28 @@ interface Change {
   readonly paths: Paths;
   readonly owners: readonly SectionOwner[];
   readonly warnings: Owners["warnings"];
-  /** The file that was changed. */
+  /** The file before the change. */
   readonly before: ConfigFile;
-  /** Without those that took something out. */
+  /** Edits that set a value; removals are not included. */
   readonly set: readonly ConfigEdit[];
   readonly more?: ChangeOptions["more"];
 }
 
-/** @returns the exit code: a change that the gateway here refuses is one that failed */
+/** @returns the exit code: a change that the running gateway refuses counts as failed */
 async function tell(written: ConfigWritten, change: Change, output: Output): Promise<number> {
   const { paths, owners, set, more } = change;
   const { path, hash, changed, reload } = written;
   const file = await readConfigFile(paths.configPath, process.env);
-  // A slip in the name of a section is valid: it could be that of a plugin to come.
+  // A misspelt section name is valid: a plugin installed later could own it.
   const unused = unownedKeys(file, owners).filter(({ path }) => set.some((edit) => isAbout(edit.path, path)));
   for (const { path: section, message } of unused)
     output.note(`warning: ${section}: ${message}\nNext: svc config unset ${quoted(section)}, or svc plugins list`);
   for (const { path: key, message } of newWarnings(file, change)) output.note(`warning: ${key}: ${message}`);
   const isUsed = changed.length > 0 && unused.length === 0;
-  if (changed.length === 0 && !output.json) output.print(`${path} says that already.`);
+  if (changed.length === 0 && !output.json) output.print(`${path} already has this value.`);
   else if (!output.json)
     output.print([`${path}: changed ${writtenIn(file, changed).join(", ")}`, ...(more?.lines ?? [])].join("\n"));
-  const { acknowledged } = await import("./acknowledgement.ts"); // connects to a gateway, where there is one
+  const { acknowledged } = await import("./acknowledgement.ts"); // connects to the running gateway, if any
   const gateway = isUsed ? await acknowledged({ path, hash, stateDir: paths.stateDir }, output.note) : undefined;
   if (output.json)
     output.print({ path, hash, changed, reload: reload ?? null, ...(gateway ? { gateway } : {}), ...more?.facts });
@@ -121,7 +121,7 @@ async function tell(written: ConfigWritten, change: Change, output: Output): Pro
   return gateway?.state === "refused" ? EXIT.refused : EXIT.ok;
 }
 
-/** What plugins find about the edits, and elsewhere what they did not find before. */
+/** Warnings about the edited keys, and warnings about other keys that are new. */
 function newWarnings(file: ConfigFile, { warnings, before, set }: Change): readonly ConfigWarning[] {
   const known = new Set(warnings(before).map(({ path, message }) => `${path}: ${message}`));
   return warnings(file).filter(
@@ -129,26 +129,26 @@ function newWarnings(file: ConfigFile, { warnings, before, set }: Change): reado
   );
 }
 
-/** The changed paths without defaults that only came with the others; all of them where a value was taken out. */
+/** The changed paths that are written in the file, without defaults; all of them if a value was removed. */
 function writtenIn({ resolved }: ConfigFile, changed: readonly string[]): readonly string[] {
   const written = changed.filter((path) => valueAt(resolved, path.split(".")) !== undefined);
   return written.length > 0 ? written : changed;
 }
 
-/** Whether the edit is in the section, or around it. */
+/** Whether the edit is inside the section or contains it. */
 function isAbout(edit: ConfigEdit["path"], section: string): boolean {
   const [at, of] = [`${edit.join(".")}.`, `${section}.`];
   return at.startsWith(of) || of.startsWith(at);
 }
 
-/** What the store found wrong with the result, where it says so path by path. */
+/** The issues in the store's error, if it lists any. */
 function issuesOf(error: unknown): readonly { path: string; message: string }[] | undefined {
   if (!isGatewayError(error)) return undefined;
   const { issues } = (error.details ?? {}) as { issues?: readonly { path: string; message: string }[] };
   return Array.isArray(issues) && issues.length > 0 ? issues : undefined;
 }
 
-/** The file as this process would use it, with the sections of all plugins that a start would load. */
+/** Opens the configuration store for the file, with the sections of all plugins a start would load. */
 export async function openStore(
   paths: Paths,
   next: (file: ConfigFile) => ConfigFile = (file) => file,
@@ -161,7 +161,7 @@ export async function openStore(
     version: VERSION,
     owners: () => owners,
     initial: file,
-    // Only what this change brings about: what is wrong already must not keep anybody from mending the rest.
+    // Reports only an error caused by this change: an existing error must not block other corrections.
     validate: async ({ previous, next }) => {
       const issue = (checked: ConfigFile) => startIssue(checked, { env: process.env, paths });
       const refusal = (await issue(previous)) === undefined ? await issue(next) : undefined;

@@ -1,4 +1,4 @@
-/** `svc doctor`: reports what is wrong and what `--fix` would do; `--fix` does it, `--undo` takes it back. */
+/** `svc doctor`: reports problems and what `--fix` would do; `--fix` repairs, `--undo` reverts a repair. */
 import { randomBytes } from "node:crypto";
 import { realpathSync } from "node:fs";
 import { invalidRequest } from "@svc/sdk";
@@ -11,7 +11,7 @@ import { type Done, repair, repairId, undo } from "./repairs.ts";
 export async function doctor(context: CommandContext): Promise<number> {
   const { fix, undo: id, url } = context.options;
   if (url !== undefined)
-    invalidRequest("svc doctor looks at the files of this machine, and --url names another gateway\nNext: svc doctor");
+    invalidRequest("svc doctor checks the files of this machine and does not accept --url\nNext: svc doctor");
   if (typeof id === "string") return takeBack(id, context);
   const ask = askVerbsOf(realpathSync(process.argv[1] ?? ""), process.env);
   const seen = await examine({ context, ask, pluginVerbs: await pluginVerbs() });
@@ -24,7 +24,9 @@ function tell({ findings, isRunning }: Examination, context: CommandContext): nu
   const plan = findings.flatMap((finding) => (finding.repair ? [finding.repair] : []));
   show(context, { ok: !isBroken, isRunning, findings, plan }, () => [
     ...findingLines(findings),
-    ...(plan.length > 0 ? ["", `svc doctor --fix would repair ${plan.length} of them, and can be taken back.`] : []),
+    ...(plan.length > 0
+      ? ["", `svc doctor --fix would repair ${plan.length} of them; svc doctor --undo reverts it.`]
+      : []),
   ]);
   return isBroken ? 1 : 0;
 }
@@ -34,7 +36,7 @@ async function repairAll(seen: Examination, context: CommandContext): Promise<nu
   const repairs = findings.flatMap((finding) => (finding.repair ? [finding.repair] : []));
   if (repairs.length === 0) {
     tell(seen, context);
-    if (!context.json) context.print("There is nothing that could be repaired here.");
+    if (!context.json) context.print("Nothing here can be repaired automatically.");
     return findings.some(({ severity }) => severity === "error") ? 1 : 0;
   }
   const now = Date.now();
@@ -46,7 +48,7 @@ async function repairAll(seen: Examination, context: CommandContext): Promise<nu
     ...doneLines(done),
     ...(left.length > 0 ? ["", ...findingLines(left)] : []),
     "",
-    `To take it back: svc doctor --undo ${id}`,
+    `To undo this: svc doctor --undo ${id}`,
   ]);
   return isBroken ? 1 : 0;
 }
@@ -70,5 +72,5 @@ function findingLines(findings: Examination["findings"]): string[] {
     `${severity.padEnd(8)} ${check}: ${visible(about)}: ${message.split("\n").map(visible).join("\n         ")}`,
     `         Next: ${visible(next)}`,
   ]);
-  return isWell ? ["Nothing is wrong.", ...lines] : lines;
+  return isWell ? ["No problems found.", ...lines] : lines;
 }

@@ -1,9 +1,9 @@
-/** What `event-loop-report.json` in the state directory says: who held up the event loop last, and when. Pure. */
+/** Finding from `event-loop-report.json` in the state directory: which code last blocked the event loop, and when. Pure. */
 import { matches, type Static, Type } from "@svc/sdk";
 import { time } from "@svc/sdk/cli";
 import type { Finding } from "./finding.ts";
 
-/** Milliseconds. Choice: an older block is not reported. */
+/** Maximum age of a reported block in milliseconds. Choice. */
 const RECENT_MS = 24 * 3_600_000;
 
 const Block = Type.Object({
@@ -27,19 +27,19 @@ export function eventLoopFindings(text: string, now: number, isAlive: (pid: numb
   const others = recent.length > 1 ? `; ${recent.length} times in the last 24 hours` : "";
   const span = `${(blockedMs / 1_000).toFixed(1)} s`;
   const what = isNow
-    ? `it holds up the gateway now, since ${time(at)}: nothing else is served`
-    : `it held up the gateway for ${span}${over ? "" : ", until the process ended"}, at ${time(at)}`;
+    ? `it has been blocking the gateway since ${time(at)}: no request is served`
+    : `it blocked the gateway for ${span}${over ? "" : ", until the process ended"}, at ${time(at)}`;
   return [
     {
       severity: isNow ? "error" : "warning",
       check: "event-loop",
-      about: plugin === undefined ? "code of no plugin" : `plugin ${plugin}`,
+      about: plugin === undefined ? "code outside plugins" : `plugin ${plugin}`,
       message: `${what}${place}${others}`,
       next: isNow
         ? `kill -9 ${pid} ends that gateway`
         : plugin === undefined
           ? "svc logs --level error"
-          : `svc plugins inspect ${plugin}; tell whoever made it`,
+          : `svc plugins inspect ${plugin}; report it to the author of the plugin`,
     },
   ];
 }
@@ -47,7 +47,7 @@ export function eventLoopFindings(text: string, now: number, isAlive: (pid: numb
 function blocksOf(text: string): readonly Static<typeof Block>[] {
   try {
     const report: unknown = JSON.parse(text);
-    return matches(Report, report) ? report.blocks : []; // another version may write otherwise
+    return matches(Report, report) ? report.blocks : []; // another version may use another format
   } catch {
     return []; // the check "half-written" reports it
   }

@@ -1,4 +1,4 @@
-/** Makes all checks of `svc doctor`. A check that fails becomes a finding; the others go on. Reads only. */
+/** Runs all checks of `svc doctor`. A check that throws becomes a finding; the others continue. Reads only. */
 import { existsSync } from "node:fs";
 import { readFile, statfs } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -18,18 +18,18 @@ import { isAbandoned, isAnswered, listState, lookAt, type StateFile } from "./st
 
 export interface Examination {
   readonly findings: readonly Finding[];
-  /** A gateway uses this state directory now. */
+  /** Whether a gateway uses this state directory now. */
   readonly isRunning: boolean;
 }
 
 export interface ExamineOptions {
   readonly context: Pick<CommandContext, "stateDir" | "connect" | "options">;
   readonly ask: AskVerb;
-  /** The verbs with which plugins check what they own, e.g. `update doctor`. */
+  /** Verbs with which plugins check their own data, e.g. `update doctor`. */
   readonly pluginVerbs: readonly string[];
 }
 
-/** Milliseconds a gateway has to answer. */
+/** Milliseconds to wait for the gateway's response. */
 const PATIENCE = 5_000;
 
 type Check = readonly [name: string, next: string, check: () => Promise<Finding[]>];
@@ -42,16 +42,16 @@ export async function examine({ context, ask, pluginVerbs }: ExamineOptions): Pr
   const checks: readonly Check[] = [
     ["node", "node --version", async () => nodeFindings(process.version, NODE_RANGE)],
     ["config", "svc config validate", async () => configFindings(await ask(["config", "validate"]))],
-    ["permissions", "see who owns the state directory", async () => permissions(stateDir, files, ask)],
+    ["permissions", "check the owner of the state directory", async () => permissions(stateDir, files, ask)],
     ["sockets", "svc gateway probe", async () => socketFindings(await deadSockets(files))],
     [
       "leftovers",
-      "see who owns the state directory",
+      "check the owner of the state directory",
       async () => leftoverFindings(await pathsOf(files, (file) => isAbandoned(file, Date.now()))),
     ],
     [
       "half-written",
-      "see who owns the state directory",
+      "check the owner of the state directory",
       async () => tornFindings(await pathsOf(files, (file) => isTorn(file, stateDir))),
     ],
     ...pluginVerbs.map((verb): Check => {
@@ -68,7 +68,7 @@ export async function examine({ context, ask, pluginVerbs }: ExamineOptions): Pr
   return { findings: sorted(withoutRepeats(found.flat())), isRunning };
 }
 
-/** The flags that tell a plugin's verb how to reach the running gateway. */
+/** Flags with which a plugin's verb reaches the running gateway. */
 function runningFlags({ options }: ExamineOptions["context"]): string[] {
   const given = Object.entries({ token: options["token"], password: options["password"] });
   return ["--running", ...given.flatMap(([name, value]) => (typeof value === "string" ? [`--${name}`, value] : []))];
@@ -107,7 +107,7 @@ async function isHeld(files: readonly StateFile[]): Promise<boolean> {
   return (await Promise.all(sockets.map(({ path }) => isAnswered(path)))).some(Boolean);
 }
 
-/** Finds a gateway whose socket cannot be seen. Asks only if a gateway was started from this state directory before. */
+/** Finds a gateway without a visible socket. Connects only if a gateway was started from this state directory before. */
 async function answers(
   { connect, stateDir }: ExamineOptions["context"],
   files: readonly StateFile[],
@@ -122,7 +122,7 @@ async function answers(
 }
 
 async function eventLoop(stateDir: string): Promise<Finding[]> {
-  const text = await readFile(join(stateDir, "event-loop-report.json"), "utf8").catch(() => ""); // there was no block
+  const text = await readFile(join(stateDir, "event-loop-report.json"), "utf8").catch(() => ""); // no block was recorded
   return eventLoopFindings(text, Date.now(), isAlive);
 }
 
@@ -143,7 +143,7 @@ async function service(stateDir: string): Promise<Finding[]> {
   if (present === undefined) return [];
   const about = path;
   if (!isOurs(present)) {
-    const message = "it stands where the service of this gateway would, and somebody else wrote it";
+    const message = "it has the path of this gateway's service file, but svc did not write it";
     return [
       {
         severity: "warning",
@@ -154,11 +154,14 @@ async function service(stateDir: string): Promise<Finding[]> {
       },
     ];
   }
-  // PATH may differ from that of the install.
+  // PATH may differ from the PATH at installation.
   const wanted = renderService({ ...facts, env: { ...facts.env, PATH: pathIn(present) } }, kind);
   const differs = difference(present, wanted).filter((line) => !line.startsWith(" "));
   if (differs.length === 0) return [];
-  const message = `it is not what would be written now: ${differs.slice(0, 4).join(" ")}`.slice(0, 300);
+  const message = `it differs from what svc gateway install would write now: ${differs.slice(0, 4).join(" ")}`.slice(
+    0,
+    300,
+  );
   return [
     {
       severity: "warning",
@@ -170,7 +173,7 @@ async function service(stateDir: string): Promise<Finding[]> {
   ];
 }
 
-/** The PATH in the text of a service. */
+/** The PATH in a service file. */
 function pathIn(text: string): string | undefined {
   const [, unit] = /^Environment="PATH=(.*)"$/m.exec(text) ?? [];
   const [, plist] = /<key>PATH<\/key><string>(.*)<\/string>/.exec(text) ?? [];

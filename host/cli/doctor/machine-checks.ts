@@ -2,10 +2,10 @@
 import semver from "semver";
 import type { Finding } from "./finding.ts";
 
-/** @param engines Node versions of the host's package; `undefined`: unknown */
+/** @param engines Node versions the host supports; `undefined`: unknown */
 export function nodeFindings(version: string, engines: string | undefined): Finding[] {
   if (engines === undefined || semver.satisfies(version, engines)) return [];
-  const message = `the gateway needs Node ${engines}, and this is ${version}`;
+  const message = `the gateway needs Node ${engines}, but this is ${version}`;
   return [
     {
       severity: "error",
@@ -23,7 +23,7 @@ const DISK = { error: 100 * 1_048_576, warning: 1_024 * 1_048_576 };
 /** @param free bytes available to this user */
 export function diskFindings(path: string, free: number): Finding[] {
   if (free >= DISK.warning) return [];
-  const message = `only ${Math.floor(free / 1_048_576)} MiB are free there`;
+  const message = `only ${Math.floor(free / 1_048_576)} MiB are free`;
   const severity = free < DISK.error ? "error" : "warning";
-  return [{ severity, check: "disk", about: path, message, next: "make room on that disk" }];
+  return [{ severity, check: "disk", about: path, message, next: "free space on that disk" }];
 }

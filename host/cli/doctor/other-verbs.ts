@@ -1,4 +1,4 @@
-/** Checks that other verbs of `svc` make. Each verb runs in a process of its own, so that one that crashes ends no other check. */
+/** Checks by other verbs of `svc`. Each verb runs in its own process, so that a crash does not end the other checks. */
 import { messageOf } from "@svc/sdk";
 import { visible } from "@svc/sdk/cli";
 import { runProgram } from "../run-program.ts";
@@ -8,7 +8,7 @@ import type { Finding } from "./finding.ts";
 /** Runs `svc <words> --json`. @returns its one JSON value. @throws Error for any other output */
 export type AskVerb = (words: readonly string[]) => Promise<unknown>;
 
-/** Milliseconds. */
+/** Milliseconds a verb may run. */
 const TIMEOUT = 60_000;
 
 /** @param script the path of the running command */
@@ -26,7 +26,7 @@ export function askVerbsOf(script: string, env: Readonly<Record<string, string |
     try {
       return JSON.parse(stdout) as unknown;
     } catch {
-      throw new Error(stderr.trim().split("\n")[0] || "it gave no answer");
+      throw new Error(stderr.trim().split("\n")[0] || "it printed no JSON");
     }
   };
 }
@@ -42,15 +42,15 @@ interface Issue {
   readonly breaks?: boolean;
 }
 
-/** The answer of `svc config validate`. A warning about what fails when it is used is an error here. */
+/** Findings from the output of `svc config validate`. A warning with `breaks` (the setting fails when used) is an error here. */
 export function configFindings(answer: unknown): Finding[] {
-  const { path = "the configuration", issues = [], warnings = [] } = Object(answer) as ConfigAnswer; // another version may answer otherwise
+  const { path = "the configuration", issues = [], warnings = [] } = Object(answer) as ConfigAnswer; // another version may use another format
   const found =
     (severity: Finding["severity"]) =>
     (issue: Issue): Finding => {
-      const [message = "", ...own] = (issue.message ?? "it does not say what").split("; next: ");
+      const [message = "", ...own] = (issue.message ?? "no details given").split("; next: ");
       const usual = issue.path
-        ? `svc config schema ${issue.path}, then svc config set or unset it`
+        ? `svc config schema ${issue.path}, then svc config set or svc config unset`
         : "correct the file, then: svc config validate";
       return {
         severity: issue.breaks === true ? "error" : severity,
@@ -69,25 +69,25 @@ interface VerbAnswer {
 }
 
 /**
- * The answer of `svc <name> doctor`: `{ findings: [{ severity, check, about, message, next }] }`.
- * Choice: a plugin that the running gateway does not use has nothing to check; `svc plugins list` says why it is not in use.
+ * Findings from the output of `svc <name> doctor`: `{ findings: [{ severity, check, about, message, next }] }`.
+ * Choice: a plugin that the running gateway does not use has nothing to check; `svc plugins list` explains why it is not in use.
  */
 export function verbFindings(name: string, answer: unknown): Finding[] {
-  const { findings = [], error } = Object(answer) as VerbAnswer; // another version may answer otherwise
+  const { findings = [], error } = Object(answer) as VerbAnswer; // another version may use another format
   if (error?.details?.code === "UNKNOWN_METHOD") return [];
   if (error) return [failed(name, String(error.message), `svc ${name} doctor`)];
   return findings.map(({ severity, check, about, message, next }) => ({
     severity: severity === "error" || severity === "info" ? severity : "warning",
     check: check ?? name,
     about: about ?? name,
-    message: message ?? "it does not say what",
+    message: message ?? "no details given",
     next: next ?? `svc ${name} doctor`,
   }));
 }
 
 /**
- * The verbs `<name> doctor` of plugins. Each prints `{ findings }` with `--json`, and accepts `--running`: a gateway uses the
- * state directory. @returns none when the plugins cannot be listed
+ * The verbs `<name> doctor` of plugins. Each prints `{ findings }` with `--json` and accepts `--running`, which means that a
+ * gateway uses the state directory. @returns an empty list if the plugins cannot be listed
  */
 export async function pluginVerbs(): Promise<string[]> {
   try {
@@ -99,6 +99,6 @@ export async function pluginVerbs(): Promise<string[]> {
 
 /** The finding for a check that failed. */
 export function failed(check: string, thrown: unknown, next: string): Finding {
-  const message = `it could not be checked: ${typeof thrown === "string" ? thrown : messageOf(thrown)}`;
+  const message = `the check failed: ${typeof thrown === "string" ? thrown : messageOf(thrown)}`;
   return { severity: "error", check, about: check, message: message.slice(0, 500), next };
 }

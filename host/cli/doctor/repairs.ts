@@ -1,6 +1,6 @@
 /**
- * Repairs files, and takes repairs back. The list of actions is on disk before the first one is done, so that an interrupted
- * repair can be taken back as well. `<state>/doctor/<id>/` holds the list and the files that were moved.
+ * Repairs files and undoes repairs. The list of actions is written before the first action, so that an interrupted repair
+ * can be undone too. `<state>/doctor/<id>/` holds the list and the moved files.
  */
 import { chmod, lstat, mkdir, readFile, rename } from "node:fs/promises";
 import { basename, join } from "node:path";
@@ -27,14 +27,14 @@ type Manifest = Static<typeof Manifest>;
 export interface Done {
   readonly path: string;
   readonly what: string;
-  /** Why it failed; absent: it is done. */
+  /** Why it failed; absent on success. */
   readonly failed?: string;
 }
 
 const ID = /^[0-9]{8}T[0-9]{6}-[0-9a-f]{6}$/;
 
 function directoryOf(stateDir: string, id: string): string {
-  if (!ID.test(id)) invalidRequest(`"${id}" is no id of a repair\nNext: ls ${join(stateDir, "doctor")}`);
+  if (!ID.test(id)) invalidRequest(`"${id}" is not the id of a repair\nNext: ls ${join(stateDir, "doctor")}`);
   return join(stateDir, "doctor", id);
 }
 
@@ -43,7 +43,7 @@ export function repairId(now: number, random: string): string {
   return `${new Date(now).toISOString().replace(/[-:]|\.\d+Z/g, "")}-${random}`;
 }
 
-/** @returns the result of each action. After a failed action the others go on. */
+/** @returns the result of each action. After a failed action the others continue. */
 export async function repair(stateDir: string, id: string, repairs: readonly Repair[], now: number): Promise<Done[]> {
   const directory = directoryOf(stateDir, id);
   await mkdir(directory, { recursive: true, mode: 0o700 });
@@ -68,9 +68,9 @@ async function doIt(action: Action): Promise<void> {
   await withMode(action.path, action.mode);
 }
 
-/** Does not follow links: a link may lead elsewhere by now. */
+/** Does not follow links: the path may have been replaced with a link meanwhile. */
 async function withMode(path: string, mode: number): Promise<void> {
-  if ((await lstat(path)).isSymbolicLink()) throw new Error("it is a link now");
+  if ((await lstat(path)).isSymbolicLink()) throw new Error("it is now a symbolic link");
   await chmod(path, mode);
 }
 
@@ -86,18 +86,18 @@ async function attempt(action: Action, work: () => Promise<void>, back = false):
 
 function describe(action: Action, back: boolean): string {
   if (action.kind === "remove") return back ? "put back" : `moved to ${action.kept}`;
-  return back ? `mode ${octal(action.former)} again` : `mode ${octal(action.former)} -> ${octal(action.mode)}`;
+  return back ? `mode restored to ${octal(action.former)}` : `mode ${octal(action.former)} -> ${octal(action.mode)}`;
 }
 
 function keep(directory: string, manifest: Manifest): Promise<void> {
   return replaceFile(join(directory, "manifest.json"), `${JSON.stringify(manifest, null, 2)}\n`);
 }
 
-/** Takes a repair back, the last step first. @throws GatewayError `NOT_FOUND`; `INVALID_REQUEST` it was taken back already */
+/** Undoes a repair, the last action first. @throws GatewayError `NOT_FOUND`; `INVALID_REQUEST` when it was already undone */
 export async function undo(stateDir: string, id: string): Promise<Done[]> {
   const directory = directoryOf(stateDir, id);
   const manifest = await read(directory, id);
-  if (manifest.undone) invalidRequest(`the repair ${id} was taken back already\nNext: svc doctor`);
+  if (manifest.undone) invalidRequest(`the repair ${id} was already undone\nNext: svc doctor`);
   const done: Done[] = [];
   for (const action of manifest.actions.toReversed()) done.push(await attempt(action, () => takeBack(action), true));
   if (done.every(({ failed }) => failed === undefined)) await keep(directory, { ...manifest, undone: true });
@@ -116,14 +116,14 @@ async function read(directory: string, id: string): Promise<Manifest> {
   }
   throw new GatewayError(
     "INVALID_REQUEST",
-    `${directory}/manifest.json is not readable as a list of repairs\nNext: put back by hand what lies beside it`,
+    `${directory}/manifest.json is not a valid list of repairs\nNext: move the files in that directory back by hand`,
   );
 }
 
 async function takeBack(action: Action): Promise<void> {
   if (action.kind === "mode") return withMode(action.path, action.former);
   if (!(await isThere(action.kept))) return; // it was never moved
-  if (await isThere(action.path)) throw new Error(`something is there by now; what was there lies in ${action.kept}`);
+  if (await isThere(action.path)) throw new Error(`a new file exists at this path; the original is in ${action.kept}`);
   await rename(action.kept, action.path);
 }
 

@@ -14,7 +14,7 @@ export interface StateView {
 /** Directories in which every file is a secret. */
 const SECRET_DIRECTORIES: ReadonlySet<string> = new Set(["credentials", "identity"]);
 
-/** A database, and what lies beside it while it is open. */
+/** A database, and its companion files while it is open. */
 const DATABASE = /\.db(?:-wal|-shm)?$/;
 
 /** Files and directories that other users can access. */
@@ -27,7 +27,13 @@ export function permissionFindings({ stateDir, configPath, files, uid }: StateVi
     if (file.uid !== uid && file.uid !== 0) {
       const message = "it belongs to another user";
       return [
-        { severity: "error", check: "permissions", about: path, message, next: `chown it, if its content is yours` },
+        {
+          severity: "error",
+          check: "permissions",
+          about: path,
+          message,
+          next: `change its owner with chown if its content is yours`,
+        },
       ];
     }
     if ((mode & 0o077) === 0) return [];
@@ -37,7 +43,7 @@ export function permissionFindings({ stateDir, configPath, files, uid }: StateVi
         severity: isSecret ? "error" : "warning",
         check: "permissions",
         about: path,
-        message: `others can ${kind === "directory" ? "look into it" : "read it"} or change it: its mode is ${octal(mode)}`,
+        message: `other users can ${kind === "directory" ? "list" : "read"} or change it: its mode is ${octal(mode)}`,
         next: "svc doctor --fix",
         repair: { kind: "mode", path, mode: wanted },
       },
@@ -45,7 +51,7 @@ export function permissionFindings({ stateDir, configPath, files, uid }: StateVi
   });
 }
 
-/** `undefined`: any mode is fine. */
+/** The required mode; `undefined`: any mode is acceptable. */
 function wantedMode({ path, kind }: StateFile, stateDir: string, configPath: string): number | undefined {
   const [first = "", ...rest] = relative(stateDir, path).split(/[\\/]/);
   if (kind === "directory") {
@@ -72,7 +78,7 @@ export function leftoverFindings(abandoned: readonly string[]): Finding[] {
     severity: "warning",
     check: "leftovers",
     about: path,
-    message: "a process that was ended in the middle of a write left it behind; nothing uses it",
+    message: "a process that ended in the middle of a write left it behind; nothing uses it",
     next: "svc doctor --fix",
     repair: { kind: "remove", path },
   }));
@@ -84,13 +90,13 @@ export function socketFindings(dead: readonly string[]): Finding[] {
     severity: "warning",
     check: "sockets",
     about: path,
-    message: "a gateway that was killed left it behind; the next start takes it over",
+    message: "a killed gateway left it behind; the next start replaces it",
     next: "svc gateway run, or svc doctor --fix",
     repair: { kind: "remove", path },
   }));
 }
 
-/** Files that the gateway writes whole and reads at a start. */
+/** Files that the gateway replaces as a whole and reads at a start. */
 const OWN_JSON: ReadonlySet<string> = new Set([
   "restart-sentinel.json",
   "startup-report.json",
@@ -101,13 +107,13 @@ export function isOwnJson({ path, kind }: StateFile, stateDir: string): boolean 
   return kind === "file" && dirname(path) === stateDir && OWN_JSON.has(basename(path));
 }
 
-/** @param torn paths of such files that hold no JSON */
+/** @param torn paths of such files without valid JSON */
 export function tornFindings(torn: readonly string[]): Finding[] {
   return torn.map((path) => ({
     severity: "warning",
     check: "half-written",
     about: path,
-    message: "it holds no JSON: it was damaged, or written by somebody else; the gateway makes it anew",
+    message: "it holds no valid JSON: it was damaged or written by another program; the gateway will recreate it",
     next: "svc doctor --fix",
     repair: { kind: "remove", path },
   }));

@@ -1,4 +1,4 @@
-/** Lists the files of a state directory. Reads only, follows no link. */
+/** Lists the files of a state directory. Reads only; follows no links. */
 import { lstat, readdir, readFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { hostname } from "node:os";
@@ -19,9 +19,9 @@ export interface StateFile {
 
 /** Levels below the state directory. Deeper files belong to plugins. */
 const DEPTH = 3;
-/** Choice: most files that are checked. */
+/** Choice: maximum number of checked files. */
 const MOST = 20_000;
-/** Directories that are large, have checks of their own, or are rebuilt. */
+/** Directories that are large, have their own checks, or can be rebuilt. */
 const SKIPPED: ReadonlySet<string> = new Set(["cache", "extensions", "doctor", "node_modules"]);
 
 /** The directory itself comes first. Empty if it does not exist. */
@@ -43,7 +43,7 @@ export async function listState(stateDir: string): Promise<StateFile[]> {
   return found;
 }
 
-/** `undefined`: no such file. */
+/** @returns `undefined` when the file does not exist */
 export async function lookAt(path: string): Promise<StateFile | undefined> {
   const stats = await lstat(path).catch(() => undefined);
   if (!stats) return undefined;
@@ -59,10 +59,10 @@ export async function lookAt(path: string): Promise<StateFile | undefined> {
   return { path, kind, mode: stats.mode & 0o777, uid: stats.uid, size: stats.size, changedAt: stats.mtimeMs };
 }
 
-/** Milliseconds. Choice: younger files may be written by a process of another machine or container, whose id means nothing here. */
+/** Milliseconds. Choice: a process of another machine or container, whose id means nothing here, may still be writing a younger file. */
 const YOUNG = 600_000;
 
-/** Whether the process that made this temporary file or lock is gone: `<name>.<process id>.<12 hex digits>.tmp`, `<name>.lock` with the id inside. */
+/** Whether the process that created the file is gone: a `<name>.<process id>.<12 hex digits>.tmp`, or a `<name>.lock` with the id inside. */
 export async function isAbandoned({ path, size, changedAt }: StateFile, now: number): Promise<boolean> {
   if (now - changedAt < YOUNG) return false;
   const [, staged] = /\.(\d+)\.[0-9a-f]{12}\.tmp$/.exec(basename(path)) ?? [];

@@ -1,4 +1,4 @@
-/** Runs as a process of its own only: imports plugins as the gateway would, and answers what their code says of itself. */
+/** Main file of a separate process: imports plugins as the gateway would, and reports what their code declares. */
 import { isPlugin, messageOf } from "@svc/sdk";
 import { importModule, tokenOf } from "@svc/host/local";
 import type { CodeFacts, FactsOrder } from "./code-facts.ts";

@@ -1,14 +1,14 @@
-/** What the code of plugins says of itself, found out in a process that is thrown away: some of it may end its process. */
+/** Reads what the code of plugins declares, in a disposable process: importing a plugin may end the process. */
 import { fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { matches, type Static, Type } from "@svc/sdk";
 
-/** What the process is asked: to import these, one after the other. */
+/** Request to the process: the files to import, in this order. */
 export interface FactsOrder {
   readonly files: readonly string[];
 }
 
-/** What one file exports. Services by id. */
+/** What one file exports. Services are listed by id. */
 export const CodeFacts = Type.Object({
   file: Type.String(),
   id: Type.Optional(Type.String()),
@@ -19,22 +19,22 @@ export const CodeFacts = Type.Object({
 });
 export type CodeFacts = Static<typeof CodeFacts>;
 
-/** Milliseconds in which something has to come. */
+/** Milliseconds to wait for the next result. */
 const PATIENCE = 30_000;
 
-/** One for each file, in their order. */
+/** @returns one result per file, in the same order */
 export async function codeFacts(files: readonly string[]): Promise<CodeFacts[]> {
   const found: CodeFacts[] = [];
   while (found.length < files.length) {
     found.push(...(await factsOfSome(files.slice(found.length))));
     const next = files[found.length];
     if (next !== undefined)
-      found.push({ file: next, provides: [], requires: [], problem: "it ends or stops the process that imports it" });
+      found.push({ file: next, provides: [], requires: [], problem: "importing it ends or blocks the process" });
   }
   return found;
 }
 
-/** Until the process ends; all of them, when it is well. */
+/** Results until the process ends; normally all of them. */
 function factsOfSome(files: readonly string[]): Promise<CodeFacts[]> {
   const found: CodeFacts[] = [];
   const child = fork(fileURLToPath(new URL("./code-facts-process.js", import.meta.url)), [], {
@@ -54,6 +54,6 @@ function factsOfSome(files: readonly string[]): Promise<CodeFacts[]> {
       clearTimeout(timer);
       resolve(found);
     });
-    child.send({ files } satisfies FactsOrder, () => undefined); // a process that is gone is told by its end
+    child.send({ files } satisfies FactsOrder, () => undefined); // "close" reports a process that is gone
   });
 }

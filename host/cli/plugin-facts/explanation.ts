@@ -1,32 +1,32 @@
-/** Why a plugin is not active, and what to do about it. Pure. */
+/** Explains why a plugin is not active, and what to do about it. Pure. */
 import type { Plugin } from "@svc/sdk";
 import { serves, tokenOf } from "@svc/host/local";
 
-/** One plugin as it is known here. */
+/** A plugin and its known state. */
 export interface Candidate {
   readonly id: string;
   /** As reported, or `disabled`, `not in use`, `blocked`, `not started yet`. */
   readonly state: string;
   readonly reason?: string;
-  /** epoch ms of the gateway's own next attempt */
+  /** epoch ms of the gateway's next automatic attempt */
   readonly retryAt?: number;
   /** Absent when its code cannot be imported. */
   readonly plugin: Plugin | undefined;
 }
 
-/** A service that is not there. */
+/** A missing service. */
 export interface Lack {
   readonly service: string;
-  /** Installed plugins that would provide it, and what they are now. */
+  /** Installed plugins that would provide it, and their state. */
   readonly providers: readonly { readonly id: string; readonly state: string }[];
 }
 
-/** States in which a provider will provide by itself. */
+/** States in which a provider provides its services, now or after the start. */
 const PROVIDES = new Set(["active", "not started yet"]);
 
 /**
- * What `one` needs and nobody provides now.
- * @param always ids of services that are there without any plugin
+ * Services that `one` requires and no plugin provides.
+ * @param always ids of services the host itself provides
  */
 export function lacksOf(one: Candidate, all: readonly Candidate[], always: ReadonlySet<string>): Lack[] {
   return Object.values(one.plugin?.requires ?? {}).flatMap((requirement): Lack[] => {
@@ -42,8 +42,8 @@ export function lacksOf(one: Candidate, all: readonly Candidate[], always: Reado
 }
 
 /**
- * The next step, as a command where there is one; `undefined` when all is well.
- * @param used how many entries `plugins.use` has; `undefined`: it is not set, and the whole bundle is in use
+ * The next step, as a command if possible; `undefined` when the plugin is active.
+ * @param used number of entries in `plugins.use`; `undefined`: not set, so the whole bundle is in use
  */
 export function nextStep(one: Candidate, lacks: readonly Lack[], used: number | undefined): string | undefined {
   const [lack] = lacks;
@@ -57,7 +57,7 @@ export function nextStep(one: Candidate, lacks: readonly Lack[], used: number | 
         ? `svc config set plugins.load.paths '["${one.id}"]'`
         : `svc config set 'plugins.use[${used}]' ${one.id}`;
     case "blocked":
-      return "do what the reason says, then: svc plugins list";
+      return "follow the reason, then: svc plugins list";
   }
   if (lack) {
     const [provider] = lack.providers;
@@ -67,7 +67,8 @@ export function nextStep(one: Candidate, lacks: readonly Lack[], used: number | 
     return (off && nextStep({ ...provider, plugin: undefined }, [], used)) || `svc plugins why ${provider.id}`;
   }
   if (one.state === "not started yet") return "svc gateway run";
-  if (one.state === "not loaded") return "restart the gateway: it was started without it";
-  if (one.retryAt !== undefined) return `wait: the gateway tries again; or at once: svc plugins reload ${one.id}`;
-  return `correct what the reason says, then: svc plugins reload ${one.id}`;
+  if (one.state === "not loaded") return "restart the gateway: it was started without this plugin";
+  if (one.retryAt !== undefined)
+    return `wait for the gateway's next attempt, or retry now: svc plugins reload ${one.id}`;
+  return `fix the cause given in the reason, then: svc plugins reload ${one.id}`;
 }

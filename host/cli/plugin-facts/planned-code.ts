@@ -1,13 +1,13 @@
-/** The plugins a start would load, and what the code of each says of itself. Runs none of them. */
+/** The plugins a start would load, and what the code of each declares. Runs none of them. */
 import { join } from "node:path";
 import { codeFacts } from "./code-facts.ts";
 import { isLoadable, type PluginSource } from "@svc/host/local";
 import { pluginsHere } from "../planned-plugins.ts";
 
-/** A plugin that a start would load. Services by id. */
+/** A plugin that a start would load. Services are listed by id. */
 export interface PlannedCode {
   readonly id: string;
-  /** As `plugins.use` takes it. */
+  /** Value for `plugins.use`. */
   readonly spec: string;
   readonly provides: readonly string[];
   readonly requires: readonly string[];
@@ -16,13 +16,13 @@ export interface PlannedCode {
 }
 
 export interface PlannedStart {
-  /** The configuration, all placeholders filled in. */
+  /** The configuration with all placeholders replaced. */
   readonly config: Readonly<Record<string, unknown>>;
-  /** Without the disabled ones. */
+  /** Without disabled plugins. */
   readonly plugins: readonly PlannedCode[];
 }
 
-/** What a start would load now. The code is imported in a process that is thrown away. */
+/** Reads what a start would load now. Imports the code in a disposable process. */
 export async function plannedStart(): Promise<PlannedStart> {
   const { file, sources, disabled } = await pluginsHere();
   const usable = sources.filter(isLoadable);
@@ -34,7 +34,7 @@ export async function plannedStart(): Promise<PlannedStart> {
   return { config: file.resolved, plugins: plugins.filter(({ id }) => !disabled.has(id)) };
 }
 
-/** Of a plugin without a package the file itself. */
+/** Path of the plugin's entry file; for a plugin without a package, the file itself. */
 function entryOf({ manifest, key }: PluginSource): string {
   return manifest ? join(manifest.directory, manifest.entry) : key;
 }

@@ -1,4 +1,4 @@
-/** Which plugins a person means (a profile, a list, or what the configuration says), and whether they can do without others. */
+/** Resolves a selection of plugins (a profile, a list, or the configuration) and checks that all required services are provided. */
 import { messageOf } from "@svc/sdk/errors";
 import type { Plugin } from "@svc/sdk";
 import {
@@ -19,12 +19,12 @@ import type { ConfigFile } from "@svc/host/state";
 import { pluginsHere, pluginsSection } from "../planned-plugins.ts";
 import { type Candidate, type Lack, lacksOf, nextStep } from "./explanation.ts";
 
-/** What was asked for. Neither a profile nor names: what the configuration uses. */
+/** The requested selection. Without a profile and names: the plugins the configuration uses. */
 export interface Wanted {
   readonly profile?: string | undefined;
-  /** Ids, package names or paths; beside those of the profile. */
+  /** Ids, package names or paths, in addition to those of the profile. */
   readonly names: readonly string[];
-  /** Plugins that others cannot do without are added. */
+  /** Also add plugins that the selected ones require. */
   readonly withRequirements: boolean;
 }
 
@@ -32,17 +32,17 @@ export interface SelectionOptions {
   readonly section: PluginsSection;
   readonly finder: PluginFinder;
   readonly profiles: ReadonlyMap<string, Profile>;
-  /** Those run beside whatever is chosen. Default: none. */
+  /** Installed plugins, which run in addition to the selection. Default: none. */
   readonly installed?: readonly PluginSource[];
-  /** The command line without options of this choice, for the next step. */
+  /** The command line without the selection options, for the next step. */
   readonly command: string;
 }
 
-/** Plugins that can all run. */
+/** A set of plugins whose requirements are met. */
 export interface Selection {
-  /** For `plugins.use`; `undefined`: the whole bundle. */
+  /** Value for `plugins.use`; `undefined`: the whole bundle. */
   readonly use: readonly string[] | undefined;
-  /** In use, without the disabled ones. */
+  /** Plugins in use, without disabled ones. */
   readonly plugins: readonly SelectedPlugin[];
   /** Ids that `withRequirements` added. */
   readonly added: readonly string[];
@@ -53,7 +53,7 @@ export interface SelectedPlugin {
   readonly source: PluginSource;
 }
 
-/** @returns why not, and the next step, when something is missing */
+/** @returns the selection, or the reason and the next step if something is missing */
 export async function selectPlugins(wanted: Wanted, options: SelectionOptions): Promise<Selection | string> {
   const listed = listOf(wanted, options);
   if (typeof listed === "string") return listed;
@@ -66,9 +66,9 @@ export async function selectPlugins(wanted: Wanted, options: SelectionOptions): 
   }
   const chosen = await Promise.all(plan.sources.filter(isLoadable).map(known));
   const broken = chosen.find(({ id, reason }) => reason !== undefined && !plan.disabled.has(id));
-  if (broken) return `${broken.id}: ${broken.reason}\nNext: correct it, or leave ${broken.id} out`;
+  if (broken) return `${broken.id}: ${broken.reason}\nNext: fix it, or leave ${broken.id} out`;
   const ids = new Set<string>();
-  const first = chosen.filter(({ id }) => !ids.has(id) && ids.add(id)); // of two with one id only the first runs
+  const first = chosen.filter(({ id }) => !ids.has(id) && ids.add(id)); // of two plugins with the same id only the first runs
   const spare = await Promise.all(finder.bundle().filter(isLoadable).map(known));
   const candidates = [
     ...first.map((one) => ({ ...one, state: IN_USE })),
@@ -83,7 +83,7 @@ export async function selectPlugins(wanted: Wanted, options: SelectionOptions): 
   };
 }
 
-/** Reads as what a start would load and has not. */
+/** State of plugins that a start would load but has not loaded yet. */
 const IN_USE = "not started yet";
 const NOT_IN_USE = "not in use";
 
@@ -91,7 +91,7 @@ interface Known extends Candidate {
   readonly source: PluginSource;
 }
 
-/** The list to write, before requirements. @returns why there is none */
+/** The list for `plugins.use` without added requirements. @returns a text if the selection is invalid: the reason */
 function listOf(
   { profile: name, names }: Wanted,
   { profiles, section }: SelectionOptions,
@@ -101,13 +101,13 @@ function listOf(
   if (!profile && profiles.size === 0)
     return `there is no profile "${name}": profiles come with the full bundle, which is not installed\nNext: name the plugins`;
   if (!profile)
-    return `there is no profile "${name}"; there are: ${[...profiles.keys()].join(", ")}\nNext: choose one of them`;
+    return `there is no profile "${name}"; available: ${[...profiles.keys()].join(", ")}\nNext: choose one of them`;
   if (profile.plugins) return { use: unique([...profile.plugins, ...names]) };
   if (names.length === 0) return { use: undefined };
-  return `profile "${name}" is the whole bundle already\nNext: name only the profile, and further plugins in plugins.load.paths`;
+  return `profile "${name}" already includes the whole bundle\nNext: name only the profile, and list further plugins in plugins.load.paths`;
 }
 
-/** The file as it is with this list in `plugins.use`. Pure. */
+/** The file with this list in `plugins.use`. Pure. */
 export function withUse(file: ConfigFile, use: readonly string[] | undefined): ConfigFile {
   return { ...file, resolved: { ...file.resolved, plugins: sectionWith(pluginsSection(file), use) } };
 }
@@ -120,7 +120,7 @@ function unique(names: readonly string[]): string[] {
   return [...new Set(names)];
 }
 
-/** With its code, or why it has none. Importing runs nothing of a plugin. */
+/** Adds the plugin's code, or the reason why it cannot be imported. Importing does not run the plugin. */
 async function known(source: PluginSource): Promise<Known> {
   const { manifest, origin } = source;
   const mismatch = manifest && apiMismatch(manifest.api);
@@ -147,7 +147,7 @@ interface Unmet extends Lack {
   readonly by: Candidate;
 }
 
-/** Takes providers in until nothing is lacking, where that is asked for and there is exactly one of them. Pure. */
+/** With `add`: adds providers until no service is missing, each only if it is the sole candidate. Pure. */
 function completed(candidates: readonly Known[], add: boolean, always: ReadonlySet<string>) {
   let all = candidates;
   const added: string[] = [];
@@ -161,7 +161,7 @@ function completed(candidates: readonly Known[], add: boolean, always: ReadonlyS
   }
 }
 
-/** The one plugin that would provide it. */
+/** The only plugin that would provide the service, if there is exactly one. */
 function onlySpare({ providers }: Lack): string | undefined {
   const [provider, ...others] = providers.filter(({ state }) => state === NOT_IN_USE);
   return others.length === 0 && provider?.state === NOT_IN_USE ? provider.id : undefined;
@@ -174,7 +174,7 @@ function refusal(lacks: readonly Unmet[], wanted: Wanted, { command }: Selection
   });
   const [first] = lacks;
   const canAdd = !wanted.withRequirements && lacks.every((lack) => onlySpare(lack) !== undefined);
-  const choice = first && first.providers.length > 1 ? `name one of them, too: ${command}` : undefined;
+  const choice = first && first.providers.length > 1 ? `also name one of them: ${command}` : undefined;
   const next = canAdd
     ? `${command} --with-requirements`
     : (choice ?? (first && nextStep({ ...first.by }, [first], undefined)));
@@ -183,9 +183,9 @@ function refusal(lacks: readonly Unmet[], wanted: Wanted, { command }: Selection
 
 /**
  * `selectPlugins` from the configuration and the bundle of this machine.
- * @param command the command line without options of this choice
- * @param options.withInstalled beside what `svc plugins install` installed; default: as if nothing was
- * @returns the choice and the whole bundle, or why not and the next step
+ * @param command the command line without the selection options
+ * @param options.withInstalled include plugins installed with `svc plugins install`; default: ignore them
+ * @returns the selection and the whole bundle, or the reason for the refusal and the next step
  */
 export async function selectHere(
   wanted: Wanted,

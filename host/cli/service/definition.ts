@@ -1,10 +1,10 @@
-/** The service file of a gateway, for systemd and launchd. Pure. */
+/** Renders the service file of a gateway for systemd and launchd. Pure. */
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { invalidRequest } from "@svc/sdk";
 import { stopWithinMs } from "../drain.ts";
 
-/** What the service runs, and where. */
+/** The command and paths of the service. */
 export interface ServiceFacts {
   /** Absolute path of Node. */
   readonly node: string;
@@ -17,20 +17,20 @@ export interface ServiceFacts {
 
 export type ServiceKind = "systemd" | "launchd";
 
-/** Variables that the service gets from the install. Choice: a fixed list, none of which can hold a secret. */
+/** Variables copied from the installing environment. Choice: a fixed list, none of which can hold a secret. */
 const KEPT = ["SVC_STATE_DIR", "SVC_CONFIG_PATH", "SVC_HOME", "SVC_GATEWAY_PORT", "SVC_WATCHDOG", "PATH"];
 
-/** Variables that are never written: other users may be able to read the file. */
+/** Names of secret variables, which are never written: other users may be able to read the file. */
 const SECRET = /^SVC_\w*(?:TOKEN|PASSWORD|SECRET|KEY)\w*$/;
 
-/** Seconds a stop may take: longer than the gateway of a service waits for work in flight. */
+/** Seconds a stop may take: longer than the gateway's drain. */
 const STOP_SECONDS = stopWithinMs() / 1_000;
 const RESTART_SECONDS = 5;
 
-/** Exit code with which the gateway asks for a restart in a new process. */
+/** Exit code by which the gateway requests a restart in a new process. */
 const RENEW_EXIT = 75;
 
-/** Each state directory has a service of its own. */
+/** Service name, different per state directory. */
 export function serviceName({ stateDir, home }: Pick<ServiceFacts, "stateDir" | "home">, kind: ServiceKind): string {
   const usual = stateDir === join(home, ".svc");
   const tail = usual ? "" : `-${createHash("sha256").update(stateDir).digest("hex").slice(0, 8)}`;
@@ -47,7 +47,7 @@ export function servicePath(
   return join(given?.startsWith("/") ? given : join(home, ".config"), "systemd/user", name);
 }
 
-/** Names of secret variables that are set now; the service does not get them. */
+/** Names of the secret variables now set; the service does not get them. */
 export function leftOut(env: ServiceFacts["env"]): string[] {
   return Object.keys(env)
     .filter((name) => SECRET.test(name) && env[name]?.trim())
@@ -62,12 +62,12 @@ function environment({ env, stateDir }: ServiceFacts, kind: ServiceKind): [name:
   return [...kept, ["SVC_SUPERVISOR", kind]];
 }
 
-/** @throws GatewayError `INVALID_REQUEST` when a path holds a control character, which no service file can express */
+/** @throws GatewayError `INVALID_REQUEST` when a path contains a control character, which no service file can express */
 export function renderService(facts: ServiceFacts, kind: ServiceKind): string {
   const texts = [facts.node, facts.script, ...environment(facts, kind).map(([, value]) => value)];
   const odd = texts.find((text) => /\p{Cc}/u.test(text));
   if (odd !== undefined)
-    invalidRequest(`${JSON.stringify(odd)} holds a control character and cannot stand in a service`);
+    invalidRequest(`${JSON.stringify(odd)} contains a control character, which a service file cannot express`);
   return kind === "systemd" ? unit(facts) : plist(facts);
 }
 
@@ -77,7 +77,7 @@ function quoted(text: string, { isArgument }: { readonly isArgument: boolean }):
   return `"${isArgument ? plain.replaceAll("$", () => "$$") : plain}"`;
 }
 
-/** Choice: a service that nobody watches starts with the last configuration that worked rather than not at all. */
+/** Choice: `--last-good`, since nobody watches a service: the last working configuration is better than no start. */
 function commandOf({ node, script }: ServiceFacts): string[] {
   return [node, script, "gateway", "run", "--last-good"];
 }
@@ -150,7 +150,7 @@ ${variables.join("\n")}
 `;
 }
 
-/** Whether this program wrote it. */
+/** Whether `svc gateway install` wrote the text. */
 export function isOurs(text: string): boolean {
   return text.includes("Written by: svc gateway install");
 }

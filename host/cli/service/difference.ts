@@ -1,10 +1,10 @@
-/** The difference of two short texts, line by line. Pure. */
+/** Line-by-line difference of two short texts. Pure. */
 
-/** Lines with `-` (only before), `+` (only after) or a blank (both). For texts of up to some hundred lines: time and memory are quadratic. */
+/** Lines prefixed with `-` (only before), `+` (only after) or a space (both). For up to some hundred lines: time and memory are quadratic. */
 export function difference(before: string, after: string): string[] {
   const [left, right] = [before, after].map((text) => text.split("\n"));
   if (!left || !right) return [];
-  /** Length of the longest common subsequence from there on. */
+  /** Length of the longest common subsequence of the lines from `[i]` and `[j]` on. */
   const common = left.map(() => right.map(() => 0));
   const at = (i: number, j: number) => common[i]?.[j] ?? 0;
   for (let i = left.length - 1; i >= 0; i--) {

@@ -20,18 +20,18 @@ import { type Holder, stateHolder, stopHolder } from "../state-lock.ts";
 import { difference } from "./difference.ts";
 import { findSupervisor, ownMachine, type Supervisor } from "./supervisor.ts";
 
-/** The service of this gateway, and the file that is there now. */
+/** The service of this gateway and its current file. */
 interface Scene {
   readonly facts: ServiceFacts;
   readonly kind: ServiceKind;
   readonly name: string;
   readonly path: string;
-  /** Text of the present file; `undefined`: there is none. */
+  /** Text of the current file; `undefined` if there is none. */
   readonly present: string | undefined;
   readonly byHand: string;
 }
 
-/** Reads only. */
+/** Reads the current file; changes nothing. */
 export async function serviceScene(stateDir: string): Promise<Scene> {
   const script = process.argv[1] ?? "";
   const facts = { node: process.execPath, script: stable(script), stateDir, home: homedir(), env: process.env };
@@ -45,7 +45,7 @@ export async function serviceScene(stateDir: string): Promise<Scene> {
   return { facts, kind, name: serviceName(facts, kind), path, present, byHand };
 }
 
-/** Choice: follows the link that npm makes (`bin/svc`), since npm may remove it. */
+/** Choice: resolves the link that npm creates (`bin/svc`), since npm may remove it. */
 function stable(script: string): string {
   try {
     return realpathSync(script);
@@ -62,11 +62,11 @@ export async function install(context: CommandContext): Promise<number> {
   const isSame = present === text;
   const missing = leftOut(facts.env);
   const notes = missing.map(
-    (one) => `${one} is set here and not written: keep what it holds in the configuration, or in a credential`,
+    (one) => `${one} is set here but not written to the service: put its value in the configuration or in a credential`,
   );
   if (context.options["dryRun"] === true) {
     tell(context, { path, name, changed: !isSame, changes, text, notes, dryRun: true }, [
-      `${path}${isSame ? " (as it is)" : ""}`,
+      `${path}${isSame ? " (unchanged)" : ""}`,
       "",
       text.trimEnd(),
       ...diffLines(changes),
@@ -77,11 +77,11 @@ export async function install(context: CommandContext): Promise<number> {
   const supervisor = await findSupervisor(ownMachine(scene.byHand));
   const backup = isSame ? undefined : await write(scene, text);
   await supervisor.enable(name, path);
-  const done = isSame ? `${name} is as it should be; it was started anew` : `${name} was written to ${path}, and runs`;
+  const done = isSame ? `${name} is up to date and was restarted` : `${name} was written to ${path} and is running`;
   const lines = [
     done,
     ...diffLines(changes),
-    ...(backup ? [`What was there before: ${backup}`] : []),
+    ...(backup ? [`The previous file was moved to ${backup}`] : []),
     ...notes,
     ...lingerLines(kind),
   ];
@@ -92,12 +92,12 @@ export async function install(context: CommandContext): Promise<number> {
   return 0;
 }
 
-/** Services of a user end with the last session, unless lingering is enabled. */
+/** systemd stops a user's services after the last logout, unless lingering is enabled. */
 function lingerLines(kind: ServiceKind): string[] {
-  return kind === "systemd" ? ["To have it run without anybody logged in: loginctl enable-linger"] : [];
+  return kind === "systemd" ? ["To keep it running after you log out: loginctl enable-linger"] : [];
 }
 
-/** @returns the backup of the present file, if `svc` did not write it */
+/** @returns the path of the backup, made if `svc` did not write the current file */
 async function write({ path, present, facts }: Scene, text: string): Promise<string | undefined> {
   await mkdir(dirname(path), { recursive: true });
   await mkdir(join(facts.stateDir, "logs"), { recursive: true, mode: 0o700 });
@@ -111,16 +111,16 @@ export async function uninstall(context: CommandContext): Promise<number> {
   const scene = await serviceScene(context.stateDir);
   const { name, path, present } = scene;
   if (present === undefined) {
-    tell(context, { path, name, removed: false }, [`There is no service at ${path}; nothing to do.`]);
+    tell(context, { path, name, removed: false }, [`No service file at ${path}; nothing to do.`]);
     return 0;
   }
   if (!isOurs(present))
     throw new GatewayError(
       "INVALID_REQUEST",
-      `${path} was not written by svc gateway install\nNext: remove it by hand, if it is yours`,
+      `${path} was not written by svc gateway install\nNext: remove it by hand if you do not need it`,
     );
   if (context.options["dryRun"] === true) {
-    tell(context, { path, name, removed: false, dryRun: true }, [`${name} would be stopped, and ${path} removed.`]);
+    tell(context, { path, name, removed: false, dryRun: true }, [`${name} would be stopped and ${path} removed.`]);
     return 0;
   }
   const supervisor = await findSupervisor(ownMachine(scene.byHand));
@@ -141,7 +141,7 @@ export async function act(action: "start" | "stop" | "restart", context: Command
   if (present === undefined)
     throw new GatewayError(
       "NOT_FOUND",
-      `there is no service at ${path}\nNext: svc gateway install, or svc gateway run in this terminal`,
+      `no service file at ${path}\nNext: svc gateway install, or svc gateway run in this terminal`,
     );
   const holder = action === "start" ? undefined : await stateHolder(context.stateDir);
   if (holder?.busy?.length) tellWait(context, holder);
@@ -151,13 +151,13 @@ export async function act(action: "start" | "stop" | "restart", context: Command
   return 0;
 }
 
-/** Choice: no service, so the gateway of this state directory is meant, in whatever terminal or container it runs; nothing is asked. */
+/** Choice: without a service, stops the gateway of this state directory, in any terminal or container, without a prompt. */
 async function stopHere(context: CommandContext): Promise<number> {
   const holder = await stopHolder(context.stateDir, (one) => tellWait(context, one));
   if (!holder)
     throw new GatewayError(
       "NOT_FOUND",
-      `no gateway runs on the state directory ${context.stateDir}, and there is no service\nNext: svc gateway run`,
+      `no gateway runs on the state directory ${context.stateDir}, and no service is installed\nNext: svc gateway run`,
     );
   const { pid, url } = holder;
   const about = [...(pid === undefined ? [] : [`process ${pid}`]), ...(url === undefined ? [] : [url])].join(", ");
@@ -170,7 +170,7 @@ function tellWait({ note }: CommandContext, { pid, busy = [], drainMs = 0 }: Hol
 }
 
 function diffLines(changes: readonly string[]): string[] {
-  return changes.length === 0 ? [] : ["What differs from what is there:", ...changes.map((line) => `  ${line}`)];
+  return changes.length === 0 ? [] : ["Changes to the current file:", ...changes.map((line) => `  ${line}`)];
 }
 
 function tell(context: CommandContext, value: object, lines: readonly string[]): void {

@@ -1,4 +1,4 @@
-/** Controls systemd (of the user) or launchd, by their own commands. */
+/** Controls systemd (of the user) or launchd with their command-line tools. */
 import { access, constants } from "node:fs/promises";
 import { delimiter, isAbsolute, join } from "node:path";
 import { GatewayError } from "@svc/sdk";
@@ -6,7 +6,7 @@ import { stopWithinMs } from "../drain.ts";
 import { type ProgramEnd, runProgram } from "../run-program.ts";
 import type { ServiceKind } from "./definition.ts";
 
-/** The actions on a service whose file is written. */
+/** Actions on a service whose file exists. */
 export interface Supervisor {
   readonly kind: ServiceKind;
   /** Loads the file and starts the service; restarts a running one. */
@@ -15,22 +15,22 @@ export interface Supervisor {
   start(name: string, path: string): Promise<void>;
   stop(name: string, path: string): Promise<void>;
   restart(name: string, path: string): Promise<void>;
-  /** Makes it forget removed files. */
+  /** Makes the service manager drop removed files. */
   forget(): Promise<void>;
 }
 
-/** Milliseconds; a stop, a restart waits until the gateway has drained, and then for the supervisor. */
+/** Milliseconds; a stop or restart waits until the gateway has drained, and then for the service manager. */
 const TIMEOUT = stopWithinMs() + 30_000;
 
-/** Runs a program of the machine. */
+/** Runs a program found by `Machine.find`. */
 export type Run = (args: readonly string[]) => Promise<ProgramEnd>;
 
 export interface Machine {
   readonly platform: NodeJS.Platform;
   readonly uid: number | undefined;
-  /** Command that runs the gateway without a service, for the refusal. */
+  /** Command that runs the gateway without a service; quoted in the error message. */
   readonly byHand: string;
-  /** The program of this name, or `undefined`. */
+  /** The program of this name on the PATH, or `undefined`. */
   find(name: string): Promise<Run | undefined>;
 }
 
@@ -50,7 +50,7 @@ export function ownMachine(byHand: string, env: Readonly<Record<string, string |
   };
 }
 
-/** A program by its name. Entries of the path that are not absolute are left out: the working directory never chooses a program. */
+/** Finds a program by name. Skips relative entries of the PATH, so that the working directory never selects a program. */
 async function onPath(name: string, path = ""): Promise<string | undefined> {
   for (const directory of path.split(delimiter).filter(isAbsolute)) {
     const file = join(directory, name);
@@ -63,7 +63,7 @@ async function onPath(name: string, path = ""): Promise<string | undefined> {
   return undefined;
 }
 
-/** @throws GatewayError `UNAVAILABLE` when this machine has no service manager for users; says how to run the gateway instead */
+/** @throws GatewayError `UNAVAILABLE` when this machine has no user service manager; names the command to run the gateway instead */
 export async function findSupervisor(machine: Machine): Promise<Supervisor> {
   const { platform, byHand, uid } = machine;
   if (platform === "linux") {
@@ -76,7 +76,7 @@ export async function findSupervisor(machine: Machine): Promise<Supervisor> {
     const launchctl = await machine.find("launchctl");
     if (launchctl) return launchd(launchctl, uid);
   }
-  throw none(`there is no service of a user on ${platform} that is known here`, byHand);
+  throw none(`user services are not supported on ${platform}`, byHand);
 }
 
 function none(why: string, byHand: string): GatewayError {
@@ -84,10 +84,10 @@ function none(why: string, byHand: string): GatewayError {
 }
 
 function lastLine({ stderr }: ProgramEnd): string {
-  return stderr.trim().split("\n").at(-1)?.slice(0, 200) || "no answer";
+  return stderr.trim().split("\n").at(-1)?.slice(0, 200) || "no output";
 }
 
-/** @throws GatewayError `UNAVAILABLE` with the output of the command */
+/** Runs a command that must succeed. @throws GatewayError `UNAVAILABLE` with the last line of its stderr */
 async function must(run: Run, command: string, args: readonly string[]): Promise<void> {
   const end = await run(args);
   if (end.code === 0) return;

@@ -3,19 +3,19 @@ import type { SetFlags } from "../config/write.ts";
 import { examples, JSON_OPTION, type Wiring } from "../verb.ts";
 
 export function addConfigVerbs({ program, output, act }: Wiring): void {
-  const config = program.command("config").description("The configuration file");
+  const config = program.command("config").description("Read, check and change the configuration file");
   config
     .command("get [path]")
-    .description("The configuration or one value of it, secrets hidden")
+    .description("Print the configuration or one value of it; secrets are hidden")
     .option(...JSON_OPTION)
     .addHelpText("after", examples("svc config get", "svc config get gateway.port", "svc config get 'plugins.use[0]'"))
     .action((path: string | undefined) => act(async () => (await import("../config/read.ts")).getConfig(path, output)));
   config
     .command("set <path> <value>")
     .description("Set one value; the result is checked before it is written")
-    .option("--string", "take the value as text, whatever it looks like")
+    .option("--string", "treat the value as text, even if it is valid JSON5")
     .option(...JSON_OPTION)
-    .addHelpText("after", "\nThe value is JSON5, else text. A value that begins with - goes after --.")
+    .addHelpText("after", "\nThe value is parsed as JSON5, else used as text. Put a value that begins with - after --.")
     .addHelpText(
       "after",
       examples(
@@ -30,19 +30,19 @@ export function addConfigVerbs({ program, output, act }: Wiring): void {
     );
   config
     .command("unset <path>")
-    .description("Take one value out")
+    .description("Remove one value")
     .option(...JSON_OPTION)
     .addHelpText("after", examples("svc config unset gateway.port"))
     .action((path: string) => act(async () => (await import("../config/write.ts")).unsetConfig(path, output)));
   config
     .command("file")
-    .description("Where the configuration file is")
+    .description("Print the path of the configuration file")
     .option(...JSON_OPTION)
     .addHelpText("after", examples("svc config file", '$EDITOR "$(svc config file)"'))
     .action(() => act(async () => (await import("../config/read.ts")).printConfigFile(output)));
   config
     .command("validate [file]")
-    .description("Check the configuration file, or another one; starts nothing")
+    .description("Check the configuration file or another file; starts nothing")
     .option(...JSON_OPTION)
     .addHelpText("after", examples("svc config validate", "svc config validate ./draft.json"))
     .action((file: string | undefined) =>
@@ -50,7 +50,7 @@ export function addConfigVerbs({ program, output, act }: Wiring): void {
     );
   config
     .command("schema [path]")
-    .description("What the configuration may hold, as JSON Schema")
+    .description("Print the JSON Schema of the configuration or of one key")
     .option(...JSON_OPTION)
     .addHelpText("after", examples("svc config schema", "svc config schema gateway.auth"))
     .action((path: string | undefined) =>
@@ -58,7 +58,9 @@ export function addConfigVerbs({ program, output, act }: Wiring): void {
     );
   config
     .command("diff [file]")
-    .description("What the gateway uses against the file; or the file against another one. Exits 1 when they differ")
+    .description(
+      "Compare the gateway's configuration with the file, or the file with another. Exits with 1 if they differ",
+    )
     .option(...JSON_OPTION)
     .addHelpText("after", examples("svc config diff", "svc config diff ./draft.json"))
     .action((file: string | undefined) =>

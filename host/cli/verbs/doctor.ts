@@ -3,9 +3,9 @@ import { examples, JSON_OPTION, type Wiring, withTarget } from "../verb.ts";
 
 export function addDoctorVerb({ program, output, act }: Wiring): void {
   withTarget(program.command("doctor"))
-    .description("What is wrong with this gateway, and repair what can be repaired")
-    .option("--fix", "repair what can be repaired; how it was is kept")
-    .option("--undo <id>", "take a repair back")
+    .description("Find problems of this gateway, and repair them with --fix")
+    .option("--fix", "repair what can be repaired; the originals are kept")
+    .option("--undo <id>", "undo a repair")
     .option(...JSON_OPTION)
     .addHelpText("after", examples("svc doctor", "svc doctor --fix", "svc doctor --undo 20260131T120000-a1b2c3"))
     .action((flags: Readonly<Record<string, unknown>>) =>

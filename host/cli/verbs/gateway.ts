@@ -4,26 +4,26 @@ import type { RunFlags } from "../gateway-run.ts";
 import { examples, JSON_OPTION, type Wiring, withTarget } from "../verb.ts";
 import { addServiceVerbs } from "./service.ts";
 
-/** The options of a gateway in the foreground, as `RunFlags` holds them. */
+/** Options of a gateway in the foreground; `RunFlags` holds their values. */
 export const RUN_OPTIONS: readonly { readonly flags: string; readonly description: string }[] = [
   {
     flags: "--port <port>",
     description: "port to listen on; 0 picks a free one (default: SVC_GATEWAY_PORT, gateway.port, 18789)",
   },
-  { flags: "--log-level <level>", description: "debug, info, warn, error or silent" },
+  { flags: "--log-level <level>", description: "trace, debug, info, warn, error, fatal or silent" },
   { flags: "--auth <mode>", description: "token, password, none or trusted-proxy (default: gateway.auth.mode)" },
   {
     flags: "--token <token>",
-    description: "instead of gateway.auth.token; visible in the process list, prefer SVC_GATEWAY_TOKEN",
+    description: "overrides gateway.auth.token; visible in the process list, prefer SVC_GATEWAY_TOKEN",
   },
   {
     flags: "--password <password>",
-    description: "instead of gateway.auth.password; visible in the process list, prefer SVC_GATEWAY_PASSWORD",
+    description: "overrides gateway.auth.password; visible in the process list, prefer SVC_GATEWAY_PASSWORD",
   },
 ];
 
 export function addGatewayVerbs({ program, output, act }: Wiring): void {
-  const gateway = program.command("gateway").description("Run a gateway, and talk to one");
+  const gateway = program.command("gateway").description("Run, control and call a gateway");
   const run = gateway.command("run").description("Run the gateway in this terminal");
   for (const { flags, description } of RUN_OPTIONS) run.option(flags, description);
   run
@@ -31,25 +31,25 @@ export function addGatewayVerbs({ program, output, act }: Wiring): void {
       "--drain <duration>",
       `how long a stop or restart waits for work in flight, e.g. 90s, 10m, 1h; 0 does not wait (default: ${DEFAULT_DRAIN})`,
     )
-    .option("--last-good", "start with the last configuration that worked where the file is refused; for services")
+    .option("--last-good", "start with the last working configuration if the file is refused; for services")
     .option(...JSON_OPTION)
     .addHelpText(
       "after",
-      "\nSIGUSR1 restarts it within the process; SIGINT and SIGTERM stop it, and a second one does so at once.",
+      "\nSIGUSR1 restarts the gateway within the process. SIGINT and SIGTERM stop it; a second signal skips the wait.",
     )
     .addHelpText("after", examples("svc gateway run", "svc gateway run --port 19001"))
     .action((flags: RunFlags) => act(async () => (await import("../gateway-run.ts")).runGateway(flags, output)));
   gateway
     .command("token")
-    .description("Print the secret clients connect with; it lets in whoever has it")
+    .description("Print the secret clients connect with; anyone who has it has access")
     .option(...JSON_OPTION)
     .addHelpText("after", examples("svc gateway token"))
     .action(() => act(async () => (await import("../gateway-token.ts")).printToken(output)));
   withTarget(gateway.command("call <method>"))
     .description("Call any method of a running gateway")
-    .option("--params <json>", "params of the method")
+    .option("--params <json>", "parameters of the method")
     .option("--timeout <ms>", "milliseconds to wait; 0 for no limit (default: 30000)")
-    .option("--final", "for methods that answer twice: wait for the second answer")
+    .option("--final", "wait for the second response of a method that responds twice")
     .option(...JSON_OPTION)
     .addHelpText(
       "after",

@@ -23,23 +23,20 @@ export function addServiceVerbs(gateway: Command, { output, act }: Omit<Wiring, 
           return run(await import("../service/service.ts"), verbContext([], flags, output));
         }),
       );
-  const dryRun = ["--dry-run", "only show what would be written and done"] as const;
+  const dryRun = ["--dry-run", "show what would be written and done, without doing it"] as const;
   add(
     "install",
-    "Have the gateway run as a service of this user",
+    "Install the gateway as a service of this user and start it",
     ["svc gateway install --dry-run", "SVC_GATEWAY_PORT=19001 svc gateway install"],
     (service, context) => service.install(context),
   ).option(...dryRun);
-  add(
-    "uninstall",
-    "Take the service away again; state and configuration stay",
-    ["svc gateway uninstall"],
-    (service, context) => service.uninstall(context),
+  add("uninstall", "Remove the service; state and configuration stay", ["svc gateway uninstall"], (service, context) =>
+    service.uninstall(context),
   ).option(...dryRun);
   for (const action of ["start", "stop", "restart"] as const)
     add(
       action,
-      `${action.charAt(0).toUpperCase()}${action.slice(1)} the service${action === "stop" ? ", or the gateway that runs on this state directory" : ""}`,
+      `${action.charAt(0).toUpperCase()}${action.slice(1)} the service${action === "stop" ? ", or the gateway running on this state directory" : ""}`,
       [`svc gateway ${action}`],
       (service, context) => service.act(action, context),
     );

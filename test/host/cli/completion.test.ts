@@ -43,9 +43,9 @@ describe("svc completion --complete", { timeout: 120_000 }, () => {
     });
   }
 
-  it("says what each is about, when asked", async (t) => {
+  it("adds descriptions with --describe", async (t) => {
     const { stdout } = await home(t, few).svc(["completion", "--complete", "--describe", "--", "config", "unset"]);
-    assert.equal(stdout, "unset\tTake one value out\n");
+    assert.equal(stdout, "unset\tRemove one value\n");
   });
 
   it("knows the verbs and options of plugins, and runs none", async (t) => {
@@ -67,7 +67,7 @@ export default defineCommands([{ name: "greet", summary: "Greet somebody", optio
     assert.equal(await ask("greet", "--l"), "--loud\n");
   });
 
-  it("is silent about a configuration that is broken", async (t) => {
+  it("prints no error for a broken configuration", async (t) => {
     const { svc } = home(t, "{");
     const { code, stdout, stderr } = await svc(["completion", "--complete", "--", "plug"]);
     assert.deepEqual([code, stdout, stderr], [0, "plugins\n", ""]);
@@ -76,7 +76,7 @@ export default defineCommands([{ name: "greet", summary: "Greet somebody", optio
 
 describe("svc completion", { timeout: 120_000 }, () => {
   for (const shell of ["bash", "zsh", "fish"]) {
-    it(`prints a script for ${shell} that the shell accepts, where there is one`, async (t) => {
+    it(`prints a script for ${shell} that the shell accepts, if the shell is installed`, async (t) => {
       const { code, stdout, stderr } = await home(t, few).svc(["completion", shell]);
       assert.deepEqual([code, stderr], [0, ""]);
       assert.match(stdout, /completion --complete/);

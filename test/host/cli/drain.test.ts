@@ -24,9 +24,9 @@ export default definePlugin({ id: "work", api: "^1.0.0", setup: (gateway) => gat
 describe("a stop of svc gateway run", { timeout: 120_000 }, () => {
   for (const [signal, atOnce] of [
     ["SIGINT", "press Ctrl-C again to stop at once"],
-    ["SIGTERM", "a second signal stops it at once"],
+    ["SIGTERM", "a second signal stops the gateway at once"],
   ] as const)
-    it(`waits for work in flight on ${signal}, and says so in one line`, async (t) => {
+    it(`waits for work in flight on ${signal}, and reports it in one line`, async (t) => {
       const { run, done } = busyHome(t);
       const { kill, says, ended } = await run();
       kill(signal);
@@ -50,7 +50,7 @@ describe("a stop of svc gateway run", { timeout: 120_000 }, () => {
     assert.deepEqual([await stop().then(({ code, stderr }) => [code, stderr]), isBusy()], [[0, ""], true]);
   });
 
-  it("is waited for by svc gateway stop, which says for what and how to end it", async (t) => {
+  it("makes svc gateway stop wait, which prints the reason and how to skip the wait", async (t) => {
     const { run, svc, done } = busyHome(t);
     const { pid, says } = await run();
     const stopped = svc(["gateway", "stop"]);
@@ -61,10 +61,10 @@ describe("a stop of svc gateway run", { timeout: 120_000 }, () => {
     assert.deepEqual([code, stderr], [0, line]);
   });
 
-  it("refuses a duration that is none, with an example", async (t) => {
+  it("refuses an invalid duration, with an example", async (t) => {
     const { code, stderr } = await home(t).svc(["gateway", "run", "--drain", "soon"]);
     assert.equal(code, 2);
-    assert.match(stderr, /^--drain soon: it must be .*\nNext: svc gateway run --drain 10m\n$/);
+    assert.match(stderr, /^--drain soon: must be a duration .*\nNext: svc gateway run --drain 10m\n$/);
   });
 });
 
@@ -77,5 +77,5 @@ describe("durations of --drain", () => {
   ] as const)
     it(text, () => assert.deepEqual([drainOf(text), drainText(ms)], [ms, shown]));
   for (const text of ["", "10", "m", "-1m", "1.5h", "10 m", "1m30s"])
-    it(`none: ${text || "empty"}`, () => assert.equal(drainOf(text), undefined));
+    it(`invalid: ${text || "empty"}`, () => assert.equal(drainOf(text), undefined));
 });

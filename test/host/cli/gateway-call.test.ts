@@ -10,7 +10,7 @@ import { facts } from "../../raw-socket.ts";
 
 const few = { plugins: { use: ["config"] } };
 
-/** `node --import` of this tells each module that is loaded. */
+/** Loaded with `node --import`: reports each loaded module. */
 const LOADER = `export async function load(url, context, next) {
   if (url.startsWith("file:")) (await import("node:fs")).writeSync(2, "loaded " + url + "\\n");
   return next(url, context);
@@ -19,7 +19,7 @@ const dataUrl = (code: string) => `data:text/javascript,${encodeURIComponent(cod
 const TELL_MODULES = dataUrl(`import { register } from "node:module"; register(${JSON.stringify(dataUrl(LOADER))});`);
 
 describe("svc gateway call", () => {
-  it("finds a running gateway through the state directory, and prints what it answers", async (t) => {
+  it("finds a running gateway through the state directory, and prints the result", async (t) => {
     const here = home(t, few);
     await here.run();
     const { code, stdout, stderr } = await here.svc(["gateway", "call", "config.get"]);
@@ -31,7 +31,7 @@ describe("svc gateway call", () => {
     assert.deepEqual(JSON.parse(compact.stdout), JSON.parse(stdout));
   });
 
-  it("starts with little code: no schemas, no library in many files", async (t) => {
+  it("loads little code: no schemas, no library of many files", async (t) => {
     const here = home(t, few);
     await here.run();
     const { stderr } = await here.svc(["gateway", "call", "config.get"], { NODE_OPTIONS: `--import ${TELL_MODULES}` });
@@ -58,18 +58,18 @@ describe("svc gateway call", () => {
     assert.equal(none.code, 1);
     assert.match(
       none.stderr,
-      /^NOT_PAIRED: device identity required; no gateway was started on \/.*\/state\nNext: name the state directory of this gateway with SVC_STATE_DIR; or on the gateway's machine: svc gateway token; connect with/,
+      /^NOT_PAIRED: device identity required; no gateway was started on \/.*\/state\nNext: set SVC_STATE_DIR to the state directory of that gateway; or on the gateway's machine: svc gateway token; connect with/,
     );
     await stop();
   });
 
-  it("with a blank token in the configuration uses the kept one, as the gateway does", async (t) => {
+  it("with a blank token in the configuration uses the stored one, like the gateway", async (t) => {
     const here = home(t, { ...few, gateway: { auth: { token: " " } } });
     await here.run();
     assert.equal((await here.svc(["gateway", "call", "config.get"])).code, 0);
   });
 
-  it("names the methods there are in place of one that is not there", async (t) => {
+  it("suggests existing methods for an unknown one", async (t) => {
     const here = home(t, few);
     await here.run();
     const near = await here.svc(["gateway", "call", "config.gte"]);
@@ -93,10 +93,10 @@ describe("svc gateway call", () => {
     const { ready } = await here.run();
     const elsewhere = await here.svc(["gateway", "call", "config.get"], { SVC_GATEWAY_PORT: "1" });
     assert.equal(elsewhere.code, 3);
-    assert.ok(elsewhere.stderr.includes(`(the last one started here: --url ${ready.url})`), elsewhere.stderr);
+    assert.ok(elsewhere.stderr.includes(`(last gateway started here: --url ${ready.url})`), elsewhere.stderr);
   });
 
-  it("with a wrong token exits 1 and says where the right one is", async (t) => {
+  it("with a wrong token exits 1 and names the command that prints the right one", async (t) => {
     const here = home(t, few);
     await here.run();
     const wrong = ["gateway", "call", "config.get", "--token", "wrong"];
@@ -136,7 +136,7 @@ describe("svc gateway call", () => {
 });
 
 describe("svc gateway call without a gateway", () => {
-  const next = /\nNext: start it with: svc gateway run, or name another one with --url\n$/;
+  const next = /\nNext: start it with: svc gateway run, or choose another gateway with --url\n$/;
 
   it("exits 3, names the address and the command that starts one", async (t) => {
     const { code, stdout, stderr } = await home(t, { gateway: { port: 1 } }).svc(["gateway", "call", "health"]);
@@ -145,7 +145,7 @@ describe("svc gateway call without a gateway", () => {
     assert.match(stderr, next);
   });
 
-  it("exits 3 with one JSON value, too", async (t) => {
+  it("exits 3 with one JSON value", async (t) => {
     const { code, stdout, stderr } = await home(t, { gateway: { port: 1 } }).svc([
       "gateway",
       "call",
@@ -158,7 +158,7 @@ describe("svc gateway call without a gateway", () => {
     assert.match(error.message, /svc gateway run/);
   });
 
-  it("exits 3 when the one that was there is gone", async (t) => {
+  it("exits 3 when the gateway has stopped", async (t) => {
     const here = home(t, few);
     const { ready, stop } = await here.run();
     await stop();
@@ -183,7 +183,7 @@ describe("svc gateway call without a gateway", () => {
     }
   });
 
-  it("exits 1, not 3, when the gateway is there and what it asked is not", async (t) => {
+  it("exits 1, not 3, when the gateway itself cannot reach a third party", async (t) => {
     const here = home(t, { plugins: { use: ["./far.ts"] } });
     const source = `import { defineContract, definePlugin, Type, unavailable } from "@svc/sdk";
 const far = defineContract("far", { ask: { summary: "x", scope: "operator.read", params: Type.Object({}), result: Type.Unknown() } });
@@ -207,15 +207,15 @@ describe("svc gateway call, wrongly used", () => {
     [["--params", ""], /^--params is not JSON/],
     [
       ["--timeout", "soon"],
-      /^--timeout soon: it must be milliseconds, 0 for no limit\nExample: svc gateway call .* --timeout 60000\n$/,
+      /^--timeout soon: must be milliseconds, 0 for no limit\nExample: svc gateway call .* --timeout 60000\n$/,
     ],
     [["--timeout", "-1"], /--timeout/],
     [
       ["--url", "localhost:18789"],
-      /"localhost:18789" is no address of a gateway; write it like ws:\/\/127\.0\.0\.1:18789/,
+      /"localhost:18789" is not a gateway address; use the form ws:\/\/127\.0\.0\.1:18789/,
     ],
-    [["--url", "ws://"], /"ws:\/\/" is no address of a gateway/],
-    [["--url", "ftp://127.0.0.1"], /is no address of a gateway/],
+    [["--url", "ws://"], /"ws:\/\/" is not a gateway address/],
+    [["--url", "ftp://127.0.0.1"], /is not a gateway address/],
   ];
   for (const [args, says] of rows) {
     it(`${args.join(" ")} exits 2`, async (t) => {

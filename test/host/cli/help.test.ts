@@ -7,7 +7,7 @@ import { root } from "../../checkout.ts";
 import { cleanEnvironment } from "../../gateway-process.ts";
 import { home } from "./svc.ts";
 
-/** A plugin package with a verb of its own, in TypeScript. */
+/** A plugin package in TypeScript that adds a verb. */
 function installVerb(configDir: string, name = "greet"): void {
   const directory = join(configDir, "greeter");
   mkdirSync(directory, { recursive: true });
@@ -27,7 +27,7 @@ export default defineCommands([
   );
 }
 
-it("a plugin that the configuration names adds its verbs, too, and is not run for them", async (t) => {
+it("a configured plugin adds its verbs without being run", async (t) => {
   const { svc, configPath } = home(t, { plugins: { load: { paths: ["./greeter"] } } });
   installVerb(dirname(configPath));
   assert.match((await svc(["--help"])).stdout, /^ {2}greet .*Greet somebody/m);
@@ -41,17 +41,17 @@ it("a plugin may add a verb whose name begins like a built-in one", async (t) =>
 });
 
 describe("svc --help", () => {
-  it("shows what is built in, what plugins add, and what exit codes mean", async (t) => {
+  it("shows built-in verbs, verbs of plugins, and the exit codes", async (t) => {
     const { code, stdout, stderr } = await home(t).svc(["--help"]);
     assert.deepEqual([code, stderr], [0, ""]);
     for (const word of ["gateway", "plugins", "config", "chat"]) assert.match(stdout, new RegExp(`^  ${word}\\b`, "m"));
     assert.match(
       stdout,
-      /Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 3 no gateway answered, 4 another gateway has the state directory, 75 start it again\./,
+      /Exit codes: 0 success, 1 refused or failed, 2 wrong usage, 3 no gateway answered, 4 another gateway uses the state directory, 75 the supervisor must start it again\./,
     );
   });
 
-  it("of a group shows the verbs of plugins beside its own, with their summaries", async (t) => {
+  it("of a group shows its own verbs and those of plugins, with summaries", async (t) => {
     const { code, stdout } = await home(t).svc(["gateway", "--help"]);
     assert.equal(code, 0);
     const { svc } = JSON.parse(readFileSync(join(root, "plugins/health/package.json"), "utf8"));
@@ -72,20 +72,20 @@ describe("svc --help", () => {
     ["trim"],
   ];
   for (const verb of verbs) {
-    it(`of ${verb.join(" ")} has whole command lines to copy`, async (t) => {
+    it(`of ${verb.join(" ")} has complete command lines to copy`, async (t) => {
       const { code, stdout } = await home(t).svc([...verb, "--help"]);
       assert.equal(code, 0);
       assert.match(stdout, new RegExp(`Examples:\n  svc ${verb.join(" ")}`));
     });
   }
 
-  it("needs neither a gateway nor a state directory, and makes none", async (t) => {
+  it("needs no gateway or state directory, and creates none", async (t) => {
     const { svc, stateDir } = home(t);
     await svc(["--help"]);
     await assert.rejects(async () => readFileSync(stateDir), { code: "ENOENT" });
   });
 
-  it("does not stand in the way of the version", async (t) => {
+  it("does not interfere with --version", async (t) => {
     const { version } = JSON.parse(readFileSync(join(root, "host/package.json"), "utf8"));
     assert.deepEqual(await home(t).svc(["--version"]), { code: 0, stdout: `${version}\n`, stderr: "" });
   });
@@ -110,16 +110,16 @@ describe("wrong usage", () => {
     [["trim"], /required option '--out <dir>' not specified/],
     [["trim", "--out", "x", "--url", "ws://127.0.0.1"], /unknown option '--url'/],
     [["gateway", "run", "--port"], /argument missing/],
-    [["gateway", "run", "--port", "eighty"], /--port eighty: it must be a number, 0 to 65535/],
-    [["gateway", "run", "--port", "65536"], /--port 65536: it must be a number, 0 to 65535/],
-    [["gateway", "run", "--port", "-1"], /--port -1: it must be a number|argument missing/],
+    [["gateway", "run", "--port", "eighty"], /--port eighty: must be a number from 0 to 65535/],
+    [["gateway", "run", "--port", "65536"], /--port 65536: must be a number from 0 to 65535/],
+    [["gateway", "run", "--port", "-1"], /--port -1: must be a number|argument missing/],
     [
       ["gateway", "run", "--log-level", "loud"],
-      /--log-level loud: it must be one of trace, debug, info, warn, error, fatal, silent/,
+      /--log-level loud: must be one of trace, debug, info, warn, error, fatal, silent/,
     ],
   ];
   for (const [args, says] of rows) {
-    it(`svc ${args.join(" ")}: exit code 2, told on standard error`, async (t) => {
+    it(`svc ${args.join(" ")}: exits with 2 and prints to stderr`, async (t) => {
       const { code, stdout, stderr } = await home(t).svc(args);
       assert.deepEqual([code, stdout], [2, ""]);
       assert.match(stderr, says);
@@ -127,7 +127,7 @@ describe("wrong usage", () => {
   }
 
   for (const args of [[], ["gateway"], ["plugins"], ["config"]]) {
-    it(`svc ${args.join(" ")}: shows the help, on standard error`, async (t) => {
+    it(`svc ${args.join(" ")}: prints the help to stderr`, async (t) => {
       const { code, stdout, stderr } = await home(t).svc(args);
       assert.deepEqual([code, stdout], [2, ""]);
       assert.match(stderr, /^Usage: svc/);
@@ -136,7 +136,7 @@ describe("wrong usage", () => {
 });
 
 describe("a reader that stops before the end", () => {
-  it("is met with silence, whatever the verb", async (t) => {
+  it("causes no error message, for any verb", async (t) => {
     const here = home(t);
     const { stop } = await here.run();
     const verbs = ["--help", "plugins list", "config schema", "sessions list", "logs --limit 500", "cron runs"];
@@ -154,7 +154,7 @@ describe("a reader that stops before the end", () => {
 });
 
 describe("svc --help", () => {
-  it("says what groups of verbs do, and names no plugin for it", async (t) => {
+  it("describes groups of verbs without naming a plugin", async (t) => {
     const { stdout } = await home(t).svc(["--help"]);
     assert.doesNotMatch(stdout, /Commands of/);
     assert.match(stdout, /^ {2}cron .*Scheduled jobs/m);

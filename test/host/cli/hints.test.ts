@@ -1,10 +1,10 @@
-/** Refusals name a next step that leads somewhere, and the exit code says who was wrong. */
+/** Refusals name a useful next step, and the exit code distinguishes wrong usage from refusals. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { home } from "./svc.ts";
 
-describe("a verb that is refused", { timeout: 120_000 }, () => {
-  it("by a value of its command line exits with 2, before it looks for a gateway", async (t) => {
+describe("a verb that is refused", { timeout: 60_000 }, () => {
+  it("for an invalid argument exits with 2, before it connects to a gateway", async (t) => {
     const { svc } = home(t);
     for (const args of [
       ["cron", "list", "--limit", "many"],
@@ -21,7 +21,7 @@ describe("a verb that is refused", { timeout: 120_000 }, () => {
     assert.deepEqual([code, ok, error.code], [2, false, "INVALID_REQUEST"]);
   });
 
-  it("by a gateway without its plugin is sent to svc plugins why", async (t) => {
+  it("by a gateway without its plugin suggests svc plugins why", async (t) => {
     const { svc, run } = home(t, { plugins: { use: ["config", "plugins"] } });
     await run();
     const { code, stderr } = await svc(["chat", "--message", "hello"]);
@@ -31,7 +31,7 @@ describe("a verb that is refused", { timeout: 120_000 }, () => {
     assert.match(why.stdout + why.stderr, /^chat: not in use\n[^]*Next/m);
   });
 
-  it("by a model server that is not there is told what to look at", async (t) => {
+  it("because a model server is unreachable names what to check", async (t) => {
     const provider = { baseUrl: "http://127.0.0.1:3/v1", models: [{ id: "m" }] };
     const use = ["config", "models", "provider-openai"];
     const { svc, run } = home(t, { plugins: { use }, models: { providers: { acme: provider } } });

@@ -1,4 +1,4 @@
-/** What `npm start` does before the gateway runs: `.ci/start.mjs`, in a small copy of a checkout with a build that leaves a mark. */
+/** `npm start` before the gateway runs: `.ci/start.mjs`, in a small copy of a checkout whose build leaves a mark. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -44,7 +44,7 @@ describe("npm start", () => {
   const RUNS = "gateway run --port 0\n";
   const BUILDS = `Building, since sources changed; this takes about half a minute ...\nbuilt\n${RUNS}`;
 
-  it("builds once, and again only when a source was changed, added or taken away", (t) => {
+  it("builds once, and again only after a source was changed, added or removed", (t) => {
     const { directory, start } = checkout(t);
     const source = join(directory, "host/cli/source.ts");
     assert.deepEqual([start(), start()], [BUILDS, RUNS]);
@@ -54,7 +54,7 @@ describe("npm start", () => {
     assert.deepEqual([start(), start()], [BUILDS, RUNS]);
   });
 
-  it("builds nothing under a gateway that runs on the state directory, and leaves it to `gateway run` to refuse", async (t) => {
+  it("builds nothing while a gateway runs on the state directory; `gateway run` then refuses", async (t) => {
     const { state, start } = checkout(t);
     const server = createServer(() => {}).listen(join(state, "gateway.sock"));
     t.after(() => server.close());

@@ -1,4 +1,4 @@
-/** `svc` is a command of every directory after the line of the README, without a registry. */
+/** After the install command of the README, `svc` is on the PATH, without a registry. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -10,7 +10,7 @@ import { cleanEnvironment } from "../../gateway-process.ts";
 import { CTRL_C, inTerminal } from "./pseudo-terminal.ts";
 
 describe("svc on the PATH", () => {
-  it("comes by the line of the README, and completes its commands", (t) => {
+  it("is installed by the command of the README, and completes its commands", (t) => {
     const elsewhere = mkdtempSync(join(tmpdir(), "svc-path-"));
     t.after(() => rmSync(elsewhere, { recursive: true, force: true }));
     const line = "npm install --global ./host/cli";
@@ -33,7 +33,7 @@ describe("svc on the PATH", () => {
     assert.equal(completed.stdout, "gateway\n");
   });
 
-  it("is a line of the start text where it is not there yet", async (t) => {
+  it("is offered by the start text if it is missing", async (t) => {
     const elsewhere = mkdtempSync(join(tmpdir(), "svc-path-"));
     t.after(() => rmSync(elsewhere, { recursive: true, force: true }));
     spawnSync("ln", ["-s", join(root, "host/cli/svc.js"), join(elsewhere, "svc")]);

@@ -28,7 +28,7 @@ describe("a table", () => {
 });
 
 describe("a refusal", () => {
-  it("is a line for people, and one value with --json", () => {
+  it("is a line of text, and one value with --json", () => {
     const told: unknown[] = [];
     const output = (json: boolean) => ({
       json,
@@ -40,7 +40,7 @@ describe("a refusal", () => {
     assert.deepEqual(told, [{ line: "no" }, { value: { ok: false, error: { code: "LOCAL", message: "no" } } }]);
   });
 
-  it("that is a bug of the gateway leads to its log, and any other one to the help of the verb", (t) => {
+  it("for an internal error suggests the log, and for any other error the help of the verb", (t) => {
     const written: unknown[] = [];
     t.mock.method(process.stderr, "write", (text: unknown) => written.push(text));
     const output = { json: false, print: () => undefined, note: () => undefined };

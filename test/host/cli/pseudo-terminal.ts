@@ -1,4 +1,4 @@
-/** Runs `svc` as a person does: in a (pseudo) terminal, of `script` from util-linux, with what is typed and what is shown. */
+/** Runs `svc` in a pseudo-terminal (`script` from util-linux) that accepts input and captures the output. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -6,12 +6,12 @@ import { stripVTControlCharacters } from "node:util";
 import { root } from "../../checkout.ts";
 
 export interface PseudoTerminal {
-  /** Everything so far, without what steers a terminal. */
+  /** All output so far, without terminal control sequences. */
   shown(): string;
-  /** What matches first, from now or before. */
+  /** The first match in past or future output. */
   shows(pattern: RegExp): Promise<string>;
   types(text: string): void;
-  /** With its exit code. */
+  /** Resolves with the exit code. */
   readonly ended: Promise<number | null>;
   kill(): void;
 }
@@ -35,7 +35,7 @@ export function inTerminal(
   child.stdout.on("data", look);
   child.stderr.on("data", look);
   const ended = once(child, "close").then(([code]) => code as number | null);
-  const kill = () => void child.kill("SIGKILL"); // the terminal is gone then, which ends what runs in it
+  const kill = () => void child.kill("SIGKILL"); // closing the terminal ends the program in it
   t.after(kill);
   return {
     shown: () => shown,

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { it } from "node:test";
 import { home } from "./svc.ts";
 
-it("an option of a plugin's verb that may be repeated is a list, in order; arguments around it stay arguments", async (t) => {
+it("a repeatable option of a plugin's verb becomes an ordered list; arguments around it stay arguments", async (t) => {
   const { svc, configPath } = home(t, { plugins: { load: { paths: ["./tagger"] } } });
   const directory = join(dirname(configPath), "tagger");
   mkdirSync(directory);

@@ -6,9 +6,9 @@ import type { Restarter } from "../../../host/restarts.ts";
 
 interface Scene {
   readonly clock: FakeClock;
-  /** What happened, in order. */
+  /** Events, in order. */
   readonly log: string[];
-  /** How the gateway that runs was started. */
+  /** The restarter passed to the running gateway. */
   readonly restart: Restarter;
   end(): void;
   request(reason: string): void;
@@ -17,7 +17,7 @@ interface Scene {
   until(line: string): Promise<void>;
 }
 
-/** @param refusals starts that fail, by number */
+/** @param refusals numbers of the starts that fail */
 function scene(refusals: readonly number[] = []): Scene {
   const clock = createFakeClock();
   const log: string[] = [];
@@ -73,8 +73,8 @@ function scene(refusals: readonly number[] = []): Scene {
   };
 }
 
-describe("a gateway that may restart", { timeout: 120_000 }, () => {
-  it("runs until the end, and is stopped then", async () => {
+describe("a gateway that may restart", { timeout: 20_000 }, () => {
+  it("runs until `ended`, then is stopped", async () => {
     const { log, end, done, until } = scene();
     await until("up 1 first");
     end();
@@ -82,9 +82,9 @@ describe("a gateway that may restart", { timeout: 120_000 }, () => {
     assert.deepEqual(log, ["start 1 after none", "up 1 first", "stop 1 for good"]);
   });
 
-  it("passes on why the first start is refused", () => assert.rejects(scene([1]).done, /no 1/));
+  it("throws the reason if the first start is refused", () => assert.rejects(scene([1]).done, /no 1/));
 
-  it("is stopped and started anew when it asks for it", async () => {
+  it("is stopped and restarted on its own request", async () => {
     const made = scene();
     await made.until("up 1 first");
     assert.equal(made.restart.lastPerformedAt, undefined);
@@ -104,7 +104,7 @@ describe("a gateway that may restart", { timeout: 120_000 }, () => {
     assert.equal(made.log.at(-1), "stop 2 for good");
   });
 
-  it("is restarted when somebody outside asks for it, as often as they do; nobody waited for work in flight, so the stop does", async () => {
+  it("is restarted on each external request; the stop then waits for work in flight", async () => {
     const made = scene();
     for (const number of [1, 2, 3]) {
       await made.until(`up ${number} ${number === 1 ? "first" : "SIGUSR1"}`);
@@ -116,7 +116,7 @@ describe("a gateway that may restart", { timeout: 120_000 }, () => {
     await made.done;
   });
 
-  it("what a gateway that is gone still asks for concerns nobody", async () => {
+  it("a request of a stopped gateway is ignored", async () => {
     const made = scene();
     await made.until("up 1 first");
     const { restart } = made;
@@ -129,7 +129,7 @@ describe("a gateway that may restart", { timeout: 120_000 }, () => {
     assert.equal(made.log.at(-1), "stop 2 for good");
   });
 
-  it("hands over to a new process when one is asked for, also by somebody who comes while it stops", async () => {
+  it("hands over to a new process on request, also if the request arrives while it stops", async () => {
     const made = scene();
     await made.until("up 1 first");
     made.restart.perform("config.patch");
@@ -139,7 +139,7 @@ describe("a gateway that may restart", { timeout: 120_000 }, () => {
     assert.deepEqual(made.log.slice(2), ["stop 1 gateway restarting 5000 5000"]);
   });
 
-  it("tries every 5 s to start again, and says why it does not", async () => {
+  it("retries a failed start every 5 s, and reports the reason", async () => {
     const made = scene([2, 3]);
     await made.until("up 1 first");
     made.request("SIGUSR1");
@@ -156,7 +156,7 @@ describe("a gateway that may restart", { timeout: 120_000 }, () => {
     assert.equal(made.clock.pending, 0);
   });
 
-  it("ends while it waits to try again", async () => {
+  it("ends while it waits for the next attempt", async () => {
     const made = scene([2]);
     await made.until("up 1 first");
     made.request("SIGUSR1");

@@ -14,8 +14,8 @@ function directory(t: TestContext): string {
   return made;
 }
 
-describe("the lock of a state directory", { timeout: 120_000 }, () => {
-  it("is held by one, and free again after its release", async (t) => {
+describe("the lock of a state directory", { timeout: 30_000 }, () => {
+  it("is held by one process, and free again after its release", async (t) => {
     const stateDir = directory(t);
     const first = await lockStateDir(stateDir);
     await assert.rejects(lockStateDir(stateDir), { name: "StateDirHeld", message: /another gateway uses.*\nNext: / });
@@ -24,12 +24,12 @@ describe("the lock of a state directory", { timeout: 120_000 }, () => {
     (await lockStateDir(stateDir)).release();
   });
 
-  it("is taken over when the one that held it was killed", async (t) => {
+  it("is taken over when its holder was killed", async (t) => {
     const stateDir = directory(t);
     const path = join(stateDir, "gateway.sock");
     const dead = createServer().listen(`${path}.dead`);
     await once(dead, "listening");
-    renameSync(`${path}.dead`, path); // closing does not find it any more
+    renameSync(`${path}.dead`, path); // so that closing does not remove it
     await new Promise((resolve) => dead.close(resolve));
     assert.ok(existsSync(path));
     const { warning, release } = await lockStateDir(stateDir);
@@ -38,7 +38,7 @@ describe("the lock of a state directory", { timeout: 120_000 }, () => {
     release();
   });
 
-  it("is taken over by exactly one of many that come at once", async (t) => {
+  it("is taken over by exactly one of many concurrent processes", async (t) => {
     for (let round = 0; round < 10; round++) {
       const stateDir = directory(t);
       const path = join(stateDir, "gateway.sock");
@@ -74,7 +74,7 @@ describe("the lock of a state directory", { timeout: 120_000 }, () => {
   );
 });
 
-describe("svc gateway run on one state directory", { timeout: 120_000 }, () => {
+describe("svc gateway run on one state directory", { timeout: 60_000 }, () => {
   const few = { plugins: { use: ["config"] } };
 
   it("refuses a second gateway, and starts one after the first was killed", async (t) => {

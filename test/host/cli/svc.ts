@@ -1,4 +1,4 @@
-/** Runs the command `svc` as a person would: the built one, in a process of its own, with a state directory that vanishes. */
+/** Runs the built command `svc` in its own process, with a temporary state directory. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -14,7 +14,7 @@ export interface Home {
   readonly stateDir: string;
   readonly configPath: string;
   svc(args: readonly string[], env?: Readonly<Record<string, string>>): Promise<Finished>;
-  /** `svc gateway run --port 0 --json`, up and running; killed with the test. @param port instead of `--port 0` */
+  /** Starts `svc gateway run --port 0 --json` and waits until it is up; killed with the test. @param port replaces `--port 0` */
   run(args?: readonly string[], port?: readonly string[]): Promise<Running>;
 }
 
@@ -25,14 +25,14 @@ export interface Finished {
 }
 
 export interface Running {
-  /** What it said when it was ready. */
+  /** The JSON line printed when the gateway is up. */
   readonly ready: { readonly url: string; readonly stateDir: string; readonly [key: string]: unknown };
   readonly port: string;
   readonly pid: number;
-  /** What matches first on standard error, from now or before. */
+  /** The first match in past or future output on stderr. */
   says(pattern: RegExp): Promise<string>;
   kill(signal: NodeJS.Signals): void;
-  /** With what it printed. */
+  /** Resolves with the output and exit code. */
   readonly ended: Promise<Finished>;
   /** Sends the signal and waits for the end. */
   stop(signal?: NodeJS.Signals): Promise<Finished>;
@@ -95,7 +95,7 @@ function collect(child: ChildProcess) {
     });
     void finished.then(({ code }) => reject(new Error(`it ended with ${code}: ${stdout}${stderr}`)));
   });
-  firstLine.catch(() => undefined); // only those who wait for it want to hear
+  firstLine.catch(() => undefined); // only callers that await it handle the rejection
   const looking = new Set<() => void>();
   child.stderr?.on("data", (chunk: Buffer) => {
     stderr += chunk.toString();

@@ -1,4 +1,4 @@
-/** Which gateway a command talks to. Spec: http/auth.md §2 "Client/CLI-side order". */
+/** Which gateway a command connects to. Spec: http/auth.md §2 "Client/CLI-side order". */
 import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -116,41 +116,49 @@ describe("the credential", () => {
   }
 });
 
-describe("what lies in the state directory", () => {
+describe("credentials in the state directory", () => {
   const config = { gateway: { auth: { token: "configured", password: "pw" } } };
   const all: Situation = { config, kept: "kept", localKey: "key" };
   const rows: [why: string, situation: Situation, known: (string | undefined)[]][] = [
-    ["is for the gateway here", all, ["configured", "pw", "key"]],
-    ["at its loopback address", { ...all, flags: { url: "ws://127.0.0.1:18789" } }, ["configured", "pw", "key"]],
-    ["at ::1", { ...all, flags: { url: "ws://[::1]:18789" } }, ["configured", "pw", "key"]],
-    ["at localhost", { ...all, flags: { url: "ws://localhost:18789" } }, ["configured", "pw", "key"]],
+    ["are sent to the gateway of this state directory", all, ["configured", "pw", "key"]],
     [
-      "where it was last started",
+      "are sent to its loopback address",
+      { ...all, flags: { url: "ws://127.0.0.1:18789" } },
+      ["configured", "pw", "key"],
+    ],
+    ["are sent to ::1", { ...all, flags: { url: "ws://[::1]:18789" } }, ["configured", "pw", "key"]],
+    ["are sent to localhost", { ...all, flags: { url: "ws://localhost:18789" } }, ["configured", "pw", "key"]],
+    [
+      "are sent to the address where it was last started",
       { ...all, last: "ws://127.0.0.1:5", flags: { url: "ws://localhost:5" } },
       ["configured", "pw", "key"],
     ],
     [
-      "is not sent to another port of this machine",
+      "are not sent to another port of this machine",
       { ...all, flags: { url: "ws://127.0.0.1:9" } },
       [undefined, undefined, undefined],
     ],
     [
-      "nor to the usual port in another scheme",
+      "are not sent to the default port with another scheme",
       { ...all, flags: { url: "wss://localhost" } },
       [undefined, undefined, undefined],
     ],
-    ["is not sent elsewhere", { ...all, flags: { url: "wss://gateway.example" } }, [undefined, undefined, undefined]],
     [
-      "nor to names that look alike",
+      "are not sent to another machine",
+      { ...all, flags: { url: "wss://gateway.example" } },
+      [undefined, undefined, undefined],
+    ],
+    [
+      "are not sent to similar host names",
       { ...all, flags: { url: "ws://127.0.0.1.example:9" } },
       [undefined, undefined, undefined],
     ],
     [
-      "what is named is",
+      "do not replace an explicit credential",
       { ...all, flags: { url: "wss://gateway.example", token: "flag" } },
       ["flag", undefined, undefined],
     ],
-    ["the key alone, where nothing else is known", { localKey: "key" }, [undefined, undefined, "key"]],
+    ["are only the local key if nothing else exists", { localKey: "key" }, [undefined, undefined, "key"]],
   ];
   for (const [why, situation, known] of rows)
     it(why, async (t) => {
@@ -158,7 +166,7 @@ describe("what lies in the state directory", () => {
       assert.deepEqual([token, password, localKey], known);
     });
 
-  it("says whether somebody named the credential", async (t) => {
+  it("record whether the user named the credential", async (t) => {
     assert.equal((await target(t, all)).isExplicit, false);
     assert.equal((await target(t, { ...all, flags: { token: "x" } })).isExplicit, true);
     assert.equal((await target(t, { ...all, env: { SVC_GATEWAY_PASSWORD: "x" } })).isExplicit, true);

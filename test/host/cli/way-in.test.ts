@@ -1,4 +1,4 @@
-/** How commands get in on the gateway's own machine, whatever its mode; and `svc gateway token`. */
+/** Access of commands on the gateway's own machine, in every auth mode; and `svc gateway token`. */
 import assert from "node:assert/strict";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
@@ -8,14 +8,14 @@ import { home } from "./svc.ts";
 const few = { plugins: { use: ["config", "health"] } };
 const call = ["gateway", "call", "config.schema"];
 
-describe("a command on the gateway's machine", { timeout: 120_000 }, () => {
-  it("gets in as admin where the password is only in the environment of the gateway", async (t) => {
+describe("a command on the gateway's machine", { timeout: 60_000 }, () => {
+  it("has admin access if the password is only in the environment of the gateway", async (t) => {
     const here = home(t, few);
     await here.run(["--auth", "password", "--password", "nobody knows"]);
     assert.equal((await here.svc(call)).code, 0);
   });
 
-  it("gets in where the kept token is an old one", async (t) => {
+  it("has access if the stored token is outdated", async (t) => {
     const here = home(t, few);
     const first = await here.run();
     await first.stop();
@@ -23,14 +23,14 @@ describe("a command on the gateway's machine", { timeout: 120_000 }, () => {
     assert.equal((await here.svc(call)).code, 0);
   });
 
-  it("gets in behind a proxy that names users", async (t) => {
+  it("has access in mode trusted-proxy", async (t) => {
     const auth = { mode: "trusted-proxy", trustedProxy: { userHeader: "x-user", secret: "proxy-secret-of-this-test" } };
     const here = home(t, { ...few, gateway: { auth, trustedProxies: ["127.0.0.2"], bind: "lan" } });
     await here.run();
     assert.equal((await here.svc(call)).code, 0);
   });
 
-  it("does not get in with a credential that was named and is wrong, and is told what to type", async (t) => {
+  it("has no access with a wrong explicit credential; the error names the next step", async (t) => {
     const here = home(t, few);
     await here.run();
     const { code, stderr } = await here.svc([...call, "--token", "wrong"]);
@@ -38,7 +38,7 @@ describe("a command on the gateway's machine", { timeout: 120_000 }, () => {
     assert.match(stderr, /^INVALID_REQUEST: unauthorized: gateway token mismatch.*\nNext: .*svc gateway token/);
   });
 
-  it("does not get in without access to the state directory", async (t) => {
+  it("has no access without access to the state directory", async (t) => {
     const here = home(t, few);
     const { ready } = await here.run();
     rmSync(join(here.stateDir, "credentials"), { recursive: true });
@@ -51,16 +51,16 @@ describe("a command on the gateway's machine", { timeout: 120_000 }, () => {
   });
 });
 
-describe("svc gateway token", { timeout: 120_000 }, () => {
+describe("svc gateway token", { timeout: 60_000 }, () => {
   it("prints what clients connect with, and nothing else", async (t) => {
     const here = home(t, { ...few, gateway: { auth: { token: "s3cret" } } });
     assert.deepEqual(await here.svc(["gateway", "token"]), { code: 0, stdout: "s3cret\n", stderr: "" });
     assert.deepEqual(JSON.parse((await here.svc(["gateway", "token", "--json"])).stdout), { token: "s3cret" });
   });
 
-  it("says why there is none", async (t) => {
+  it("explains why there is none", async (t) => {
     const { code, stderr } = await home(t, few).svc(["gateway", "token"]);
     assert.equal(code, 1);
-    assert.match(stderr, /no token or password of a gateway is known here.*\nNext: svc gateway run/s);
+    assert.match(stderr, /no gateway token or password found.*\nNext: svc gateway run/s);
   });
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { wrap } from "../../../host/cli/wrap.ts";
 
-describe("our own texts on a narrow terminal", () => {
+describe("help and messages on a narrow terminal", () => {
   const rows: [why: string, text: string, columns: number | undefined, expected: string][] = [
     ["break between words", "one two three four", 9, "one two\nthree\nfour"],
     ["keep the indent", "  one two three", 10, "  one two\n  three"],

@@ -4,7 +4,7 @@ import { Strict, Type } from "@svc/sdk";
 import { changedKeys, reloadKindOf, reloadKinds, strongest } from "../../../host/config/changes.ts";
 import { HOST_SECTIONS } from "../../../host/config/host-schema.ts";
 
-describe("what differs", () => {
+describe("changedKeys", () => {
   const rows: [why: string, before: unknown, after: unknown, paths: string[]][] = [
     ["nothing", { a: { b: [1] } }, { a: { b: [1] } }, []],
     ["the order of keys", { a: 1, b: 2 }, { b: 2, a: 1 }, []],
@@ -29,7 +29,7 @@ describe("what differs", () => {
   }
 });
 
-describe("what a change needs", () => {
+describe("the reload kind of a change", () => {
   const section = Strict({
     hot: Type.Integer({ reload: "hot" }),
     plain: Type.Integer(),
@@ -58,14 +58,14 @@ describe("what a change needs", () => {
   ];
   for (const [path, kind] of rows) it(`${path}: ${kind}`, () => assert.equal(reloadKindOf(path, section), kind));
 
-  it("is decided by the section when no key says more", () => {
+  it("comes from the section if no key has the keyword", () => {
     assert.equal(reloadKindOf("notes.a", Type.Object({ a: Type.Integer() }, { reload: "hot" })), "hot");
     assert.equal(reloadKindOf("logging.a", Type.Object({ a: Type.Integer() })), "restart");
     assert.equal(reloadKindOf("notes.a", undefined), "hot");
     assert.equal(reloadKindOf("notes.a", Type.Object({ a: Type.Integer({ reload: "sometimes" }) })), "plugin");
   });
 
-  it("is told for each path: host, plugin, plugin that is not loaded, nobody", () => {
+  it("is given per path: host, plugin, unloaded plugin, no owner", () => {
     const owners = [
       { section: "notes", plugin: "notes", schema: section },
       { section: "gone", plugin: "gone", schema: undefined },
@@ -82,7 +82,7 @@ describe("what a change needs", () => {
     });
   });
 
-  it("is nothing for an object of the host that comes or goes empty", () => {
+  it("is hot for adding or removing an empty object of the host", () => {
     const { gateway, logging, plugins } = HOST_SECTIONS;
     assert.equal(reloadKindOf("gateway", gateway), "hot");
     assert.equal(reloadKindOf("gateway.controlUi", gateway), "hot");
@@ -93,7 +93,7 @@ describe("what a change needs", () => {
     assert.equal(reloadKindOf("gateway.port", gateway), "restart");
   });
 
-  it("has an answer for every key of the host", () => {
+  it("exists for every key of the host", () => {
     for (const [name, schema] of Object.entries(HOST_SECTIONS))
       for (const key of Object.keys(schema.properties))
         assert.ok(["hot", "plugin", "restart"].includes(reloadKindOf([name, key], schema)), `${name}.${key}`);

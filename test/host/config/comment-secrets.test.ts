@@ -1,4 +1,4 @@
-/** Comments of a configuration file: those that may hold a secret are cut for readers and return with the text. */
+/** Comments of a configuration file: those that may contain a secret are hidden from readers and restored with the text. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { hideComments, restoreComments } from "../../../host/config/comment-secrets.ts";
@@ -19,7 +19,7 @@ describe("comments of a configuration", () => {
     ["{} /* secret: canary", `{} ${BLOCK}`],
   ];
   for (const [text, shown] of cut)
-    it(`${JSON.stringify(text)} is shown without its secret, and returns whole`, () => {
+    it(`${JSON.stringify(text)} is shown without its secret, and fully restored`, () => {
       assert.equal(hideComments(text), shown);
       assert.equal(restoreComments(shown, text), text);
     });
@@ -32,7 +32,7 @@ describe("comments of a configuration", () => {
   ];
   for (const text of shown) it(`${JSON.stringify(text)} stays`, () => assert.equal(hideComments(text), text));
 
-  it("return where they were moved to; a marker that stands for nothing stays", () => {
+  it("are restored where their marker was moved; a marker without a comment stays", () => {
     const text = "{ /* token: a */ x: 1, /* plain */ y: 2, /* token: b */ }";
     assert.equal(hideComments(text), `{ ${BLOCK} x: 1, /* plain */ y: 2, /* ${REDACTED} 2 */ }`);
     assert.equal(

@@ -52,17 +52,17 @@ describe("an edit of the text", () => {
   it("changes one value and nothing else", async () => {
     assert.equal(await rewrite(WRITTEN, (config) => (config.gateway.port = 7)), WRITTEN.replace("port: 1", "port: 7"));
   });
-  it("of nothing is the same text", async () => assert.equal(await rewrite(WRITTEN, () => {}), WRITTEN));
+  it("without a change keeps the text", async () => assert.equal(await rewrite(WRITTEN, () => {}), WRITTEN));
   it("adds a key in the style of the file", async () => {
     const text = await rewrite(WRITTEN, (config) => (config.gateway.mode = "x"));
     assert.match(text, /\n    mode: 'x',\n/);
     for (const comment of COMMENTS) assert.ok(text.includes(comment), comment);
   });
-  it("takes a key away and leaves the comments of the others", async () => {
+  it("removes a key and keeps the comments of the others", async () => {
     const text = await rewrite(WRITTEN, (config) => delete config.x);
     for (const comment of COMMENTS) assert.ok(text.includes(comment), comment);
   });
-  it("inside a list changes that entry only, and takes entries from the middle", async () => {
+  it("inside a list changes only that entry, and removes entries from the middle", async () => {
     const changed = await rewrite(WRITTEN, (config) => (config.list[1] = { id: "c" }));
     assert.equal(changed, WRITTEN.replace('"b"', '"c"'));
     const shorter = await rewrite(WRITTEN, (config) => config.list.splice(2, 1));
@@ -76,7 +76,7 @@ describe("an edit of the text", () => {
     });
     assert.doesNotThrow(() => JSON.parse(edited));
   });
-  it("keeps a byte order mark and line ends of the other kind", async () => {
+  it("keeps a byte order mark and CRLF line ends", async () => {
     const text = '\ufeff{\r\n  "x": 1, // x\r\n  "b": 2\r\n}\r\n';
     assert.equal(await rewrite(text, (config) => (config.x = 3)), text.replace('"x": 1', '"x": 3'));
   });
@@ -96,13 +96,13 @@ describe("an edit of the text", () => {
     });
   }
 
-  it("says what JSON cannot say in JSON5", async () => {
+  it("uses JSON5 for values that JSON cannot represent", async () => {
     assert.deepEqual(JSON5.parse(await rewriteText("", { a: Infinity, b: Number.NaN })), {
       a: Infinity,
       b: Number.NaN,
     });
   });
-  it("writes a key of the name __proto__ as a key", async () => {
+  it("writes a key named __proto__ as a key", async () => {
     const next = JSON.parse('{"a": 1, "__proto__": {"b": 1}}');
     assert.deepEqual(JSON.parse(await rewriteText('{"a": 0}', next)), next);
   });
@@ -136,7 +136,7 @@ describe("any two configurations", () => {
     (value) => `// top\n${JSON5.stringify(value, { space: 4, quote: "'" })}\n/* bottom */\n`,
   );
 
-  it("the text after the edit says the second one", { timeout: 120_000 }, async () => {
+  it("the text after the edit represents the second one", { timeout: 60_000 }, async () => {
     await fc.assert(
       fc.asyncProperty(config, config, style, async (before, after, write) => {
         const text = await rewriteText(write(before), after);
@@ -146,7 +146,7 @@ describe("any two configurations", () => {
     );
   });
 
-  it("comments at other keys survive", { timeout: 120_000 }, async () => {
+  it("comments at other keys survive", { timeout: 60_000 }, async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.oneof(leaf, fc.array(leaf), fc.dictionary(fc.constantFrom("x", "y"), leaf)),

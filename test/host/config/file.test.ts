@@ -14,7 +14,7 @@ const read = (t: TestContext, text?: string, env: Record<string, string> = {}): 
 const firstIssue = async (path: string) => String((await readConfigFile(path, {})).issues[0]?.message);
 
 describe("the configuration file", () => {
-  it("may be missing: nothing is set, and the hash is that of no text", async (t) => {
+  it("may be missing: nothing is set, and the hash is that of empty text", async (t) => {
     const { exists, text, hash, parsed, resolved, issues } = await read(t);
     assert.deepEqual(
       { exists, text, hash, parsed, resolved, issues },
@@ -29,7 +29,7 @@ describe("the configuration file", () => {
     );
   });
 
-  it("is hashed as it stands, comments and line ends included", async (t) => {
+  it("is hashed unchanged, comments and line ends included", async (t) => {
     const one = await read(t, '{"a": 1}');
     const two = await read(t, '{"a": 1}\n');
     assert.equal(one.hash, "f9d86028c6e0d64e225186f96acb69338b2c59764df79162107f5c4bb34d1310");
@@ -66,7 +66,7 @@ describe("the configuration file", () => {
     assert.ok(issues[0]?.message.startsWith(`cannot read ${configPath}: EISDIR`));
   });
 
-  it("that is no regular file, too large, too deep or no UTF-8 is refused without waiting", async (t) => {
+  it("that is not a regular file, too large, too deep or not UTF-8 is refused without waiting", async (t) => {
     const { configPath } = configFile(t);
     execFileSync("mkfifo", [configPath]);
     assert.match(await firstIssue(configPath), /not a regular file/);
@@ -83,13 +83,13 @@ describe("the configuration file", () => {
     assert.equal(await firstIssue(configPath), "undefined");
   });
 
-  it("that cannot be read has no hash, so that nothing is written over it", async (t) => {
+  it("that cannot be read has no hash, so that it is not overwritten", async (t) => {
     const { configPath } = configFile(t);
     mkdirSync(configPath);
     assert.equal((await readConfigFile(configPath, {})).hash, "");
   });
 
-  it("lists the files it is made of", async (t) => {
+  it("lists its included files", async (t) => {
     const { configPath } = configFile(t, '{"$include": ["./a.json5", "./gone.json5"]}');
     writeFileSync(join(dirname(configPath), "a.json5"), "{}");
     const { files } = await readConfigFile(configPath, {});
@@ -99,7 +99,7 @@ describe("the configuration file", () => {
     );
   });
 
-  it("cannot reach the prototype of anything", async (t) => {
+  it("cannot reach a prototype", async (t) => {
     const text = '{"__proto__": {"polluted": 1}, "a": {"__proto__": {"polluted": 2}, "constructor": {"polluted": 3}}}';
     for (const source of [text, `// JSON5\n${text}`]) {
       const { parsed, resolved } = await read(t, source);
@@ -135,7 +135,7 @@ describe("variables in the configuration", () => {
     });
   }
 
-  it("are not looked for in the values of others, nor in keys", async (t) => {
+  it("are not replaced in values of other variables or in keys", async (t) => {
     const { resolved } = await read(t, '{"${NAME}": "${OUTER}"}', { ...env, OUTER: "${NAME}" });
     assert.deepEqual(resolved, { "${NAME}": "${NAME}" });
   });
@@ -144,7 +144,7 @@ describe("variables in the configuration", () => {
     ["missing", "NOBODY"],
     ["empty", "EMPTY"],
   ]) {
-    it(`that are ${why} are an issue with the dotted path, the name and the way out`, async (t) => {
+    it(`that are ${why} are an issue with the dotted path, the name and the next step`, async (t) => {
       const { issues } = await read(t, JSON.stringify({ a: { list: ["x", { b: `\${${name}}` }] } }), env);
       assert.deepEqual(
         issues.map(({ path }) => path),
@@ -152,7 +152,7 @@ describe("variables in the configuration", () => {
       );
       assert.equal(
         issues[0]?.message,
-        `environment variable ${name} is not set or empty; set it, or write $\${${name}} for the text itself`,
+        `environment variable ${name} is not set or empty; set it, or write $\${${name}} for the literal text`,
       );
     });
   }

@@ -1,4 +1,4 @@
-/** Keys of existing configurations: each is known, accepted without effect, refused, or in a section of nobody. Spec: http/config-keys.md. */
+/** Keys of existing configurations: each is known, accepted without effect, refused, or in a section without an owner. Spec: http/config-keys.md. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -15,7 +15,7 @@ type Node = Readonly<Record<string, unknown>>;
 
 const KEYS = readFileSync(join(root, "test/host/config/existing-keys.txt"), "utf8").trimEnd().split("\n");
 
-/** Refused by a schema that names them. */
+/** Keys that a schema names and refuses. */
 const NAMED_BY_SCHEMA = /^hooks\.gmail\.(serve|tailscale)\b/;
 
 const partsOf = (key: string) => key.replaceAll("[]", ".[]").split(".");
@@ -39,7 +39,7 @@ function below(node: Node, part: string): unknown[] {
   return [...matching.map(([, schema]) => schema), ...(typeof rest === "object" ? [rest] : isOpen ? [{}] : [])];
 }
 
-/** Whether a schema says something about the key; what stands in a value that may be anything counts as known. */
+/** Whether a schema covers the key; keys inside a value of any type count as known. */
 function isKnown(schema: unknown, parts: readonly string[]): boolean {
   let nodes = choices(schema);
   for (const part of parts) {
@@ -58,7 +58,7 @@ describe("keys of existing configurations", () => {
     schema = composeSchema(owners);
   });
 
-  it("are known, accepted without effect, refused, or in a section that nobody has", () => {
+  it("are known, accepted without effect, refused, or in a section without an owner", () => {
     const counts = { known: 0, accepted: 0, refused: 0, unused: 0 };
     const left = KEYS.filter((key) => {
       const parts = partsOf(key);
@@ -74,14 +74,14 @@ describe("keys of existing configurations", () => {
     assert.ok(counts.known > 400 && counts.accepted > 300, JSON.stringify(counts));
   });
 
-  it("that are in the list are keys that no schema knows", () => {
+  it("that are listed are unknown to every schema", () => {
     const listed = [...WITHOUT_EFFECT.flatMap(([, ...keys]) => keys), ...Object.keys(UNPROTECTED)];
     assert.equal(new Set(listed).size, listed.length);
     const dead = listed.filter((key) => key !== "wizard" && isKnown(schema, partsOf(key)));
     assert.deepEqual(dead, []);
   });
 
-  it("without effect are valid, each is told with its reason, and nobody else is warned", () => {
+  it("without effect are valid, each reported with its reason, without other warnings", () => {
     const file = givenConfig("/x/svc.json", {
       wizard: { lastRunAt: "2026-01-01" },
       gateway: { mode: "local", controlUi: { basePath: "/ui" }, tailscale: { mode: "off" } },
@@ -122,14 +122,14 @@ describe("keys of existing configurations", () => {
   const refused: [key: string, config: object, told: RegExp][] = [
     ["plugins.allow", { plugins: { allow: ["a"] } }, /plugins\.use; then: svc config unset plugins\.allow$/],
     ["plugins.deny", { plugins: { deny: ["a"] } }, /plugins\.entries\.<id>\.enabled; then: /],
-    ["agents.defaults.sandbox", { agents: { defaults: { sandbox: { mode: "all" } } } }, /without a sandbox here/],
+    ["agents.defaults.sandbox", { agents: { defaults: { sandbox: { mode: "all" } } } }, /does not sandbox commands/],
     ["agents.list[0].sandbox", { agents: { list: [{ id: "a", sandbox: {} }] } }, /unset agents\.list\[0\]\.sandbox$/],
     ["tools.elevated", { tools: { elevated: { enabled: false } } }, /tools\.exec\.security/],
     ["messages", { messages: { zzz: 1 } }, /^unexpected property 'zzz'$/],
     ["gateway", { gateway: { moed: "local" } }, /^unexpected property 'moed'$/],
   ];
   for (const [key, config, told] of refused) {
-    it(`that promise what is not done, or are a slip, are refused by name: ${key}`, () => {
+    it(`that promise a missing protection, or are misspelt, are refused by name: ${key}`, () => {
       const [issue, ...more] = configIssues(givenConfig("/x/svc.json", { ...config }), owners);
       assert.deepEqual([issue?.path, more], [key, []]);
       assert.match(issue?.message ?? "", told);

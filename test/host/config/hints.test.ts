@@ -40,7 +40,7 @@ describe("hints for forms", () => {
     });
   });
 
-  it("work out what the schema does not say: words of the key, the section, the place, secret names", () => {
+  it("are otherwise derived from the words of the key, the section, the position and secret names", () => {
     const hints = hintsOf(Strict({ first: Type.Integer(), someApiKey: Type.String(), maxTokens: Type.Integer() }));
     assert.deepEqual(hints["notes.first"], { label: "First", group: "Notes", order: 1 });
     assert.deepEqual(hints["notes.someApiKey"], {

@@ -6,7 +6,7 @@ import { applyEdits, dropInherited, mergePatch } from "../../../host/config/merg
 
 type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 
-/** RFC 7396 §2, word for word: the part without lists of ids. */
+/** RFC 7396 §2 verbatim, without merging of lists by id. */
 function reference(target: Json, patch: Json): Json {
   if (typeof patch !== "object" || patch === null || Array.isArray(patch)) return patch;
   const result: { [key: string]: Json } =
@@ -65,7 +65,7 @@ describe("a merge patch", () => {
     });
   }
 
-  it("ignores prototype keys at any depth, and keeps what the target has under such a name", () => {
+  it("ignores prototype keys at any depth, and keeps the target's values under such names", () => {
     const patch = JSON.parse(
       '{"__proto__": {"p": 1}, "constructor": {"prototype": {"p": 1}}, "a": {"__proto__": {"p": 1}, "x": 1}, "l": [{"__proto__": {"p": 1}, "prototype": 1, "y": [{"constructor": 1}]}], "m": [{"id": "1", "__proto__": {"p": 1}}]}',
     );
@@ -90,7 +90,7 @@ describe("a merge patch", () => {
     return Object.values(value).every(harmless);
   };
 
-  it("is what the RFC says, for every pair of harmless values", () => {
+  it("follows the RFC for every pair of harmless values", () => {
     fc.assert(
       fc.property(json.filter(harmless), json.filter(harmless), (target, patch) => {
         assert.deepEqual(mergePatch(target, patch), reference(target, patch));
@@ -115,7 +115,7 @@ describe("a merge patch", () => {
   });
 });
 
-describe("what includes give anyway", () => {
+describe("a value inherited from an include", () => {
   it("is not copied into the main file", () => {
     const before = { a: { $include: "x", own: 1 } };
     const inherited = { a: { own: 1, theirs: 2, deep: { k: 1 } } };
@@ -151,9 +151,9 @@ describe("single edits", () => {
 
   const refusals: [why: string, path: (string | number)[], message: RegExp][] = [
     ["no path", [], /needs the path/],
-    ["a key of a number", ["a", "b", "c"], /a\.b\.c: a\.b is no object/],
+    ["a key of a number", ["a", "b", "c"], /a\.b\.c: a\.b is not an object/],
     ["a key of a list", ["l", "0"], /l\.0: l is a list/],
-    ["an item of an object", ["a", 0], /a\[0\]: a is no list/],
+    ["an item of an object", ["a", 0], /a\[0\]: a is not a list/],
     ["a place behind the end", ["l", 3], /l has 2 entries/],
     ["a place before the start", ["l", -1], /l has 2 entries/],
     ["a prototype", ["__proto__", "x"], /cannot be a key/],

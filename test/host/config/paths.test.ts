@@ -7,8 +7,8 @@ import { tempDirectory } from "./scene.ts";
 
 const HOME = "/home/ada";
 
-describe("where the gateway keeps things", () => {
-  it("is below ~/.svc unless told otherwise", () => {
+describe("the paths of the gateway", () => {
+  it("are below ~/.svc by default", () => {
     assert.deepEqual(resolvePaths({}, HOME), {
       stateDir: "/home/ada/.svc",
       configPath: "/home/ada/.svc/svc.json",
@@ -36,13 +36,13 @@ describe("where the gateway keeps things", () => {
     ["a relative path", { SVC_STATE_DIR: "state" }, resolve("state"), resolve("state/svc.json")],
   ];
   for (const [why, env, stateDir, configPath] of rows) {
-    it(`follows the environment: ${why}`, () => {
+    it(`follow the environment: ${why}`, () => {
       const paths = resolvePaths(env, HOME);
       assert.deepEqual([paths.stateDir, paths.configPath], [stateDir, configPath]);
     });
   }
 
-  it("looks beside the file for what the file names, not beside the state", () => {
+  it("in the file are relative to the file, not to the state directory", () => {
     assert.equal(resolvePaths({ SVC_CONFIG_PATH: "/etc/svc/svc.json" }, HOME).configDir, "/etc/svc");
   });
 });
@@ -50,7 +50,7 @@ describe("where the gateway keeps things", () => {
 describe("the private directories", () => {
   const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8);
 
-  it("are made for their owner only, and made private when they were not", (t) => {
+  it("are created for their owner only; existing ones are made private", (t) => {
     const paths = resolvePaths({ SVC_STATE_DIR: join(tempDirectory(t), "new") });
     mkdirSync(paths.credentialsDir, { recursive: true });
     chmodSync(paths.credentialsDir, 0o755);
@@ -59,7 +59,7 @@ describe("the private directories", () => {
     assert.deepEqual([paths.stateDir, paths.cacheDir, paths.credentialsDir].map(modeOf), ["700", "700", "700"]);
   });
 
-  it("that cannot be made are named, with the way out", (t) => {
+  it("that cannot be created are named, with the next step", (t) => {
     const file = join(tempDirectory(t), "a-file");
     writeFileSync(file, "");
     const places = [file, join(file, "state"), ...(process.platform === "linux" ? ["/proc/svc-test/state"] : [])];

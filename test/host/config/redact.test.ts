@@ -9,7 +9,7 @@ function nested(path: string, leaf: unknown): unknown {
   return keys.reduceRight<unknown>((value, key) => ({ [key]: value }), leaf);
 }
 
-describe("what the name of a key makes secret", () => {
+describe("secrets by the name of the key", () => {
   const hidden = [
     "gateway.auth.token",
     "channels.x.botToken",
@@ -57,7 +57,7 @@ describe("what the name of a key makes secret", () => {
   }
 });
 
-describe("what a value makes of it", () => {
+describe("secrets by the kind of value", () => {
   const rows: [why: string, value: unknown, expected: unknown][] = [
     ["a text", "canary", REDACTED],
     ["a number", 4711, REDACTED],
@@ -106,7 +106,7 @@ describe("what a value makes of it", () => {
   });
 });
 
-describe("what a text looks like makes of it", () => {
+describe("secrets by the shape of the text", () => {
   const hidden = [
     "https://user:pw@models.example/v1",
     "https://token-as-user@models.example/v1",
@@ -136,7 +136,7 @@ describe("what a text looks like makes of it", () => {
   ];
   for (const text of shown) it(`${text} is shown`, () => assert.deepEqual(redact({ any: text }, {}), { any: text }));
 
-  it("a hint that it is no secret wins", () => {
+  it("a hint `sensitive: false` takes precedence", () => {
     const value = { a: "https://u:p@h/" };
     assert.deepEqual(redact(value, { a: { sensitive: false } }), value);
   });
@@ -188,7 +188,7 @@ describe("arguments of programs", () => {
     });
 });
 
-describe("what a webhook is matched by", () => {
+describe("conditions of webhook mappings", () => {
   const match = (of: string, name: string, value: unknown) => ({
     hooks: { mappings: [{ match: { [of]: { [name]: value } } }] },
   });
@@ -213,7 +213,7 @@ describe("what a webhook is matched by", () => {
     it(`${of} ${name} is shown`, () => assert.deepEqual(redact(match(of, name, "x"), {}), match(of, name, "x")));
 });
 
-describe("what a hint makes of it", () => {
+describe("secrets by hint", () => {
   const rows: [why: string, hints: Record<string, unknown>, value: unknown, expected: unknown][] = [
     ["says secret", { "a.pin": { sensitive: true } }, { a: { pin: "canary" } }, { a: { pin: REDACTED } }],
     ["says not secret", { "a.token": { sensitive: false } }, { a: { token: "plain" } }, { a: { token: "plain" } }],
@@ -251,13 +251,13 @@ describe("what a hint makes of it", () => {
 });
 
 describe("redaction", () => {
-  it("copies: what it was given stays as it was", () => {
+  it("does not modify its argument", () => {
     const value = { a: [{ token: "canary" }] };
     redact(value, {});
     assert.deepEqual(value, { a: [{ token: "canary" }] });
   });
 
-  it("collects what it hid, and only that", () => {
+  it("collects exactly the hidden values", () => {
     const found = new Set<string>();
     redact({ token: "one", list: [{ password: "two" }], apiKey: 3, port: 4, secret: "${FOUR}" }, {}, found);
     assert.deepEqual([...found], ["one", "two", "3"]);

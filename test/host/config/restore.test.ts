@@ -59,7 +59,7 @@ describe("the sentinel", () => {
     it(why, () => assert.deepEqual(restore(value, [current], {}), expected));
   }
 
-  it("looks in the second source when the first has nothing", () => {
+  it("uses the second source when the first has no value", () => {
     assert.deepEqual(restore({ token: S }, [{}, { token: "inherited" }], {}), { token: "inherited" });
     assert.deepEqual(restore({ token: S }, [{ token: "mine" }, { token: "inherited" }], {}), { token: "mine" });
   });
@@ -117,7 +117,7 @@ describe("redact, then restore", () => {
     fc.record({ sensitive: fc.boolean() }),
   );
 
-  it("gives the original", () => {
+  it("returns the original", () => {
     fc.assert(
       fc.property(fc.dictionary(key, tree, { noNullPrototype: true }), hints, (config, hints) => {
         const original = structuredClone(config);

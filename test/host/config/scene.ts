@@ -1,4 +1,4 @@
-/** A configuration file in a directory that vanishes with its test. */
+/** A configuration file in a temporary directory, deleted after the test. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -13,14 +13,14 @@ export function tempDirectory(t: Pick<TestContext, "after">): string {
   return directory;
 }
 
-/** Paths of a state directory whose `svc.json` holds `text`; without `text` there is no such file. */
+/** Paths of a state directory whose `svc.json` contains `text`; without `text` the file does not exist. */
 export function configFile(t: Pick<TestContext, "after">, text?: string): Paths {
   const paths = resolvePaths({ SVC_STATE_DIR: tempDirectory(t) });
   if (text !== undefined) writeFileSync(paths.configPath, text);
   return paths;
 }
 
-/** What the gateway tells about a configuration file. */
+/** The gateway's description of a configuration file. */
 export async function snapshotOf(
   t: Pick<TestContext, "after">,
   text: string | undefined,

@@ -1,4 +1,4 @@
-/** Where the configuration holds secrets. Spec: protocol/methods-secrets.md §2, http/config.md §3.1, §6. */
+/** Places of secrets in the configuration. Spec: protocol/methods-secrets.md §2, http/config.md §3.1, §6. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { Strict, Type } from "@svc/sdk";
@@ -134,7 +134,7 @@ describe("the places of secrets", () => {
     assert.equal(new Set(targets).size, targets.length);
   });
 
-  it("are those of the configuration of now", async () => {
+  it("follow the current configuration", async () => {
     const before = await interpretConfig("/none/svc.json", '{"shop":{"key":"1"}}', {});
     const after = await interpretConfig("/none/svc.json", '{"shop":{"key":"2"}}', {});
     let current = before;

@@ -1,4 +1,4 @@
-/** Sections of plugins that lie below a section of the host: `hooks.mail`. */
+/** Sections of plugins below a section of the host: `hooks.mail`. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { definePlugin, Strict, Type } from "@svc/sdk";
@@ -28,7 +28,7 @@ const file = (hooks: unknown, more: Record<string, unknown> = {}) => givenConfig
 const told = (issues: readonly { path: string; message: string }[]) =>
   issues.map(({ path, message }) => `${path}: ${message}`);
 
-describe("a plugin's key at a deep place that is open", () => {
+describe("a plugin's key at a nested open place", () => {
   const Chat = Strict({ enabled: Type.Boolean({ default: false, reload: "hot" }) });
   const chat: SectionOwner = { section: "gateway.http.endpoints.chat", plugin: "chat", schema: Chat };
   const given = (endpoints: unknown, gateway: object = {}) =>
@@ -52,7 +52,7 @@ describe("a plugin's key at a deep place that is open", () => {
     });
   }
 
-  it("is in force with its defaults, read by its plugin, and in the schema where it stands", () => {
+  it("gets its defaults, is read by its plugin, and is in the schema at its path", () => {
     const { gateway } = effectiveConfig(given({ other: {} }, { port: 1 }), [chat]);
     assert.deepEqual(gateway, { port: 1, http: { endpoints: { other: {}, chat: { enabled: false } } } });
     assert.deepEqual(effectiveConfig(givenConfig("/x", {}), [chat]), {
@@ -68,26 +68,26 @@ describe("a plugin's key at a deep place that is open", () => {
     assert.ok(hints["gateway.port"]);
   });
 
-  it("takes effect as its schema says, and is told where nobody reads it", () => {
+  it("has the reload kind of its schema, and is reported if no plugin reads it", () => {
     const path = ["gateway", "http", "endpoints", "chat", "enabled"];
     assert.deepEqual([...reloadKinds([path], [chat])], [["gateway.http.endpoints.chat.enabled", "hot"]]);
     assert.deepEqual(told(unownedKeys(given({ chat: {} }), [])), [
-      "gateway.http.endpoints.chat: not used: no plugin in use has this section; it is kept as it is",
+      "gateway.http.endpoints.chat: not used: no plugin in use has this section; kept unchanged",
     ]);
   });
 
-  it("cannot be claimed deeper, nor a place of the host itself", () => {
+  it("cannot be claimed at a deeper level, nor at a key of the host", () => {
     const claimed = (section: string) =>
       pluginSection(definePlugin({ id: "x", api: "^1.0.0", section, config: Chat, setup() {} }), given({}));
-    assert.match(JSON.stringify(claimed("gateway.http.endpoints.chat.more")), /no deeper ones/);
+    assert.match(JSON.stringify(claimed("gateway.http.endpoints.chat.more")), /only direct keys/);
     assert.match(JSON.stringify(claimed("gateway.http")), /belongs to the gateway/);
-    assert.match(JSON.stringify(claimed("gateway.http.endpoints")), /no deeper ones/);
-    assert.match(JSON.stringify(claimed("gateway.http.more")), /no deeper ones/);
+    assert.match(JSON.stringify(claimed("gateway.http.endpoints")), /only direct keys/);
+    assert.match(JSON.stringify(claimed("gateway.http.more")), /only direct keys/);
   });
 });
 
 describe("a plugin's key below hooks", () => {
-  it("is not the host's: its own keys are read without it", () => {
+  it("is not part of the host's section", () => {
     const { config, issues } = hostConfig(file({ path: "/in", mail: { box: "a" }, other: {} }));
     assert.deepEqual([config.hooks, issues], [{ path: "/in" }, []]);
   });
@@ -120,12 +120,12 @@ describe("a plugin's key below hooks", () => {
     });
   }
 
-  it("that nobody reads is kept, and told with the reason", () => {
+  it("that no plugin reads is kept, and reported with the reason", () => {
     const given = file({ mail: {}, other: {}, path: "/x" }, { gone: 1 });
     assert.deepEqual(told(unownedKeys(given, [away])), [
-      "gone: not used: no plugin in use has this section; it is kept as it is",
-      "hooks.mail: not used: plugin mail is not running; it is kept as it is",
-      "hooks.other: not used: no plugin in use has this section; it is kept as it is",
+      "gone: not used: no plugin in use has this section; kept unchanged",
+      "hooks.mail: not used: plugin mail is not running; kept unchanged",
+      "hooks.other: not used: no plugin in use has this section; kept unchanged",
     ]);
     assert.deepEqual(told(unownedKeys(file({ mail: {} }), [mail])), []);
     assert.deepEqual(
@@ -135,7 +135,7 @@ describe("a plugin's key below hooks", () => {
     );
   });
 
-  it("is in force with its defaults, beside the host's keys", () => {
+  it("gets its defaults, next to the host's keys", () => {
     const effective = (hooks: unknown) => effectiveConfig(file(hooks), [mail]);
     assert.deepEqual(effective({ path: "/in" }), { hooks: { path: "/in", mail: { box: "inbox" } } });
     assert.deepEqual(effectiveConfig(givenConfig("/x", {}), [mail]), { hooks: { mail: { box: "inbox" } } });
@@ -144,7 +144,7 @@ describe("a plugin's key below hooks", () => {
     assert.deepEqual(effectiveConfig(file({ mail: { x: 1 } }), [away]), { hooks: { mail: { x: 1 } } });
   });
 
-  it("changes as its own schema says, not as the host's", () => {
+  it("has the reload kind of its own schema, not of the host's", () => {
     const kinds = (before: unknown, after: unknown, owners: SectionOwner[]) => {
       const changed = changedKeys(effectiveConfig(file(before), owners), effectiveConfig(file(after), owners));
       return Object.fromEntries(reloadKinds(changed, owners));
@@ -159,7 +159,7 @@ describe("a plugin's key below hooks", () => {
     assert.deepEqual(kinds({ mail: { a: 1 } }, {}, []), { "hooks.mail.a": "hot" });
   });
 
-  it("is part of the composed schema and has hints; the keys of others are left free", () => {
+  it("is part of the composed schema and has hints; unknown keys stay allowed", () => {
     const owners = [mail, { ...mail, plugin: "late", schema: Strict({}) }, away];
     const { properties } = composeSchema(owners) as { properties: { hooks: Record<string, unknown> } };
     const { properties: keys, additionalProperties } = properties.hooks as Record<string, Record<string, unknown>>;
@@ -171,7 +171,7 @@ describe("a plugin's key below hooks", () => {
     assert.equal(hints["hooks.mail.pin"]?.sensitive, true);
   });
 
-  it("has its secrets hidden, also while its plugin is away", async () => {
+  it("has its secrets hidden, also while its plugin is not loaded", async () => {
     const given = file({ token: "S1", mail: { pin: "S2", pushToken: "S3", box: "b" } });
     const { config } = await describeConfig(given, [mail], composeHints(composeSchema([mail])));
     assert.deepEqual(Object.keys((config as { hooks: object }).hooks).sort(), ["mail", "token"]);
@@ -184,7 +184,7 @@ describe("a plugin that claims a key below hooks", () => {
   const claim = (section: string, more = {}) =>
     definePlugin({ id: "mail", api: "^1.0.0", section, config: Mail, setup() {}, ...more });
 
-  it("gets it as its section, or as a further one", () => {
+  it("receives it as its section, or as an additional one", () => {
     const given = file({ mail: { box: "b" }, path: "/x" });
     assert.deepEqual(pluginSection(claim("hooks.mail"), given), { value: { box: "b" }, sections: {} });
     const further = definePlugin({ id: "mail", api: "^1.0.0", sections: { "hooks.mail": Mail }, setup() {} });
@@ -197,10 +197,10 @@ describe("a plugin that claims a key below hooks", () => {
     assert.deepEqual(wrong, { issue: "hooks.mail.box: must be string" });
   });
 
-  it("without settings is told that there are some", () => {
+  it("but has no settings reports the section", () => {
     const plain = definePlugin({ id: "mail", api: "^1.0.0", section: "hooks.mail", setup() {} });
     assert.deepEqual(pluginSection(plain, file({ mail: {} })), {
-      issue: "hooks.mail: this plugin has no settings; take the section out",
+      issue: "hooks.mail: this plugin has no settings; remove the section",
     });
   });
 
@@ -211,7 +211,7 @@ describe("a plugin that claims a key below hooks", () => {
     ["hooks.internal", /belongs to the gateway/],
     ["hooks.", /belongs to the gateway/],
     ["hooks.__proto__", /belongs to the gateway/],
-    ["hooks.mail.deep", /no deeper ones/],
+    ["hooks.mail.deep", /only direct keys/],
     ["gateway.auth", /belongs to the gateway/],
     ["gateway.tls", /belongs to the gateway/],
     ["logging.mail", /belongs to the gateway/],
@@ -270,7 +270,7 @@ describe("keys of mappings that actions of plugins have", () => {
       assert.deepEqual(told(configIssues(file({ mappings: [mapping] }), owners)), issues);
     });
 
-  it("are in the schema of the mappings, and have hints", () => {
+  it("are part of the mappings' schema, and have hints", () => {
     const hints = composeHints(composeSchema([run, note]));
     assert.equal(hints["hooks.mappings[].key"]?.sensitive, true);
     assert.ok(hints["hooks.mappings[].note"] && hints["hooks.mappings[].match.path"]);
@@ -279,7 +279,7 @@ describe("keys of mappings that actions of plugins have", () => {
     assert.match(JSON.stringify(composeSchema([run, note])), /"mode":\{"anyOf":\[[^\]]*"now"\][^\]]*"now","later"\]/);
   });
 
-  it("are no section with a value of its own", () => {
+  it("are not a section with its own value", () => {
     const plugin = definePlugin({ id: "runs", api: "^1.0.0", sections: { "hooks.mappings[run]": Run }, setup() {} });
     assert.deepEqual(pluginSection(plugin, file({})), { value: {}, sections: { "hooks.mappings[run]": {} } });
     assert.deepEqual(effectiveConfig(file({ path: "/x" }), [run]), { hooks: { path: "/x" } });
@@ -304,8 +304,8 @@ describe("a key that plugins share", () => {
     assert.deepEqual(told(configIssues(given({ post: { box: 1 } }), owners)), ["chats.post.box: must be string"]);
   });
 
-  it("tells which parts nobody reads, and leaves them as they are", () => {
-    const rest = "it is kept as it is";
+  it("reports parts that no plugin reads, and keeps them", () => {
+    const rest = "kept unchanged";
     assert.deepEqual(told(unownedKeys(given({ post: {}, other: {}, word: 1 }), [{ ...post, schema: undefined }])), [
       `chats.post: not used: plugin post is not running; ${rest}`,
       `chats.other: not used: no plugin in use has this section; ${rest}`,
@@ -328,7 +328,7 @@ describe("a key that plugins share", () => {
     });
   });
 
-  it("belongs to who owns all of it, should there be one", () => {
+  it("belongs to the plugin that owns the whole key, if any", () => {
     const all = Type.Object({ post: Type.Optional(Type.Any()) });
     const both: SectionOwner[] = [post, { section: "chats", plugin: "chats", schema: all }];
     assert.deepEqual(configIssues(given({ post: { box: 1 } }), both), []);

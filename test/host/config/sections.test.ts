@@ -23,7 +23,7 @@ describe("the host's sections", () => {
     assert.deepEqual(hostConfig(await read(t, {})), { config, issues: [] });
   });
 
-  it("take every key they know", async (t) => {
+  it("accept every known key", async (t) => {
     const value = {
       $schema: "x",
       meta: { any: 1 },
@@ -82,7 +82,7 @@ describe("the host's sections", () => {
     });
   }
 
-  it("are told with what is wrong with the file itself", async (t) => {
+  it("are reported together with the file's own issues", async (t) => {
     const { issues } = hostConfig(await read(t, { gateway: { customBindHost: "${HOST}" } }));
     assert.match(String(issues[0]?.message), /HOST is not set/);
   });
@@ -100,7 +100,7 @@ describe("a plugin's section", () => {
   });
   const plain = definePlugin({ id: "plain", api: "^1.0.0", setup() {} });
 
-  it("gets its defaults, and is frozen all the way down", async (t) => {
+  it("gets its defaults, and is deeply frozen", async (t) => {
     const file = await read(t, { notes: { deep: { list: ["a"] } } });
     const section = pluginSection(notes, file);
     assert.ok("value" in section);
@@ -110,7 +110,7 @@ describe("a plugin's section", () => {
     assert.deepEqual(file.resolved, { notes: { deep: { list: ["a"] } } }, "the file as read is left alone");
   });
 
-  it("lies under the key the plugin names", async (t) => {
+  it("is at the key the plugin names", async (t) => {
     const renamed = definePlugin({ ...notes, section: "note" });
     const file = await read(t, { note: { max: 5 }, notes: { max: 6 } });
     assert.deepEqual(pluginSection(renamed, file), { value: { max: 5 }, sections: {} });
@@ -120,10 +120,15 @@ describe("a plugin's section", () => {
     ["a wrong type", notes, { notes: { max: "x" } }, "notes.max: must be integer"],
     ["null", notes, { notes: null }, "notes: must be object"],
     ["several things", notes, { notes: { max: "x", other: 1 } }, "(and 1 more)"],
-    ["a section nobody asked for", plain, { plain: {} }, "plain: this plugin has no settings; take the section out"],
+    [
+      "a section of a plugin without settings",
+      plain,
+      { plain: {} },
+      "plain: this plugin has no settings; remove the section",
+    ],
   ];
   for (const [why, plugin, value, issue] of issues) {
-    it(`says in one line what is wrong: ${why}`, async (t) => {
+    it(`has a one-line issue: ${why}`, async (t) => {
       const section = pluginSection(plugin, await read(t, value));
       assert.ok("issue" in section);
       assert.ok(section.issue.includes(issue), section.issue);
@@ -131,7 +136,7 @@ describe("a plugin's section", () => {
     });
   }
 
-  it("is empty for a plugin without settings, even one named like something every object has", async (t) => {
+  it("is empty for a plugin without settings, even if named like a property of every object", async (t) => {
     const file = await read(t, {});
     assert.deepEqual(pluginSection(plain, file), { value: {}, sections: {} });
     const named = definePlugin({ ...plain, id: "constructor" });
@@ -139,7 +144,7 @@ describe("a plugin's section", () => {
   });
 });
 
-describe("further sections of a plugin", () => {
+describe("additional sections of a plugin", () => {
   const wide = definePlugin({
     id: "wide",
     api: "^1.0.0",
@@ -159,14 +164,14 @@ describe("further sections of a plugin", () => {
     assert.ok("sections" in given && Object.isFrozen(given.sections) && Object.isFrozen(given.sections["rules"]));
   });
 
-  it("that are wrong are named, unknown keys included", async (t) => {
+  it("that are invalid are named, unknown keys included", async (t) => {
     const wrong = async (value: unknown) => (pluginSection(wide, await read(t, value)) as { issue: string }).issue;
     assert.match(await wrong({ rules: [{ to: 1 }] }), /^rules\[0\]\.to: must be string/);
     assert.match(await wrong({ extra: { c: 1 } }), /^extra: unexpected property 'c'/);
     assert.match(await wrong({ rules: {} }), /^rules: must be array/);
   });
 
-  it("cannot be the host's, nor claimed twice", async (t) => {
+  it("cannot be a section of the host, nor be claimed twice", async (t) => {
     const file = await read(t, { gateway: { port: 1 } });
     const claim = (key: string, section = "wide") =>
       pluginSection(definePlugin({ ...wide, section, sections: { [key]: Type.Object({}) } }), file);
@@ -176,7 +181,7 @@ describe("further sections of a plugin", () => {
     assert.match((claim("same", "same") as { issue: string }).issue, /same: the plugin claims this section twice/);
   });
 
-  it("have an owner entry each, and the first of two owners has a key", async (t) => {
+  it("have one owner entry each; the first of two owners gets a key", async (t) => {
     const owners: SectionOwner[] = [
       { section: "extra", plugin: "wide", schema: Strict({ b: Type.Integer({ default: 7 }) }) },
       { section: "rules", plugin: "wide", schema: Type.Array(Type.String()) },
@@ -193,7 +198,7 @@ describe("further sections of a plugin", () => {
     assert.deepEqual(unownedKeys(file, owners), []);
   });
 
-  it("of a file that cannot be used are not judged", async (t) => {
+  it("of an unusable file are not validated", async (t) => {
     const needy: SectionOwner = { section: "n", plugin: "n", schema: Strict({ key: Type.String({ minLength: 1 }) }) };
     assert.equal(configIssues(await read(t, "{"), [needy]).length, 1);
     assert.equal(configIssues(await read(t, { $include: "gone.json" }), [needy]).length, 1);
@@ -204,21 +209,21 @@ describe("further sections of a plugin", () => {
   });
 });
 
-describe("top-level keys nobody reads", () => {
+describe("top-level keys without an owner", () => {
   const owners: SectionOwner[] = [
     { section: "notes", plugin: "notes", schema: Type.Object({}) },
     { section: "mail", plugin: "mailbox", schema: undefined },
   ];
 
-  it("are named with the reason, and nothing else is", async (t) => {
+  it("are reported with the reason, and no others are", async (t) => {
     const file = await read(t, { $schema: "x", meta: {}, gateway: {}, notes: {}, mail: { a: 1 }, typo: 1 });
     assert.deepEqual(unownedKeys(file, owners), [
-      { path: "mail", message: "not used: plugin mailbox is not running; it is kept as it is" },
-      { path: "typo", message: "not used: no plugin in use has this section; it is kept as it is" },
+      { path: "mail", message: "not used: plugin mailbox is not running; kept unchanged" },
+      { path: "typo", message: "not used: no plugin in use has this section; kept unchanged" },
     ]);
   });
 
-  it("are kept in what is read", async (t) => {
+  it("are kept in the configuration", async (t) => {
     assert.deepEqual((await read(t, { typo: { deep: [1] } })).resolved, { typo: { deep: [1] } });
   });
 });
@@ -236,7 +241,7 @@ describe("the composed schema", () => {
     { section: "gone", plugin: "gone", schema: undefined },
   ]);
 
-  it("holds the host's sections and those of running plugins, and leaves the others free", () => {
+  it("has the sections of the host and of running plugins, and allows any others", () => {
     const { properties, additionalProperties } = composed as { properties: object; additionalProperties?: unknown };
     assert.deepEqual(Object.keys(properties), ["$schema", "meta", ...Object.keys(HOST_SECTIONS), "notes"]);
     assert.equal(additionalProperties, undefined);

@@ -27,10 +27,10 @@ const notes: SectionOwner = {
 const AUTHOR = { actor: "ada", action: "config.test" };
 const START = Date.UTC(2026, 0, 1);
 const meta = { lastTouchedVersion: "1.2.3", lastTouchedAt: "2026-01-01T00:00:00.000Z" };
-/** The same in the text of a JSON5 file. */
+/** The stamp in the text of a JSON5 file. */
 const META = `meta: {lastTouchedVersion: '1.2.3', lastTouchedAt: '2026-01-01T00:00:00.000Z'},`;
 
-/** A store on a file with this text, its transitions, and the shortest ways to write. */
+/** A store on a file with this text, its transitions, and short forms of writes. */
 async function scene(t: TestContext, text?: string, more: Partial<ConfigStoreOptions> = {}) {
   const paths = configFile(t, text);
   const env = more.env ?? {};
@@ -71,7 +71,7 @@ async function scene(t: TestContext, text?: string, more: Partial<ConfigStoreOpt
 const refused = (message: RegExp) => ({ name: "GatewayError", code: "INVALID_REQUEST", message });
 
 describe("a write that replaces", () => {
-  it("puts the caller's text there, word for word, with who wrote it and when, and the gateway follows", async (t) => {
+  it("writes the caller's text verbatim, plus the stamp, and the gateway follows", async (t) => {
     const { write, current, store, applied, configPath } = await scene(t, "{}");
     const text = "// mine\n{ notes: { max: 5, name: 'x' }, }";
     const result = await write("replace", text);
@@ -89,14 +89,14 @@ describe("a write that replaces", () => {
     assert.deepEqual(Object.fromEntries(applied[0]?.kinds ?? []), { "notes.max": "hot", "notes.name": "plugin" });
   });
 
-  it("needs no hash where there is no file, and makes it private", async (t) => {
+  it("needs no hash for a missing file, and creates it private", async (t) => {
     const { write, current, configPath } = await scene(t);
     await write("replace", "{}");
     assert.deepEqual(JSON.parse(current()), { meta });
     assert.equal((statSync(configPath).mode & 0o777).toString(8), "600");
   });
 
-  it("puts secrets back where the sentinel stands, and leaves comments alone", async (t) => {
+  it("restores secrets for sentinels, and keeps comments", async (t) => {
     const before = "{ notes: { pin: 'CANARY' }, gateway: { auth: { token: '${TOKEN}' } } }";
     const { write, current } = await scene(t, before, { env: { TOKEN: "t" } });
     const raw = `{\n  // kept\n  notes: { pin: '${REDACTED}', max: 3 },\n  gateway: { auth: { token: '${REDACTED}' } }, // too\n}\n`;
@@ -106,7 +106,7 @@ describe("a write that replaces", () => {
     assert.ok(!JSON.stringify(config).includes("CANARY"));
   });
 
-  it("of the text as readers see it keeps every secret, also in URLs, arguments, conditions and comments", async (t) => {
+  it("of the redacted text keeps every secret, also in URLs, arguments, conditions and comments", async (t) => {
     const before = `{
   // gateway: { auth: { password: "CANARY-1" } },
   notes: { max: 1 }, /* token: CANARY-2 */
@@ -124,14 +124,14 @@ describe("a write that replaces", () => {
     assert.equal(plain(current()), before.replace("max: 1", "max: 2"));
   });
 
-  it("of nothing new writes nothing: no backup, no audit line", async (t) => {
+  it("without a change writes nothing: no backup, no audit line", async (t) => {
     const { write, audit, applied, stateDir } = await scene(t, "{ notes: {max: 1} }");
     const result = await write("replace", "{ notes: {max: 1} }");
     assert.deepEqual([result.changed, result.reload, applied, audit()], [[], undefined, [], []]);
     assert.ok(!readdirSync(stateDir).some((name) => name.includes(".bak")));
   });
 
-  it("of comments or defaults only changes the file and nothing that runs", async (t) => {
+  it("of only comments or defaults changes the file, but no running setting", async (t) => {
     const { write, current, applied, store } = await scene(t, "{}");
     const { changed, reload } = await write("replace", "// hello\n{ notes: { max: 100 } }");
     assert.deepEqual([changed, reload, applied], [[], undefined, []]);
@@ -140,7 +140,7 @@ describe("a write that replaces", () => {
 });
 
 describe("a write that patches", () => {
-  it("changes what it names in the text, and writes out no default", async (t) => {
+  it("changes only the named keys in the text, and writes no defaults", async (t) => {
     const { write, current } = await scene(t, "{\n  // why\n  notes: { name: 'a', max: 7 }, // end\n}\n");
     const { config, changed } = await write("patch", { notes: { name: "b", max: null } });
     assert.equal(current(), `{\n  // why\n  notes: { name: 'b' }, // end\n  ${META}\n}\n`);
@@ -148,13 +148,13 @@ describe("a write that patches", () => {
     assert.deepEqual([config, changed], [expected, ["notes.max", "notes.name"].reverse()]);
   });
 
-  it("makes the file, as plain JSON", async (t) => {
+  it("creates the file as plain JSON", async (t) => {
     const { write, current } = await scene(t);
     await write("patch", "{notes: {name: 'a'}}");
     assert.equal(current(), `${JSON.stringify({ notes: { name: "a" }, meta }, null, 2)}\n`);
   });
 
-  it("keeps a placeholder whose value is only repeated", async (t) => {
+  it("keeps a placeholder if the value is unchanged", async (t) => {
     const { write, current } = await scene(t, '{"notes":{"name":"${NAME}","list":[{"id":"${ID}","token":"x"}]}}', {
       env: { NAME: "ada", ID: "one" },
     });
@@ -165,7 +165,7 @@ describe("a write that patches", () => {
     assert.match(current(), /"id":"\$\{ID\}"/);
   });
 
-  it("merges entries by id and gives each its own secret back", async (t) => {
+  it("merges entries by id and restores each one's own secret", async (t) => {
     const { write, store } = await scene(t, '{"notes":{"list":[{"id":"a","token":"A"},{"id":"b","token":"B"}]}}');
     await write("patch", { notes: { list: [{ id: "b", token: REDACTED, x: 1 }, { id: "c" }] } });
     assert.deepEqual(store.running.parsed["notes"], {
@@ -184,8 +184,8 @@ describe("a write that patches", () => {
   });
 });
 
-describe("who wrote the file last, and when,", () => {
-  it("is no change, starts nothing anew, and is no line of the audit count", async (t) => {
+describe("the stamp of the last write", () => {
+  it("does not count as a change, restarts nothing, and is not in the audit count", async (t) => {
     let now = START;
     const clock = { now: () => now, elapsed: () => 0, setTimeout: () => () => {}, setInterval: () => () => {} };
     const { write, store, applied, audit, current } = await scene(t, '{"meta":{"lastTouchedAt":"2025","mine":1}}', {
@@ -209,7 +209,7 @@ describe("who wrote the file last, and when,", () => {
     assert.deepEqual([store.running.parsed["meta"], audit().length], [stamp, 2], "nothing was written");
   });
 
-  it("gives the hash that the next write starts from, and that the watcher knows", async (t) => {
+  it("is included in the hash for the next write and for the watcher", async (t) => {
     const { store, applied, configPath } = await scene(t);
     const first = await store.write({ ...AUTHOR, mode: "replace", raw: '{"notes":{"max":1}}' });
     assert.equal((await store.snapshot()).hash, first.hash);
@@ -223,11 +223,11 @@ describe("who wrote the file last, and when,", () => {
   });
 
   const left: [why: string, text: object][] = [
-    ["is no object", { meta: "mine" }],
+    ["is not an object", { meta: "mine" }],
     ["is in another file", { meta: { $include: "meta.json" } }],
   ];
   for (const [why, text] of left) {
-    it(`is left alone where meta ${why}`, async (t) => {
+    it(`is not written if meta ${why}`, async (t) => {
       const { write, current, stateDir } = await scene(t, "{}");
       writeFileSync(join(stateDir, "meta.json"), "{}");
       await write("replace", text);
@@ -278,7 +278,7 @@ describe("a refused write changes nothing:", () => {
     });
   }
 
-  it("a patch of a broken file, while replacing it is what repairs it", async (t) => {
+  it("a patch of a broken file; replacing the file repairs it", async (t) => {
     const { write, current, store } = await scene(t, '{"notes": {"max": "x"}}');
     await assert.rejects(write("patch", { notes: { max: 1 } }), refused(/current config is invalid/));
     await write("replace", { notes: { max: 1 } });
@@ -294,7 +294,7 @@ describe("a refused write changes nothing:", () => {
     await assert.rejects(store.write(change), refused(/base hash unavailable.*config\.get/));
   });
 
-  it("a hash of a file that is gone", async (t) => {
+  it("the hash of a deleted file", async (t) => {
     const { write } = await scene(t);
     await assert.rejects(write("replace", {}, { baseHash: sha256("{}") }), refused(/config changed/));
   });
@@ -316,7 +316,7 @@ describe("a refused write changes nothing:", () => {
     assert.deepEqual([seen.length, seen[0]?.changed, current(), audit()], [1, ["notes.max"], TEXT, []]);
   });
 
-  it("the disk fails: UNAVAILABLE with the cause, and the audit says so", async (t) => {
+  it("the disk fails: UNAVAILABLE with the cause, recorded in the audit log", async (t) => {
     const full = () => Promise.reject(Object.assign(new Error("no space left"), { code: "ENOSPC" }));
     const { write, current, audit, applied, store } = await scene(t, TEXT, { files: { ...nodeFiles, rename: full } });
     await assert.rejects(write("patch", { notes: { max: 1 } }), { code: "UNAVAILABLE", message: /no space left/ });
@@ -327,14 +327,14 @@ describe("a refused write changes nothing:", () => {
     );
   });
 
-  it("the configuration is given by a program", async (t) => {
+  it("the configuration comes from the embedding program", async (t) => {
     const paths = configFile(t);
     const initial = givenConfig(paths.configPath, { notes: { max: 5 } });
     const store = createConfigStore({ paths, env: {}, version: "1", owners: () => [notes], initial, given: true });
-    await assert.rejects(store.write({ ...AUTHOR, mode: "replace", raw: "{}" }), refused(/given by the program/));
+    await assert.rejects(store.write({ ...AUTHOR, mode: "replace", raw: "{}" }), refused(/comes from the program/));
     await assert.rejects(
       store.edit(AUTHOR, () => []),
-      refused(/given by the program/),
+      refused(/comes from the program/),
     );
     await store.refresh();
     const { config, exists, valid } = await store.snapshot();
@@ -342,7 +342,7 @@ describe("a refused write changes nothing:", () => {
     assert.ok(!existsSync(paths.configPath));
   });
 
-  it("checks come in the order hash, syntax, sentinels, schema, gate", async (t) => {
+  it("checks run in the order hash, syntax, sentinels, schema, gate", async (t) => {
     const { write } = await scene(t, TEXT, { validate: async () => ({ allow: false, reason: "gate" }) });
     const wrong = { baseHash: sha256("") };
     await assert.rejects(write("replace", "{", wrong), refused(/config changed/));
@@ -353,8 +353,8 @@ describe("a refused write changes nothing:", () => {
   });
 });
 
-describe("writers who race", () => {
-  it("on one base hash: exactly one wins, the others are told", async (t) => {
+describe("concurrent writers", () => {
+  it("on one base hash: exactly one wins, the others get a conflict", async (t) => {
     const { write, store, current, audit } = await scene(t, "{}");
     const results = await Promise.allSettled(
       Array.from({ length: 8 }, (_, index) => write(index % 2 ? "patch" : "replace", { notes: { max: index } })),
@@ -367,7 +367,7 @@ describe("writers who race", () => {
     assert.equal(audit().length, 1);
   });
 
-  it("by edits: none is lost", async (t) => {
+  it("with edits: none is lost", async (t) => {
     const { store } = await scene(t, "{}");
     const add = (index: number) => store.edit(AUTHOR, () => [{ path: ["notes", "extra", `k${index}`], value: index }]);
     await Promise.all(Array.from({ length: 10 }, (_, index) => add(index)));
@@ -375,7 +375,7 @@ describe("writers who race", () => {
     assert.equal(Object.keys(extra).length, 10);
   });
 
-  it("with a person: what is on disk counts, seen or not", async (t) => {
+  it("and a manual edit: the file on disk counts, read or not", async (t) => {
     const { store, write, configPath, current } = await scene(t, "{}");
     writeFileSync(configPath, '{"notes": {"max": 1}}');
     const change = { ...AUTHOR, mode: "replace", raw: "{}", baseHash: sha256("{}") } as const;
@@ -400,13 +400,13 @@ describe("an edit", () => {
     assert.deepEqual([changed, reload], [["notes.max"], "hot"]);
   });
 
-  it("of nothing writes nothing", async (t) => {
+  it("without changes writes nothing", async (t) => {
     const { store, audit, configPath } = await scene(t);
     const { changed, hash, reload } = await store.edit(AUTHOR, () => []);
     assert.deepEqual([changed, hash, reload, audit(), existsSync(configPath)], [[], sha256(""), undefined, [], false]);
   });
 
-  it("may repair a file that breaks a schema, not one that cannot be read", async (t) => {
+  it("may repair a file that violates a schema, but not one that cannot be read", async (t) => {
     const { store, current, configPath } = await scene(t, '{"notes": {"max": "x"}}');
     await store.edit(AUTHOR, () => [{ path: ["notes", "max"] }]);
     assert.deepEqual(JSON.parse(current()), { notes: {}, meta });
@@ -417,7 +417,7 @@ describe("an edit", () => {
     );
   });
 
-  it("throws what `decide` throws, and what is wrong with the result; the lock is free after it", async (t) => {
+  it("throws the error of `decide`, or the issues of the result; the lock is released", async (t) => {
     const { store } = await scene(t, "{}");
     const boom = () => {
       throw new Error("changed my mind");
@@ -446,7 +446,7 @@ describe("a file with includes", () => {
     return made;
   }
 
-  it("gets overrides beside the include; nothing is written inline", async (t) => {
+  it("gets overrides next to the include; included values are not copied", async (t) => {
     const { write, current, store } = await included(t);
     await write("patch", { notes: { max: 2, name: "theirs", pin: REDACTED } });
     assert.match(current(), /\/\/ theirs/);
@@ -467,7 +467,7 @@ describe("a file with includes", () => {
     ["merged by id", { notes: { list: [{ id: "a", token: "x" }] } }, /^notes\.list comes from/],
   ];
   for (const [why, patch, message] of impossible) {
-    it(`says which file to change when something in it would have to be ${why}`, async (t) => {
+    it(`names the file to change if a value in it would have to be ${why}`, async (t) => {
       const { write, current } = await included(t);
       const before = current();
       await assert.rejects(write("patch", patch), refused(message));
@@ -475,7 +475,7 @@ describe("a file with includes", () => {
     });
   }
 
-  it("refuses an edit that would come to nothing", async (t) => {
+  it("refuses an edit without effect", async (t) => {
     const { store } = await included(t);
     await assert.rejects(
       store.edit(AUTHOR, () => [{ path: ["notes", "max"] }]),
@@ -489,8 +489,8 @@ describe("a file with includes", () => {
   });
 });
 
-describe("bringing a change into force", () => {
-  it("that fails keeps the file, tells the log and `problem`, and is tried again with the next change", async (t) => {
+describe("applying a change", () => {
+  it("that fails keeps the file, sets `problem`, logs the error, and is retried with the next change", async (t) => {
     let fails = true;
     const tried: (readonly string[])[] = [];
     const { write, store, current, logged } = await scene(t, "{}", {
@@ -503,7 +503,7 @@ describe("bringing a change into force", () => {
     assert.match(current(), /"max": 1/);
     assert.match(String(store.problem?.message), /could not be applied: no room/);
     assert.deepEqual([store.running.text, logged.length], ["{}", 1]);
-    await store.refresh(); // the watcher comes by: nothing new
+    await store.refresh(); // the watcher finds no change
     assert.equal(tried.length, 1);
     fails = false;
     await write("patch", { notes: { name: "x" } });
@@ -512,8 +512,8 @@ describe("bringing a change into force", () => {
   });
 });
 
-describe("a look at the file", () => {
-  it("of no change is nothing; of a change applies it once", async (t) => {
+describe("a refresh", () => {
+  it("does nothing without a change; applies a change once", async (t) => {
     const { store, applied, configPath } = await scene(t, "{}");
     await store.refresh();
     assert.equal(applied.length, 0);
@@ -526,14 +526,14 @@ describe("a look at the file", () => {
     assert.deepEqual(store.running.parsed, { notes: { max: 1 } });
   });
 
-  it("after an own write is nothing", async (t) => {
+  it("does nothing after the store's own write", async (t) => {
     const { store, write, applied } = await scene(t, "{}");
     await write("patch", { notes: { max: 1 } });
     await store.refresh();
     assert.equal(applied.length, 1);
   });
 
-  it("sees a change of an included file, whose hash is not told", async (t) => {
+  it("finds a change of an included file, which is not part of the hash", async (t) => {
     const { store, applied, stateDir, write } = await scene(t, "{}");
     writeFileSync(join(stateDir, "n.json"), '{"max": 1}');
     await write("replace", '{notes: {$include: "n.json"}}');
@@ -552,7 +552,7 @@ describe("a look at the file", () => {
     ["lacking a variable", '{"notes": {"name": "${NOBODY}"}}', /NOBODY is not set/],
   ];
   for (const [why, text, message] of bad) {
-    it(`that finds it ${why} keeps what runs, and says so once`, async (t) => {
+    it(`that finds the file ${why} keeps the running configuration, and reports it once`, async (t) => {
       const { store, applied, logged, configPath } = await scene(t, "{}");
       writeFileSync(configPath, text);
       await store.refresh();
@@ -565,19 +565,19 @@ describe("a look at the file", () => {
     });
   }
 
-  it("that finds it gone keeps what runs; that finds it back goes on", async (t) => {
+  it("that finds no file keeps the running configuration, and continues when the file is back", async (t) => {
     const { store, configPath, applied } = await scene(t, '{"notes": {"max": 1}}');
     const { rmSync } = await import("node:fs");
     rmSync(configPath);
     await store.refresh();
-    assert.match(String(store.problem?.message), /the file is gone; put it back/);
+    assert.match(String(store.problem?.message), /the file no longer exists; restore it/);
     assert.deepEqual(store.running.parsed, { notes: { max: 1 } });
     writeFileSync(configPath, '{"notes": {"max": 2}}');
     await store.refresh();
     assert.deepEqual([store.problem, applied.length], [undefined, 1]);
   });
 
-  it("asks the gate", async (t) => {
+  it("calls the gate", async (t) => {
     const { store, configPath, applied } = await scene(t, "{}", {
       validate: async () => ({ allow: false, reason: "not today" }),
     });
@@ -587,7 +587,7 @@ describe("a look at the file", () => {
     assert.equal(applied.length, 0);
   });
 
-  it("never throws, whatever the gate does", async (t) => {
+  it("never throws, even if the gate does", async (t) => {
     const { store, configPath } = await scene(t, "{}", {
       validate: async () => {
         throw new Error("gate broke");
@@ -600,7 +600,7 @@ describe("a look at the file", () => {
 });
 
 describe("the audit log", () => {
-  it("says who, when and how much, privately, and never what", async (t) => {
+  it("records author, time and size in a private file, and never values", async (t) => {
     const { write, audit, auditFile, configPath, current } = await scene(t, undefined);
     mkdirSync(join(auditFile, ".."));
     writeFileSync(auditFile, "", { mode: 0o644 });
@@ -644,16 +644,16 @@ describe("the audit log", () => {
     assert.match(String(audit()[0]?.["suspicious"]), /^size-drop:\d+->\d+$/);
   });
 
-  it("that cannot be written costs a log line, not the write", async (t) => {
+  it("that cannot be written causes a log line, and the write succeeds", async (t) => {
     const { write, current, stateDir, logged } = await scene(t, "{}");
     writeFileSync(join(stateDir, "logs"), "in the way");
     await write("patch", { notes: { max: 1 } });
     assert.match(current(), /"max": 1/);
-    assert.match(String(logged[0]), /missing from its audit log/);
+    assert.match(String(logged[0]), /could not be recorded in the audit log/);
   });
 });
 
-it("secrets of a plugin that is gone stay hidden", async (t) => {
+it("secrets of an unloaded plugin stay hidden", async (t) => {
   let owners: readonly SectionOwner[] = [notes];
   const { store, write } = await scene(t, '{"notes": {"pin": "CANARY"}}', { owners: () => owners });
   await store.snapshot();

@@ -16,7 +16,7 @@ const notes: SectionOwner = {
 };
 
 describe("a snapshot of the configuration", () => {
-  it("of no file is valid and empty, plugins' defaults aside", async (t) => {
+  it("of a missing file is valid and empty, except for plugins' defaults", async (t) => {
     const { path, ...rest } = await snapshotOf(t, undefined, { owners: [notes] });
     assert.ok(path.endsWith("/svc.json"));
     assert.deepEqual(rest, {
@@ -33,7 +33,7 @@ describe("a snapshot of the configuration", () => {
     });
   });
 
-  it("is checked again only when the file or a schema is another one", async (t) => {
+  it("is validated again only when the file or a schema changes", async (t) => {
     let checks = 0;
     const counted = () => ++checks > 0;
     const owner = (): SectionOwner => ({ ...notes, schema: Strict({ max: Type.Refine(Type.Integer(), counted) }) });
@@ -57,7 +57,7 @@ describe("a snapshot of the configuration", () => {
     assert.equal((await once()).isChecked, true);
   });
 
-  it("tells apart what is written, what it means, and what is in force", async (t) => {
+  it("distinguishes the written, the resolved and the effective configuration", async (t) => {
     const text = '{ "gateway": { "customBindHost": "${HOST}" }, "notes": {} }';
     const { raw, parsed, resolved, config, valid } = await snapshotOf(t, text, { owners: [notes], env: { HOST: "h" } });
     assert.equal(valid, true);
@@ -75,7 +75,7 @@ describe("a snapshot of the configuration", () => {
     ["with an unknown variable", '{"x": "${NOBODY}"}', "x"],
   ];
   for (const [why, text, path] of invalid) {
-    it(`of a file ${why} shows the issue and the hash and nothing of the file`, async (t) => {
+    it(`of a file ${why} has the issue and the hash, but no content of the file`, async (t) => {
       const { issues, path: file, ...rest } = await snapshotOf(t, text, { owners: [notes] });
       assert.deepEqual(
         issues.map((issue) => issue.path),
@@ -96,7 +96,7 @@ describe("a snapshot of the configuration", () => {
     });
   }
 
-  it("keeps and reports a section whose plugin is not running, whatever stands in it", async (t) => {
+  it("keeps and reports a section whose plugin is not running, with any content", async (t) => {
     const owners = [{ ...notes, schema: undefined }];
     const { valid, config, warnings } = await snapshotOf(t, '{"notes": {"max": "x"}, "typo": 1}', { owners });
     assert.deepEqual([valid, config], [true, { notes: { max: "x" }, typo: 1 }]);
@@ -108,7 +108,7 @@ describe("a snapshot of the configuration", () => {
     assert.match(String(warnings[1]?.message), /no plugin in use/);
   });
 
-  it("is read anew at each question, and never written", async (t) => {
+  it("reads the file at each call, and never writes it", async (t) => {
     const paths = configFile(t, '{"logging": {"level": "info"}}');
     const store = createConfigStore({ paths, env: {}, version: "1", owners: () => [] });
     const first = await store.snapshot();
@@ -119,7 +119,7 @@ describe("a snapshot of the configuration", () => {
     assert.equal(readFileSync(paths.configPath, "utf8"), '{"logging": {"level": "warn"}}');
   });
 
-  it("comes with the schema and hints of whoever is there now", (t) => {
+  it("comes with the schema and hints of the current owners", (t) => {
     let owners: readonly SectionOwner[] = [];
     const store = createConfigStore({ paths: configFile(t), env: {}, version: "1.2.3", owners: () => owners });
     assert.ok(!("notes.pin" in store.schema().uiHints));
@@ -132,7 +132,7 @@ describe("a snapshot of the configuration", () => {
 });
 
 describe("secrets in a snapshot", () => {
-  /** In every place a secret may stand; `CANARY-<n>` is never to be seen again. */
+  /** Secrets at every possible place; `CANARY-<n>` must never appear in output. */
   const everywhere = `{
   // the old token was CANARY-1, do not use it
   gateway: { auth: { mode: 'token', token: 'CANARY-1', password: "CANARY-2" } },
@@ -149,7 +149,7 @@ describe("secrets in a snapshot", () => {
 }`;
   const env = { FROM_ENV: "CANARY-D" };
 
-  it("are nowhere in it, whatever the form of the file", async (t) => {
+  it("never appear, regardless of the form of the file", async (t) => {
     const plain = JSON.stringify(JSON5.parse(everywhere), null, 2);
     for (const text of [everywhere, plain]) {
       const snapshot = await snapshotOf(t, text, { owners: [notes], env });
@@ -164,13 +164,13 @@ describe("secrets in a snapshot", () => {
     }
   });
 
-  it("are cut out of the text, comments and form of which are kept", async (t) => {
+  it("are replaced in the text, which keeps comments and formatting", async (t) => {
     const text = "{\n  // mine: s3cret\n  gateway: { auth: { token: 's3cret' } },\n}\n";
     const { raw } = await snapshotOf(t, text);
     assert.equal(raw, text.replaceAll("s3cret", REDACTED));
   });
 
-  it("of the environment are cut out of comments, too", async (t) => {
+  it("of the environment are also replaced in comments", async (t) => {
     const text = '{\n  // now s3cret\n  "gateway": { "auth": { "token": "${TOKEN}" } }\n}\n';
     const { raw } = await snapshotOf(t, text, { env: { TOKEN: "s3cret" } });
     assert.equal(raw, text.replace("s3cret", REDACTED));
@@ -183,14 +183,14 @@ describe("secrets in a snapshot", () => {
     ["a whole service account", '{"relay": {"serviceAccount": {"key": "CANARY"}}} // x'],
   ];
   for (const [why, text] of rewritten) {
-    it(`make the text be written anew where cutting would say something else: ${why}`, async (t) => {
+    it(`cause a rewrite of the text if replacing would change other values: ${why}`, async (t) => {
       const { raw, parsed } = await snapshotOf(t, text);
       assert.equal(raw, `${JSON.stringify(parsed, null, 2)}\n`);
       assert.ok(!raw.includes("CANARY"));
     });
   }
 
-  it("are not told by what is wrong with the file", async (t) => {
+  it("do not appear in issues of the file", async (t) => {
     const texts = [
       '{"gateway": {"auth": {"token": "CANARY", "x": 1}}}',
       '{"gateway": {"auth": {"token": ["CANARY"]}}}',
@@ -206,7 +206,7 @@ describe("secrets in a snapshot", () => {
   });
 });
 
-it("a prototype in the file reaches nobody", async (t) => {
+it("a prototype key in the file has no effect", async (t) => {
   const text =
     '{"__proto__": {"polluted": 1}, "notes": {"__proto__": {"polluted": 1}}, "x": {"constructor": {"prototype": {"polluted": 1}}}}';
   const open: SectionOwner = { ...notes, schema: Type.Object({ max: Type.Integer({ default: 1 }) }) };

@@ -1,6 +1,6 @@
 /**
- * What every key of the host comes to with every empty, blank and wrong value. The keys are read off the schema, the
- * verdict off a reading of JSON Schema that is nobody else's. Root cause: design/security.md "fail-open on empty".
+ * Every key of the host with every empty, blank and wrong value. The keys come from the schema, the expected result from an
+ * independent JSON Schema check. Root cause: design/security.md "fail-open on empty".
  */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
@@ -33,7 +33,7 @@ function isPlain(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Whether the schema lets the value in. Knows the keywords the host uses, and refuses to guess about others. */
+/** Whether the schema accepts the value. Supports the keywords the host uses, and throws for others. */
 function accepts(schema: Node, value: unknown): boolean {
   const types: Record<string, (value: unknown) => boolean> = {
     string: (it) => typeof it === "string",
@@ -109,7 +109,7 @@ function isExpression(text: string): boolean {
   }
 }
 
-/** Every place of a schema, `*` for a map entry, `0` for an item. */
+/** Every path in a schema; `*` is a map entry, `0` an item. */
 function places(schema: Node, path: readonly string[]): { path: readonly string[]; schema: Node }[] {
   const below = [
     ...Object.entries((schema["properties"] ?? {}) as Record<string, Node>),
@@ -121,7 +121,7 @@ function places(schema: Node, path: readonly string[]): { path: readonly string[
   return [{ path, schema }, ...below];
 }
 
-/** `{ a: { b: value } }`, with what the objects on the way require filled in from the schema as far as it is needed. */
+/** `{ a: { b: value } }`, plus the keys that the parent objects require. */
 function nest(path: readonly string[], value: unknown): Record<string, unknown> {
   return path.reduceRight<unknown>((inner, key) => ({ [key]: inner }), value) as Record<string, unknown>;
 }
@@ -130,7 +130,7 @@ for (const [section, schema] of Object.entries(HOST_SECTIONS)) {
   describe(`every empty and wrong value in ${section}`, () => {
     const plain = JSON.parse(JSON.stringify(schema)) as Node;
     for (const place of places(plain, [section])) {
-      it(`${place.path.join(".")} is taken as it is or refused by name`, () => {
+      it(`${place.path.join(".")} is accepted unchanged or refused by name`, () => {
         for (const value of VALUES) {
           const config = nest(place.path, value);
           const { config: read, issues } = hostConfig(givenConfig("/x/svc.json", config));

@@ -10,7 +10,7 @@ import { tempDirectory } from "./scene.ts";
 const LIMIT = { timeout: 20_000 };
 const log = { debug() {}, info() {}, warn() {}, error() {} };
 
-/** A watched directory; `next()` resolves at the next call that was not waited for yet. */
+/** A watched directory; `next()` resolves at the next call not awaited yet. */
 async function watched(t: TestContext, files: string[], during: () => Promise<void> = async () => {}) {
   const heard = { calls: 0, taken: 0 };
   let wake = () => {};
@@ -34,7 +34,7 @@ async function watched(t: TestContext, files: string[], during: () => Promise<vo
   return { next, stop, calls: () => heard.calls };
 }
 
-/** As a gateway does: reads everything at each call. `write` resolves when what it wrote was read. */
+/** Reads everything at each call, like a gateway. `write` resolves when its text was read. */
 async function reader(t: TestContext, files: string[]) {
   let seen = "";
   const { next } = await watched(t, files, async () => {
@@ -53,7 +53,7 @@ async function reader(t: TestContext, files: string[]) {
 }
 
 describe("watching the configuration", () => {
-  it("tells of a write, of a rename over it, of its end and of its return", LIMIT, async (t) => {
+  it("reports a write, a replacement by rename, a deletion and a new file", LIMIT, async (t) => {
     const path = join(tempDirectory(t), "svc.json");
     writeFileSync(path, "1");
     const { next } = await watched(t, [path]);
@@ -72,17 +72,17 @@ describe("watching the configuration", () => {
     await next();
   });
 
-  it("tells of a file that takes the place of a directory", LIMIT, async (t) => {
+  it("reports a file that replaces a directory", LIMIT, async (t) => {
     const path = join(tempDirectory(t), "svc.json");
     mkdirSync(path);
     const { next } = await watched(t, [path]);
     writeFileSync(`${path}.tmp`, "1");
     rmSync(path, { recursive: true });
-    renameSync(`${path}.tmp`, path); // whoever reads the directory now sees the same names as before
+    renameSync(`${path}.tmp`, path); // the directory lists the same names as before
     await next();
   });
 
-  it("tells of a file in a directory that takes the place of its own", LIMIT, async (t) => {
+  it("reports a file whose directory was replaced", LIMIT, async (t) => {
     const directory = join(tempDirectory(t), "conf");
     const path = join(directory, "svc.json");
     for (const name of [directory, `${directory}.new`]) mkdirSync(name);
@@ -99,14 +99,14 @@ describe("watching the configuration", () => {
     }
   });
 
-  it("tells of a file that was not there at first", LIMIT, async (t) => {
+  it("reports a file that did not exist at first", LIMIT, async (t) => {
     const path = join(tempDirectory(t), "svc.json");
     const { next } = await watched(t, [path]);
     writeFileSync(path, "1");
     await next();
   });
 
-  it("tells of a file in a directory that comes, goes and comes again", LIMIT, async (t) => {
+  it("reports a file in a directory that is created, deleted and created again", LIMIT, async (t) => {
     const directory = join(tempDirectory(t), "not/there");
     const path = join(directory, "svc.json");
     const { write, until } = await reader(t, [path]);
@@ -118,7 +118,7 @@ describe("watching the configuration", () => {
     }
   });
 
-  it("tells of included files in other directories, and of those that come to be included", LIMIT, async (t) => {
+  it("reports included files in other directories, and newly included ones", LIMIT, async (t) => {
     const root = tempDirectory(t);
     mkdirSync(join(root, "sub"));
     mkdirSync(join(root, "late"));
@@ -138,7 +138,7 @@ describe("watching the configuration", () => {
     await write(included, "8");
   });
 
-  it("tells of the file behind a link, and of a link that is turned", LIMIT, async (t) => {
+  it("reports the target of a link, and a link that is changed", LIMIT, async (t) => {
     const root = tempDirectory(t);
     mkdirSync(join(root, "one"));
     mkdirSync(join(root, "two"));
@@ -157,7 +157,7 @@ describe("watching the configuration", () => {
     await next();
   });
 
-  it("tells once of a burst, and not of other files in the directory", LIMIT, async (t) => {
+  it("reports a burst once, and no other files in the directory", LIMIT, async (t) => {
     const root = tempDirectory(t);
     const path = join(root, "svc.json");
     writeFileSync(path, "1");
@@ -171,7 +171,7 @@ describe("watching the configuration", () => {
     assert.equal(calls(), 2);
   });
 
-  it("goes on after a call that throws", LIMIT, async (t) => {
+  it("continues after a call that throws", LIMIT, async (t) => {
     const path = join(tempDirectory(t), "svc.json");
     let failures = 0;
     let failed = () => {};
@@ -187,14 +187,14 @@ describe("watching the configuration", () => {
     await next();
   });
 
-  it("stops, twice if need be, and tells nothing any more", LIMIT, async (t) => {
+  it("stops, also when called twice, and reports nothing afterwards", LIMIT, async (t) => {
     const path = join(tempDirectory(t), "svc.json");
     const { stop, calls } = await watched(t, [path]);
     writeFileSync(path, "1");
     await stop();
     await stop();
     writeFileSync(path, "2");
-    const other = join(path, "..", "other.json"); // a second watcher hears of what comes later than that
+    const other = join(path, "..", "other.json"); // a second watcher reports later changes
     const second = await watched(t, [other]);
     writeFileSync(other, "1");
     await second.next();

@@ -25,7 +25,7 @@ const write = (path: string, text: string, files?: Files) => {
   return writeConfigFile(path, text, files ? { expectedHash, files } : { expectedHash });
 };
 
-/** Every call of the file system, in order; the one of number `failing` fails before it does anything. */
+/** Records every file system call in order; call number `failing` fails before it does anything. */
 function tapped(failing = -1): { files: Files; calls: string[]; at: (count: number, run: () => void) => void } {
   const calls: string[] = [];
   const hooks = new Map<number, () => void>();
@@ -41,7 +41,7 @@ function tapped(failing = -1): { files: Files; calls: string[]; at: (count: numb
         if (typeof value !== "function") return value;
         return async (...args: unknown[]) => {
           if (key === "close") {
-            await target.close(); // a close that fails has closed
+            await target.close(); // a failing close still closes
             return step(`close ${name}`);
           }
           step(`${String(key)} ${name}`);
@@ -67,21 +67,21 @@ function tapped(failing = -1): { files: Files; calls: string[]; at: (count: numb
 }
 
 describe("a write of the configuration", () => {
-  it("makes the file, private, also below a directory that is not there", async (t) => {
+  it("creates the file private, also below a missing directory", async (t) => {
     const path = join(tempDirectory(t), "new/deep/svc.json");
     await write(path, "{}\n");
     assert.deepEqual([readFileSync(path, "utf8"), modeOf(path), modeOf(join(path, ".."))], ["{}\n", "600", "700"]);
     assert.deepEqual(readdirSync(join(path, "..")), ["svc.json"], "no backup of nothing");
   });
 
-  it("makes a wider file private", async (t) => {
+  it("makes an existing file private", async (t) => {
     const path = join(tempDirectory(t), "svc.json");
     writeFileSync(path, "{}", { mode: 0o644 });
     await write(path, "{a: 1}");
     assert.deepEqual([modeOf(path), modeOf(`${path}.bak`)], ["600", "600"]);
   });
 
-  it("keeps the five texts before, newest first, and other files", async (t) => {
+  it("keeps the five previous texts, newest first, and other files", async (t) => {
     const path = join(tempDirectory(t), "svc.json");
     writeFileSync(`${path}.bak.mine`, "mine");
     for (let version = 0; version <= 7; version++) await write(path, `${version}`);
@@ -95,7 +95,7 @@ describe("a write of the configuration", () => {
     ["that is there", true],
     ["that is not there", false],
   ] as const) {
-    it(`keeps a link and writes its target ${why}; backups lie beside the link`, async (t) => {
+    it(`keeps a link and writes its target ${why}; backups are next to the link`, async (t) => {
       const root = tempDirectory(t);
       mkdirSync(join(root, "real"));
       const [path, target] = [join(root, "svc.json"), join(root, "real/target.json")];
@@ -109,7 +109,7 @@ describe("a write of the configuration", () => {
     });
   }
 
-  it("writes over no link that stands where a backup goes", async (t) => {
+  it("does not write through a link at the path of a backup", async (t) => {
     const root = tempDirectory(t);
     const path = join(root, "svc.json");
     writeFileSync(path, "old");
@@ -120,7 +120,7 @@ describe("a write of the configuration", () => {
     assert.equal(readFileSync(`${path}.bak`, "utf8"), "old");
   });
 
-  it("is refused when somebody else wrote since, even between the first look and the rename", async (t) => {
+  it("is refused when another process wrote meanwhile, even between the first check and the rename", async (t) => {
     const path = join(tempDirectory(t), "svc.json");
     writeFileSync(path, "theirs");
     await assert.rejects(writeConfigFile(path, "mine", { expectedHash: sha256("old") }), { code: "INVALID_REQUEST" });
@@ -138,7 +138,7 @@ describe("a write of the configuration", () => {
     );
   });
 
-  it("syncs the text before it gets its name, and the directory after", async (t) => {
+  it("syncs the text before the rename, and the directory after it", async (t) => {
     const path = join(tempDirectory(t), "svc.json");
     writeFileSync(path, "old");
     const { files, calls } = tapped();
@@ -160,7 +160,7 @@ describe("a write of the configuration", () => {
     assert.ok(!calls.some((call) => /^(writeFile|truncate|open) svc\.json$/.test(call)), "nor written in place");
   });
 
-  it("that fails at any step leaves the old text or the new one, no file of its own, and says why", async (t) => {
+  it("that fails at any step leaves the old or the new text, no temporary file, and names the cause", async (t) => {
     const root = tempDirectory(t);
     const dry = tapped();
     writeFileSync(join(root, "svc.json"), "old");
@@ -194,7 +194,7 @@ describe("a write of the configuration", () => {
     assert.deepEqual([...outcomes].sort(), ["new", "old"]);
   });
 
-  it("stands still at any moment with a whole file: killed before each step, old or new is there", async (t) => {
+  it("killed before any step leaves the complete old or new file", async (t) => {
     const directory = tempDirectory(t);
     const path = join(directory, "svc.json");
     writeFileSync(path, "old");
@@ -206,7 +206,7 @@ describe("a write of the configuration", () => {
     assert.deepEqual(seen, [...seen.filter((text) => text === "old"), ...seen.filter((text) => text === "new")]);
   });
 
-  it("goes on where a directory cannot be synced at all", async (t) => {
+  it("succeeds where a directory cannot be synced", async (t) => {
     const path = join(tempDirectory(t), "svc.json");
     const open = (async (name: string, ...rest: []) => {
       const handle = await nodeFiles.open(name, ...rest);
@@ -219,8 +219,8 @@ describe("a write of the configuration", () => {
   });
 });
 
-describe("what killed writers leave behind", () => {
-  it("is removed, and nothing else", async (t) => {
+describe("temporary files of killed writers", () => {
+  it("are removed, and no other files", async (t) => {
     const directory = tempDirectory(t);
     const { pid: gone } = spawnSync(process.execPath, ["-e", ""]);
     const left = ["svc.json", "svc.json.bak", "svc.json.lock"].map((name) => `${name}.${gone}.0123456789ab.tmp`);
@@ -236,7 +236,7 @@ describe("what killed writers leave behind", () => {
     assert.deepEqual(await removeLeftovers(join(directory, "no-such", "svc.json")), []);
   });
 
-  it("is removed beside the target of a link, too", async (t) => {
+  it("are also removed next to the target of a link", async (t) => {
     const directory = tempDirectory(t);
     const { pid: gone } = spawnSync(process.execPath, ["-e", ""]);
     mkdirSync(join(directory, "real"));

@@ -137,8 +137,8 @@ describe("a plugin package", () => {
     );
     assert.equal(await imported(), false);
     assert.deepEqual(gateway.warnings, [
-      "things: not used: plugin things is not running; it is kept as it is",
-      "nobodys: not used: no plugin in use has this section; it is kept as it is",
+      "things: not used: plugin things is not running; kept unchanged",
+      "nobodys: not used: no plugin in use has this section; kept unchanged",
     ]);
     await assert.rejects(
       client.request("things.get"),

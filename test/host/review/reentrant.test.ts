@@ -32,7 +32,7 @@ it("does not wait for itself", { timeout: 8_000 }, async (t) => {
   await edit(2);
   assert.match(
     await told.passed,
-    /^UNAVAILABLE: the configuration cannot be changed by what a change of it has called/,
+    /^UNAVAILABLE: code called during a configuration change cannot change the configuration/,
   );
   assert.deepEqual([report("admin")?.generation, report("admin")?.errors], [1, 0]);
   over.open();

@@ -129,9 +129,9 @@ describe("svc plugins new", { timeout: 120_000 }, () => {
   });
 
   const refused: [why: string, args: string[], exitCode: number, message: RegExp][] = [
-    ["a name in capitals", ["Notes"], 2, /"Notes" is no name: 2 to 64 small letters/],
-    ["a name with a path in it", ["../notes"], 2, /is no name/],
-    ["a name that is too short", ["n"], 2, /is no name/],
+    ["a name in capitals", ["Notes"], 2, /"Notes" is not a valid name: use 2 to 64 lower-case letters/],
+    ["a name with a path in it", ["../notes"], 2, /is not a valid name/],
+    ["a name that is too short", ["n"], 2, /is not a valid name/],
     ["the name of a section of the gateway", ["gateway"], 2, /is a section of the gateway's own configuration/],
     ["the name of a bundled plugin", ["sessions"], 2, /is a plugin that comes with the gateway/],
     ["two kinds at once", ["notes", "--tool", "--channel"], 2, /--channel and --tool: it can be one of them/],

@@ -27,7 +27,7 @@ import workspace from "../../../../plugins/workspace/security.ts";
 import { directory, put } from "../../../directory.ts";
 
 const STRONG = "Zq8vK2mT5xR9bN4wL7cJ1hF6";
-/** It must never be printed. */
+/** Must never be printed. */
 const CANARY = "sk-CANARY0123456789";
 
 type Config = Readonly<Record<string, unknown>>;
@@ -42,7 +42,7 @@ const provider = (more: Config) => ({ models: { providers: { p: more } } });
 const proxied = (more: Config, networks: readonly string[]) =>
   auth({ mode: "trusted-proxy", trustedProxy: { userHeader: "x-user", ...more } }, { trustedProxies: networks });
 
-/** What is found in `bad`, and not in `good`. */
+/** A check finds `bad`, and nothing in `good`. */
 const ROWS: readonly Row[] = [
   ["gateway.no-auth", "warning", auth({ mode: "none" }), auth({ mode: "token" })],
   ["gateway.no-auth", "critical", auth({ mode: "none" }, { bind: "lan", tls: { enabled: true } }), {}],
@@ -178,7 +178,7 @@ const ROWS: readonly Row[] = [
 const OURS = [...GATEWAY_CHECKS, ...HOOKS_CHECKS];
 const PLUGINS: readonly SecurityCheck[] = [...channels, ...webhookAgent, ...tools, ...mcp, ...models, ...secrets];
 
-/** @param state the directory of the state */
+/** @param state the state directory */
 function viewOf(config: Config, state = "/nowhere", plugins: readonly PlacedPlugin[] = []): HostView {
   const paths = { stateDir: state, credentialsDir: join(state, "credentials") };
   const here = { file: { resolved: config }, paths, sources: [], disabled: new Set() } as unknown as PluginsHere;
@@ -197,7 +197,7 @@ async function findings(config: Config): Promise<readonly Found[]> {
   return found;
 }
 
-/** The words a shell makes of a command line. */
+/** The arguments after a shell parsed the command line. */
 function wordsOf(line: string): readonly string[] {
   return execFileSync("bash", ["-c", `printf '%s\\0' ${line}`], { encoding: "utf8" })
     .split("\0")
@@ -221,14 +221,14 @@ async function mended(config: Config, line: string): Promise<Config> {
 }
 
 describe("security checks of the configuration", () => {
-  it("have a row each", () => {
+  it("each have a row here", () => {
     const ids = [...OURS, ...PLUGINS].map(({ id }) => id);
     assert.equal(new Set(ids).size, ids.length);
     assert.deepEqual([...new Set(ROWS.map(([id]) => id))].sort(), ids.sort());
   });
 
   for (const [at, [id, severity, bad, good]] of ROWS.entries()) {
-    it(`${id} finds what is bad and nothing else, and its command mends it (row ${at})`, async () => {
+    it(`${id} finds the fault and nothing else, and its command fixes it (row ${at})`, async () => {
       const hits = (await findings(bad)).filter((one) => one.id === id);
       assert.deepEqual(
         hits.map((one) => one.severity),
@@ -247,7 +247,7 @@ describe("security checks of the configuration", () => {
     });
   }
 
-  it("find nothing in a configuration that is empty, or has any other shape", async () => {
+  it("find nothing in an empty or malformed configuration", async () => {
     assert.deepEqual(await findings({}), []);
     const sections = "gateway hooks tools mcp models channels secrets session logging plugins".split(" ");
     for (const wrong of [null, true, 7, "text", [], [null], { servers: [], providers: "x", auth: [], mappings: 7 }])
@@ -274,7 +274,7 @@ describe("a secret", () => {
     });
 });
 
-it("plugins of other people are named by what they may do", async () => {
+it("third-party plugins are listed with their permissions", async () => {
   const plugin = (placement: string, svc: object = {}, more: object = {}): PlacedPlugin =>
     ({ origin: "x", placement, manifest: { id: "x", ...svc }, ...more }) as unknown as PlacedPlugin;
   const confined = { isolation: { supports: ["process"] } };
@@ -376,7 +376,7 @@ const device = (id: string, approved: number, token: object = {}): PairedDevice 
   tokens: [{ role: "operator", scopes: ["operator.admin"], createdAtMs: approved, ...token }],
 });
 
-it("devices are named that were not seen for 90 days, whose token is 180 days old, and when more than three are admins", () => {
+it("devices are listed when not seen for 90 days, with a token of 180 days, or when more than three are admins", () => {
   const now = 1_000 * DAY;
   const mends = (hits: readonly SecurityHit[]) => hits.map(({ mend }) => mend);
   const fresh = device("fresh", now - 400 * DAY, { lastUsedAtMs: now - DAY, rotatedAtMs: now - DAY });
@@ -390,7 +390,7 @@ it("devices are named that were not seen for 90 days, whose token is 180 days ol
   ]);
 });
 
-it("every command that mends something is one of svc with options it has, or one of the shell", async (t) => {
+it("every fix is a valid command line of svc or a shell command", async (t) => {
   const state = directory(t);
   const policy = {
     version: 1,
@@ -423,7 +423,7 @@ it("every command that mends something is one of svc with options it has, or one
   }
 });
 
-/** Whether commander takes these words; runs nothing. */
+/** Whether commander accepts these words; runs nothing. */
 async function parses(words: readonly string[]): Promise<boolean> {
   const output = { json: true, print: () => undefined, note: () => undefined };
   let isTaken = false;

@@ -6,8 +6,8 @@ import { home } from "../svc.ts";
 
 const few = { plugins: { use: ["config"] } };
 
-describe("svc config diff", { timeout: 120_000 }, () => {
-  it("compares the file with another one, secrets hidden but not overlooked", async (t) => {
+describe("svc config diff", { timeout: 60_000 }, () => {
+  it("compares the file with another one; secrets are hidden but compared", async (t) => {
     const { svc, configPath } = home(t, { ...few, gateway: { port: 1, auth: { token: "CANARY1" } } });
     const draft = join(dirname(configPath), "draft.json");
     writeFileSync(draft, JSON.stringify({ ...few, gateway: { port: 2, auth: { token: "CANARY2" } } }));
@@ -19,10 +19,10 @@ describe("svc config diff", { timeout: 120_000 }, () => {
     const json = JSON.parse((await svc(["config", "diff", draft, "--json"])).stdout);
     assert.deepEqual([json.same, json.changes.length], [false, 2]);
     const same = await svc(["config", "diff", configPath]);
-    assert.deepEqual([same.code, same.stdout], [0, `${configPath} and ${configPath} say the same\n`]);
+    assert.deepEqual([same.code, same.stdout], [0, `${configPath} and ${configPath} are the same\n`]);
   });
 
-  it("counts what a plugin fills in as said", async (t) => {
+  it("treats a plugin's default as if it were set", async (t) => {
     const { svc, configPath } = home(t, { plugins: { use: ["sessions"] } });
     const draft = join(dirname(configPath), "draft.json");
     writeFileSync(draft, JSON.stringify({ plugins: { use: ["sessions"] }, session: { mainKey: "main" } }));
@@ -31,7 +31,7 @@ describe("svc config diff", { timeout: 120_000 }, () => {
 
   const refusals: [why: string, args: string[], says: RegExp][] = [
     ["no gateway was ever started", [], /no gateway was started from .*\nNext: svc gateway run/],
-    ["there is no such file", ["./no-such-file.json"], /there is no file .*\nNext: name another one/],
+    ["there is no such file", ["./no-such-file.json"], /no-such-file\.json does not exist\nNext: name another file/],
   ];
   for (const [why, args, says] of refusals) {
     it(`says when ${why}`, async (t) => {
@@ -46,7 +46,7 @@ describe("svc config diff", { timeout: 120_000 }, () => {
     await here.run();
     assert.deepEqual(await here.svc(["config", "diff"]), {
       code: 0,
-      stdout: "gateway and file say the same\n",
+      stdout: "gateway and file are the same\n",
       stderr: "",
     });
     const later = { ...few, gateway: { auth: { token: "CANARY" }, reload: { mode: "off" }, port: 19_001 } };

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { describeDifference, differences } from "../../../../host/cli/config/differences.ts";
 
-describe("where two configurations differ", () => {
-  it("nowhere", () => assert.deepEqual(differences({ a: [1, { b: 2 }] }, { a: [1, { b: 2 }] }), []));
+describe("differences of two configurations", () => {
+  it("are empty for equal ones", () => assert.deepEqual(differences({ a: [1, { b: 2 }] }, { a: [1, { b: 2 }] }), []));
 
-  it("key by key, in alphabetical order, arrays as a whole", () => {
+  it("are listed key by key, in alphabetical order, arrays as a whole", () => {
     const left = { z: 1, a: { b: 1, c: 1 }, list: [1, 2], gone: true, same: {} };
     const right = { z: 2, a: { b: 1, c: 2 }, list: [1], added: {}, same: {} };
     assert.deepEqual(differences(left, right), [
@@ -17,16 +17,17 @@ describe("where two configurations differ", () => {
     ]);
   });
 
-  it("in kind", () => assert.deepEqual(differences({ a: {} }, { a: [] }), [{ path: ["a"], left: {}, right: [] }]));
+  it("include a different type", () =>
+    assert.deepEqual(differences({ a: {} }, { a: [] }), [{ path: ["a"], left: {}, right: [] }]));
 });
 
-describe("a difference in words", () => {
+describe("a printed difference", () => {
   it("has a line for each side", () => {
     const lines = describeDifference({ path: ["a"], left: "x", right: undefined }, ["gateway", "file"]);
     assert.deepEqual(lines, ['  gateway  "x"', "  file     (not set)"]);
   });
 
-  it("of hidden values shows neither", () => {
+  it("of hidden values shows neither value", () => {
     const hidden = { path: ["a"], left: "__SVC_REDACTED__", right: "__SVC_REDACTED__" };
     assert.deepEqual(describeDifference(hidden, ["a", "b"]), ["  hidden values differ (a, b)"]);
   });

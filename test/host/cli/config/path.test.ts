@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { formatPath, parsePath, type Path, placeIn, valueAt } from "../../../../host/cli/config/path.ts";
 
-describe("a path into the configuration", () => {
+describe("a configuration path", () => {
   const rows: [text: string, path: Path][] = [
     ["gateway", ["gateway"]],
     ["gateway.auth.token", ["gateway", "auth", "token"]],
@@ -36,14 +36,14 @@ describe("a path into the configuration", () => {
     'a."b"]',
     "a[0]b",
   ]) {
-    it(`is not: ${text || "nothing"}`, () =>
+    it(`is invalid: ${text || "empty"}`, () =>
       assert.throws(() => parsePath(text), {
         name: "WrongUsage",
-        message: /is no path into the configuration; write/,
+        message: /is not a configuration path; use/,
       }));
   }
 
-  it("is shown as it can be typed", () => {
+  it("is formatted as it can be typed", () => {
     for (const path of [["a", "b.c", 0, "d"], ["a b"], ["a", 'x"y'], ["a", ""], ["a", "0"]])
       assert.deepEqual(parsePath(formatPath(path)), path);
     assert.equal(formatPath(["plugins", "use", 0]), "plugins.use[0]");
@@ -67,8 +67,8 @@ describe("the value at a path", () => {
   for (const [path, found] of rows) it(formatPath(path), () => assert.deepEqual(valueAt(value, path), found));
 });
 
-describe("the place of a path", () => {
-  it("is an index where an array stands", () => {
+describe("placeIn", () => {
+  it("turns a number into an index for an array", () => {
     assert.deepEqual(placeIn({ a: [[1]] }, ["a", "0", "0"]), ["a", 0, 0]);
     assert.deepEqual(placeIn({ a: { 0: 1 } }, ["a", "0"]), ["a", "0"]);
     assert.deepEqual(placeIn({}, ["a", "0"]), ["a", "0"]);
@@ -76,6 +76,6 @@ describe("the place of a path", () => {
   });
 
   for (const key of ["__proto__", "prototype", "constructor"]) {
-    it(`is never ${key}`, () => assert.throws(() => placeIn({}, ["a", key, "b"]), { name: "WrongUsage" }));
+    it(`refuses ${key}`, () => assert.throws(() => placeIn({}, ["a", key, "b"]), { name: "WrongUsage" }));
   }
 });

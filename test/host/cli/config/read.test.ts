@@ -16,7 +16,7 @@ const talking = [
 ];
 const few = { plugins: { use: ["config"] } };
 
-/** A plugin whose schema says what is secret where its name does not. */
+/** A plugin whose schema marks a secret that its key name does not suggest. */
 const VAULT = `import { definePlugin, Type } from "@svc/sdk";
 export default definePlugin({
   id: "vault",
@@ -27,7 +27,7 @@ export default definePlugin({
 `;
 
 describe("svc config file", () => {
-  it("names the file, there or not, as text or as JSON", async (t) => {
+  it("prints the path of an existing or missing file, as text or JSON", async (t) => {
     const { svc, configPath, stateDir } = home(t);
     assert.deepEqual(await svc(["config", "file"]), { code: 0, stdout: `${configPath}\n`, stderr: "" });
     assert.deepEqual(JSON.parse((await svc(["config", "file", "--json"])).stdout), { path: configPath });
@@ -80,7 +80,7 @@ describe("svc config get", () => {
     });
   }
 
-  it("says what is wrong with a file that cannot be read, and what to do", async (t) => {
+  it("reports why a file cannot be read, and the next step", async (t) => {
     const broken = home(t, "{ gateway: }");
     const { code, stderr } = await broken.svc(["config", "get"]);
     assert.equal(code, 1);
@@ -90,7 +90,7 @@ describe("svc config get", () => {
     assert.match(unset.stderr, /svc\.json: gateway\.bind: environment variable BIND is not set/);
   });
 
-  it("hides what the schema of a plugin calls secret, disabled or not", async (t) => {
+  it("hides keys that the schema of an enabled or disabled plugin marks as secret", async (t) => {
     for (const enabled of [true, false]) {
       const plugins = { use: ["./vault.ts"], entries: { vault: { enabled } } };
       const { svc, configPath } = home(t, { vault: { pin: "CANARY", size: 2 }, plugins });
@@ -102,7 +102,7 @@ describe("svc config get", () => {
 });
 
 describe("svc config validate", () => {
-  it("is content with no file, and with a right one", async (t) => {
+  it("accepts a missing file and a valid one", async (t) => {
     const none = home(t);
     const { code, stdout } = await none.svc(["config", "validate"]);
     assert.deepEqual([code, stdout], [0, `${none.configPath} does not exist; the defaults apply\n`]);
@@ -119,7 +119,7 @@ describe("svc config validate", () => {
     });
   });
 
-  it("warns of what plugins find in the whole, tells keys without effect, and calls the file valid", async (t) => {
+  it("prints warnings of plugins and keys without effect, and calls the file valid", async (t) => {
     const { svc, configPath } = home(t, {
       wizard: { lastRunAt: "2026-01-01" },
       agents: { defaults: { model: "foo/bar" } },
@@ -134,11 +134,9 @@ describe("svc config validate", () => {
       ["warning  channels.box", "warning  agents.defaults.model", "warning  channels.box.allowFrom", "ignored  wizard"],
     );
     assert.match(stdout, /^warning {2}agents\.defaults\.model: no model "foo\/bar"; available: offline\/offline\./m);
-    assert.match(stdout, /^ignored {2}wizard: what a setup assistant wrote down about itself$/m);
+    assert.match(stdout, /^ignored {2}wizard: notes of a setup assistant about itself$/m);
     const answer = JSON.parse((await svc(["config", "validate", "--json"])).stdout);
-    assert.deepEqual(answer.withoutEffect, [
-      { path: "wizard", message: "what a setup assistant wrote down about itself" },
-    ]);
+    assert.deepEqual(answer.withoutEffect, [{ path: "wizard", message: "notes of a setup assistant about itself" }]);
     const doctor = JSON.parse((await svc(["doctor", "--json"])).stdout) as {
       findings: { check: string; severity: string; about: string }[];
     };
@@ -153,7 +151,7 @@ describe("svc config validate", () => {
     );
   });
 
-  it("names every wrong key by its path, and exits 1", async (t) => {
+  it("names every invalid key by its path, and exits 1", async (t) => {
     const { svc, configPath } = home(t, {
       ...few,
       gateway: { port: "x", auth: { mode: "open" } },
@@ -172,13 +170,13 @@ describe("svc config validate", () => {
     assert.deepEqual([report.valid, report.issues.length], [false, 3]);
   });
 
-  it("says where a file stops being JSON5", async (t) => {
+  it("names the position of a JSON5 syntax error", async (t) => {
     const { code, stdout } = await home(t, "{ gateway: }").svc(["config", "validate"]);
     assert.equal(code, 1);
     assert.match(stdout, /^error {4}\(file\): JSON5: invalid character '}' at 1:12$/m);
   });
 
-  it("never shows a secret, right or wrong", async (t) => {
+  it("never shows a valid or invalid secret", async (t) => {
     const { svc } = home(t, { ...few, gateway: { auth: { token: ["CANARY"], password: "CANARY" } } });
     for (const args of [[], ["--json"]]) {
       const { code, stdout, stderr } = await svc(["config", "validate", ...args]);
@@ -199,10 +197,10 @@ describe("svc config validate", () => {
     assert.match(wrong.stdout, /^error {4}vault\.size: must be integer$/m);
     const disabled = await check(false);
     assert.equal(disabled.code, 0);
-    assert.match(disabled.stdout, /^warning {2}vault: not used: plugin vault is not running; it is kept as it is$/m);
+    assert.match(disabled.stdout, /^warning {2}vault: not used: plugin vault is not running; kept unchanged$/m);
   });
 
-  it("warns of keys nobody reads and of plugins that are not there, and is content", async (t) => {
+  it("warns of unread keys and missing plugins, and calls the file valid", async (t) => {
     const { code, stdout } = await home(t, { typo: 1, plugins: { use: ["config", "no-such"] } }).svc([
       "config",
       "validate",
@@ -224,7 +222,7 @@ describe("svc config validate", () => {
     ["plugins.entries.x", { entries: { x: null } }],
   ];
   for (const [path, value] of crooked) {
-    it(`survives what it is there to find: ${path}`, async (t) => {
+    it(`does not crash on an invalid section: ${path}`, async (t) => {
       const plugins = path.startsWith("plugins.use") ? { use: value } : value;
       const { svc } = home(t, { plugins });
       const { code, stdout, stderr } = await svc(["config", "validate", "--json"]);
@@ -238,7 +236,7 @@ describe("svc config validate", () => {
   }
 });
 
-it("a configuration file that is a directory is said to be one", async (t) => {
+it("a configuration file that is a directory is reported as such", async (t) => {
   const { svc, configPath } = home(t);
   mkdirSync(configPath);
   const { code, stdout } = await svc(["config", "validate"]);
@@ -246,8 +244,8 @@ it("a configuration file that is a directory is said to be one", async (t) => {
   assert.ok(stdout.includes(`error    (file): cannot read ${configPath}: EISDIR`), stdout);
 });
 
-describe("svc config schema", { timeout: 120_000 }, () => {
-  it("shows all of it, sections of plugins included, or one part", async (t) => {
+describe("svc config schema", { timeout: 60_000 }, () => {
+  it("prints the whole schema, sections of plugins included, or one part", async (t) => {
     const { svc } = home(t, { plugins: { use: ["sessions"] } });
     const whole = JSON.parse((await svc(["config", "schema"])).stdout);
     assert.ok(whole.properties.gateway && whole.properties.session);
@@ -255,15 +253,15 @@ describe("svc config schema", { timeout: 120_000 }, () => {
     assert.deepEqual(JSON.parse(stdout), whole.properties.gateway.properties.port);
   });
 
-  it("says when nobody knows the key, and what to do", async (t) => {
+  it("refuses an unknown key with the next step", async (t) => {
     const { code, stdout, stderr } = await home(t, few).svc(["config", "schema", "gateway.prot"]);
     assert.deepEqual([code, stdout], [1, ""]);
-    assert.match(stderr, /no plugin in use knows a key gateway\.prot\nNext: svc config schema/);
+    assert.match(stderr, /neither the host nor a plugin in use defines the key gateway\.prot\nNext: svc config schema/);
   });
 });
 
-describe("svc config validate <file>", { timeout: 120_000 }, () => {
-  it("checks another file, and says when there is none", async (t) => {
+describe("svc config validate <file>", { timeout: 60_000 }, () => {
+  it("checks another file, and reports a missing one", async (t) => {
     const { svc, configPath } = home(t, few);
     const draft = join(dirname(configPath), "draft.json");
     writeFileSync(draft, '{ "gateway": { "port": "x" } }');
@@ -273,6 +271,6 @@ describe("svc config validate <file>", { timeout: 120_000 }, () => {
       [1, `error    gateway.port: must be integer\n${draft} is not valid\n`],
     );
     const none = await svc(["config", "validate", `${draft}.gone`]);
-    assert.deepEqual([none.code, none.stdout.split("\n")[0]], [1, "error    (file): there is no such file"]);
+    assert.deepEqual([none.code, none.stdout.split("\n")[0]], [1, "error    (file): the file does not exist"]);
   });
 });

@@ -10,7 +10,7 @@ import { home } from "../svc.ts";
 const use = ["config", "health"];
 const token = { auth: { token: "t" } };
 
-/** Refuses a level, and has a call that takes its time. */
+/** A plugin that refuses a log level, and has a slow method. */
 const GATE = `import { defineContract, definePlugin, Strict, Type } from "@svc/sdk";
 const gate = defineContract("gate", {
   wait: { summary: "Waits", scope: "operator.read", params: Strict({}), result: Type.Object({}) },
@@ -28,7 +28,7 @@ export default definePlugin({
 `;
 
 describe("svc gateway run --last-good", { timeout: 120_000 }, () => {
-  it("starts with the last configuration that worked where the file is wrong, and health says so", async (t) => {
+  it("starts with the last configuration that worked if the file is invalid, and health reports it", async (t) => {
     const { svc, run, configPath } = home(t, { gateway: token, plugins: { use } });
     await (await run()).stop();
     writeFileSync(configPath, JSON.stringify({ gateway: { ...token, prot: 1 }, plugins: { use } }));
@@ -43,7 +43,7 @@ describe("svc gateway run --last-good", { timeout: 120_000 }, () => {
     assert.equal(code, 0);
   });
 
-  it("has a whole one after kill -9 at any moment of its write", async (t) => {
+  it("finds a complete one after kill -9 at any moment of its write", async (t) => {
     const { svc, run, configPath, stateDir } = home(t, { gateway: token, plugins: { use } });
     for (let round = 0; round < 4; round++) {
       const running = await run();
@@ -62,7 +62,7 @@ describe("svc gateway run --last-good", { timeout: 120_000 }, () => {
   });
 });
 
-describe("svc config set beside a gateway", { timeout: 120_000 }, () => {
+describe("svc config set while a gateway runs", { timeout: 120_000 }, () => {
   async function gated(t: Parameters<typeof home>[0]) {
     const here = home(t, { gateway: token, plugins: { use: [...use, "./gate.ts"] } });
     writeFileSync(join(dirname(here.configPath), "gate.ts"), GATE);
@@ -72,13 +72,13 @@ describe("svc config set beside a gateway", { timeout: 120_000 }, () => {
   it("shows why a plugin refuses the change", async (t) => {
     const { svc } = await gated(t);
     const { code, stdout, stderr } = await svc(["config", "set", "logging.level", "debug"]);
-    const told = `The gateway does not use it: debug lines are too much here\nNext: set another value; svc logs says more\n`;
+    const told = `The gateway does not use it: debug lines are too much here\nNext: set another value; svc logs shows details\n`;
     assert.deepEqual([code, stdout.slice(stdout.indexOf("\n") + 1), stderr], [1, told, ""]);
     const { running } = JSON.parse((await svc(["gateway", "call", "config.get", "--json"])).stdout);
     assert.equal(running.refused.reason, "debug lines are too much here");
   });
 
-  it("writes while the gateway stops, and says what becomes of it", async (t) => {
+  it("writes while the gateway stops, and reports whether the change is used", async (t) => {
     const { svc, running, configPath } = await gated(t);
     const waiting = svc(["gateway", "call", "gate.wait"]);
     await pause(1_000);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { parseValue } from "../../../../host/cli/config/value.ts";
 
-describe("a value as people type it", () => {
+describe("a value on the command line", () => {
   const rows: [text: string, value: unknown][] = [
     ["19001", 19_001],
     ["-1.5", -1.5],
@@ -29,6 +29,6 @@ describe("a value as people type it", () => {
     it(`${text} as text`, async () => assert.equal(await parseValue(text, true), text));
 
   for (const text of ["{a: }", "[1", "'a", '"a'])
-    it(`${text} is a slip`, () =>
+    it(`${text} is refused as invalid JSON5`, () =>
       assert.rejects(parseValue(text, false), { name: "WrongUsage", message: /is not JSON5: .*\nNext: .*--string/ }));
 });

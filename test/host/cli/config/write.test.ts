@@ -6,8 +6,8 @@ import { home } from "../svc.ts";
 
 const few = { plugins: { use: ["config"] } };
 
-describe("svc config set", { timeout: 120_000 }, () => {
-  it("writes one value, says which and how it takes effect, and leaves the rest as it stands", async (t) => {
+describe("svc config set", { timeout: 60_000 }, () => {
+  it("writes one value, reports how it takes effect, and leaves the rest unchanged", async (t) => {
     const { svc, configPath } = home(t, "{\n  // mine\n  plugins: { use: ['config'] },\n}\n");
     const { code, stdout, stderr } = await svc(["config", "set", "gateway.port", "19001"]);
     assert.deepEqual([code, stderr], [0, ""]);
@@ -28,15 +28,15 @@ describe("svc config set", { timeout: 120_000 }, () => {
       /^The gateway restarts within \d s/,
     ],
     [
-      "waits for somebody to restart it",
+      "needs a manual restart",
       { gateway: { reload: { mode: "off" } } },
       ["logging.level", "debug"],
-      /^The gateway uses it but for logging\.level, which takes effect with a restart\.\nNext: svc gateway restart/m,
+      /^The gateway uses it, except logging\.level, which takes effect after a restart\.\nNext: svc gateway restart/m,
       /^$/,
     ],
   ];
   for (const [what, config, args, says, notes] of outcomes) {
-    it(`waits until the gateway of this state directory has read it, and says that it ${what}`, async (t) => {
+    it(`waits until the gateway of this state directory has read it, and reports that it ${what}`, async (t) => {
       const { svc, run } = home(t, { ...few, ...config });
       await run();
       const { code, stdout, stderr } = await svc(["config", "set", ...args]);
@@ -48,14 +48,14 @@ describe("svc config set", { timeout: 120_000 }, () => {
     });
   }
 
-  it("names what is written, and no default that comes with it", async (t) => {
+  it("names the written keys, not the defaults added with them", async (t) => {
     const { svc } = home(t, { plugins: { use: ["models"] } });
     const provider = '{ baseUrl: "http://127.0.0.1:9", models: [{ id: "m" }] }';
     const { stdout } = await svc(["config", "set", "models.providers.acme", provider]);
     assert.match(stdout, /: changed models\.providers\.acme\.baseUrl, models\.providers\.acme\.models\n/);
   });
 
-  it("makes the file where there is none", async (t) => {
+  it("creates a missing file", async (t) => {
     const { svc, configPath } = home(t);
     const { code, stderr } = await svc(["config", "set", "logging.level", "debug"]);
     assert.deepEqual([code, stderr], [0, ""]);
@@ -71,7 +71,7 @@ describe("svc config set", { timeout: 120_000 }, () => {
     [["--", "meta.below", "-5"], "meta.below", -5],
   ];
   for (const [args, path, value] of values) {
-    it(`takes ${args.join(" ")}`, async (t) => {
+    it(`accepts ${args.join(" ")}`, async (t) => {
       const { svc } = home(t, few);
       const { code, stderr } = await svc(["config", "set", ...args]);
       assert.deepEqual([code, stderr], [0, ""]);
@@ -96,7 +96,7 @@ describe("svc config set", { timeout: 120_000 }, () => {
   };
   const acme = { models: { providers: { acme: { baseUrl: "http://127.0.0.1:9", models: [{ id: "m1" }] } } } };
 
-  it("takes a model that does not exist, and warns of it, also where another key makes it so", async (t) => {
+  it("accepts a model that does not exist with a warning, also if a change of another key causes it", async (t) => {
     const { svc } = home(t, { ...asked, ...acme });
     const wrong = await svc(["config", "set", "agents.defaults.model", "acme/m2"]);
     assert.equal(wrong.code, 0, wrong.stderr);
@@ -111,7 +111,7 @@ describe("svc config set", { timeout: 120_000 }, () => {
     assert.match(gone.stderr, /^warning: agents\.defaults\.model: no model "acme\/m1"; available: offline\/offline/);
   });
 
-  it("refuses what would not be valid, names path and expectation, and changes nothing", async (t) => {
+  it("refuses an invalid value, names the path and the expected type, and changes nothing", async (t) => {
     const { svc, configPath } = home(t, few);
     const before = readFileSync(configPath, "utf8");
     const { code, stdout, stderr } = await svc(["config", "set", "gateway.port", "high"]);
@@ -131,7 +131,7 @@ describe("svc config set", { timeout: 120_000 }, () => {
     assert.deepEqual([json.code, error.code, error.details.issues.length], [1, "INVALID_REQUEST", 1]);
   });
 
-  it("repairs a file that is not valid, but none that cannot be read", async (t) => {
+  it("repairs an invalid file, but not one that cannot be read", async (t) => {
     const { svc } = home(t, { ...few, gateway: { port: "x" } });
     assert.equal((await svc(["config", "set", "gateway.port", "1"])).code, 0);
     const broken = await home(t, "{ gateway: }").svc(["config", "set", "gateway.port", "1"]);
@@ -139,7 +139,7 @@ describe("svc config set", { timeout: 120_000 }, () => {
     assert.match(broken.stderr, /^\(file\): .*\nNothing was changed\.\nNext: svc config validate\n$/);
   });
 
-  it("says it as JSON", async (t) => {
+  it("prints JSON", async (t) => {
     const { svc, configPath } = home(t, few);
     const { stdout } = await svc(["config", "set", "logging.level", "warn", "--json"]);
     const { path, changed, reload, hash } = JSON.parse(stdout);
@@ -147,10 +147,10 @@ describe("svc config set", { timeout: 120_000 }, () => {
     assert.match(hash, /^[0-9a-f]{64}$/);
   });
 
-  it("says when the file says that already", async (t) => {
+  it("reports when the file already has the value", async (t) => {
     const { svc, configPath } = home(t, { ...few, logging: { level: "warn" } });
     const { code, stdout } = await svc(["config", "set", "logging.level", "warn"]);
-    assert.deepEqual([code, stdout], [0, `${configPath} says that already.\n`]);
+    assert.deepEqual([code, stdout], [0, `${configPath} already has this value.\n`]);
   });
 
   it("never shows a secret", async (t) => {
@@ -163,7 +163,7 @@ describe("svc config set", { timeout: 120_000 }, () => {
   });
 
   const slips: [args: string[], says: RegExp][] = [
-    [["gateway..port", "1"], /"gateway\.\.port" is no path into the configuration; write it like gateway\.port/],
+    [["gateway..port", "1"], /"gateway\.\.port" is not a configuration path; use the form gateway\.port/],
     [["meta.x", "{a: }"], /is not JSON5: .*\nNext: correct it, or add --string/],
     [["meta.__proto__.x", "1"], /"__proto__" cannot be a key/],
     [["gateway.port"], /missing required argument 'value'/],
@@ -178,8 +178,8 @@ describe("svc config set", { timeout: 120_000 }, () => {
   }
 });
 
-describe("svc config unset", { timeout: 120_000 }, () => {
-  it("takes one value out", async (t) => {
+describe("svc config unset", { timeout: 60_000 }, () => {
+  it("removes one value", async (t) => {
     const { svc } = home(t, { ...few, gateway: { port: 1, auth: { mode: "token" } } });
     const { code, stdout } = await svc(["config", "unset", "gateway.port"]);
     assert.equal(code, 0);
@@ -189,7 +189,7 @@ describe("svc config unset", { timeout: 120_000 }, () => {
     });
   });
 
-  it("says when it is not set, and what to do", async (t) => {
+  it("reports a key that is not set, with the next step", async (t) => {
     const { svc, configPath } = home(t, few);
     const { code, stdout, stderr } = await svc(["config", "unset", "gateway.port"]);
     assert.deepEqual([code, stdout], [1, ""]);
@@ -197,10 +197,10 @@ describe("svc config unset", { timeout: 120_000 }, () => {
   });
 });
 
-describe("a configuration no gateway would start with", { timeout: 120_000 }, () => {
+describe("a configuration no gateway would start with", { timeout: 60_000 }, () => {
   const broken = { ...few, gateway: { auth: { mode: "trusted-proxy" } } };
 
-  it("is not brought about by one command", async (t) => {
+  it("cannot result from one command", async (t) => {
     const { svc, configPath } = home(t, few);
     const { code, stderr } = await svc(["config", "set", "gateway.auth.mode", "trusted-proxy"]);
     assert.equal(code, 1);
@@ -208,21 +208,21 @@ describe("a configuration no gateway would start with", { timeout: 120_000 }, ()
     assert.deepEqual(JSON.parse(readFileSync(configPath, "utf8")), few);
   });
 
-  it("is no hindrance to what mends it, or something else", async (t) => {
+  it("does not block a change that fixes it, or an unrelated change", async (t) => {
     const { svc, configPath } = home(t, broken);
     assert.equal((await svc(["config", "set", "logging.level", "info"])).code, 0);
     assert.equal((await svc(["config", "set", "gateway.auth.mode", "token"])).code, 0);
     assert.equal(JSON.parse(readFileSync(configPath, "utf8")).gateway.auth.mode, "token");
   });
 
-  it("is told by config validate, and by config.get of a gateway that runs on", async (t) => {
+  it("is reported by config validate, and by config.get of a running gateway", async (t) => {
     const here = home(t, few);
     await here.run();
     writeFileSync(here.configPath, JSON.stringify(broken));
     const { code, stdout, stderr } = await here.svc(["config", "validate"]);
     assert.equal(code, 1);
     assert.match(stdout, /^error {4}gateway: gateway\.auth\.mode is trusted-proxy and /);
-    assert.match(stderr, /^Next: correct it; svc config schema gateway shows/);
+    assert.match(stderr, /^Next: correct the file; svc config schema gateway shows/);
     const { valid, issues } = JSON.parse((await here.svc(["gateway", "call", "config.get"])).stdout);
     assert.equal(valid, false);
     assert.match(issues[0].message, /gateway\.auth\.trustedProxy is not set/);

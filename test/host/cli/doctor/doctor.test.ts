@@ -26,13 +26,13 @@ import { treeLines } from "../../../tree-hash.ts";
 import { directory, put } from "../../../directory.ts";
 
 const about = (findings: readonly Finding[]) => findings.map(({ severity, about: what }) => [severity, what]);
-/** A process that is certainly gone. */
+/** Id of a process that certainly does not exist. */
 const GONE = 2 ** 22 + 1;
 
 describe("the checks", () => {
   it("of the machine", () => {
     assert.deepEqual(nodeFindings("v20.20.0", ">=20.19"), []);
-    assert.match(nodeFindings("v18.0.0", ">=20.19")[0]?.message ?? "", /needs Node >=20\.19, and this is v18\.0\.0/);
+    assert.match(nodeFindings("v18.0.0", ">=20.19")[0]?.message ?? "", /needs Node >=20\.19, but this is v18\.0\.0/);
     assert.deepEqual(
       [diskFindings("/", 2 ** 40), diskFindings("/", 2 ** 29)[0]?.severity, diskFindings("/", 1)[0]?.severity],
       [[], "warning", "error"],
@@ -75,7 +75,7 @@ describe("the checks", () => {
     assert.deepEqual(permissionFindings({ ...view, uid: undefined }), []);
   });
 
-  it("of leftovers know a process that is gone from one that writes", async (t) => {
+  it("of leftovers distinguish a process that is gone from one that is writing", async (t) => {
     const place = directory(t);
     const rows: [name: string, text: string, abandoned: boolean][] = [
       [`svc.json.${GONE}.0123456789ab.tmp`, "{", true],
@@ -94,7 +94,7 @@ describe("the checks", () => {
     }
   });
 
-  it("of the event loop name who held it up last, when and where", () => {
+  it("of the event loop name what blocked it last, when and where", () => {
     const NOW = 2 * 86_400_000;
     const block = {
       at: NOW - 1_000,
@@ -110,14 +110,14 @@ describe("the checks", () => {
       );
     const at = "1970-01-02 23:59:59Z";
     const where = "in render (file:///n/plugin.ts:12:58)";
-    const tell = "svc plugins inspect notes; tell whoever made it";
+    const tell = "svc plugins inspect notes; report it to the author of the plugin";
     assert.deepEqual(said([block]), [
-      `warning plugin notes: it held up the gateway for 3.2 s, at ${at}, ${where} | ${tell}`,
+      `warning plugin notes: it blocked the gateway for 3.2 s, at ${at}, ${where} | ${tell}`,
     ]);
     assert.match(said([{ ...block, at: 1 }, block, block])[0] ?? "", /; 2 times in the last 24 hours \|/);
-    assert.match(said([block, { ...block, plugin: undefined, stack: [] }])[0] ?? "", /^warning code of no plugin: /);
+    assert.match(said([block, { ...block, plugin: undefined, stack: [] }])[0] ?? "", /^warning code outside plugins: /);
     assert.deepEqual(said([{ ...block, over: false }]), [
-      `error plugin notes: it holds up the gateway now, since ${at}: nothing else is served, ${where} | kill -9 7 ends that gateway`,
+      `error plugin notes: it has been blocking the gateway since ${at}: no request is served, ${where} | kill -9 7 ends that gateway`,
     ]);
     assert.match(said([{ ...block, over: false }], false)[0] ?? "", /^warning .*, until the process ended, at /);
     assert.deepEqual(
@@ -126,7 +126,7 @@ describe("the checks", () => {
     );
   });
 
-  it("that two of them make in the same words stand once, with the next step of the warning itself", () => {
+  it("that report the same message are merged, with the next step of the warning itself", () => {
     const everybody = "everybody may write";
     const next = "svc config set session.dmScope per-channel-peer";
     const path = "channels.irc.allowFrom";
@@ -144,7 +144,7 @@ describe("the checks", () => {
     assert.equal(withoutRepeats([open("/a"), open("/b")]).length, 2);
   });
 
-  it("of other verbs take over what these say, and say so when it is nothing", () => {
+  it("of other verbs adopt their findings, and report a verb that fails", () => {
     const answer = {
       path: "/c",
       issues: [{ path: "a.b", message: "must be integer" }],
@@ -164,17 +164,14 @@ describe("the checks", () => {
     );
     const unknown = { error: { message: "unknown method: models.status", details: { code: "UNKNOWN_METHOD" } } };
     assert.deepEqual(verbFindings("models", unknown), [], "the gateway does not use the plugin");
-    assert.match(
-      verbFindings("plugins", { error: { message: "torn" } })[0]?.message ?? "",
-      /could not be checked: torn/,
-    );
+    assert.match(verbFindings("plugins", { error: { message: "torn" } })[0]?.message ?? "", /the check failed: torn/);
   });
 });
 
 describe("a repair", () => {
   const id = repairId(0, "a1b2c3");
 
-  it("can be taken back", async (t) => {
+  it("can be undone", async (t) => {
     const state = directory(t);
     put(join(state, "torn.json"), "{");
     put(join(state, "open"), "secret", 0o644);
@@ -202,10 +199,10 @@ describe("a repair", () => {
       [readFileSync(join(state, "torn.json"), "utf8"), statSync(join(state, "open")).mode & 0o777],
       ["{", 0o644],
     );
-    await assert.rejects(undo(state, id), { code: "INVALID_REQUEST", message: /taken back already/ });
+    await assert.rejects(undo(state, id), { code: "INVALID_REQUEST", message: /already undone/ });
   });
 
-  it("overwrites nothing when it is taken back, and follows no link", async (t) => {
+  it("overwrites nothing when it is undone, and follows no link", async (t) => {
     const state = directory(t);
     put(join(state, "torn.json"), "old");
     put(join(state, "target"), "x", 0o644);
@@ -219,14 +216,17 @@ describe("a repair", () => {
       ],
       0,
     );
-    assert.deepEqual([done[1]?.failed, statSync(join(state, "target")).mode & 0o777], ["it is a link now", 0o644]);
+    assert.deepEqual(
+      [done[1]?.failed, statSync(join(state, "target")).mode & 0o777],
+      ["it is now a symbolic link", 0o644],
+    );
     writeFileSync(join(state, "torn.json"), "new");
     const back = await undo(state, id);
-    assert.match(back.find(({ path }) => path.endsWith("torn.json"))?.failed ?? "", /something is there by now/);
+    assert.match(back.find(({ path }) => path.endsWith("torn.json"))?.failed ?? "", /a new file exists at this path/);
     assert.equal(readFileSync(join(state, "torn.json"), "utf8"), "new");
   });
 
-  it("is refused for an id that is none", async (t) => {
+  it("is refused for an invalid id", async (t) => {
     const state = directory(t);
     await assert.rejects(undo(state, "../../etc"), { code: "INVALID_REQUEST" });
     await assert.rejects(undo(state, id), { code: "NOT_FOUND" });
@@ -234,8 +234,8 @@ describe("a repair", () => {
 });
 
 describe("svc doctor", { timeout: 120_000 }, () => {
-  it("finds what is wrong without changing anything, repairs it, and takes it back", async (t) => {
-    const here = home(t, '{ gateway: { port: "x" } }'); // with this no gateway starts
+  it("finds problems without changing anything, repairs them, and undoes the repair", async (t) => {
+    const here = home(t, '{ gateway: { port: "x" } }'); // no gateway starts with this
     const { stateDir } = here;
     const at = (...parts: string[]) => join(stateDir, ...parts);
     put(at("credentials/gateway-token"), "secret", 0o644);

@@ -19,7 +19,7 @@ const always = await hostServices();
 const waiting: Candidate = { id: "user", state: "pending", plugin: user };
 const lack = { service: "store 1.2.0", providers: [{ id: "disk", state: "disabled" }] };
 
-describe("what a plugin lacks", () => {
+describe("missing services of a plugin", () => {
   const rows: [why: string, others: Candidate[], lacks: unknown][] = [
     ["nobody has it", [], [{ service: "store 1.2.0", providers: [] }]],
     ["one that is off has it", [{ id: "disk", state: "disabled", plugin: provider("disk") }], [lack]],
@@ -39,7 +39,7 @@ describe("what a plugin lacks", () => {
   for (const [why, others, lacks] of rows)
     it(why, () => assert.deepEqual(lacksOf(waiting, [waiting, ...others], always), lacks));
 
-  it("is not known of one that cannot be imported", () =>
+  it("are unknown if the plugin cannot be imported", () =>
     assert.deepEqual(lacksOf({ id: "user", state: "failed", plugin: undefined }, [], always), []));
 });
 
@@ -54,11 +54,11 @@ describe("the next step", () => {
     [is("active"), [], undefined],
     [is("disabled"), [], /^svc config set plugins\.entries\.user\.enabled true$/],
     [is("not in use"), [], /^svc config set 'plugins\.use\[2\]' user$/],
-    [is("blocked"), [], /what the reason says/],
+    [is("blocked"), [], /follow the reason/],
     [is("not started yet"), [], /^svc gateway run$/],
     [is("not loaded"), [], /restart the gateway/],
-    [is("failed"), [], /correct what the reason says, then: svc plugins reload user$/],
-    [is("failed", { retryAt: 1 }), [], /tries again; or at once: svc plugins reload user$/],
+    [is("failed"), [], /fix the cause given in the reason, then: svc plugins reload user$/],
+    [is("failed", { retryAt: 1 }), [], /next attempt, or retry now: svc plugins reload user$/],
     [is("pending"), [lack], /^svc config set plugins\.entries\.disk\.enabled true$/],
     [is("pending"), [{ ...lack, providers: [{ id: "disk", state: "not in use" }] }], /'plugins\.use\[2\]' disk$/],
     [is("pending"), [{ ...lack, providers: [{ id: "disk", state: "failed" }] }], /^svc plugins why disk$/],

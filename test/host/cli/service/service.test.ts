@@ -88,13 +88,13 @@ const PLIST = `<?xml version="1.0" encoding="UTF-8"?>
 `;
 
 describe("a service", () => {
-  it("of systemd says what runs, with everything escaped and no secret", () =>
+  it("of systemd has the command, with everything escaped and no secret", () =>
     assert.equal(renderService(facts, "systemd"), UNIT));
 
-  it("of launchd says the same", () =>
+  it("of launchd has the same", () =>
     assert.equal(renderService({ ...facts, script: "/Users/a & b/svc.js" }, "launchd"), PLIST));
 
-  it("of systemd is one that systemd takes", (t) => {
+  it("of systemd passes systemd's own check", (t) => {
     if (spawnSync("systemd-analyze", ["--version"]).status !== 0) return t.skip("there is no systemd-analyze");
     const path = join(directory(t), "svc-gateway.service");
     writeFileSync(
@@ -108,13 +108,13 @@ describe("a service", () => {
     );
   });
 
-  it("is refused for what no service can say", () => {
+  it("is refused for a path that no service file can express", () => {
     assert.throws(() => renderService({ ...facts, stateDir: "/a\nExecStart=/bin/sh" }, "systemd"), {
       code: "INVALID_REQUEST",
     });
   });
 
-  it("has a name of its own for each state directory, and a place where the user's services are", () => {
+  it("has its own name per state directory, and a path among the user's services", () => {
     const other = { ...facts, stateDir: "/srv/other" };
     assert.equal(servicePath(facts, "systemd"), "/home/ann/.config/systemd/user/svc-gateway.service");
     assert.match(serviceName(other, "systemd"), /^svc-gateway-[0-9a-f]{8}\.service$/);
@@ -128,7 +128,7 @@ describe("a service", () => {
   });
 });
 
-/** A machine with one program, which writes down what it is asked. */
+/** A machine with one program, which records its calls. */
 function machine(
   name: string,
   platform: NodeJS.Platform,
@@ -154,7 +154,7 @@ function machine(
   };
 }
 
-describe("who keeps services", () => {
+describe("the service manager", () => {
   it("is systemd of the user", async () => {
     const linux = machine("systemctl", "linux", () => 0);
     const supervisor = await findSupervisor(linux);
@@ -190,16 +190,16 @@ describe("who keeps services", () => {
   const nobody: [why: string, machine: Machine, told: RegExp][] = [
     ["no systemd", machine("other", "linux", () => 0), /no systemd user session; run it with: svc gateway run/],
     ["no bus", machine("systemctl", "linux", () => 1), /no systemd user session \(Failed to connect to bus\)/],
-    ["another system", machine("systemctl", "win32", () => 0), /no service of a user on win32/],
+    ["another system", machine("systemctl", "win32", () => 0), /user services are not supported on win32/],
   ];
   for (const [why, here, told] of nobody) {
-    it(`is nobody on a machine with ${why}, which says how to run it instead`, () =>
+    it(`does not exist on a machine with ${why}; the error names the command to run instead`, () =>
       assert.rejects(findSupervisor(here), { code: "UNAVAILABLE", message: told }));
   }
 });
 
-describe("svc gateway install", { timeout: 120_000 }, () => {
-  it("shows what it would write, and is refused where nobody keeps services", async (t) => {
+describe("svc gateway install", { timeout: 60_000 }, () => {
+  it("shows what it would write, and is refused without a service manager", async (t) => {
     const here = home(t);
     const env = {
       SVC_GATEWAY_TOKEN: "hunter22",
@@ -209,7 +209,7 @@ describe("svc gateway install", { timeout: 120_000 }, () => {
     const shown = await here.svc(["gateway", "install", "--dry-run"], env);
     assert.equal(shown.code, 0, shown.stderr);
     assert.match(shown.stdout, /host\/cli\/svc\.js" "gateway" "run" "--last-good"|<string>gateway<\/string>/);
-    assert.match(shown.stdout, /SVC_GATEWAY_TOKEN is set here and not written/);
+    assert.match(shown.stdout, /SVC_GATEWAY_TOKEN is set here but not written/);
     assert.ok(!shown.stdout.includes("hunter22"));
     const refused = await here.svc(["gateway", "install"], env);
     assert.equal(refused.code, 1);

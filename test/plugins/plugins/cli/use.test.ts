@@ -70,8 +70,8 @@ describe("svc plugins use", { timeout: 120_000 }, () => {
 
   const refusals: [args: string[], message: RegExp, code: number][] = [
     [["nosuch"], /^Nothing was changed: nosuch: no plugin or package "nosuch" is installed/, 1],
-    [["--profile", "huge"], /there is no profile "huge"; there are: minimal, chat, full\nNext: choose one of them/, 1],
-    [["--profile", "full", "health"], /profile "full" is the whole bundle already/, 1],
+    [["--profile", "huge"], /there is no profile "huge"; available: minimal, chat, full\nNext: choose one of them/, 1],
+    [["--profile", "full", "health"], /profile "full" already includes the whole bundle/, 1],
     [[], /name a profile, or plugins by id:\n  minimal +Connect/, 2],
   ];
   for (const [args, message, expected] of refusals) {
