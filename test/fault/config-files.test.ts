@@ -74,7 +74,7 @@ describe("a configuration file that", () => {
     assert.deepEqual({ valid, issues }, { valid: true, issues: [] });
   }
 
-  it("is written in pieces is used only when it is complete", { timeout: 30_000 }, async () => {
+  it("is written in pieces is used only when it is complete", { timeout: 120_000 }, async () => {
     const former = AGENTS[turn % 2] ?? "";
     const text = good(AGENTS[(turn + 1) % 2] ?? "");
     const file = await open(path, "w");
@@ -102,7 +102,11 @@ describe("a configuration file that", () => {
     ["is 3 MiB", /larger than 2 MiB/, () => writeFile(path, JSON.stringify({ meta: { text: "x".repeat(3 << 20) } }))],
     ["is binary", /not UTF-8/, () => writeFile(path, Buffer.from([0xff, 0xfe, 0, 1, 2, 0x80]))],
     ["has zeros", /invalid character|JSON5/i, () => writeFile(path, Buffer.alloc(4_096))],
-    ["is nested 200 deep", /levels of nested objects/, () => writeFile(path, `{"meta":${"[".repeat(200)}${"]".repeat(200)}}`)],
+    [
+      "is nested 200 deep",
+      /levels of nested objects/,
+      () => writeFile(path, `{"meta":${"[".repeat(200)}${"]".repeat(200)}}`),
+    ],
     [
       "is nested 200,000 deep",
       /levels of nested objects|too deep|stack|JSON5/i,
@@ -121,7 +125,7 @@ describe("a configuration file that", () => {
     ["holds a wrong value", /must be integer/, () => writeFile(path, '{ "gateway": { "port": "many" } }')],
   ];
   for (const [name, issue, make] of broken) {
-    it(`${name} is reported, and the next good one is used`, { timeout: 30_000 }, async () => {
+    it(`${name} is reported, and the next good one is used`, { timeout: 120_000 }, async () => {
       await make();
       await pause(400); // time for the watcher to read it
       await assertReported(issue);
@@ -134,7 +138,7 @@ describe("a configuration file that", () => {
     ["is gone", () => rm(path)],
     ["is a link to nowhere", () => rm(path).then(() => symlink(join(stateDir, "nowhere"), path))],
   ] as const) {
-    it(`${name} does not affect the gateway until there is a file again`, { timeout: 30_000 }, async () => {
+    it(`${name} does not affect the gateway until there is a file again`, { timeout: 120_000 }, async () => {
       await make();
       await pause(400);
       const { exists } = await client.call(config.get, {});
@@ -144,7 +148,7 @@ describe("a configuration file that", () => {
     });
   }
 
-  it("was broken in each of these ways, is replaced with config.set", { timeout: 30_000 }, async () => {
+  it("was broken in each of these ways, is replaced with config.set", { timeout: 120_000 }, async () => {
     await writeFile(path, "{ half");
     const { hash } = await client.call(config.get, {});
     const agent = AGENTS[++turn % 2] ?? "";

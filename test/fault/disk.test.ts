@@ -111,7 +111,7 @@ describe("a gateway on a disk that accepts no writes", () => {
     });
   }
 
-  it("keeps partial lines of the audit log separate", { timeout: 10_000 }, async () => {
+  it("keeps partial lines of the audit log separate", { timeout: 120_000 }, async () => {
     const before = await readAudit(stateDir);
     assert.equal(before.lines.at(-1)?.["result"], "rename");
     await appendFile(auditPath(stateDir), '{"ts":"half');
@@ -122,7 +122,7 @@ describe("a gateway on a disk that accepts no writes", () => {
     assert.deepEqual(lines.slice(-2), [{ result: "whole" }, { result: "last" }]);
   });
 
-  it("rotates a full audit log, and keeps three previous ones", { timeout: 10_000 }, async () => {
+  it("rotates a full audit log, and keeps three previous ones", { timeout: 120_000 }, async () => {
     const path = auditPath(stateDir);
     const full = (name: string) => writeFile(path, `${name}${"x".repeat(MAX_AUDIT_BYTES)}\n`);
     for (const name of ["a", "b", "c", "d", "e"]) {

@@ -89,7 +89,7 @@ async function start(t: TestContext, files: Readonly<Record<string, string>> = {
   return running;
 }
 
-describe("a stray error", { timeout: 60_000 }, () => {
+describe("a stray error", { timeout: 120_000 }, () => {
   it("affects only its plugin and is attributed to it", async (t) => {
     const kinds = Object.keys(KINDS) as Kind[];
     const running = await start(t, Object.fromEntries(kinds.map((kind) => [idOf(kind), source(kind)])));

@@ -25,7 +25,7 @@ async function start(t: TestContext, drainMs: number) {
   return { gateway, work, socket };
 }
 
-describe("a planned stop", { timeout: 20_000 }, () => {
+describe("a planned stop", { timeout: 120_000 }, () => {
   it("waits until no plugin is busy, serves its clients meanwhile, and then notifies them", async (t) => {
     const { gateway, work, socket } = await start(t, 15_000);
     const stopped = gateway.stop();

@@ -225,7 +225,7 @@ describe("svc gateway run refuses to start", () => {
   }
 });
 
-it("svc gateway run logs as configured, also after the configuration changes", { timeout: 20_000 }, async (t) => {
+it("svc gateway run logs as configured, also after the configuration changes", { timeout: 120_000 }, async (t) => {
   const stateDir = await mkdtemp(join(tmpdir(), "svc-level-"));
   t.after(() => rm(stateDir, { recursive: true, force: true }));
   const file = join(stateDir, "svc.json");

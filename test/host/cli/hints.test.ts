@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { home } from "./svc.ts";
 
-describe("a verb that is refused", { timeout: 60_000 }, () => {
+describe("a verb that is refused", { timeout: 120_000 }, () => {
   it("for an invalid argument exits with 2, before it connects to a gateway", async (t) => {
     const { svc } = home(t);
     for (const args of [

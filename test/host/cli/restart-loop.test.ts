@@ -73,7 +73,7 @@ function scene(refusals: readonly number[] = []): Scene {
   };
 }
 
-describe("a gateway that may restart", { timeout: 20_000 }, () => {
+describe("a gateway that may restart", { timeout: 120_000 }, () => {
   it("runs until `ended`, then is stopped", async () => {
     const { log, end, done, until } = scene();
     await until("up 1 first");

@@ -14,7 +14,7 @@ function directory(t: TestContext): string {
   return made;
 }
 
-describe("the lock of a state directory", { timeout: 30_000 }, () => {
+describe("the lock of a state directory", { timeout: 120_000 }, () => {
   it("is held by one process, and free again after its release", async (t) => {
     const stateDir = directory(t);
     const first = await lockStateDir(stateDir);
@@ -74,7 +74,7 @@ describe("the lock of a state directory", { timeout: 30_000 }, () => {
   );
 });
 
-describe("svc gateway run on one state directory", { timeout: 60_000 }, () => {
+describe("svc gateway run on one state directory", { timeout: 120_000 }, () => {
   const few = { plugins: { use: ["config"] } };
 
   it("refuses a second gateway, and starts one after the first was killed", async (t) => {

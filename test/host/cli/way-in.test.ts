@@ -8,7 +8,7 @@ import { home } from "./svc.ts";
 const few = { plugins: { use: ["config", "health"] } };
 const call = ["gateway", "call", "config.schema"];
 
-describe("a command on the gateway's machine", { timeout: 60_000 }, () => {
+describe("a command on the gateway's machine", { timeout: 120_000 }, () => {
   it("has admin access if the password is only in the environment of the gateway", async (t) => {
     const here = home(t, few);
     await here.run(["--auth", "password", "--password", "nobody knows"]);
@@ -51,7 +51,7 @@ describe("a command on the gateway's machine", { timeout: 60_000 }, () => {
   });
 });
 
-describe("svc gateway token", { timeout: 60_000 }, () => {
+describe("svc gateway token", { timeout: 120_000 }, () => {
   it("prints what clients connect with, and nothing else", async (t) => {
     const here = home(t, { ...few, gateway: { auth: { token: "s3cret" } } });
     assert.deepEqual(await here.svc(["gateway", "token"]), { code: 0, stdout: "s3cret\n", stderr: "" });

@@ -136,7 +136,7 @@ describe("any two configurations", () => {
     (value) => `// top\n${JSON5.stringify(value, { space: 4, quote: "'" })}\n/* bottom */\n`,
   );
 
-  it("the text after the edit represents the second one", { timeout: 60_000 }, async () => {
+  it("the text after the edit represents the second one", { timeout: 120_000 }, async () => {
     await fc.assert(
       fc.asyncProperty(config, config, style, async (before, after, write) => {
         const text = await rewriteText(write(before), after);
@@ -146,7 +146,7 @@ describe("any two configurations", () => {
     );
   });
 
-  it("comments at other keys survive", { timeout: 60_000 }, async () => {
+  it("comments at other keys survive", { timeout: 120_000 }, async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.oneof(leaf, fc.array(leaf), fc.dictionary(fc.constantFrom("x", "y"), leaf)),

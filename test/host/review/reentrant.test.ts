@@ -5,7 +5,7 @@ import { definePlugin, Type } from "@svc/sdk";
 import { ConfigStore } from "@svc/sdk/config";
 import { barrier, directoryOf, startScene } from "../kernel/reload-scene.ts";
 
-it("does not wait for itself", { timeout: 8_000 }, async (t) => {
+it("does not wait for itself", { timeout: 120_000 }, async (t) => {
   const stateDir = await directoryOf(t);
   let store: ConfigStore | undefined;
   const [told, over, edited] = [barrier<string>(), barrier(), barrier<readonly string[]>()];

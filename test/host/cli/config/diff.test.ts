@@ -6,7 +6,7 @@ import { home } from "../svc.ts";
 
 const few = { plugins: { use: ["config"] } };
 
-describe("svc config diff", { timeout: 60_000 }, () => {
+describe("svc config diff", { timeout: 120_000 }, () => {
   it("compares the file with another one; secrets are hidden but compared", async (t) => {
     const { svc, configPath } = home(t, { ...few, gateway: { port: 1, auth: { token: "CANARY1" } } });
     const draft = join(dirname(configPath), "draft.json");

@@ -244,7 +244,7 @@ it("a configuration file that is a directory is reported as such", async (t) => 
   assert.ok(stdout.includes(`error    (file): cannot read ${configPath}: EISDIR`), stdout);
 });
 
-describe("svc config schema", { timeout: 60_000 }, () => {
+describe("svc config schema", { timeout: 120_000 }, () => {
   it("prints the whole schema, sections of plugins included, or one part", async (t) => {
     const { svc } = home(t, { plugins: { use: ["sessions"] } });
     const whole = JSON.parse((await svc(["config", "schema"])).stdout);
@@ -260,7 +260,7 @@ describe("svc config schema", { timeout: 60_000 }, () => {
   });
 });
 
-describe("svc config validate <file>", { timeout: 60_000 }, () => {
+describe("svc config validate <file>", { timeout: 120_000 }, () => {
   it("checks another file, and reports a missing one", async (t) => {
     const { svc, configPath } = home(t, few);
     const draft = join(dirname(configPath), "draft.json");

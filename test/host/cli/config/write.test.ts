@@ -6,7 +6,7 @@ import { home } from "../svc.ts";
 
 const few = { plugins: { use: ["config"] } };
 
-describe("svc config set", { timeout: 60_000 }, () => {
+describe("svc config set", { timeout: 120_000 }, () => {
   it("writes one value, reports how it takes effect, and leaves the rest unchanged", async (t) => {
     const { svc, configPath } = home(t, "{\n  // mine\n  plugins: { use: ['config'] },\n}\n");
     const { code, stdout, stderr } = await svc(["config", "set", "gateway.port", "19001"]);
@@ -178,7 +178,7 @@ describe("svc config set", { timeout: 60_000 }, () => {
   }
 });
 
-describe("svc config unset", { timeout: 60_000 }, () => {
+describe("svc config unset", { timeout: 120_000 }, () => {
   it("removes one value", async (t) => {
     const { svc } = home(t, { ...few, gateway: { port: 1, auth: { mode: "token" } } });
     const { code, stdout } = await svc(["config", "unset", "gateway.port"]);
@@ -197,7 +197,7 @@ describe("svc config unset", { timeout: 60_000 }, () => {
   });
 });
 
-describe("a configuration no gateway would start with", { timeout: 60_000 }, () => {
+describe("a configuration no gateway would start with", { timeout: 120_000 }, () => {
   const broken = { ...few, gateway: { auth: { mode: "trusted-proxy" } } };
 
   it("cannot result from one command", async (t) => {

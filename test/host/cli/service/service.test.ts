@@ -198,7 +198,7 @@ describe("the service manager", () => {
   }
 });
 
-describe("svc gateway install", { timeout: 60_000 }, () => {
+describe("svc gateway install", { timeout: 120_000 }, () => {
   it("shows what it would write, and is refused without a service manager", async (t) => {
     const here = home(t);
     const env = {
