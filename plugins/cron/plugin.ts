@@ -46,6 +46,8 @@ export default definePlugin({
   setup(gateway) {
     const { clock, config, log, services, signal } = gateway;
     const { storage, agents, runs, events, delivery, outbound, secrets } = services;
+    /** Spec: http/config.md §7.5. */
+    const isEnabled = config.enabled && !process.env["SVC_SKIP_CRON"]?.trim();
     const publish = gateway.event(cronEvent);
     const store = new CronStore(storage);
     const changes = new JobChanges(store);
@@ -86,7 +88,7 @@ export default definePlugin({
     });
     const defaultAgentId = () => agents.defaultId;
     const jobs = new Jobs({ ...base, scheduler, runner, defaultAgentId, newId: randomUUID });
-    const methods = cronMethods({ jobs, store, storage, clock, isEnabled: config.enabled });
+    const methods = cronMethods({ jobs, store, storage, clock, isEnabled });
 
     const wake: CronActions["wake"] = async ({ text, mode, origin = GATEWAY_WORDS }) => {
       if (text.trim() === "") return { ok: false };
@@ -115,7 +117,7 @@ export default definePlugin({
       (opened ??= (async () => {
         await loadCalendarIfNeeded(store);
         await runner.open();
-        if (config.enabled) await scheduler.open();
+        if (isEnabled) await scheduler.open();
       })().catch((error: unknown) => {
         opened = undefined;
         throw error;

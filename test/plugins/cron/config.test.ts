@@ -8,16 +8,21 @@ const limited = { timeout: 120_000 };
 const MINUTE = 60_000;
 
 describe("the section cron", limited, () => {
-  it("enabled: false runs jobs only by hand", async (t) => {
-    const scene = await openScene(t, { cron: { enabled: false }, replies: [{ text: "by hand" }] });
-    const gateway = await scene.start();
-    const { id } = await gateway.add(report);
-    await gateway.pass(30 * MINUTE);
-    assert.deepEqual(await gateway.runs(id), []);
-    assert.equal((await gateway.client.call(cron.status, {})).enabled, false);
-    assert.deepEqual(await gateway.client.call(cron.run, { id }), { ok: true, ran: true });
-    assert.deepEqual(await gateway.records(id), ["ran ok"]);
-  });
+  for (const skip of [false, true])
+    it(`${skip ? "SVC_SKIP_CRON" : "enabled: false"} runs jobs only by hand`, async (t) => {
+      if (skip) {
+        process.env["SVC_SKIP_CRON"] = "1";
+        t.after(() => delete process.env["SVC_SKIP_CRON"]);
+      }
+      const scene = await openScene(t, { cron: { enabled: skip }, replies: [{ text: "by hand" }] });
+      const gateway = await scene.start();
+      const { id } = await gateway.add(report);
+      await gateway.pass(30 * MINUTE);
+      assert.deepEqual(await gateway.runs(id), []);
+      assert.equal((await gateway.client.call(cron.status, {})).enabled, false);
+      assert.deepEqual(await gateway.client.call(cron.run, { id }), { ok: true, ran: true });
+      assert.deepEqual(await gateway.records(id), ["ran ok"]);
+    });
 
   it("maxConcurrentRuns makes the others wait, and runLog.keepLines deletes the oldest records", async (t) => {
     const replies = () => ({ text: "done", delayMs: 30 });
