@@ -186,7 +186,10 @@ describe("sessions_send", limited, () => {
     assert.deepEqual([gateway.runs.active(MAIN), gateway.runs.active(NOTES)], [[], []]);
     const all = [...(await results(gateway)), ...(await results(gateway, NOTES))];
     assert.equal(all.filter((text) => text.includes('"status":"accepted"')).length, MAX_RELAYED);
-    assert.equal(all.filter((text) => text.includes("the limit of 5 messages from session to session is reached")).length, 1);
+    assert.equal(
+      all.filter((text) => text.includes("the limit of 5 messages from session to session is reached")).length,
+      1,
+    );
   });
 });
 
