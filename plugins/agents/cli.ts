@@ -1,4 +1,4 @@
-/** `svc agents ...`: who the agents are, and their files. */
+/** `svc agents ...`: agents, their identities and their files. */
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { GatewayError, invalidRequest, isGatewayError, messageOf, type ParamsOf, type ResultOf } from "@svc/sdk";
@@ -18,7 +18,7 @@ const ask = askingWith({
   },
 });
 
-/** Choice: bytes of the largest file `files set` sends; the gateway refuses more, too. */
+/** Choice: largest file in bytes that `files set` sends; the gateway has the same limit. */
 const MAX_FILE_BYTES = 1024 * 1024;
 
 export default defineCommands([
@@ -47,8 +47,8 @@ export default defineCommands([
     summary: "Add an agent with a workspace of its own",
     args: "<name>",
     options: [
-      { flags: "--workspace <dir>", description: "directory for its files; made when it is not there" },
-      { flags: "--emoji <emoji>", description: "shown beside its name" },
+      { flags: "--workspace <dir>", description: "directory for its files; created if it does not exist" },
+      { flags: "--emoji <emoji>", description: "shown next to its name" },
       { flags: "--avatar <avatar>", description: "URL, image in the workspace, or up to 4 characters" },
     ],
     examples: [
@@ -70,9 +70,9 @@ export default defineCommands([
     summary: "Change an agent; what is left out stays",
     args: "<id>",
     options: [
-      { flags: "--name <name>", description: "name to show" },
-      { flags: "--workspace <dir>", description: "directory for its files; those it has are not moved" },
-      { flags: "--model <ref>", description: "provider/id or an alias; fallbacks stay" },
+      { flags: "--name <name>", description: "display name" },
+      { flags: "--workspace <dir>", description: "directory for its files; existing files are not moved" },
+      { flags: "--model <ref>", description: "provider/id or an alias; fallbacks are kept" },
       { flags: "--avatar <avatar>", description: "URL, image in the workspace, or up to 4 characters" },
     ],
     examples: ['svc agents update ada --name "Ada L."', "svc agents update ada --model openai/gpt-5"],
@@ -86,7 +86,7 @@ export default defineCommands([
     name: "agents delete",
     summary: "Take an agent off the list; its files go to the trash",
     args: "<id>",
-    options: [{ flags: "--keep-files", description: "leave its files and conversations where they are" }],
+    options: [{ flags: "--keep-files", description: "keep its files and conversations" }],
     examples: ["svc agents delete ada", "svc agents delete ada --keep-files"],
     run: (context) =>
       ask(context, ADMIN, async (client) => {
@@ -109,13 +109,13 @@ export default defineCommands([
       "svc agents files restore SOUL.md 3",
     ],
     help: [
-      "<id>                            the files there are",
-      "get <id> <name>                 print one",
-      "set <id> <name> [file|-]        write one; default: from standard input",
-      "log [id] [name]                 versions, the newest first: when, by what and by whom",
-      "diff [id] <name> [from] [to]    what changed; default: the newest version and the one before; 0: no file",
-      "restore [id] <name> <version>   put it back as it was; what stands there is kept as a version first",
-      "log, diff and restore without id: the default agent.",
+      "<id>                            list the files",
+      "get <id> <name>                 print a file",
+      "set <id> <name> [file|-]        write a file; default: from standard input",
+      "log [id] [name]                 list versions, newest first: time, kind of writer and author",
+      "diff [id] <name> [from] [to]    compare two versions; default: the newest and the one before it; 0: no file",
+      "restore [id] <name> <version>   restore a version; the current content is stored as a version first",
+      "log, diff and restore without id use the default agent.",
     ],
     run: files,
   },
@@ -144,7 +144,7 @@ async function files(context: CommandContext): Promise<void> {
   const [agentId = "", name, source = "-"] = rest;
   if (first === "get" && name !== undefined && rest.length === 2) return getFile(context, agentId, name);
   if (first === "set" && name !== undefined && rest.length <= 3) return setFile(context, agentId, name, source);
-  return invalidRequest("this is not a command\nNext: svc agents files --help");
+  return invalidRequest("unknown command\nNext: svc agents files --help");
 }
 
 async function getFile(context: CommandContext, agentId: string, name: string): Promise<void> {
@@ -152,7 +152,10 @@ async function getFile(context: CommandContext, agentId: string, name: string): 
     const found = await client.call(agents.filesGet, { agentId, name });
     const { path, missing, content = "" } = found.file;
     if (missing && !context.json) {
-      throw new GatewayError("NOT_FOUND", `${path} is not there\nNext: svc agents files set ${agentId} ${name} <file>`);
+      throw new GatewayError(
+        "NOT_FOUND",
+        `${path} does not exist\nNext: svc agents files set ${agentId} ${name} <file>`,
+      );
     }
     show(context, found, () => [content.replace(/\n$/, "")]);
   });
@@ -188,20 +191,21 @@ async function readAll(input: CommandContext["input"]): Promise<string> {
   return whole(Buffer.concat(chunks));
 }
 
-/** @throws GatewayError `INVALID_REQUEST` for what would not be stored as it is */
+/** @throws GatewayError `INVALID_REQUEST` when the file is too large or not UTF-8 */
 function whole(bytes: Buffer): string {
-  if (bytes.length > MAX_FILE_BYTES) invalidRequest(`at most ${MAX_FILE_BYTES} bytes can be written\nNext: shorten it`);
+  if (bytes.length > MAX_FILE_BYTES)
+    invalidRequest(`a file may have at most ${MAX_FILE_BYTES} bytes\nNext: shorten it`);
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
-    return invalidRequest("this is not text in UTF-8\nNext: convert it, e.g. with iconv");
+    return invalidRequest("the file is not valid UTF-8\nNext: convert it, e.g. with iconv");
   }
 }
 
 function creation({ args: [name = ""], options }: CommandContext): ParamsOf<typeof agents.create> {
   const workspace = directoryOption(options);
   if (workspace === undefined) {
-    invalidRequest(`it needs a directory for its files\nNext: svc agents create "${name}" --workspace <dir>`);
+    invalidRequest(`an agent needs a directory for its files\nNext: svc agents create "${name}" --workspace <dir>`);
   }
   return { name, workspace, ...textOptions(options, ["emoji", "avatar"]) };
 }
@@ -215,7 +219,7 @@ function update({ args: [agentId = ""], options }: CommandContext): ParamsOf<typ
   return { agentId, ...texts, ...(workspace === undefined ? {} : { workspace }) };
 }
 
-/** A relative directory starts where the command was started; `~` is left to the gateway. */
+/** Resolves a relative directory against the current directory; the gateway expands `~`. */
 function directoryOption(options: CommandContext["options"]): string | undefined {
   const directory = options["workspace"];
   if (typeof directory !== "string") return undefined;
@@ -235,7 +239,7 @@ type Files = Pick<ResultOf<typeof agents.filesList>, "workspace" | "files">;
 type Shown = ResultOf<typeof agents.identity>;
 type Deleted = ResultOf<typeof agents.delete>;
 
-/** One agent in a line: id, what it is called, and whether it is the default one. */
+/** One line per agent: id, emoji, name, and a mark for the default agent. */
 function listLines({ agents: rows, defaultId }: Listed): readonly string[] {
   const width = Math.max(...rows.map(({ id }) => id.length));
   return rows.map(({ id, name, identity }) => {
@@ -279,6 +283,6 @@ function deletedLines({ agentId, removedBindings, trash, kept = [] }: Deleted): 
     `Agent ${agentId} was deleted`,
     ...(removedBindings > 0 ? [`Bindings removed with it: ${removedBindings}`] : []),
     ...(trash === undefined ? [] : [`Its files are in ${trash}`]),
-    ...kept.map((line) => `Stays: ${oneLine(line)}`),
+    ...kept.map((line) => `Kept: ${oneLine(line)}`),
   ];
 }

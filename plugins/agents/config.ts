@@ -1,4 +1,4 @@
-/** The configuration sections `agents` and `messages`. Spec: http/config-keys.md, as far as this plugin goes. */
+/** The configuration sections `agents` and `messages`. Spec: http/config-keys.md, the keys of this plugin. */
 import { MAX_ANSWER_CHARS } from "@svc/kit/providers";
 import { isTimeZone } from "@svc/kit/time";
 import { NonEmpty, type Static, Strict, Type } from "@svc/sdk";
@@ -11,16 +11,16 @@ const nonEmpty = (description: string) => Type.String({ minLength: 1, descriptio
 const text = (description: string) => Type.Optional(Type.String({ description }));
 const thinking = (description: string) => Type.Enum([...THINKING_LEVELS], { description });
 
-/** A model reference (`provider/id`, a bare id or an alias), alone or with others to try when it cannot be used. */
+/** A model reference (`provider/id`, a bare id or an alias), alone or with fallbacks. */
 const modelSetting = (description: string) =>
   Type.Union(
     [
       NonEmpty,
       Strict({
-        primary: nonEmpty("asked first, unless the request or the session names another"),
+        primary: nonEmpty("model used unless the request or the session names another"),
         fallbacks: Type.Optional(
           Type.Array(NonEmpty, {
-            description: "asked in this order when one fails before its first word; default none",
+            description: "tried in this order when a model fails before it produces output; default none",
           }),
         ),
       }),
@@ -30,30 +30,39 @@ const modelSetting = (description: string) =>
 
 /** How an agent presents itself. Spec: protocol/methods-agent.md §4. */
 const Identity = Strict({
-  name: text("name clients show, up to 50 characters; default: that in IDENTITY.md, else that of the agent"),
-  theme: text("a few words about its manner; default: those in IDENTITY.md"),
-  emoji: text("shown beside the name, up to 16 characters; default: that in IDENTITY.md"),
+  name: text("display name, up to 50 characters; default: from IDENTITY.md, else the agent's name"),
+  theme: text("a few words about its manner; default: from IDENTITY.md"),
+  emoji: text("shown next to the name, up to 16 characters; default: from IDENTITY.md"),
   avatar: text("image of the workspace, http(s) or data URL, or up to 4 characters; default: emoji, then IDENTITY.md"),
 });
 
 const Subagents = Strict(
   {
-    maxConcurrent: Type.Integer({ default: 8, minimum: 1, description: "sub-runs at a time, all sessions together" }),
-    maxSpawnDepth: Type.Integer({ default: 1, minimum: 1, maximum: 5, description: "1: a sub-run starts no others" }),
+    maxConcurrent: Type.Integer({ default: 8, minimum: 1, description: "concurrent sub-runs of all sessions" }),
+    maxSpawnDepth: Type.Integer({
+      default: 1,
+      minimum: 1,
+      maximum: 5,
+      description: "nesting depth of sub-runs; 1: a sub-run cannot start others",
+    }),
     maxChildrenPerAgent: Type.Integer({
       default: 5,
       minimum: 1,
       maximum: 20,
-      description: "sub-runs a session may have under way",
+      description: "concurrent sub-runs of one session",
     }),
     archiveAfterMinutes: Type.Integer({
       default: 60,
       minimum: 1,
-      description: "minutes a sub-run's session stays after its end",
+      description: "minutes until the session of an ended sub-run is archived",
     }),
-    model: Type.Optional(modelSetting("model of sub-runs, alone or with fallbacks; default: that of their agent")),
+    model: Type.Optional(modelSetting("model of sub-runs, alone or with fallbacks; default: their agent's model")),
     thinking: Type.Optional(thinking("thinking level of sub-runs; default: thinkingDefault")),
-    runTimeoutSeconds: Type.Integer({ default: 0, minimum: 0, description: "seconds; 0: as for other runs" }),
+    runTimeoutSeconds: Type.Integer({
+      default: 0,
+      minimum: 0,
+      description: "timeout in seconds; 0: as for other runs",
+    }),
   },
   { default: {} },
 );
@@ -62,19 +71,19 @@ const Compaction = Strict(
   {
     mode: Type.Enum(["default", "safeguard"], {
       default: "safeguard",
-      description: "safeguard: a long history is summed up in parts",
+      description: "safeguard: summarize a long history in parts; default: all at once",
     }),
-    reserveTokens: Type.Integer({ default: 16_384, minimum: 0, description: "tokens kept free for the answer" }),
+    reserveTokens: Type.Integer({ default: 16_384, minimum: 0, description: "tokens reserved for the answer" }),
     keepRecentTokens: Type.Integer({
       default: 20_000,
       minimum: 1,
-      description: "tokens of the newest messages that are never summed up",
+      description: "tokens of the newest messages that are never summarized",
     }),
     maxHistoryShare: Type.Number({
       default: 0.5,
       minimum: 0.1,
       maximum: 0.9,
-      description: "largest part of the window one summary may be made of",
+      description: "with safeguard: largest share of the window that one part may fill",
     }),
   },
   { default: {} },
@@ -84,26 +93,26 @@ const Defaults = Strict(
   {
     workspace: Type.Optional(Type.String({ minLength: 1, description: "directory of the default agent's files" })),
     model: Type.Optional(
-      modelSetting("`provider/id`, a bare id or an alias, alone or with fallbacks; default: that of `models`"),
+      modelSetting("`provider/id`, a bare id or an alias, alone or with fallbacks; default: from the section `models`"),
     ),
     models: Type.Optional(
       Type.Record(Type.String(), Strict({ alias: Type.Optional(nonEmpty("short name, in any case; default none")) }), {
-        description: "the only models that may be used, by `provider/model`, with short names; absent or empty: all",
+        description: "allowlist of models by `provider/model`, with optional aliases; absent or empty: all",
       }),
     ),
     thinkingDefault: Type.Optional(
-      thinking("thinking level where request and session name none; default: the model's own"),
+      thinking("thinking level when neither request nor session sets one; default: the model's own"),
     ),
     verboseDefault: Type.Optional(
       Type.Enum(["off", "on", "full"], {
-        description: "full: clients get the results of tools; off, on: only that there was one; default off",
+        description: "full: clients get tool results; off, on: only the fact that there was one; default off",
       }),
     ),
     userTimezone: Type.Optional(
       Type.Refine(
         Type.String({
           description:
-            "IANA name, e.g. Europe/Berlin; of the times agents are told, cron jobs without `tz`, daily resets, active hours and days of usage; default: the zone of this machine",
+            "IANA name, e.g. Europe/Berlin; used for times shown to agents, cron jobs without `tz`, daily resets, active hours and days of usage; default: the zone of this machine",
         }),
         isTimeZone,
         () => "must be the IANA name of a time zone, e.g. Europe/Berlin",
@@ -112,43 +121,43 @@ const Defaults = Strict(
     timeoutSeconds: Type.Integer({
       default: 600,
       minimum: 1,
-      description: "seconds a run may take, once it started",
+      description: "timeout of a run in seconds, from its start",
     }),
     maxConcurrent: Type.Integer({
       default: 4,
       minimum: 1,
-      description: "runs at a time, all sessions together; and as many again of webhooks",
+      description: "concurrent runs of all sessions; webhook runs have a separate limit of the same size",
     }),
     contextTokens: Type.Optional(
-      Type.Integer({ minimum: 1, description: "tokens of the window to use; default: the model's own" }),
+      Type.Integer({ minimum: 1, description: "tokens of the context window to use; default: all" }),
     ),
-    // Choice: a bound on rounds; a model that keeps calling tools would never end.
+    // Choice: rounds are limited, since a model could call tools forever.
     maxToolRounds: Type.Integer({
       default: 25,
       minimum: 1,
-      description: "times one run may go back to its tools",
+      description: "rounds of tool calls in one run",
     }),
     maxAnswerChars: Type.Integer({
       default: MAX_ANSWER_CHARS,
       minimum: 1_000,
       description:
-        "characters of text, thoughts and tool calls after which an answer is cut and the run ends; also of the text of all answers of a run",
+        "characters of text, thinking and tool calls after which an answer is cut off and the run ends; also the limit for all text of one run",
     }),
-    // Choice: a prompt may also be plain configuration; the workspace files follow it.
-    systemPrompt: text("beginning of the prompt; empty: none; default: a short built-in one"),
+    // Choice: the prompt can also be set in the configuration; the workspace files follow it.
+    systemPrompt: text("beginning of the system prompt; empty: none; default: a short built-in text"),
     skipBootstrap: Type.Boolean({
       default: false,
-      description: "do not put the usual files into a new workspace",
+      description: "create new workspaces without the usual files",
     }),
     bootstrapMaxChars: Type.Integer({
       default: 20_000,
       minimum: 1,
-      description: "characters of one workspace file in the prompt",
+      description: "largest number of characters of one workspace file in the prompt",
     }),
     bootstrapTotalMaxChars: Type.Integer({
       default: 150_000,
       minimum: 1,
-      description: "characters of all of them",
+      description: "largest number of characters of all workspace files in the prompt",
     }),
     heartbeat: Type.Optional(HeartbeatConfig),
     subagents: Subagents,
@@ -161,19 +170,21 @@ const Defaults = Strict(
 const Agent = Strict({
   id: nonEmpty("name in session keys; lower case, other characters than letters, digits, `_` and `-` become `-`"),
   default: Type.Optional(
-    Type.Boolean({ description: "answers where no agent is named; default: the first marked, else the first listed" }),
+    Type.Boolean({
+      description: "used when no agent is named; default: the first one marked, else the first one listed",
+    }),
   ),
-  name: Type.Optional(nonEmpty("shown to people; default none")),
+  name: Type.Optional(nonEmpty("display name; default none")),
   workspace: Type.Optional(
     nonEmpty(
       "directory of its files; default: `<state>/workspace-<id>`, agents.defaults.workspace for the default agent",
     ),
   ),
   agentDir: Type.Optional(
-    nonEmpty("a further directory of its own, moved to the trash when the agent is deleted; default none"),
+    nonEmpty("additional directory of the agent, moved to the trash when the agent is deleted; default none"),
   ),
   model: Type.Optional(modelSetting("its model, alone or with fallbacks; default: agents.defaults.model")),
-  systemPrompt: text("beginning of its prompt; empty: none; default: agents.defaults.systemPrompt"),
+  systemPrompt: text("beginning of its system prompt; empty: none; default: agents.defaults.systemPrompt"),
   identity: Type.Optional(Identity),
   tools: Type.Optional(ToolPolicy),
   heartbeat: Type.Optional(HeartbeatConfig),
@@ -181,7 +192,7 @@ const Agent = Strict({
   subagents: Type.Optional(
     Strict({
       allowAgents: Type.Optional(
-        Type.Array(NonEmpty, { description: "agents it may start; `*`: all; default: itself" }),
+        Type.Array(NonEmpty, { description: "agents it may start as sub-agents; `*`: all; default: itself" }),
       ),
       model: Type.Optional(
         modelSetting("model of its sub-runs, alone or with fallbacks; default: agents.defaults.subagents.model"),
@@ -206,22 +217,27 @@ export const MessagesConfig = Strict(
       {
         mode: Type.Optional(
           Type.Enum([...QUEUE_MODES], {
-            description: "what a message does while a run is under way; default collect, followup for webchat",
+            description: "how a message is handled while a run is in progress; default collect, for webchat followup",
           }),
         ),
         byChannel: Type.Record(Type.String(), Type.Enum([...QUEUE_MODES]), {
           default: {},
-          description: "mode by channel, over `mode`",
+          description: "mode by channel; overrides `mode`",
         }),
-        debounceMs: Type.Integer({ default: 1_000, minimum: 0, description: "quiet milliseconds before a follow-up" }),
+        debounceMs: Type.Integer({
+          default: 1_000,
+          minimum: 0,
+          description: "milliseconds without a new message before a follow-up starts",
+        }),
         debounceMsByChannel: Type.Record(Type.String(), Type.Integer({ minimum: 0 }), {
           default: {},
-          description: "milliseconds by channel, over `debounceMs`; 0: no waiting",
+          description: "milliseconds by channel; overrides `debounceMs`; 0: no delay",
         }),
-        cap: Type.Integer({ default: 20, minimum: 1, description: "messages a session holds" }),
+        cap: Type.Integer({ default: 20, minimum: 1, description: "most messages in the queue of a session" }),
         drop: Type.Enum(["old", "new", "summarize"], {
           default: "summarize",
-          description: "which message a full queue gives up; summarize: the oldest, of which a line stays",
+          description:
+            "which message a full queue drops: the oldest, the new one, or (summarize) the oldest except for one line",
         }),
       },
       { default: {} },

@@ -26,13 +26,13 @@ import { createVersionHandlers } from "./versions/methods.ts";
 import { VERSION_RETENTION, VersionStore } from "./versions/store.ts";
 import { IdentityVersions } from "./versions/versions.ts";
 
-/** Choice: milliseconds to wait for the runs of a session to stop before its reset is refused. */
+/** Choice: milliseconds the runs of a session may take to stop before its reset is refused. */
 const REPLACE_WAIT_MS = 15_000;
-/** Choice: runs start this many milliseconds after the plugin when the hook `hostReady` is not called. */
+/** Choice: delay in milliseconds after which runs start if the hook `hostReady` is not called. */
 const OPEN_AFTER_MS = 1_000;
-/** Choice: sessions of one label that `sessions_send` considers. */
+/** Choice: how many sessions with the same label `sessions_send` considers. */
 const LABELLED = 50;
-/** Choice: milliseconds between sweeps, which announce and archive what is due. */
+/** Choice: milliseconds between sweeps, which announce results and archive sessions of sub-runs. */
 const SWEEP_EVERY_MS = 60_000;
 
 export default definePlugin({
@@ -153,7 +153,7 @@ export default definePlugin({
       return isQuiet ? undefined : { allow: false, reason: `session ${key} is still active` };
     });
 
-    // Runs left over from before a restart wait until the plugins whose tools they need have started.
+    // Runs from before a restart wait until the plugins whose tools they need have started.
     gateway.hooks.hostReady.tap(() => runs.open());
     gateway.hooks.hostStopping.tap(() => runs.gatewayStops());
     gateway.hooks.credentialsEnded.tap(() => runs.credentialsEnded());

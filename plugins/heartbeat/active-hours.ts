@@ -1,17 +1,17 @@
-/** The hours in which a heart beats. Pure but for the zone `local`. Spec: http/sessions-routing.md §7.1. */
+/** The hours in which heartbeats run. Pure except for the zone `local`. Spec: http/sessions-routing.md §7.1. */
 import type { HeartbeatConfig } from "@svc/sdk/heartbeat";
 
 type ActiveHours = NonNullable<HeartbeatConfig["activeHours"]>;
 
 const DAY = 24 * 60;
 const TIME = /^(\d\d):(\d\d)$/;
-/** Zones of the configuration; kept, since making one costs about 30 microseconds. */
+/** Formats by zone; cached, since creating one takes about 30 microseconds. */
 const formats = new Map<string, Intl.DateTimeFormat | undefined>();
 
 /**
- * Whether `now` (epoch ms) is within them: `start` is, `end` is not; they may go past midnight; equal ones are never.
- * Hours or a zone that cannot be read are always. Choice: without `start` from 00:00, without `end` until 24:00.
- * @param userZone IANA name: of hours without a zone, and of the zone `user`
+ * Whether `now` (epoch ms) is within the hours, `start` included, `end` excluded. They may cross midnight; equal times mean
+ * never. Invalid hours or an invalid zone mean always. Choice: `start` defaults to 00:00, `end` to 24:00.
+ * @param userZone IANA name of the zone `user`, which is the default
  */
 export function isWithin(hours: ActiveHours | undefined, now: number, userZone: string): boolean {
   if (!hours) return true;
@@ -22,7 +22,7 @@ export function isWithin(hours: ActiveHours | undefined, now: number, userZone: 
   return start < end ? start <= minute && minute < end : start <= minute || minute < end;
 }
 
-/** `undefined` for what is no time of a day. */
+/** Minute of the day; `undefined` for an invalid time. */
 function minuteOf(text: string, last: number): number | undefined {
   const [, hours, minutes] = TIME.exec(text.trim()) ?? [];
   if (hours === undefined || Number(minutes) > 59) return undefined;
@@ -30,7 +30,7 @@ function minuteOf(text: string, last: number): number | undefined {
   return minute <= last ? minute : undefined;
 }
 
-/** What a clock on the wall there shows. `undefined`: there is no such zone. */
+/** Local minute of the day in a zone; `undefined`: unknown zone. */
 function minuteOfDay(now: number, timezone: string, userZone: string): number | undefined {
   const word = timezone.trim().toLowerCase();
   const zone = word === "user" ? userZone : word === "local" ? "" : timezone.trim();
@@ -45,6 +45,6 @@ function formatOf(zone: string): Intl.DateTimeFormat | undefined {
   try {
     return new Intl.DateTimeFormat("en-US", zone === "" ? options : { ...options, timeZone: zone });
   } catch {
-    return undefined; // the only thing it throws for is the zone
+    return undefined; // it throws only for an unknown zone
   }
 }

@@ -1,13 +1,13 @@
-/** When each agent's heart beat last, and the turns whose outcome is not dealt with. Tables `heartbeat_beats`, `heartbeat_runs`. */
+/** The last heartbeat of each agent, and the turns whose outcome has not been handled. Tables `heartbeat_beats`, `heartbeat_runs`. */
 import type { Retention, Storage } from "@svc/sdk/storage";
 
-/** Appended to those of the events. */
+/** Migration steps, appended to those of the events. */
 export const BEAT_STEPS: readonly string[] = [
   "CREATE TABLE heartbeat_beats (agent_id TEXT PRIMARY KEY, last_at BIGINT NOT NULL)",
   "CREATE TABLE heartbeat_runs (run_id TEXT PRIMARY KEY, agent_id TEXT NOT NULL, session_key TEXT NOT NULL, reason TEXT NOT NULL)",
 ];
 
-/** Choice: a year. An agent whose heartbeat is rarer begins to count anew. */
+/** Choice: a year. An agent with a longer interval starts a new interval. */
 export const BEAT_RETENTION: Retention = {
   tables: ["heartbeat_beats", "heartbeat_runs"],
   holds: "last heartbeat of each agent; active heartbeat runs",
@@ -15,7 +15,7 @@ export const BEAT_RETENTION: Retention = {
   rows: [{ table: "heartbeat_beats", key: ["agent_id"], at: "last_at", olderThanMs: 365 * 86_400_000 }],
 };
 
-/** A turn that was asked for. */
+/** A requested turn. */
 export interface Beat {
   readonly runId: string;
   readonly agentId: string;
@@ -37,14 +37,14 @@ export class BeatStore {
     return new Map(rows.map(({ agent_id, last_at }) => [agent_id, Number(last_at)]));
   }
 
-  /** Counts from `at` (epoch ms), whatever was before. */
+  /** Starts the agent's interval at `at` (epoch ms), whatever is stored. */
   async set(agentId: string, at: number): Promise<void> {
     const sql = `INSERT INTO heartbeat_beats (agent_id, last_at) VALUES (?, ?)
       ON CONFLICT (agent_id) DO UPDATE SET last_at = excluded.last_at`;
     await this.#storage.transaction([{ sql, params: [agentId, at] }]);
   }
 
-  /** Takes the beat that follows the one at `last`. @returns false: another gateway on this storage has */
+  /** Claims the heartbeat that follows the one at `last`. @returns false: another gateway on this storage has claimed it */
   async claim(agentId: string, last: number, at: number): Promise<boolean> {
     const sql = "UPDATE heartbeat_beats SET last_at = ? WHERE agent_id = ? AND last_at = ?";
     const [claimed] = await this.#storage.transaction([{ sql, params: [at, agentId, last] }]);

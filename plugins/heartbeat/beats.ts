@@ -1,4 +1,4 @@
-/** Heartbeats from the decision to what came of them: the turn is asked for, its end is told to people and clients. */
+/** Runs heartbeats: decides, starts the turn, and reports its outcome to people and clients. */
 import { type Clock, GATEWAY_WORDS, isGatewayError, type Live, type Logger, type Principal } from "@svc/sdk";
 import type { AgentDirectory, AgentRuns, RunOutcome, RunRequest } from "@svc/sdk/agents";
 import type { Delivery, DeliveryOutcome } from "@svc/sdk/channels";
@@ -16,8 +16,8 @@ import { isAboutSomething } from "./wake-reasons.ts";
 import type { Wake } from "./waking.ts";
 
 /**
- * Whom the turns act for. Choice: as sub-agents they may at most read and write; nobody asked for them, and their reason
- * may have come from outside.
+ * Principal of the turns. Choice: like sub-agents they may only read and write, since no person requested them and their
+ * cause may be external.
  */
 const PRINCIPAL: Principal = {
   id: "plugin:heartbeat",
@@ -26,9 +26,9 @@ const PRINCIPAL: Principal = {
   provenance: "plugin",
   epoch: 0,
 };
-/** Where people are reached through no plugin. Spec: http/sessions-routing.md §7.3. */
+/** Visibility without a plugin that delivers. Spec: http/sessions-routing.md §7.3. */
 const BUILT_IN: HeartbeatVisibility = { showOk: false, showAlerts: true, useIndicator: true };
-/** What people are sent where they want to hear that all is well. */
+/** Message sent if `showOk` is on and there is nothing to report. */
 const OK_TEXT = "HEARTBEAT_OK";
 
 interface BeatSources {
@@ -38,10 +38,10 @@ interface BeatSources {
   readonly agents: Pick<AgentDirectory, "heartbeat" | "list" | "timeZone">;
   readonly sessions: Pick<Sessions, "get" | "update">;
   readonly delivery: Live<Delivery>;
-  /** HEARTBEAT.md of a workspace; `undefined`: there is none. */
+  /** Reads HEARTBEAT.md of a workspace; `undefined`: it does not exist. */
   readonly readFile: (workspace: string) => Promise<string | undefined>;
   readonly isOn: () => boolean;
-  /** The agent's interval begins anew. */
+  /** Restarts the agent's interval. */
   readonly restart: (agentId: string) => void;
   readonly publish: (report: HeartbeatReport) => void;
   readonly clock: Pick<Clock, "now" | "elapsed">;
@@ -51,11 +51,11 @@ interface BeatSources {
 
 export class Beats {
   readonly #sources: BeatSources;
-  /** Turns whose outcome is not dealt with, by run. */
+  /** Turns whose outcome has not been handled, by run. */
   readonly #open = new Map<string, Beat>();
-  /** Those of them that are being asked for. */
+  /** Run ids of turns that are being started. */
   readonly #starting = new Set<string>();
-  /** Ends that are being told. */
+  /** Outcomes that are being handled, by run. */
   readonly #settling = new Map<string, Promise<void>>();
   #isStopped = false;
 
@@ -63,12 +63,12 @@ export class Beats {
     this.#sources = sources;
   }
 
-  /** Reads what a former process or generation has left. */
+  /** Loads unhandled turns of a former process or generation. */
   async recover(): Promise<void> {
     for (const beat of await this.#sources.beats.unsettled()) this.#open.set(beat.runId, beat);
   }
 
-  /** Deals with turns that ended and were not dealt with. To be called once channels can be used, and now and then. */
+  /** Handles ended turns that have not been handled. To be called once channels can be used, and regularly. */
   async catchUp(): Promise<void> {
     const { runs, beats } = this.#sources;
     for (const [runId, beat] of this.#open) {
@@ -81,13 +81,13 @@ export class Beats {
     }
   }
 
-  /** Takes no more ends; those that are being told are waited for. */
+  /** Accepts no more outcomes; waits for those being handled. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     await Promise.allSettled(this.#settling.values());
   }
 
-  /** Decides, and starts the turn. Spec: http/sessions-routing.md §7.2. */
+  /** Decides whether the heartbeat runs, and starts its turn. Spec: http/sessions-routing.md §7.2. */
   async beat(wake: Wake): Promise<"started" | "skipped" | "busy"> {
     const { agents, restart } = this.#sources;
     const settings = agents.heartbeat(wake.agentId);
@@ -146,7 +146,7 @@ export class Beats {
     } catch (error) {
       this.#open.delete(beat.runId);
       await beats.settled(beat.runId);
-      if (wake.isForEvents || !isGatewayError(error)) throw error; // events are not given up
+      if (wake.isForEvents || !isGatewayError(error)) throw error; // wakes for events are retried
       this.#tell({ status: "failed", reason: error.message });
       return "skipped";
     } finally {
@@ -168,7 +168,7 @@ export class Beats {
       sessionKey,
       message: messageOf(settings, waiting, now, agents.timeZone),
       source: "heartbeat",
-      origin: GATEWAY_WORDS, // whose words the events are, the prompt says
+      origin: GATEWAY_WORDS, // the origins of the events come with the prompt
       principal: PRINCIPAL,
       acknowledgement: { maxChars: settings.ackMaxChars, ...(repeats === undefined ? {} : { repeats }) },
       ...(settings.model === undefined ? {} : { model: settings.model }),
@@ -177,7 +177,7 @@ export class Beats {
     };
   }
 
-  /** Choice: a file that may not be read counts as none; the agent is woken rather than left alone. */
+  /** Choice: an unreadable file counts as missing, so that the heartbeat is not skipped. */
   async #file(agentId: string): Promise<string | undefined> {
     const { agents, readFile, log } = this.#sources;
     const workspace = agents.list().find(({ id }) => id === agentId)?.workspace;
@@ -185,7 +185,7 @@ export class Beats {
     try {
       return await readFile(workspace);
     } catch (error) {
-      log.warn({ err: error, agentId }, "HEARTBEAT.md of an agent cannot be read");
+      log.warn({ err: error, agentId }, "HEARTBEAT.md of an agent could not be read; the heartbeat runs without it");
       return undefined;
     }
   }
@@ -199,7 +199,7 @@ export class Beats {
     return settling;
   }
 
-  /** Never rejects: what cannot be done now is done at a later `catchUp`. */
+  /** Never rejects: a later `catchUp` retries after a failure. */
   async #conclude(beat: Beat, outcome: RunOutcome): Promise<void> {
     const { agents, beats, log } = this.#sources;
     try {
@@ -210,7 +210,10 @@ export class Beats {
       this.#open.delete(beat.runId);
       this.#tell(report ?? { status: "skipped", reason: "disabled" });
     } catch (error) {
-      log.warn({ err: error, runId: beat.runId }, "what a heartbeat came to could not be told yet; it is tried again");
+      log.warn(
+        { err: error, runId: beat.runId },
+        "the outcome of a heartbeat could not be reported; retrying within a minute",
+      );
     }
   }
 
@@ -233,16 +236,19 @@ export class Beats {
     return reportOfAlert(outcome, result.alert, delivered, this.#visibility);
   }
 
-  /** Never rejects: the worst is that an alert is sent again. */
+  /** Never rejects: at worst, an alert is sent again. */
   async #remember(sessionKey: string, lastHeartbeatText: string): Promise<void> {
     const { sessions, clock, log } = this.#sources;
     const sent = { lastHeartbeatText, lastHeartbeatSentAt: clock.now() };
     await sessions.update(sessionKey, sent).catch((error: unknown) => {
-      log.warn({ err: error, sessionKey }, "a session could not be told which alert was sent");
+      log.warn(
+        { err: error, sessionKey },
+        "the last alert of a session could not be stored; the alert may be sent again",
+      );
     });
   }
 
-  /** The same text is not sent twice, however often this is called. */
+  /** Idempotent: sends the same text only once. */
   async #deliver(
     { runId, sessionKey }: Beat,
     { target, to, accountId, directPolicy }: HeartbeatSettings,
@@ -250,7 +256,7 @@ export class Beats {
     kind: string,
   ): Promise<DeliveryOutcome> {
     const delivery = this.#sources.delivery.get();
-    if (!delivery) return { delivered: false, reason: "no plugin of this gateway reaches people in channels" };
+    if (!delivery) return { delivered: false, reason: "no plugin of this gateway delivers to channels" };
     return delivery.deliver({
       id: `heartbeat:${runId}:${kind}`,
       channel: target,

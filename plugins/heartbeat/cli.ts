@@ -5,7 +5,7 @@ import { heartbeat, type HeartbeatReport } from "@svc/sdk/heartbeat";
 
 const asking = askingWith({
   plugin: "heartbeat",
-  step: "enable the plugin heartbeat on the gateway, or look: svc plugins list",
+  step: "enable the plugin heartbeat on the gateway; check with: svc plugins list",
 });
 
 export default defineCommands([
@@ -20,8 +20,10 @@ export default defineCommands([
       if (mode !== "now" && mode !== "next-heartbeat") invalidRequest("--mode must be now or next-heartbeat");
       const [text = ""] = context.args;
       const result = await asking(context, ["operator.write"], (client) => client.call(heartbeat.wake, { mode, text }));
-      if (!result.ok) invalidRequest("the text is blank; say what happened");
-      show(context, result, () => [mode === "now" ? "Told; the session is woken." : "Told with its next turn."]);
+      if (!result.ok) invalidRequest("the text is blank; describe what happened");
+      show(context, result, () => [
+        mode === "now" ? "Event added; waking the session." : "Event added to the next turn.",
+      ]);
     },
   },
   {
@@ -53,14 +55,14 @@ function switched(context: CommandContext, enabled: boolean): Promise<void> {
   );
 }
 
-/** What is printed of a report. */
+/** Printed lines of a report. */
 export function reportLines(report: HeartbeatReport | null): readonly string[] {
-  if (!report) return ["There was no heartbeat since the gateway started."];
+  if (!report) return ["No heartbeat since the gateway started."];
   const { ts, status, reason, channel, to, durationMs, preview } = report;
   const place = channel === undefined ? "" : ` to ${to ?? "?"} on ${channel}`;
   return [
     `${time(ts)}: ${status}${place}${reason === undefined ? "" : ` (${reason})`}`,
     ...(durationMs === undefined ? [] : [`Took: ${durationMs} ms`]),
-    ...(preview === undefined ? [] : [`Said: ${preview}`]),
+    ...(preview === undefined ? [] : [`Answer: ${preview}`]),
   ];
 }

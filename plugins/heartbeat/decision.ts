@@ -1,26 +1,26 @@
-/** Whether a heartbeat takes place, in the order of http/sessions-routing.md §7.2. Pure. */
+/** Decides whether a heartbeat runs, in the order of http/sessions-routing.md §7.2. Pure. */
 import type { HeartbeatVisibility } from "@svc/sdk/heartbeat";
 
-/** Choice: milliseconds a heartbeat waits for other sessions' runs; with a hundred people there may always be one. */
+/** Choice: longest wait in milliseconds for other sessions' runs; with many users, there may always be one. */
 export const BUSY_LIMIT_MS = 120_000;
-/** Milliseconds until the next look at what was busy. */
+/** Milliseconds until a busy session is checked again. */
 export const RETRY_MS = 1_000;
 
 export interface GateFacts {
   /** `set-heartbeats` */
   readonly isOn: boolean;
-  /** `null`: the agent does not beat */
+  /** `null`: the agent has no heartbeats */
   readonly everyMs: number | null;
   readonly isWithinHours: boolean;
-  /** The session in which it beats has a run. */
+  /** The heartbeat's session has an active run. */
   readonly isSessionBusy: boolean;
-  /** The lane `main` has one. */
+  /** The lane `main` has an active run. */
   readonly isLaneBusy: boolean;
-  /** Since it was first put off for that. */
+  /** Milliseconds since the first postponement. */
   readonly waitedMs: number;
 }
 
-/** `requests-in-flight`: it is put off. */
+/** `requests-in-flight`: postponed. */
 export type Gate = "open" | "disabled" | "quiet-hours" | "requests-in-flight";
 
 export function gateOf(facts: GateFacts): Gate {
@@ -31,24 +31,24 @@ export function gateOf(facts: GateFacts): Gate {
 }
 
 export interface WorthFacts {
-  /** Text of HEARTBEAT.md; absent: there is none. */
+  /** Text of HEARTBEAT.md; absent: it does not exist. */
   readonly file: string | undefined;
-  /** It is about something, whatever the file says. Choice: events that wait for the session are, too. */
+  /** There is a cause apart from the file. Choice: waiting events are one. */
   readonly isAboutSomething: boolean;
   readonly visibility: HeartbeatVisibility;
 }
 
-/** Why it is not worth a turn; `undefined`: it is. */
+/** Why a turn would be pointless; `undefined`: it is not. */
 export function worthless(facts: WorthFacts): "empty-heartbeat-file" | "alerts-disabled" | undefined {
   if (!facts.isAboutSomething && facts.file !== undefined && saysNothing(facts.file)) return "empty-heartbeat-file";
   const { showOk, showAlerts, useIndicator } = facts.visibility;
   return showOk || showAlerts || useIndicator ? undefined : "alerts-disabled";
 }
 
-/** A blank line, a heading, or a list item without words. */
+/** A blank line, a heading, or an empty list item. */
 const NOTHING = /^\s*(?:#{1,6}(?:\s.*)?|[-*+]\s*(?:\[[ xX]?\])?\s*)?$/;
 
-/** Whether there are only blank lines, headings and empty list items. */
+/** Whether the file has only blank lines, headings and empty list items. */
 export function saysNothing(file: string): boolean {
   return file.split(/\r?\n/).every((line) => NOTHING.test(line));
 }

@@ -1,4 +1,4 @@
-/** Events on disk: waiting, handed to a run, told, counted on another one. Table `heartbeat_events`. */
+/** Stored events: waiting, assigned to a run, reported, or counted on another event. Table `heartbeat_events`. */
 import type { Origin } from "@svc/sdk";
 import type { SystemEvent } from "@svc/sdk/heartbeat";
 import type { Retention, Row, SqlValue, Statement, Storage } from "@svc/sdk/storage";
@@ -6,16 +6,16 @@ import { BEAT_STEPS } from "./beat-store.ts";
 import { likenessOf, storedText } from "./event-text.ts";
 import { type Folded, summaryOf, type WaitingEvent } from "./summary.ts";
 
-/** Choice: events that wait for one session with a text of their own; the oldest of more are folded into one. */
+/** Choice: most waiting events of one session; the oldest surplus ones are folded into one. */
 export const MAX_WAITING = 1_000;
-/** Choice: ids of repeated and folded events that are remembered for each session. */
+/** Choice: most ids of repeated and folded events that are remembered for each session. */
 export const MAX_REPEATED = 2_000;
-/** Choice: rows that one step folds or deletes. */
+/** Choice: most rows that one step folds or deletes. */
 const STEP = 500;
 
 /**
- * `seq`: order within a session. `status`: `waiting`; `told`: a run that ended well had it in its prompt; `repeated`: another row stands for it, which
- * was waiting and said the same, or which it was folded into; only its id is needed. `run_id`: the run that has a waiting one in its prompt.
+ * `seq`: order within a session. `status`: `waiting`; `told`: a successful run had it in its prompt; `repeated`: represented by another row,
+ * either a waiting one with the same text or the summary it was folded into; only its id is needed. `run_id`: the run a waiting event is assigned to.
  */
 const STEPS = [
   `CREATE TABLE heartbeat_events (
@@ -38,8 +38,8 @@ const STEPS = [
 ];
 
 /**
- * Appended after those of the beats. `repeats`: how many said the same while it waited. `folded`: JSON of what a summary stands
- * for. `origin`: JSON of whose words it is. `is_marked`: the text need not be wrapped.
+ * Appended after those of the beats. `repeats`: number of equal events that arrived while it waited. `folded`: JSON of `Folded`, for
+ * a summary. `origin`: JSON of the author. `is_marked`: the text already has markers for external content.
  */
 const LATER_STEPS = [
   "ALTER TABLE heartbeat_events ADD COLUMN repeats BIGINT NOT NULL DEFAULT 0",
@@ -51,7 +51,7 @@ const LATER_STEPS = [
 
 const FREE = "status = 'waiting' AND run_id IS NULL";
 
-/** Choice: the times, and the number. The id of an event is known meanwhile, so that no event is stored twice. */
+/** Choice: all limits. While the id of an event is kept, the event is not stored again. */
 export const EVENT_RETENTION: Retention = {
   tables: ["heartbeat_events"],
   holds: "events that wait for a session or were delivered to it",
@@ -62,7 +62,7 @@ export const EVENT_RETENTION: Retention = {
   ],
 };
 
-/** A row, as far as it is read back. */
+/** The columns that are read back. */
 interface EventRow extends Row {
   readonly id: string;
   readonly session_key: string;
@@ -93,7 +93,7 @@ export class EventStore {
     return [count(event), insert(event, now)];
   }
 
-  /** Those no run has, oldest first. @param runId those that this run has, too: it begins again after a restart */
+  /** Unassigned events, oldest first. @param runId also events of this run, which restarts after an interruption */
   async waiting(sessionKey: string, limit = MAX_WAITING, runId: string | null = null): Promise<WaitingEvent[]> {
     const sql = `SELECT * FROM heartbeat_events WHERE session_key = ? AND status = 'waiting' AND (run_id IS NULL OR run_id = ?)
       ORDER BY seq, id LIMIT ?`;
@@ -105,15 +105,15 @@ export class EventStore {
     return Number((await this.#storage.get<{ n: number | bigint }>(sql, [sessionKey]))?.n ?? 0);
   }
 
-  /** Sessions for which more events wait than may. */
+  /** Sessions with more waiting events than allowed. */
   async crowded(): Promise<string[]> {
     const sql = `SELECT session_key FROM heartbeat_events WHERE ${FREE} GROUP BY session_key HAVING count(*) > ?`;
     return (await this.#storage.all<{ session_key: string }>(sql, [MAX_WAITING])).map(({ session_key }) => session_key);
   }
 
   /**
-   * Folds the oldest events of a session into one while too many wait, and forgets the oldest ids that need not be known.
-   * @param now epoch ms. @throws GatewayError `CONFLICT` when one of them went to a run meanwhile: to be called again
+   * Folds the oldest events of a session into one while too many wait, and deletes surplus ids of repeated events.
+   * @param now epoch ms @throws GatewayError `CONFLICT` when one of the events was assigned to a run meanwhile: to be called again
    */
   async tidy(sessionKey: string, now: number): Promise<void> {
     for (let surplus = await this.#surplus(sessionKey); surplus > 0; surplus -= STEP) {
@@ -164,7 +164,7 @@ export class EventStore {
     ]);
   }
 
-  /** Hands events to a run. @returns ids of those that were still to be had */
+  /** Assigns events to a run. @returns ids of the events that were still unassigned */
   async tie(ids: readonly string[], runId: string): Promise<ReadonlySet<string>> {
     if (ids.length === 0) return new Set();
     const places = ids.map(() => "?").join(", ");
@@ -177,24 +177,24 @@ export class EventStore {
     return new Set((tied?.rows ?? []).map(({ id }) => String(id)));
   }
 
-  /** The run had them in its prompt and ended well. */
+  /** Marks the events of a successful run as reported. */
   async told(runId: string, now: number): Promise<void> {
     await this.#change("status = 'told', settled_at = ?", [now], runId);
   }
 
-  /** The run did not come to its end: they wait again. @returns whether a session is to be woken for one of them */
+  /** Makes the events of a run wait again. @returns whether one of them is urgent */
   async giveBack(runId: string): Promise<boolean> {
     const rows = await this.#change("run_id = NULL", [], runId);
     return rows.some(({ wake }) => wake === "now");
   }
 
-  /** Runs that have events which are not settled. */
+  /** Runs with assigned events that are not settled. */
   async tiedRuns(): Promise<string[]> {
     const sql = "SELECT DISTINCT run_id FROM heartbeat_events WHERE run_id IS NOT NULL AND status = 'waiting'";
     return (await this.#storage.all<{ run_id: string }>(sql)).map(({ run_id }) => run_id);
   }
 
-  /** Sessions that are to be woken. */
+  /** Sessions with urgent waiting events. */
   async urgentSessions(): Promise<string[]> {
     const sql = `SELECT DISTINCT session_key FROM heartbeat_events WHERE ${FREE} AND wake = 'now'`;
     return (await this.#storage.all<{ session_key: string }>(sql)).map(({ session_key }) => session_key);
@@ -213,8 +213,8 @@ export class EventStore {
 }
 
 /**
- * Whether the newest event that waits for a session says the same as a new one. Choice: not when only the new one asks to be
- * woken for. Spec: http/webhooks.md §10.
+ * Whether the newest waiting event of a session has the same text as a new one. Choice: not if only the new one asks for a
+ * wake. Spec: http/webhooks.md §10.
  */
 const LIKE_NEWEST = `session_key = ? AND likeness = ? AND (wake = 'now' OR ? = 'next-heartbeat') AND ${FREE} AND seq =
   (SELECT seq FROM heartbeat_events WHERE session_key = ? AND ${FREE} ORDER BY seq DESC LIMIT 1)`;
@@ -223,7 +223,7 @@ function likeParams({ sessionKey, text, wake, origin }: SystemEvent): readonly S
   return [sessionKey, likenessOf(storedText(text), origin), wake, sessionKey];
 }
 
-/** Counts a new event on the one that says the same. */
+/** Counts a new event on the equal waiting one. */
 function count(event: SystemEvent): Statement {
   return {
     sql: `UPDATE heartbeat_events SET repeats = repeats + 1 WHERE ${LIKE_NEWEST}
@@ -232,7 +232,7 @@ function count(event: SystemEvent): Statement {
   };
 }
 
-/** Stores it once; of one that was counted, only the id. */
+/** Stores a new event once; of an event that was counted, only the id. */
 function insert(event: SystemEvent, now: number): Statement {
   const { id, sessionKey, text, wake, reason, at, origin, isMarked } = event;
   const kept = storedText(text);

@@ -1,4 +1,4 @@
-/** Sees to it that no more events wait for a session than may: each hundredth event, and now and then. */
+/** Limits the waiting events of a session: checks at every hundredth event, and regularly. */
 import { type Clock, isGatewayError, type Logger } from "@svc/sdk";
 import type { EventStore } from "./event-store.ts";
 
@@ -15,27 +15,27 @@ export class Folding {
   readonly #sources: FoldingSources;
   /** Events since the last check, by session. */
   readonly #added = new Map<string, number>();
-  /** Checks under way; they never reject. */
+  /** Checks in progress, by session; they never reject. */
   readonly #checking = new Map<string, Promise<void>>();
 
   constructor(sources: FoldingSources) {
     this.#sources = sources;
   }
 
-  /** To be called for each event that was stored. */
+  /** To be called for each stored event. */
   stored(sessionKey: string): void {
     const added = (this.#added.get(sessionKey) ?? 0) + 1;
     this.#added.set(sessionKey, added);
     if (added >= CHECK_EACH) void this.#check(sessionKey);
   }
 
-  /** Checks all sessions. To be called at the start, and now and then. */
+  /** Checks all sessions. To be called at the start, and regularly. */
   async checkAll(): Promise<void> {
     const crowded = await this.#sources.store.crowded();
     for (const sessionKey of new Set([...crowded, ...this.#added.keys()])) await this.#check(sessionKey);
   }
 
-  /** Resolves when no check is under way. */
+  /** Resolves when no check is in progress. */
   async stop(): Promise<void> {
     await Promise.all(this.#checking.values());
   }

@@ -1,4 +1,4 @@
-/** Whose heart beats, how often and where, as the configuration says it now. Reads only. */
+/** Which agents have heartbeats, how often and in which session, from the current configuration. Reads only. */
 import { isGatewayError } from "@svc/sdk";
 import type { AgentDirectory } from "@svc/sdk/agents";
 import type { HeartbeatSettings, HeartbeatView } from "@svc/sdk/heartbeat";
@@ -7,7 +7,7 @@ import { everyMsOf } from "./interval.ts";
 import { DEFAULT_PROMPT } from "./prompts.ts";
 import type { Beating } from "./schedule.ts";
 
-/** Agents whose heart beats. */
+/** Agents with heartbeats. */
 export function beating(agents: Pick<AgentDirectory, "list" | "heartbeat">): readonly Beating[] {
   return agents.list().flatMap(({ id }) => {
     const settings = agents.heartbeat(id);
@@ -16,7 +16,7 @@ export function beating(agents: Pick<AgentDirectory, "list" | "heartbeat">): rea
   });
 }
 
-/** The session in which an agent's heart beats; one of another agent, or a malformed one, is the main session. */
+/** The session of an agent's heartbeats; the main session if the setting is malformed or names another agent's session. */
 export function sessionOf(
   agentId: string,
   settings: Pick<HeartbeatSettings, "session"> | undefined,
@@ -31,7 +31,7 @@ export function sessionOf(
   return sessions.canonicalKey(ownSessionKey("", agentId));
 }
 
-/** As health and status show it. */
+/** The settings as `health` and `status` show them. */
 export function viewOf(settings: HeartbeatSettings | undefined, isOn: boolean): HeartbeatView {
   const everyMs = settings ? everyMsOf(settings.every) : null;
   const enabled = isOn && everyMs !== null;

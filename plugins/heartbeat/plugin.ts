@@ -1,4 +1,4 @@
-/** Heartbeat: agents look around by the clock, sessions are told what happened and woken for what cannot wait. */
+/** Heartbeat: runs agents at regular intervals, reports events to sessions, and wakes sessions for urgent ones. */
 import { randomUUID } from "node:crypto";
 import { definePlugin, live, originOf } from "@svc/sdk";
 import { AgentDirectory, AgentRuns } from "@svc/sdk/agents";
@@ -17,11 +17,11 @@ import { Telling } from "./telling.ts";
 import { Wakes } from "./waking.ts";
 import { heartbeatFile } from "./workspace-file.ts";
 
-/** Choice: milliseconds between two checks for work that is left over. */
+/** Choice: milliseconds between two checks for unfinished work. */
 const SWEEP_EVERY_MS = 60_000;
-/** Choice: hearts beat this many milliseconds after the start, should nobody say that the host is ready. */
+/** Choice: delay in milliseconds after which heartbeats start if the hook `hostReady` is not called. */
 const OPEN_AFTER_MS = 1_000;
-/** Of what `wake` tells. Spec: http/sessions-routing.md §7.2. */
+/** Reason of events from the method `wake`. Spec: http/sessions-routing.md §7.2. */
 const WAKE_REASON = "wake";
 
 export default definePlugin({
@@ -79,8 +79,12 @@ export default definePlugin({
       beating: () => (isOn ? beating(agents) : []),
       due(agentId) {
         beatOf(agentId, "interval");
-        // Events that could not be told while it was quiet or switched off.
-        wakes.requestAll(agentId).catch((error: unknown) => log.warn({ err: error }, "waiting events cannot be read"));
+        // Events that waited for active hours or for heartbeats to be switched on.
+        wakes
+          .requestAll(agentId)
+          .catch((error: unknown) =>
+            log.warn({ err: error }, "waiting events could not be read; retrying at the agent's next heartbeat"),
+          );
       },
       clock,
       log,
@@ -91,7 +95,7 @@ export default definePlugin({
       stored({ sessionKey, wake, reason }) {
         folding.stored(sessionKey);
         if (wake !== "now") return;
-        log.debug({ sessionKey, reason }, "a session is to be woken");
+        log.debug({ sessionKey, reason }, "an event asks to wake a session");
         wakes.requestFor(sessionKey, reason);
       },
       async add(event) {
@@ -132,7 +136,7 @@ export default definePlugin({
     });
 
     gateway.hooks.runPrompt.tap((prompt, call) => telling.prompt(prompt, call.signal), { phase: "late" });
-    // Nobody waits for what is written then, which may take long where the storage is busy.
+    // Not awaited, since the writes may take long if the storage is busy.
     gateway.hooks.runFinished.tap((outcome) => {
       beats.finished(outcome);
       void telling.finished(outcome).then((settled) => wakes.finished(outcome, settled));
@@ -146,7 +150,7 @@ export default definePlugin({
     gateway.extend(Retention, "heartbeat-events", EVENT_RETENTION);
     gateway.extend(Retention, "heartbeats", BEAT_RETENTION);
 
-    // As runs left over from before a restart, hearts wait until everybody's tools are there.
+    // Like runs from before a restart, heartbeats wait until the tools of all plugins are available.
     const open = async () => {
       await wakes.open();
       await schedule.open();

@@ -1,23 +1,23 @@
-/** What an agent is told when its heart beats. Pure. Spec: http/sessions-routing.md §7.1, §7.4. */
+/** Prompts of heartbeat turns. Pure. Spec: http/sessions-routing.md §7.1, §7.4. */
 import { currentTimeLine } from "@svc/kit/time";
 import type { HeartbeatSettings, SystemEvent } from "@svc/sdk/heartbeat";
 
-const NOBODY = "This is the gateway and no person. ";
-const OTHERWISE = "If nothing needs you, answer only HEARTBEAT_OK.";
+const NOBODY = "This message comes from the gateway, not from a person. ";
+const OTHERWISE = "If nothing needs your attention, answer only HEARTBEAT_OK.";
 
 export const DEFAULT_PROMPT =
-  `${NOBODY}Go by HEARTBEAT.md of your workspace if there is such a file, and by nothing else that was said earlier. What ` +
-  `stands under "Runtime events" happened meanwhile: see what of it needs you. ${OTHERWISE}`;
+  `${NOBODY}Follow HEARTBEAT.md of your workspace if that file exists, and nothing else that was said earlier. The events ` +
+  `under "Runtime events" happened meanwhile: check which of them need your attention. ${OTHERWISE}`;
 
 const REMINDER_PROMPT =
-  `${NOBODY}A reminder that was set earlier is due: it stands under "Runtime events". Do what it asks for, and say to the ` +
-  `person you work for, in words of your own, what there is to say. ${OTHERWISE}`;
+  `${NOBODY}A reminder that was set earlier is due; see "Runtime events". Do what it asks for, and tell the user ` +
+  `you work for about it in your own words. ${OTHERWISE}`;
 
 const FINISHED_PROMPT =
-  `${NOBODY}A command that was started earlier has come to its end: what came of it stands under "Runtime events". Say to ` +
-  `the person you work for what came of it, and what failed. ${OTHERWISE}`;
+  `${NOBODY}A command that was started earlier has ended; its outcome is under "Runtime events". Tell the user you work ` +
+  `for the outcome, and what failed. ${OTHERWISE}`;
 
-/** Here or on a node. */
+/** Reasons of finished commands, on this machine or on a node. */
 const FINISHED = /^(?:exec-event|node:exec\.finished$)/;
 
 /** The message of the turn. @param now epoch ms @param timeZone IANA name */
@@ -32,7 +32,7 @@ export function messageOf(
   return `${words}\n\n${currentTimeLine(now, timeZone)}`;
 }
 
-/** HEARTBEAT.md, for the system prompt. */
+/** The section with HEARTBEAT.md for the system prompt. */
 export function fileSection(file: string): string {
   return `# HEARTBEAT.md of your workspace\n\n${file.trim()}`;
 }

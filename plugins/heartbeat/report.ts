@@ -1,4 +1,4 @@
-/** What is told of a heartbeat. Pure. Spec: protocol/events.md §5, http/sessions-routing.md §7.3. */
+/** Reports about heartbeats. Pure. Spec: protocol/events.md §5, http/sessions-routing.md §7.3. */
 import { acknowledged } from "@svc/kit/runs";
 import type { RunOutcome } from "@svc/sdk/agents";
 import { cut } from "@svc/sdk/cli";
@@ -7,15 +7,15 @@ import type { HeartbeatReport, HeartbeatSettings, HeartbeatVisibility } from "@s
 
 const PREVIEW_CHARS = 200;
 
-/** Everything but the time it is told. */
+/** A report without its time. */
 export type Report = Omit<HeartbeatReport, "ts">;
 
-/** What a turn came to: its report, or the text people are to be told before there is one. */
+/** The outcome of a turn: its report, or a text to deliver before the report. */
 export type Result = { readonly report: Report } | { readonly alert: string } | { readonly ok: Report };
 
 type Told = Pick<RunOutcome, "status" | "text" | "errorMessage" | "takenBack" | "startedAt" | "endedAt">;
 
-/** `ok`: there is nothing to tell, unless people want to hear even that. */
+/** `ok`: nothing to report, except if `showOk` is on. */
 export function resultOf(
   outcome: Told,
   { ackMaxChars, target }: HeartbeatSettings,
@@ -42,7 +42,7 @@ export function resultOf(
   return { alert };
 }
 
-/** After an alert was delivered, or was not. */
+/** The report after an attempt to deliver an alert. */
 export function reportOfAlert(
   outcome: Told,
   alert: string,
@@ -54,7 +54,7 @@ export function reportOfAlert(
   return { status: "sent", ...placeOf(delivered), ...told };
 }
 
-/** Where something went. */
+/** Where a text was delivered. */
 export function placeOf(delivered: DeliveryOutcome): Pick<Report, "channel" | "to" | "accountId"> {
   if (!delivered.delivered) return {};
   const { channel, to, accountId } = delivered;
@@ -73,17 +73,17 @@ function durationOf({ startedAt, endedAt }: Told): { durationMs?: number } {
   return startedAt === undefined ? {} : { durationMs: Math.max(0, Math.round(endedAt - startedAt)) };
 }
 
-/** Milliseconds in which the same alert is not sent again. Spec: §7.3. */
+/** Milliseconds during which the same alert is not repeated. Spec: §7.3. */
 const REPEAT_MS = 24 * 3_600_000;
 
-/** The alert that is not to be sent again now. @param entry of the session */
+/** The last alert, if it must not be repeated yet. @param entry of the session */
 export function recentAlert(entry: Readonly<Record<string, unknown>> | undefined, now: number): string | undefined {
   const { lastHeartbeatText: text, lastHeartbeatSentAt: sentAt } = entry ?? {};
   if (typeof text !== "string" || typeof sentAt !== "number") return undefined;
   return now - sentAt < REPEAT_MS ? text : undefined;
 }
 
-/** What the model thought, for people; `undefined`: it is not known. */
+/** The model's reasoning as text for people; `undefined`: none. */
 export function reasoningOf({ message }: Pick<RunOutcome, "message">): string | undefined {
   const thoughts = (message?.content ?? []).flatMap((block) =>
     block.type === "thinking" ? [block.thinking.trim()] : [],

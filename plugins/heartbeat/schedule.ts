@@ -1,11 +1,11 @@
-/** When whose heart beats: one timer for all agents, and the last beat of each on disk. */
+/** Schedules heartbeats: one timer for all agents, and the stored time of each agent's last heartbeat. */
 import { type Clock, type Logger, Turns } from "@svc/sdk";
 import type { BeatStore } from "./beat-store.ts";
 
-/** Choice: milliseconds of the longest sleep; a machine that slept finds out by then what the clock on the wall says. */
+/** Choice: longest timer in milliseconds, so that a machine that was suspended or changed its clock notices within this time. */
 const LONGEST_SLEEP_MS = 60_000;
 
-/** An agent whose heart beats. */
+/** An agent with heartbeats. */
 export interface Beating {
   readonly agentId: string;
   readonly everyMs: number;
@@ -13,9 +13,9 @@ export interface Beating {
 
 interface ScheduleSources {
   readonly store: Pick<BeatStore, "lastBeats" | "set" | "claim">;
-  /** Those that beat now; asked at each look. */
+  /** Agents that have heartbeats now; read at each check. */
   readonly beating: () => readonly Beating[];
-  /** It is time. */
+  /** Called when a heartbeat is due. */
   readonly due: (agentId: string) => void;
   readonly clock: Pick<Clock, "now" | "setTimeout">;
   readonly log: Pick<Logger, "warn">;
@@ -35,8 +35,8 @@ export class Schedule {
   }
 
   /**
-   * Goes on from what is on disk: what fell due meanwhile takes place once, now. An agent that is seen for the first time
-   * beats one interval from now. May be called again, also after it failed.
+   * Continues from the stored times: an overdue heartbeat runs once, now. A new agent's first heartbeat is one interval
+   * from now. May be called again, even after a failure.
    */
   async open(): Promise<void> {
     if (this.#isOpen) return;
@@ -53,14 +53,14 @@ export class Schedule {
     this.#cancel?.();
   }
 
-  /** The agent's interval begins anew. Spec: http/sessions-routing.md §7.2. */
+  /** Restarts the agent's interval. Spec: http/sessions-routing.md §7.2. */
   restart(agentId: string): void {
     if (!this.#isOpen) return;
     this.#set(agentId);
     this.look();
   }
 
-  /** Finds out what is due and when the next look is. To be called when agents, intervals or the switch changed. */
+  /** Runs due heartbeats and sets the timer. To be called when agents, intervals or the switch changed. */
   look(): void {
     this.#cancel?.();
     this.#cancel = undefined;
@@ -89,7 +89,7 @@ export class Schedule {
     this.#write(
       () => store.set(agentId, now),
       (error) => {
-        log.warn({ err: error, agentId }, "when a heartbeat took place could not be stored; a restart may repeat it");
+        log.warn({ err: error, agentId }, "the time of a heartbeat could not be stored; a restart may repeat it");
       },
     );
   }
@@ -104,11 +104,11 @@ export class Schedule {
         if (!isMine) this.#set(agentId); // an earlier write failed
         return due(agentId);
       }
-      this.#last.set(agentId, stored); // another gateway has beaten
+      this.#last.set(agentId, stored); // another gateway ran the heartbeat
       this.look();
     };
     this.#write(claim, (error) => {
-      log.warn({ err: error, agentId }, "a heartbeat is left out: the storage cannot be used");
+      log.warn({ err: error, agentId }, "a heartbeat was skipped: the storage cannot be used");
     });
   }
 

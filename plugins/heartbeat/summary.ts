@@ -1,25 +1,25 @@
-/** The one event that stands for many, when too many wait for a session. Pure. */
+/** Summary event that replaces the oldest events of a session when too many wait. Pure. */
 import { floorOf, GATEWAY_WORDS, type Origin, outsideOrigin } from "@svc/sdk";
 import type { SystemEvent } from "@svc/sdk/heartbeat";
 import { storedText } from "./event-text.ts";
 
-/** How many events a summary stands for, by where they come from, and the text of the newest. */
+/** Number of folded events by source, and the text of the newest. */
 export interface Folded {
   readonly counts: { readonly [source: string]: number };
   readonly newest: string;
 }
 
-/** An event as it waits. */
+/** A stored, waiting event. */
 export interface WaitingEvent extends SystemEvent {
-  /** How many more said the same. Absent: none. */
+  /** Number of further equal events. Absent: none. */
   readonly repeats?: number;
-  /** The run that has it. Absent: none. */
+  /** The run it is assigned to. Absent: none. */
   readonly runId?: string;
-  /** What it stands for. Absent: itself. */
+  /** Set for a summary: the events it stands for. */
   readonly folded?: Folded;
 }
 
-/** Whose words an event is. */
+/** The author of an event. */
 export function authorOf({ origin, reason }: Pick<SystemEvent, "origin" | "reason">): Origin {
   return origin ?? outsideOrigin("gateway", reason);
 }
@@ -61,5 +61,5 @@ function summaryText(counts: Folded["counts"]): string {
   const sources = Object.entries(counts);
   const total = sources.reduce((sum, [, count]) => sum + count, 0);
   const shares = sources.map(([source, count]) => `${sources.length === 1 ? "all" : count} from ${source}`);
-  return `${total} older events, too many to be told one by one (${shares.join(", ")})`;
+  return `${total} older events, too many to report individually (${shares.join(", ")})`;
 }

@@ -1,7 +1,7 @@
 /**
- * Events on their way into a prompt: handed to one run, told when that run ends well, given back when it does not.
+ * Puts events into prompts: assigns each to one run, marks it as reported when that run succeeds, else lets it wait again.
  *
- * The record ties them to the run before its model sees them, so a crash at any point leaves something to go by.
+ * The assignment is stored before the model sees the events, so that a crash at any point can be recovered.
  */
 import { AnySignal } from "@svc/kit/time";
 import { type Clock, type HOOKS, type Logger, type InputOf, untilAborted } from "@svc/sdk";
@@ -10,7 +10,7 @@ import type { OutsideWords } from "@svc/sdk/tools";
 import type { EventStore } from "./event-store.ts";
 import { eventSection, fitting, MAX_EVENTS, outsideOf } from "./prompt-section.ts";
 
-/** Choice: milliseconds a prompt waits for the storage; below the 5 s that the hook `runPrompt` gives. */
+/** Choice: milliseconds a prompt waits for the storage; less than the 5 s timeout of the hook `runPrompt`. */
 export const PATIENCE_MS = 3_000;
 
 interface TellingSources {
@@ -21,24 +21,24 @@ interface TellingSources {
   readonly log: Pick<Logger, "warn">;
 }
 
-/** A run that has, or may have, events. */
+/** A run that has, or may get, events. */
 interface Claim {
-  /** It got them of a former generation, so its end may have been missed. */
+  /** A former generation assigned the events, so the end of the run may have been missed. */
   readonly isFormer?: true;
-  /** Resolves when it is clear which; never rejects. */
+  /** Resolves when the assignment is finished; never rejects. */
   done: Promise<unknown>;
-  /** The prompt with them was handed over. */
+  /** The prompt with the events was returned. */
   isShown: boolean;
   /** Set once the run has ended. */
   endedOk?: boolean;
 }
 
-/** What became of the events of a run. `urgent`: given back, and a session is to be woken for one of them. */
+/** What happened to the events of a run. `urgent`: given back, and one of them asks for a wake. */
 export type Settled = "none" | "told" | "given-back" | "urgent";
 
 type Prompt = Readonly<InputOf<typeof HOOKS.runPrompt>>;
 
-/** What is told of events. */
+/** The prompt section about events. */
 interface Section {
   readonly text: string;
   readonly outside: readonly OutsideWords[];
@@ -47,7 +47,7 @@ interface Section {
 export class Telling {
   readonly #sources: TellingSources;
   readonly #claims = new Map<string, Claim>();
-  /** Prompts that are being completed, and runs whose events are being settled. Never reject. */
+  /** Prompts being completed, and runs whose events are being settled. Never reject. */
   readonly #inFlight = new Set<Promise<unknown>>();
   #isStopped = false;
 
@@ -56,9 +56,9 @@ export class Telling {
   }
 
   /**
-   * The prompt with the events of the session; `undefined`: as it is. Never rejects.
-   * Choice: where the storage fails or takes longer than `PATIENCE_MS`, the run goes on and the events wait for the next turn.
-   * @param signal aborts when the answer comes too late to be used
+   * Adds the events of the session to the prompt; `undefined`: the prompt stays unchanged. Never rejects.
+   * Choice: if the storage fails or takes longer than `PATIENCE_MS`, the run continues and the events wait for the next turn.
+   * @param signal aborts when the result would be too late
    */
   async prompt(prompt: Prompt, signal: AbortSignal): Promise<Prompt | undefined> {
     if (this.#isStopped) return undefined;
@@ -85,8 +85,8 @@ export class Telling {
   }
 
   /**
-   * Takes no more events. Resolves when those that were taken are in a prompt, and those of runs that ended are settled: the
-   * runs go on without this plugin, and what its next generation finds tied to one that ended well it takes for told.
+   * Assigns no more events. Resolves when assigned events are in a prompt and those of ended runs are settled. Active runs
+   * continue without this plugin; its next generation marks the events of successful ones as reported.
    */
   async stop(): Promise<void> {
     this.#isStopped = true;
@@ -100,7 +100,7 @@ export class Telling {
     this.#claims.set(runId, claim);
     const section = await taking;
     if (section === undefined) this.#claims.delete(runId);
-    if (section === undefined || signal.aborted) return undefined; // the end of the run gives them back
+    if (section === undefined || signal.aborted) return undefined; // the end of the run gives assigned events back
     claim.isShown = true;
     const { text, outside } = section;
     return {
@@ -124,9 +124,8 @@ export class Telling {
   }
 
   /**
-   * Settles what ended runs of a former process or generation have, and what could not be settled before; those that
-   * still run are followed to their end. To be called at the start, once runs that were cut off are closed, and now and
-   * then.
+   * Settles the events of ended runs of a former process or generation, and those that could not be settled before; follows
+   * active runs to their end. To be called at the start, once interrupted runs are closed, and regularly.
    */
   async catchUp(): Promise<void> {
     for (const runId of await this.#sources.store.tiedRuns()) {
@@ -148,7 +147,7 @@ export class Telling {
     if (events.length === 0) return undefined;
     const ids = events.flatMap(({ id, runId: had }) => (had === undefined ? [id] : []));
     const tied = await store.tie(ids, runId);
-    const mine = events.filter(({ id, runId: had }) => had !== undefined || tied.has(id)); // the others went to a run of another gateway
+    const mine = events.filter(({ id, runId: had }) => had !== undefined || tied.has(id)); // the others were assigned to a run of another gateway
     if (mine.length === 0) return undefined;
     const text = eventSection(mine, await store.countWaiting(sessionKey), agents.timeZone);
     return { text, outside: outsideOf(mine) };
@@ -163,7 +162,7 @@ export class Telling {
       if (isTold) return "told";
       return isUrgent ? "urgent" : "given-back";
     } catch (error) {
-      log.warn({ err: error, runId }, "what a run was told could not be recorded; it is tried again");
+      log.warn({ err: error, runId }, "the events of a run could not be settled; retrying within a minute");
       return "none";
     }
   }

@@ -1,10 +1,10 @@
-/** What the reason of a wake says about it. Pure. Spec: http/sessions-routing.md §7.2. */
+/** Classification of wake reasons. Pure. Spec: http/sessions-routing.md §7.2. */
 
-/** Lowest first. */
+/** Lowest priority first. */
 const CLASSES = [/^retry$/, /^interval$/, /^(?!retry$|interval$)/, /^(?:manual$|exec-event|hook:)/];
 const ABOUT_SOMETHING = /^(?:exec-event|cron:|wake$|hook:)/;
 
-/** Of two that come together, the reason of the higher class counts; of two equal ones the later. */
+/** Of two reasons, the one of the higher class; of the same class, the later one. */
 export function strongerReason(former: string, later: string): string {
   return classOf(later) >= classOf(former) ? later : former;
 }
@@ -13,7 +13,7 @@ function classOf(reason: string): number {
   return CLASSES.findLastIndex((pattern) => pattern.test(reason));
 }
 
-/** Something happened: whether HEARTBEAT.md has anything to say does not matter. */
+/** Whether the wake has a cause, so that it runs even if HEARTBEAT.md is empty. */
 export function isAboutSomething(reason: string): boolean {
   return ABOUT_SOMETHING.test(reason);
 }

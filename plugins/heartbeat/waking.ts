@@ -1,6 +1,6 @@
 /**
- * Wakes sessions: one turn for all that asks for it within a quarter of a second, later where it finds things busy, and
- * again where a turn failed that was to tell urgent events.
+ * Wakes sessions: one turn for all wakes within 250 ms, postponed while the session is busy, and repeated if a turn with
+ * urgent events failed.
  */
 import { type Clock, isGatewayError, type Logger } from "@svc/sdk";
 import type { RunOutcome } from "@svc/sdk/agents";
@@ -11,28 +11,28 @@ import { strongerReason } from "./wake-reasons.ts";
 
 /** Spec: http/webhooks.md §10. */
 export const COALESCE_MS = 250;
-/** Choice: pauses after turns that failed; after the last one the events wait for something new, or for the next heartbeat. */
+/** Choice: pauses after failed turns; after the last one, the events wait for a new event or the next heartbeat. */
 export const PAUSES_MS = [60_000, 120_000, 240_000, 480_000, 960_000];
 
-/** Choice: sessions whose failed turns are counted; of more, the one that failed longest ago is forgotten and begins anew. */
+/** Choice: most sessions whose failed turns are counted; the count of the one that failed longest ago is dropped. */
 export const MAX_FAILING = 1_000;
 
-/** A heartbeat that is asked for. */
+/** A requested heartbeat. */
 export interface Wake {
   readonly agentId: string;
   readonly sessionKey: string;
   readonly reason: string;
-  /** There is nothing to be done once no urgent event waits any more. */
+  /** Only for urgent events: obsolete once none is waiting. */
   readonly isForEvents: boolean;
-  /** Elapsed ms at which things were found busy first. */
+  /** Elapsed ms when the session was first found busy. */
   readonly busySince?: number;
 }
 
 interface WakeSources {
   readonly store: Pick<EventStore, "isUrgent" | "urgentSessions">;
-  /** Agent a session belongs to. */
+  /** Returns the agent of a session. */
   readonly agentOf: (sessionKey: string) => string;
-  /** Decides and starts the turn. `busy`: it is asked again in a second. */
+  /** Decides whether the heartbeat runs, and starts its turn. `busy`: called again in a second. */
   readonly beat: (wake: Wake) => Promise<"started" | "skipped" | "busy">;
   readonly clock: Pick<Clock, "elapsed" | "setTimeout">;
   readonly log: Pick<Logger, "warn">;
@@ -49,9 +49,9 @@ export class Wakes {
   readonly #sources: WakeSources;
   /** By session. */
   readonly #planned = new Map<string, Planned>();
-  /** Sessions that are looked at. */
+  /** Sessions being checked. */
   readonly #looking = new Set<string>();
-  /** Turns that failed in a row while something urgent waits, by session. */
+  /** Consecutive failed turns while urgent events wait, by session. */
   readonly #failures = new Map<string, number>();
   #isOpen = false;
   #isStopped = false;
@@ -60,7 +60,7 @@ export class Wakes {
     this.#sources = sources;
   }
 
-  /** Wakes a session soon. Before `open` nothing is to be done: the events are on disk, and no heart beats. */
+  /** Wakes a session soon. Does nothing before `open`: events are stored, and there are no heartbeats yet. */
   request(wake: Wake, delayMs: number = COALESCE_MS): void {
     if (!this.#isOpen) return;
     const { sessionKey } = wake;
@@ -77,13 +77,13 @@ export class Wakes {
     this.#planned.set(sessionKey, { wake: both, dueAt, cancel });
   }
 
-  /** Wakes a session for the urgent events that wait for it. */
+  /** Wakes a session for its urgent events. */
   requestFor(sessionKey: string, reason: string, delayMs?: number): void {
     const agentId = this.#sources.agentOf(sessionKey);
     this.request({ agentId, sessionKey, reason, isForEvents: true }, delayMs);
   }
 
-  /** To be called once runs can start: wakes what a former process has not. May be called again, also after it failed. */
+  /** To be called once runs can start: wakes sessions with urgent events. May be called again, even after a failure. */
   async open(): Promise<void> {
     if (this.#isOpen || this.#isStopped) return;
     this.#isOpen = true;
@@ -102,21 +102,24 @@ export class Wakes {
       if (agentId === undefined || agentOf(sessionKey) === agentId) this.requestFor(sessionKey, "retry");
   }
 
-  /** To be called at the end of every run, with what became of its events. */
+  /** To be called at the end of every run. @param settled what happened to its events */
   finished({ sessionKey, status }: Pick<RunOutcome, "sessionKey" | "status">, settled: Settled): void {
     if (status === "ok" || settled === "given-back") this.#failures.delete(sessionKey);
-    // More than a turn is told may have waited, or something came meanwhile.
+    // There may be more events than fit into one turn, or new ones.
     if (settled === "told") return this.requestFor(sessionKey, "retry");
-    // Whoever stopped a turn does not want another one at once: its events wait for what comes next.
+    // A person who stopped a turn does not want another one at once: its events wait for the next turn.
     if (settled !== "urgent" || status !== "error") return;
     const failures = this.#failures.get(sessionKey) ?? 0;
-    this.#failures.delete(sessionKey); // to the end: the first is the one that failed longest ago
+    this.#failures.delete(sessionKey); // moves it to the end: the first entry failed longest ago
     this.#failures.set(sessionKey, failures + 1);
     const [oldest] = this.#failures.keys();
     if (this.#failures.size > MAX_FAILING && oldest !== undefined) this.#failures.delete(oldest);
     const pauseMs = PAUSES_MS[failures];
     if (pauseMs === undefined) {
-      this.#sources.log.warn({ sessionKey, failures }, "a session cannot be woken; its events wait for its next turn");
+      this.#sources.log.warn(
+        { sessionKey, failures },
+        "a session could not be woken after repeated failures; its events wait for its next turn",
+      );
     } else this.requestFor(sessionKey, "retry", pauseMs);
   }
 
@@ -139,7 +142,7 @@ export class Wakes {
       this.request({ ...wake, busySince: wake.busySince ?? clock.elapsed() }, RETRY_MS);
     } catch (error) {
       const pauseMs = (isGatewayError(error) ? error.retryAfterMs : undefined) ?? PAUSES_MS[0];
-      log.warn({ err: error, sessionKey }, "a session could not be woken; it is tried again");
+      log.warn({ err: error, sessionKey }, "a session could not be woken; retrying");
       this.request(wake, pauseMs);
     } finally {
       this.#looking.delete(sessionKey);

@@ -2,10 +2,10 @@
 import { readWithin } from "@svc/kit/files";
 
 const NAME = "HEARTBEAT.md";
-/** Choice: bytes of it that count. */
+/** Choice: bytes of the file that are read. */
 const MAX_BYTES = 20_000;
 
-/** `undefined`: there is none. @throws GatewayError `INVALID_REQUEST` for a link or something that is no file */
+/** `undefined`: the file does not exist. @throws GatewayError `INVALID_REQUEST` for a link or something other than a regular file */
 export async function heartbeatFile(workspace: string): Promise<string | undefined> {
   const file = await readWithin(workspace, NAME, MAX_BYTES);
   return file?.bytes.toString("utf8");

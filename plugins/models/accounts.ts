@@ -1,21 +1,21 @@
-/** The accounts of a provider: as they are configured, and as the provider is asked with them. Pure. */
+/** The accounts of a provider: as configured, and as passed to the provider. Pure. */
 import type { ProviderAccount } from "@svc/sdk/models";
 import type { SecretRef } from "@svc/sdk/secrets";
 import type { ProviderEntry } from "./config.ts";
 
-/** An account before its key is looked up. */
+/** A configured account, before its key is looked up. */
 export interface ConfiguredAccount {
-  /** As of `ProviderAccount`. */
+  /** As in `ProviderAccount`. */
   readonly name: string;
   readonly baseUrl?: string;
-  /** The key itself, or where it is kept. */
+  /** The key, or a reference to it. */
   readonly apiKey?: string | SecretRef;
-  /** How the key goes along; `undefined`: as the kind of server does it. */
+  /** How the key is sent, as in the configuration; `undefined`: the default of the kind of server. */
   readonly authHeader?: boolean;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** In the order of the configuration; at least one. What an account leaves out is the provider's. */
+/** In the order of the configuration; at least one. Missing settings of an account come from the provider. */
 export function accountsOf(name: string, entry: ProviderEntry): ConfiguredAccount[] {
   const { accounts } = entry;
   if (!accounts) return [account(name, entry, entry)];
@@ -48,7 +48,7 @@ function account(
   };
 }
 
-/** The account as its provider gets it. @param apiKey the key itself, `undefined` where there is none */
+/** The account as passed to the provider. @param apiKey the key; `undefined`: none */
 export function withKey(account: ConfiguredAccount, apiKey: string | undefined): ProviderAccount {
   const { name, baseUrl, authHeader, headers } = account;
   const key = keyAs(authHeader, apiKey);
@@ -61,7 +61,7 @@ export function withKey(account: ConfiguredAccount, apiKey: string | undefined):
   };
 }
 
-/** The key as the kind of server sends it, or as the header that was asked for. */
+/** The key as such, or as the configured header. */
 function keyAs(
   authHeader: boolean | undefined,
   apiKey: string | undefined,
@@ -70,12 +70,12 @@ function keyAs(
   return { headers: authHeader ? { authorization: `Bearer ${apiKey}` } : { "x-api-key": apiKey } };
 }
 
-/** The account, with further headers of a model. */
+/** Adds the headers of a model to an account. */
 export function withHeaders(account: ProviderAccount, headers: Readonly<Record<string, string>> | undefined) {
   return headers ? { ...account, headers: { ...account.headers, ...headers } } : account;
 }
 
-/** Whether a key goes along, be it as a header; nothing is looked up. */
+/** Whether a key is configured, possibly as a header; does not look up references. */
 export function hasKey({ apiKey, headers = {} }: ConfiguredAccount): boolean {
   const names = Object.keys(headers).map((name) => name.toLowerCase());
   return apiKey !== undefined || names.includes("authorization") || names.includes("x-api-key");

@@ -1,4 +1,4 @@
-/** Which models there are and which one a reference means. Decides only; asking a model is `models.ts`. */
+/** Lists models and resolves references. No I/O; `models.ts` calls models. */
 import { invalidRequest, notFound } from "@svc/sdk";
 import { nearestName } from "@svc/sdk/errors";
 import type { ModelChoice, ModelProvider, ResolvedModel } from "@svc/sdk/models";
@@ -24,7 +24,7 @@ export interface Catalogue {
   readonly kinds: readonly string[];
 }
 
-/** Puts the configuration and what plugins contribute together. A configured model hides a built-in one of the same name. */
+/** Combines configured models with those contributed by plugins. A configured model hides a built-in one of the same name. */
 export function buildCatalogue(config: ModelsConfig, kinds: readonly Kind[]): Catalogue {
   const all = Object.entries(config.providers).flatMap(([name, provider]) => configuredModels(name, provider));
   const ids = kinds.map((kind) => kind.id);
@@ -59,8 +59,8 @@ export function refOf(model: { readonly provider: string; readonly id: string })
 }
 
 /**
- * The models that can be used and may be, by provider, then name; all of them when none may be: an empty list would
- * not say why. Spec: protocol/methods-models.md §1.
+ * The usable and allowed models, by provider, then name. If none is allowed, all usable ones, since an empty list would not
+ * explain the reason. Spec: protocol/methods-models.md §1.
  */
 export function choicesOf(catalogue: Catalogue, policy?: Policy): ModelChoice[] {
   const all = usable(catalogue);
@@ -84,9 +84,9 @@ function choiceOf({ provider, id, name, contextWindow, reasoning, input }: Resol
 }
 
 /**
- * The model `ref` means: `<provider>/<id>` (split at the first slash, an id may hold more), an alias in any case, or a
- * bare id only one model has. Absent: `models.default`, else the first configured model, else the first built-in one.
- * Choice: with only unservable models configured this refuses; falling back to a built-in one would hide the mistake.
+ * Resolves `ref`: `<provider>/<id>` (split at the first slash, since ids may contain slashes), an alias in any case, or a
+ * bare id that only one model has. Absent: `models.default`, else the first configured model, else the first built-in one.
+ * Choice: refuses if all configured models are unservable, since falling back to a built-in one would hide the mistake.
  * @throws GatewayError `NOT_FOUND` when nothing matches, `INVALID_REQUEST` when a bare id matches several or the
  * policy does not allow the model.
  */
@@ -116,7 +116,7 @@ function permitted(policy: Policy | undefined, model: ResolvedModel): ResolvedMo
   return policy && !isAllowed(policy, model) ? refuseOutside(policy, refOf(model)) : model;
 }
 
-/** Choice: a gateway with nothing but a built-in model keeps it, allowed or not: it has to answer something. */
+/** Choice: a gateway with only a built-in model uses it even if it is not allowed, so that it can answer. */
 function firstModel(catalogue: Catalogue, policy: Policy | undefined): ResolvedModel {
   const first = catalogue.configured.find((model) => isAllowed(policy, model));
   if (first) return first;
@@ -126,11 +126,11 @@ function firstModel(catalogue: Catalogue, policy: Policy | undefined): ResolvedM
   if (blocked) return refuseUnservable(catalogue, blocked);
   return (
     catalogue.builtin[0] ??
-    notFound("there is no model: add one under `models.providers.<name>` or enable a plugin that brings one")
+    notFound("no model is available: add one under `models.providers.<name>`, or enable a plugin that provides one")
   );
 }
 
-/** Of several models with this id, those that may be used count. */
+/** Of several models with this id, only allowed ones count. */
 function byBareId(catalogue: Catalogue, id: string, policy: Policy | undefined): ResolvedModel {
   const all = usable(catalogue).filter((model) => model.id === id);
   const allowed = all.filter((model) => isAllowed(policy, model));
@@ -138,7 +138,7 @@ function byBareId(catalogue: Catalogue, id: string, policy: Policy | undefined):
   if (found && others.length === 0) return found;
   if (found) {
     const candidates = [found, ...others].map(refOf);
-    return invalidRequest(`model "${id}" is ambiguous; say which: ${candidates.join(", ")}`, { candidates });
+    return invalidRequest(`model "${id}" is ambiguous; choose one of ${candidates.join(", ")}`, { candidates });
   }
   const blocked = catalogue.unservable.find((model) => model.id === id);
   if (blocked) return refuseUnservable(catalogue, blocked);
@@ -152,25 +152,25 @@ function usable({ configured, builtin }: Catalogue): ResolvedModel[] {
   return [...configured, ...builtin];
 }
 
-/** Says where a missing reference comes from when nobody typed it. */
+/** Names the setting if the reference comes from it. */
 function configuredBy({ defaultRef }: Catalogue, id: string): string {
   return defaultRef?.trim() === id ? " (from `models.default`)" : "";
 }
 
-/** At most this many models are named in a refusal. */
+/** Most models named in a refusal. */
 const NAMED = 10;
 
 function available(catalogue: Catalogue, policy: Policy | undefined): string {
   const refs = choicesOf(catalogue, policy).map(refOf);
-  if (refs.length === 0) return "there is none at all: add one under `models.providers.<name>`";
+  if (refs.length === 0) return "no model is available: add one under `models.providers.<name>`";
   const more = refs.length > NAMED ? `, and ${refs.length - NAMED} more` : "";
   return `available: ${refs.slice(0, NAMED).join(", ")}${more}. See \`svc models list\``;
 }
 
 function refuseUnservable({ kinds }: Catalogue, model: ResolvedModel): never {
-  const known = kinds.length > 0 ? `one of ${kinds.join(", ")}` : "a kind that a plugin contributes (none does now)";
+  const known = kinds.length > 0 ? `one of ${kinds.join(", ")}` : "a kind that a plugin contributes (currently none)";
   return notFound(
     `model "${refOf(model)}" cannot be used: no enabled plugin contributes the model provider "${model.api}"; ` +
-      `enable the plugin that does, or set models.providers.${model.provider}.api to ${known}`,
+      `enable that plugin, or set models.providers.${model.provider}.api to ${known}`,
   );
 }

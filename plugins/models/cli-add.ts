@@ -1,10 +1,10 @@
-/** `svc models add <url>`: asks a server what it has, and writes its entry to the configuration. */
+/** `svc models add <url>`: lists the models of a server, and writes an entry for it to the configuration. */
 import { invalidRequest } from "@svc/sdk";
 import { askYes, type CommandContext, commandText, isTerminal, show, visible, withGateway } from "@svc/sdk/cli";
 import { config } from "@svc/sdk/config";
 import { askForModels } from "./server-models.ts";
 
-/** Choice: above this somebody has to say which ones, since a list this long hides what is used. */
+/** Choice: a server with more models needs `--model`, since the used models would be lost in a longer list. */
 const MOST_MODELS = 50;
 
 interface AddFlags {
@@ -22,7 +22,7 @@ export async function addModels(context: CommandContext, env: NodeJS.ProcessEnv 
   const name = asked ?? nameOf(baseUrl);
   if (!/^[^/:\s]+$/.test(name))
     invalidRequest(
-      `--name ${visible(name)}: a name has no slash, colon or blank\nNext: svc models add ${address} --name acme`,
+      `--name ${visible(name)}: a name must not contain a slash, colon or blank\nNext: svc models add ${address} --name acme`,
     );
   const wanted = choose(ids, chosen, address);
   const provider = {
@@ -35,10 +35,10 @@ export async function addModels(context: CommandContext, env: NodeJS.ProcessEnv 
     const { parsed, hash, exists, path } = await client.call(config.get, {});
     if (providersOf(parsed)[name] !== undefined)
       invalidRequest(
-        `models.providers.${name} is there already; nothing was changed\nNext: add --name with another name, or first: svc config unset models.providers.${name}`,
+        `models.providers.${name} already exists; nothing was changed\nNext: add --name with another name, or first: svc config unset models.providers.${name}`,
       );
     if (yes !== true && !(await agrees(context, `${JSON.stringify(entry, null, 2)}\nWrite this to ${path}?`))) {
-      context.note(`Nothing was written.${canAsk(context) ? "" : "\nNext: the same command with --yes"}`);
+      context.note(`Nothing was written.${canAsk(context) ? "" : "\nNext: repeat the command with --yes"}`);
       return 1;
     }
     const written = await client.call(config.patch, {
@@ -52,7 +52,7 @@ export async function addModels(context: CommandContext, env: NodeJS.ProcessEnv 
       ...refs.map((ref) => `  ${visible(ref)}`),
       ...(keyEnv === undefined
         ? []
-        : [`The gateway reads the key from ${keyEnv} of its own environment: it has to be set there, too.`]),
+        : [`The gateway reads the key from its own environment: set ${keyEnv} there, too.`]),
       `Try it:              svc models test ${first}`,
       `Make it the default: svc models set ${first}`,
     ]);
@@ -63,12 +63,12 @@ export async function addModels(context: CommandContext, env: NodeJS.ProcessEnv 
 function keyOf(name: string, env: NodeJS.ProcessEnv): string {
   if (!/^[A-Z_][A-Z0-9_]*$/.test(name))
     invalidRequest(
-      `--key-env takes the name of an environment variable, in capitals, and not the key\nNext: export ACME_API_KEY=..., then --key-env ACME_API_KEY`,
+      `--key-env needs the name of an environment variable, in capitals, not the key\nNext: export ACME_API_KEY=..., then --key-env ACME_API_KEY`,
     );
   return env[name] || invalidRequest(`${name} is not set in this terminal\nNext: export ${name}=...`);
 }
 
-/** `acme` of `https://api.acme.example/v1`, `local` of an address of this machine. */
+/** Default name: `acme` for `https://api.acme.example/v1`, `local` for an address of this machine. */
 function nameOf(baseUrl: string): string {
   const { hostname } = new URL(baseUrl);
   if (hostname === "localhost" || hostname.startsWith("127.") || hostname === "[::1]") return "local";
@@ -77,17 +77,17 @@ function nameOf(baseUrl: string): string {
 }
 
 function choose(ids: readonly string[], chosen: readonly string[] | undefined, address: string): readonly string[] {
-  const next = `Next: ${commandText(["svc", "models", "add", address])} --model <id>, once for each one`;
+  const next = `Next: ${commandText(["svc", "models", "add", address])} --model <id>, repeated for each model`;
   const shown = ids.slice(0, MOST_MODELS).map((id) => `  ${visible(id)}`);
   const absent = chosen?.find((id) => !ids.includes(id));
   if (absent !== undefined)
     invalidRequest([`the server has no model ${visible(absent)}; it has:`, ...shown, next].join("\n"));
   if (chosen) return chosen;
   if (ids.length === 0)
-    invalidRequest("the server answers, and has no model\nNext: load one there, then the same command");
+    invalidRequest("the server responds but has no models\nNext: load one there, then repeat the command");
   if (ids.length > MOST_MODELS)
     invalidRequest(
-      [`the server has ${ids.length} models; say which ones you want. The first ones:`, ...shown, next].join("\n"),
+      [`the server has ${ids.length} models; choose some of them. The first ones:`, ...shown, next].join("\n"),
     );
   return ids;
 }
@@ -97,12 +97,12 @@ function providersOf(parsed: unknown): Readonly<Record<string, unknown>> {
   return Object(models?.providers) as Readonly<Record<string, unknown>>;
 }
 
-/** Somebody reads and types here. */
+/** Whether the command runs interactively. */
 function canAsk({ json, input, output }: CommandContext): boolean {
   return !json && isTerminal(input) && isTerminal(output);
 }
 
-/** Anything but yes is no. Where nobody can be asked, the text is shown. */
+/** Asks for a yes; anything else is no. Only prints the text if the command is not interactive. */
 async function agrees(context: CommandContext, text: string): Promise<boolean> {
   if (canAsk(context)) return askYes(text, context);
   context.note(text);

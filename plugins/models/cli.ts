@@ -1,4 +1,4 @@
-/** `svc models ...`: which models there are, whether they can be asked, and which one is used. */
+/** `svc models ...`: lists, checks, adds and selects models. */
 import { invalidRequest, isGatewayError } from "@svc/sdk";
 import { askingWith, type CommandContext, defineCommands, show, showFindings, withGateway } from "@svc/sdk/cli";
 import { config } from "@svc/sdk/config";
@@ -9,16 +9,16 @@ import { aliasLines, findingsOf, listLines, statusLines, testLines } from "./rep
 
 type Client = Awaited<ReturnType<CommandContext["connect"]>>;
 
-/** A server that does not answer is the usual reason of a refusal. */
+/** The usual reason of `UNAVAILABLE` is a server that does not respond. */
 const ask = askingWith({
   plugin: "models",
   step: ({ code }) =>
     code === "UNAVAILABLE"
-      ? "start that server, or correct its address: svc config get models.providers; svc models status has the accounts"
+      ? "start that server, or correct its address: svc config get models.providers; svc models status shows the accounts"
       : undefined,
 });
 
-/** Milliseconds a try may take: a model that was never loaded may need minutes. Choice. */
+/** Choice: timeout of a test in milliseconds; loading a model may take minutes. */
 const TEST_TIMEOUT_MS = 120_000;
 
 export default defineCommands([
@@ -62,7 +62,7 @@ export default defineCommands([
   {
     name: "models doctor",
     summary: "Are the keys of the providers taken, and can they be asked now?",
-    options: [{ flags: "--running", description: "a gateway uses the state directory: ask it" }],
+    options: [{ flags: "--running", description: "the gateway of this state directory is running: query it" }],
     examples: ["svc models doctor --running", "svc models doctor --running --json"],
     async run(context) {
       if (context.options["running"] !== true) {
@@ -80,17 +80,21 @@ export default defineCommands([
     options: [
       {
         flags: "--name <provider>",
-        description: "what stands before the slash of its models (default: from the address)",
+        description: "provider name, before the slash of model references (default: from the address)",
       },
       {
         flags: "--key-env <variable>",
-        description: "environment variable with the key; absent: the server asks for none",
+        description: "environment variable with the key; absent: the server needs none",
       },
-      { flags: "--model <id>", description: "only this one; may be repeated (default: all of them)", repeatable: true },
-      { flags: "--yes", description: "write without asking" },
+      {
+        flags: "--model <id>",
+        description: "add only this model; can be repeated (default: all models)",
+        repeatable: true,
+      },
+      { flags: "--yes", description: "write without confirmation" },
     ],
     help: [
-      "Any server that speaks the chat-completions API, also one on this machine. The key itself is never written.",
+      "Works with any server that offers the chat-completions API, including one on this machine. The key itself is never written.",
     ],
     examples: [
       "svc models add http://127.0.0.1:11434",
@@ -106,14 +110,14 @@ export default defineCommands([
     run: (context) =>
       ask(context, ["operator.read", "operator.write"], async (client) => {
         const [model] = context.args;
-        context.note("Asking one short question; this costs a few tokens.");
+        context.note("Sending one short question; this costs a few tokens.");
         const params = model === undefined ? {} : { model };
         show(context, await client.call(models.test, params, { timeoutMs: TEST_TIMEOUT_MS }), testLines);
       }),
   },
 ]);
 
-/** What `agents` asks for; `undefined` where it says nothing, or where nobody serves the configuration. */
+/** The default model of the section `agents`; `undefined`: not set, or the configuration is not available. */
 async function chosenDefault(client: Client): Promise<string | undefined> {
   try {
     return defaultModelOf((await client.call(config.get, {})).parsed);
@@ -123,10 +127,10 @@ async function chosenDefault(client: Client): Promise<string | undefined> {
   }
 }
 
-/** The gateway resolves the reference first, so that a wrong one is refused before anything is written. */
+/** Resolves the reference first, so that an invalid one is refused before anything is written. */
 async function setDefault(context: CommandContext, client: Client): Promise<void> {
   const [ref] = context.args;
-  if (ref === undefined) invalidRequest("say which model: `svc models set <provider/id>`; see `svc models list`");
+  if (ref === undefined) invalidRequest("a model is required: `svc models set <provider/id>`; see `svc models list`");
   const { resolved = ref } = await client.call(models.status, { model: ref });
   const { parsed, hash, exists } = await client.call(config.get, {});
   const written = await client.call(config.patch, {

@@ -1,11 +1,11 @@
-/** Models that a configuration names and that cannot be used. Pure. */
+/** Finds configured model references that cannot be used. Pure. */
 import { type ConfigView, type ConfigWarning, isGatewayError } from "@svc/sdk";
 import { ModelProvider } from "@svc/sdk/models";
 import { buildCatalogue, type Kind, pickModel } from "./catalogue.ts";
 import type { ModelsConfig } from "./config.ts";
 import { valuesAt } from "./places.ts";
 
-/** Keys that name a model, or one with fallbacks. `[]` stands for each item of a list. */
+/** Keys with a model reference, alone or with fallbacks. `[]` stands for each item of a list. */
 const PLACES = [
   "models.default",
   "agents.defaults.model",
@@ -19,7 +19,7 @@ const PLACES = [
   "tools.media.model",
 ];
 
-/** Choice: where a provider may bring models that are not known before it runs, a reference that could be one of them is not doubted. */
+/** Choice: no warning for a reference that may be a model of a provider whose models are unknown until it runs. */
 export function unusableModels({ config, contributions }: ConfigView): ConfigWarning[] {
   const known = contributions(ModelProvider);
   if (!known) return [];

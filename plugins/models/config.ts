@@ -10,38 +10,38 @@ const Headers = Type.Record(Type.String(), Type.String({ sensitive: true }), {
 });
 const BaseUrl = Type.String({
   pattern: "^https?://",
-  description: "Address of the server; needed unless the kind of server has one of its own",
+  description: "Address of the server; required unless the kind of server has a default",
 });
 
 const ModelEntry = Strict({
-  id: Type.String({ minLength: 1, description: "The server's own name for the model" }),
-  name: Type.Optional(Type.String({ minLength: 1, description: "Shown to people; default: the id" })),
-  api: Type.Optional(Type.String({ minLength: 1, description: "Kind of server; default: that of the provider" })),
-  reasoning: Type.Boolean({ default: false, description: "The model takes a thinking level" }),
-  xhigh: Type.Optional(Type.Boolean({ description: "It takes the thinking level `xhigh`; default false" })),
+  id: Type.String({ minLength: 1, description: "The server's name of the model" }),
+  name: Type.Optional(Type.String({ minLength: 1, description: "Display name; default: the id" })),
+  api: Type.Optional(Type.String({ minLength: 1, description: "Kind of server; default: the provider's" })),
+  reasoning: Type.Boolean({ default: false, description: "The model supports thinking levels" }),
+  xhigh: Type.Optional(Type.Boolean({ description: "It supports the thinking level `xhigh`; default false" })),
   input: Type.Array(Type.Union([Type.Literal("text"), Type.Literal("image")]), {
     default: ["text"],
-    description: "What may be sent to it",
+    description: "Supported kinds of input",
   }),
-  // Choice: no made-up window or limit. Unknown is absent, and then the server's own limits hold.
-  contextWindow: tokens("Tokens question and answer may have together"),
-  maxTokens: tokens("Tokens the answer may have; default: the server's"),
+  // Choice: no assumed window or limit; if absent, the server's own limits apply.
+  contextWindow: tokens("Largest number of tokens of request and answer together"),
+  maxTokens: tokens("Largest number of tokens of an answer; default: the server's limit"),
   headers: Type.Optional(Headers),
   cost: Type.Optional(
     Strict(
       {
-        input: price("US dollars for a million tokens sent; default 0: free"),
-        output: price("US dollars for a million tokens of the answer; default 0: free"),
-        cacheRead: price("US dollars for a million tokens read from the server's cache; default 0: free"),
-        cacheWrite: price("US dollars for a million tokens put into the server's cache; default 0: free"),
+        input: price("US dollars per million input tokens; default 0: free"),
+        output: price("US dollars per million output tokens; default 0: free"),
+        cacheRead: price("US dollars per million tokens read from the server's cache; default 0: free"),
+        cacheWrite: price("US dollars per million tokens written to the server's cache; default 0: free"),
       },
-      { description: "US dollars for a million tokens; 0 means free, absent means unknown" },
+      { description: "US dollars per million tokens; 0 means free, absent means unknown" },
     ),
   ),
   compat: Type.Optional(
     Type.Refine(
       Type.Record(Type.String(), Type.Unknown(), {
-        description: "refused unless empty: quirks of a server cannot be set here",
+        description: "refused unless empty: server quirks cannot be configured",
       }),
       (quirks) => Object.keys(quirks).length === 0,
       () => NO_COMPAT,
@@ -55,16 +55,16 @@ const ModelEntries = Type.Refine(
   (models) => `"${secondOf(models.map(({ id }) => id))}" is listed twice; remove one of the two`,
 );
 
-// Choice: several accounts of one provider; the spec has one key for each.
+// Choice: several accounts per provider; the spec has one key per provider.
 const Account = Strict({
-  name: Type.String({ pattern: "^[^:/\\s]+$", description: "Shown to people" }),
+  name: Type.String({ pattern: "^[^:/\\s]+$", description: "Display name" }),
   apiKey: SecretSetting({ description: "key of this account, or a reference to it; never shown again" }),
   baseUrl: Type.Optional(BaseUrl),
   headers: Type.Optional(Headers),
 });
 
 const Accounts = Type.Refine(
-  Type.Array(Account, { minItems: 1, description: "Instead of `apiKey`: asked in this order when one fails" }),
+  Type.Array(Account, { minItems: 1, description: "Instead of `apiKey`: accounts, tried in this order" }),
   (accounts) => secondOf(accounts.map(({ name }) => name)) === undefined,
   (accounts) => `"${secondOf(accounts.map(({ name }) => name))}" is listed twice; give one of the two another name`,
 );
@@ -73,13 +73,13 @@ const ProviderFields = Strict(
   {
     baseUrl: Type.Optional(BaseUrl),
     apiKey: Type.Optional(
-      SecretSetting({ description: "the key, or a reference to it; absent for servers that ask for none" }),
+      SecretSetting({ description: "the key, or a reference to it; absent for servers without keys" }),
     ),
     accounts: Type.Optional(Accounts),
     auth: Type.Optional(
       Type.Refine(
         Type.Enum(["api-key", "aws-sdk", "oauth", "token"], {
-          description: "kind of login; default api-key, all others are refused",
+          description: "kind of authentication; default api-key, others are refused",
         }),
         (auth) => auth === "api-key",
         noLogin,
@@ -88,7 +88,7 @@ const ProviderFields = Strict(
     authHeader: Type.Optional(
       Type.Boolean({
         description:
-          "true: the key goes as `Authorization: Bearer`; false: as `x-api-key`; default: as the kind does it",
+          "true: send the key as `Authorization: Bearer`; false: as `x-api-key`; default: depends on the kind of server",
       }),
     ),
     headers: Type.Optional(Headers),
@@ -96,32 +96,34 @@ const ProviderFields = Strict(
     models: ModelEntries,
     injectNumCtxForOpenAICompat: Type.Optional(
       Type.Refine(
-        Type.Boolean({ description: "true is refused: num_ctx is not sent to servers here; default false" }),
+        Type.Boolean({ description: "true is refused: num_ctx is not sent to servers; default false" }),
         (asked) => !asked,
         () => NO_NUM_CTX,
       ),
     ),
   },
-  { default: {} }, // typebox fills in defaults below a record only where its values have a default themselves
+  { default: {} }, // typebox only fills in defaults below a record if its values have a default themselves
 );
 
 const ProviderEntry = Type.Refine(
   ProviderFields,
   ({ apiKey, accounts }) => apiKey === undefined || accounts === undefined,
-  () => "apiKey stands beside accounts; make it one of them, or remove it",
+  () => "apiKey cannot be used together with accounts; make it an account, or remove it",
 );
 
 /**
- * Section `models`. A provider's name stands before the first slash of a model reference and before the colon of an
- * account's name, so it has neither itself. All of it is taken while the plugin runs.
+ * Section `models`. A provider's name precedes the first slash of a model reference and the colon of an account's name, so
+ * it contains neither. Changes take effect without a restart.
  */
 export const ModelsConfig = Strict(
   {
     mode: Type.Enum(["merge", "replace"], {
       default: "merge",
-      description: "replace: models that need no configuration are hidden",
+      description: "replace: hide models that need no configuration",
     }),
-    default: Type.Optional(Type.String({ minLength: 1, description: "Model used when nothing else is asked for" })),
+    default: Type.Optional(
+      Type.String({ minLength: 1, description: "Model used when neither a request nor `agents` names one" }),
+    ),
     providers: Type.Record(Type.String(), ProviderEntry, {
       default: {},
       propertyNames: { pattern: "^[^/:\\s]+$" },
@@ -133,7 +135,7 @@ export const ModelsConfig = Strict(
           enabled: Type.Optional(
             Type.Refine(
               Type.Boolean({
-                description: "true is refused: models are not looked up at Amazon Bedrock here; default false",
+                description: "true is refused: models are not looked up at Amazon Bedrock; default false",
               }),
               (asked) => !asked,
               () => NO_DISCOVERY,

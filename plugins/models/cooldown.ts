@@ -1,11 +1,11 @@
 /**
- * Which accounts failed lately, and until when they are asked last. In memory: a restart forgives everything, and an
- * entry goes with the account or its first success.
+ * Cooldowns of accounts that failed recently, and are therefore tried last. In memory only: a restart clears them. An entry
+ * is deleted with its account or at the first success.
  */
 import type { Clock } from "@svc/sdk";
 import type { ProviderFailure } from "@svc/sdk/models";
 
-/** Milliseconds: the first cooldown of a kind; each further failure in a row doubles it, up to the last. */
+/** First cooldown of a kind in milliseconds; each consecutive failure doubles it, up to the maximum. */
 interface Cooldown {
   readonly firstMs: number;
   readonly maxMs: number;
@@ -14,11 +14,11 @@ interface Cooldown {
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
-// Choice: a key or a bill takes a person, a rate a minute or so, and a server that is down comes back soon.
+// Choice: a key or a bill needs a person, a rate limit passes within about a minute, and a failed server usually recovers soon.
 const KEY: Cooldown = { firstMs: 5 * MINUTE_MS, maxMs: 5 * HOUR_MS };
 const SERVER: Cooldown = { firstMs: 30_000, maxMs: 10 * MINUTE_MS };
 
-/** By kind; `request` has none: another account would refuse the question as well. */
+/** By kind; `request` has none, since another account would reject the request as well. */
 export const COOLDOWNS: Readonly<Record<Exclude<ProviderFailure["kind"], "request">, Cooldown>> = {
   rate_limit: { firstMs: MINUTE_MS, maxMs: HOUR_MS },
   auth: KEY,
@@ -28,7 +28,7 @@ export const COOLDOWNS: Readonly<Record<Exclude<ProviderFailure["kind"], "reques
   server_error: SERVER,
 };
 
-/** What an account did last. */
+/** The last failure of an account. */
 export interface FailedAccount {
   readonly kind: keyof typeof COOLDOWNS;
   readonly status?: number;
@@ -36,7 +36,7 @@ export interface FailedAccount {
   readonly at: number;
   /** epoch ms */
   readonly until: number;
-  /** Failures in a row. */
+  /** Consecutive failures. */
   readonly count: number;
 }
 
@@ -53,12 +53,12 @@ export class Cooldowns {
     return this.#clock.now();
   }
 
-  /** Cooling or not: its last failure, until it succeeds. */
+  /** The last failure until the next success, even after the cooldown. */
   failureOf(account: string): FailedAccount | undefined {
     return this.#failed.get(account);
   }
 
-  /** epoch ms; `undefined` when it can be asked now. */
+  /** End of the cooldown, epoch ms; `undefined`: none. */
   until(account: string): number | undefined {
     const until = this.#failed.get(account)?.until;
     return until !== undefined && until > this.#clock.now() ? until : undefined;
@@ -69,9 +69,9 @@ export class Cooldowns {
   }
 
   /**
-   * Questions asked at the same time that all fail are one failure: only what was asked after the last one adds up.
-   * @param question `askedAt`: epoch ms, default now. `retryAfterMs`: what the server asked for; counts for its rate limit only, at
-   *   most the longest cooldown of it
+   * Concurrent requests that all fail count as one failure: only a request sent after the last failure adds to the count.
+   * @param question `askedAt`: epoch ms, default now. `retryAfterMs`: from the server; used for rate limits only, up to the
+   *   longest cooldown
    */
   failed(
     account: string,
@@ -96,13 +96,13 @@ export class Cooldowns {
     });
   }
 
-  /** Those that can be asked first, in their order; then those that cool down, the one ready first before the others. */
+  /** Available accounts in their order, then those that cool down, by the end of their cooldown. */
   inOrder<A extends { readonly name: string }>(accounts: readonly A[]): A[] {
     const readyAt = (account: A) => this.until(account.name) ?? 0;
     return [...accounts].sort((left, right) => readyAt(left) - readyAt(right));
   }
 
-  /** Forgets all accounts but these. */
+  /** Clears the cooldowns of all other accounts. */
   keepOnly(accounts: ReadonlySet<string>): void {
     for (const name of this.#failed.keys()) if (!accounts.has(name)) this.#failed.delete(name);
   }

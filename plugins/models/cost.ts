@@ -1,9 +1,9 @@
-/** What an answer cost. Pure. */
+/** Cost of answers. Pure. */
 import type { Cost, ModelEvent, ResolvedModel, Usage } from "@svc/sdk/models";
 
 const MILLION = 1_000_000;
 
-/** US dollars, by kind of token. @param price for a million of each */
+/** US dollars by kind of token. @param price per million tokens */
 export function costOf(usage: Usage, price: NonNullable<ResolvedModel["cost"]>): Cost {
   const input = (usage.input * price.input) / MILLION;
   const output = (usage.output * price.output) / MILLION;
@@ -12,7 +12,7 @@ export function costOf(usage: Usage, price: NonNullable<ResolvedModel["cost"]>):
   return { input, output, cacheRead, cacheWrite, total: input + output + cacheRead + cacheWrite };
 }
 
-/** The event with its cost; as it is where nothing was counted, the price is unknown, or the provider told a cost. */
+/** Adds the cost to an event; unchanged without usage or price, or if the provider reported a cost. */
 export function priced(event: ModelEvent, { cost: price }: Pick<ResolvedModel, "cost">): ModelEvent {
   if (event.type !== "finish" || !event.usage || event.usage.cost || !price) return event;
   return { ...event, usage: { ...event.usage, cost: costOf(event.usage, price) } };

@@ -1,6 +1,6 @@
-/** Where the configuration file keeps the default model: `agents.defaults.model`. Pure. */
+/** The default model in the configuration file: `agents.defaults.model`. Pure. */
 
-/** Looked into field by field. */
+/** Any parsed file; each field is checked. */
 interface File {
   readonly agents?: { readonly defaults?: { readonly model?: unknown } };
 }
@@ -9,14 +9,14 @@ interface WithFallbacks {
   readonly primary?: unknown;
 }
 
-/** The reference as written, alone or before its fallbacks. */
+/** The reference as configured, without its fallbacks. */
 export function defaultModelOf(parsed: unknown): string | undefined {
   const model = (parsed as File | null | undefined)?.agents?.defaults?.model;
   const ref = isObject(model) ? (model as WithFallbacks).primary : model;
   return typeof ref === "string" ? ref : undefined;
 }
 
-/** A merge patch that sets it and keeps the fallbacks there are. */
+/** A merge patch that sets the default model and keeps the fallbacks. */
 export function patchOf(parsed: unknown, ref: string): object {
   const model = (parsed as File | null | undefined)?.agents?.defaults?.model;
   return { agents: { defaults: { model: isObject(model) ? { primary: ref } : ref } } };

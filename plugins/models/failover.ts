@@ -1,4 +1,4 @@
-/** Asks the accounts of a provider in turn until one speaks. */
+/** Tries the accounts of a provider in turn until one answers. */
 import { type Clock, type GatewayError, isGatewayError, pause } from "@svc/sdk";
 import type { ModelEvent, ProviderFailure } from "@svc/sdk/models";
 import type { Cooldowns } from "./cooldown.ts";
@@ -9,24 +9,23 @@ export interface FailoverOptions<A> {
   readonly signal: AbortSignal;
   /** One attempt: pieces, then a `finish`. */
   readonly ask: (account: A) => AsyncIterable<ModelEvent>;
-  /** Told which account answers, at its first piece. */
+  /** Called with the answering account at its first piece. */
   readonly onAnswer?: ((account: A) => void) | undefined;
 }
 
-/** Attempts with an account that is the only one, and milliseconds before the second; each further wait is twice as long. */
+/** Attempts with the only account of a provider, and milliseconds before the second one; each further wait is twice as long. */
 const LONE_ATTEMPTS = 3;
 const LONE_WAIT_MS = 500;
 
-/** Longest wait that a server may ask of a lone account. Choice: a longer one is told to the caller at once. */
+/** Longest retry delay accepted for a lone account. Choice: a longer one is reported to the caller at once. */
 const LONE_MAX_WAIT_MS = 5_000;
 
 /**
- * Passes on the pieces of the first account that speaks. Before its first piece a failed account cools down and the
- * next one is asked; after it, the words are out, and the failure is the answer's end. A question that is refused for
- * itself is not asked again.
+ * Passes on the pieces of the first account that answers. If an account fails before its first piece, it cools down and the
+ * next one is tried; a later failure ends the answer. A rejected request is not repeated.
  *
- * Choice: an account that has no other beside it gets two more tries when a server stumbles, as client libraries do.
- * @throws what the last account failed with; the signal's reason on abort
+ * Choice: the only account of a provider gets two retries for temporary errors, as in client libraries.
+ * @throws the error of the last account; the signal's reason on abort
  */
 export async function* askInTurn<A extends { readonly name: string }>(
   accounts: readonly A[],
@@ -36,7 +35,7 @@ export async function* askInTurn<A extends { readonly name: string }>(
   const turns = cooldowns.inOrder(accounts);
   for (let attempt = 1; ; attempt++) {
     const account = turns.length === 1 ? turns[0] : turns[attempt - 1];
-    if (!account) return; // an empty list; every other way out is below
+    if (!account) return; // the list is empty
     let spoke = false;
     const askedAt = cooldowns.now();
     try {
@@ -66,7 +65,7 @@ export async function* askInTurn<A extends { readonly name: string }>(
 
 type Failure = GatewayError & { readonly details: ProviderFailure };
 
-/** What a provider refused with; `undefined` for anything else that was thrown. */
+/** The failure of a provider; `undefined` for any other error. */
 function failureOf(error: unknown): Failure | undefined {
   if (!isGatewayError(error) || error.code !== "UNAVAILABLE") return undefined;
   const { details } = error;
@@ -74,7 +73,7 @@ function failureOf(error: unknown): Failure | undefined {
   return known ? (error as Failure) : undefined; // `kind` makes it a ProviderFailure, by the contract of ModelProvider
 }
 
-/** Milliseconds until a lone account is asked again; `undefined`: it is not. */
+/** Milliseconds until a lone account is retried; `undefined`: no retry. */
 function loneWait({ details, retryAfterMs }: Failure, attempt: number): number | undefined {
   if (attempt >= LONE_ATTEMPTS) return undefined;
   const passes = details.kind === "network" || details.kind === "server_error";

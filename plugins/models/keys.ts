@@ -1,4 +1,4 @@
-/** The keys of accounts, looked up when a question is asked. */
+/** Keys of accounts, looked up for each request. */
 import { createHash } from "node:crypto";
 import { GatewayError, isGatewayError, untilAborted } from "@svc/sdk";
 import type { ProviderAccount, ProviderFailure } from "@svc/sdk/models";
@@ -7,14 +7,14 @@ import { type ConfiguredAccount, withKey } from "./accounts.ts";
 import type { Cooldowns } from "./cooldown.ts";
 
 export interface KeysOptions {
-  /** Who finds secrets now; `undefined` while nobody does. */
+  /** The current service for secrets; `undefined`: none. */
   readonly secrets: () => Pick<Secrets, "reveal"> | undefined;
   readonly cooldowns: Cooldowns;
 }
 
 export class AccountKeys {
   readonly #options: KeysOptions;
-  /** Digest of the key an account was asked with last; absent: none was found. References only. */
+  /** By account: digest of the key used last; absent: none was found. References only. */
   readonly #used = new Map<string, string>();
 
   constructor(options: KeysOptions) {
@@ -22,8 +22,8 @@ export class AccountKeys {
   }
 
   /**
-   * The account with its key.
-   * @throws GatewayError `UNAVAILABLE` of kind `auth`, so that the next account is asked; the signal's reason on abort
+   * Looks up the key of an account.
+   * @throws GatewayError `UNAVAILABLE` of kind `auth`, so that the next account is tried; the signal's reason on abort
    */
   async open(account: ConfiguredAccount, signal: AbortSignal): Promise<ProviderAccount> {
     const { apiKey, name } = account;
@@ -34,14 +34,14 @@ export class AccountKeys {
     return withKey(account, key);
   }
 
-  /** Accounts that cool down for their key and have another one by now start afresh: a new secret helps at once. */
+  /** Ends the cooldown of accounts whose rejected key has been replaced, so that a new secret takes effect at once. */
   async freshen(accounts: readonly ConfiguredAccount[], signal: AbortSignal): Promise<void> {
     const { cooldowns } = this.#options;
     for (const account of accounts) {
       const { name, apiKey } = account;
       const kind = cooldowns.until(name) === undefined ? undefined : cooldowns.failureOf(name)?.kind;
       if (!isSecretRef(apiKey) || (kind !== "auth" && kind !== "billing")) continue;
-      const found = this.#find(account, apiKey).catch(() => undefined); // it goes on cooling down
+      const found = this.#find(account, apiKey).catch(() => undefined); // the cooldown continues
       const key = await untilAborted(found, signal);
       if (key !== undefined && this.#used.get(name) !== digest(key)) cooldowns.succeeded(name);
     }
@@ -51,14 +51,14 @@ export class AccountKeys {
     const secrets = this.#options.secrets();
     if (!secrets) {
       return refuse(
-        `the key of model provider "${name}" is a reference, and no running plugin finds secrets: enable the plugin secrets; see \`svc plugins why secrets\``,
+        `the key of model provider "${name}" is a reference, and no running plugin resolves references: enable the plugin secrets; see \`svc plugins why secrets\``,
       );
     }
     try {
       return await secrets.reveal(ref);
     } catch (error) {
       if (!isGatewayError(error)) throw error;
-      return refuse(`the key of model provider "${name}" is not there: ${error.message}`);
+      return refuse(`the key of model provider "${name}" was not found: ${error.message}`);
     }
   }
 }

@@ -23,8 +23,8 @@ export function createHandlers({ desk, clock, log }: MethodsOptions): Handlers<C
         return { models: desk.list() };
       } catch (error) {
         if (isGatewayError(error)) throw error;
-        log.error({ err: error }, "the models cannot be listed");
-        return unavailable("the models cannot be listed; the log says why");
+        log.error({ err: error }, "models.list failed");
+        return unavailable("the models cannot be listed; see the log for the reason");
       }
     },
 
@@ -60,7 +60,7 @@ export function createHandlers({ desk, clock, log }: MethodsOptions): Handlers<C
   };
 }
 
-/** One question with a short answer. Choice: no thinking and no tools, so that it is cheap. */
+/** A request with a short answer. Choice: no thinking and no tools, to keep it cheap. */
 function testRequest(model: ResolvedModel, timestamp: number): ModelRequest {
   const content = [{ type: "text", text: "Reply with the single word: ok" }] as const;
   return { model, system: "", messages: [{ role: "user", content, timestamp }], tools: [], thinking: "off" };
@@ -94,7 +94,7 @@ function statusOf(desk: ModelDesk): Status {
   };
 }
 
-/** A gateway without any model has no default; asking for one says why. */
+/** `undefined` without any model; `resolve` then throws the reason. */
 function defaultOf(desk: ModelDesk): string | undefined {
   try {
     return refOf(desk.resolve());

@@ -1,4 +1,4 @@
-/** The `Models` service: the catalogue of now, and questions to the provider that serves a model. */
+/** The `Models` service: the current catalogue, and requests to the provider of a model. */
 import {
   type Clock,
   type Contribution,
@@ -26,26 +26,26 @@ export interface ModelsOptions {
   readonly config: ModelsConfig;
   readonly providers: ExtensionView<ModelProvider>;
   readonly requestHook: HookEmitter<typeof HOOKS.modelRequest>;
-  /** The policy of now. Default: every model may be used. */
+  /** The current policy. Default: all models are allowed. */
   readonly policy?: () => ModelPolicy | undefined;
-  /** Who finds the keys that are references, now. Default: nobody. */
+  /** The current service that resolves key references. Default: none. */
   readonly secrets?: () => Pick<Secrets, "reveal"> | undefined;
   readonly clock: Pick<Clock, "now" | "setTimeout">;
 }
 
-/** The service, and what the methods of this plugin need beside it. */
+/** The service, and the functions for this plugin's methods. */
 export interface ModelDesk extends Models {
-  /** As `stream`; `onAnswer` is told which account speaks. */
+  /** Like `stream`; calls `onAnswer` with the answering account. */
   ask(
     request: ModelRequest,
     signal: AbortSignal,
     onAnswer?: (account: ConfiguredAccount) => void,
   ): AsyncIterable<ModelEvent>;
-  /** Uses another configuration from the next question on; those under way keep what they began with. */
+  /** Uses another configuration from the next request on; active requests are not affected. */
   reconfigure(config: ModelsConfig): void;
   readonly cooldowns: Cooldowns;
   readonly quotas: ModelQuotas;
-  /** Of now. */
+  /** The current configuration. */
   readonly config: ModelsConfig;
   catalogue(): Catalogue;
   policy(): Policy | undefined;
@@ -53,7 +53,7 @@ export interface ModelDesk extends Models {
   accounts(provider: string): readonly ConfiguredAccount[];
 }
 
-/** Contributions come and go with their plugins, so the catalogue is put together anew at each question. */
+/** Builds the catalogue for each request, since contributions change with their plugins. */
 export function createModels(options: ModelsOptions): ModelDesk {
   const { providers, requestHook, clock } = options;
   const cooldowns = new Cooldowns(clock);
@@ -80,7 +80,7 @@ export function createModels(options: ModelsOptions): ModelDesk {
     const contribution = providers.get(model.api);
     if (!contribution) {
       unavailable(
-        `model "${refOf(model)}" cannot be asked: no enabled plugin contributes the model provider "${model.api}"`,
+        `model "${refOf(model)}" cannot be used: no enabled plugin contributes the model provider "${model.api}"`,
       );
     }
     const charge = chargeTo(providers, contribution, signal);
@@ -128,11 +128,11 @@ export function createModels(options: ModelsOptions): ModelDesk {
   };
 }
 
-/** A configuration, ready for questions. */
+/** A configuration prepared for requests. */
 interface Settled {
   readonly config: ModelsConfig;
   readonly accounts: ReadonlyMap<string, readonly ConfiguredAccount[]>;
-  /** Further headers, by `provider/id`. */
+  /** Additional headers, by `provider/id`. */
   readonly headers: ReadonlyMap<string, Readonly<Record<string, string>>>;
 }
 
@@ -149,7 +149,7 @@ function settle(config: ModelsConfig): Settled {
   };
 }
 
-/** Accounts that are the same in both: what was learnt about them holds; a new key starts afresh. */
+/** Names of accounts that did not change, so that their cooldowns stay; a new key clears the cooldown. */
 function unchanged(before: Settled, after: Settled): Set<string> {
   const all = ({ accounts }: Settled) => [...accounts.values()].flat();
   const known = new Map(all(before).map((account) => [account.name, JSON.stringify(account)]));
@@ -158,8 +158,8 @@ function unchanged(before: Settled, after: Settled): Set<string> {
 }
 
 /**
- * Runs work in the contributor's name. Refusals and aborts pass by uncharged: a server that is down or a wrong key is
- * no fault of the plugin that says so.
+ * Runs work and attributes failures to the contributor, except refusals and aborts: an unavailable server or an invalid key
+ * is not the plugin's fault.
  */
 function chargeTo<T>(view: ExtensionView<T>, contribution: Contribution<T>, signal: AbortSignal): Charge {
   return async (work) => {

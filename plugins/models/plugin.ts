@@ -1,4 +1,4 @@
-/** Models: the catalogue of language models, the reference of each, and the way to the provider that serves it. */
+/** Models: the catalogue of language models, resolution of references, and requests to providers. */
 import { definePlugin, HOOKS, live } from "@svc/sdk";
 import { ModelPolicy, ModelProvider, models, Models } from "@svc/sdk/models";
 import { Secrets } from "@svc/sdk/secrets";

@@ -1,4 +1,4 @@
-/** Where the quotas of the configured accounts can be asked. */
+/** Quota sources of the configured accounts. */
 import { type Contribution, type ExtensionView, isGatewayError } from "@svc/sdk";
 import type { ModelProvider, ProviderAccount } from "@svc/sdk/models";
 import type { ModelQuotas, QuotaSource } from "@svc/sdk/usage";
@@ -6,9 +6,9 @@ import { type ConfiguredAccount, hasKey } from "./accounts.ts";
 
 export interface QuotaOptions {
   readonly providers: ExtensionView<ModelProvider>;
-  /** Accounts of every configured provider with the kind of server they are for, in the order of the configuration. */
+  /** All configured accounts with their kind of server, in the order of the configuration. */
   accounts(): readonly { readonly api: string; readonly account: ConfiguredAccount }[];
-  /** The account with its key. @throws GatewayError where there is none */
+  /** Looks up the key of an account. @throws GatewayError when there is none */
   open(account: ConfiguredAccount, signal: AbortSignal): Promise<ProviderAccount>;
 }
 

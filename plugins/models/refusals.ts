@@ -1,23 +1,21 @@
-/** What the section may ask for, as the spec has it, that this gateway does not do: the reason and the next step. */
+/** Refusals of settings that the spec has and this gateway does not support: the reason and the next step. */
 
 /** For `auth`. */
 export function noLogin(auth: string): string {
-  return `only "api-key" works here, no logins of the kind "${auth}"; set apiKey, or headers with a token`;
+  return `"${auth}" is not supported, only "api-key"; set apiKey, or headers with a token`;
 }
 
 /** For `injectNumCtxForOpenAICompat`. */
-export const NO_NUM_CTX =
-  "num_ctx is not sent to servers here; set the context length at the server and remove this key";
+export const NO_NUM_CTX = "num_ctx is not sent to servers; set the context length at the server and remove this key";
 
 /** For `models[].compat`. */
 export const NO_COMPAT =
-  "quirks of a server cannot be set here; remove this key: requests are kept to what most servers know";
+  "server quirks cannot be configured; remove this key: requests only use features that most servers support";
 
 /** For `bedrockDiscovery.enabled`. */
-export const NO_DISCOVERY =
-  "models are not looked up at Amazon Bedrock here; list them under `providers.<name>.models`";
+export const NO_DISCOVERY = "models are not looked up at Amazon Bedrock; list them under `providers.<name>.models`";
 
-/** The first value that stood in the list before. */
+/** The first repeated value of a list. */
 export function secondOf(values: readonly string[]): string | undefined {
   return values.find((value, index) => values.indexOf(value) < index);
 }

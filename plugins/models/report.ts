@@ -1,4 +1,4 @@
-/** What the verbs print. Pure. */
+/** Output of the commands. Pure. */
 import type { ResultOf } from "@svc/sdk";
 import type { DoctorFinding } from "@svc/sdk/cli";
 import type { models } from "@svc/sdk/models";
@@ -11,7 +11,7 @@ type Tested = ResultOf<typeof models.test>;
 export function listLines({ models: all }: Listed): string[] {
   if (all.length === 0)
     return [
-      "There is no model. Connect a server: svc models add <url>; by hand: models.providers.<name> in the configuration file.",
+      "No models. Connect a server with svc models add <url>, or add models.providers.<name> to the configuration file.",
     ];
   const width = Math.max(...all.map((model) => refOf(model).length));
   return all.map((model) => [refOf(model).padEnd(width), model.name, ...factsOf(model)].join("  "));
@@ -34,13 +34,13 @@ function factsOf({ contextWindow, reasoning, input = [] }: Listed["models"][numb
 export function statusLines(status: Status, now: number): string[] {
   return [
     `Default: ${status.default ?? "none; choose one with `svc models set <provider/id>`"}`,
-    ...(status.restricted ? ["Restricted: only the models of agents.defaults.models may be used"] : []),
+    ...(status.restricted ? ["Restricted: only models in agents.defaults.models are allowed"] : []),
     ...status.aliases.map(({ alias, model }) => `Alias: ${alias} -> ${model}`),
     ...status.providers.flatMap((provider) => [
       `Provider ${provider.name} (${provider.api}): ${provider.models} ${provider.models === 1 ? "model" : "models"}`,
       ...(provider.usable
         ? []
-        : [`  cannot be asked: no enabled plugin speaks ${provider.api}; see \`svc plugins list\``]),
+        : [`  cannot be used: no enabled plugin supports ${provider.api}; see \`svc plugins list\``]),
       ...provider.accounts.map((account) => `  ${account.name}: ${accountText(account, now)}`),
     ]),
   ];
@@ -52,17 +52,17 @@ function accountText({ hasKey, coolingUntil, lastFailure }: Account, now: number
   const { kind, status, count } = lastFailure;
   const why = `${kind}${status === undefined ? "" : ` (${status})`}, ${count} in a row`;
   if (coolingUntil === undefined) return `ready again after ${why}${key}`;
-  return `cools down for ${Math.ceil((coolingUntil - now) / 1000)} s after ${why}${key}`;
+  return `cooling down for ${Math.ceil((coolingUntil - now) / 1000)} s after ${why}${key}`;
 }
 
-/** For `svc doctor`: accounts whose key is refused or that have no credit, until one answers, and accounts that cool down. @param now epoch ms */
+/** For `svc doctor`: accounts with a rejected key or without credit, until they succeed, and accounts that cool down. @param now epoch ms */
 export function findingsOf({ providers }: Status, now: number): DoctorFinding[] {
   return providers.flatMap(({ name, accounts }) =>
     accounts.flatMap((account): DoctorFinding[] => {
       const { coolingUntil, lastFailure } = account;
       const isRefused = lastFailure?.kind === "auth" || lastFailure?.kind === "billing";
       if (!lastFailure || (!isRefused && coolingUntil === undefined)) return [];
-      const why = lastFailure.kind === "auth" ? "its key is refused" : "it has no credit";
+      const why = lastFailure.kind === "auth" ? "its key was rejected" : "it has no credit";
       return [
         {
           severity: isRefused ? "error" : "warning",
@@ -80,7 +80,7 @@ export function findingsOf({ providers }: Status, now: number): DoctorFinding[] 
 
 export function aliasLines({ aliases }: Pick<Status, "aliases">): string[] {
   if (aliases.length === 0) {
-    return ['There are no aliases. Add one: agents.defaults.models["<provider/id>"].alias in the configuration file.'];
+    return ['No aliases. Add one: agents.defaults.models["<provider/id>"].alias in the configuration file.'];
   }
   const width = Math.max(...aliases.map(({ alias }) => alias.length));
   return aliases.map(({ alias, model }) => `${alias.padEnd(width)}  ${model}`);
@@ -91,10 +91,10 @@ export function testLines({ model, account, text, firstTokenMs, durationMs, usag
   return [
     `Model: ${model} (account ${account})`,
     `Answer: ${text.trim() || "none"}`,
-    `First token: ${firstTokenMs} ms, all of it: ${durationMs} ms`,
+    `First token: ${firstTokenMs} ms, total: ${durationMs} ms`,
     usage
       ? `Tokens: ${usage.input} in, ${usage.output} out${cached ? `, ${usage.cacheRead} read from and ${usage.cacheWrite} written to the cache` : ""}`
-      : "Tokens: the server did not say",
+      : "Tokens: not reported by the server",
     cost === undefined ? "Cost: unknown; no price is configured for this model" : `Cost: $${cost.toFixed(6)}`,
   ];
 }

@@ -16,7 +16,7 @@ export default defineSecurityChecks([
   {
     id: "models.plain-http",
     severity: "critical",
-    why: "Whoever shares the network reads the key and all prompts, and can answer himself.",
+    why: "Anyone on the network can read the key and all prompts, and can forge answers.",
     find: ({ config }) =>
       entriesOf(configAt(config, "models.providers")).flatMap(([name, provider]) => {
         const own: SettingPath = ["models", "providers", name];
@@ -31,7 +31,7 @@ export default defineSecurityChecks([
             ? [
                 {
                   about: settingText(path),
-                  message: `The key of ${name} goes over the network without TLS.`,
+                  message: `The key of ${name} is sent over the network without TLS.`,
                   mend: setCommand(path, withTls(url)),
                 },
               ]
@@ -45,7 +45,7 @@ function hasKey({ apiKey, accounts, headers }: Readonly<Record<string, unknown>>
   return apiKey !== undefined || accounts !== undefined || Object.keys(Object(headers) as object).length > 0;
 }
 
-/** Without name, password and query, which may be secrets. */
+/** The address with https, and without user name, password and query, which may be secrets. */
 function withTls(url: string): string {
   const { host, pathname } = new URL(url);
   return `https://${host}${pathname}`;

@@ -1,30 +1,30 @@
-/** What a server that speaks the chat-completions API says it has: `GET <base>/models`. */
+/** Lists the models of a server with the chat-completions API: `GET <base>/models`. */
 import { sameOriginFetch } from "@svc/kit/same-origin";
 import { GatewayError, invalidRequest, isGatewayError, unavailable } from "@svc/sdk";
 import { visible } from "@svc/sdk/cli";
 import { messageOf } from "@svc/sdk/errors";
 
-/** Milliseconds a server has for its list. Choice. */
+/** Choice: timeout of the list in milliseconds. */
 const LIST_TIMEOUT_MS = 15_000;
 
 export interface ServerModels {
-  /** What stands before `/chat/completions`. */
+  /** The address before `/chat/completions`. */
   readonly baseUrl: string;
-  /** In the server's order, each once. */
+  /** In the server's order, without duplicates. */
   readonly ids: readonly string[];
 }
 
 /**
- * Choice: an address without a path is also tried with `/v1`, since that is what people leave out.
- * @throws GatewayError `UNAVAILABLE` nobody answers there; `INVALID_REQUEST` the address or the key; `NOT_FOUND` no list of models
+ * Choice: the address is also tried with `/v1`, which people often leave out.
+ * @throws GatewayError `UNAVAILABLE` no response; `INVALID_REQUEST` invalid address or key; `NOT_FOUND` no list of models
  */
 export async function askForModels(address: string, key: string | undefined): Promise<ServerModels> {
   if (!URL.canParse(address) || !/^https?:\/\//i.test(address))
-    invalidRequest(`"${visible(address)}" is no address of a server\nNext: svc models add http://127.0.0.1:8080/v1`);
+    invalidRequest(`"${visible(address)}" is not a server address\nNext: svc models add http://127.0.0.1:8080/v1`);
   const { username, password, search, hash } = new URL(address);
   if (username || password || search || hash)
     invalidRequest(
-      "the address has a user name, a query or a fragment; give only its beginning, and the key by --key-env",
+      "the address contains a user name, a query or a fragment; remove it, and pass the key with --key-env",
     );
   const plain = address.replace(/\/+$/, "");
   const bases = new URL(address).pathname === "/" ? [`${plain}/v1`, plain] : [plain, `${plain}/v1`];
@@ -37,7 +37,7 @@ export async function askForModels(address: string, key: string | undefined): Pr
   throw refusal;
 }
 
-/** @returns `NOT_FOUND` where another address may be right */
+/** @returns `NOT_FOUND` when another address may work */
 async function listAt(baseUrl: string, key: string | undefined): Promise<readonly string[] | GatewayError> {
   const url = `${baseUrl}/models`;
   const headers = { accept: "application/json", ...(key === undefined ? {} : { authorization: `Bearer ${key}` }) };
@@ -49,19 +49,21 @@ async function listAt(baseUrl: string, key: string | undefined): Promise<readonl
   } catch (error) {
     if (isGatewayError(error)) throw error;
     const { cause } = error as { cause?: unknown };
-    unavailable(`${url} does not answer: ${messageOf(cause ?? error)}\nNext: start the server, or correct the address`);
+    unavailable(
+      `${url} does not respond: ${messageOf(cause ?? error)}\nNext: start the server, or correct the address`,
+    );
   }
   if (status === 401 || status === 403) {
-    const why = key === undefined ? "asks for a key" : "refuses the key";
+    const why = key === undefined ? "requires a key" : "rejects the key";
     const next = "export NAME_OF_YOUR_KEY=..., then svc models add <url> --key-env NAME_OF_YOUR_KEY";
     invalidRequest(`${url} ${why} (${status})\nNext: ${next}`);
   }
   const ids = status === 200 ? idsIn(text) : undefined;
   if (ids) return ids;
-  const why = status === 200 ? "is no list of models" : `answers ${status}`;
+  const why = status === 200 ? "did not return a list of models" : `returned ${status}`;
   return new GatewayError(
     "NOT_FOUND",
-    `${url} ${why}\nNext: give the address that stands before /chat/completions; it usually ends in /v1`,
+    `${url} ${why}\nNext: use the address before /chat/completions; it usually ends in /v1`,
   );
 }
 

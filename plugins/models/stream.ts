@@ -1,16 +1,16 @@
-/** Holds a provider to its promise: pieces, then exactly one `finish`, and an end at the signal. */
+/** Enforces the contract of providers: pieces, then exactly one `finish`, and an end when the signal aborts. */
 import { AnswerSize } from "@svc/kit/providers";
 import { unavailable } from "@svc/sdk";
 import type { ModelEvent, ProviderFailure } from "@svc/sdk/models";
 
-/** Runs each pull; may charge what it throws to somebody, and rethrows. */
+/** Runs each pull; may attribute an error to a plugin, and rethrows it. */
 export type Charge = <R>(work: () => Promise<R>) => Promise<R>;
 
 /**
- * Passes on what `source` yields up to and with its `finish`. Choice: pieces after `finish` are not asked for.
- * An abort ends it at once, even when the provider does not listen to its signal.
- * @throws GatewayError `UNAVAILABLE` when the source ends without `finish` or the answer is too long; the signal's reason on abort; else what
- * the source throws.
+ * Passes on the events of `source` up to its `finish`. Choice: later pieces are not read.
+ * An abort ends it at once, even if the provider ignores its signal.
+ * @throws GatewayError `UNAVAILABLE` when the source ends without `finish` or the answer is too long; the signal's reason on abort;
+ *   errors of the source
  */
 export async function* untilFinish(
   source: AsyncIterable<ModelEvent>,
@@ -32,7 +32,7 @@ export async function* untilFinish(
   let cancel: ((reason: unknown) => void) | undefined;
   const onAbort = () => cancel?.(signal.reason);
   signal.addEventListener("abort", onAbort, { once: true });
-  // One promise a pull: racing against a promise that lives as long as the stream would pile up its reactions.
+  // A new promise per pull: racing against one promise for the whole stream would accumulate its reactions.
   const pull = () =>
     new Promise<IteratorResult<ModelEvent>>((resolve, reject) => {
       cancel = reject;
@@ -40,12 +40,12 @@ export async function* untilFinish(
     });
   try {
     for (;;) {
-      signal.throwIfAborted(); // between two pieces nobody listened
+      signal.throwIfAborted(); // the signal may have aborted between two pieces
       const step = await pull();
       signal.throwIfAborted();
       if (step.done) {
         const details: ProviderFailure = { kind: "server_error" };
-        unavailable(`the model provider "${name}" broke off: it ended without finishing its answer`, { details });
+        unavailable(`the model provider "${name}" ended the stream without finishing its answer`, { details });
       }
       size.event(step.value);
       yield step.value;
@@ -57,11 +57,11 @@ export async function* untilFinish(
   }
 }
 
-/** Lets the provider clean up. Not waited for: one that hangs in a pull would hang here too. */
+/** Lets the provider clean up. Not awaited, since it may hang. */
 async function release(iterator: AsyncIterator<ModelEvent>): Promise<void> {
   try {
     await iterator.return?.();
   } catch {
-    // The answer is over; what its provider throws while tidying up changes nothing for anybody.
+    // The answer has ended; errors during cleanup do not matter.
   }
 }

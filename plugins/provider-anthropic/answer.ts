@@ -1,4 +1,4 @@
-/** Events of the Messages API, put together into our pieces. Pure; the way out is `translate.ts`. */
+/** Converts events of the Messages API into model events. Pure; `translate.ts` converts requests. */
 import { type AnswerSize, refuseAnswer } from "@svc/kit/providers";
 import type { ModelEvent, Usage } from "@svc/sdk/models";
 import { parseToolArguments } from "@svc/sdk/tools";
@@ -8,25 +8,25 @@ import { REDACTED } from "./translate.ts";
 type Start = Extract<RawMessageStreamEvent, { type: "content_block_start" }>["content_block"];
 type Delta = Extract<RawMessageStreamEvent, { type: "content_block_delta" }>["delta"];
 
-/** A tool call as far as it has arrived. */
+/** A partially received tool call. */
 interface Call {
   readonly id: string;
   readonly name: string;
-  /** JSON, in pieces. */
+  /** Accumulated JSON. */
   input: string;
 }
 
 export interface Answer {
-  /** Pieces that can be passed on now. @throws GatewayError `UNAVAILABLE` when the tool calls grow too large */
+  /** Returns the events that can be passed on now. @throws GatewayError `UNAVAILABLE` when the tool calls grow too large */
   take(event: RawMessageStreamEvent): ModelEvent[];
   /**
-   * The `finish`, after the last event.
-   * @throws GatewayError `UNAVAILABLE` when what arrived is no whole answer.
+   * Tool calls and the `finish`, after the last event.
+   * @throws GatewayError `UNAVAILABLE` when the answer is incomplete
    */
   end(): ModelEvent[];
 }
 
-/** @param source names the account in refusals, e.g. `model provider "acme"`. */
+/** @param source name of the account in error messages, e.g. `model provider "acme"` */
 export function createAnswer(source: string, size: AnswerSize): Answer {
   const calls = new Map<number, Call>();
   let reason: StopReason | undefined;
@@ -52,7 +52,7 @@ export function createAnswer(source: string, size: AnswerSize): Answer {
     }
     if (delta.type === "text_delta" && delta.text !== "") return [{ type: "text", delta: delta.text }];
     if (delta.type === "thinking_delta" && delta.thinking !== "") return [{ type: "thinking", delta: delta.thinking }];
-    // The signature comes last in its block: a later thought is another block.
+    // The signature is the last delta of its block: later thinking belongs to another block.
     if (delta.type === "signature_delta") return [{ type: "thinking", delta: "", signature: delta.signature }];
     return [];
   }
@@ -78,7 +78,7 @@ export function createAnswer(source: string, size: AnswerSize): Answer {
 
     end() {
       if (reason === undefined) {
-        refuseAnswer("network", `${source} broke off before the end of its answer; try again`);
+        refuseAnswer("network", `${source} disconnected before the end of its answer; try again`);
       }
       if (reason === "refusal") refuseAnswer("request", `${source} declined to answer this request; rephrase it`);
       if (reason === "model_context_window_exceeded" && called) {
@@ -98,7 +98,7 @@ export function createAnswer(source: string, size: AnswerSize): Answer {
   };
 }
 
-/** Choice: `pause_turn`, of tools that run at the server, ends the turn: none of those are offered. */
+/** Choice: `pause_turn` ends the turn, since no server-side tools are offered. */
 function finishOf(reason: StopReason | undefined, called: boolean): "stop" | "length" | "toolUse" {
   if (called) return "toolUse";
   return reason === "max_tokens" || reason === "model_context_window_exceeded" ? "length" : "stop";
@@ -108,18 +108,18 @@ function toToolCall({ id, name, input }: Call, reason: StopReason | undefined, s
   const args = parseToolArguments(input);
   if (args) return { type: "toolCall", id, name, arguments: args };
   if (reason === "max_tokens") {
-    refuseAnswer("request", `the answer of ${source} was cut off inside a tool call; raise the maxTokens of the model`);
+    refuseAnswer("request", `the answer of ${source} was cut off inside a tool call; increase maxTokens of the model`);
   }
-  // Choice: a key no tool has, so that its schema refuses the call and the model reads its own text in the refusal.
+  // Choice: a key that no tool has, so that the schema rejects the call and the model sees its own text in the error.
   return { type: "toolCall", id, name, arguments: { invalidJson: input } };
 }
 
-/** Nothing but zeros says nothing: no answer is made of no tokens. */
+/** Usage of zero tokens is ignored, since every answer has tokens. */
 function isCounted(usage: Usage | undefined): usage is Usage {
   return usage !== undefined && usage.totalTokens > 0;
 }
 
-/** The API counts cumulatively and apart: `input_tokens` are those neither read from the cache nor written to it. */
+/** The API reports cumulative counts; `input_tokens` excludes tokens read from or written to the cache. */
 function addUsage(before: Usage | undefined, wire: Partial<MessageDeltaUsage> | undefined): Usage | undefined {
   if (!wire) return before;
   const input = wire.input_tokens ?? before?.input ?? 0;

@@ -1,4 +1,4 @@
-/** The network: one client for each account, and the events of an answer. The only file here that talks to a server. */
+/** Network access: one client per account, and the events of an answer. The only file of this plugin that calls servers. */
 import { boundedErrors, providerName, type ProviderPhase, reportedError, serverEvents } from "@svc/kit/providers";
 import { sameOriginFetch } from "@svc/kit/same-origin";
 import { type Clock, lazy } from "@svc/sdk";
@@ -7,24 +7,24 @@ import type Anthropic from "@anthropic-ai/sdk";
 import type { MessageCreateParamsStreaming, RawMessageStreamEvent } from "@anthropic-ai/sdk/resources/messages";
 import { toFailure } from "./failure.ts";
 
-/** Used where an account names no address. */
+/** Default address of accounts. */
 export const DEFAULT_BASE_URL = "https://api.anthropic.com";
 
-/** Accounts whose clients are kept; the one unused for longest goes. */
+/** Most cached clients; the least recently used one is dropped. */
 const MAX_CLIENTS = 64;
 
 export interface MessagesApiOptions {
   readonly clock: Pick<Clock, "now">;
   /** Default: Node's own. */
   readonly fetch?: typeof globalThis.fetch;
-  /** Default: the process's. Read only to undo what the client library takes from it. */
+  /** Default: that of the process. Read only to undo settings that the client library takes from it. */
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
 
 export interface MessagesApi {
   /**
-   * Posts the question and yields the answer's events.
-   * @throws the signal's reason on abort; GatewayError `UNAVAILABLE` for everything the server or the network does.
+   * Posts the request and yields the events of the answer.
+   * @throws the signal's reason on abort; GatewayError `UNAVAILABLE` for any error of the server or the network
    */
   events(
     params: MessageCreateParamsStreaming,
@@ -47,13 +47,13 @@ export function createMessagesApi(options: MessagesApiOptions): MessagesApi {
       known ??
       new Client({
         baseURL: rootOf(account.baseUrl ?? DEFAULT_BASE_URL),
-        // Explicit, or the library looks for credentials in the environment and on disk.
+        // Explicit, since the library would otherwise look for credentials in the environment and on disk.
         apiKey: account.apiKey ?? "no-key",
         webhookKey: null,
         defaultHeaders: { ...unwantedHeaders(env), ...headersOf(account) },
-        maxRetries: 0, // the gateway knows more accounts
+        maxRetries: 0, // the plugin `models` retries, also with other accounts
         openTelemetry: false,
-        logLevel: "off", // it prints what the model says
+        logLevel: "off", // the log would contain answers of the model
         fetch: boundedErrors(sameOriginFetch(fetch)),
       });
     clients.delete(settings);
@@ -76,7 +76,7 @@ export function createMessagesApi(options: MessagesApiOptions): MessagesApi {
         phase = "answering";
         for await (const { name, data } of serverEvents(response, providerName(account))) {
           if (name === "error") throw reported(data);
-          if (name !== undefined && name !== "ping" && data !== "") yield JSON.parse(data) as RawMessageStreamEvent; // from the wire: `answer.ts` bears other shapes
+          if (name !== undefined && name !== "ping" && data !== "") yield JSON.parse(data) as RawMessageStreamEvent; // from the wire: `answer.ts` tolerates other shapes
         }
       } catch (thrown) {
         signal.throwIfAborted();
@@ -91,7 +91,7 @@ interface ErrorEvent {
   readonly error?: { readonly type?: unknown; readonly details?: { readonly error_code?: unknown } };
 }
 
-/** The error of an event of that name. */
+/** The error of an `error` event. */
 function reported(data: string): Error {
   try {
     const body = JSON.parse(data) as ErrorEvent | null; // from the wire; each field is checked where it is used
@@ -101,14 +101,14 @@ function reported(data: string): Error {
   }
 }
 
-/** The address without the `/v1` that the library adds itself; people write it either way. */
+/** The address without `/v1`, which the library adds itself. */
 function rootOf(baseUrl: string): string {
   return baseUrl.replace(/\/+$/u, "").replace(/\/v1$/u, "");
 }
 
 /**
- * How the key goes along. Choice: the API's own host gets it as the library sends it; compatible servers get it under
- * the older name as well. An account without a key sends its headers and no more.
+ * Headers for the key. Choice: the API's own host gets the key as the library sends it; compatible servers also get it as
+ * `x-api-key`. An account without a key sends only its own headers.
  */
 function headersOf({ baseUrl, apiKey, headers = {} }: ProviderAccount): Record<string, string | null> {
   if (apiKey === undefined) return { authorization: null, ...lowerCased(headers) };
@@ -124,7 +124,7 @@ function isOfficial(baseUrl: string): boolean {
   return URL.canParse(baseUrl) && new URL(baseUrl).hostname === "api.anthropic.com";
 }
 
-/** The library adds headers from the environment to every client; an account has what its configuration says. */
+/** Removes the headers that the library adds from the environment, since accounts only use their configuration. */
 function unwantedHeaders(env: Readonly<Record<string, string | undefined>>): Record<string, null> {
   const names = (env["ANTHROPIC_CUSTOM_HEADERS"] ?? "").split("\n").map((line) => line.split(":")[0]?.trim() ?? "");
   return Object.fromEntries(names.filter(Boolean).map((name) => [name, null]));

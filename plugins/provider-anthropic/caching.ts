@@ -1,10 +1,10 @@
-/** Which parts of a question the server should keep for the next one. Pure. */
+/** Marks the parts of a request that the server should cache for the next one. Pure. */
 import type { ContentBlockParam, TextBlockParam, Tool } from "@anthropic-ai/sdk/resources/messages";
 
 /** Five minutes, the API's default. */
 const KEEP = { type: "ephemeral" } as const;
 
-/** A message with its blocks; never the short form with a plain string. */
+/** A message with blocks, never with a plain string as content. */
 export interface BlockMessage {
   readonly role: "user" | "assistant";
   readonly content: ContentBlockParam[];
@@ -17,8 +17,8 @@ interface Cacheable {
 }
 
 /**
- * Marks the ends of what stays the same: the tools, the system prompt, and the last two messages of the user. The API
- * takes four marks; the one on the message before last is where the former question ended, so its part is read back.
+ * Marks the ends of the stable parts: tools, system prompt, and the last two user messages. The API accepts four marks; the
+ * mark on the second to last user message is where the former request ended, so that its part is read from the cache.
  */
 export function markForCache({ tools, system, messages }: Cacheable): Cacheable {
   const users = messages.filter(({ role }) => role === "user").slice(-2);
@@ -31,7 +31,7 @@ export function markForCache({ tools, system, messages }: Cacheable): Cacheable 
   };
 }
 
-/** Only blocks of the user, the system prompt and tools are marked: thoughts take no mark. */
+/** Used for user blocks, the system prompt and tools only, since thinking blocks cannot be marked. */
 function markLast<T extends object>(items: readonly T[]): T[] {
   return items.map((item, index) => (index === items.length - 1 ? { ...item, cache_control: KEEP } : item));
 }

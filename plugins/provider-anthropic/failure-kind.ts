@@ -1,18 +1,18 @@
-/** Which kind of failure it was, for whoever decides about the next account. Pure. */
+/** Classifies failures, so that the plugin `models` can choose the next account. Pure. */
 import { isSystemTimeout, kindOfStatus, type ProviderError } from "@svc/kit/providers";
 import type { ProviderFailure } from "@svc/sdk/models";
 
 type Kind = ProviderFailure["kind"];
 
-/** What the client library and `fetch` throw. */
+/** Errors of the client library and `fetch`. */
 export interface Thrown extends ProviderError {
   /** `error.type` of the body. */
   readonly type?: unknown;
-  /** Finer than the type, in a few bodies. */
+  /** More specific than the type; only in some bodies. */
   readonly errorCode?: unknown;
 }
 
-/** By the finer code first: it tells a limit of money from one of speed. */
+/** Checked first, since the code distinguishes spending limits from rate limits. */
 const BY_CODE: Readonly<Record<string, Kind>> = {
   contract_spend_limit_reached: "billing",
   enforced_spend_limit_reached: "billing",
@@ -33,7 +33,7 @@ const BY_TYPE: Readonly<Record<string, Kind>> = {
   not_found_error: "request",
 };
 
-/** The kind of whatever was thrown; what has no status never got an answer. */
+/** The kind of an error; an error without a status got no response. */
 export function kindOf(error: Thrown): Kind {
   const { status, type, errorCode } = error;
   const byCode = typeof errorCode === "string" ? BY_CODE[errorCode] : undefined;
@@ -47,7 +47,7 @@ export function kindOf(error: Thrown): Kind {
   return isTimeout ? "timeout" : "network";
 }
 
-/** An empty account is refused like a bad question, only in these words. */
+/** An account without credit gets the same error type as an invalid request; only the text differs. */
 function saysNoCredit({ message }: Thrown): boolean {
   return /credit balance/iu.test(String(message));
 }

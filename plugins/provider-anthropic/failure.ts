@@ -1,4 +1,4 @@
-/** What went wrong at a model server, in a sentence for people that says what to do and never holds a secret. */
+/** Error messages for failures of a model server: the cause and the next step, never a secret. */
 import {
   providerErrorOf,
   providerFailure,
@@ -13,7 +13,7 @@ import { type GatewayError, isGatewayError } from "@svc/sdk";
 import type { ProviderFailure } from "@svc/sdk/models";
 import { kindOf, type Thrown } from "./failure-kind.ts";
 
-/** `UNAVAILABLE` for whatever the network threw. */
+/** Converts any error to `UNAVAILABLE`. */
 export function toFailure(thrown: unknown, context: ProviderFailureContext): GatewayError {
   if (isGatewayError(thrown)) return thrown;
   const error: Thrown = providerErrorOf(thrown);
@@ -35,21 +35,21 @@ function sentence(
   if (kind === "network" || (kind === "timeout" && !hasStatus)) {
     if (phase === "asking") return unreachableSentence(error, account);
     const code = systemCodeOf(error);
-    return `${who} broke off in the middle of its answer${code ? ` (${code})` : ""}; try again`;
+    return `${who} disconnected in the middle of its answer${code ? ` (${code})` : ""}; try again`;
   }
   switch (kind) {
     case "auth":
       return `${who} refused the key${status}: check ${where}.apiKey${said}`;
     case "billing":
-      return `${who} wants to be paid first${status}: check the credit and the limits of the account${said}`;
+      return `${who} requires payment${status}: check the credit and the limits of the account${said}`;
     case "rate_limit":
-      return `${who} is over its rate or quota${status}: wait, or check the account's plan${said}`;
+      return `${who} reports an exceeded rate limit or quota${status}: wait, or check the account's plan${said}`;
     case "timeout":
-      return `${who} took too long${status}: try again, or ask for less at once${said}`;
+      return `${who} timed out${status}: try again, or ask for a shorter answer${said}`;
     case "request":
       return requestSentence(error, who, model.id, where) + said;
     case "server_error":
-      if (error.name === "SyntaxError") return `${who} sent something that is not JSON; try again`;
+      if (error.name === "SyntaxError") return `${who} sent invalid JSON; try again`;
       return `${who} failed${status}: try again later${said}`;
   }
 }
@@ -65,7 +65,7 @@ function requestSentence(error: Thrown, who: string, model: string, where: strin
   return `${who} did not accept the request${typeof error.status === "number" ? ` (${error.status})` : ""}`;
 }
 
-/** The API has no code for it, only these words. */
+/** The API has no error code for this, only these texts. */
 function isTooLong(error: Thrown): boolean {
   return /prompt is too long|exceeds? (?:the )?context|context window/iu.test(String(error.message));
 }
@@ -75,6 +75,6 @@ interface ErrorBody {
 }
 
 function quote(error: Thrown): string {
-  const own = (error.error as ErrorBody | undefined)?.error?.message; // what the server sent, if it kept to its own format
+  const own = (error.error as ErrorBody | undefined)?.error?.message; // the server's message, if the body has the documented format
   return typeof own === "string" ? quoteServer(error, own) : quoteServer(error);
 }

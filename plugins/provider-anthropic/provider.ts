@@ -1,12 +1,12 @@
-/** A question to a server of the Messages API, from our request to our pieces. */
+/** Sends a model request to a server of the Messages API, and yields model events. */
 import { AnswerSize, providerName, readable } from "@svc/kit/providers";
 import type { ModelProvider } from "@svc/sdk/models";
 import { createAnswer } from "./answer.ts";
 import type { MessagesApi } from "./api.ts";
 import { toParams } from "./translate.ts";
 
-// Choice: no built-in models. The client library's types name models but not their windows, and a made-up window would
-// make the gateway cut histories in the wrong place.
+// Choice: no built-in models. The types of the client library list models but not their windows, and with a wrong window
+// the gateway would cut histories in the wrong place.
 export function createProvider(api: MessagesApi): ModelProvider {
   return {
     async *stream(request, account, signal) {

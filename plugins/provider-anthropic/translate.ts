@@ -1,4 +1,4 @@
-/** Our request in the words of the Messages API. Pure; the way back is `answer.ts`. */
+/** Converts model requests to the Messages API. Pure; `answer.ts` converts answers. */
 import { createHash } from "node:crypto";
 import { refuseAnswer } from "@svc/kit/providers";
 import type {
@@ -25,19 +25,19 @@ import type {
 import { type BlockMessage, markForCache } from "./caching.ts";
 import { thinkingFields } from "./thinking.ts";
 
-/** Stands for an image where the model takes text only. */
+/** Replaces images if the model accepts only text. */
 export const IMAGE_LEFT_OUT = "[image left out: this model takes text only]";
 
-/** Stands for the result of a tool that never answered: the API refuses a call without one. */
+/** Replaces a missing tool result, since the API rejects a call without one. */
 export const NO_RESULT = "[no result: the run was stopped before the tool answered]";
 
-/** Goes before a history that begins with an answer: the API wants the user first. */
+/** Precedes a history that begins with an answer, since the API requires a user message first. */
 export const HISTORY_CUT = "[earlier messages left out]";
 
-/** Begins the signature under which a redacted thought is kept; its data follows. */
+/** Prefix of the signature that stores the data of a redacted thinking block. */
 export const REDACTED = "redacted_thinking:";
 
-/** What is posted to `/v1/messages`. */
+/** The body of `POST /v1/messages`. */
 export function toParams(request: ModelRequest): MessageCreateParamsStreaming {
   const { tools, system, messages } = markForCache({
     tools: request.tools.map(toTool),
@@ -56,7 +56,7 @@ export function toParams(request: ModelRequest): MessageCreateParamsStreaming {
   };
 }
 
-/** The API knows no penalties, no seed and no response format. @throws GatewayError for a format, which cannot be left out unnoticed */
+/** The API has no penalties, seed or response format. @throws GatewayError for a response format, which must not be ignored silently */
 function toOptions({
   temperature,
   topP,
@@ -64,10 +64,10 @@ function toOptions({
   responseFormat,
 }: AnswerOptions = {}): Partial<MessageCreateParamsStreaming> {
   if (responseFormat !== undefined) {
-    refuseAnswer("request", "models of this API take no response format: leave response_format out, or offer a tool");
+    refuseAnswer("request", "models of this API do not support response_format: remove it, or offer a tool");
   }
   return {
-    ...(temperature === undefined ? {} : { temperature: Math.min(1, temperature) }), // its scale ends at 1
+    ...(temperature === undefined ? {} : { temperature: Math.min(1, temperature) }), // the API's maximum is 1
     ...(topP === undefined ? {} : { top_p: topP }),
     ...(stop === undefined ? {} : { stop_sequences: [...stop] }),
   };
@@ -82,14 +82,14 @@ function toChoice({ toolChoice = "auto", options }: ModelRequest): Partial<Messa
 }
 
 function toTool({ name, description, parameters }: ToolSpec): Tool {
-  // `ToolSpec.parameters` is JSON Schema of an object by contract; the API wants it said.
+  // `ToolSpec.parameters` is the JSON Schema of an object by contract; the API requires an explicit `type`.
   return { name, description, input_schema: { ...(parameters as object), type: "object" } };
 }
 
 /**
- * The conversation, roles taking turns. The API wants the results of all calls at the start of the message behind the
- * one that made them, so they are moved there; a call without a result gets a stand-in, and a result whose call was
- * trimmed from the history is left out.
+ * The conversation with alternating roles. The API requires the results of all calls at the start of the message after the
+ * calls, so they are moved there; a missing result is replaced, and a result whose call was cut from the history is left
+ * out.
  */
 function toMessages({ messages, model }: ModelRequest): BlockMessage[] {
   const images = model.input?.includes("image") ?? true;
@@ -120,7 +120,7 @@ function resultsAfter(messages: readonly Message[], index: number): ToolResultMe
   return results;
 }
 
-/** What the model said. Nothing for an empty message, or for one of thoughts alone: the API refuses both. */
+/** An assistant message. Nothing for an empty message or one with thinking only, since the API rejects both. */
 function toTurn(message: AssistantMessage, model: ResolvedModel): ContentBlockParam[] {
   const isOwn = message.api === model.api && message.model === model.id;
   const blocks = message.content.flatMap((block): ContentBlockParam[] => {
@@ -133,7 +133,7 @@ function toTurn(message: AssistantMessage, model: ResolvedModel): ContentBlockPa
   return blocks.some(({ type }) => type === "text" || type === "tool_use") ? blocks : [];
 }
 
-/** A signed thought of the same model goes back as it came; others cannot be verified and are left out. */
+/** A signed thinking block of the same model is sent back unchanged; others cannot be verified and are left out. */
 function toThought({ thinking, thinkingSignature: signature }: ThinkingBlock): ContentBlockParam[] {
   if (signature === undefined || signature === "") return [];
   if (!signature.startsWith(REDACTED)) return [{ type: "thinking", thinking, signature }];
@@ -171,12 +171,12 @@ function orPlaceholder(content: (TextBlockParam | ImageBlockParam)[]): (TextBloc
   return content.length > 0 ? content : [{ type: "text", text: "[empty message]" }];
 }
 
-/** Blank text is left out: the API refuses it. */
+/** Leaves out blank text, which the API rejects. */
 function toContent(blocks: readonly (TextBlock | ImageBlock)[], images: boolean): (TextBlockParam | ImageBlockParam)[] {
   return blocks.flatMap((block): (TextBlockParam | ImageBlockParam)[] => {
     if (block.type === "text") return isBlank(block.text) ? [] : [{ type: "text", text: block.text }];
     if (!images) return [{ type: "text", text: IMAGE_LEFT_OUT }];
-    // The API names the kinds it takes and refuses others itself, in a sentence that is passed on.
+    // The API rejects unsupported image types with a message that lists the supported ones.
     const media_type = block.mimeType as Base64ImageSource["media_type"];
     return [{ type: "image", source: { type: "base64", media_type, data: block.data } }];
   });
@@ -186,7 +186,7 @@ function isBlank(text: string): boolean {
   return text.trim() === "";
 }
 
-/** The API takes letters, digits, `_` and `-` in the id of a call; other servers make ids with more. */
+/** The API accepts letters, digits, `_` and `-` in call ids; ids of other servers may contain more. */
 function toWireId(id: string): string {
   return /^[\w-]+$/u.test(id) ? id : `call_${createHash("sha256").update(id).digest("hex").slice(0, 24)}`;
 }

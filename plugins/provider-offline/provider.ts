@@ -1,14 +1,14 @@
-/** Speaks a plan word by word, as a model would. */
+/** Streams a planned answer word by word, like a model. */
 import { randomUUID } from "node:crypto";
 import { type Clock, pause } from "@svc/sdk";
 import type { ModelProvider } from "@svc/sdk/models";
 import { respond } from "./responder.ts";
 
 export interface OfflineOptions {
-  /** Milliseconds between two words; 0 means none. */
+  /** Delay between two words in milliseconds; 0 means none. */
   readonly wordDelayMs: number;
   readonly clock: Pick<Clock, "setTimeout">;
-  /** Makes ids of tool calls. Default: random. */
+  /** Creates ids of tool calls. Default: random. */
   readonly newId?: () => string;
 }
 
@@ -16,7 +16,7 @@ export function createOfflineProvider({ wordDelayMs, clock, newId = randomUUID }
   return {
     builtin: [{ id: "offline", name: "Offline responder", provider: "offline", contextWindow: 8192, input: ["text"] }],
 
-    /** No usage: nothing is counted here, and unknown is absent. @throws the signal's reason on abort */
+    /** Reports no usage, since it counts no tokens. @throws the signal's reason on abort */
     async *stream(request, _account, signal) {
       signal.throwIfAborted();
       const { text, toolCall } = respond(request);

@@ -1,23 +1,23 @@
-/** What the offline responder says. Pure: it decides, `provider.ts` speaks. */
+/** Plans the answers of the offline responder; `provider.ts` streams them. Pure. */
 import { type Message, type ModelRequest, textOf, type ToolResultMessage, type ToolSpec } from "@svc/sdk/models";
 import { parseToolArguments } from "@svc/sdk/tools";
 
-/** An answer: what to say, and a tool to call after it. */
+/** An answer: its text, and a tool call after it. */
 export interface Plan {
   readonly text: string;
   readonly toolCall?: { readonly name: string; readonly arguments: Readonly<Record<string, unknown>> };
 }
 
-/** How to connect a language model, by a command, so that nobody pastes a key into a chat. */
+/** How to connect a language model: by a command, so that nobody pastes a key into a chat. */
 export const HOW_TO_CONNECT = `To connect a language model, type in a terminal:
 
     svc models add https://api.acme.example/v1 --key-env ACME_API_KEY
 
-It asks the server what it has and writes that to the configuration file. Any server that speaks the chat-completions API will do, also one on this machine; leave --key-env out if it asks for no key, and never paste a key here.`;
+It lists the models of the server and adds them to the configuration file. Any server with the chat-completions API works, including one on this machine. Omit --key-env if the server needs no key, and never paste a key here.`;
 
 const WHO = "I am the offline responder of this gateway, not a language model.";
 
-/** Runs stamp what a person wrote with the time: `[Sat 2026-11-21 12:00 UTC] echo hi`. Spec: methods-chat.md §2. */
+/** Runs stamp user messages with the time: `[Sat 2026-11-21 12:00 UTC] echo hi`. Spec: methods-chat.md §2. */
 const TIME_STAMP = /^\s*\[(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) \d{4}-\d{2}-\d{2}[^\]]*\]\s*/u;
 
 /** Decides the answer to the last message. */
@@ -41,7 +41,7 @@ function answer(text: string, tools: readonly ToolSpec[]): Plan | undefined {
   return undefined;
 }
 
-/** The first word and what follows it. */
+/** The first word, and the rest of the text. */
 function split(text: string): [word: string, rest: string] {
   const [word = ""] = text.split(/\s/u, 1);
   return [word, text.slice(word.length).trim()];
@@ -55,7 +55,7 @@ function resultsAtEnd(messages: readonly Message[]): ToolResultMessage[] {
 
 function report(result: ToolResultMessage): string {
   const text = textOf(result);
-  const verb = result.isError ? "failed" : "answered";
+  const verb = result.isError ? "failed" : "returned";
   return `The tool \`${result.toolName}\` ${verb}${text === "" ? " without any text." : `: ${text}`}`;
 }
 
@@ -77,13 +77,13 @@ function status(tools: readonly ToolSpec[]): Plan {
 
 const CLOCK_NAMES: ReadonlySet<string> = new Set(["time", "current_time", "get_time", "clock"]);
 
-/** A tool by one of the usual names, else one whose description says that it tells the current time. */
+/** A tool with one of the usual names, else one whose description mentions the current time. */
 function time(tools: readonly ToolSpec[]): Plan {
   const tool =
     tools.find(({ name }) => CLOCK_NAMES.has(name)) ??
     tools.find(({ description }) => /\bcurrent (?:date and )?time\b/iu.test(description));
   if (tool) return { text: "", toolCall: { name: tool.name, arguments: {} } };
-  return { text: `I have no clock of my own, and no tool that tells the time was offered. ${offered(tools)}` };
+  return { text: `I have no clock, and no tool for the time was offered. ${offered(tools)}` };
 }
 
 function offered(tools: readonly ToolSpec[]): string {
@@ -92,12 +92,12 @@ function offered(tools: readonly ToolSpec[]): string {
 }
 
 function help(tools: readonly ToolSpec[]): string {
-  return `${WHO} I understand a few words:
+  return `${WHO} I understand these commands:
 
 - \`help\`: this text
 - \`echo <text>\`: I repeat the text
-- \`time\`: I ask a tool for the time
-- \`status\`: I ask the tool \`session_status\`
+- \`time\`: I call a tool for the time
+- \`status\`: I call the tool \`session_status\`
 - \`/tool <name> <json>\`: I call a tool. ${offered(tools)}
 
 ${HOW_TO_CONNECT}`;
@@ -105,7 +105,7 @@ ${HOW_TO_CONNECT}`;
 
 function unknownText(last: Message | undefined): string {
   const images = last?.content.some(({ type }) => type === "image") ? " I cannot look at images either." : "";
-  return `${WHO} I cannot answer that.${images} Say \`help\` for what I understand.
+  return `${WHO} I cannot answer that.${images} Type \`help\` to see what I understand.
 
 ${HOW_TO_CONNECT}`;
 }

@@ -1,4 +1,4 @@
-/** Chunks of the chat-completions API, put together into our pieces. Pure; the way out is `translate.ts`. */
+/** Converts chunks of the chat-completions API into model events. Pure; `translate.ts` converts requests. */
 import { type AnswerSize, refuseAnswer } from "@svc/kit/providers";
 import type { ModelEvent, Usage } from "@svc/sdk/models";
 import { parseToolArguments } from "@svc/sdk/tools";
@@ -7,10 +7,10 @@ import type { ChatCompletionChunk } from "openai/resources/chat/completions";
 type Delta = ChatCompletionChunk.Choice.Delta;
 type ToolCallDelta = ChatCompletionChunk.Choice.Delta.ToolCall;
 
-/** The server's own mark of a whole answer. */
+/** The server's marker of a complete answer. */
 export const DONE = "[DONE]";
 
-/** A tool call as far as it has arrived. */
+/** A partially received tool call. */
 interface Call {
   readonly index: number;
   readonly id: string;
@@ -19,18 +19,18 @@ interface Call {
 }
 
 export interface Answer {
-  /** Pieces that can be passed on now. @throws GatewayError `UNAVAILABLE` when the tool calls grow too large */
+  /** Returns the events that can be passed on now. @throws GatewayError `UNAVAILABLE` when the tool calls grow too large */
   take(chunk: ChatCompletionChunk | typeof DONE): ModelEvent[];
   /**
    * Tool calls and the `finish`, after the last chunk.
-   * @throws GatewayError `UNAVAILABLE` when what arrived is no whole answer.
+   * @throws GatewayError `UNAVAILABLE` when the answer is incomplete
    */
   end(): ModelEvent[];
 }
 
 /**
- * @param source names the account in refusals, e.g. `model provider "acme"`.
- * @param newId makes ids for servers that send tool calls without one.
+ * @param source name of the account in error messages, e.g. `model provider "acme"`
+ * @param newId creates ids for servers that send tool calls without one
  */
 export function createAnswer(source: string, newId: () => string, size: AnswerSize): Answer {
   const calls: Call[] = [];
@@ -55,14 +55,11 @@ export function createAnswer(source: string, newId: () => string, size: AnswerSi
 
     end() {
       if (reason === undefined && !said && calls.length === 0) {
-        refuseAnswer(
-          "server_error",
-          `${source} ended its answer before it began; is its baseUrl right? It usually ends in /v1`,
-        );
+        refuseAnswer("server_error", `${source} sent an empty answer; check its baseUrl, which usually ends in /v1`);
       }
       if (reason === undefined && !isDone) {
         const where = calls.length > 0 ? "inside a tool call" : "in the middle of its answer";
-        refuseAnswer("network", `${source} broke off ${where}; try again`);
+        refuseAnswer("network", `${source} disconnected ${where}; try again`);
       }
       if (reason === "content_filter") {
         refuseAnswer("request", `the content filter of ${source} stopped the answer; rephrase it`);
@@ -73,7 +70,7 @@ export function createAnswer(source: string, newId: () => string, size: AnswerSi
   };
 }
 
-/** Fields that compatible servers add for what the model thinks. */
+/** Fields for thinking that compatible servers add. */
 interface Thoughts {
   readonly reasoning_content?: unknown;
   readonly reasoning?: unknown;
@@ -104,7 +101,7 @@ function addToCalls(calls: Call[], delta: ToolCallDelta, newId: () => string, si
   call.arguments += args;
 }
 
-/** Servers that say `stop` beside tool calls mean the calls. */
+/** Some servers send `stop` with tool calls; the tool calls count. */
 function finishOf(reason: string | undefined, calls: readonly Call[]): "stop" | "length" | "toolUse" {
   if (calls.length > 0) return "toolUse";
   return reason === "length" ? "length" : "stop";
@@ -114,17 +111,17 @@ function toToolCall(call: Call, reason: string | undefined, source: string): Mod
   const args = parseToolArguments(call.arguments);
   if (args) return { type: "toolCall", id: call.id, name: call.name, arguments: args };
   if (reason === "length") {
-    refuseAnswer("request", `the answer of ${source} was cut off inside a tool call; raise the maxTokens of the model`);
+    refuseAnswer("request", `the answer of ${source} was cut off inside a tool call; increase maxTokens of the model`);
   }
-  if (reason === undefined) refuseAnswer("network", `${source} broke off inside a tool call; try again`);
-  // Choice: a key no tool has. A strict schema refuses it and the model reads its own text in the refusal; `{}` would
-  // look like a wish for the defaults, and failing the run would keep the model from correcting itself.
+  if (reason === undefined) refuseAnswer("network", `${source} disconnected inside a tool call; try again`);
+  // Choice: a key that no tool has. A strict schema rejects it, and the model sees its own text in the error. `{}` would
+  // select the defaults, and failing the run would keep the model from correcting itself.
   return { type: "toolCall", id: call.id, name: call.name, arguments: { invalidJson: call.arguments } };
 }
 
 /**
- * The API counts the whole prompt; `input` is what was neither read from the cache nor written to it.
- * Nothing but zeros says nothing: no answer is made of no tokens.
+ * The API counts the whole prompt; `input` excludes tokens read from or written to the cache.
+ * Usage of zero tokens is ignored, since every answer has tokens.
  */
 function toUsage(wire: NonNullable<ChatCompletionChunk["usage"]>): Usage | undefined {
   const cacheRead = wire.prompt_tokens_details?.cached_tokens ?? 0;

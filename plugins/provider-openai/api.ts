@@ -1,4 +1,4 @@
-/** The network: one client for each account, and the chunks of an answer. The only file here that talks to a server. */
+/** Network access: one client per account, and the chunks of an answer. The only file of this plugin that calls servers. */
 import {
   boundedErrors,
   providerName,
@@ -16,7 +16,7 @@ import type { ChatCompletionChunk, ChatCompletionCreateParamsStreaming } from "o
 import { DONE } from "./answer.ts";
 import { toFailure } from "./failure.ts";
 
-/** Sent where an account has no key: the client insists on one, and servers without keys ignore it. */
+/** Placeholder for accounts without a key: the client requires one, and servers without keys ignore it. */
 export const NO_KEY = "no-key";
 
 export interface ChatApiOptions {
@@ -27,8 +27,8 @@ export interface ChatApiOptions {
 
 export interface ChatApi {
   /**
-   * Posts the question and yields the answer's chunks, and the mark of its end where the server sends it.
-   * @throws the signal's reason on abort; GatewayError `UNAVAILABLE` for everything the server or the network does.
+   * Posts the request and yields the chunks of the answer, and the marker of its end if the server sends one.
+   * @throws the signal's reason on abort; GatewayError `UNAVAILABLE` for any error of the server or the network
    */
   chunks(
     params: ChatCompletionCreateParamsStreaming,
@@ -50,14 +50,14 @@ export function createChatApi({ clock, fetch = globalThis.fetch }: ChatApiOption
     const client = new Client({
       baseURL,
       apiKey: account.apiKey ?? NO_KEY,
-      // Explicit, or the library takes them from the environment and sends them to whatever server this is.
+      // Explicit, since the library would otherwise read them from the environment and send them to this server.
       organization: null,
       project: null,
       adminAPIKey: null,
       webhookSecret: null,
       defaultHeaders: account.headers ?? {},
-      maxRetries: 0, // the gateway knows when to ask again, and other accounts
-      logLevel: "off", // it prints what the model says
+      maxRetries: 0, // the plugin `models` retries, also with other accounts
+      logLevel: "off", // the log would contain answers of the model
       fetch: boundedErrors(sameOriginFetch(fetch)),
     });
     clients.set(account.name, { settings, client });
@@ -88,10 +88,10 @@ export function createChatApi({ clock, fetch = globalThis.fetch }: ChatApiOption
   };
 }
 
-/** @throws what `toFailure` words: a SyntaxError, or an object with the `error` that the server reports */
+/** @throws errors for `toFailure`: a SyntaxError, or an object with the `error` that the server reports */
 function chunkOf(data: string): ChatCompletionChunk | typeof DONE {
   if (data.startsWith(DONE)) return DONE;
-  const chunk = JSON.parse(data) as ChatCompletionChunk & { readonly error?: { readonly code?: unknown } }; // from the wire: `answer.ts` bears other shapes
+  const chunk = JSON.parse(data) as ChatCompletionChunk & { readonly error?: { readonly code?: unknown } }; // from the wire: `answer.ts` tolerates other shapes
   if (!chunk?.error) return chunk;
   throw reportedError(chunk.error, { code: chunk.error.code });
 }

@@ -1,17 +1,17 @@
-/** Which kind of failure it was, for whoever decides about the next account. Pure. */
+/** Classifies failures, so that the plugin `models` can choose the next account. Pure. */
 import { isSystemTimeout, kindOfStatus, type ProviderError } from "@svc/kit/providers";
 import type { ProviderFailure } from "@svc/sdk/models";
 
-/** Codes of servers that tell an empty account from one that is too fast. */
+/** Error codes of accounts without credit, as opposed to rate limits. */
 const BILLING_CODES = new Set(["insufficient_quota", "billing_hard_limit_reached", "billing_not_active"]);
 
-/** The kind of whatever was thrown; what has no status never got an answer, or broke off in it. */
+/** The kind of an error; an error without a status got no response, or an incomplete one. */
 export function kindOf(error: ProviderError): ProviderFailure["kind"] {
   const { status, code } = error;
   if (typeof code === "string" && BILLING_CODES.has(code)) return "billing";
   if (typeof status === "number") return kindOfStatus(status);
   if (error.error !== undefined || error.name === "SyntaxError") return "server_error";
-  // The client library gives its own timeout no code and no name.
+  // Timeouts of the client library have neither code nor name.
   const isTimeout = isSystemTimeout(error) || /timed out/iu.test(String(error.message));
   return isTimeout ? "timeout" : "network";
 }

@@ -1,4 +1,4 @@
-/** What went wrong at a model server, in a sentence for people that says what to do and never holds a secret. */
+/** Error messages for failures of a model server: the cause and the next step, never a secret. */
 import {
   type ProviderError,
   providerErrorOf,
@@ -13,7 +13,7 @@ import {
 import { type GatewayError, isGatewayError } from "@svc/sdk";
 import { kindOf } from "./failure-kind.ts";
 
-/** `UNAVAILABLE` for whatever the network threw. */
+/** Converts any error to `UNAVAILABLE`. */
 export function toFailure(thrown: unknown, context: ProviderFailureContext): GatewayError {
   if (isGatewayError(thrown)) return thrown;
   const error = providerErrorOf(thrown);
@@ -26,9 +26,9 @@ function sentence(error: ProviderError, context: ProviderFailureContext): string
   const who = providerName(context.account);
   if (error.error !== undefined) return `${who} reported an error while answering${quoteServer(error)}`;
   if (context.phase === "asking") return unreachableSentence(error, context.account);
-  if (error.name === "SyntaxError") return `${who} sent something that is not JSON in the middle of its answer`;
+  if (error.name === "SyntaxError") return `${who} sent invalid JSON in the middle of its answer`;
   const code = systemCodeOf(error);
-  return `${who} broke off in the middle of its answer${code ? ` (${code})` : ""}; try again`;
+  return `${who} disconnected in the middle of its answer${code ? ` (${code})` : ""}; try again`;
 }
 
 function statusSentence(status: number, error: ProviderError, { account, model }: ProviderFailureContext): string {
@@ -41,9 +41,10 @@ function statusSentence(status: number, error: ProviderError, { account, model }
     return `${who} does not know the model "${model.id}" (404): check ${provider}.models[].id and ${key}.baseUrl${said}`;
   }
   if (kindOf(error) === "billing") {
-    return `${who} wants to be paid first (${status}): check the credit and the limits of the account${said}`;
+    return `${who} requires payment (${status}): check the credit and the limits of the account${said}`;
   }
-  if (status === 429) return `${who} is over its rate or quota (429): wait, or check the account's plan${said}`;
+  if (status === 429)
+    return `${who} reports an exceeded rate limit or quota (429): wait, or check the account's plan${said}`;
   if (status >= 500) return `${who} failed (${status}): try again later${said}`;
   return `${who} did not accept the request (${status})${said}`;
 }

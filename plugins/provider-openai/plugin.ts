@@ -1,6 +1,6 @@
 /**
- * Model servers that speak the chat-completions API. `translate.ts` and `answer.ts` are pure, `api.ts` is the network,
- * `failure.ts` words its errors, and this only ties them to the gateway.
+ * Provider for model servers with the chat-completions API. `translate.ts` and `answer.ts` are pure, `api.ts` accesses the
+ * network, `failure.ts` builds error messages, and this file registers the provider.
  */
 import { definePlugin } from "@svc/sdk";
 import { ModelProvider } from "@svc/sdk/models";

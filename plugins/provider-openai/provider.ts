@@ -1,4 +1,4 @@
-/** A question to a chat-completions server, from our request to our pieces. */
+/** Sends a model request to a chat-completions server, and yields model events. */
 import { randomUUID } from "node:crypto";
 import { AnswerSize, providerName, readable } from "@svc/kit/providers";
 import type { ModelProvider } from "@svc/sdk/models";
@@ -6,7 +6,7 @@ import { createAnswer } from "./answer.ts";
 import type { ChatApi } from "./api.ts";
 import { toParams } from "./translate.ts";
 
-/** @param newId makes ids for tool calls that come without one. */
+/** @param newId creates ids for tool calls without one */
 export function createProvider(api: ChatApi, newId: () => string = randomUUID): ModelProvider {
   return {
     async *stream(request, account, signal) {

@@ -1,4 +1,4 @@
-/** Our request in the words of the chat-completions API. Pure; the way back is `answer.ts`. */
+/** Converts model requests to the chat-completions API. Pure; `answer.ts` converts answers. */
 import { createHash } from "node:crypto";
 import {
   type AnswerOptions,
@@ -24,13 +24,13 @@ import type {
   ChatCompletionToolChoiceOption,
 } from "openai/resources/chat/completions";
 
-/** Stands for an image where the model takes text only. */
+/** Replaces images if the model accepts only text. */
 export const IMAGE_LEFT_OUT = "[image left out: this model takes text only]";
 
-/** Stands for the result of a tool that never answered: the API refuses a call without one. */
+/** Replaces a missing tool result, since the API rejects a call without one. */
 export const NO_RESULT = "[no result: the run was stopped before the tool answered]";
 
-/** What is posted to `/chat/completions`. */
+/** The body of `POST /chat/completions`. */
 export function toParams(request: ModelRequest, account: ProviderAccount): ChatCompletionCreateParamsStreaming {
   const { model, tools, toolChoice, options = {} } = request;
   const params: ChatCompletionCreateParamsStreaming = {
@@ -50,7 +50,7 @@ export function toParams(request: ModelRequest, account: ProviderAccount): ChatC
   const official = isOfficial(account.baseUrl);
   const limit = Math.min(options.maxTokens ?? Infinity, model.maxTokens ?? Infinity);
   if (limit !== Infinity) params[official ? "max_completion_tokens" : "max_tokens"] = limit;
-  // Hashed: a session key may hold a phone number. Other servers may refuse a key they do not know.
+  // Hashed, since a session key may contain a phone number. Other servers may reject an unknown field.
   if (official && request.sessionKey) params.prompt_cache_key = digest(request.sessionKey);
   return params;
 }
@@ -85,7 +85,7 @@ function toChoice(choice: ToolChoice): ChatCompletionToolChoiceOption {
   return typeof choice === "string" ? choice : { type: "function", function: { name: choice.name } };
 }
 
-/** Choice: the newer names of parameters go only to the API's own host; compatible servers often know the older ones only. */
+/** Choice: newer parameter names are sent only to the API's own host, since compatible servers often support only the older ones. */
 function isOfficial(baseUrl: string | undefined): boolean {
   return baseUrl !== undefined && URL.canParse(baseUrl) && new URL(baseUrl).hostname === "api.openai.com";
 }
@@ -97,8 +97,8 @@ function digest(text: string): string {
 type Effort = "minimal" | "low" | "medium" | "high" | "xhigh";
 
 /**
- * `adaptive` leaves the choice to the server. Choice: so does `off`: the API's word for it, `none`, is refused by many
- * models, and an answer after some thinking beats none.
+ * `adaptive` leaves the choice to the server. Choice: so does `off`, since many models reject the API's value `none`, and an
+ * answer with some thinking is better than none.
  */
 const EFFORTS: Readonly<Record<ThinkingLevel, Effort | undefined>> = {
   off: undefined,
@@ -116,13 +116,13 @@ function reasoningEffort({ model, thinking }: ModelRequest): Effort | undefined 
 }
 
 function toTool({ name, description, parameters }: ToolSpec): ChatCompletionFunctionTool {
-  // `ToolSpec.parameters` is JSON Schema of an object by contract.
+  // `ToolSpec.parameters` is the JSON Schema of an object by contract.
   return { type: "function", function: { name, description, parameters: parameters as Record<string, unknown> } };
 }
 
 /**
- * The conversation. The API wants the results of all calls right behind the message that made them, so they are moved
- * there; a call without a result gets a stand-in, and a result whose call was trimmed from the history is left out.
+ * The conversation. The API requires the results of all calls directly after the message with the calls, so they are moved
+ * there; a missing result is replaced, and a result whose call was cut from the history is left out.
  */
 function toMessages({ system, messages, model }: ModelRequest): ChatCompletionMessageParam[] {
   const images = model.input?.includes("image") ?? true;
@@ -141,7 +141,7 @@ function resultsAfter(messages: readonly Message[], index: number): ToolResultMe
   return (next < 0 ? rest : rest.slice(0, next)).filter((message) => message.role === "toolResult");
 }
 
-/** An assistant message with its tool results; nothing for an empty one, which the API refuses. Thinking is never sent back. */
+/** An assistant message with its tool results; nothing for an empty one, which the API rejects. Thinking is never sent back. */
 function toTurn(
   message: AssistantMessage,
   results: readonly ToolResultMessage[],
@@ -172,14 +172,14 @@ function toToolMessage(id: string, result: ToolResultMessage | undefined): ChatC
   return { role: "tool", tool_call_id: id, content: result.isError ? `Error: ${text}` : text };
 }
 
-/** A tool message carries text only, so its images follow as the user's. */
+/** Tool messages contain only text, so their images follow in a user message. */
 function toImagesOf({ toolName, content }: ToolResultMessage): ChatCompletionMessageParam[] {
   const images = content.filter((block): block is ImageBlock => block.type === "image");
   if (images.length === 0) return [];
   return [{ role: "user", content: toContent([{ type: "text", text: `Images from ${toolName}:` }, ...images], true) }];
 }
 
-/** A plain string where possible: some servers take nothing else. */
+/** A plain string if possible, since some servers accept nothing else. */
 function toContent(blocks: readonly (TextBlock | ImageBlock)[], images: boolean): string | ChatCompletionContentPart[] {
   if (images && blocks.some(({ type }) => type === "image")) return blocks.map(toPart);
   return blocks.map((block) => (block.type === "text" ? block.text : IMAGE_LEFT_OUT)).join("\n");

@@ -1,12 +1,12 @@
-/** What a call may do when its model was shown words of somebody with less authority. Pure. Spec: design/security.md. */
+/** Decides what a call may do when its model saw text of an author with less authority. Pure. Spec: design/security.md. */
 import { mayAsk, type Origin, originName, outsideOrigin, type Scope } from "@svc/sdk";
 import { type EffectsContext, type OutsideWords, type Tool, TOOL_EFFECTS, type ToolEffect } from "@svc/sdk/tools";
 
-/** What becomes of a call that the words do not suffice for. */
+/** Handling of a call for which the authors of the conversation lack authority. */
 export const FROM_OUTSIDE = ["ask", "deny", "allow"] as const;
 export type FromOutside = (typeof FROM_OUTSIDE)[number];
 
-/** What the author of the words has to be allowed himself. Absent: anybody's words suffice. */
+/** Scope that every author must have. Absent: any author suffices. */
 const NEEDED: Readonly<Partial<Record<ToolEffect, Scope>>> = {
   "sends-out": "operator.write",
   "runs-code": "operator.write",
@@ -14,7 +14,7 @@ const NEEDED: Readonly<Partial<Record<ToolEffect, Scope>>> = {
   "changes-gateway": "operator.admin",
 };
 
-/** Those of `effects` that words of `origin` do not suffice for. */
+/** The `effects` for which `origin` lacks authority. */
 export function unbacked(effects: readonly ToolEffect[], origin: Origin): readonly ToolEffect[] {
   return effects.filter((effect) => {
     const scope = NEEDED[effect];
@@ -24,31 +24,31 @@ export function unbacked(effects: readonly ToolEffect[], origin: Origin): readon
 
 type Declared = Pick<Tool, "effects" | "scope" | "ownerOnly">;
 
-/** What any call of the tool does: of a tool that decides by its arguments, little is known. */
+/** Effects that every call of the tool has; few are known if the effects depend on the arguments. */
 export function certainEffects(tool: Declared): readonly ToolEffect[] {
   return typeof tool.effects === "function" ? withOwners(tool, []) : withOwners(tool, tool.effects ?? allOf(tool));
 }
 
-/** What this call does. @param context.call its arguments match the tool's `params` */
+/** Effects of this call. @param context.call its arguments match the tool's `params` */
 export async function effectsOf(tool: Declared, context: EffectsContext): Promise<readonly ToolEffect[]> {
   const { effects } = tool;
   const given = typeof effects === "function" ? await effects(context.call.arguments, context) : effects;
   return withOwners(tool, given ?? allOf(tool));
 }
 
-/** Of a tool that does not say: all that whoever may use it may do. */
+/** Default effects of a tool that declares none: everything that its scope allows. */
 function allOf({ scope }: Declared): readonly ToolEffect[] {
   return scope === "operator.admin"
     ? TOOL_EFFECTS
     : TOOL_EFFECTS.filter((effect) => NEEDED[effect] !== "operator.admin");
 }
 
-/** What only the owner may use is the owner's to ask for. */
+/** Adds `changes-gateway` for tools of the owner, so that only the owner's text suffices. */
 function withOwners({ ownerOnly }: Declared, effects: readonly ToolEffect[]): readonly ToolEffect[] {
   return ownerOnly === true ? [...new Set([...effects, "changes-gateway" as const])] : effects;
 }
 
-/** Whose words a result holds, when it does not say so itself. */
+/** Author of a tool's results, unless a result names its own. */
 export function broughtBy({ brings = "tool" }: Pick<Tool, "brings">, name: string): Origin | undefined {
   return brings === "none" ? undefined : outsideOrigin(brings, name);
 }
@@ -56,15 +56,15 @@ export function broughtBy({ brings = "tool" }: Pick<Tool, "brings">, name: strin
 const DOES: Readonly<Record<ToolEffect, string>> = {
   reads: "reads",
   "writes-workspace": "writes files",
-  "writes-identity": "changes who the agent is",
-  "sends-out": "tells somebody outside of this conversation",
+  "writes-identity": "changes the agent's identity",
+  "sends-out": "sends data out of this conversation",
   "runs-code": "runs a program",
   spends: "costs money",
   "changes-gateway": "changes the gateway",
 };
 
-/** Why somebody is asked, or why not: for people and models. */
+/** Reason of a request for approval or a refusal, for people and models. */
 export function reasonFor(effects: readonly ToolEffect[], { origin }: Pick<OutsideWords, "origin">): string {
   const does = effects.map((effect) => DOES[effect]).join(" and ");
-  return `it ${does}, and this conversation holds words from ${originName(origin)}, who may not ask for that`;
+  return `it ${does}, and this conversation contains text from ${originName(origin)}, who may not request that`;
 }

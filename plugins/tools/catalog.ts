@@ -1,4 +1,4 @@
-/** The catalogue: the tools there are, those of the core in their fixed order, then those of each plugin. Pure. Spec: protocol/methods-models.md §2. */
+/** The catalogue of all tools: core tools in their fixed order, then those of each plugin. Pure. Spec: protocol/methods-models.md §2. */
 import type { ResultOf } from "@svc/sdk";
 import type { ToolProfile, tools } from "@svc/sdk/tools";
 import { CORE_GROUPS, PROFILES } from "./names.ts";
@@ -17,7 +17,7 @@ const LABELS: readonly { readonly id: ToolProfile; readonly label: string }[] = 
 
 const IN_CATALOG: ReadonlySet<string> = new Set(CORE_GROUPS.flatMap(({ tools: names }) => names));
 
-/** Choice: whatever the policy says, since it differs by session and model; a group without a tool is left out. */
+/** Choice: independent of the policy, which differs by session and model; empty groups are left out. */
 export function catalogOf(known: readonly KnownTool[], agentId: string, includePlugins: boolean): Catalog {
   const groups = includePlugins ? [...coreGroups(known), ...pluginGroups(known)] : coreGroups(known);
   return { agentId, profiles: [...LABELS], groups };

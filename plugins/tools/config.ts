@@ -1,6 +1,6 @@
 /**
- * What this plugin owns of the configuration: the rules below `tools`, each a section of its own as other plugins have other
- * keys there, and `gateway.tools`. All of it counts from the next question on. Spec: http/tools-invoke.md §6 and §7.
+ * Configuration of this plugin: `gateway.tools` and rules below `tools`, each a separate section since other plugins own
+ * other keys there. Changes apply from the next model request on. Spec: http/tools-invoke.md §6 and §7.
  */
 import { type SectionValues, type Static, Strict, Type } from "@svc/sdk";
 import { TOOL_PROFILES, type ToolPolicy, ToolRules } from "@svc/sdk/tools";
@@ -14,9 +14,9 @@ export const SubagentRules = Strict(
   {
     tools: Strict(
       {
-        allow: names("all that sub-agents may use; lifts the fixed denies of the tools it names; empty: all"),
-        alsoAllow: names("tools to lift the fixed denies of, by name"),
-        deny: names("names, globs, groups or plugin ids that sub-agents may not use; wins"),
+        allow: names("the only tools sub-agents may use; lifts the fixed denies of the tools it names; empty: all"),
+        alsoAllow: names("names of tools whose fixed denies are lifted"),
+        deny: names("names, globs, groups or plugin ids that sub-agents may not use; takes precedence"),
       },
       { default: {} },
     ),
@@ -28,35 +28,36 @@ export type SubagentRules = Static<typeof SubagentRules>;
 export const SECTIONS = {
   "tools.profile": Type.Enum([...TOOL_PROFILES], {
     default: "full",
-    description: "a ready-made list of allowed tools; full: all of them",
+    description: "predefined list of allowed tools; full: no restriction",
     reload: "hot",
   }),
   "tools.allow": names(
-    "names, globs (`web_*`), `group:<name>` or plugin ids; empty: all that are not denied. A list without a tool of the core is left out",
+    "names, globs (`web_*`), `group:<name>` or plugin ids; empty: all tools that are not denied. A list without a core tool is ignored",
   ),
-  "tools.alsoAllow": names("added to `tools.allow`, and to what the profile allows"),
-  "tools.deny": names("the same kinds of names; wins over every allow"),
+  "tools.alsoAllow": names("added to `tools.allow` and to the tools of the profile"),
+  "tools.deny": names("the same kinds of entries; overrides every allow list"),
   "tools.byProvider": Type.Record(Type.String(), ToolRules, {
     default: {},
-    description: "further rules by `provider` or `provider/model`, in any case, the longer one first",
+    description:
+      "additional rules by `provider` or `provider/model`, case-insensitive; the longer key takes precedence",
     reload: "hot",
   }),
   "tools.fromOutside": Type.Enum([...FROM_OUTSIDE], {
     default: "ask",
     description:
-      "what becomes of a call that sends out, runs code, or changes the agent or the gateway, when the conversation holds words of somebody who may not ask for that: people are asked, it is refused, or it is carried out",
+      "handling of a call that sends data out, runs code, or changes the agent or the gateway, while the conversation contains text of an author who may not request that: ask a person, refuse it, or allow it",
     reload: "hot",
   }),
   "gateway.tools": Strict(
     {
-      allow: names("names to take off the list of what `/tools/invoke` denies by itself; exact, case and all"),
-      deny: names("further names that `/tools/invoke` denies; exact, case and all; wins"),
+      allow: names("names to remove from the built-in deny list of `/tools/invoke`; exact and case-sensitive"),
+      deny: names("additional names that `/tools/invoke` denies; exact and case-sensitive; takes precedence"),
     },
     { reload: "hot" },
   ),
 };
 
-/** All of it, as the policy takes it. */
+/** All rules of the configuration, for the policy. */
 export interface Rules {
   readonly global: ToolPolicy;
   readonly subagents: SubagentRules["tools"];

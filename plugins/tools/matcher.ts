@@ -1,26 +1,26 @@
-/** Lists of names, groups, globs and plugin ids, as the policy has them: compiled once, asked often. Pure. Spec: http/tools-invoke.md §7.1. */
+/** Compiles lists of names, groups, globs and plugin ids into matchers. Pure. Spec: http/tools-invoke.md §7.1. */
 import { CORE_TOOLS, GROUPS, PLUGIN_TOOLS, plainName } from "./names.ts";
 
-/** A tool as lists see it. */
+/** A tool as lists match it. */
 export interface NamedTool {
-  /** In its plain spelling. */
+  /** Normalized by `plainName`. */
   readonly name: string;
-  /** Plugin it comes from. */
+  /** Plugin that contributes it. */
   readonly plugin: string;
 }
 
 export interface Matcher {
   has(tool: NamedTool): boolean;
-  /** It has at least one entry, blank ones included. */
+  /** The list has at least one entry, blank ones included. */
   readonly hasEntries: boolean;
-  /** Names a tool of the core, by itself, through a group or through a glob. */
+  /** The list includes a core tool, by name, group or glob. */
   readonly hasCore: boolean;
-  /** Entries that can never match, in quotes: blank ones, groups nobody knows. */
+  /** Entries that can never match, in quotes: blank ones and unknown groups. */
   readonly useless: readonly string[];
   readonly hasBlanks: boolean;
 }
 
-/** A plugin id that is also the name of a tool of the core means that tool. Spec: §5. */
+/** A plugin id that equals the name of a core tool means that tool. Spec: §5. */
 export function compileList(entries: readonly string[]): Matcher {
   const plain = entries.map(plainName);
   const names = new Set(plain.flatMap((entry) => GROUPS.get(entry) ?? [entry]));
@@ -45,7 +45,7 @@ function isUseless(plain: string): boolean {
   return plain === "" || (plain.startsWith("group:") && !GROUPS.has(plain) && plain !== PLUGIN_TOOLS);
 }
 
-/** `*` stands for any run of characters, all others for themselves. Takes time in proportion to the name, whatever the pattern. */
+/** `*` matches any sequence of characters. Runs in linear time for any pattern. */
 function compileGlob(pattern: string): (name: string) => boolean {
   const [first = "", ...rest] = pattern.split("*");
   const last = rest.pop() ?? "";

@@ -1,6 +1,6 @@
 /**
- * The names everybody knows: tools of the core, in the order of the catalogue, their groups and the profiles made of them.
- * Who provides such a tool does not matter. Spec: protocol/methods-models.md §2, http/tools-invoke.md §7.2.
+ * Well-known names: core tools in the order of the catalogue, their groups and profiles. Any plugin may provide a core
+ * tool. Spec: protocol/methods-models.md §2, http/tools-invoke.md §7.2.
  */
 import type { ToolProfile } from "@svc/sdk/tools";
 
@@ -29,7 +29,7 @@ export const CORE_GROUPS: readonly CoreGroup[] = [
   { id: "media", label: "Media", tools: ["image", "tts"] },
 ];
 
-/** What each profile allows; `full` allows everything and is none of them. Spec: tools-invoke.md §7.2. */
+/** Tools of each profile; `full` allows everything and is not listed. Spec: tools-invoke.md §7.2. */
 export const PROFILES: ReadonlyMap<ToolProfile, readonly string[]> = new Map([
   ["minimal", ["session_status"]],
   [
@@ -42,10 +42,10 @@ export const PROFILES: ReadonlyMap<ToolProfile, readonly string[]> = new Map([
   ["messaging", words("sessions_list sessions_history sessions_send session_status message")],
 ]);
 
-/** The only group whose members are told apart by who provides them: every tool that is none of the core. */
+/** The group of all tools that are not core tools. */
 export const PLUGIN_TOOLS = "group:plugins";
 
-/** Choice: `group:svc` leaves out what touches the machine the gateway runs on. Spec: §7.2. */
+/** Choice: `group:svc` excludes tools that access the gateway's machine. Spec: §7.2. */
 const SERVICE_GROUPS: readonly string[] = CORE_GROUPS.map(({ id }) => id).filter(
   (id) => id !== "fs" && id !== "runtime",
 );
@@ -56,10 +56,10 @@ export const GROUPS: ReadonlyMap<string, readonly string[]> = new Map([
   ["group:svc", CORE_GROUPS.filter(({ id }) => SERVICE_GROUPS.includes(id)).flatMap(({ tools }) => tools)] as const,
 ]);
 
-/** Choice: `pdf` is a tool of the core for the policy (§5 has it), though the catalogue has no place for it. */
+/** Choice: for the policy, `pdf` is a core tool (§5 lists it), although it is in no group of the catalogue. */
 export const CORE_TOOLS: ReadonlySet<string> = new Set([...CORE_GROUPS.flatMap(({ tools }) => tools), "pdf"]);
 
-/** They need an agent's files or its run: `/tools/invoke` has none of them, whoever provides them. Spec: §5. */
+/** Tools that need an agent's files or run, so that `/tools/invoke` never offers them. Spec: §5. */
 export const RUN_ONLY_TOOLS: ReadonlySet<string> = new Set(words("read write edit apply_patch exec process image pdf"));
 
 const ALIASES: ReadonlyMap<string, string> = new Map([
@@ -67,13 +67,13 @@ const ALIASES: ReadonlyMap<string, string> = new Map([
   ["apply-patch", "apply_patch"],
 ]);
 
-/** The one spelling a name is compared in: trimmed, lower case, aliases resolved. Spec: §7.1. */
+/** Normalizes a name for comparison: trimmed, lower case, aliases resolved. Spec: §7.1. */
 export function plainName(name: string): string {
   const plain = name.trim().toLowerCase();
   return ALIASES.get(plain) ?? plain;
 }
 
-/** A list that is read in one line. */
+/** Splits a list of names in one string. */
 export function words(text: string): readonly string[] {
   return text.split(" ");
 }

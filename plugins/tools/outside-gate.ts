@@ -1,4 +1,4 @@
-/** Before a call that words from outside do not suffice for: people are asked, or it is refused. */
+/** Gate before a call for which the authors of the conversation lack authority: asks a person, or refuses the call. */
 import { createHash } from "node:crypto";
 import { authorsOf, GatewayError, isGatewayError } from "@svc/sdk";
 import type { ApprovalAnswer, ApprovalQuestion, Approver } from "@svc/sdk/gateway";
@@ -6,25 +6,25 @@ import type { Sessions } from "@svc/sdk/sessions";
 import type { EffectsContext, Tool, ToolCall, ToolEffect, ToolScene } from "@svc/sdk/tools";
 import { certainEffects, type FromOutside, reasonFor, unbacked } from "./authority.ts";
 
-/** Choice: runs, and calls of one, whose answers are remembered; the oldest are forgotten. */
+/** Choice: most runs, and most calls of one run, whose answers are remembered; the oldest are dropped. */
 const KEPT_RUNS = 256;
 const KEPT_CALLS = 64;
-/** Choice: characters of a call that people are asked about: they have to see all of it. */
+/** Choice: most characters of a call in a request for approval, since people have to see all of it. */
 const MAX_ASKED_CHARS = 3_500;
-/** Never allowed for a whole conversation: one call of these can do anything, now and later. */
+/** Effects that cannot be allowed for a whole conversation: a single call can have any consequence. */
 const ONE_BY_ONE: ReadonlySet<ToolEffect> = new Set(["runs-code", "writes-identity", "changes-gateway"]);
 
-/** A call that waits for its yes. */
+/** A call to be checked. */
 export interface Attempted {
   readonly tool: Pick<Tool, "effects" | "scope" | "ownerOnly" | "asksItself">;
   readonly call: ToolCall;
   readonly outside: ToolScene["outside"];
-  /** What this call does. */
+  /** Effects of this call. */
   effects(context: EffectsContext): Promise<readonly ToolEffect[]>;
 }
 
 export interface OutsideGateSources {
-  /** `tools.fromOutside`, as it is now. */
+  /** The current `tools.fromOutside`. */
   readonly mode: () => FromOutside;
   readonly approver: () => Approver | undefined;
   readonly sessions: () => Pick<Sessions, "get"> | undefined;
@@ -32,21 +32,21 @@ export interface OutsideGateSources {
 
 export class OutsideGate {
   readonly #sources: OutsideGateSources;
-  /** By run, then by call: the same question is put to people once. */
+  /** By run, then by call, so that people are asked the same question only once. */
   readonly #answers = new Map<string, Map<string, Promise<ApprovalAnswer>>>();
 
   constructor(sources: OutsideGateSources) {
     this.#sources = sources;
   }
 
-  /** Whether every call of the tool would be refused: it need not be offered. */
+  /** Whether every call of the tool would be refused, so that the tool is not offered. */
   excludes(tool: Attempted["tool"], outside: Attempted["outside"]): boolean {
     if (outside === undefined || this.#sources.mode() !== "deny") return false;
     return unbacked(certainEffects(tool), outside.origin).length > 0;
   }
 
   /**
-   * @returns what people have to be told, of a tool that asks them itself
+   * @returns the reason, for a tool that asks people itself
    * @throws GatewayError `FORBIDDEN` with the reason and the next step
    */
   async check({ tool, call, outside, effects }: Attempted, signal: AbortSignal): Promise<string | undefined> {
@@ -58,19 +58,19 @@ export class OutsideGate {
     const missing = unbacked(all, outside.origin);
     if (missing.length === 0) return undefined;
     const why = reasonFor(missing, outside);
-    if (mode === "deny") throw refused(why, "tools.fromOutside is deny; start a new conversation for that");
+    if (mode === "deny") throw refused(why, "tools.fromOutside is deny; use a new conversation for that");
     const because = outside.text === "" ? why : `${why}: ${JSON.stringify(outside.text)}`;
     if (tool.asksItself === true) return because;
     const session = await this.#sessionOffer(call, all, outside);
     const { decision, reason } = await this.#ask(call, { missing, why, because, session }, signal);
     signal.throwIfAborted();
     if (decision === "allow-once" || decision === "allow-always") return undefined;
-    throw refused(`${why}; ${reason ?? "nobody allowed it"}`, "do without it, or ask whoever you work for");
+    throw refused(`${why}; ${reason ?? "nobody allowed it"}`, "continue without it, or ask the person you work for");
   }
 
   /**
-   * What people may allow for the session at once: further calls of the tool that do the same, in this conversation, while it holds
-   * words of the same authors only.
+   * The grant that people may give for the session: further calls of the tool with the same effects in this conversation, while it
+   * contains only text of the same authors.
    */
   async #sessionOffer(
     { name, agentId, sessionKey }: ToolCall,
@@ -81,7 +81,7 @@ export class OutsideGate {
     if (authors === undefined || effects.some((effect) => ONE_BY_ONE.has(effect))) return undefined;
     const entry = await this.#sources.sessions()?.get(sessionKey);
     if (!entry) return undefined;
-    const { sessionId } = entry; // another one after a reset
+    const { sessionId } = entry; // changes with a reset
     const subject = { tool: name, effects: [...new Set(effects)].toSorted(), agentId, sessionKey, sessionId, authors };
     return { title: `every call of ${name} in this conversation`, subject };
   }
@@ -93,13 +93,13 @@ export class OutsideGate {
   ): Promise<ApprovalAnswer> {
     const approver = this.#sources.approver();
     if (!approver) {
-      const nobody = `${why}; a person has to allow it, and no plugin that asks people is running`;
+      const nobody = `${why}; a person has to allow it, and no plugin for approvals is running`;
       throw refused(nobody, "svc plugins why approvals");
     }
     const { runId, name, arguments: args, agentId, sessionKey } = call;
     const title = `${name} ${JSON.stringify(args)}`;
     if (title.length > MAX_ASKED_CHARS) {
-      const long = `${why}; a person has to see all of it, and it is longer than ${MAX_ASKED_CHARS} characters`;
+      const long = `${why}; a person has to review the call, and it is longer than ${MAX_ASKED_CHARS} characters`;
       throw refused(long, "do it in smaller steps");
     }
     const subject = { tool: name, arguments: args, effects: missing, agentId, sessionKey };
@@ -127,7 +127,7 @@ export class OutsideGate {
   }
 }
 
-/** Why somebody is asked. */
+/** Reasons of a request for approval. */
 interface Grounds {
   readonly missing: readonly ToolEffect[];
   readonly why: string;
@@ -135,7 +135,7 @@ interface Grounds {
   readonly session: ApprovalQuestion["session"];
 }
 
-/** As the newest. */
+/** Stores a value as the newest entry, and drops the oldest above `most`. */
 function keep<V>(map: Map<string, V>, key: string, value: V, most: number): void {
   map.delete(key);
   map.set(key, value);

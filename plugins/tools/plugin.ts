@@ -1,4 +1,4 @@
-/** Tools: which there are, who may use which, and calling them. */
+/** Tools: their catalogue, the policy for their use, and their execution. */
 import { definePlugin, HOOKS, live, notFound } from "@svc/sdk";
 import { AgentDirectory } from "@svc/sdk/agents";
 import { Approver, Credentials } from "@svc/sdk/gateway";
@@ -11,7 +11,7 @@ import { Policies } from "./policies.ts";
 import { ToolShelf } from "./shelf.ts";
 import { ToolBox } from "./tool-box.ts";
 
-/** Agent that is meant while no plugin says which one is the default. Spec: http/sessions-routing.md §1. */
+/** Default agent while no plugin provides an agent directory. Spec: http/sessions-routing.md §1. */
 const FALLBACK_AGENT_ID = "main";
 
 export default definePlugin({

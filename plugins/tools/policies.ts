@@ -1,4 +1,4 @@
-/** The policy for whoever asks: worked out once for each agent, model and surface, and anew when something it rests on changed. */
+/** Caches compiled policies by agent, model and surface; compiles one again when its sources change. */
 import type { Logger } from "@svc/sdk";
 import type { AgentDirectory } from "@svc/sdk/agents";
 import type { GroupToolPolicy, GroupToolRules, ToolPolicy, ToolScene } from "@svc/sdk/tools";
@@ -7,20 +7,20 @@ import { compilePolicy, type Policy } from "./policy.ts";
 import { groupsOf, subagentDepth } from "./session-place.ts";
 import type { KnownTool } from "./shelf.ts";
 
-/** Choice: policies kept at a time; agents and models are few, and who asks for more waits a little. */
+/** Choice: most cached policies; agents and models are few, and compiling one again is fast. */
 const KEPT = 256;
-/** Of a group whose rules cannot be had. */
+/** Rules of a group whose rules are not available. */
 const NOTHING: GroupToolRules = { deny: ["*"] };
 
 export interface PolicySources {
-  /** As they are now: another object when they changed. */
+  /** The current rules; a different object after a change. */
   readonly rules: () => Rules;
   readonly agents: () => Pick<AgentDirectory, "toolPolicy" | "maxSpawnDepth"> | undefined;
   readonly groups: () => GroupToolPolicy | undefined;
   readonly log: Pick<Logger, "warn">;
 }
 
-/** What a policy was made of, beside what stands in its key. */
+/** Sources of a policy in addition to its cache key. */
 interface Basis {
   readonly rules: Rules;
   readonly agent: ToolPolicy | undefined;
@@ -36,7 +36,7 @@ export class Policies {
     this.#sources = sources;
   }
 
-  /** Leaves what may be used. */
+  /** Returns the allowed tools. */
   judge(tools: readonly KnownTool[], scene: ToolScene): readonly KnownTool[] {
     const policy = this.of(scene);
     return tools.filter(({ name, tool: { optional, runOnly }, contribution: { plugin } }) => {
@@ -75,12 +75,15 @@ export class Policies {
     return policy;
   }
 
-  /** Rules that cannot be had take everything away: nobody knows what they would have denied. */
+  /** If the rules of a group are not available, the group may use no tool. */
   #rulesOf(group: Parameters<GroupToolPolicy["of"]>[0]): GroupToolRules | undefined {
     try {
       return this.#sources.groups()?.of(group);
     } catch (error) {
-      this.#sources.log.warn({ err: error, ...group }, "the rules of a group could not be had: it may use no tool now");
+      this.#sources.log.warn(
+        { err: error, ...group },
+        "the rules of a group could not be read; the group may use no tools until they can",
+      );
       return NOTHING;
     }
   }

@@ -1,29 +1,29 @@
-/** Which tools the configuration leaves: a tool has to survive every step. Pure. Spec: http/tools-invoke.md §5 to §7. */
+/** Decides which tools the configuration allows: every step must allow a tool. Pure. Spec: http/tools-invoke.md §5 to §7. */
 import { compileList, type Matcher, type NamedTool } from "./matcher.ts";
 import { CORE_TOOLS, PLUGIN_TOOLS, plainName, RUN_ONLY_TOOLS } from "./names.ts";
 import { httpDenied, type Levels, type Step, type StepName, stepsOf } from "./steps.ts";
 
-/** What the policy goes by. */
+/** Facts about a tool that the policy uses. */
 export interface ToolFacts {
   readonly name: string;
-  /** Plugin it comes from. */
+  /** Plugin that contributes it. */
   readonly plugin: string;
   readonly optional?: boolean | undefined;
   readonly runOnly?: boolean | undefined;
 }
 
-/** What took a tool away: the surface, its name, that nobody asked for it, a step, or the rules of `/tools/invoke`. */
+/** What removed a tool: the surface, a name clash, being optional and not listed, a step, or the rules of `/tools/invoke`. */
 export type Remover = "surface" | "clash" | "optional" | StepName | "http";
 
-/** `why` is for people; whoever asks for the tool is never told. */
+/** `why` is for operators; callers of the tool never see it. */
 export type Verdict =
   | { readonly allowed: true }
   | { readonly allowed: false; readonly step: Remover; readonly why: string };
 
-/** Rules of one scene, ready to be asked. */
+/** The compiled rules of one scene. */
 export interface Policy {
   judge(tool: ToolFacts): Verdict;
-  /** What is written and cannot be meant. */
+  /** Warnings about entries that are probably mistakes. */
   readonly warnings: readonly string[];
 }
 
@@ -50,8 +50,8 @@ export function compilePolicy(levels: Levels): Policy {
       if (isHttp && (facts.runOnly === true || RUN_ONLY_TOOLS.has(tool.name)))
         return removed("surface", "it needs an agent's run");
       if (CORE_TOOLS.has(tool.plugin) && !CORE_TOOLS.has(tool.name))
-        return removed("clash", `its plugin is called ${tool.plugin}, as a tool of the core is`);
-      if (facts.optional === true && !named(tool)) return removed("optional", "no list names it");
+        return removed("clash", `its plugin has the name of the core tool ${tool.plugin}`);
+      if (facts.optional === true && !named(tool)) return removed("optional", "it is optional and not listed");
       for (const { name, judge } of steps) {
         const why = judge(tool);
         if (why !== undefined) return removed(name, why);
@@ -68,20 +68,20 @@ function removed(step: Remover, why: string): Verdict {
 interface CompiledStep {
   readonly name: StepName;
   readonly warnings: readonly string[];
-  /** Why it takes the tool away, or `undefined`. */
+  /** Why the step removes the tool; `undefined`: it does not. */
   judge(tool: NamedTool): string | undefined;
 }
 
 function compileStep({ name, source, allow: allowed, deny: denied }: Step): CompiledStep {
   const [allow, deny] = [compileList(allowed), compileList(denied)];
-  // Spec: §7.1, steps 1 to 7. Choice: a list with a blank entry is no list of plugin names, and allows what is left of it.
+  // Spec: §7.1, steps 1 to 7. Choice: a list with a blank entry is not ignored, and allows its other entries.
   const isIgnored = allow.hasEntries && !allow.hasCore && !allow.hasBlanks && name !== "subagent";
   const isList = allow.hasEntries && !isIgnored;
   return {
     name,
     warnings: [
       ...(isIgnored
-        ? [`${source}: the allow list names no tool of the core and is left out; add one, or "*", for it to count`]
+        ? [`${source}: the allow list names no core tool and is ignored; add one, or "*", to activate it`]
         : []),
       ...told(source, "allow", allow),
       ...told(source, "deny", deny),
@@ -96,10 +96,10 @@ function compileStep({ name, source, allow: allowed, deny: denied }: Step): Comp
 }
 
 function told(source: string, kind: string, { useless }: Matcher): string[] {
-  return useless.length === 0 ? [] : [`${source}: ${useless.join(", ")} in ${kind} can match no tool`];
+  return useless.length === 0 ? [] : [`${source}: ${useless.join(", ")} in ${kind} cannot match any tool`];
 }
 
-/** An optional tool counts as named by its name, its plugin or `group:plugins`; no other group and no glob names it. Spec: §5. */
+/** An optional tool must be listed by name, by plugin or by `group:plugins`; other groups and globs do not count. Spec: §5. */
 function compileExact(entries: readonly string[]): (tool: NamedTool) => boolean {
   const named = entries.filter((entry) => {
     const plain = plainName(entry);

@@ -1,4 +1,4 @@
-/** Security checks of what tools may do, and who may call them. Pure. */
+/** Security checks of the tool policy. Pure. */
 import { configAt, defineSecurityChecks, setCommand, textsOf, unsetCommand } from "@svc/sdk/cli";
 import { HTTP_DENY } from "./steps.ts";
 
@@ -6,13 +6,13 @@ export default defineSecurityChecks([
   {
     id: "tools.from-outside",
     severity: "critical",
-    why: "A mail, a web page or a stranger in a chat makes the agent send, run and change what you could.",
+    why: "A mail, a web page or an unknown sender can make the agent send, run and change anything you could.",
     find: ({ config }) =>
       configAt(config, "tools.fromOutside") === "allow"
         ? [
             {
               about: "tools.fromOutside",
-              message: "A call that words of somebody else led to is carried out, and nobody is asked.",
+              message: "Calls caused by external content run without approval.",
               mend: unsetCommand(["tools", "fromOutside"]),
             },
           ]
@@ -21,7 +21,7 @@ export default defineSecurityChecks([
   {
     id: "tools.http-dangerous",
     severity: "warning",
-    why: "One request over HTTP changes the gateway, or speaks in another conversation.",
+    why: "A single HTTP request can change the gateway or write into another conversation.",
     find: ({ config }) => {
       const allowed = textsOf(configAt(config, "gateway.tools.allow"));
       const dangerous = allowed.filter((name) => HTTP_DENY.includes(name));
@@ -30,7 +30,7 @@ export default defineSecurityChecks([
       return [
         {
           about: "gateway.tools.allow",
-          message: `/tools/invoke may call ${dangerous.join(", ")}, which it denies by itself.`,
+          message: `/tools/invoke may call ${dangerous.join(", ")}, which it denies by default.`,
           mend: setCommand(["gateway", "tools", "allow"], rest),
         },
       ];

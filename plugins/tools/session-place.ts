@@ -1,4 +1,4 @@
-/** What a session key tells the policy: which group it belongs to, and whether a sub-agent has it. Pure. Spec: http/tools-invoke.md §7.3, §7.4. */
+/** Derives a session's group and sub-agent depth from its key. Pure. Spec: http/tools-invoke.md §7.3, §7.4. */
 import type { ToolAddress, ToolScene } from "@svc/sdk/tools";
 
 /** A group of a channel. */
@@ -17,8 +17,8 @@ function restOf(sessionKey: string): string | undefined {
 }
 
 /**
- * The groups whose rules count. Choice: where a request names another channel than the key, those of both: no header
- * gets anybody around the rules of the group the session is in.
+ * The groups whose rules apply. Choice: if a request names another channel than the key, the rules of both apply, so that a
+ * header cannot bypass the rules of the session's group.
  */
 export function groupsOf(sessionKey: string, address: ToolAddress = {}): readonly GroupPlace[] {
   const rest = restOf(sessionKey)?.replace(/^subagent:/, "") ?? "";
@@ -30,9 +30,9 @@ export function groupsOf(sessionKey: string, address: ToolAddress = {}): readonl
 }
 
 /**
- * How deep the sub-agent is whose session it is; `undefined` for any other session. Spec: §7.4, sessions-routing.md §2.
- * Choice: the key has to do, as what its entry says (`spawnDepth`) cannot be read at once. Keys that do not nest count as 1:
- * deeper ones are offered `sessions_spawn` where the limit is higher, and it is `sessions_spawn` that refuses then.
+ * Nesting depth of a sub-agent's session; `undefined` for any other session. Spec: §7.4, sessions-routing.md §2.
+ * Choice: derived from the key, since `spawnDepth` of the entry cannot be read synchronously. Keys that do not nest count as
+ * 1: if the limit is higher, `sessions_spawn` is offered to deeper sub-agents, and refuses the call itself.
  */
 export function subagentDepth(sessionKey: string, surface: ToolScene["surface"]): number | undefined {
   const rest = restOf(sessionKey);

@@ -1,16 +1,16 @@
-/** The tools there are, in the order of the catalogue, and what the policy leaves of them. */
+/** All contributed tools, and those the policy allows. */
 import { type Contribution, coversScope, type ExtensionView, type Logger } from "@svc/sdk";
 import type { Tool, ToolScene, ToolSource } from "@svc/sdk/tools";
 
-/** A tool and who contributed it. */
+/** A tool and its contributor. */
 export interface KnownTool {
   readonly name: string;
   readonly tool: Tool;
-  /** To charge its plugin; of a source, the source's. */
+  /** The tool's contribution, or that of its source; failures are attributed to its plugin. */
   readonly contribution: Pick<Contribution<unknown>, "id" | "plugin">;
 }
 
-/** What the policy says about a set of tools. */
+/** Returns the tools that the policy allows. */
 export type Judge = (tools: readonly KnownTool[], scene: ToolScene) => readonly KnownTool[];
 
 export interface ShelfSources {
@@ -22,14 +22,14 @@ export interface ShelfSources {
 
 export class ToolShelf {
   readonly #from: ShelfSources;
-  /** Names of sources that somebody else has, told once. */
+  /** Names of source tools that clash with another tool; each is logged once. */
   readonly #told = new Set<string>();
 
   constructor(from: ShelfSources) {
     this.#from = from;
   }
 
-  /** Every tool there is, whoever asks. */
+  /** All tools, regardless of the policy. */
   all(): readonly KnownTool[] {
     const { tools, sources } = this.#from;
     const byName = new Map<string, KnownTool>();
@@ -45,7 +45,7 @@ export class ToolShelf {
     return [...byName.values()];
   }
 
-  /** What the policy leaves, and the principal may use. */
+  /** Tools that the policy allows and the principal may use. */
   allowed(scene: ToolScene): readonly KnownTool[] {
     const { scopes } = scene.principal;
     const usable = this.#from.judge(this.all(), scene);
@@ -54,7 +54,7 @@ export class ToolShelf {
     );
   }
 
-  /** One tool, when it is allowed here; a missing scope is told by whoever calls it, the policy's no by nobody. */
+  /** One tool, if the policy allows it. Scopes are not checked here: the caller reports a missing scope. */
   find(name: string, scene: ToolScene): KnownTool | undefined {
     const known = this.all().find((one) => one.name === name);
     return known && this.#from.judge([known], scene)[0];
@@ -63,6 +63,6 @@ export class ToolShelf {
   #tell(name: string, plugin: string): void {
     if (this.#told.has(name)) return;
     this.#told.add(name);
-    this.#from.log.warn({ tool: name, plugin }, "a tool is left out: another plugin has one of this name");
+    this.#from.log.warn({ tool: name, plugin }, "a tool is ignored: another plugin has a tool with the same name");
   }
 }

@@ -1,20 +1,20 @@
 /**
- * The steps of the policy: what each level of the configuration allows and denies, in the order they are asked. Pure.
- * Spec: http/tools-invoke.md §6 and §7. The last one, for `/tools/invoke`, compares names as they are and stands apart.
+ * The steps of the policy: what each level of the configuration allows and denies, in order. Pure.
+ * Spec: http/tools-invoke.md §6 and §7. The last step, for `/tools/invoke`, is separate, since it compares exact names.
  */
 import type { GroupToolRules, ToolPolicy, ToolRules } from "@svc/sdk/tools";
 import { plainName, PROFILES, words } from "./names.ts";
 
-/** Everything the policy goes by, as it is written. */
+/** All inputs of the policy, as configured. */
 export interface Levels {
   readonly surface: "run" | "http";
   /** Keys below `tools`. */
   readonly global: ToolPolicy;
   /** `agents.list[].tools` of the agent. */
   readonly agent?: ToolPolicy | undefined;
-  /** That answers; without one the steps by provider are skipped. */
+  /** The model of the run; without one, the steps by provider are skipped. */
   readonly model?: { readonly provider: string; readonly id: string } | undefined;
-  /** Rules of the groups the session belongs to; all of them count. */
+  /** Rules of the session's groups; all of them apply. */
   readonly groups?: readonly GroupToolRules[];
   /** Set for the session of a sub-agent. */
   readonly subagent?: { readonly isLeaf: boolean; readonly rules: GroupToolRules } | undefined;
@@ -41,14 +41,14 @@ export const STEPS = [
 ] as const;
 export type StepName = (typeof STEPS)[number];
 
-/** One step, entries as they are written. */
+/** One step with its entries as configured. */
 export interface Step {
   readonly name: StepName;
-  /** Where it is written, for people. */
+  /** Where it is configured, for people. */
   readonly source: string;
   readonly allow: readonly string[];
   readonly deny: readonly string[];
-  /** Names a list gives besides what it allows: they count where an optional tool has to be named. */
+  /** Entries that list optional tools. */
   readonly named: readonly string[];
 }
 
@@ -57,10 +57,10 @@ const SUBAGENT_DENY = words(
   "gateway agents_list whatsapp_login session_status cron memory_search memory_get sessions_send",
 );
 const LEAF_DENY = words("sessions_list sessions_history sessions_spawn");
-/** What `/tools/invoke` denies by itself. Spec: §6. */
+/** Built-in deny list of `/tools/invoke`. Spec: §6. */
 export const HTTP_DENY = words("sessions_spawn sessions_send cron gateway whatsapp_login");
 
-/** Those that say something; the others are skipped. */
+/** The steps with rules; the others are skipped. */
 export function stepsOf({ global, agent, model, groups = [], subagent }: Levels): readonly Step[] {
   const ofGlobal = byProvider(global, model);
   const ofAgent = byProvider(agent, model);
@@ -77,12 +77,12 @@ export function stepsOf({ global, agent, model, groups = [], subagent }: Levels)
   ].filter((step) => step !== undefined);
 }
 
-/** Names that `/tools/invoke` denies: exact, case and all. Spec: §6. */
+/** Names that `/tools/invoke` denies; exact and case-sensitive. Spec: §6. */
 export function httpDenied({ allow = [], deny = [] }: HttpRules): ReadonlySet<string> {
   return new Set([...HTTP_DENY.filter((name) => !allow.includes(name)), ...deny]);
 }
 
-/** The longer key first, in any case; of two spellings of one key the first written counts. Spec: §7.1. */
+/** The longer key takes precedence; keys are case-insensitive, and of two spellings the first one counts. Spec: §7.1. */
 function byProvider(policy: ToolPolicy | undefined, model: Levels["model"]): ToolRules | undefined {
   if (!policy?.byProvider || !model) return undefined;
   const entries = Object.entries(policy.byProvider);
@@ -97,7 +97,7 @@ function profileStep(
   also: readonly string[] = [],
 ): Step | undefined {
   if (profile === undefined || profile === "full") return undefined;
-  const allow = [...(PROFILES.get(profile) ?? [""]), ...also]; // a profile nobody knows allows nothing
+  const allow = [...(PROFILES.get(profile) ?? [""]), ...also]; // an unknown profile allows nothing
   return { name, source: `${source} ${profile}`, allow, deny: [], named: allow };
 }
 
@@ -108,13 +108,13 @@ function rulesStep(name: StepName, source: string, rules: GroupToolRules | undef
   return { name, source, allow: united(allow, alsoAllow), deny, named: [...allow, ...alsoAllow] };
 }
 
-/** `alsoAllow` alone takes nothing away. Spec: §7.1. */
+/** `alsoAllow` without `allow` restricts nothing. Spec: §7.1. */
 function united(allow: readonly string[], also: readonly string[]): readonly string[] {
   if (also.length === 0) return allow;
   return allow.length === 0 ? ["*", ...also] : [...allow, ...also];
 }
 
-/** Choice: only names lift a fixed deny, no groups or globs; an `allow` is a list of all that is left as well, as everywhere. */
+/** Choice: only names lift a fixed deny, no groups or globs; `allow` also restricts sub-agents to its entries, as in other steps. */
 function subagentStep({ isLeaf, rules }: NonNullable<Levels["subagent"]>): Step {
   const { allow = [], alsoAllow = [], deny = [] } = rules;
   const named = [...allow, ...alsoAllow];

@@ -1,4 +1,4 @@
-/** A tool call from a wish to its answer: policy, hooks, validation, scope, gate, run, bounds. */
+/** Executes a tool call: policy, hooks, validation, scope, gate, run, size limit. */
 import {
   coversScope,
   deepFreeze,
@@ -31,7 +31,7 @@ import { broughtBy, effectsOf } from "./authority.ts";
 import type { OutsideGate } from "./outside-gate.ts";
 import type { KnownTool, ToolShelf } from "./shelf.ts";
 
-/** Choice: characters of text a result may have; more is cut, so that one answer cannot fill the model's window. */
+/** Choice: most characters of text in a result; longer results are cut, so that one cannot fill the model's window. */
 export const MAX_RESULT_CHARS = 100_000;
 
 export interface ToolHooks {
@@ -42,7 +42,7 @@ export interface ToolHooks {
 
 export interface ToolBoxSources {
   readonly shelf: ToolShelf;
-  /** Contributors of tools, to charge them. */
+  /** Calls contributors, and attributes failures to them. */
   readonly tools: Pick<ExtensionView<Tool>, "call">;
   readonly hooks: ToolHooks;
   readonly gate: Pick<OutsideGate, "check" | "excludes">;
@@ -78,7 +78,7 @@ export class ToolBox implements Tools {
     } catch (error) {
       signal.throwIfAborted();
       if (isGatewayError(error)) return { outcome: "refused", error };
-      this.#sources.log.warn({ err: error, tool: call.name, runId: call.runId }, "a tool failed");
+      this.#sources.log.warn({ err: error, tool: call.name, runId: call.runId }, "a tool call failed");
       return { outcome: "failed" };
     }
   }
@@ -97,11 +97,11 @@ export class ToolBox implements Tools {
     const wished = await hooks.params.emit({ ...wish, arguments: structuredClone(wish.arguments) }, wish.name);
     const args = withDefaults(params, wished.arguments);
     if (!matches(params, args)) refuse("INVALID_REQUEST", `wrong arguments: ${describeViolations(params, args)}`);
-    // Hooks may change the arguments and nothing else of a call.
-    const call = deepFreeze({ ...wish, arguments: args as ToolCall["arguments"] }); // matches an object schema by now
+    // Hooks may only change the arguments of a call.
+    const call = deepFreeze({ ...wish, arguments: args as ToolCall["arguments"] }); // matches an object schema
     if (!coversScope(principal.scopes, scope)) refuse("FORBIDDEN", `not allowed: the scope ${scope} is missing`);
     if (ownerOnly === true && !coversScope(principal.scopes, "operator.admin"))
-      refuse("FORBIDDEN", "not allowed: this tool is for runs of whoever owns this gateway");
+      refuse("FORBIDDEN", "not allowed: only runs of the gateway's owner may use this tool");
     if (dryRun) return { outcome: "checked", arguments: call.arguments };
     const effects = async (about: EffectsContext) => {
       const found = await this.#charged(known, () => effectsOf(tool, about));
@@ -113,9 +113,8 @@ export class ToolBox implements Tools {
     if (denial) refuse("FORBIDDEN", `not allowed: ${denial.reason}`);
 
     signal.throwIfAborted();
-    // Asked last: hooks and people take their time.
-    if (!credentials.isLive(principal))
-      refuse("FORBIDDEN", "not allowed: the credential this was asked with has ended");
+    // Checked last, since hooks and people take time.
+    if (!credentials.isLive(principal)) refuse("FORBIDDEN", "not allowed: the credential of this call has ended");
     const words = outside && { origin: saidAfter(outside.origin), text: outside.text };
     const context = { call, principal, signal, ...(words && { outside: words }), ...(because && { because }) };
     const answer = await this.#charged(known, () => tool.run(call.arguments, context), signal);
@@ -125,13 +124,13 @@ export class ToolBox implements Tools {
     const said = matches(Origin, given.origin) ? given.origin : undefined;
     const told = await hooks.result.emit({ ...given, call }, call.name);
     const { call: _asked, ...result } = told;
-    // A hook may add words of others, and cannot make theirs the owner's.
+    // A hook may lower the authority of a result, and cannot raise it.
     const origin = floorOf([said ?? brought, matches(Origin, result.origin) ? result.origin : undefined]);
     return { outcome: "done", result: { ...bounded(result), ...originOf(origin) } };
   }
 
   /**
-   * A refusal in the tool's own words, or the end of the run, is no fault of its plugin: it is not charged for it.
+   * Attributes failures to the plugin, except a refusal by the tool and the end of the run.
    * @returns the refusal as a value; `undefined`: the run has ended
    */
   #charged<T>(
@@ -161,9 +160,9 @@ function refuse(code: "INVALID_REQUEST" | "FORBIDDEN", message: string): never {
 
 function toResult(answer: unknown, name: string): ToolResult {
   if (typeof answer === "string") return { content: [{ type: "text", text: answer }] };
-  const given = answer as ToolResult | undefined; // a plugin's value: its shape is checked here
+  const given = answer as ToolResult | undefined; // a plugin's value; its shape is checked here
   if (Array.isArray(given?.content)) return given;
-  return { content: [{ type: "text", text: `the tool ${name} gave no readable answer` }], isError: true };
+  return { content: [{ type: "text", text: `the tool ${name} returned no valid result` }], isError: true };
 }
 
 function bounded(result: ToolResult): ToolResult {

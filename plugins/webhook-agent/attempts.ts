@@ -1,4 +1,4 @@
-/** The agent runs a webhook has had: found again after a crash, begun anew, followed to their end. */
+/** Agent runs of a webhook: finds them after a crash, starts new ones, and waits for their end. */
 import { endOfRun } from "@svc/kit/runs";
 import { type Clock, untilAborted } from "@svc/sdk";
 import type { AgentDirectory, AgentRuns, RunOutcome, RunRequest } from "@svc/sdk/agents";
@@ -9,7 +9,7 @@ import { stopping } from "./stopping.ts";
 import { DELIVERY_PROMPT, runMessage } from "./prompt.ts";
 import { type Ended, toolUse, type ToolUse } from "./verdict.ts";
 
-/** Messages of a transcript that are looked through for tool calls. */
+/** Most messages of a transcript that are searched for tool calls. */
 const LOOKED_THROUGH = 1_000;
 
 interface AttemptSources {
@@ -19,14 +19,14 @@ interface AttemptSources {
   readonly clock: Clock;
 }
 
-/** Choice: the first run has the id the sender was told, so that whoever has it can follow the run, too. */
+/** Choice: the first run has the id that was returned to the sender, so that the sender can follow the run. */
 export function attemptId(runId: string, attempt: number): string {
   return attempt === 1 ? runId : `${runId}:${attempt}`;
 }
 
 export class Attempts {
   readonly #sources: AttemptSources;
-  /** Runs that are being begun. */
+  /** Runs being started. */
   readonly #beginnings = new Set<Promise<void>>();
   #isStopped = false;
 
@@ -34,7 +34,7 @@ export class Attempts {
     this.#sources = sources;
   }
 
-  /** The end of the newest run of earlier attempts, waited for; `undefined` when there was none. */
+  /** Waits for the end of the newest run of earlier attempts; `undefined` when there was none. */
   async earlier(job: WebhookJob, signal: AbortSignal): Promise<Ended | undefined> {
     for (let attempt = job.attempt; attempt >= 1; attempt -= 1) {
       const runId = attemptId(job.runId, attempt);
@@ -44,9 +44,9 @@ export class Attempts {
   }
 
   /**
-   * A new run in a new conversation, to its end. May be called again after a crash at any point: what was begun under
-   * the same attempt is found by `earlier`, and a conversation nobody has spoken in is begun anew without harm.
-   * @throws GatewayError `UNAVAILABLE` when it was not accepted
+   * Starts a run in a new conversation, and waits for its end. May be called again after a crash at any point: `earlier` finds
+   * a run of the same attempt, and an empty conversation can be replaced without harm.
+   * @throws GatewayError `UNAVAILABLE` when the run was not accepted
    */
   async make(job: WebhookJob, params: AgentParams, signal: AbortSignal): Promise<Ended> {
     await this.#idle(params.sessionKey, signal);
@@ -59,8 +59,8 @@ export class Attempts {
   }
 
   /**
-   * Begins nothing more. Resolves when what was being begun has begun: a conversation that is begun anew later would stop
-   * whatever the next generation of this plugin has running there by then.
+   * Starts no more runs. Resolves when runs being started have started: a later reset of the conversation would stop the
+   * runs of this plugin's next generation.
    */
   async stop(): Promise<void> {
     this.#isStopped = true;
@@ -70,7 +70,7 @@ export class Attempts {
   async #begin(runId: string, job: WebhookJob, params: AgentParams, signal: AbortSignal): Promise<void> {
     const { runs, sessions, agents, clock } = this.#sources;
     const { sessionKey, thinking, model, timeoutSeconds, deliver } = params;
-    // Spec: §5.5: a new session id for every run; a key that was never used gets one anyway.
+    // Spec: §5.5: a new session id for every run; an unused key gets one anyway.
     const restart = async () => {
       if (await sessions.get(sessionKey)) await sessions.reset(sessionKey, "new");
       if (signal.aborted) stopping();
@@ -91,15 +91,15 @@ export class Attempts {
   }
 
   /**
-   * Whether the newest run of the job called tools. Its record says so: the conversation may have been begun anew since,
-   * for the next attempt or by another webhook. The transcript tells of a run whose record does not.
+   * Whether the newest run of the job called tools. Taken from its record, since the next attempt or another webhook may have
+   * reset the conversation; from the transcript if the record does not say.
    */
   async tools({ runId }: WebhookJob, sessionKey: string, { calledTools }: RunOutcome): Promise<ToolUse> {
     if (calledTools !== undefined) return calledTools ? "some" : "none";
     return toolUse(await this.#sources.sessions.transcript(sessionKey, LOOKED_THROUGH), runId);
   }
 
-  /** Other runs of the session are let to end: beginning a new conversation would stop them. */
+  /** Waits for other runs of the session, which a new conversation would stop. */
   async #idle(sessionKey: string, signal: AbortSignal): Promise<void> {
     for (;;) {
       const [active] = this.#sources.runs.active(sessionKey);
@@ -118,7 +118,7 @@ export class Attempts {
   }
 }
 
-/** Until the host lets go: an answer before that would count as an attempt that failed. @throws GatewayError `UNAVAILABLE` */
+/** Waits until the host aborts, since an earlier result would count as a failed attempt. @throws GatewayError `UNAVAILABLE` */
 function forever(signal: AbortSignal): Promise<never> {
   return untilAborted(new Promise<never>(() => undefined), signal).catch(stopping);
 }

@@ -1,4 +1,4 @@
-/** What a run is asked for with, what is stored of it, and what a transform may change. Pure. Spec: http/webhooks.md §5.1, §6.3. */
+/** Fields of a request, stored params, and the overrides of a transform. Pure. Spec: http/webhooks.md §5.1, §6.3. */
 import { matches, type Static, Strict, Type } from "@svc/sdk";
 import { THINKING_LEVELS } from "@svc/sdk/models";
 import type { WebhookFields } from "@svc/sdk/webhooks";
@@ -8,49 +8,50 @@ export const WAKE_MODES = ["now", "next-heartbeat"] as const;
 const text = (description: string, more: object = {}) => Type.Optional(Type.String({ description, ...more }));
 
 export const AgentFields = Type.Object({
-  message: text("What the agent is asked. Required.", { external: true }),
-  name: text("Stands before the summary. Default Hook."),
-  agentId: text("Agent that runs. Default, and for an id nobody knows: the default agent."),
-  sessionKey: text("Session to run in; hooks.allowRequestSessionKey and hooks.allowedSessionKeyPrefixes decide."),
+  message: text("Message for the agent. Required.", { external: true }),
+  name: text("Label before the summary. Default Hook."),
+  agentId: text("Agent that runs. Default, and for an unknown id: the default agent."),
+  sessionKey: text("Session of the run, within hooks.allowRequestSessionKey and hooks.allowedSessionKeyPrefixes."),
   wakeMode: Type.Optional(
-    Type.Enum([...WAKE_MODES], { description: "now: the main session is woken for the summary. Default now." }),
+    Type.Enum([...WAKE_MODES], { description: "now: wakes the main session for the summary. Default now." }),
   ),
   deliver: Type.Optional(Type.Boolean({ description: "Send the reply to a channel. Default true." })),
-  channel: text("last, or a channel. Default last."),
+  channel: text("Channel of the reply: last, or a channel. Default last."),
   to: text("Recipient. Default: the last one."),
   model: text("Model to use. Default: the agent's."),
-  thinking: text("How hard to think. Default: the agent's."),
+  thinking: text("Thinking level. Default: the agent's."),
   timeoutSeconds: Type.Optional(
     Type.Number({
       exclusiveMinimum: 0,
-      description: "Seconds the run may take. Default: agents.defaults.timeoutSeconds.",
+      description: "Timeout of the run in seconds. Default: agents.defaults.timeoutSeconds.",
     }),
   ),
 });
 
 const template = (description: string, more: object = {}) => text(`${description} Template.`, more);
 
-/** What its mappings may have. */
+/** Keys of its mappings. */
 export const AgentMapping = Type.Object({
-  messageTemplate: template("What a run is asked."),
-  name: template("Shown before summaries. Default Hook."),
-  agentId: text("Who runs it, by id; an unknown one means the default.", { template: false }),
-  sessionKey: template("Session to run in; see allowedSessionKeyPrefixes.", { sensitive: true }),
+  messageTemplate: template("Message for the agent."),
+  name: template("Label before summaries. Default Hook."),
+  agentId: text("Id of the agent that runs; an unknown id means the default agent.", { template: false }),
+  sessionKey: template("Session of the run; see allowedSessionKeyPrefixes.", { sensitive: true }),
   wakeMode: Type.Optional(
     Type.Enum([...WAKE_MODES], {
       template: false,
-      description: "now: the main session is woken for the summary; next-heartbeat: it hears of it then. Default now.",
+      description:
+        "now: wakes the main session for the summary; next-heartbeat: the summary waits for its next turn. Default now.",
     }),
   ),
   deliver: Type.Optional(Type.Boolean({ description: "Send the reply to a channel. Default true." })),
-  channel: text("Where the reply goes: last, or a channel. Default last.", { template: false }),
+  channel: text("Channel of the reply: last, or a channel. Default last.", { template: false }),
   to: template("Recipient. Default: the last one."),
   model: template("Model to use."),
-  thinking: template("How hard to think."),
-  timeoutSeconds: Type.Optional(Type.Integer({ minimum: 1, description: "Seconds the run may take." })),
+  thinking: template("Thinking level."),
+  timeoutSeconds: Type.Optional(Type.Integer({ minimum: 1, description: "Timeout of the run in seconds." })),
 });
 
-/** What is stored: nothing is left to be decided later. */
+/** Stored params; all decisions have been made. */
 export const AgentParams = Strict({
   message: Type.String({ minLength: 1 }),
   name: Type.String({ minLength: 1 }),
@@ -67,7 +68,7 @@ export const AgentParams = Strict({
 });
 export type AgentParams = Static<typeof AgentParams>;
 
-/** The wake mode may only be made less urgent, and goes by both of its names. Spec: §6.3. */
+/** A transform may only make the wake mode less urgent; it may use either name of the field. Spec: §6.3. */
 export function mergeAgent(fields: WebhookFields, override: WebhookFields): WebhookFields {
   const { mode, wakeMode, ...rest } = override;
   const fits = Object.entries(AgentFields.properties).filter(

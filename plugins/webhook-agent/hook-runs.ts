@@ -1,8 +1,8 @@
 /**
- * A webhook as a run of an agent: never lost, never twice.
+ * Runs a webhook as an agent run: never lost, never repeated.
  *
- * Each attempt first looks at what the ones before it became. What follows a run (delivery, summary) has an id of its own,
- * so it may be repeated.
+ * Each attempt first checks the outcome of earlier ones. Delivery and summary have their own ids, so repeating them is
+ * harmless.
  */
 import { replySummary } from "@svc/kit/runs";
 import { GatewayError, Turns, unavailable } from "@svc/sdk";
@@ -20,7 +20,7 @@ export class HookRuns {
   readonly #attempts: RunAttempts;
   readonly #report: RunReport;
   readonly #turns = new Turns();
-  /** What is to be told of webhooks that are under way, should they fail without another call. */
+  /** Summaries of webhooks in progress, in case they fail without another call. */
   readonly #open = new Map<string, Omit<Summary, "status">>();
 
   constructor(attempts: RunAttempts, report: RunReport) {
@@ -28,14 +28,14 @@ export class HookRuns {
     this.#report = report;
   }
 
-  /** @throws GatewayError `UNAVAILABLE`: to be called again; any other code: it failed for good, and the main session knows */
+  /** @throws GatewayError `UNAVAILABLE`: to be called again; any other code: it failed permanently, and the main session was notified */
   async run(job: WebhookJob, params: AgentParams, signal: AbortSignal): Promise<WebhookResult> {
     const { name, wakeMode } = params;
     this.#open.set(job.runId, { name, wakeMode, text: "" });
     return this.#turns.take(params.sessionKey, () => unlessStopping(signal, () => this.#run(job, params, signal)));
   }
 
-  /** To be called when a webhook has failed for good, whoever decided so. */
+  /** To be called when a webhook has failed permanently. */
   async failed({ runId, reason = "it failed" }: Pick<WebhookRun, "runId" | "reason">): Promise<void> {
     const known = this.#open.get(runId) ?? { name: "Hook", wakeMode: "now", text: "" };
     await this.#report.tell({ runId }, { ...known, status: "error", text: known.text || reason });

@@ -1,4 +1,4 @@
-/** The fields of a request, one by one, before any policy is asked. Pure. Spec: http/webhooks.md §5.1. */
+/** Validates the fields of a request one by one, before any policy check. Pure. Spec: http/webhooks.md §5.1. */
 import { invalidRequest } from "@svc/sdk";
 import type { Delivery } from "@svc/sdk/channels";
 import { externalLine } from "@svc/sdk/external-content";
@@ -6,27 +6,27 @@ import { type ModelPolicy, parseThinkingLevel, THINKING_LEVELS } from "@svc/sdk/
 import type { WebhookActionContext, WebhookFields } from "@svc/sdk/webhooks";
 import { type AgentParams, WAKE_MODES } from "./fields.ts";
 
-/** Choice: characters of a name. */
+/** Choice: most characters of a name. */
 const MAX_NAME_CHARS = 80;
-/** Seconds a timer can be set for: more than 24 days. */
+/** Longest timer in seconds: more than 24 days. */
 const MAX_SECONDS = 2_147_483;
-/** Choice: models a refusal names. */
+/** Choice: most models listed in a refusal. */
 const NAMED_MODELS = 10;
 
 export interface NormalisationContext {
   readonly source: WebhookActionContext["source"];
-  /** Absent: no plugin delivers anything. */
+  /** Absent: no plugin delivers to channels. */
   readonly delivery: Pick<Delivery, "channels" | "channelId"> | undefined;
   readonly allowedModels: ReturnType<ModelPolicy["allowed"]>;
 }
 
-/** The fields with everything decided but who runs where; those as they were asked for. */
+/** Validated fields; `agentId` and `sessionKey` are still as requested. */
 export interface Normalised extends Omit<AgentParams, "agentId" | "sessionKey"> {
   readonly agentId: string | undefined;
   readonly sessionKey: string | undefined;
 }
 
-/** @throws GatewayError `INVALID_REQUEST` naming the field */
+/** @throws GatewayError `INVALID_REQUEST` that names the field */
 export function normalise(
   fields: WebhookFields,
   { source, delivery, allowedModels }: NormalisationContext,
@@ -55,21 +55,21 @@ export function normalise(
   };
 }
 
-/** `undefined` for what is blank or no text. */
+/** `undefined` for a blank text and for any other type. */
 function trimmed(value: unknown): string | undefined {
   return (typeof value === "string" && value.trim()) || undefined;
 }
 
-/** It stands outside the markers of the message. */
+/** One line, since the name is outside the markers of the message. */
 function nameOf(value: unknown): string {
   return externalLine(typeof value === "string" ? value : "", MAX_NAME_CHARS) || "Hook";
 }
 
-/** Choice: a mode nobody knows is refused, where the facts have it mean `now`. Spec: spec/README.md. */
+/** Choice: an unknown mode is refused, although in the facts it means `now`. Spec: spec/README.md. */
 function wakeModeOf(value: unknown, isMapping: boolean): AgentParams["wakeMode"] {
   if (value === undefined || value === null) return "now";
   const word = typeof value === "string" ? value.trim() : value;
-  if (word === "" && isMapping) return "now"; // a template that came to nothing
+  if (word === "" && isMapping) return "now"; // a template with an empty result
   return WAKE_MODES.find((mode) => mode === word) ?? invalidRequest(`wakeMode must be ${WAKE_MODES.join(" or ")}`);
 }
 
@@ -100,7 +100,7 @@ function modelOf(
   );
 }
 
-/** By its whole name, its short name in any case, or its id alone. */
+/** Whether the model is listed: by full reference, by alias in any case, or by bare id. */
 function isAllowed(model: string, allowed: NonNullable<NormalisationContext["allowedModels"]>): boolean {
   const alias = model.toLowerCase();
   return [...allowed].some(
@@ -109,12 +109,12 @@ function isAllowed(model: string, allowed: NonNullable<NormalisationContext["all
   );
 }
 
-/** What a template that came to nothing leaves. */
+/** The value of a template with an empty result. */
 function isBlank(value: unknown): boolean {
   return value === null || (typeof value === "string" && value.trim() === "");
 }
 
-/** Choice: a level nobody knows is refused. Spec: spec/README.md. */
+/** Choice: an unknown level is refused. Spec: spec/README.md. */
 function thinkingOf(value: unknown): AgentParams["thinking"] {
   if (value === undefined || isBlank(value)) return undefined;
   const level = typeof value === "string" ? parseThinkingLevel(value) : undefined;

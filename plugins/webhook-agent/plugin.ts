@@ -37,7 +37,7 @@ export default definePlugin({
     gateway.start(() => () => attempts.stop());
 
     gateway.extend(WebhookAction, ACTION, {
-      summary: "Runs an agent in a session of its own; the main session hears of the result",
+      summary: "Runs an agent in a separate session and reports the result to the main session",
       fields: AgentFields,
       direct: true,
       isDefault: true,
@@ -48,12 +48,12 @@ export default definePlugin({
         prepareAgent(fields, context, { agents, sessions, delivery: delivery(), allowedModels: models.allowed() }),
       run(job, signal) {
         const { params } = job;
-        if (!matches(AgentParams, params)) invalidRequest("the stored fields are not those of a run of an agent");
+        if (!matches(AgentParams, params)) invalidRequest("the stored fields are not valid for the action agent");
         return hookRuns.run(job, params, signal);
       },
     });
 
-    // Attempts that ran out, or never began: nobody else tells the main session of them.
+    // Attempts that were exhausted or never started: only this hook reports them to the main session.
     gateway.hooks.webhookFinished.tap(async (run) => {
       if (run.action === ACTION && run.status === "failed") await hookRuns.failed(run);
     });

@@ -1,4 +1,4 @@
-/** Who runs, and in which session: fields, then the policy for agents, then the one for session keys. Spec: http/webhooks.md §5.1-5.3. */
+/** Selects agent and session: validates fields, then the policy for agents, then the policy for session keys. Spec: http/webhooks.md §5.1-5.3. */
 import { normalizeId } from "@svc/kit/agent-address";
 import type { AgentDirectory } from "@svc/sdk/agents";
 import type { Sessions } from "@svc/sdk/sessions";
@@ -25,15 +25,15 @@ export function prepareAgent(
   return { params, sessionKey };
 }
 
-/** Spec: §5.2: an id nobody knows means the default agent. */
+/** Spec: §5.2: an unknown id means the default agent. */
 function targetAgent(asked: string | undefined, agents: AgentDirectory): string {
   const id = asked === undefined ? agents.defaultId : normalizeId(asked);
   return agents.has(id) ? id : agents.defaultId;
 }
 
 /**
- * Spec: §5.3: a key of the target agent is taken as it is; any other one, also one of another agent, becomes a key of the
- * target agent. @throws GatewayError `INVALID_REQUEST` for a malformed one
+ * Spec: §5.3: a key of the target agent is used unchanged; any other key, even one of another agent, becomes a key of the
+ * target agent. @throws GatewayError `INVALID_REQUEST` for a malformed key
  */
 function storeKey(key: string, agentId: string, { canonicalKey, agentOf }: PreparationSources["sessions"]): string {
   const isScoped = /^\s*agent\s*:/i.test(key);

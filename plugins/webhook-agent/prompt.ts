@@ -1,4 +1,4 @@
-/** What an agent is asked. Pure. Spec: http/webhooks.md §5.5, §8. */
+/** Prompts of webhook runs. Pure. Spec: http/webhooks.md §5.5, §8. */
 import { currentTimeLine, localTime } from "@svc/kit/time";
 import type { WebhookJob } from "@svc/sdk/webhooks";
 import type { AgentParams } from "./fields.ts";
@@ -11,7 +11,7 @@ export function runMessage(job: WebhookJob, { name, message }: AgentParams, now:
   return `${context}\n\n${message}\n\n${time}`;
 }
 
-/** Added to the system prompt where the reply is to be delivered. */
+/** Added to the system prompt if the reply is delivered. */
 export const DELIVERY_PROMPT =
-  "Nobody reads along while you work. Your last message is sent to a chat as it stands: make it a short summary in plain " +
-  "text, without markup, and do not send it yourself with a tool. If nobody needs to hear of this, answer only NO_REPLY.";
+  "Nobody reads along while you work. Your last message is sent to a chat unchanged: make it a short summary in plain " +
+  "text, without markup, and do not send it yourself with a tool. If nobody needs to know about this, answer only NO_REPLY.";

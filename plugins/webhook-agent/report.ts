@@ -1,4 +1,4 @@
-/** Who hears of the end of a run: the channel where it was asked for, and the main session always. Spec: http/webhooks.md §5.6. */
+/** Reports the end of a run: to a channel if requested, and always to the main session. Spec: http/webhooks.md §5.6. */
 import { deliverableReply, replySummary } from "@svc/kit/runs";
 import { type Clock, type Logger, outsideOrigin } from "@svc/sdk";
 import type { Delivery, DeliveryOutcome } from "@svc/sdk/channels";
@@ -7,7 +7,7 @@ import type { Sessions } from "@svc/sdk/sessions";
 import type { WebhookJob } from "@svc/sdk/webhooks";
 import type { AgentParams } from "./fields.ts";
 
-/** What became of the delivery; `undefined`: none was asked for. */
+/** Outcome of the delivery; `undefined`: not requested. */
 export type DeliveryReport = DeliveryOutcome | undefined;
 
 interface ReportSources {
@@ -18,11 +18,11 @@ interface ReportSources {
   readonly log: Pick<Logger, "warn">;
 }
 
-/** What the main session is told of a webhook. */
+/** Report about a webhook for the main session. */
 export interface Summary {
   readonly name: string;
   readonly wakeMode: AgentParams["wakeMode"];
-  /** `ok`, or how it failed. */
+  /** `ok`, or the kind of failure. */
   readonly status: string;
   readonly text: string;
   /** Channel the reply was sent to. */
@@ -36,11 +36,11 @@ export class Report {
     this.#sources = sources;
   }
 
-  /** Sends the reply. Repeated calls send it once. @throws GatewayError `UNAVAILABLE` when it may work later */
+  /** Sends the reply; repeated calls send it once. @throws GatewayError `UNAVAILABLE` when a later attempt may succeed */
   async deliver({ runId }: WebhookJob, params: AgentParams, reply: string): Promise<DeliveryReport> {
     if (!params.deliver) return undefined;
     const text = deliverableReply(reply);
-    if (text === undefined) return { delivered: false, reason: "there is nothing to say" };
+    if (text === undefined) return { delivered: false, reason: "the reply is silent" };
     const delivery = this.#sources.delivery();
     if (!delivery)
       return { delivered: false, reason: "no plugin delivers to channels; the reply stays in its session" };
@@ -49,15 +49,16 @@ export class Report {
       id: runId,
       channel,
       ...(to === undefined ? {} : { to }),
-      // Spec: `last` is where the agent's main session was spoken to last.
+      // Spec: `last` is the address of the last message in the agent's main session.
       sessionKey: this.#sources.sessions.canonicalKey(`agent:${agentId}:main`),
       text,
     });
-    if (!outcome.delivered) this.#sources.log.warn({ runId, reason: outcome.reason }, "a reply was not delivered");
+    if (!outcome.delivered)
+      this.#sources.log.warn({ runId, reason: outcome.reason }, "the reply of a webhook run was not delivered");
     return outcome;
   }
 
-  /** Tells the global main session, once for each webhook. @throws GatewayError `UNAVAILABLE` when it cannot be told now */
+  /** Adds an event to the global main session, once per webhook. @throws GatewayError `UNAVAILABLE` when a later attempt may succeed */
   async tell({ runId }: Pick<WebhookJob, "runId">, summary: Summary): Promise<void> {
     await this.#sources.events.add({
       id: `${runId}:summary`,
@@ -71,7 +72,7 @@ export class Report {
   }
 }
 
-/** Choice: words from outside, since the agent answered to such words. */
+/** Choice: marked as external content, since the agent answered external content. */
 export function summaryText({ name, status, text, deliveredTo }: Summary): string {
   const how = status === "ok" ? "" : ` (${status})`;
   const where = deliveredTo === undefined ? "" : ` (delivered to ${deliveredTo})`;

@@ -1,4 +1,4 @@
-/** Security checks of what senders of webhooks may ask for. Webhooks that are off have no findings. Pure. */
+/** Security checks of the fields that webhook senders may set. No findings while webhooks are off. Pure. */
 import {
   configAt,
   defineSecurityChecks,
@@ -18,7 +18,7 @@ export default defineSecurityChecks([
   {
     id: "webhook-agent.any-session",
     severity: "critical",
-    why: "A sender can speak in any conversation, also in your own.",
+    why: "A sender can write into any conversation, including your own.",
     find: whileOn(({ config }) =>
       configAt(config, "hooks.allowRequestSessionKey") !== true ||
       textsOf(configAt(config, "hooks.allowedSessionKeyPrefixes")).some((prefix) => prefix !== "")
@@ -26,7 +26,7 @@ export default defineSecurityChecks([
         : [
             {
               about: "hooks.allowedSessionKeyPrefixes",
-              message: "Senders choose the session, and its key may begin with anything.",
+              message: "Senders choose the session, and its key may have any prefix.",
               mend: setCommand(["hooks", "allowedSessionKeyPrefixes"], ["hook:"]),
             },
           ],
@@ -35,14 +35,14 @@ export default defineSecurityChecks([
   {
     id: "webhook-agent.any-agent",
     severity: "warning",
-    why: "A sender picks the agent that may do the most.",
+    why: "A sender can pick the agent with the most rights.",
     find: whileOn(({ config }) => {
       const listed = configAt(config, "hooks.allowedAgentIds");
       if (Array.isArray(listed) && !textsOf(listed).includes("*")) return [];
       return [
         {
           about: "hooks.allowedAgentIds",
-          message: "Senders may ask for every agent.",
+          message: "Senders may request any agent.",
           mend: setCommand(["hooks", "allowedAgentIds"], ["main"]),
         },
       ];
@@ -51,7 +51,7 @@ export default defineSecurityChecks([
   {
     id: "webhook-agent.unmarked-content",
     severity: "critical",
-    why: "The model cannot tell what a stranger wrote from what you wrote.",
+    why: "The model cannot distinguish text of third parties from yours.",
     find: whileOn(({ config }) => {
       const mappings = entriesOf(configAt(config, "hooks.mappings")).map(
         ([at, mapping]) => [["hooks", "mappings", Number(at)], mapping] as const,
@@ -61,7 +61,7 @@ export default defineSecurityChecks([
         .filter(([, section]) => section["allowUnsafeExternalContent"] === true)
         .map(([path]) => ({
           about: settingText(path),
-          message: "What is posted there is handed to the model unmarked.",
+          message: "Posted content is passed to the model without markers.",
           mend: unsetCommand([...path, "allowUnsafeExternalContent"]),
         }));
     }),

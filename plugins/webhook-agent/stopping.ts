@@ -1,12 +1,12 @@
-/** What a webhook is told that is under way when the gateway stops. */
+/** Errors for webhooks in progress when the gateway stops. */
 import { unavailable } from "@svc/sdk";
 
-/** @throws GatewayError always: `UNAVAILABLE`; the next start of the gateway goes on. */
+/** @throws GatewayError always `UNAVAILABLE`; the next start of the gateway continues the webhook */
 export function stopping(): never {
-  return unavailable("the gateway stops; the webhook goes on when it is back");
+  return unavailable("the gateway is stopping; the webhook continues after the restart");
 }
 
-/** @throws GatewayError `UNAVAILABLE` when the gateway stops already; what `work` throws */
+/** @throws GatewayError `UNAVAILABLE` when the gateway is stopping; errors of `work` */
 export async function unlessStopping<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
   return signal.aborted ? stopping() : work();
 }

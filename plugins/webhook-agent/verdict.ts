@@ -1,40 +1,40 @@
-/** What the end of a run means for its webhook. Decides only. */
+/** Decides what the end of a run means for its webhook. No I/O. */
 import type { RunOutcome } from "@svc/sdk/agents";
 import { type Message, textOf } from "@svc/sdk/models";
 import type { TranscriptItem } from "@svc/sdk/sessions";
 
-/** A run that is over. */
+/** An ended run. */
 export interface Ended {
   readonly outcome: RunOutcome;
-  /** The gateway was gone before the run was over. */
+  /** The gateway stopped before the run ended. */
   readonly isInterrupted: boolean;
 }
 
-/** `unknown`: its transcript is gone, or too long to see its beginning. */
+/** `unknown`: the transcript no longer exists, or is too long to contain the start of the run. */
 export type ToolUse = "none" | "some" | "unknown";
 
 export type Verdict =
   | { readonly kind: "done" }
-  /** Nothing of it has had an effect. */
+  /** The run had no effects. */
   | { readonly kind: "again"; readonly reason: string }
-  /** @param status for the summary */
+  /** `status` is for the summary. */
   | { readonly kind: "failed"; readonly status: string; readonly reason: string };
 
 /**
- * A run that called a tool is never made twice without being asked: what it did stands.
- * @param replayId run id of the webhook, for the advice
+ * A run that called a tool is repeated only on request, since its effects persist.
+ * @param replayId run id of the webhook, for the hint in the reason
  */
 export function judge({ outcome, isInterrupted }: Ended, tools: ToolUse, replayId: string): Verdict {
   const { status, abortReason, errorMessage = "the run failed", retryable = false } = outcome;
   if (status === "ok") return { kind: "done" };
   if (status === "aborted") {
-    if (abortReason === "timeout") return { kind: "failed", status: "timeout", reason: "the run took too long" };
+    if (abortReason === "timeout") return { kind: "failed", status: "timeout", reason: "the run timed out" };
     return { kind: "failed", status: "aborted", reason: `the run was stopped (${abortReason ?? "no reason given"})` };
   }
   if (!isInterrupted && !retryable) return { kind: "failed", status: "error", reason: errorMessage };
   if (tools === "none") return { kind: "again", reason: errorMessage };
-  const had = tools === "some" ? "it had called tools" : "whether it had called tools cannot be seen any more";
-  const advice = `it may have had effects, so it is not repeated by itself: svc hooks replay ${replayId} repeats it`;
+  const had = tools === "some" ? "it had called tools" : "whether it had called tools is no longer known";
+  const advice = `it may have had effects, so it is not repeated automatically: svc hooks replay ${replayId} repeats it`;
   return {
     kind: "failed",
     status: isInterrupted ? "interrupted" : "error",
@@ -42,7 +42,7 @@ export function judge({ outcome, isInterrupted }: Ended, tools: ToolUse, replayI
   };
 }
 
-/** Whether the run that was asked `marked` called tools. @param items the end of its session's transcript */
+/** Whether the run whose message contains `marked` called tools. @param items the end of its session's transcript */
 export function toolUse(items: readonly TranscriptItem[], marked: string): ToolUse {
   const messages = items.map(({ message }) => message);
   const start = messages.findLastIndex((message) => isUser(message) && textOf(message).includes(marked));

@@ -1,4 +1,4 @@
-/** What a `wake` is made of, and what a transform may change of it. Pure. Spec: http/webhooks.md §4, §6.3. */
+/** Fields of a `wake`, and the overrides of a transform. Pure. Spec: http/webhooks.md §4, §6.3. */
 import { matches, Type } from "@svc/sdk";
 import type { WebhookFields } from "@svc/sdk/webhooks";
 
@@ -6,24 +6,24 @@ export const MODES = ["now", "next-heartbeat"] as const;
 export type Mode = (typeof MODES)[number];
 
 export const WakeFields = Type.Object({
-  text: Type.Optional(Type.String({ external: true, description: "What happened. Required." })),
-  mode: Type.Optional(Type.Enum([...MODES], { description: "now: the session is woken for it. Default now." })),
-  name: Type.Optional(Type.String({ description: "A few words to stand before the text. Default none." })),
+  text: Type.Optional(Type.String({ external: true, description: "Text of the event. Required." })),
+  mode: Type.Optional(Type.Enum([...MODES], { description: "now: wakes the session. Default now." })),
+  name: Type.Optional(Type.String({ description: "Label before the text. Default none." })),
 });
 
-/** What its mappings may have. */
+/** Keys of its mappings. */
 export const WakeMapping = Type.Object({
   textTemplate: Type.Optional(Type.String({ description: "Text of the system event. Template." })),
   wakeMode: Type.Optional(
     Type.Enum([...MODES], {
       template: false,
-      description: "now: the main session is woken for it; next-heartbeat: it hears of it then. Default now.",
+      description: "now: wakes the main session; next-heartbeat: the event waits for its next turn. Default now.",
     }),
   ),
-  name: Type.Optional(Type.String({ description: "A few words to stand before the text. Template. Default none." })),
+  name: Type.Optional(Type.String({ description: "Label before the text. Template. Default none." })),
 });
 
-/** A mode may only be made less urgent, and goes by both of its names. Spec: §6.3. */
+/** A transform may only make the mode less urgent; it may use either name of the field. Spec: §6.3. */
 export function mergeWake(fields: WebhookFields, override: WebhookFields): WebhookFields {
   const { mode, wakeMode, ...rest } = override;
   const fits = Object.entries(WakeFields.properties).filter(

@@ -20,7 +20,7 @@ export default definePlugin({
     const { sessions, events } = gateway.services;
 
     gateway.extend(WebhookAction, "wake", {
-      summary: "Tells the main session that something happened, and wakes it",
+      summary: "Adds a system event to the main session, and wakes the session",
       fields: WakeFields,
       direct: true,
       mappingKeys: { text: "textTemplate", mode: "wakeMode" },
@@ -37,7 +37,7 @@ export default definePlugin({
         const { text, name, mode, sessionKey } = paramsOf(job);
         const words = name === undefined ? text : `${name}: ${text}`;
         const event = { id: job.runId, sessionKey, text: words, wake: mode, reason: REASON, at: job.acceptedAt };
-        // It comes wrapped, unless the mapping says that it must not.
+        // The text is already wrapped, unless the mapping forbids it.
         return events.statements({ ...event, origin: outsideOrigin("webhook", name), isMarked: true });
       },
 
@@ -50,5 +50,5 @@ export default definePlugin({
 });
 
 function paramsOf({ params }: WebhookJob): WakeParams {
-  return matches(WakeParams, params) ? params : invalidRequest("the stored fields are not those of a wake");
+  return matches(WakeParams, params) ? params : invalidRequest("the stored fields are not valid for the action wake");
 }

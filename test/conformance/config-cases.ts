@@ -146,9 +146,9 @@ export const GIVEN: Readonly<Record<string, Given>> = {
   "agents.list[].agentDir": { values: (stateDir) => [join(stateDir, "agents", "elsewhere")] },
 
   "models.default": { values: ["acme/other"] },
-  "models.providers.*.auth": { values: ["oauth"], refused: /only .+api-key.+ works here/ },
+  "models.providers.*.auth": { values: ["oauth"], refused: /not supported, only .+api-key/ },
   "models.providers.*.injectNumCtxForOpenAICompat": { values: [true], refused: /num_ctx is not sent/ },
-  "models.providers.*.models[].compat.*": { values: [true], refused: /quirks of a server cannot be set here/ },
+  "models.providers.*.models[].compat.*": { values: [true], refused: /server quirks cannot be configured/ },
   "models.bedrockDiscovery.enabled": { values: [true], refused: /models are not looked up/ },
 
   "session.identityLinks.*": { beside: { session: { dmScope: "per-peer" } } },

@@ -75,7 +75,7 @@ it("an interrupted stream is an error, a hanging one a timeout, each with its re
   await during(async () => {
     for (const api of APIS) {
       const [broken, hung] = await Promise.all([ask(client, "breaks off", api), ask(client, "hangs", api)]);
-      const error = /model provider ".+" broke off (?:in the middle|before the end) of its answer; try again/;
+      const error = /model provider ".+" disconnected (?:in the middle|before the end) of its answer; try again/;
       assert.match(`${broken.status}: ${broken.error}`, new RegExp(`^error: ${error.source}$`));
       assert.deepEqual(hung, { status: "timeout", error: "it timed out after 3 s" });
       assert.match(emitted.shift() ?? "", new RegExp(`^error: ${error.source}$`));

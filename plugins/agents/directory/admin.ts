@@ -14,7 +14,7 @@ import { type Discarded, discard, realOrSame } from "./trash.ts";
 import { agentHome, callersPath, type Places, workspaceObstacle } from "./workspace.ts";
 import { makeDirectory, prepareWorkspace } from "./workspace-seed.ts";
 
-/** The agent that is always there in some form. Spec: §5. */
+/** Id of the built-in agent, which cannot be created or deleted. Spec: §5. */
 const RESERVED = "main";
 
 export interface AdminSources {
@@ -24,16 +24,16 @@ export interface AdminSources {
   readonly places: () => Places;
   readonly clock: Pick<Clock, "now">;
   readonly log: Pick<Logger, "warn">;
-  /** Archives the agent's conversations, its runs stopped. @returns what could not be archived, and why */
+  /** Stops the agent's runs and archives its conversations. @returns sessions that could not be archived, with the reason */
   readonly archiveSessions: (agentId: string, principal: Principal) => Promise<readonly string[]>;
   readonly versions: AgentVersions;
 }
 
-/** Versions of identity files, as they follow what happens to agents. */
+/** Keeps the versions of identity files in step with the creation and deletion of agents. */
 export interface AgentVersions extends IdentityFiles {
-  /** Keeps the first files of a new agent, which the configuration may not name yet. Never throws. */
+  /** Stores versions of the first files of a new agent, which may not be in the configuration yet. Never throws. */
   created(change: Omit<IdentityChange, "paths">, workspace: string): Promise<void>;
-  /** Its files went to the trash. @throws GatewayError `UNAVAILABLE` when storage cannot write */
+  /** Deletes the versions of an agent whose files are in the trash. @throws GatewayError `UNAVAILABLE` when storage cannot write */
   forget(agentId: string): Promise<void>;
 }
 
@@ -45,8 +45,8 @@ export interface NewAgent {
 }
 
 /**
- * One change after the other, so that a creation and a deletion of the same id do not meet half-way. The file of the
- * configuration has a lock of its own, for writers elsewhere.
+ * Makes changes one at a time, so that the creation and the deletion of the same id never overlap. The configuration
+ * file has its own lock against other writers.
  */
 export class AgentAdmin {
   readonly #sources: AdminSources;
@@ -56,7 +56,7 @@ export class AgentAdmin {
     this.#sources = sources;
   }
 
-  /** The directories exist before the file names the agent. @throws GatewayError `INVALID_REQUEST`, and as `ConfigStore.edit` */
+  /** Creates the directories before it adds the agent to the configuration. @throws GatewayError `INVALID_REQUEST`, and as `ConfigStore.edit` */
   create(wanted: NewAgent, principal: Principal): Promise<{ agentId: string; name: string; workspace: string }> {
     return this.#turns.take("agents", async () => {
       const { agents, config, places } = this.#sources;
@@ -77,7 +77,7 @@ export class AgentAdmin {
         });
         await config.edit({ actor: principal.id, action: "agents.create" }, (parsed) => createEdits(parsed, entry));
       } catch (error) {
-        // Removes empty directories only: an agent that is not there should not look as if it were.
+        // `rmdir` removes empty directories only. Left behind, they would be listed as an agent.
         await rmdir(sessions)
           .then(() => rmdir(home))
           .catch(() => undefined);
@@ -88,14 +88,14 @@ export class AgentAdmin {
     });
   }
 
-  /** Nothing is written when nothing changes. @throws GatewayError `NOT_FOUND`, `INVALID_REQUEST`, and as `ConfigStore.edit` */
+  /** Writes nothing when nothing changes. @throws GatewayError `NOT_FOUND`, `INVALID_REQUEST`, and as `ConfigStore.edit` */
   update(agentId: string, wanted: AgentChange, principal: Principal): Promise<string> {
     return this.#turns.take("agents", async () => {
       const { agents, config, models } = this.#sources;
       const before = findAgent(agentId, agents);
       const { id } = before;
       const name = wanted.name === undefined ? undefined : oneLine(wanted.name);
-      if (name === "") invalidRequest("name: a name has at least one visible character");
+      if (name === "") invalidRequest("name: must have at least one visible character");
       const avatar = acceptableAvatar(wanted.avatar);
       if (wanted.model !== undefined) models.resolve(wanted.model);
       const workspace =
@@ -113,7 +113,7 @@ export class AgentAdmin {
     });
   }
 
-  /** A file that says the former name, as `create` wrote it, says the new one; a name the agent gave itself stays. */
+  /** Replaces the former configured name in `IDENTITY.md`; keeps a name that the agent gave itself. */
   async #renameInFile({ name: former, id }: AgentSettings, name: string, principal: Principal): Promise<void> {
     const { agents, log, versions } = this.#sources;
     const { workspace } = agents.settings(id);
@@ -123,12 +123,12 @@ export class AgentAdmin {
       const change = { agentId: id, paths: ["IDENTITY.md"], how: "agents.update", principal };
       if (isFormer) await versions.change(change, () => writeIdentity(workspace, { name }));
     } catch (error) {
-      log.warn({ err: error, agentId: id }, "IDENTITY.md still says the agent's former name");
+      log.warn({ err: error, agentId: id }, "IDENTITY.md could not be updated and still has the agent's former name");
     }
   }
 
   /**
-   * Off the configuration first; then the conversations are archived and the files moved, as far as that goes.
+   * Removes the agent from the configuration first, then archives its conversations and moves its files as far as possible.
    * @throws GatewayError `NOT_FOUND`, `INVALID_REQUEST` for `main`, and as `ConfigStore.edit`
    */
   delete(
@@ -161,14 +161,18 @@ export class AgentAdmin {
     const stamp = `${id}-${new Date(clock.now()).toISOString().replaceAll(":", "-")}`;
     const { kept, ...moved } = await discard(directories, inUse.filter(Boolean), stamp, places());
     await versions.forget(id).catch((error: unknown) => {
-      log.warn({ err: error, agentId: id }, "versions of a deleted agent's identity files stay");
+      log.warn(
+        { err: error, agentId: id },
+        "the versions of a deleted agent's identity files could not be deleted and stay in storage",
+      );
     });
     const all = [...left, ...kept];
-    if (all.length > 0) log.warn({ agentId: id, kept: all }, "an agent was deleted, and some of what it had stays");
+    if (all.length > 0)
+      log.warn({ agentId: id, kept: all }, "an agent was deleted, but some of its conversations or files were kept");
     return { ...moved, kept: all };
   }
 
-  /** @returns it, absolute. @throws GatewayError `INVALID_REQUEST` */
+  /** @returns the absolute path @throws GatewayError `INVALID_REQUEST` */
   async #acceptableWorkspace(path: string, id: string): Promise<string> {
     const { agents, places } = this.#sources;
     const workspace = callersPath(path, places());
@@ -185,10 +189,12 @@ export class AgentAdmin {
   }
 }
 
-/** @throws GatewayError `INVALID_REQUEST` for a name that gives no id, or one that is taken */
+/** @throws GatewayError `INVALID_REQUEST` for a name that yields no id, or an id that is already in use */
 function newId(name: string, agents: ConfiguredAgents): string {
   if (!/[a-z0-9]/i.test(name)) {
-    invalidRequest(`name: the id is made of its letters a-z and digits, and "${name}" has none; choose another name`);
+    invalidRequest(
+      `name: needs at least one letter a-z or digit to form an id, and "${name}" has none; choose another name`,
+    );
   }
   const id = normalizeId(name);
   if (id === RESERVED) invalidRequest(`name: the id "${RESERVED}" is reserved; choose another name`);
@@ -197,7 +203,7 @@ function newId(name: string, agents: ConfiguredAgents): string {
   return id;
 }
 
-/** @throws GatewayError `INVALID_REQUEST` for what would never be shown */
+/** @throws GatewayError `INVALID_REQUEST` for an avatar that could never be displayed */
 function acceptableAvatar(avatar: string | undefined): string | undefined {
   if (avatar === undefined) return undefined;
   const line = oneLine(avatar);
@@ -213,7 +219,7 @@ async function writeIdentity(workspace: string, identity: Parameters<typeof with
   if (text !== undefined) await writeWithin(workspace, "IDENTITY.md", text);
 }
 
-/** Runs `work` on a directory a caller chose. @throws GatewayError `INVALID_REQUEST` when the file system refuses it, `UNAVAILABLE` when it is full */
+/** Runs `work` on a directory chosen by a caller. @throws GatewayError `INVALID_REQUEST` when the file system refuses access, `UNAVAILABLE` when the disk is full */
 async function reach<T>(path: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -221,7 +227,7 @@ async function reach<T>(path: string, work: () => Promise<T>): Promise<T> {
     if (isGatewayError(error)) throw error;
     const refusal = diskRefusal(error, `workspace ${path}`);
     if (refusal) throw refusal;
-    const why = error instanceof Error && "code" in error ? String(error.code) : "it cannot be made";
+    const why = error instanceof Error && "code" in error ? String(error.code) : "it cannot be created";
     throw new GatewayError("INVALID_REQUEST", `workspace: ${path} cannot be used (${why}); choose another directory`, {
       cause: error,
     });

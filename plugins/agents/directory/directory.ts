@@ -1,4 +1,4 @@
-/** The agents and their settings, decided from the configuration alone. */
+/** The agents and their settings, derived from the configuration alone. */
 import { normalizeId } from "@svc/kit/agent-address";
 import { machineZone } from "@svc/kit/time";
 import { type GatewayError, misconfigured } from "@svc/sdk";
@@ -11,7 +11,7 @@ import { isSecretRef } from "@svc/sdk/secrets";
 import type { AgentsConfig, ModelSetting } from "../config.ts";
 import { expandPath, type Places, workspaceOf } from "./workspace.ts";
 
-/** Choice: used when neither the agent nor the defaults have a prompt. */
+/** Choice: used when neither the agent nor the defaults set a prompt. */
 const BUILT_IN_PROMPT =
   "You are a helpful assistant that people reach through a chat gateway. Answer in the language you are written to. " +
   "Use the tools you are offered where they help, and say so when something cannot be done.";
@@ -32,30 +32,30 @@ type AgentEntry = NonNullable<AgentsConfig["list"]>[number];
 /** How an agent presents itself. Spec: protocol/methods-agent.md §4. */
 export type Identity = NonNullable<AgentEntry["identity"]>;
 
-/** One agent with everything a run needs to know about it. */
+/** One agent with all the settings a run needs. */
 export interface AgentSettings extends AgentInfo {
   readonly identity?: Identity;
   readonly subagents?: NonNullable<AgentEntry["subagents"]>;
   /** Its own `agentDir`, absolute. */
   readonly agentDir?: string;
   readonly systemPrompt: string;
-  /** References to try in order; empty: whatever the plugin `models` has for its default. */
+  /** Model references to try in order; empty: the default of the plugin `models`. */
   readonly models: readonly string[];
 }
 
 export interface ConfiguredAgents extends AgentDirectory {
   list(): readonly AgentSettings[];
-  /** Choice: an id nobody configured gets the defaults, so that a run accepted before a change of the list still ends. */
+  /** Choice: an unknown id gets the defaults, so that a run accepted before its agent was removed can still end. */
   settings(id: string): AgentSettings;
-  /** The section as it is now. */
+  /** The current section `agents`. */
   readonly config: AgentsConfig;
   /** Whether the configuration has a list; without one there is only the built-in agent `main`. */
   readonly isConfigured: boolean;
 }
 
-/** A directory whose settings can be replaced while others hold it. */
+/** A directory whose settings can be replaced while other code holds a reference to it. */
 export interface LiveAgents extends ConfiguredAgents {
-  /** @throws SetupOutcome as `createDirectory`; the former settings stay then */
+  /** @throws SetupOutcome as `createDirectory`; the former settings then stay in effect */
   replace(config: AgentsConfig): void;
 }
 
@@ -74,7 +74,7 @@ export function createDirectory(config: AgentsConfig, places: () => Places): Con
   const entries: readonly AgentEntry[] = list && list.length > 0 ? list : [{ id: "main" }];
   const ids = entries.map(({ id }) => normalizeId(id));
   const repeated = ids.findIndex((id, index) => ids.indexOf(id) !== index);
-  if (repeated >= 0) misconfigured(`/list/${repeated}/id`, `two agents are called "${ids[repeated]}"; rename one`);
+  if (repeated >= 0) misconfigured(`/list/${repeated}/id`, `two agents have the id "${ids[repeated]}"; rename one`);
 
   const defaultIndex = Math.max(
     0,
@@ -122,13 +122,13 @@ export function createDirectory(config: AgentsConfig, places: () => Places): Con
 export function createLiveAgents(config: AgentsConfig, places: () => Places): LiveAgents {
   const live: LiveAgents = {
     ...createDirectory(config, places),
-    // `createDirectory` sets every field, so that none of the former settings stays.
+    // `createDirectory` sets every field, so no former setting remains.
     replace: (next) => void Object.assign(live, createDirectory(next, places)),
   };
   return live;
 }
 
-/** Id of the agent a caller means, in any case. Stricter than `normalizeId`: without a letter or digit it is empty, not `main`. */
+/** Normalized id of the agent that a caller names. Stricter than `normalizeId`: empty, not `main`, for a text without a letter or digit. */
 export function meantAgentId(text: string): string {
   return /[a-z0-9]/i.test(text) ? normalizeId(text) : "";
 }
@@ -137,14 +137,14 @@ export function unknownAgent(text: string): GatewayError {
   return refusal("UNKNOWN_AGENT", `no agent "${text}"; agents.list shows the configured ones`);
 }
 
-/** The agent a caller means. @throws GatewayError `NOT_FOUND` */
+/** The agent that a caller names. @throws GatewayError `NOT_FOUND` */
 export function findAgent(text: string, agents: ConfiguredAgents): AgentSettings {
   const id = meantAgentId(text);
   if (!agents.has(id)) throw unknownAgent(text);
   return agents.settings(id);
 }
 
-/** Settings of one agent over those of all, key by key; a list, and a reference to a secret, is one value. */
+/** Overrides the defaults with the agent's own settings, key by key; a list or a secret reference counts as one value. */
 export function mergeMemorySearch(defaults: MemorySearch = {}, own: MemorySearch = {}): MemorySearch {
   return merged(defaults, own) as MemorySearch; // merging two values of this shape key by key keeps the shape
 }
@@ -161,7 +161,7 @@ function isPlain(value: unknown): value is Readonly<Record<string, unknown>> {
 
 /**
  * The `ModelPolicy` service: `agents.defaults.models`, and the default agent's model.
- * Choice: an empty map restricts nothing, as without the key: it names no model that could be used instead.
+ * Choice: an empty map restricts nothing, like a missing key, since it would leave no model to use.
  */
 export function createModelPolicy(agents: Pick<ConfiguredAgents, "config" | "settings" | "defaultId">): ModelPolicy {
   return {

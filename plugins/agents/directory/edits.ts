@@ -1,18 +1,18 @@
-/** Changes of the list of agents, decided from the configuration file as it is written. Pure; runs under the file's lock. */
+/** Computes changes of the agent list from the parsed configuration file. Pure; runs under the file's lock. */
 import { normalizeId } from "@svc/kit/agent-address";
 import { invalidRequest } from "@svc/sdk";
 import type { ConfigEdit } from "@svc/sdk/config";
 import { unknownAgent } from "./directory.ts";
 
-/** The file as parsed: no defaults, placeholders unresolved. */
+/** The parsed file, without defaults and with unresolved placeholders. */
 type ParsedFile = Readonly<Record<string, unknown>>;
 type Fields = Readonly<Record<string, unknown>>;
 
 const LIST = ["agents", "list"] as const;
-/** The agent there is without a list. Spec: http/sessions-routing.md §1. */
+/** The agent that exists without a list. Spec: http/sessions-routing.md §1. */
 const BUILT_IN = "main";
 
-/** What `agents.update` changes. */
+/** Fields that `agents.update` changes; absent: unchanged. */
 export interface AgentChange {
   readonly name?: string;
   readonly workspace?: string;
@@ -24,14 +24,14 @@ function isRecord(value: unknown): value is Fields {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The list as it stands in the file. @throws GatewayError `INVALID_REQUEST` when it stands in another one */
+/** The agent list of the file. @throws GatewayError `INVALID_REQUEST` when the list is not in this file */
 function listIn(parsed: ParsedFile): readonly unknown[] {
   const section = parsed["agents"];
   const list = isRecord(section) ? section["list"] : undefined;
   if (Array.isArray(list)) return list as readonly unknown[];
   const includes = "$include" in parsed || (isRecord(section) && "$include" in section);
   if (includes || list !== undefined || (section !== undefined && !isRecord(section))) {
-    invalidRequest("agents.list does not stand in the configuration file itself; change the agents where it stands");
+    invalidRequest("agents.list is not in the main configuration file; change the agents in the file that contains it");
   }
   return [];
 }
@@ -40,8 +40,8 @@ const idOf = (entry: unknown) =>
   isRecord(entry) && typeof entry["id"] === "string" ? normalizeId(entry["id"]) : undefined;
 
 /**
- * Appends an agent. A first entry would take the place of the built-in agent, so that one is written down with it.
- * @throws GatewayError `INVALID_REQUEST` when there is one with this id
+ * Appends an agent. The first entry of a list would replace the built-in agent, so that agent is added as well.
+ * @throws GatewayError `INVALID_REQUEST` when an agent with this id exists
  */
 export function createEdits(parsed: ParsedFile, entry: Fields & { readonly id: string }): readonly ConfigEdit[] {
   const list = listIn(parsed);
@@ -52,7 +52,7 @@ export function createEdits(parsed: ParsedFile, entry: Fields & { readonly id: s
   return [{ path: [...LIST, list.length], value: entry }];
 }
 
-/** @throws GatewayError `NOT_FOUND` when the agent is not there */
+/** @throws GatewayError `NOT_FOUND` when the agent is not in the list */
 export function updateEdits(parsed: ParsedFile, id: string, change: AgentChange): readonly ConfigEdit[] {
   const { name, workspace, model, avatar } = change;
   const list = listIn(parsed);
@@ -60,7 +60,7 @@ export function updateEdits(parsed: ParsedFile, id: string, change: AgentChange)
   if (index < 0 && (id !== BUILT_IN || list.length > 0)) throw unknownAgent(id);
   const entry = list[index];
   const former = isRecord(entry) ? entry : {};
-  // A model with fallbacks keeps them: only the first choice changes.
+  // Keeps the fallbacks: only the primary model changes.
   const modelPath = isRecord(former["model"]) ? ["model", "primary"] : ["model"];
   const wanted: readonly (readonly [path: readonly string[], value: string | undefined])[] = [
     [["name"], name],
@@ -83,9 +83,9 @@ function valueAt(fields: Fields, [first = "", ...rest]: readonly string[]): unkn
 }
 
 /**
- * Takes an agent off the list, off `bindings`, and off what other agents may start: an agent that gets the same id later
- * inherits nothing. Places are given last first, so that each stays right while the edits are made in order.
- * @throws GatewayError `NOT_FOUND` when the agent is not there
+ * Removes an agent from the agent list, from `bindings` and from other agents' `allowAgents`, so that a later agent with
+ * the same id inherits nothing. Bindings are removed from the last to the first, so that earlier indexes stay valid.
+ * @throws GatewayError `NOT_FOUND` when the agent is not in the list
  */
 export function deleteEdits(
   parsed: ParsedFile,

@@ -1,4 +1,4 @@
-/** How an agent presents itself: `IDENTITY.md` read and written as lines, and what clients are shown. Pure. */
+/** An agent's identity: reads and writes the lines of `IDENTITY.md`, and builds the identity shown to clients. Pure. */
 import type { Identity } from "./directory.ts";
 
 /** Lengths clients accept. Spec: protocol/methods-agent.md §3. */
@@ -8,7 +8,7 @@ const MAX_EMOJI = 16;
 /** A text avatar has at most this many characters. Spec: http/control-panel.md §5. */
 const MAX_AVATAR_TEXT = 4;
 
-/** Choice: longer lines are prose. */
+/** Choice: longer lines are ignored as prose. */
 const MAX_LINE = 4_096;
 
 const DEFAULT_NAME = "Assistant";
@@ -18,7 +18,7 @@ const FIELDS = ["name", "theme", "emoji", "avatar"] as const;
 type Field = (typeof FIELDS)[number];
 
 /**
- * The fields of lines such as `- **Name:** Ada`; the last line of a field counts, as lines are appended.
+ * Reads fields from lines such as `- **Name:** Ada`. The last line of a field wins, since new lines are appended.
  * Choice: text in brackets is a placeholder, not a value.
  */
 export function parseIdentity(text: string): Identity {
@@ -33,7 +33,7 @@ export function parseIdentity(text: string): Identity {
   return found;
 }
 
-/** On one line, without control characters: a value must not bring lines of its own. */
+/** Puts a text on one line without control characters, so that a value cannot add lines. */
 export function oneLine(text: string): string {
   return text
     .replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ")
@@ -42,8 +42,8 @@ export function oneLine(text: string): string {
 }
 
 /**
- * `text` with lines for the fields it does not say already.
- * @returns `undefined` when it says all of them, so that a repeated creation appends nothing twice
+ * Appends lines for the fields that `text` does not have with the same value.
+ * @returns `undefined` when it has all of them, so that a repeated creation appends nothing twice
  */
 export function withIdentity(text: string, identity: Identity): string | undefined {
   const said = parseIdentity(text);
@@ -57,13 +57,13 @@ export function withIdentity(text: string, identity: Identity): string | undefin
   return `${text}${gap}${lines.join("\n")}\n`;
 }
 
-/** Fields of the configuration, gaps filled from the workspace file. */
+/** Configured fields; missing ones come from the workspace file. */
 export function mergeIdentity(configured: Identity | undefined, file: Identity): Identity {
   const entries = FIELDS.map((field) => [field, configured?.[field]?.trim() || file[field]]);
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined)) as Identity; // the keys are FIELDS
 }
 
-/** What an avatar text stands for. */
+/** The kind of an avatar value; `undefined`: not valid. */
 export function avatarKind(avatar: string): "remote" | "data" | "path" | "text" | undefined {
   if (/^https?:\/\/\S+$/i.test(avatar)) return "remote";
   if (/^data:image\/\S+$/i.test(avatar)) return "data";
@@ -72,12 +72,12 @@ export function avatarKind(avatar: string): "remote" | "data" | "path" | "text" 
   return avatar !== "" && !/\s/.test(avatar) && characters(avatar).length <= MAX_AVATAR_TEXT ? "text" : undefined;
 }
 
-/** As people count them: a flag or a family is one. */
+/** User-perceived characters: a flag or family emoji is one. */
 function characters(text: string): readonly string[] {
   return Array.from(new Intl.Segmenter().segment(text), ({ segment }) => segment);
 }
 
-/** Cut between characters, to at most `length` UTF-16 units. */
+/** Cuts between user-perceived characters, to at most `length` UTF-16 units. */
 function cut(text: string, length: number): string {
   let kept = "";
   for (const character of characters(text)) {
@@ -90,15 +90,15 @@ function cut(text: string, length: number): string {
 /** The sources of an agent's identity. */
 export interface Looks {
   readonly agentId: string;
-  /** Its name on the list. */
+  /** Name in the agent list. */
   readonly name: string | undefined;
   readonly configured: Identity | undefined;
   readonly file: Identity;
-  /** Whether a path leads to an image that can be shown. */
+  /** Whether the path is an image that can be shown. */
   readonly hasImage: (path: string) => boolean;
 }
 
-/** The answer of `agent.identity.get`. Order of sources: http/control-panel.md §5. */
+/** The result of `agent.identity.get`. Order of sources: http/control-panel.md §5. */
 export function presentIdentity({ agentId, name, configured, file, hasImage }: Looks) {
   const emoji = cut(configured?.emoji?.trim() || file.emoji || "", MAX_EMOJI);
   const avatars = [configured?.avatar, configured?.emoji, file.avatar, file.emoji];
@@ -111,7 +111,7 @@ export function presentIdentity({ agentId, name, configured, file, hasImage }: L
   };
 }
 
-/** Choice: a URL that is too long is skipped, since half of one shows nothing. */
+/** Choice: a URL that is too long is skipped, since a truncated URL would not load. */
 function shownAvatar(avatar: string, agentId: string, hasImage: Looks["hasImage"]): string | undefined {
   const kind = avatarKind(avatar);
   if (kind === undefined) return undefined;

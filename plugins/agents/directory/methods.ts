@@ -1,4 +1,4 @@
-/** Handlers of `agent.identity.get` and `agents.*`, those about versions apart. */
+/** Handlers of `agent.identity.get` and `agents.*`, except those of file versions. */
 import { readdir } from "node:fs/promises";
 import { normalizeId } from "@svc/kit/agent-address";
 import { diskRefusal, readWithin } from "@svc/kit/files";
@@ -12,9 +12,9 @@ import { avatarKind, mergeIdentity, parseIdentity, presentIdentity } from "./ide
 import { agentHome, type Places } from "./workspace.ts";
 import { listFiles, readFile, writeFile } from "./workspace-files.ts";
 
-/** Choice: bytes of `IDENTITY.md` that are searched for its lines. */
+/** Choice: bytes of `IDENTITY.md` that are parsed. */
 const IDENTITY_HEAD_BYTES = 64 * 1024;
-/** Choice: characters of all images in one list together; agents after that are listed without. */
+/** Choice: total characters of all images in one list; the remaining agents are listed without an image. */
 const MAX_LIST_IMAGES = 4 * 1024 * 1024;
 
 export interface DirectorySources {
@@ -23,7 +23,7 @@ export interface DirectorySources {
   readonly admin: AgentAdmin;
   readonly places: () => Places;
   readonly identityFiles: IdentityFiles;
-  /** A workspace file was written. */
+  /** To be called after a workspace file was written. */
   readonly written: () => void;
 }
 
@@ -94,7 +94,7 @@ export function createDirectoryHandlers(sources: DirectorySources): DirectoryHan
   };
 }
 
-/** The agent that params name, by id or by a session of its own; neither: the default one. @throws GatewayError */
+/** The agent named by id or by one of its sessions; default: the default agent. @throws GatewayError */
 function addressed(
   { agentId, sessionKey }: { readonly agentId?: string; readonly sessionKey?: string },
   sessions: DirectorySources["services"]["sessions"],
@@ -110,7 +110,7 @@ function addressed(
   return findAgent(owner, agents);
 }
 
-/** Without a configured list, agents that left a directory behind are shown too. Spec: §4. */
+/** Agents without configuration that have a directory; empty when a list is configured. Spec: §4. */
 async function unlisted(agents: ConfiguredAgents, places: Places): Promise<readonly AgentSettings[]> {
   if (agents.isConfigured) return [];
   const directory = agentHome("", places);
@@ -123,7 +123,7 @@ async function unlisted(agents: ConfiguredAgents, places: Places): Promise<reado
     .map((id) => agents.settings(id));
 }
 
-/** Empty where there is no file, or one that may not or cannot be read now: the list of agents does not depend on it. */
+/** Empty for a missing or unreadable file, so that the list of agents does not depend on it. */
 async function fileIdentity(workspace: string): Promise<Identity> {
   try {
     const file = await readWithin(workspace, "IDENTITY.md", IDENTITY_HEAD_BYTES);

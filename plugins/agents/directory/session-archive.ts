@@ -1,4 +1,4 @@
-/** The conversations of an agent that is deleted. */
+/** Archives the conversations of a deleted agent. */
 import type { Principal } from "@svc/sdk";
 import { messageOf } from "@svc/sdk/errors";
 import type { Sessions } from "@svc/sdk/sessions";
@@ -7,8 +7,8 @@ import type { Sessions } from "@svc/sdk/sessions";
 const PAGE = 500;
 
 /**
- * Archives every session of an agent, its runs stopped first: an agent that gets the same id later must not inherit them.
- * @param forget as `sessions.delete` @returns sessions that stay, and why
+ * Stops the runs of every session of an agent and archives the session: a later agent with the same id must not inherit it.
+ * @param forget as `sessions.delete` @returns sessions that could not be archived, with the reason
  */
 export function createSessionArchive(
   sessions: Pick<Sessions, "recent">,
@@ -18,7 +18,7 @@ export function createSessionArchive(
     const failed = new Map<string, string>();
     for (;;) {
       const page = await sessions.recent({ limit: PAGE + failed.size, agentId });
-      // `global` counts as the default agent's, and stays.
+      // The session `global`, which belongs to the default agent, is not archived.
       const keys = page.map(({ key }) => key).filter((key) => key.startsWith(`agent:${agentId}:`) && !failed.has(key));
       if (keys.length === 0) break;
       for (const key of keys) {

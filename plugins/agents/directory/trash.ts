@@ -1,4 +1,4 @@
-/** Moves the directories of deleted agents to `<state>/trash`, and empties it in time. */
+/** Moves the directories of deleted agents to `<state>/trash`, and deletes them there after 30 days. */
 import { syncDirectory } from "@svc/kit/files";
 import { messageOf } from "@svc/sdk/errors";
 import { isInside } from "@svc/sdk/files";
@@ -7,20 +7,20 @@ import { basename, dirname, join } from "node:path";
 import type { Places } from "./workspace.ts";
 import { makeDirectory } from "./workspace-seed.ts";
 
-/** Where the directories of a deleted agent are now. */
+/** Result of discarding the directories of a deleted agent. */
 export interface Discarded {
-  /** Where they lie now; absent when there was nothing to move. */
+  /** Their new directory; absent when nothing was moved. */
   readonly trash?: string;
-  /** What stays where it is, and why. */
+  /** Everything left in place, with the reason. */
   readonly kept: readonly string[];
 }
 
 /**
- * Moves directories to one new directory of the trash. Never throws: what cannot be moved stays.
- * Choice: what other agents or the gateway itself lie in stays too, and so does what is on another file system, where a
- * move would be a copy that may fail half-way.
- * @param directories a name in the trash for each
- * @param inUse directories that must not go away
+ * Moves directories to one new directory of the trash. Never throws: a directory that cannot be moved stays in place.
+ * Choice: directories that contain files of other agents or of the gateway stay too, and so do directories on another
+ * file system, where a move would be a copy that can fail half-way.
+ * @param directories path by name in the trash
+ * @param inUse directories that must not be moved
  * @param stamp e.g. `ada-2026-01-31T10-00-00.000Z`
  */
 export async function discard(
@@ -37,13 +37,13 @@ export async function discard(
     try {
       const stats = await lstat(path).catch(() => undefined);
       if (!stats) continue;
-      // A link is moved itself; what it leads to is not ours.
+      // A link itself is moved; its target does not belong to the agent.
       const place = stats.isSymbolicLink()
         ? join(await realOrSame(dirname(path)), basename(path))
         : await realOrSame(path);
       const reason = protectedPaths.find((other) => isInside(place, other));
       if (reason !== undefined) {
-        kept.push(`${path}: ${reason} lies in it`);
+        kept.push(`${path}: ${reason} is in use`);
         continue;
       }
       await makeDirectory(trash);
@@ -58,10 +58,10 @@ export async function discard(
   return moved === 0 ? { kept } : { trash, kept };
 }
 
-/** Choice: milliseconds the directories of a deleted agent stay. */
+/** Choice: milliseconds the directories of a deleted agent are kept. */
 const KEEP_MS = 30 * 86_400_000;
 
-/** Deletes what was moved there 30 days ago or earlier. @returns how many deleted agents it was of */
+/** Deletes directories moved to the trash 30 or more days ago. @returns number of deleted agents whose files were removed */
 export async function emptyTrash(stateDir: string, now: number, dryRun: boolean): Promise<number> {
   const trash = join(stateDir, "trash");
   let gone = 0;
@@ -75,7 +75,7 @@ export async function emptyTrash(stateDir: string, now: number, dryRun: boolean)
   return gone;
 }
 
-/** Links followed, as far as the path exists. */
+/** Follows links as far as the path exists. */
 export async function realOrSame(path: string): Promise<string> {
   try {
     return await realpath(path);

@@ -6,14 +6,14 @@ import { invalidRequest, isGatewayError, type ResultOf } from "@svc/sdk";
 import { type agents, IDENTITY_FILES, type IdentityFile } from "@svc/sdk/agents";
 import { prepareWorkspace, type SeedOptions } from "./workspace-seed.ts";
 
-/** A file as clients see it. */
+/** A file as reported to clients. */
 type FileReport = ResultOf<typeof agents.filesGet>["file"];
 
-/** Exactly as written: `agents.md` and `./AGENTS.md` are other names. @throws GatewayError `INVALID_REQUEST` */
+/** Accepts exact names only: not `agents.md` or `./AGENTS.md`. @throws GatewayError `INVALID_REQUEST` */
 export function allowedName(name: string): IdentityFile {
   const known = IDENTITY_FILES.find((allowed) => allowed === name);
   return (
-    known ?? invalidRequest(`this file cannot be read or written here; the names are ${IDENTITY_FILES.join(", ")}`)
+    known ?? invalidRequest(`this file cannot be read or written here; allowed names: ${IDENTITY_FILES.join(", ")}`)
   );
 }
 
@@ -24,9 +24,9 @@ function report(workspace: string, name: string, stats: Stats | undefined): File
 }
 
 /**
- * In the order of `IDENTITY_FILES`, one memory file last. Choice: what may not be read (a link, a FIFO) is shown as
- * missing, so that one such file does not hide the others; `readFile` says what is wrong with it.
- * Choice: onboarding is over when `BOOTSTRAP.md` is gone from a workspace that has other files.
+ * In the order of `IDENTITY_FILES`, one memory file last. Choice: a file that must not be read (a link, a FIFO) is listed
+ * as missing, so that it does not hide the others; `readFile` reports the reason.
+ * Choice: onboarding is over when a workspace has other files but no `BOOTSTRAP.md`.
  */
 export async function listFiles(workspace: string): Promise<FileReport[]> {
   const found = new Map<IdentityFile, FileReport>();
@@ -52,7 +52,7 @@ export async function readFile(workspace: string, name: string): Promise<FileRep
 }
 
 /**
- * Written and on disk when it resolves. A workspace that is not there yet is made, with its first files.
+ * Durable when it resolves. Creates a missing workspace with its first files.
  * @throws GatewayError `INVALID_REQUEST` for a name that is not allowed, and as `writeWithin`; `UNAVAILABLE` when the disk cannot be written
  */
 export async function writeFile(

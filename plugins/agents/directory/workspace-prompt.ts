@@ -6,9 +6,9 @@ import type { ConfiguredAgents } from "./directory.ts";
 import { prepareWorkspace } from "./workspace-seed.ts";
 
 /**
- * In the order they stand in the prompt; of the two memory files the first with words: while a command runs in a sandbox, an
- * empty file holds the place of one that is not there.
- * Choice: `BOOTSTRAP.md` too while somebody has it there, since it would do nothing otherwise.
+ * In the order of the prompt. Of the two memory files, the first non-empty one is used: while a command runs in a sandbox,
+ * an empty placeholder stands in for a missing file.
+ * Choice: `BOOTSTRAP.md` is included while it exists, since it would have no effect otherwise.
  */
 const PROMPT_FILES = [
   ["AGENTS.md"],
@@ -20,7 +20,7 @@ const PROMPT_FILES = [
   ["MEMORY.md", "memory.md"],
 ];
 
-/** UTF-8 bytes that surely hold one character (UTF-16 unit). */
+/** Most UTF-8 bytes that one character (UTF-16 unit) takes. */
 const BYTES_PER_CHAR = 3;
 
 interface CachedFile {
@@ -29,15 +29,15 @@ interface CachedFile {
   readonly isCut: boolean;
 }
 
-/** Characters (UTF-16 units) the prompt may have: of one file, and of all of them without headings. */
+/** Limits of the prompt in characters (UTF-16 units): of one file, and of all files without headings. */
 export interface PromptLimits {
   readonly bootstrapMaxChars: number;
   readonly bootstrapTotalMaxChars: number;
 }
 
 /**
- * Headings, contents and marks where something was cut. Files without words are left out.
- * @param files by name, in order @returns "" when there is nothing to say
+ * Joins headings, contents and marks where a text was cut. Blank files are left out.
+ * @param files in order @returns "" when all files are blank
  */
 export function composePrompt(
   files: readonly { readonly name: string; readonly text: string; readonly isCut: boolean }[],
@@ -58,8 +58,8 @@ export function composePrompt(
 }
 
 /**
- * The prompt of an agent's workspace, made with its first files when it is not there. Files are read again when they
- * changed. What may not or cannot be read is logged and left out: a run does not fail for it.
+ * Builds the prompt of an agent's workspace, which is created with its first files if it does not exist. Files are read
+ * again only when they changed. A file that cannot be read is logged and left out: the run does not fail.
  */
 export function createWorkspacePrompt(agents: ConfiguredAgents, log: Pick<Logger, "warn">) {
   const cache = new Map<string, CachedFile>();
@@ -79,7 +79,10 @@ export function createWorkspacePrompt(agents: ConfiguredAgents, log: Pick<Logger
       return fresh;
     } catch (error) {
       cache.delete(key);
-      log.warn({ err: error, workspace, file: name }, "a workspace file is left out of the prompt");
+      log.warn(
+        { err: error, workspace, file: name },
+        "a workspace file could not be read and is left out of the prompt",
+      );
       return undefined;
     }
   }
@@ -89,7 +92,7 @@ export function createWorkspacePrompt(agents: ConfiguredAgents, log: Pick<Logger
     const { defaults } = agents.config;
     if (agents.has(agentId)) {
       await prepareWorkspace(workspace, defaults).catch((error: unknown) => {
-        log.warn({ err: error, workspace }, "the workspace cannot be made; the run goes on without it");
+        log.warn({ err: error, workspace }, "the workspace could not be created; the run continues without it");
       });
     }
     const files = await Promise.all(
@@ -105,16 +108,16 @@ export function createWorkspacePrompt(agents: ConfiguredAgents, log: Pick<Logger
   };
 }
 
-/** Choice: milliseconds a prompt is shared; an edit made by hand is seen by runs that begin this much later. */
+/** Choice: milliseconds a prompt is shared; runs see a manual edit after at most this time. */
 const FRESH_MS = 1_000;
 
 export interface SharedPrompt {
   of(agentId: string): Promise<string>;
-  /** To be called when files were written or agents changed: the next run reads again. */
+  /** To be called after files or agents changed: the next run reads the files again. */
   forget(): void;
 }
 
-/** One read of an agent's workspace for all runs that begin within a moment. @param read reads the files */
+/** Shares one read of an agent's workspace among runs that start within one second. @param read reads the files */
 export function sharePrompts(read: (agentId: string) => Promise<string>, clock: Pick<Clock, "elapsed">): SharedPrompt {
   const prompts = new Map<string, { readonly at: number; readonly prompt: Promise<string> }>();
   return {
@@ -124,7 +127,7 @@ export function sharePrompts(read: (agentId: string) => Promise<string>, clock: 
       if (known && now - known.at < FRESH_MS) return known.prompt;
       const shared = { at: now, prompt: read(agentId) };
       prompts.set(agentId, shared);
-      // The next run reads again; the caller of `of` gets the error.
+      // After a failure, the next run reads again; the caller of `of` gets the error.
       shared.prompt.catch(() => prompts.get(agentId) === shared && prompts.delete(agentId));
       return shared.prompt;
     },

@@ -1,10 +1,10 @@
-/** The first files of a workspace. Made when an agent is created, first runs or is first written to: never by a read. */
+/** The first files of a workspace. Created when an agent is created, runs or gets a file for the first time, never by a read. */
 import { mkdir, opendir, realpath } from "node:fs/promises";
 import { dirname } from "node:path";
 import { createWithin, syncDirectory } from "@svc/kit/files";
 
 /**
- * What a new workspace begins with; every line goes into the prompt, so there are few.
+ * Files of a new workspace. They are short, since every line becomes part of the prompt.
  * Choice: no `BOOTSTRAP.md`; an operator who wants the agent to introduce itself adds one.
  */
 const SEEDS: Readonly<Record<string, string>> = {
@@ -22,20 +22,20 @@ const SEEDS: Readonly<Record<string, string>> = {
   "HEARTBEAT.md": ["# Things to look at from time to time", "", ""].join("\n"),
 };
 
-/** Whether a file holds what a new workspace begins with. */
+/** Whether a file has the content of a new workspace. */
 export function isSeed(name: string, bytes: Buffer): boolean {
   return SEEDS[name] !== undefined && bytes.equals(Buffer.from(SEEDS[name]));
 }
 
 export interface SeedOptions {
-  /** `agents.defaults.skipBootstrap`: make the directory and nothing else. */
+  /** `agents.defaults.skipBootstrap`: create only the directory. */
   readonly skipBootstrap: boolean;
 }
 
 /**
- * The directory (0700) with its first files, when it is not there or empty; a directory with anything in it stays as it is.
- * Existing files are never replaced. All of it is on disk when this resolves.
- * @returns its real path @throws Error of the file system when it cannot be made
+ * Creates the directory (0700), and its first files if it is empty. Existing files are never replaced.
+ * Durable when it resolves.
+ * @returns its real path @throws Error of the file system when it cannot be created
  */
 export async function prepareWorkspace(workspace: string, { skipBootstrap }: SeedOptions): Promise<string> {
   await makeDirectory(workspace);
@@ -45,7 +45,7 @@ export async function prepareWorkspace(workspace: string, { skipBootstrap }: See
   return real;
 }
 
-/** Reads one name only: workspaces may be large, and every run asks. */
+/** Reads one entry only: workspaces may be large, and every run calls this. */
 async function isEmpty(path: string): Promise<boolean> {
   const directory = await opendir(path);
   try {
@@ -55,7 +55,7 @@ async function isEmpty(path: string): Promise<boolean> {
   }
 }
 
-/** Makes a directory (0700) and those above it, durably. Does nothing when it is there. */
+/** Creates a directory (0700) and its missing parents, durably. Does nothing when it exists. */
 export async function makeDirectory(path: string): Promise<void> {
   const first = await mkdir(path, { recursive: true, mode: 0o700 });
   if (first === undefined) return;

@@ -1,10 +1,10 @@
-/** Where the files of agents lie: decided from settings alone, nothing is touched. */
+/** Paths of agents' files, derived from settings alone; never accesses the file system. */
 import { isAbsolute, join, relative, resolve, sep } from "node:path";
 import { invalidRequest } from "@svc/sdk";
 import { isInside } from "@svc/sdk/files";
 import type { AgentsConfig } from "../config.ts";
 
-/** The directories that paths start from. */
+/** Base directories of paths. */
 export interface Places {
   readonly stateDir: string;
   /** What `~` stands for. */
@@ -13,7 +13,7 @@ export interface Places {
 
 type AgentEntry = NonNullable<AgentsConfig["list"]>[number];
 
-/** Absolute, `~` filled in; a relative path starts in the state directory, never where the gateway was started. */
+/** Makes a path absolute and expands `~`; a relative path starts in the state directory, never in the working directory. */
 export function expandPath(path: string, { stateDir, home }: Places): string {
   return resolve(
     stateDir,
@@ -21,14 +21,14 @@ export function expandPath(path: string, { stateDir, home }: Places): string {
   );
 }
 
-/** Everything of an agent that is not its workspace: `<state>/agents/<id>`. */
+/** Directory of an agent's files outside its workspace: `<state>/agents/<id>`. */
 export function agentHome(id: string, { stateDir }: Places): string {
   return join(stateDir, "agents", id);
 }
 
 /**
- * The agent's own setting, then (default agent only) that of the defaults, then `<state>/workspace`, or
- * `<state>/workspace-<id>` for other agents. Choice: in the state directory, outside of which a start writes nothing.
+ * The agent's own setting, else for the default agent `defaults.workspace` or `<state>/workspace`, else
+ * `<state>/workspace-<id>`. Choice: the defaults are in the state directory, since a start writes nothing outside it.
  */
 export function workspaceOf(
   agent: { readonly id: string; readonly isDefault: boolean },
@@ -41,18 +41,18 @@ export function workspaceOf(
   return defaults.workspace === undefined ? join(places.stateDir, "workspace") : expandPath(defaults.workspace, places);
 }
 
-/** A path as a caller wrote it, made absolute. @throws GatewayError `INVALID_REQUEST` for a relative one */
+/** Makes a caller's path absolute. @throws GatewayError `INVALID_REQUEST` for a relative path */
 export function callersPath(path: string, places: Places): string {
-  if (path.includes("\0")) invalidRequest("workspace: a path has no NUL character");
+  if (path.includes("\0")) invalidRequest("workspace: the path contains a NUL character");
   if (!isAbsolute(path) && !/^~(\/|$)/.test(path)) {
-    invalidRequest(`workspace: "${path}" is a relative path; write it from the root, or from your home with ~/`);
+    invalidRequest(`workspace: "${path}" is a relative path; use an absolute path or start it with ~/`);
   }
   return expandPath(path, places);
 }
 
 /**
- * Why this directory cannot be an agent's workspace; `undefined`: it can. All paths absolute, links followed.
- * Choice: within the state directory only `workspace...` directories; the rest holds secrets and the gateway's own files.
+ * The reason this directory cannot be an agent's workspace; `undefined`: it can. All paths are absolute and real.
+ * Choice: within the state directory only `workspace...` is allowed; the rest contains secrets and the gateway's files.
  */
 export function workspaceObstacle(
   path: string,
@@ -60,7 +60,7 @@ export function workspaceObstacle(
   others: readonly { readonly id: string; readonly workspace: string }[],
 ): string | undefined {
   if (isInside(path, stateDir)) {
-    return `${path} holds the state directory with its secrets; choose a directory for this agent alone`;
+    return `${path} contains the state directory with its secrets; choose a directory for this agent alone`;
   }
   const [first = ""] = relative(stateDir, path).split(sep);
   if (isInside(stateDir, path) && !first.startsWith("workspace")) {

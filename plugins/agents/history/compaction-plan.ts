@@ -1,28 +1,28 @@
-/** When a conversation is summed up, and which part of it. Decides only. */
+/** Decides when a conversation is summarized, and which part of it. No I/O. */
 import { isGatewayError } from "@svc/sdk";
 import { type Message, textOf } from "@svc/sdk/models";
 import type { TranscriptItem } from "@svc/sdk/sessions";
 import { CHARS_PER_TOKEN, type Context, HISTORY_MESSAGES, sizeOf, tokensOf } from "./history.ts";
 
-/** Choice: characters of one message in the text a summary is made of. */
+/** Choice: most characters of one message in the text to summarize. */
 const MESSAGE_CHARS = 8_000;
 
 export interface Fullness {
   /** tokens */
   readonly window: number;
-  /** tokens kept free for the answer */
+  /** tokens reserved for the answer */
   readonly reserve: number;
-  /** Tokens of the session after its last run, where they are known. */
+  /** Tokens of the session after its last run, if known. */
   readonly lastTotal: number | undefined;
 }
 
-/** Choice: where the reserve would leave less than half of a small window, half of it counts. */
+/** Choice: at least half of the window may be filled, even if the reserve is larger than the other half. */
 export function isTooFull(context: Context, { window, reserve, lastTotal }: Fullness): boolean {
   const room = Math.max(window - reserve, window / 2);
   return contextTokens(context, lastTotal) > room || context.items.length >= HISTORY_MESSAGES;
 }
 
-/** Tokens of the conversation: those counted in the last run and the newest message, else an estimate. */
+/** Tokens of the conversation: the count of the last run plus the newest message, else an estimate. */
 export function contextTokens({ summary, items }: Context, lastTotal?: number): number {
   const messages = items.map(({ message }) => message);
   const newest = messages.at(-1);
@@ -30,31 +30,31 @@ export function contextTokens({ summary, items }: Context, lastTotal?: number): 
   return tokensOf(messages) + Math.ceil((summary?.length ?? 0) / CHARS_PER_TOKEN);
 }
 
-/** Error texts of model servers; there is no error code that all of them share. */
+/** Error texts of model servers, which have no common error code. */
 const OVERFLOW =
   /context[ _-]?(?:length|window|size)|maximum context|too many (?:input )?tokens|prompt is too long|input is too long|exceeds? .{0,40}tokens?\b|context_length_exceeded|request too large/i;
 
 /**
- * Whether a model refused a question because it does not fit into its window.
- * Choice: only refusals count, so that a broken connection whose text mentions tokens does not.
+ * Whether a model rejected a request because it does not fit into its window.
+ * Choice: only rejections count, not e.g. a broken connection whose error text mentions tokens.
  */
 export function isContextOverflow(error: unknown): boolean {
   if (!isGatewayError(error)) return false;
-  const details = (error.details ?? {}) as { readonly kind?: unknown; readonly status?: unknown }; // `ProviderFailure`, where the provider gives one
+  const details = (error.details ?? {}) as { readonly kind?: unknown; readonly status?: unknown }; // `ProviderFailure`, if the provider sets one
   if (details.kind !== undefined && details.kind !== "request") return false;
   return details.status === 413 || OVERFLOW.test(error.message);
 }
 
 export interface CompactionPlan {
   readonly older: readonly TranscriptItem[];
-  /** Begins with a message of the user. */
+  /** Begins with a user message. */
   readonly kept: readonly TranscriptItem[];
   readonly firstKeptId: string;
 }
 
 /**
- * Keeps the newest messages of together `keepTokens`, from a message of the user on, and always the last one of the
- * user with all after it. @returns `undefined` when nothing is left to sum up
+ * Keeps the newest messages of up to `keepTokens` in total, starting at a user message, and always the last user message
+ * with everything after it. @returns `undefined` when nothing is left to summarize
  */
 export function planCompaction(items: readonly TranscriptItem[], keepTokens: number): CompactionPlan | undefined {
   const isUser = ({ message }: TranscriptItem) => message.role === "user";

@@ -1,15 +1,15 @@
-/** Assistant messages that the gateway writes itself, or closes in the model's place. Spec: protocol/stores.md §2. */
+/** Assistant messages that the gateway writes itself, or completes for a model. Spec: protocol/stores.md §2. */
 import type { AssistantMessage, Message, ToolCallBlock, ToolResultMessage } from "@svc/sdk/models";
 
-/** Author of messages no model finished. Spec: stores.md §2. */
+/** Author of messages that no model completed. Spec: stores.md §2. */
 const GATEWAY = { api: "openai-responses", provider: "svc", model: "gateway-injected" } as const;
 
-/** What the gateway says itself. */
+/** A message of the gateway itself. */
 export function gatewayMessage(text: string, timestamp: number): AssistantMessage {
   return { role: "assistant", content: [{ type: "text", text }], ...GATEWAY, stopReason: "stop", timestamp };
 }
 
-/** What a stopped run had said so far. Spec: protocol/methods-chat.md §3. */
+/** The partial answer of a stopped run. Spec: protocol/methods-chat.md §3. */
 export function abortedMessage(runId: string, text: string, reason: string, timestamp: number): AssistantMessage {
   return {
     role: "assistant",
@@ -22,7 +22,7 @@ export function abortedMessage(runId: string, text: string, reason: string, time
   };
 }
 
-/** A run that ended in an error. `content`: what the model had said before it. */
+/** The message of a run that failed. @param content the model's partial answer */
 export function errorMessage(
   text: string,
   timestamp: number,
@@ -32,13 +32,13 @@ export function errorMessage(
   return { role: "assistant", content, ...author, stopReason: "error", errorMessage: text, timestamp };
 }
 
-/** Answer to a call that got none. Models refuse a conversation with an open call. */
+/** Result for a tool call that got none, since models reject a conversation with an open call. */
 export function unansweredCall(call: ToolCallBlock, timestamp: number): ToolResultMessage {
   return {
     role: "toolResult",
     toolCallId: call.id,
     toolName: call.name,
-    content: [{ type: "text", text: "No result: the run was stopped before the tool answered." }],
+    content: [{ type: "text", text: "No result: the run was stopped before the tool returned." }],
     isError: true,
     timestamp,
   };

@@ -1,35 +1,35 @@
-/** What a model is shown of a transcript: which messages, stamped with their time, and tool calls paired with their results. Decides only. */
+/** Builds the history for a model from a transcript: selects messages, stamps them with their time, and pairs tool calls with results. No I/O. */
 import { localTime } from "@svc/kit/time";
 import type { Origin } from "@svc/sdk";
 import type { Message, ResolvedModel, ToolCallBlock, ToolResultMessage, UserMessage } from "@svc/sdk/models";
 import type { TranscriptItem } from "@svc/sdk/sessions";
 import { toolCallsOf, unansweredCall } from "./gateway-messages.ts";
 
-/** Choice: messages of a transcript that are read; the budget below, or a compaction, usually needs fewer. */
+/** Choice: most messages read from a transcript; the budget below, or a compaction, usually needs fewer. */
 export const HISTORY_MESSAGES = 400;
 
-/** Choice: rough, and on the safe side for most languages and tokenizers. */
+/** Choice: a rough, conservative estimate for most languages and tokenizers. */
 export const CHARS_PER_TOKEN = 3;
 const DEFAULT_CONTEXT_TOKENS = 128_000;
 const DEFAULT_ANSWER_TOKENS = 8_192;
-/** Choice: what an image counts for, about 1,500 tokens. */
+/** Choice: size of an image, about 1,500 tokens. */
 const IMAGE_CHARS = 4_500;
 
 export interface HistoryLimits {
-  /** Characters all messages may have together; the last user message always fits. */
+  /** Most characters of all messages; the last user message always fits. */
   readonly budgetChars: number;
   /** Whether the model accepts images; otherwise a line of text replaces each. */
   readonly images: boolean;
-  /** IANA name: of the times messages are stamped with. */
+  /** IANA name; time zone of the message stamps. */
   readonly timeZone: string;
 }
 
-/** Tokens of the window that are used: what is configured, else the model's own. */
+/** Usable tokens of the window: the configured number, else the model's own. */
 export function windowOf(model: Pick<ResolvedModel, "contextWindow">, contextTokens?: number): number {
   return contextTokens ?? model.contextWindow ?? DEFAULT_CONTEXT_TOKENS;
 }
 
-/** Room for the conversation in the window of `model`, less the answer; at least 8,000 characters. */
+/** Limits for the conversation in the window of `model`, less the answer; at least 8,000 characters. */
 export function limitsOf(
   model: Pick<ResolvedModel, "contextWindow" | "maxTokens" | "input">,
   contextTokens: number | undefined,
@@ -44,15 +44,15 @@ export function limitsOf(
   };
 }
 
-/** What a session has to show: what was summed up, and the messages after it. */
+/** The content of a session: a summary, and the messages after it. */
 export interface Context {
   readonly summary: string | undefined;
-  /** Of the summary. */
+  /** Origin of the summary. */
   readonly origin?: Origin;
   readonly items: readonly TranscriptItem[];
 }
 
-/** As `modelHistory`, after a message with the summary of what came before, where there is one. */
+/** Like `modelHistory`, preceded by a message with the summary, if there is one. */
 export function contextHistory({ summary, items }: Context, limits: HistoryLimits): Message[] {
   const messages = items.map(({ message }) => message);
   if (summary === undefined) return modelHistory(messages, limits);
@@ -62,16 +62,16 @@ export function contextHistory({ summary, items }: Context, limits: HistoryLimit
   return [opening, ...modelHistory(messages, { ...limits, budgetChars: left })];
 }
 
-/** Tokens these messages take, roughly. */
+/** Estimated tokens of these messages. */
 export function tokensOf(messages: readonly Message[]): number {
   return Math.ceil(messages.reduce((chars, message) => chars + sizeOf(message), 0) / CHARS_PER_TOKEN);
 }
 
 /**
- * The newest messages within the budget, from a user message on, with every tool call answered right after it and no
- * result without its call. Failed answers without content are left out, user messages carry their time.
+ * The newest messages within the budget, starting at a user message. Each tool call is directly followed by its result, and
+ * no result is without its call. Failed answers without content are left out; user messages are stamped with their time.
  *
- * Choice: every user message is stamped, not only the newest: earlier ones stay as they were sent, which keeps the
+ * Choice: every user message is stamped, not only the newest: earlier ones then stay unchanged, which keeps the
  * provider's cache of the conversation valid.
  */
 export function modelHistory(messages: readonly Message[], limits: HistoryLimits): Message[] {
@@ -106,7 +106,7 @@ export function sizeOf(message: Message): number {
   return chars;
 }
 
-/** Results move up to their call, calls without one get one, results without a call go. */
+/** Moves results to their call, adds missing results, and drops results without a call. */
 function pairToolCalls(messages: readonly Message[]): Message[] {
   return messages.flatMap((message, index): Message[] => {
     if (message.role === "toolResult") return [];
@@ -117,7 +117,7 @@ function pairToolCalls(messages: readonly Message[]): Message[] {
   });
 }
 
-/** The result of `call`, from the message `start` on: before a later call with the same id, since some servers count ids anew each time. */
+/** The result of `call`, searched from `start` up to a later call with the same id, since some servers reuse ids. */
 function resultOf(call: ToolCallBlock, messages: readonly Message[], start: number): ToolResultMessage | undefined {
   for (let index = start; index < messages.length; index += 1) {
     const message = messages[index];
@@ -128,7 +128,7 @@ function resultOf(call: ToolCallBlock, messages: readonly Message[], start: numb
   return undefined;
 }
 
-/** Without a time (0, of conversations a caller gave) it stays as it is. */
+/** Adds the time stamp, unless the time is 0 (conversations given by a caller). */
 function stamped(message: UserMessage, limits: HistoryLimits): UserMessage {
   if (message.timestamp === 0) return withoutImages(message, limits);
   const stamp = timeStamp(message.timestamp, limits.timeZone);
@@ -144,17 +144,17 @@ function stamped(message: UserMessage, limits: HistoryLimits): UserMessage {
 function withoutImages<M extends Message>(message: M, { images }: HistoryLimits): M {
   if (images || message.role === "assistant") return message;
   const content = message.content.map((block) =>
-    block.type === "image" ? { type: "text", text: "[image left out: this model takes no images]" } : block,
+    block.type === "image" ? { type: "text", text: "[image left out: this model does not accept images]" } : block,
   );
-  return { ...message, content } as M; // only image blocks were replaced, by text blocks, which every such message may hold
+  return { ...message, content } as M; // only image blocks were replaced by text blocks, which every such message may contain
 }
 
-/** Stamps kept: the messages of a transcript are stamped at each turn, and formatting one costs ten microseconds. */
+/** Size of the cache: each turn stamps all messages of the history, and formatting a stamp takes ten microseconds. */
 const MOST_KEPT = 4_096;
 const stamps = new Map<string, string>();
 
 /**
- * `[Dow YYYY-MM-DD HH:MM TZ]`, the stamp a model sees before a user's words. Spec: protocol/methods-agent.md §1.
+ * `[Dow YYYY-MM-DD HH:MM TZ]`, the stamp before a user message. Spec: protocol/methods-agent.md §1.
  * @param timeZone IANA name
  */
 export function timeStamp(epochMs: number, timeZone: string): string {

@@ -1,4 +1,4 @@
-/** What the model of a run is shown of its session: the newest messages, the older ones summed up where they are too long. */
+/** Builds the history that a run sends to its model: the newest messages, and a summary of older ones if the session is too long. */
 import { untilAborted } from "@svc/sdk";
 import type { Message, ResolvedModel } from "@svc/sdk/models";
 import { isContextOverflow, isTooFull } from "../history/compaction-plan.ts";
@@ -23,7 +23,7 @@ export class Conversation {
   readonly #loaded: Loaded;
   readonly #model: () => ResolvedModel;
 
-  /** @param model the one that answers now; it also writes summaries */
+  /** @param model the current model, which also writes summaries */
   constructor(run: LiveRun, env: Environment, loaded: Loaded, model: () => ResolvedModel) {
     this.#run = run;
     this.#env = env;
@@ -36,7 +36,7 @@ export class Conversation {
     return limitsOf(this.#model(), config().defaults.contextTokens, agents.timeZone);
   }
 
-  /** The messages of the first question. Older ones are summed up before they fill the window. */
+  /** The messages of the first request. Summarizes older ones before they fill the window. */
   async history(): Promise<readonly Message[]> {
     const { context, entry, isGiven } = this.#loaded;
     const { contextTokens, compaction } = this.#env.config().defaults;
@@ -47,12 +47,12 @@ export class Conversation {
     return contextHistory(compacted ?? context, this.limits);
   }
 
-  /** After the model refused a question as too long: a summary, or half of it. */
+  /** Shortens the history after the model rejected it as too long: to a summary, or to half of its size. */
   async shrink(error: unknown): Promise<readonly Message[] | undefined> {
     if (!isContextOverflow(error)) return undefined;
     const { services, log } = this.#env;
     const { runId, sessionKey } = this.#run.request;
-    log.warn({ err: error, runId, sessionKey }, "the conversation is too long for the model; it is summed up");
+    log.warn({ err: error, runId, sessionKey }, "the conversation is too long for the model and will be summarized");
     const { isGiven } = this.#loaded;
     const context = isGiven
       ? this.#loaded.context
@@ -65,8 +65,8 @@ export class Conversation {
   }
 
   /**
-   * For `/compact`. Choice: works on the messages a model would be shown at most; the command itself is not one of them.
-   * @returns `undefined` when there is nothing to sum up
+   * For `/compact`. Choice: works on the messages that a model could be sent; the command itself is not one of them.
+   * @returns `undefined` when there is nothing to summarize
    */
   compact(instructions: string): Promise<Context | undefined> {
     return compact(this.#loaded.context, this.#compaction(), { instructions });

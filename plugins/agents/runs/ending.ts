@@ -1,4 +1,4 @@
-/** The end of a run: its last messages and its outcome in one transaction, or nothing of it where the run is another gateway's. */
+/** Stores the end of a run: its last messages and its outcome in one transaction, or nothing if another gateway owns the run. */
 import { persist } from "@svc/kit/persist";
 import { acknowledged } from "@svc/kit/runs";
 import { isGatewayError } from "@svc/sdk";
@@ -10,7 +10,7 @@ import { noteOnSession } from "./session-note.ts";
 import type { RunStore } from "./store.ts";
 import type { TurnResult } from "./turn.ts";
 
-/** Writes the end of the run with its last messages, or withdraws its messages when it only acknowledged. */
+/** Writes the end of the run with its last messages, or withdraws its messages if the answer was only an acknowledgement. */
 export async function end(run: LiveRun, env: Environment, conducted: Conducted): Promise<RunOutcome | undefined> {
   const { services, store, log } = env;
   const { runId, sessionKey } = run.request;
@@ -37,7 +37,7 @@ export async function end(run: LiveRun, env: Environment, conducted: Conducted):
   return kept;
 }
 
-/** Ends a run that never started. Choice: its message is not put into the transcript. `error` absent: it was aborted. */
+/** Ends a run that never started. Choice: its message is not added to the transcript. @param error absent: it was aborted */
 export async function endUnstarted(run: LiveRun, env: Environment, error?: unknown): Promise<RunOutcome | undefined> {
   run.phase = "ending";
   const outcome = unstartedOutcome(run, env.clock.now(), error);
@@ -46,14 +46,14 @@ export async function endUnstarted(run: LiveRun, env: Environment, error?: unkno
   return stored(write, { outcome, from: "accepted" }, run, env);
 }
 
-/** Why the messages of the run are withdrawn; `undefined`: they stay. */
+/** The reason the messages of the run are withdrawn; `undefined`: they stay. */
 function nothingSaid({ request, traces }: LiveRun, { status, text }: TurnResult): Acknowledged | undefined {
   if (!request.acknowledgement || !traces || status !== "ok") return undefined;
   const verdict = acknowledged(text, request.acknowledgement);
   return "nothing" in verdict ? verdict.nothing : undefined;
 }
 
-/** Stores the end of a run. An end that storage refuses for good is announced as an error, and stored without messages. */
+/** Stores the end of a run. If storage rejects it permanently, the run ends as an error and is stored without messages. */
 async function stored(
   write: () => Promise<unknown>,
   { outcome, from }: { readonly outcome: RunOutcome; readonly from: "accepted" | "running" },
@@ -68,19 +68,19 @@ async function stored(
     if (run.abandoned.aborted || (await isTaken(error, outcome.runId, store))) return undefined;
     log.error({ err: error, runId: outcome.runId }, "the end of a run could not be stored");
     const refused: RunOutcome = { ...outcome, status: "error", errorMessage: "the reply could not be stored" };
-    // A record that stays open would begin again after a restart, though its end was announced.
+    // If the record stayed open, the run would restart with the gateway, although its end was announced.
     const close = () => services.storage.transaction([store.ended(refused, from)]);
     await persist(close, { clock, signal: run.abandoned, isDone: async () => true }).catch((thrown: unknown) =>
       log.error(
         { err: thrown, runId: outcome.runId },
-        "the record of a run stays open; the next start may begin it again",
+        "the record of an ended run could not be closed; the next start may repeat the run",
       ),
     );
     return refused;
   }
 }
 
-/** Whether the run has an outcome already that was announced, or belongs to another gateway. */
+/** Whether the run already has an outcome, or belongs to another gateway. */
 async function isTaken(thrown: unknown, runId: string, store: RunStore): Promise<boolean> {
   if (!isGatewayError(thrown) || thrown.code !== "CONFLICT") return false;
   const record = await store.find(runId).catch(() => undefined);

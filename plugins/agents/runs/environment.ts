@@ -1,4 +1,4 @@
-/** What runs are carried out with. */
+/** Services and settings that runs use. */
 import type { Clock, HookEmitter, HOOKS, Live, Logger } from "@svc/sdk";
 import type { RunOutcome } from "@svc/sdk/agents";
 import type { Credentials } from "@svc/sdk/gateway";
@@ -21,19 +21,19 @@ export interface Environment {
   };
   readonly agents: ConfiguredAgents;
   readonly promptHook: HookEmitter<typeof HOOKS.runPrompt>;
-  /** What the files of an agent's workspace add to its system prompt. */
+  /** The part of an agent's system prompt that comes from its workspace files. */
   readonly workspacePrompt?: (agentId: string) => Promise<string>;
-  /** As it is now. */
+  /** The current section `agents`. */
   readonly config: () => AgentsConfig;
   readonly store: RunStore;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-/** What a turn needs of the queue of its session. */
+/** Callbacks of a turn to the queue of its session. */
 export interface Ties {
-  /** Announces the outcome of a run whose message another run took over; the outcome is on disk already. */
+  /** Announces the outcome of a run whose message was merged into another run; the outcome is already stored. */
   readonly tookOver: (run: LiveRun, outcome: RunOutcome) => void;
-  /** Waiting runs whose messages go into the turn that runs, oldest first. */
+  /** Waiting runs whose messages should join the active turn, oldest first. */
   readonly steering: () => readonly LiveRun[];
 }

@@ -1,9 +1,9 @@
-/** The events of one run: numbered, passed to hooks, and broadcast as far as clients may see them. */
+/** The events of one run: numbered, passed to hooks, and broadcast if clients may see them. */
 import type { Emit, PayloadOf } from "@svc/sdk";
 import type { agentEvent, RunEvent, RunOutcome, RunRequest } from "@svc/sdk/agents";
 import type { SessionEntry } from "@svc/sdk/sessions";
 
-/** Where events go. */
+/** Receivers of events. */
 export interface EventSinks {
   trace(event: RunEvent): void;
   readonly broadcast: Emit<typeof agentEvent>;
@@ -11,9 +11,9 @@ export interface EventSinks {
   now(): number;
 }
 
-/** What clients see of a run. Spec: protocol/events.md §3. */
+/** Which parts of a run clients see. Spec: protocol/events.md §3. */
 export interface Visibility {
-  /** Results of tools, not only that there was one. */
+  /** Tool results, not only the fact that there was one. */
   readonly toolResults: boolean;
   readonly thinking: boolean;
 }
@@ -31,10 +31,10 @@ type Subject = Pick<RunRequest, "runId" | "sessionKey" | "acknowledgement">;
 export class RunEvents {
   readonly #run: Subject;
   readonly #sinks: EventSinks;
-  /** Connections that take part and asked for tool events. */
+  /** Connections that receive tool events. */
   readonly #connections = new Set<string>();
   #seq = 0;
-  /** Set once the session is read. */
+  /** Set once the session has been read. */
   visibility: Visibility = { toolResults: false, thinking: false };
 
   constructor(run: Subject, sinks: EventSinks) {
@@ -42,12 +42,12 @@ export class RunEvents {
     this.#sinks = sinks;
   }
 
-  /** This connection gets the tool events from now on. */
+  /** Sends tool events to this connection from now on. */
   join(connectionId: string | undefined): void {
     if (connectionId !== undefined) this.#connections.add(connectionId);
   }
 
-  /** The last event, however the run ended. Spec: events.md §3, `lifecycle`. */
+  /** Emits the last event. Spec: events.md §3, `lifecycle`. */
   end(outcome: RunOutcome): void {
     const { status, startedAt, endedAt, errorMessage } = outcome;
     const times = { ...(startedAt === undefined ? {} : { startedAt }), endedAt };
@@ -58,7 +58,7 @@ export class RunEvents {
     }
   }
 
-  /** @param outcome of the run, with its last event */
+  /** @param outcome of the run; only with its last event */
   emit(stream: RunEvent["stream"], data: RunEvent["data"], outcome?: RunOutcome): void {
     const { runId, sessionKey, acknowledgement } = this.#run;
     this.#seq += 1;
@@ -72,7 +72,7 @@ export class RunEvents {
   }
 }
 
-/** A tool event as clients may see it. */
+/** Removes the result from a tool event if clients may not see it. */
 function forClients(event: PayloadOf<typeof agentEvent>, { toolResults }: Visibility): PayloadOf<typeof agentEvent> {
   if (toolResults || !("result" in event.data)) return event;
   const { result: _hidden, ...data } = event.data;

@@ -1,8 +1,8 @@
 /**
- * One turn of a session from the head of its queue to its outcome, with every step on disk before it is announced.
+ * Executes one turn of a session from the head of its queue to its outcome. Every step is stored before it is announced.
  *
- * Storage sees three kinds of transaction: the user's message together with `running` and the ends of the runs whose
- * messages go along; each message of the turn; the last message together with the end.
+ * There are three kinds of transaction: the user's message with the state `running` and the ends of the merged runs;
+ * each further message of the turn; the last message with the end of the run.
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { persist } from "@svc/kit/persist";
@@ -27,9 +27,9 @@ import type { RunRecord } from "./store.ts";
 import { runTurn, type TurnResult } from "./turn.ts";
 
 export interface Executed {
-  /** `undefined` when the run was abandoned: its record is left to the next start, or to the gateway that took it. */
+  /** `undefined` when the run was abandoned: the next start, or the gateway that took it over, handles its record. */
   readonly outcome: RunOutcome | undefined;
-  /** Runs of the turn that did not start and wait again. */
+  /** Runs of the turn that did not start and have to wait again. */
   readonly returned: readonly LiveRun[];
 }
 
@@ -48,14 +48,14 @@ export async function execute(turn: Turn, env: Environment, ties: Ties): Promise
   const conducted = await conduct(run, env, loading, ties);
   if (run.abandoned.aborted) return { outcome: undefined, returned: [] };
   run.phase = "ending";
-  await nextTurn(); // the whole text was emitted in this one; storing and announcing it are as dear
+  await nextTurn(); // the whole text was emitted in this turn of the event loop; storing and announcing it take as long
   return { outcome: await end(run, env, conducted), returned: [] };
 }
 
-/** Runs whose messages go into the turn. */
+/** Runs whose messages are merged into the turn. */
 const others = ({ overflow, merged }: Turn): readonly LiveRun[] => [...overflow, ...merged];
 
-/** Another gateway on this storage has begun one of them: that run belongs to the other gateway, the rest waits again. */
+/** Another gateway on this storage has started one of the runs and owns it; the others wait again. */
 async function stillOurs(runs: readonly LiveRun[], { store, log }: Environment): Promise<Executed> {
   const records =
     runs.length === 1 ? [undefined] : await Promise.all(runs.map(({ id }) => store.find(id).catch(() => undefined)));
@@ -65,14 +65,17 @@ async function stillOurs(runs: readonly LiveRun[], { store, log }: Environment):
   const gone = runs.filter((run) => !returned.includes(run));
   for (const run of gone) run.abandon();
   if (gone.length > 0) return { outcome: undefined, returned };
-  log.error({ runIds: runs.map(({ id }) => id) }, "a turn could not begin; its runs are left to the next start");
+  log.error(
+    { runIds: runs.map(({ id }) => id) },
+    "a turn could not start; the next start of the gateway recovers its runs",
+  );
   for (const run of runs) run.abandon();
   return { outcome: undefined, returned: [] };
 }
 
 /**
- * Writes the start of the run and its message, and announces both.
- * @returns what the session has, read beside the write, with the run's own messages at its end
+ * Stores the start of the run and its message, and announces both.
+ * @returns the session, read in parallel with the write, with the run's own messages at the end
  */
 async function begin(turn: Turn, env: Environment, ties: Ties): Promise<{ readonly loading: Promise<Loaded> }> {
   const { clock, services, store } = env;
@@ -93,7 +96,7 @@ async function begin(turn: Turn, env: Environment, ties: Ties): Promise<{ readon
   const mayTakeBack = run.request.acknowledgement !== undefined && others(turn).length === 0;
   const before = mayTakeBack ? await services.sessions.get(sessionKey) : undefined;
   const reading = load(run.request, env);
-  reading.catch(() => undefined); // it is awaited once the write has succeeded
+  reading.catch(() => undefined); // awaited once the write has succeeded
   let ids: readonly string[] = [];
   const write = async () => {
     if (isResumed || run.request.compact !== undefined) await services.storage.transaction(changes);
@@ -116,7 +119,7 @@ async function begin(turn: Turn, env: Environment, ties: Ties): Promise<{ readon
 
 const itemOf = (message: Message, id = "") => ({ id, message });
 
-/** The read may have come before the write or after it; and a new session may not have been there yet. */
+/** Adds the written messages: the read may have happened before or after the write, or before the session existed. */
 async function withMessages(
   reading: Promise<Loaded>,
   written: readonly { readonly id: string; readonly message: Message }[],
@@ -130,13 +133,13 @@ async function withMessages(
   return { ...loaded, context: { ...loaded.context, items: [...earlier, ...written] } };
 }
 
-/** The conversation as the caller has it stands in for that of the session. */
+/** Replaces the conversation of the session with the one given by the caller. */
 function instead(loaded: Loaded, messages: readonly Message[]): Loaded {
   const items = messages.map((message) => itemOf(message));
   return { ...loaded, isGiven: true, context: { summary: undefined, items } };
 }
 
-/** What the run adds before its first question: answers to tool calls, then the user's words where there are some. */
+/** Messages that the run adds before its first request: results of client tools, then the user's message, if any. */
 function ownMessages(turn: Turn, timestamp: number): readonly Message[] {
   const { toolResults = [] } = turn.leader.request;
   const origin = turnOrigin(turn);
@@ -150,7 +153,7 @@ function ownMessages(turn: Turn, timestamp: number): readonly Message[] {
   return [...toolResults.map((result) => ({ ...result, ...origin })), ...said];
 }
 
-/** Prepares the run and lets the model answer, within the time of the run. Never rejects. */
+/** Prepares the run and lets the model answer, within the timeout of the run. Never rejects. */
 async function conduct(run: LiveRun, env: Environment, loading: Promise<Loaded>, ties: Ties): Promise<Conducted> {
   const { clock } = env;
   const { defaults } = env.config();
@@ -182,7 +185,7 @@ async function conduct(run: LiveRun, env: Environment, loading: Promise<Loaded>,
   }
 }
 
-/** The turn of `turn.ts` with its messages on disk, the models in their order and the messages to steer by. */
+/** Runs the turn of `turn.ts` with storage, fallback models and steering. */
 async function answer(
   run: LiveRun,
   env: Environment,
@@ -224,7 +227,7 @@ async function answer(
         run.traces?.ids.push(...ids);
       };
       await persist(write, { clock, signal }).catch((error: unknown) => {
-        if (isGatewayError(error) && error.code === "CONFLICT") run.abandon(); // another gateway has taken it
+        if (isGatewayError(error) && error.code === "CONFLICT") run.abandon(); // another gateway has taken over the run
         throw error;
       });
     },
@@ -263,7 +266,7 @@ function chainOf(run: LiveRun, { services, config }: Environment, prepared: Prep
   );
 }
 
-/** The selected model answers again after another stood in for it. Spec: protocol/events.md §3. */
+/** Reports that the selected model answers again after a fallback. Spec: protocol/events.md §3. */
 function emitCleared({ events }: LiveRun, entry: SessionEntry | undefined, chain: ModelChain): void {
   const { selected, current } = chain;
   const previous = entry?.["fallbackNoticeActiveModel"];
@@ -275,12 +278,12 @@ function emitCleared({ events }: LiveRun, entry: SessionEntry | undefined, chain
 function compactedResult(isCompacted: boolean, now: number): TurnResult {
   const text = isCompacted
     ? "The older part of this conversation is now a summary."
-    : "There is nothing to sum up yet: the conversation is too short.";
+    : "There is nothing to summarize yet: the conversation is too short.";
   const message = gatewayMessage(text, now);
   return { status: "ok", text, calledTools: false, closing: [message], message };
 }
 
-/** The result of a run whose session, model or prompt could not be had. */
+/** The result of a run whose session, model or prompt was not available. */
 function unprepared(run: LiveRun, env: Environment, cause: unknown): TurnResult {
   if (run.signal.aborted) return { status: "aborted", text: "", calledTools: false, closing: [] };
   const text = isGatewayError(cause) ? cause.message : "the agent run failed";

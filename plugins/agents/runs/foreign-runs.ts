@@ -1,4 +1,4 @@
-/** Runs that another gateway on the same storage has, and whose ends callers wait for here. */
+/** Follows runs of other gateways on the same storage while callers here wait for them. */
 import { persist } from "@svc/kit/persist";
 import { pause } from "@svc/sdk";
 import type { Environment } from "./environment.ts";
@@ -6,15 +6,15 @@ import type { RunEvents } from "./events.ts";
 import type { LiveRuns } from "./live-runs.ts";
 import type { RunRecord } from "./store.ts";
 
-/** Choice: milliseconds between two reads of such a run. */
+/** Choice: milliseconds between two reads of the record. */
 const FOLLOW_MS = 1_000;
 
 export class ForeignRuns {
   readonly #env: Pick<Environment, "store" | "clock" | "log">;
   readonly #live: LiveRuns;
-  /** Aborts when nobody waits any more. */
+  /** Aborts when this gateway stops. */
   readonly #signal: AbortSignal;
-  /** What is to hear of the end, where the run began here. */
+  /** By run id: events of a run that was accepted here, which report its end. */
   readonly #followed = new Map<string, RunEvents | undefined>();
 
   constructor(env: Pick<Environment, "store" | "clock" | "log">, live: LiveRuns, signal: AbortSignal) {
@@ -24,8 +24,8 @@ export class ForeignRuns {
   }
 
   /**
-   * Hands the end of the run to those that wait for it here. Never rejects.
-   * @param events of the run, where it began here; the latest ones hear of its end, also if it is followed already
+   * Passes the outcome of the run to its waiting callers. Never rejects.
+   * @param events of a run that was accepted here; the latest ones report its end, even if it is already being followed
    */
   async follow(runId: string, events?: RunEvents): Promise<void> {
     const { store, clock, log } = this.#env;
@@ -45,7 +45,10 @@ export class ForeignRuns {
       }
     } catch (error) {
       if (this.#signal.aborted) return;
-      log.warn({ err: error, runId }, "the end of a run of another gateway could not be read");
+      log.warn(
+        { err: error, runId },
+        "the outcome of another gateway's run could not be read; its callers keep waiting",
+      );
     } finally {
       this.#followed.delete(runId);
     }

@@ -1,29 +1,29 @@
-/** Whose words a run was shown, and those of them with the least authority. */
+/** Tracks the authors of the text a run has seen, and the author with the least authority. */
 import { floorOf, type Origin } from "@svc/sdk";
 import { unwrapped } from "@svc/sdk/external-content";
 import { type Message, textOf } from "@svc/sdk/models";
 import type { ToolScene } from "@svc/sdk/tools";
 
-/** Choice: characters that people are shown of one text, and of all: a later text cannot hide the one that led to a call. */
+/** Choice: characters of one text and of all texts in an approval request; a later text cannot hide the one that led to a call. */
 const TEXT_CHARS = 600;
 const EXCERPT_CHARS = 1_500;
 
 interface OutsideText {
-  /** How many scopes its author has. */
+  /** Number of the author's scopes. */
   readonly scopes: number;
   readonly text: string;
 }
 
 export class Heard {
   #floor: Origin | undefined;
-  /** The newest first. */
+  /** Newest first. */
   readonly #texts: OutsideText[] = [];
-  /** The newest answer of the model after such words: of an event of an earlier turn nothing else is left. */
+  /** The newest answer of the model to external content; all that is left of an event of an earlier turn. */
   #answer = "";
-  /** What no model wrote: a text in it is not made up. */
+  /** Messages that no model wrote, so that no text in them is invented. */
   readonly #written: Message[] = [];
 
-  /** @param text what of it people are shown; empty: it is not known any more */
+  /** @param text shown to people; empty: no longer known */
   add(origin: Origin | undefined, text = ""): void {
     const author = floorOf([origin]);
     if (author === undefined) return;
@@ -42,14 +42,14 @@ export class Heard {
     }
   }
 
-  /** Answers of the model say whose words it was shown when it gave them. */
+  /** Marks answers of the model with the least trusted author seen so far. */
   mark(messages: readonly Message[]): readonly Message[] {
     const floor = this.#floor;
     if (floor === undefined) return messages;
     return messages.map((message) => (message.role === "assistant" ? { ...message, origin: floor } : message));
   }
 
-  /** With the least authority; `undefined`: all words were the owner's. */
+  /** The author with the least authority; `undefined`: all text was the owner's. */
   get floor(): Origin | undefined {
     return this.#floor;
   }
@@ -59,7 +59,7 @@ export class Heard {
     return this.#floor && { origin: this.#floor, text: this.#excerpt(), saw };
   }
 
-  /** As many as there is room for: those whose author may do least first, and of these the newest. */
+  /** As many texts as fit: least trusted authors first, and of these the newest. */
   #excerpt(): string {
     const texts = this.#texts.toSorted((left, right) => left.scopes - right.scopes).map(({ text }) => text);
     const shown = texts.length === 0 ? [this.#answer] : [...new Set(texts)];

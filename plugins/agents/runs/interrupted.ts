@@ -1,4 +1,4 @@
-/** What becomes of runs that a stop or a crash interrupted: they begin again, or are closed. */
+/** Recovers runs that a stop or a crash interrupted: restarts or closes them. */
 import type { RunOutcome } from "@svc/sdk/agents";
 import type { Message } from "@svc/sdk/models";
 import type { Environment } from "./environment.ts";
@@ -6,23 +6,23 @@ import { errorMessage } from "../history/gateway-messages.ts";
 import { HTTP_LANE } from "./queue.ts";
 import type { RunRecord } from "./store.ts";
 
-/** Messages that are searched for tool calls. */
+/** Most messages that are searched for tool calls. */
 const LOOKED_THROUGH = 1_000;
 
 const INTERRUPTED = "interrupted by a gateway restart";
 
-/** Choice: how often a run begins again, so that one that brings the gateway down does not do so for ever. */
+/** Choice: most restarts of a run, so that a run that crashes the gateway does not do so forever. */
 const MAX_RESUMES = 3;
 
-/** `outcome`: it was closed. */
+/** `outcome`: the run was closed. */
 export type Recovered = { readonly isResumed: true } | { readonly isResumed: false; readonly outcome: RunOutcome };
 
 /**
- * A run that had called no tool begins again, with its message that is in the transcript; for any other the transcript
- * says that it was interrupted, in the transaction of its record. Choice: a run whose caller waited with an open HTTP
- * connection is closed, since nobody would read its answer.
- * @param record of a run that this gateway has taken
- * @returns `undefined` when it could not be stored, which is logged
+ * Restarts a run that had not called a tool, with its message in the transcript. Closes any other run, and adds an
+ * error message to the transcript in the same transaction. Choice: a run whose caller waited with an open HTTP
+ * connection is closed, since no client would read its answer.
+ * @param record of a run that this gateway owns
+ * @returns `undefined` when the recovery could not be stored, which is logged
  */
 export async function recoverInterrupted(record: RunRecord, env: Environment): Promise<Recovered | undefined> {
   const { services, store, log } = env;
@@ -47,7 +47,7 @@ export async function recoverInterrupted(record: RunRecord, env: Environment): P
 
 function mayBeginAgain({ request, resumes }: RunRecord): boolean {
   if (!request || resumes >= MAX_RESUMES) return false;
-  // Who asked for a run with an acknowledgement (a heartbeat) asks again, since it may be taken back only whole.
+  // A run with an acknowledgement (a heartbeat) can only be withdrawn as a whole; its caller starts a new one.
   if (request.acknowledgement !== undefined) return false;
   return request.lane !== HTTP_LANE && request.history === undefined && request.clientTools === undefined;
 }
@@ -68,11 +68,11 @@ function interrupted({ state }: RunRecord, calledTools: boolean | undefined, end
 }
 
 /**
- * Whether the run that ends this transcript called tools. Recorded now, since the session may be reset before a caller
- * asks. @returns `undefined` when the start of the run is not among the messages
+ * Whether the last run of this transcript called tools. Determined now, since the session may be reset before a caller
+ * needs to know. @returns `undefined` when the start of the run is not among the messages
  */
 function toolUse(messages: readonly Message[], startedAt: number | undefined): boolean | undefined {
-  // The message it started with was stored with its start.
+  // The first message of a run has the time of its start.
   const start = messages.findIndex(({ role, timestamp }) => role === "user" && timestamp === startedAt);
   if (start < 0) return undefined;
   return messages

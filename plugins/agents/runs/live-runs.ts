@@ -1,4 +1,4 @@
-/** Runs between acceptance and end, outcomes of runs that ended lately, and callers that wait for an outcome. */
+/** Runs between acceptance and end, outcomes of recently ended runs, and callers that wait for an outcome. */
 import type { Clock } from "@svc/sdk";
 import type { RunOutcome, RunRequest, RunState } from "@svc/sdk/agents";
 import type { RunEvents } from "./events.ts";
@@ -6,14 +6,14 @@ import type { QueueSettings } from "./queue-settings.ts";
 
 /** Milliseconds an outcome is kept in memory. Spec: protocol/methods-agent.md §2. */
 export const KEEP_MS = 600_000;
-/** Choice: outcomes kept in memory; older ones are read from their record. */
+/** Choice: most outcomes kept in memory; older ones are read from their records. */
 export const KEEP_COUNT = 1_000;
 
-/** What a run has written to its session. */
+/** Traces of a run in its session. */
 interface Traces {
   /** Ids of its messages. */
   readonly ids: string[];
-  /** epoch ms; absent: the session was not there before */
+  /** epoch ms; absent: the session did not exist before */
   readonly unusedSince: number | undefined;
 }
 
@@ -26,21 +26,21 @@ export class LiveRun {
   readonly #abort = new AbortController();
   #abortReason: string | undefined;
   readonly #abandon = new AbortController();
-  /** `ending`: its end is being stored, nothing can stop it any more. */
+  /** `ending`: its end is being stored, and it can no longer be stopped. */
   phase: "accepting" | "waiting" | "running" | "ending" = "accepting";
   /** epoch ms */
   startedAt: number | undefined;
-  /** The run was interrupted and begins again: when it first started, epoch ms. Its message is in the transcript. */
+  /** First start of a restarted run, epoch ms; its message is in the transcript. Absent: not restarted. */
   resumedFrom: number | undefined;
-  /** How the run waits while its session is busy; absent: for its turn, without further rules. */
+  /** How the run waits while its session is busy; absent: for its turn, without queue rules. */
   queue: QueueSettings | undefined;
   /** The session was busy when the run was queued. */
   isHeld = false;
-  /** The queue was full: only a line of its message goes into the next turn. */
+  /** The queue was full: only one line of its message joins the next turn. */
   isOverflow = false;
-  /** Its message is in the turn of another run already, and the run waits for a turn of its own. */
+  /** Its message already joined the turn of another run, and the run waits for its own turn. */
   isSteered = false;
-  /** What the run may withdraw at its end (`request.acknowledgement`); absent: nothing. */
+  /** Messages the run may withdraw at its end (`request.acknowledgement`); absent: none. */
   traces: Traces | undefined;
 
   constructor(request: RunRequest, acceptedAt: number, events: RunEvents) {
@@ -61,12 +61,12 @@ export class LiveRun {
     return this.#abortReason ?? "rpc";
   }
 
-  /** Aborts when the run is left to the next start, or to the gateway that took it: nothing more of it is stored then. */
+  /** Aborts when the run is left to the next start, or to the gateway that took it over: nothing more of it is stored. */
   get abandoned(): AbortSignal {
     return this.#abandon.signal;
   }
 
-  /** @returns false when the run is being stopped already, or its end is being stored. */
+  /** @returns false when the run is already being stopped, or its end is being stored. */
   abort(reason: string): boolean {
     if (this.signal.aborted || this.phase === "ending") return false;
     this.#abortReason = reason;
@@ -127,7 +127,7 @@ export class LiveRuns {
     return this.all().filter(({ request }) => request.sessionKey === sessionKey);
   }
 
-  /** A run and the live runs that led to it: itself first. */
+  /** A run and the live runs that led to it, the run itself first. */
   lineage(runId: string): readonly LiveRun[] {
     const found = new Set<LiveRun>();
     for (let run = this.get(runId); run && !found.has(run); run = this.get(run.request.parentRunId ?? ""))
@@ -135,7 +135,7 @@ export class LiveRuns {
     return [...found];
   }
 
-  /** Keeps the outcome for 600 s and hands it to the callers that wait for it. */
+  /** Keeps the outcome for 600 s and passes it to waiting callers. */
   end(outcome: RunOutcome): void {
     const now = this.#clock.elapsed();
     this.#ended.set(outcome.runId, { outcome, until: now + KEEP_MS });
@@ -146,15 +146,15 @@ export class LiveRuns {
     for (const { runId, settle } of this.#waiters) if (runId === outcome.runId) settle(outcome);
   }
 
-  /** The outcome of a run that ended lately. */
+  /** The outcome of a recently ended run. */
   outcome(runId: string): RunOutcome | undefined {
     const ended = this.#ended.get(runId);
     return ended && ended.until > this.#clock.elapsed() ? ended.outcome : undefined;
   }
 
   /**
-   * The outcome of a run that ended lately, or that ends later; the run need not be known yet.
-   * @returns `undefined` after `timeoutMs` milliseconds (0: at once; absent: no limit), or when this closes
+   * The outcome of a recently ended run, or of a run that ends later; the run need not be known yet.
+   * @returns `undefined` after `timeoutMs` milliseconds (0: at once; absent: no limit), or on `close`
    */
   next(runId: string, timeoutMs?: number): Promise<RunOutcome | undefined> {
     const known = this.outcome(runId);
@@ -174,12 +174,12 @@ export class LiveRuns {
     });
   }
 
-  /** Ends the waiting for a run, which goes on. */
+  /** Releases the callers that wait for a run; the run continues. */
   giveUp(id: string): void {
     for (const { runId, settle } of this.#waiters) if (runId === id) settle(undefined);
   }
 
-  /** Leaves the live runs to the next start of the gateway, and ends all waiting. */
+  /** Leaves the live runs to the next start of the gateway, and releases all callers. */
   close(): void {
     this.#isClosed = true;
     for (const run of this.all()) run.abandon();

@@ -6,7 +6,7 @@ import { reasonOf } from "./outcome.ts";
 import { type RequestSources, toolConnection, toRunRequest } from "./request.ts";
 import type { Runs } from "./runs.ts";
 
-/** Milliseconds `agent.wait` waits. Spec: protocol/methods-agent.md §2. */
+/** Default timeout of `agent.wait` in milliseconds. Spec: protocol/methods-agent.md §2. */
 const DEFAULT_WAIT_MS = 30_000;
 
 type RunResult = ResultOf<typeof agents.run>;
@@ -26,7 +26,7 @@ export function createRunHandlers(sources: MethodSources): Pick<Handlers<typeof 
       const { fresh, state, acceptedAt } = await runs.prepareAndStart(runId, toolConnection(call), prepare);
       const accepted = { runId, status: "accepted", acceptedAt };
       const isOver = state.status !== "accepted" && state.status !== "running";
-      // A duplicate gets one response: how far the first one is.
+      // A duplicate gets a single response with the state of the first request.
       if (!fresh && !isOver) return accepted;
       if (fresh) call.accept(accepted);
       const outcome = fresh ? await runs.wait(runId) : await runs.wait(runId, 0);
@@ -54,7 +54,7 @@ export function createRunHandlers(sources: MethodSources): Pick<Handlers<typeof 
   };
 }
 
-/** The outcome, or that of the run its message went into. */
+/** The outcome of the run, or of the run its message was merged into. */
 async function followed(
   { runs, clock }: Pick<MethodSources, "runs" | "clock">,
   runId: string,
@@ -66,10 +66,10 @@ async function followed(
   return runs.wait(outcome.mergedInto, Math.max(0, until - clock.elapsed()));
 }
 
-/** The second response, or the only one of a duplicate. @throws GatewayError `UNAVAILABLE` with a payload. Spec: §1. */
+/** The second response of a new request, or the only response of a duplicate. @throws GatewayError `UNAVAILABLE` with a payload. Spec: §1. */
 function finalResponse(outcome: RunOutcome | undefined, runId: string, acceptedAt: number): RunResult {
   if (!outcome) {
-    const summary = "the gateway stopped before the run ended; agent.wait tells how it ends";
+    const summary = "the gateway stopped before the run ended; call agent.wait for the outcome";
     unavailable(summary, { payload: { runId, status: "error", summary }, retryAfterMs: 2_000 });
   }
   if (outcome.status === "error") {

@@ -3,7 +3,7 @@ import { isGatewayError } from "@svc/sdk";
 import type { Message, ModelEvent, ResolvedModel } from "@svc/sdk/models";
 import { isContextOverflow } from "../history/compaction-plan.ts";
 
-/** Why a model was given up. */
+/** A failed attempt with one model. */
 interface Attempt {
   readonly provider: string;
   readonly model: string;
@@ -16,9 +16,8 @@ type Ask = (model: ResolvedModel, messages: readonly Message[], isFirst: boolean
 export type FallbackData = Readonly<Record<string, unknown>>;
 
 /**
- * Asks the current model. When it fails before its first piece, the next one is asked and stays for the rest of the
- * run. A model that fails later is an error, since part of its answer is out already. Models that cool down are asked
- * last.
+ * Calls the current model. If it fails before its first piece, the next model takes over for the rest of the run. A later
+ * failure is an error, since part of the answer has already been emitted. Models that cool down are tried last.
  */
 export class ModelChain {
   readonly selected: ResolvedModel;
@@ -28,12 +27,12 @@ export class ModelChain {
   readonly #onFallback: (data: FallbackData) => void;
   readonly #coolingUntil: (model: ResolvedModel) => number | undefined;
   readonly #attempts: Attempt[] = [];
-  /** The model that answers now. */
+  /** The current model. */
   current: ResolvedModel;
 
   /**
    * @param models the selected one first
-   * @param coolingUntil epoch ms until which a model cools down; `undefined` when it can be asked
+   * @param coolingUntil epoch ms until which a model cools down; `undefined` when it is available
    */
   constructor(
     models: readonly [ResolvedModel, ...ResolvedModel[]],
@@ -54,18 +53,18 @@ export class ModelChain {
     return this.#attempts.at(-1)?.error;
   }
 
-  /** Goes past models that cool down, unless all do. To be called before the first question. */
+  /** Skips models that cool down, unless all do. To be called before the first request. */
   skipCooling(): void {
     const all = [this.current, ...this.#left];
     if (!all.some((model) => this.#coolingUntil(model) === undefined)) return;
     while (this.#coolingUntil(this.current) !== undefined) {
-      if (!this.#advance("it failed lately and is left alone for a while")) return;
+      if (!this.#advance("it failed recently and is cooling down")) return;
     }
   }
 
   /**
-   * @param isFirst handed on: the run's first question
-   * @throws what the last model to be tried throws, or at once when `signal` aborted or the question is too long
+   * @param isFirst passed on: whether this is the run's first request
+   * @throws the error of the last model tried; without trying others when `signal` aborted or the request is too long
    */
   async *ask(
     messages: readonly Message[],
@@ -104,7 +103,7 @@ export class ModelChain {
     return true;
   }
 
-  /** Data of the event `fallback_cleared`: the selected model answers again. @param previous `provider/model` that stood in */
+  /** Data of the event `fallback_cleared`: the selected model answers again. @param previous `provider/model` of the fallback */
   cleared(previous: string): FallbackData {
     return { phase: "fallback_cleared", ...this.#names(), previousActiveModel: previous };
   }

@@ -1,4 +1,4 @@
-/** Which models a run may use, and how hard they think. Decides only. */
+/** Selects the models and the thinking level of a run. No I/O. */
 import { GatewayError, type Logger } from "@svc/sdk";
 import type { RunRequest } from "@svc/sdk/agents";
 import { type Models, parseThinkingLevel, type ResolvedModel, type ThinkingLevel } from "@svc/sdk/models";
@@ -10,9 +10,9 @@ import { SUBAGENT, subagentSettings } from "../subagents/settings.ts";
 export type ModelRefs = readonly (string | undefined)[];
 
 /**
- * The request's model, else the session's, stands in for the agent's first; its fallbacks stay. Sub-runs have a
- * setting of their own before the agent's.
- * @param configured references of the agent, in order; empty: whatever the plugin `models` has for its default
+ * The request's model, else the session's, replaces the agent's primary model; the fallbacks stay. For sub-runs, their
+ * own setting takes precedence over the agent's.
+ * @param configured model references of the agent, in order; empty: the default of the plugin `models`
  */
 export function modelRefs(
   request: Pick<RunRequest, "model" | "source">,
@@ -33,7 +33,7 @@ function sessionModel({ modelOverride, providerOverride }: Partial<SessionEntry>
   return `${providerOverride}/${modelOverride}`;
 }
 
-/** Request, session, agent (for sub-runs), `agents.defaults.thinkingDefault`; `undefined`: the model's own way. */
+/** From the request, else session, agent (for sub-runs), `agents.defaults.thinkingDefault`; `undefined`: the model's default. */
 export function thinkingOf(
   request: Pick<RunRequest, "thinking" | "source">,
   entry: SessionEntry | undefined,
@@ -45,7 +45,7 @@ export function thinkingOf(
   return request.thinking ?? session ?? agent ?? config.defaults.thinkingDefault;
 }
 
-/** Those that exist, each once. @throws GatewayError `NOT_FOUND` when none does */
+/** Resolves the references that exist, without duplicates. @throws GatewayError `NOT_FOUND` when none exists */
 export function resolveAll(
   models: Pick<Models, "resolve">,
   refs: ModelRefs,
@@ -59,7 +59,7 @@ export function resolveAll(
       found.set(`${model.provider}/${model.id}`, model);
     } catch (error) {
       firstError ??= error;
-      log.warn({ err: error, model: ref }, "a configured model does not exist; the next one is tried");
+      log.warn({ err: error, model: ref }, "a configured model does not exist; trying the next one");
     }
   }
   const [first, ...others] = found.values();

@@ -1,4 +1,4 @@
-/** Runs on this storage whose gateway has ended: this gateway takes them, in their order, and looks again when a lease expires. */
+/** Takes over runs whose gateway has ended, in order of acceptance, and checks again when a lease expires. */
 import { type Lease, LEASE_MS } from "@svc/kit/lease";
 import type { RunOutcome } from "@svc/sdk/agents";
 import type { Environment } from "./environment.ts";
@@ -6,11 +6,11 @@ import { recoverInterrupted } from "./interrupted.ts";
 import type { RunRecord, RunStore } from "./store.ts";
 
 export interface Adopter {
-  /** Whether the run is here already, or on its way. */
+  /** Whether this gateway already has the run, or is accepting it. */
   has(runId: string): boolean;
-  /** Queues a run that waited, or that begins again. */
+  /** Queues a run that was waiting, or that restarts. */
   adopt(record: RunRecord): Promise<void>;
-  /** An interrupted run was closed. */
+  /** Announces the outcome of an interrupted run that was closed. */
   closed(record: RunRecord, outcome: RunOutcome): void;
 }
 
@@ -26,7 +26,7 @@ export class OrphanedRuns {
     this.#adopter = adopter;
   }
 
-  /** @throws what the storage throws */
+  /** @throws errors of the storage */
   take(): Promise<void> {
     return (this.#taking ??= this.#takeAll().finally(() => (this.#taking = undefined)));
   }
@@ -51,24 +51,26 @@ export class OrphanedRuns {
     }
     if (lookInMs > LEASE_MS || this.#isStopped) return;
     this.#cancelLook = clock.setTimeout(() => {
-      this.take().catch((error: unknown) => log.warn({ err: error }, "runs of other gateways could not be read"));
+      this.take().catch((error: unknown) =>
+        log.warn({ err: error }, "runs of other gateways could not be read; retrying at the next sweep"),
+      );
     }, lookInMs);
   }
 
-  /** A run that was interrupted, and that this gateway has taken. */
+  /** Recovers an interrupted run that this gateway has taken over. */
   async #recover(record: RunRecord): Promise<void> {
     const { store, log } = this.#env;
     const recovered = await recoverInterrupted(record, this.#env);
     if (!recovered) return;
     const { runId } = record.state;
-    log.info({ runId, isResumed: recovered.isResumed }, "a run was interrupted by a restart");
+    log.info({ runId, isResumed: recovered.isResumed }, "recovered a run that was interrupted by a restart");
     if (!recovered.isResumed) return this.#adopter.closed(record, recovered.outcome);
     const again = await store.find(runId);
     if (again) await this.#adopter.adopt(again);
   }
 }
 
-/** Whether the run belongs to this gateway, if need be by taking it from one that has ended. */
+/** Whether the run belongs to this gateway; takes it over from a gateway that has ended. */
 export async function belongsHere(runId: string, lease: Lease, store: RunStore): Promise<boolean> {
   return lease.owner === store.owner || (store.leaseLeft(lease) === 0 && (await store.take(runId, lease)));
 }

@@ -1,4 +1,4 @@
-/** How runs ended, as their records, hooks and callers see it. Decides only. */
+/** Builds the outcomes of runs for records, hooks and callers. No I/O. */
 import { isGatewayError, saidAfter } from "@svc/sdk";
 import type { RunOutcome } from "@svc/sdk/agents";
 import { PROVIDER_FAILURES, type ProviderFailure } from "@svc/sdk/models";
@@ -9,7 +9,7 @@ import type { LiveRun } from "./live-runs.ts";
 import type { ModelChain } from "./model-chain.ts";
 import type { TurnResult } from "./turn.ts";
 
-/** The result of a turn, with the session and the models it had. */
+/** The result of a turn, with its session and models. */
 export interface Conducted {
   readonly result: TurnResult;
   readonly entry: SessionEntry | undefined;
@@ -17,7 +17,7 @@ export interface Conducted {
   readonly chain?: ModelChain;
 }
 
-/** Of a run that started. */
+/** Outcome of a run that started. */
 export function outcomeOf(run: LiveRun, { result, entry, heard, chain }: Conducted, endedAt: number): RunOutcome {
   const { runId, sessionKey } = run.request;
   return {
@@ -39,7 +39,7 @@ export function outcomeOf(run: LiveRun, { result, entry, heard, chain }: Conduct
   };
 }
 
-/** Of a run that never started. @param error why; absent: it was aborted */
+/** Outcome of a run that never started. @param error the cause; absent: it was aborted */
 export function unstartedOutcome(run: LiveRun, endedAt: number, error?: unknown): RunOutcome {
   const { runId, sessionKey } = run.request;
   const ended = { runId, sessionKey, endedAt, text: "" };
@@ -48,7 +48,7 @@ export function unstartedOutcome(run: LiveRun, endedAt: number, error?: unknown)
   return { ...ended, status: "error", errorMessage, ...failureFacts(error), calledTools: false };
 }
 
-/** Of a run whose message went into the turn of `into`. */
+/** Outcome of a run whose message was merged into the turn of `into`. */
 export function mergedOutcome(
   { request: { runId, sessionKey } }: LiveRun,
   into: LiveRun,
@@ -58,14 +58,14 @@ export function mergedOutcome(
   return { runId, sessionKey, status: "aborted", endedAt, text: "", abortReason, mergedInto: into.id };
 }
 
-/** What stopped a run, by `abortReason`. */
+/** Texts by `abortReason`. */
 const STOPPED: Readonly<Record<string, string>> = {
   rpc: "it was stopped by a client",
   stop: "it was stopped by a stop command",
   cron: "it was stopped with its cron job",
-  disconnect: "it was stopped because its caller went away",
+  disconnect: "it was stopped because its caller disconnected",
   interrupted: "it was stopped for a newer message",
-  dropped: "it was left out because too many messages waited",
+  dropped: "it was dropped because the queue was full",
   reset: "it was stopped because its session was reset",
   delete: "it was stopped because its session was deleted",
   restart: "it was stopped by a restart of the gateway",
@@ -74,21 +74,21 @@ const STOPPED: Readonly<Record<string, string>> = {
   [STOPPED_BY_TOOL]: "it was stopped by the agent that started it",
 };
 
-/** Why a run ended that did not end well; `undefined` for `ok`. Never empty. */
+/** Why a run did not succeed; `undefined` for `ok`. Never empty. */
 export function reasonOf(outcome: RunOutcome): string | undefined {
   const { status, errorMessage, abortReason = "", mergedInto, startedAt, endedAt } = outcome;
   if (status === "ok") return undefined;
   if (status === "error") return errorMessage || "the run failed";
-  if (mergedInto !== undefined) return `its message went into run ${mergedInto}`;
+  if (mergedInto !== undefined) return `its message was merged into run ${mergedInto}`;
   if (abortReason === "timeout")
     return `it timed out after ${Math.round((endedAt - (startedAt ?? endedAt)) / 1_000)} s`;
   return STOPPED[abortReason] ?? `it was stopped (${abortReason || "no reason was given"})`;
 }
 
-/** Failures that last until somebody changes the key, the account or the question. */
+/** Failures that persist until the key, the account or the request changes. */
 const LASTING: ReadonlySet<unknown> = new Set<ProviderFailure["kind"]>(["auth", "billing", "request"]);
 
-/** What a record says of the error: `retryable`, and `failure` where a model server said how it failed. */
+/** Facts about an error for the record: `retryable`, and `failure` if the model provider gives the kind. */
 export function failureFacts(error: unknown): Pick<RunOutcome, "retryable" | "failure"> {
   if (!isGatewayError(error) || error.code !== "UNAVAILABLE") return {};
   const { details } = error;

@@ -1,4 +1,4 @@
-/** What a run needs before its first question: session, models, prompt and tools. Reads only. */
+/** Loads and prepares everything for the first request of a run: session, models, prompt and tools. Reads only. */
 import type { RunRequest } from "@svc/sdk/agents";
 import type { ResolvedModel, ThinkingLevel } from "@svc/sdk/models";
 import type { SessionEntry } from "@svc/sdk/sessions";
@@ -8,17 +8,17 @@ import type { Heard } from "./heard.ts";
 import { modelRefs, resolveAll, thinkingOf } from "./options.ts";
 import { RunTools } from "./tools.ts";
 
-/** What is read at the start of a run. */
+/** Data read at the start of a run. */
 export interface Loaded {
   readonly agentId: string;
   readonly entry: SessionEntry | undefined;
   readonly context: Context;
-  /** The caller gave the conversation: what the session has is not shown, and nothing of it is summed up. */
+  /** The caller gave the conversation: it replaces that of the session, and is never summarized. */
   readonly isGiven: boolean;
   readonly workspace: string;
 }
 
-/** Everything that can be read before the run's message is kept; one trip to the storage. */
+/** Reads everything that does not depend on the run's message, in parallel. */
 export async function load(
   { sessionKey, lightContext = false }: Pick<RunRequest, "sessionKey" | "lightContext">,
   env: Environment,
@@ -33,12 +33,15 @@ export async function load(
   return { agentId, entry, context, isGiven: false, workspace };
 }
 
-/** Choice: files that cannot be read do not keep an agent from answering. */
+/** Choice: an agent answers even if its files cannot be read. */
 async function workspaceOf(agentId: string, { workspacePrompt, log }: Environment): Promise<string> {
   try {
     return (await workspacePrompt?.(agentId)) ?? "";
   } catch (error) {
-    log.warn({ err: error, agentId }, "the files of an agent's workspace could not be read; it runs without them");
+    log.warn(
+      { err: error, agentId },
+      "the files of an agent's workspace could not be read; the run continues without them",
+    );
     return "";
   }
 }

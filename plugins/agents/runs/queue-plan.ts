@@ -1,4 +1,4 @@
-/** Which waiting messages make the next turn, and the text of that turn. Decides only. Spec: http/sessions-routing.md §6. */
+/** Selects the waiting messages of the next turn, and builds its text. No I/O. Spec: http/sessions-routing.md §6. */
 import { floorOf, type Origin, originOf, type Principal } from "@svc/sdk";
 import type { RunRequest } from "@svc/sdk/agents";
 import type { ImageBlock } from "@svc/sdk/models";
@@ -9,24 +9,24 @@ export const SUMMARY_LINE_CHARS = 160;
 
 export interface Waiting {
   readonly request: RunRequest;
-  /** Absent: the message waits for its turn, without the rules of the queue. */
+  /** Absent: the message waits for its turn, without queue rules. */
   readonly queue: QueueSettings | undefined;
-  /** The queue was full: only a line of it goes into the next turn. */
+  /** The queue was full: only one line of it joins the next turn. */
   readonly isOverflow: boolean;
 }
 
 export interface NextTurn<W extends Waiting> {
-  /** The newest message of those that go together; its run answers. */
+  /** The newest of the merged messages; its run answers. */
   readonly leader: W;
   /** Messages that join the turn. Oldest first. */
   readonly merged: readonly W[];
-  /** Messages of which one line joins the turn. Oldest first. */
+  /** Messages of which only one line joins the turn. Oldest first. */
   readonly overflow: readonly W[];
 }
 
-/** The next turn of messages that wait, oldest first; `undefined` when none do. */
+/** The next turn. @param waiting oldest first @returns `undefined` when no message waits */
 export function nextTurn<W extends Waiting>(waiting: readonly W[]): NextTurn<W> | undefined {
-  // When only overflow is left, since the rest was stopped, the newest of it is asked after all.
+  // If only overflow is left because the rest was stopped, its newest message leads the turn.
   const first = waiting.find(({ isOverflow }) => !isOverflow) ?? waiting.at(-1);
   if (!first) return undefined;
   const rest = waiting.slice(waiting.indexOf(first));
@@ -37,7 +37,7 @@ export function nextTurn<W extends Waiting>(waiting: readonly W[]): NextTurn<W> 
   return { leader, merged: group.slice(0, -1), overflow };
 }
 
-/** Choice: messages are only put together when one run could have been asked all of them, by one caller. */
+/** Choice: merges only messages of the same caller whose requests have the same options. */
 function goTogether(first: Waiting, other: Waiting): boolean {
   if (first === other) return true;
   if (first.queue?.mode !== "collect" || other.queue?.mode !== "collect") return false;
@@ -46,7 +46,7 @@ function goTogether(first: Waiting, other: Waiting): boolean {
   return fields.every((field) => one[field] === two[field]) && sameAuthority(one.principal, two.principal);
 }
 
-/** Whether both act for the same caller with the same rights: messages of one may then join a run of the other. */
+/** Whether both are the same caller with the same scopes, so that messages of one may join a run of the other. */
 export function sameAuthority(one: Principal, other: Principal): boolean {
   return (
     one.id === other.id &&
@@ -56,12 +56,12 @@ export function sameAuthority(one: Principal, other: Principal): boolean {
   );
 }
 
-/** What a full queue does to make room for one more. */
+/** How a full queue makes room for one more message. */
 export type Overflow<W> =
   | { readonly refuse: true }
   | { readonly refuse: false; readonly drop: readonly W[]; readonly summarize: readonly W[] };
 
-/** @param held messages under the rules of the queue, oldest first, without the new one */
+/** @param held messages under queue rules, oldest first, without the new one */
 export function makeRoom<W extends Waiting>(held: readonly W[], { cap, drop }: QueueSettings): Overflow<W> {
   const whole = held.filter(({ isOverflow }) => !isOverflow);
   const tooMany = whole.length + 1 - cap;
@@ -73,7 +73,7 @@ export function makeRoom<W extends Waiting>(held: readonly W[], { cap, drop }: Q
   return { refuse: false, drop: lines.slice(0, Math.max(0, lines.length - cap)), summarize: oldest };
 }
 
-/** The text of a turn: its only message unchanged, else one text with all messages. */
+/** The text of a turn: a single message unchanged, else one text with all messages. */
 export function turnMessage({ leader, merged, overflow }: NextTurn<Waiting>): string {
   if (merged.length === 0 && overflow.length === 0) return leader.request.message;
   const left = overflow.map(({ request }) => `- ${summaryLine(request.message)}`);
@@ -81,19 +81,19 @@ export function turnMessage({ leader, merged, overflow }: NextTurn<Waiting>): st
   const summary = `${overflow.length} older message${one ? "" : "s"} left out because the queue was full; ${one ? "it" : "they"} began:`;
   const blocks = [...merged, leader].map(({ request }, index) => `---\nQueued #${index + 1}\n${request.message}`);
   return [
-    "[Messages that came in while the agent was busy]",
+    "[Messages that arrived while the agent was busy]",
     ...(left.length === 0 ? [] : [[summary, ...left].join("\n")]),
     ...blocks,
   ].join("\n\n");
 }
 
-/** Whose words the text of a turn is: with the least authority. */
+/** The least trusted author of a turn's text. */
 export function turnOrigin({ leader, merged, overflow }: NextTurn<Waiting>): { readonly origin?: Origin } {
   const origin = floorOf([...overflow, ...merged, leader].map(({ request }) => requestOrigin(request)));
   return origin ? { origin } : {};
 }
 
-/** Whose words the message of a request is. */
+/** The author of a request's message. */
 export function requestOrigin({ origin, principal }: Pick<RunRequest, "origin" | "principal">): Origin {
   return origin ?? originOf(principal);
 }

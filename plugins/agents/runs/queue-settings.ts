@@ -1,4 +1,4 @@
-/** How messages wait for a busy session. Decides only. Spec: http/sessions-routing.md §6. */
+/** How messages wait for a busy session. No I/O. Spec: http/sessions-routing.md §6. */
 import type { QueueMode } from "@svc/sdk/agents";
 import type { SessionEntry } from "@svc/sdk/sessions";
 import type { MessagesConfig } from "../config.ts";
@@ -8,20 +8,20 @@ export type QueueConfig = MessagesConfig["queue"];
 /** How the messages of one run request wait. */
 export interface QueueSettings {
   readonly mode: QueueMode;
-  /** Quiet milliseconds before a follow-up starts. */
+  /** Milliseconds without a new message before a follow-up starts. */
   readonly debounceMs: number;
-  /** Messages a session holds, at least 1. */
+  /** Most waiting messages of a session, at least 1. */
   readonly cap: number;
   readonly drop: "old" | "new" | "summarize";
 }
 
 /**
- * Clients of the channel `webchat` wait for the end of each of their own runs.
- * Choice: without any setting they get one answer per message; every other channel collects.
+ * Clients of the channel `webchat` wait for the end of each of their runs.
+ * Choice: by default they get one answer per message; every other channel collects.
  */
 const WEBCHAT = "webchat";
 
-/** `steer+backlog` and `queue` are other names; `undefined` for what is no mode. */
+/** `steer+backlog` and `queue` are aliases; `undefined` for an unknown mode. */
 export function parseQueueMode(word: unknown): QueueMode | undefined {
   switch (word) {
     case "collect":
@@ -39,7 +39,7 @@ export function parseQueueMode(word: unknown): QueueMode | undefined {
   }
 }
 
-/** Session entry, then by channel, then overall, then the default. */
+/** From the session entry, else by channel, else the general setting, else the default. */
 export function queueModeOf(entry: SessionEntry | undefined, config: QueueConfig, channel?: string): QueueMode {
   const byChannel = channel === undefined ? undefined : config.byChannel[channel];
   return (
@@ -50,7 +50,7 @@ export function queueModeOf(entry: SessionEntry | undefined, config: QueueConfig
   );
 }
 
-/** The options that go with `mode`; a value in the entry that makes no sense counts as none. */
+/** The options for `mode`; an invalid value in the entry is ignored. */
 export function queueSettings(
   mode: QueueMode,
   entry: SessionEntry | undefined,

@@ -1,6 +1,6 @@
 /**
- * When a run starts. Each session has a queue, from which one turn runs at a time. The turn at the head of a queue waits
- * for a place in its lane, which bounds the runs of all sessions. Spec: http/sessions-routing.md §6.
+ * Decides when a run starts. Each session has a queue, from which one turn runs at a time. The turn at the head of a queue
+ * waits for a slot in its lane, which limits the runs of all sessions. Spec: http/sessions-routing.md §6.
  */
 import { unavailable } from "@svc/sdk";
 import type { RunRequest } from "@svc/sdk/agents";
@@ -15,10 +15,10 @@ export type Turn = NextTurn<LiveRun>;
 
 export interface RunQueueOptions {
   readonly env: Pick<Environment, "services" | "clock" | "config">;
-  /** `messages.queue`, as it is now. */
+  /** The current `messages.queue`. */
   readonly config: () => QueueConfig;
   readonly live: Pick<LiveRuns, "get" | "ofSession">;
-  /** Runs a turn to its end. Never rejects. @returns those of its runs that have to wait again */
+  /** Runs a turn to its end. Never rejects. @returns runs of the turn that have to wait again */
   run(turn: Turn): Promise<readonly LiveRun[]>;
   abort(runId: string, reason: string): void;
 }
@@ -26,22 +26,22 @@ export interface RunQueueOptions {
 interface SessionQueue {
   /** Oldest first. */
   waiting: LiveRun[];
-  /** Leader of the turn that runs. */
+  /** Leader of the active turn. */
   active: LiveRun | undefined;
-  /** When the last message under the rules of the queue came, elapsed ms. */
+  /** When the last message under queue rules arrived, elapsed ms. */
   lastArrivalAt: number;
   cancelPause: (() => void) | undefined;
-  /** Set while the next turn waits for a place in a lane. */
+  /** Set while the next turn waits for a slot in a lane. */
   place: { readonly lane: string; readonly isBeyond: boolean; leave: () => void } | undefined;
 }
 
-/** Waiting runs under the rules of the queue, oldest first. */
+/** Waiting runs under queue rules, oldest first. */
 const heldIn = (queue: SessionQueue) => queue.waiting.filter((run) => run.queue !== undefined);
 
 export class RunQueues {
   readonly #options: RunQueueOptions;
   readonly lanes: Lanes;
-  /** By session key; only sessions where something runs or waits. */
+  /** By session key; only sessions with waiting or active runs. */
   readonly #queues = new Map<string, SessionQueue>();
 
   constructor(options: RunQueueOptions) {
@@ -49,7 +49,7 @@ export class RunQueues {
     this.lanes = new Lanes((lane) => laneLimit(lane, options.env.config().defaults));
   }
 
-  /** Forgets what waits. */
+  /** Removes all waiting runs. */
   clear(): void {
     for (const queue of this.#queues.values()) {
       queue.cancelPause?.();
@@ -59,8 +59,8 @@ export class RunQueues {
   }
 
   /**
-   * How a request waits; `undefined`: for its turn, without further rules. A command is never put together with
-   * messages. The entry only matters, and is only read, while the session is busy.
+   * How a request waits; `undefined`: for its turn, without queue rules. A command is never merged with messages. The
+   * session entry matters, and is read, only while the session is busy.
    */
   async settings(request: RunRequest): Promise<QueueSettings | undefined> {
     const { sessionKey, queue: mode } = request;
@@ -73,16 +73,16 @@ export class RunQueues {
   }
 
   /**
-   * For `drop: "new"`. Choice: refused before it is accepted, so that its sender knows.
+   * For `drop: "new"`. Choice: the request is refused before it is accepted, so that its sender is informed.
    * @throws GatewayError `UNAVAILABLE`
    */
   refuseIfFull(sessionKey: string, settings: QueueSettings): void {
     const queue = this.#queues.get(sessionKey);
     if (!queue || settings.mode === "interrupt" || !makeRoom(heldIn(queue), settings).refuse) return;
-    unavailable(`${settings.cap} messages wait for session ${sessionKey}, which is the most; send it again later`);
+    unavailable(`the queue of session ${sessionKey} is full (${settings.cap} messages); send it again later`);
   }
 
-  /** Queues an accepted run: at the end, or, with mode `interrupt`, at the head after other messages were stopped. */
+  /** Queues an accepted run at the end, or with mode `interrupt` at the head after stopping other messages. */
   enqueue(run: LiveRun, settings: QueueSettings | undefined): void {
     const { sessionKey } = run.request;
     const isFirst = settings?.mode === "interrupt";
@@ -100,7 +100,7 @@ export class RunQueues {
     this.#advance(sessionKey, queue);
   }
 
-  /** Takes a waiting run out of the queue of its session. @returns false when it did not wait */
+  /** Removes a waiting run from the queue of its session. @returns false when it was not waiting */
   leave(run: LiveRun): boolean {
     const { sessionKey } = run.request;
     const queue = this.#queues.get(sessionKey);
@@ -115,7 +115,7 @@ export class RunQueues {
     return this.#queues.get(run.request.sessionKey)?.waiting.includes(run) ?? false;
   }
 
-  /** Waiting messages to put into the turn of `active`: those to steer by, of the same caller. Oldest first. */
+  /** Waiting messages of the same caller that should steer the turn of `active`, oldest first. */
   steering(active: LiveRun): readonly LiveRun[] {
     const { waiting = [] } = this.#queues.get(active.request.sessionKey) ?? {};
     return waiting.filter(
@@ -129,8 +129,7 @@ export class RunQueues {
   }
 
   /**
-   * Stops the messages of the session. Choice: only messages; what the gateway itself has to tell the session, and runs
-   * that were not sent under the rules of the queue, go on waiting.
+   * Stops the messages of the session. Choice: runs without queue rules, e.g. the gateway's own notices, keep waiting.
    */
   #interrupt(sessionKey: string): void {
     const queue = this.#queues.get(sessionKey);
@@ -142,7 +141,7 @@ export class RunQueues {
   #makeRoom(sessionKey: string, settings: QueueSettings): void {
     const queue = this.#queues.get(sessionKey);
     const room = queue && makeRoom(heldIn(queue), settings);
-    if (!room || room.refuse) return; // a refused run is accepted by now: several came at once
+    if (!room || room.refuse) return; // already accepted, although the queue is full: several arrived at once
     for (const run of room.drop) this.#options.abort(run.id, "dropped");
     for (const run of room.summarize) run.isOverflow = true;
   }
@@ -155,14 +154,14 @@ export class RunQueues {
     return queue;
   }
 
-  /** To be called after each change of a queue: sends its next turn to the lane of that turn, once the pause before it is over. */
+  /** To be called after each change of a queue: sends its next turn to its lane, after the debounce pause. */
   #advance(sessionKey: string, queue: SessionQueue): void {
     queue.cancelPause?.();
     queue.cancelPause = undefined;
     if (queue.active) return;
     const next = nextTurn(queue.waiting);
     const lane = next && laneOf(next.leader);
-    // Whoever waits for any run of the queue waits for all before it.
+    // A caller that waits for a run of the queue also waits for all runs before it.
     const isBeyond = lane !== undefined && queue.waiting.some((run) => this.#isAwaited(run, lane));
     if (lane !== undefined && queue.place?.lane === lane && queue.place.isBeyond === isBeyond) return;
     queue.place?.leave();
@@ -182,14 +181,14 @@ export class RunQueues {
     place.leave = this.lanes.enter(lane, () => this.#start(sessionKey, queue), isBeyond);
   }
 
-  /** Quiet time that is still missing; none for messages that found the session idle, and none when the queue is full. */
+  /** Remaining debounce pause; 0 for messages to an idle session and for a full queue. */
   #pauseMs(queue: SessionQueue, { leader, merged }: Turn): number {
     const first = merged[0] ?? leader;
     if (!first.isHeld || !first.queue || heldIn(queue).length >= first.queue.cap) return 0;
     return queue.lastArrivalAt + first.queue.debounceMs - this.#options.env.clock.elapsed();
   }
 
-  /** Whether a run of this lane waits for `run` to end. Choice: not for sub-runs, whose parents go on without them. */
+  /** Whether a run of this lane waits for `run` to end. Choice: never true for sub-runs, whose parents continue without them. */
   #isAwaited({ request: { parentRunId = "" } }: LiveRun, lane: string): boolean {
     const parent = this.#options.live.get(parentRunId);
     return lane !== SUBAGENT && parent?.phase === "running" && laneOf(parent) === lane;
@@ -215,26 +214,26 @@ export class RunQueues {
   }
 }
 
-/** Lane of a request that names none. Spec: §6. */
+/** Default lane. Spec: §6. */
 const MAIN_LANE = "main";
 
 export const laneOf = (run: LiveRun) => run.request.lane ?? MAIN_LANE;
 
-/** Runs that webhooks ask for. */
+/** Lane of webhook runs. */
 const HOOK_LANE = "hook";
 
-/** Runs whose callers wait with an open HTTP connection. */
+/** Lane of runs whose callers wait with an open HTTP connection. */
 export const HTTP_LANE = "http";
-/** Choice: wide enough for a program that asks many things at once: what waits in this lane costs the program time to its first word. */
+/** Choice: large enough for a program with many parallel requests, since waiting in this lane delays its first output. */
 const HTTP_RUNS = 64;
 
-/** Runs of jobs. Choice: `cron.maxConcurrentRuns` bounds jobs before they come here; a job that hangs must not hold up another. */
+/** Lane of cron jobs. Choice: no tight limit, since `cron.maxConcurrentRuns` already limits jobs and a hanging job must not block others. */
 const CRON_LANE = "cron";
 const CRON_RUNS = 1_000;
 
 /**
- * Places of a lane. `nested` and lanes that callers name have one. Choice: runs of webhooks have a lane beside the lane
- * of people, as wide, so that a webhook run of ten minutes does not hold up other senders.
+ * Number of slots of a lane. `nested` and lanes named by callers have one. Choice: webhook runs have their own lane, as
+ * large as the main one, so that a webhook run of ten minutes does not block other senders.
  */
 export function laneLimit(lane: string, { maxConcurrent, subagents }: AgentsConfig["defaults"]): number {
   if (lane === MAIN_LANE || lane === HOOK_LANE) return maxConcurrent;
@@ -253,7 +252,7 @@ interface Lane {
   running: number;
 }
 
-/** Places by the name of their lane: first come, first served. Closed at first: jobs queue up and nothing starts until `open`. */
+/** Slots by lane name, first come, first served. Closed at first: jobs wait, and none starts until `open`. */
 export class Lanes {
   readonly #limit: (lane: string) => number;
   readonly #lanes = new Map<string, Lane>();
@@ -261,15 +260,15 @@ export class Lanes {
   #running = 0;
   #isOpen = false;
 
-  /** @param limit places of a lane, asked each time one may be given, so that a changed setting counts at once */
+  /** @param limit number of slots of a lane, read each time a slot is assigned, so that changed settings apply at once */
   constructor(limit: (lane: string) => number) {
     this.#limit = limit;
   }
 
   /**
-   * Queues `work` at the end of `lane`. A rejection only frees the place; `work` has to report its own failures.
-   * @param isBeyond it takes no place: the job that waits for it holds one of this lane already
-   * @returns takes it out again; false when it had started (or was taken out before)
+   * Queues `work` at the end of `lane`. A rejection only frees the slot; `work` has to report its own failures.
+   * @param isBeyond it needs no slot, since the job that waits for it already holds one of this lane
+   * @returns a function that removes it; false when it had started (or was already removed)
    */
   enter(name: string, work: () => Promise<void>, isBeyond = false): () => boolean {
     const job: Job = { work, places: isBeyond ? 0 : 1 };
@@ -289,7 +288,7 @@ export class Lanes {
     };
   }
 
-  /** Whether a job runs. */
+  /** Whether a job is running. */
   get isWorking(): boolean {
     return this.#running > 0;
   }
@@ -299,12 +298,12 @@ export class Lanes {
     this.refill();
   }
 
-  /** Gives out places again, after a limit was raised. */
+  /** Assigns free slots, e.g. after a limit was raised. */
   refill(): void {
     for (const [name, lane] of this.#lanes) this.#fill(name, lane);
   }
 
-  /** Starts nothing more. Resolves when the last running job has ended; safe to call twice. */
+  /** Starts no more jobs. Resolves when the last running job has ended; safe to call twice. */
   close(): Promise<void> {
     this.#isOpen = false;
     if (this.#running === 0) return Promise.resolve();

@@ -1,4 +1,4 @@
-/** Sends the replies of runs through channels, where their requests say so. */
+/** Sends the replies of runs through channels, if their requests ask for it. */
 import { persist } from "@svc/kit/persist";
 import { deliverableReply } from "@svc/kit/runs";
 import { AnySignal } from "@svc/kit/time";
@@ -6,13 +6,13 @@ import { type Clock, type Logger, messageOf, untilAborted } from "@svc/sdk";
 import type { RunOutcome, RunRequest } from "@svc/sdk/agents";
 import type { Delivery } from "@svc/sdk/channels";
 
-/** Choice: milliseconds a channel that cannot be used for the moment is asked again, before the caller is told. */
+/** Choice: milliseconds of retries on a temporarily unavailable channel before the caller gets an error. */
 export const DELIVERY_MS = 60_000;
-/** Choice: failures kept for callers that ask again. */
+/** Choice: most failures kept for repeated requests. */
 const MOST_FAILURES = 1_000;
 
 export interface ReplyDeliverySources {
-  /** Of now; `undefined`: no plugin delivers to channels. */
+  /** The current service; `undefined`: no plugin delivers to channels. */
   readonly delivery: () => Delivery | undefined;
   readonly clock: Pick<Clock, "now" | "setTimeout">;
   readonly log: Pick<Logger, "warn">;
@@ -20,7 +20,7 @@ export interface ReplyDeliverySources {
 
 export class ReplyDeliveries {
   readonly #sources: ReplyDeliverySources;
-  /** By run: why its reply was not sent; of deliveries under way. */
+  /** By run: deliveries in progress, which resolve with the reason if the reply was not sent. */
   readonly #inFlight = new Map<string, Promise<string | undefined>>();
   /** By run, oldest first: why its reply was not sent. */
   readonly #failures = new Map<string, string>();
@@ -34,9 +34,8 @@ export class ReplyDeliveries {
   }
 
   /**
-   * Choice: a reply that says nothing (`NO_REPLY`) is not sent. A channel that cannot be used for the moment is asked
-   * again for a minute.
-   * @param signal ends the attempts
+   * Choice: a silent reply (`NO_REPLY`) is not sent. A temporarily unavailable channel is retried for a minute.
+   * @param signal stops the attempts
    */
   begin({ runId, sessionKey, delivery }: RunRequest, { status, text }: RunOutcome, signal: AbortSignal): void {
     const reply = status === "ok" && delivery ? deliverableReply(text) : undefined;
@@ -53,7 +52,7 @@ export class ReplyDeliveries {
     this.#inFlight.set(runId, failure);
   }
 
-  /** Why the reply of this run was not sent; `undefined`: it was, need not be, or nobody asked for it. Waits for a delivery under way. */
+  /** Why the reply of this run was not sent; `undefined`: sent, best effort, or not requested. Waits for a delivery in progress. */
   async failure(runId: string): Promise<string | undefined> {
     return this.#inFlight.get(runId) ?? this.#failures.get(runId);
   }
@@ -66,7 +65,7 @@ export class ReplyDeliveries {
 
   async #send(request: Parameters<Delivery["deliver"]>[0], signal: AbortSignal): Promise<string | undefined> {
     const { delivery, clock } = this.#sources;
-    let reason: string | undefined = "the channel has not answered";
+    let reason: string | undefined = "the channel did not respond";
     const send = async () => {
       try {
         const outcome = await delivery()?.deliver(request);

@@ -1,11 +1,11 @@
-/** The answer of a model to one question as it streams: collected into blocks, and emitted in few steps. */
+/** The streamed answer of a model to one request: collected into blocks, and emitted in batches. */
 import type { Clock } from "@svc/sdk";
 import type { AssistantMessage, ModelEvent } from "@svc/sdk/models";
 
 type Block = AssistantMessage["content"][number];
 type Piece = Exclude<ModelEvent, { type: "finish" }>;
 
-/** Collects pieces into blocks: pieces of one kind that follow each other are one block. */
+/** Collects pieces into blocks: consecutive pieces of the same kind form one block. */
 export class Reply {
   readonly #blocks: Block[] = [];
   /** All text so far. */
@@ -14,7 +14,7 @@ export class Reply {
   thinking = "";
   hasToolCalls = false;
 
-  /** The blocks as they are now. */
+  /** A copy of the current blocks. */
   get content(): readonly Block[] {
     return [...this.#blocks];
   }
@@ -32,7 +32,7 @@ export class Reply {
     } else {
       this.thinking += piece.delta;
       const signature = piece.signature === undefined ? {} : { thinkingSignature: piece.signature };
-      // A signature closes its thought: what comes after it is another one.
+      // A signature closes a thinking block: later pieces form a new one.
       if (last?.type === "thinking" && last.thinkingSignature === undefined) {
         this.#replaceLast({ type: "thinking", thinking: last.thinking + piece.delta, ...signature });
       } else this.#blocks.push({ type: "thinking", thinking: piece.delta, ...signature });
@@ -44,13 +44,13 @@ export class Reply {
   }
 }
 
-/** Choice: characters of cumulative text that one stream emits in a millisecond, on average. */
+/** Choice: average rate in characters of cumulative text that one stream emits per millisecond. */
 const CHARS_PER_MS = 500;
 
 /**
- * Batches the text that a model streams: the first piece of a turn of the event loop is emitted at once, further pieces
- * of the same turn together. Each event carries the whole text so far, so the pause between two grows with the text:
- * 2 ms at 1,000 characters, 4 s at 2,000,000. A model that is slower than that is not delayed.
+ * Batches streamed text: the first piece of a turn of the event loop is emitted at once, further pieces of the same turn
+ * together. Each event contains the whole text so far, so the pause between events grows with the text: 2 ms at 1,000
+ * characters, 4 s at 2,000,000. A slower model is not delayed.
  */
 export class Pieces {
   readonly #tell: (delta: string) => void;
@@ -79,7 +79,7 @@ export class Pieces {
     this.#tell(delta);
   }
 
-  /** Emits what is held now, before another event. To be called at the end, too. */
+  /** Emits the held text. To be called before another event, and at the end. */
   flush(): void {
     this.#cancelPause();
     const held = this.#held;

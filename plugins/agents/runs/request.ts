@@ -1,4 +1,4 @@
-/** From params of the method `agent` to a run request: its session, whether it may be used, and its message. Spec: protocol/methods-agent.md §1. */
+/** Turns the params of the method `agent` into a run request: checks and prepares its session, and builds its message. Spec: protocol/methods-agent.md §1. */
 import { readAttachments } from "@svc/kit/media";
 import type { Delivery } from "@svc/sdk/channels";
 import { type ConnectionInfo, invalidRequest, type Logger, type ParamsOf, type Principal } from "@svc/sdk";
@@ -14,9 +14,9 @@ export interface RequestSources {
   readonly services: { readonly sessions: Sessions };
   readonly agents: ConfiguredAgents;
   readonly runs: Pick<AgentRuns, "active">;
-  /** Of now; `undefined`: no plugin delivers to channels. */
+  /** The current service; `undefined`: no plugin delivers to channels. */
   delivery(): Pick<Delivery, "channels" | "channelId"> | undefined;
-  /** Key of the session with this id. @throws GatewayError `NOT_FOUND` */
+  /** Returns the key of the session with this id. @throws GatewayError `NOT_FOUND` */
   findSession(sessionId: string, principal: Principal): Promise<string>;
   readonly log: Pick<Logger, "info">;
 }
@@ -31,10 +31,10 @@ const GREETING =
   "A new conversation has just been started. Greet the user in one or two sentences and ask what they would like to do.";
 
 /**
- * Creates or updates the session's entry, and restarts it where its reset policy or `/new` and `/reset` say so, before
- * the run is accepted.
- * @throws GatewayError `INVALID_REQUEST` for what cannot be done, `NOT_FOUND` for an agent or session that is not
- *   there, `UNAVAILABLE` when a reset is denied
+ * Creates or updates the session's entry, and resets the session if its reset policy, `/new` or `/reset` requires it,
+ * before the run is accepted.
+ * @throws GatewayError `INVALID_REQUEST` for invalid params, `NOT_FOUND` for an agent or session that does not exist,
+ *   `UNAVAILABLE` when a reset is denied
  */
 export async function toRunRequest(params: AgentParams, caller: Caller, sources: RequestSources): Promise<RunRequest> {
   const { sessions } = sources.services;
@@ -49,7 +49,7 @@ export async function toRunRequest(params: AgentParams, caller: Caller, sources:
   const spawnedBy = params.spawnedBy === undefined ? undefined : sessions.canonicalKey(params.spawnedBy);
   const entry = await sessions.get(sessionKey);
   if (sessions.sendPolicy(sessionKey, entry) === "deny") {
-    invalidRequest(`session ${sessionKey} takes no messages: its send policy is "deny"`);
+    invalidRequest(`session ${sessionKey} accepts no messages: its send policy is "deny"`);
   }
   const message = await afterReset(text, sessionKey, entry, sources);
   await sessions.ensure(sessionKey, {
@@ -76,18 +76,18 @@ export async function toRunRequest(params: AgentParams, caller: Caller, sources:
   };
 }
 
-/** The caller's connection, when it asked for tool events. Spec: protocol/events.md §3. */
+/** The caller's connection, if it has the cap for tool events. Spec: protocol/events.md §3. */
 export function toolConnection({ connection }: Caller): string | undefined {
   return connection?.caps.includes("tool-events") ? connection.id : undefined;
 }
 
-/** Channels of no plugin: the reply stays in the gateway, or goes where the session was spoken to last. */
+/** Built-in channel names: the reply stays in the gateway, or goes to the address of the session's last message. */
 const WEBCHAT = "webchat";
 const LAST = "last";
 
 /**
- * Where the reply is to go; `undefined`: nowhere but here. Spec: `replyTo`, `replyChannel` and `replyAccountId` win.
- * @throws GatewayError `INVALID_REQUEST` for a channel that is not there, or for none where several could be meant
+ * Where the reply is sent; `undefined`: only to the caller. Spec: `replyTo`, `replyChannel` and `replyAccountId` win.
+ * @throws GatewayError `INVALID_REQUEST` for an unknown channel, or for a missing one when several are loaded
  */
 function deliveryOf(
   params: AgentParams,
@@ -105,13 +105,15 @@ function deliveryOf(
   if (!deliver) return undefined;
   const to = params.replyTo || params.to;
   const accountId = params.replyAccountId || params.accountId;
-  // Choice: a recipient without a channel is one of the only channel; without a recipient the last address counts.
+  // Choice: a recipient without a channel belongs to the only channel; without a recipient, the last address is used.
   const wanted = replyChannel ?? channel ?? (to === undefined ? LAST : onlyOf(loaded, known));
   if (wanted === WEBCHAT)
-    invalidRequest('`deliver` does not go with the channel "webchat": its clients read the reply here');
+    invalidRequest('`deliver` cannot be used with the channel "webchat": its clients read the reply in the gateway');
   if (loaded.length === 0) invalidRequest(`${known} to deliver to; leave out \`deliver\` and read the reply here`);
   if (threadId)
-    invalidRequest("threadId cannot be chosen; leave it out, and the thread the session was spoken to in last is used");
+    invalidRequest(
+      "threadId is not supported; leave it out, and the reply uses the thread of the session's last message",
+    );
   return { channel: wanted, ...(to ? { to } : {}), ...(accountId ? { accountId } : {}) };
 }
 
@@ -120,12 +122,12 @@ function onlyOf(loaded: readonly string[], known: string): string {
   return loaded.length > 1 || only === undefined ? invalidRequest(`\`to\` needs a channel; ${known}`) : only;
 }
 
-/** Spec: delivery is best effort by default in a main or global session. */
+/** Spec: in a main or global session, delivery is best effort by default. */
 function isMain(key: string, { services: { sessions } }: RequestSources): boolean {
   return key === "global" || key === sessions.canonicalKey(`agent:${sessions.agentOf(key)}:main`);
 }
 
-/** Canonical. The key wins, then the agent's main session, then the session id, then the main session. */
+/** Canonical key: from the key, else the agent's main session, else the session id, else the main session. */
 async function sessionKeyOf(params: AgentParams, principal: Principal, sources: RequestSources): Promise<string> {
   const { agents } = sources;
   const { sessions } = sources.services;
@@ -144,7 +146,7 @@ async function sessionKeyOf(params: AgentParams, principal: Principal, sources: 
   return sessions.defaults().mainSessionKey;
 }
 
-/** Blank: none. @throws GatewayError `INVALID_REQUEST` naming the levels */
+/** Blank: none. @throws GatewayError `INVALID_REQUEST` that lists the levels */
 function thinkingOf(word: string | undefined): ThinkingLevel | undefined {
   if (word === undefined || word.trim() === "") return undefined;
   return (
@@ -152,18 +154,18 @@ function thinkingOf(word: string | undefined): ThinkingLevel | undefined {
   );
 }
 
-/** The text of the message, then of the tasks that ended. @throws GatewayError `INVALID_REQUEST` for other internal events */
+/** The text of the message, followed by the texts of ended tasks. @throws GatewayError `INVALID_REQUEST` for other internal events */
 function messageOf({ message, internalEvents = [] }: AgentParams): string {
   const events = internalEvents.map((value, index) => {
     const event = readInternalEvent(value);
-    return event ? taskCompletionText(event) : invalidRequest(`internalEvents[${index}] is no task_completion`);
+    return event ? taskCompletionText(event) : invalidRequest(`internalEvents[${index}] is not a task_completion`);
   });
   return [message.trim(), ...events].filter(Boolean).join("\n\n");
 }
 
 /**
- * The message that is left after `/new` or `/reset`, which restart a session that exists; any other message restarts
- * one that is stale, unless it is in use. Spec: methods-agent.md §1, http/sessions-routing.md §5.
+ * The message without `/new` or `/reset`, which reset an existing session. Any other message resets a stale session,
+ * unless it has an active run. Spec: methods-agent.md §1, http/sessions-routing.md §5.
  */
 async function afterReset(
   text: string,

@@ -1,4 +1,4 @@
-/** The `AgentRuns` service: accepts runs, queues them by session, stops them, and picks them up after a restart. */
+/** The `AgentRuns` service: accepts runs, queues them by session, stops them, and recovers them after a restart. */
 import { Renewal } from "@svc/kit/lease";
 import { type GatewayError, type HookEmitter, HOOKS, unavailable, untilAborted } from "@svc/sdk";
 import type { AgentRuns, QueueMode, RunOutcome, RunRequest, RunState } from "@svc/sdk/agents";
@@ -19,10 +19,10 @@ import { laneOf, RunQueues, type Turn } from "./queue.ts";
 import { ReplyDeliveries, type ReplyDeliverySources } from "./reply-delivery.ts";
 import type { RunRecord } from "./store.ts";
 
-/** Choice: how long a stop waits for running runs; a plugin has 5 s for all of its stop. */
+/** Choice: milliseconds a stop waits for active runs; a plugin has 5 s to stop. */
 export const DRAIN_MS = 4_000;
 const RESTART_RETRY_MS = 2_000;
-/** Waits longer than this are logged. Spec: http/sessions-routing.md §6. */
+/** Longer waits in milliseconds are logged. Spec: http/sessions-routing.md §6. */
 const LONG_WAIT_MS = 2_000;
 
 export interface RunHooks {
@@ -32,7 +32,7 @@ export interface RunHooks {
 
 export interface RunSources
   extends Environment, Pick<SubagentSources, "archiveSession">, Pick<ReplyDeliverySources, "delivery"> {
-  /** `messages.queue`, as it is now. */
+  /** The current `messages.queue`. */
   readonly queue: () => QueueConfig;
 }
 
@@ -46,16 +46,16 @@ export class Runs implements AgentRuns {
   readonly #queues: RunQueues;
   readonly subagents: Subagents;
   readonly deliveries: ReplyDeliveries;
-  /** Acceptances in progress. A second request of the same id waits for the first. */
+  /** Acceptances in progress. A second request with the same id waits for the first. */
   readonly #accepting = new Map<string, Promise<Started>>();
-  /** Ends of runs that never started, while they are being stored. */
+  /** Ends of runs that never started, while being stored. */
   readonly #ending = new Set<Promise<void>>();
   readonly #renewal: Renewal;
   readonly #foreign: ForeignRuns;
   readonly #orphans: OrphanedRuns;
   readonly #closing = new AbortController();
   #lastAcceptedAt = 0;
-  /** The gateway is going to stop: runs under way go on, nothing new begins. */
+  /** The gateway is about to stop: active runs continue, no new run starts. */
   #isGatewayStopping = false;
   #isStopping = false;
   #stopped: Promise<void> | undefined;
@@ -98,9 +98,9 @@ export class Runs implements AgentRuns {
   }
 
   /**
-   * As `start`, for a request that is only made when its id is new: making it may reset the session.
-   * Choice: a run whose session was reset for it is accepted even when the gateway began to stop meanwhile. It begins after
-   * the restart.
+   * Like `start`, but builds the request only if its id is new, since building it may reset the session.
+   * Choice: a run whose session was reset for it is accepted even if the gateway has begun to stop meanwhile. It starts
+   * after the restart.
    */
   prepareAndStart(
     runId: string,
@@ -129,7 +129,7 @@ export class Runs implements AgentRuns {
 
   async #accept(request: RunRequest, alongside: readonly Statement[] = []): Promise<Started> {
     const { runId, connectionId } = request;
-    // The gate is not asked about a run that was accepted before; without a gate, the insert below finds such a run.
+    // The gate is skipped for a run that was already accepted; without a gate, the insert in `#admit` finds such a run.
     const isClosed = this.#isStopping || this.#isGatewayStopping;
     const mayBeKnown = isClosed || this.#live.get(runId) !== undefined || this.#hooks.before.isUsed();
     const started = mayBeKnown ? await this.#known(runId, connectionId) : undefined;
@@ -138,14 +138,14 @@ export class Runs implements AgentRuns {
     return this.#admit(request, alongside);
   }
 
-  /** The rest of `#accept`: nothing is known of the run, and no stop refuses it. */
+  /** The rest of `#accept`, for a run that is unknown and not refused by a stop. */
   async #admit(request: RunRequest, alongside: readonly Statement[] = []): Promise<Started> {
     const { runId, sessionKey, connectionId } = request;
     await this.#passGate(request);
     const settings = await this.#queues.settings(request);
     if (settings) this.#queues.refuseIfFull(sessionKey, settings);
 
-    // One ahead of the last, so that the order of acceptance survives a restart.
+    // Later than the last one, so that the order of acceptance survives a restart.
     const acceptedAt = Math.max(this.#env.clock.now(), this.#lastAcceptedAt + 1);
     const run = this.#enlist(request, acceptedAt);
     const isNew = await this.#env.store.accept(request, acceptedAt, alongside).catch((error: unknown) => {
@@ -154,8 +154,10 @@ export class Runs implements AgentRuns {
     });
     if (!isNew) {
       this.#live.remove(run);
-      const other = await this.#known(runId, connectionId); // accepted before, maybe by another gateway
-      return other ?? unavailable("the record of this run is gone; try again", { retryAfterMs: RESTART_RETRY_MS });
+      const other = await this.#known(runId, connectionId); // already accepted, maybe by another gateway
+      return (
+        other ?? unavailable("the record of this run no longer exists; try again", { retryAfterMs: RESTART_RETRY_MS })
+      );
     }
     this.#enqueue(run, settings);
     return { fresh: true, state: run.state(), acceptedAt };
@@ -163,11 +165,11 @@ export class Runs implements AgentRuns {
 
   /** @throws GatewayError `UNAVAILABLE` */
   #refuseIfStopping(): void {
-    if (this.#isGatewayStopping) throw gatewayStopping("try again when it is back");
+    if (this.#isGatewayStopping) throw gatewayStopping("try again after the restart");
     if (this.#isStopping) unavailable("the plugin agents is stopping; try again", { retryAfterMs: RESTART_RETRY_MS });
   }
 
-  /** A run that was accepted before. Choice: a client that asks again, after it reconnected, takes part again. */
+  /** A run that was already accepted. Choice: a client that repeats its request after a reconnect gets tool events again. */
   async #known(runId: string, connectionId: string | undefined): Promise<Started | undefined> {
     const run = this.#live.get(runId);
     run?.events.join(connectionId);
@@ -194,29 +196,29 @@ export class Runs implements AgentRuns {
     return run;
   }
 
-  /** Queues a run that is on disk and nowhere else: before a restart, or when storage failed after it had written. */
+  /** Queues a run that is only in storage: from before a restart, or because storage failed after its write. */
   async #adopt({ state, request, acceptedAt, lease }: RunRecord): Promise<void> {
     const isOpen = () => !this.#isStopping && !this.#isGatewayStopping && !this.#live.get(state.runId);
     if (state.status !== "accepted" || !request || !isOpen()) return;
     if (!(await belongsHere(state.runId, lease, this.#env.store)) || !isOpen()) return;
     const run = this.#enlist(request, acceptedAt);
     run.resumedFrom = state.startedAt;
-    // The message of a run that begins again is in the transcript already: it is put together with no other.
+    // The message of a restarted run is already in the transcript, so it is not merged with others.
     this.#enqueue(run, state.startedAt === undefined ? await this.#queues.settings(request) : undefined);
   }
 
   #enqueue(run: LiveRun, settings: QueueSettings | undefined): void {
-    this.#abortIfDead(run); // its credential ended while it was being accepted, or while the gateway was down
+    this.#abortIfDead(run); // its credential may have ended while it was being accepted, or while the gateway was down
     if (run.signal.aborted) this.#endWaiting(run); // aborted while it was being accepted
     else this.#queues.enqueue(run, settings);
   }
 
-  /** Called by the queue once the turn has its place. @returns runs of the turn that have to wait again */
+  /** Called by the queue once the turn has its slot. @returns runs of the turn that have to wait again */
   async #execute(turn: Turn): Promise<readonly LiveRun[]> {
     const run = turn.leader;
     const waitedMs = this.#env.clock.now() - run.acceptedAt;
     if (waitedMs > LONG_WAIT_MS) {
-      this.#env.log.info({ runId: run.id, lane: laneOf(run), waitedMs }, "a run had to wait");
+      this.#env.log.info({ runId: run.id, lane: laneOf(run), waitedMs }, "a run started after a long wait");
     }
     const { outcome, returned } = await execute(turn, this.#env, {
       tookOver: (other, ended) => {
@@ -239,7 +241,7 @@ export class Runs implements AgentRuns {
     this.#ending.add(ending);
   }
 
-  /** @param outcome as it is on disk; `undefined`: the run is left to the next start, or to another gateway */
+  /** @param outcome as stored; `undefined`: the run is left to the next start, or to another gateway */
   #finish(run: LiveRun, outcome: RunOutcome | undefined): void {
     this.#live.remove(run);
     if (!outcome) return void this.#foreign.follow(run.id, run.events);
@@ -248,7 +250,7 @@ export class Runs implements AgentRuns {
     if (run.request.source === SUBAGENT) void this.subagents.ended(run.id);
   }
 
-  /** To callers that wait, to clients and to hooks. */
+  /** Notifies waiting callers, clients and hooks. */
   #announce(events: RunEvents, outcome: RunOutcome): void {
     this.#live.end(outcome);
     events.end(outcome);
@@ -256,9 +258,9 @@ export class Runs implements AgentRuns {
   }
 
   /**
-   * The outcome, from memory, its record, or when the run ends.
+   * The outcome, from memory or from the record; waits for a run that has not ended.
    * @returns `undefined` after `timeoutMs` milliseconds (absent: no limit), or when the plugin stops first
-   * @throws GatewayError `UNAVAILABLE`, `details.code` `GATEWAY_STOPPING`: the run begins after the restart
+   * @throws GatewayError `UNAVAILABLE`, `details.code` `GATEWAY_STOPPING`: the run starts after the restart
    */
   async wait(runId: string, timeoutMs?: number): Promise<RunOutcome | undefined> {
     if (!this.#live.get(runId) && !this.#live.outcome(runId)) {
@@ -272,11 +274,11 @@ export class Runs implements AgentRuns {
     return outcome;
   }
 
-  /** @throws GatewayError `UNAVAILABLE` for a run that begins after the restart */
+  /** @throws GatewayError `UNAVAILABLE` for a run that starts after the restart */
   #refuseIfLeft(runId: string): void {
     const run = this.#live.get(runId);
     if (!this.#isGatewayStopping || !run || !this.#isLeft(run)) return;
-    const summary = "the run begins after the restart, and agent.wait tells how it ends";
+    const summary = "the run starts after the restart; call agent.wait for the outcome";
     throw gatewayStopping(summary, { runId, status: "error", summary: `the gateway is stopping: ${summary}` });
   }
 
@@ -289,7 +291,7 @@ export class Runs implements AgentRuns {
     return true;
   }
 
-  /** To be called when credentials ended: stops the runs that were started with one of them. */
+  /** To be called when credentials have ended: stops the runs started with them. */
   credentialsEnded(): void {
     for (const run of this.#live.all()) this.#abortIfDead(run);
   }
@@ -298,7 +300,7 @@ export class Runs implements AgentRuns {
     if (!this.#env.services.credentials.isLive(request.principal)) this.abort(id, REVOKED);
   }
 
-  /** Stops all runs of a session and their sub-runs. @returns whether its own all ended within `waitMs` milliseconds; 0: not waited for */
+  /** Stops all runs of a session and their sub-runs. @returns whether the session's runs ended within `waitMs` milliseconds; 0: does not wait */
   async abortSession(sessionKey: string, reason: string, waitMs: number): Promise<boolean> {
     const runs = this.#live.ofSession(sessionKey);
     const ends = waitMs > 0 ? runs.map((run) => this.#live.next(run.id, waitMs)) : [];
@@ -322,7 +324,7 @@ export class Runs implements AgentRuns {
     return this.#live.all().some((run) => laneOf(run) === lane);
   }
 
-  /** Whether a planned restart would interrupt a run or the delivery of a reply; runs that wait are picked up after it. */
+  /** Whether a planned restart would interrupt a run or the delivery of a reply; waiting runs continue after it. */
   get isWorking(): boolean {
     return this.#queues.lanes.isWorking || this.#ending.size > 0 || this.deliveries.isWorking;
   }
@@ -331,7 +333,7 @@ export class Runs implements AgentRuns {
     return this.#live.get(runId)?.state() ?? (await this.#env.store.find(runId))?.state;
   }
 
-  /** Of a run that has not ended. */
+  /** The trail of a run that has not ended. */
   trail(runId: string): Trail {
     const lineage = this.#live.lineage(runId);
     return {
@@ -340,7 +342,7 @@ export class Runs implements AgentRuns {
     };
   }
 
-  /** Reads what the last stop or crash left over. Runs wait in their queues until `open`. */
+  /** Recovers runs after a stop or crash. They wait in their queues until `open`. */
   async recover(): Promise<void> {
     await this.#env.store.open();
     await this.#orphans.take();
@@ -353,8 +355,8 @@ export class Runs implements AgentRuns {
   }
 
   /**
-   * To be called when the gateway is going to stop. Refuses new runs; runs under way go on; runs that wait stay on disk
-   * and begin after the restart, and whoever waits for them is told so.
+   * To be called when the gateway is about to stop. Refuses new runs; active runs continue. Waiting runs stay in storage
+   * and start after the restart; callers that wait for them get an error that says so.
    */
   gatewayStops(): void {
     this.#isGatewayStopping = true;
@@ -362,17 +364,17 @@ export class Runs implements AgentRuns {
     for (const run of this.#live.all()) if (this.#isLeft(run)) this.#live.giveUp(run.id);
   }
 
-  /** Whether the run is in no turn, neither its own nor that of another run. */
+  /** Whether the run is not part of any turn, neither its own nor another run's. */
   #isLeft(run: LiveRun): boolean {
     return run.phase === "accepting" || (this.#queues.isWaiting(run) && !run.isSteered);
   }
 
-  /** To be called when the configuration changed: a raised limit counts at once. */
+  /** To be called when the configuration changed: a raised limit applies at once. */
   configChanged(): void {
     this.#queues.lanes.refill();
   }
 
-  /** Announces and archives what is due. To be called every minute or so. */
+  /** Takes over orphaned runs, announces outcomes of sub-runs and archives their sessions. To be called about every minute. */
   async sweep(): Promise<void> {
     if (this.#isStopping || this.#isGatewayStopping) return;
     await this.#orphans.take();
@@ -381,8 +383,8 @@ export class Runs implements AgentRuns {
   }
 
   /**
-   * Accepts nothing more, waits up to 4 s for running runs, then abandons them: the next start begins them again or closes
-   * them as interrupted, and picks up those that wait. Safe to call twice.
+   * Accepts no more runs, waits up to 4 s for active runs, then abandons them: the next start restarts them or closes
+   * them as interrupted, and queues waiting runs again. Safe to call twice.
    */
   stop(): Promise<void> {
     this.#isStopping = true;
@@ -394,7 +396,7 @@ export class Runs implements AgentRuns {
   async #drain(): Promise<void> {
     const deadline = new AbortController();
     const cancelTimer = this.#env.clock.setTimeout(() => deadline.abort(), DRAIN_MS);
-    const ends = Promise.allSettled([this.#queues.lanes.close(), ...this.#accepting.values()]); // a refused one ends nothing early
+    const ends = Promise.allSettled([this.#queues.lanes.close(), ...this.#accepting.values()]); // a rejected acceptance does not end the wait early
     await untilAborted(
       ends.then(() => Promise.all(this.#ending)),
       deadline.signal,

@@ -1,4 +1,4 @@
-/** The fields of a session entry that describe its last run. */
+/** Updates the fields of a session entry that describe its last run. */
 import type { SessionEntry } from "@svc/sdk/sessions";
 import type { Environment } from "./environment.ts";
 import type { LiveRun } from "./live-runs.ts";
@@ -13,11 +13,11 @@ export async function noteOnSession(run: LiveRun, env: Environment, conducted: C
       sessionNote(conducted, env.config().defaults.contextTokens),
     );
   } catch (error) {
-    env.log.warn({ err: error, runId: run.id }, "the session could not be told about its run");
+    env.log.warn({ err: error, runId: run.id }, "the session entry could not be updated after a run");
   }
 }
 
-/** Fields of the entry. Tokens of a run without a report count as stale. */
+/** Fields of the entry. The token counts are stale after a run without a usage report. */
 export function sessionNote(
   { result, chain, entry }: Conducted,
   contextTokens: number | undefined,
@@ -45,7 +45,7 @@ export function sessionNote(
   };
 }
 
-/** Which model stands in for the selected one; gone once that answers again. */
+/** The model that replaces the selected one; cleared once the selected model answers again. */
 function fallbackNotice(
   chain: ModelChain,
   entry: SessionEntry | undefined,

@@ -1,4 +1,4 @@
-/** Puts waiting messages into the turn that runs, between two of its questions. Spec: http/sessions-routing.md §6. */
+/** Adds waiting messages to the active turn, between two of its requests to the model. Spec: http/sessions-routing.md §6. */
 import { persist } from "@svc/kit/persist";
 import { floorOf } from "@svc/sdk";
 import type { Message, UserMessage } from "@svc/sdk/models";
@@ -9,9 +9,9 @@ import { mergedOutcome } from "./outcome.ts";
 import { requestOrigin } from "./queue-plan.ts";
 
 /**
- * Stores the messages and, in the same transaction, ends their runs; runs of `steer-backlog` go on waiting for a turn
- * of their own, as do runs whose message could not be stored.
- * @returns the messages as the model is shown them
+ * Stores the messages and, in the same transaction, ends their runs. Runs of `steer-backlog` keep waiting for their own
+ * turn, as do runs whose message could not be stored.
+ * @returns the messages as sent to the model
  */
 export async function takeSteered(
   run: LiveRun,
@@ -37,7 +37,7 @@ export async function takeSteered(
   } catch (error) {
     for (const other of others) other.phase = "waiting";
     run.signal.throwIfAborted();
-    log.warn({ err: error, runId: run.id }, "waiting messages could not be put into the run; they wait for its end");
+    log.warn({ err: error, runId: run.id }, "waiting messages could not be added to the run; they wait for its end");
     return [];
   }
   run.traces = undefined; // messages of people are not withdrawn

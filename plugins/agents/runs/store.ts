@@ -1,7 +1,7 @@
 /**
- * Durable records of runs: request, state and outcome. Table `agent_runs`. A run that is not over belongs to one gateway
- * by a lease (`owner`, `lease_until`), and each change of it demands that owner. `resumes`: how often it began again after
- * an interruption.
+ * Durable records of runs: request, state and outcome. Table `agent_runs`. One gateway owns an unfinished run through a
+ * lease (`owner`, `lease_until`), and each change of the run requires that owner. `resumes`: number of restarts after an
+ * interruption.
  */
 import { type Lease, Leases } from "@svc/kit/lease";
 import type { Clock } from "@svc/sdk";
@@ -33,7 +33,7 @@ const STEPS = [
 
 const WEEK_MS = 7 * 86_400_000;
 
-/** Choice: a week. The id of a run may be used again after that. A sub-run stays until its result was announced and its session archived. */
+/** Choice: a week. After that, the id of a run can be reused. A sub-run is kept until its result was announced and its session archived. */
 export const RUN_RETENTION: Retention = {
   tables: ["agent_runs", "agent_subruns"],
   holds: "runs of agents: request, state and outcome",
@@ -80,7 +80,7 @@ export interface RunRecord {
   /** Only until the run ends. */
   readonly request?: RunRequest;
   readonly lease: Lease;
-  /** How often it began again. */
+  /** Number of restarts after an interruption. */
   readonly resumes: number;
   /** Without `message`. Only of ended runs. */
   readonly outcome?: RunOutcome;
@@ -89,10 +89,10 @@ export interface RunRecord {
 export class RunStore {
   readonly #services: { readonly storage: Storage };
   readonly #leases: Leases;
-  /** Of the runs that are accepted or taken here. */
+  /** Lease owner of runs accepted or taken over here. */
   readonly owner: string;
 
-  /** @param services asked at each use, so that this can be made before storage has started. @param owner of `newOwner` */
+  /** @param services read at each use, so that the store can be constructed before storage has started @param owner from `newOwner` */
   constructor(services: { readonly storage: Storage }, clock: Pick<Clock, "now" | "elapsed">, owner: string) {
     this.#services = services;
     this.#leases = new Leases(clock);
@@ -104,11 +104,11 @@ export class RunStore {
   }
 
   /**
-   * Durable when it resolves, together with `alongside`.
-   * @returns whether it is new; false: there is a record of this id already.
+   * Stores a run in one transaction with `alongside`. Durable when it resolves.
+   * @returns false when a record with this id already exists
    */
   async accept(request: RunRequest, acceptedAt: number, alongside: readonly Statement[] = []): Promise<boolean> {
-    // The connection is gone after a restart, so it is not kept.
+    // The connection does not survive a restart, so it is not stored.
     const { connectionId: _connection, ...kept } = request;
     const [result] = await this.#services.storage.transaction([
       {
@@ -129,7 +129,7 @@ export class RunStore {
     return result?.changes === 1;
   }
 
-  /** To run beside the user's message: from now on the run is `running`. */
+  /** Runs in the transaction of the user's message: sets the state `running`. */
   started(runId: string, startedAt: number): Statement {
     return {
       sql: `UPDATE agent_runs SET status = 'running', started_at = ?
@@ -139,7 +139,7 @@ export class RunStore {
     };
   }
 
-  /** To run before a run begins again whose message is in the transcript. */
+  /** Resets an interrupted run to `accepted`; its message is already in the transcript. */
   resumed(runId: string): Statement {
     return {
       sql: `UPDATE agent_runs SET status = 'accepted', resumes = resumes + 1
@@ -149,12 +149,12 @@ export class RunStore {
     };
   }
 
-  /** Milliseconds until the run may be taken here; 0: it may now, or it is here. */
+  /** Milliseconds until this gateway may take over the run; 0: it may now, or already owns it. */
   leaseLeft(lease: Lease): number {
     return lease.owner === this.owner ? 0 : this.#leases.left(lease);
   }
 
-  /** Takes a run over whose lease is as it was read. @returns false when another gateway was first */
+  /** Takes over a run whose lease has not changed since it was read. @returns false when another gateway was first */
   async take(runId: string, { owner, until }: Lease): Promise<boolean> {
     const [result] = await this.#services.storage.transaction([
       {
@@ -166,7 +166,7 @@ export class RunStore {
     return result?.changes === 1;
   }
 
-  /** Renews the leases of this gateway, or releases them. */
+  /** Renews the leases of this gateway. */
   renew(): Promise<void> {
     return this.#lease(this.#leases.until());
   }
@@ -181,8 +181,8 @@ export class RunStore {
   }
 
   /**
-   * To run beside each message of a run: it conflicts once another gateway has taken the run, so that one that was
-   * held up (a suspended process) adds nothing to a conversation that went on without it.
+   * Runs in the transaction of each message of a run: it conflicts once another gateway has taken over the run, so that a
+   * suspended process adds nothing to a conversation that continued without it.
    */
   owned(runId: string): Statement {
     return {
@@ -192,7 +192,7 @@ export class RunStore {
     };
   }
 
-  /** To run beside the last message. `from`: the state it must still be in. */
+  /** Runs in the transaction of the last message. @param from state the run must still be in */
   ended(outcome: RunOutcome, from: "accepted" | "running", status: RunState["status"] = outcome.status): Statement {
     const { message: _inTranscript, ...kept } = outcome;
     return {
@@ -216,7 +216,7 @@ export class RunStore {
     return row && toRecord(row);
   }
 
-  /** Runs that are not over, in the order they were accepted. */
+  /** Unfinished runs, in the order of acceptance. */
   async unfinished(): Promise<RunRecord[]> {
     const rows = await this.#services.storage.all<RunRow>(
       "SELECT * FROM agent_runs WHERE status IN ('accepted', 'running') ORDER BY accepted_at, run_id",
@@ -240,13 +240,13 @@ function toRecord(row: RunRow): RunRecord {
     acceptedAt: Number(row.accepted_at),
     lease: { ...(row.owner === null ? {} : { owner: row.owner }), until: Number(row.lease_until ?? 0) },
     resumes: Number(row.resumes),
-    // Both columns hold what `accept` and `ended` above wrote.
+    // Both columns were written by `accept` and `ended` above.
     ...(row.request === null ? {} : { request: requestOf(row.request) }),
     ...(row.outcome === null ? {} : { outcome: JSON.parse(row.outcome) as RunOutcome }),
   };
 }
 
-/** Up to 0.1.0 the source stood under `origin`, and the address under `toolOrigin`. */
+/** Up to 0.1.0, the source was stored as `origin`, and the address as `toolOrigin`. */
 function requestOf(json: string): RunRequest {
   const { toolOrigin, ...request } = JSON.parse(json) as RunRequest & {
     readonly toolOrigin?: RunRequest["toolAddress"];

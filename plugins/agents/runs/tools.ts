@@ -1,11 +1,11 @@
-/** The tools of one run: those of the gateway that the policy allows, and those its caller runs itself. */
+/** The tools of one run: those of the gateway allowed by the policy, and client tools that the caller runs itself. */
 import type { Live } from "@svc/sdk";
 import type { RunRequest } from "@svc/sdk/agents";
 import type { ResolvedModel, ToolCallBlock, ToolChoice, ToolSpec } from "@svc/sdk/models";
 import type { ToolAttempt, ToolResult, Tools, ToolScene } from "@svc/sdk/tools";
 import type { Heard } from "./heard.ts";
 
-/** The tools that one question offers the model. */
+/** The tools that one request offers to the model. */
 export interface Offer {
   readonly tools: readonly ToolSpec[];
   readonly toolChoice?: ToolChoice;
@@ -26,13 +26,13 @@ export class RunTools {
     this.#clients = request.toolChoice === "none" ? [] : (request.clientTools ?? []);
   }
 
-  /** The first answer has to call a tool of the caller. */
+  /** Whether the first answer has to call a client tool. */
   get isForced(): boolean {
     const { toolChoice = "auto" } = this.#request;
     return toolChoice !== "auto" && toolChoice !== "none";
   }
 
-  /** @param isFirst the run's first question, to which `toolChoice` applies */
+  /** @param isFirst whether this is the run's first request, to which `toolChoice` applies */
   offer(model: ResolvedModel, isFirst: boolean): Offer {
     const { toolChoice } = this.#request;
     if (isFirst && this.isForced && toolChoice !== undefined) return { tools: this.#clients, toolChoice };
@@ -44,7 +44,7 @@ export class RunTools {
     return this.#clients.some((tool) => tool.name === name);
   }
 
-  /** Refusals and failures are results with `isError`, in words for the model. @throws the signal's reason, and nothing else */
+  /** Returns refusals and failures as results with `isError` and a text for the model. @throws only the signal's reason */
   async use(
     { id, name, arguments: args }: ToolCallBlock,
     model: ResolvedModel,
@@ -55,7 +55,7 @@ export class RunTools {
     const address = toolAddress === undefined ? {} : { address: toolAddress };
     const call = { name, toolCallId: id, arguments: args, runId, sessionKey, agentId, ...address };
     const attempt = await this.#tools.get()?.attempt(call, this.#scene(model), signal);
-    return attempt ? inWords(attempt, name) : failure("there are no tools here: the plugin `tools` is not running");
+    return attempt ? inWords(attempt, name) : failure("no tools are available: the plugin `tools` is not running");
   }
 
   #scene({ provider, id }: ResolvedModel): ToolScene {

@@ -1,7 +1,7 @@
 /**
- * One turn of an agent: ask the model, run the tools it calls, ask again, until it answers without calling any.
+ * One turn of an agent: call the model, run the tools it requests, and repeat until it answers without a tool call.
  *
- * Knows nothing of storage: it gets what the model is shown, and passes on each message that is complete.
+ * Independent of storage: it gets the history for the model, and passes on each complete message.
  */
 import { SILENT_REPLY } from "@svc/kit/runs";
 import { type Clock, isGatewayError, unavailable, untilAborted } from "@svc/sdk";
@@ -23,64 +23,64 @@ import { Pieces, Reply } from "./reply.ts";
 
 export interface TurnSetup {
   readonly runId: string;
-  /** What the model sees at first; ends with the user's message. */
+  /** Messages of the first request; the last one is the user's. */
   readonly history: readonly Message[];
-  /** Times the model may call tools; one more is an error. */
+  /** Most rounds of tool calls; one more is an error. */
   readonly maxToolRounds: number;
   readonly signal: AbortSignal;
   /** Why `signal` aborted. */
   readonly abortReason: () => string;
-  /** @param isFirst nothing was answered yet in this run */
+  /** @param isFirst whether the run has no answer yet */
   readonly ask: (messages: readonly Message[], isFirst: boolean) => AsyncIterable<ModelEvent>;
-  /** The model that answered last. */
+  /** The current model. */
   readonly model: () => Pick<ResolvedModel, "api" | "provider" | "id">;
   /** Rejects only when the signal aborts; anything else is a result for the model. */
   readonly useTool: (call: ToolCallBlock) => Promise<ToolResult>;
-  /** Whether the caller of the run answers calls of this tool: the turn ends with them. Default: none. */
+  /** Whether this is a client tool, which the caller runs: the turn ends with its calls. Default: none. */
   readonly isClients?: (name: string) => boolean;
-  /** The first answer has to hold such a call; else the run is an error. Default false. */
+  /** The first answer must contain a call of a client tool, else the run is an error. Default false. */
   readonly mustCall?: boolean;
   readonly emit: (stream: RunEvent["stream"], data: RunEvent["data"]) => void;
   /** Stores complete messages. */
   readonly record: (messages: readonly Message[]) => Promise<void>;
-  /** Messages that came meanwhile, stored already; called between a round of tools and the next question. Default: none. */
+  /** Returns new messages, already stored; called between a round of tool calls and the next request. Default: none. */
   readonly steer?: () => Promise<readonly Message[]>;
   /**
-   * Asked once, when a question failed before its first piece.
-   * @returns what to show the model instead of all so far; `undefined`: the failure stands
+   * Called at most once, when a request failed before its first piece.
+   * @returns messages that replace all so far; `undefined`: the run fails
    */
   readonly shrink?: (error: unknown) => Promise<readonly Message[] | undefined>;
-  /** Characters of text that all answers of the run may have together. */
+  /** Most characters of text of all answers of the run. */
   readonly maxAnswerChars: number;
   readonly clock: Pick<Clock, "now" | "setTimeout">;
 }
 
 export interface TurnResult {
   readonly status: "ok" | "error" | "aborted";
-  /** All text of the run, finished or not; a blank line separates the text before tools from the text after them. */
+  /** All text of the run, finished or not; a blank line separates text before and after tool calls. */
   readonly text: string;
   /** Messages not recorded yet, to be stored together with the end of the run. */
   readonly closing: readonly Message[];
   readonly message?: AssistantMessage;
-  /** Calls the caller of the run answers. */
+  /** Calls of client tools, which the caller of the run answers. */
   readonly pendingCalls?: readonly ToolCallBlock[];
   readonly errorMessage?: string;
-  /** What to log about an error. */
+  /** The error to log. */
   readonly cause?: unknown;
-  /** A tool was called, or was about to be. */
+  /** Whether a tool was called or about to be called. */
   readonly calledTools: boolean;
-  /** All rounds together. */
+  /** Sum of all rounds. */
   readonly usage?: Usage;
-  /** The last round: how full the model's window is. */
+  /** Usage of the last round: how full the model's window is. */
   readonly lastUsage?: Usage;
 }
 
-/** Characters within which the silent reply is looked for, white space included. */
+/** A longer text, white space included, is not checked for the silent reply. */
 const SILENT_CHARS = 100;
 
-const NOT_CALLED = "the model called none of the tools, though the request demands a call";
+const NOT_CALLED = "the model called no tool, although the request requires a call";
 
-/** Never rejects: whatever goes wrong is a result. */
+/** Never rejects: errors are results. */
 export async function runTurn(setup: TurnSetup): Promise<TurnResult> {
   const turn = new Turn(setup);
   try {
@@ -95,11 +95,11 @@ class Turn {
   #messages: Message[];
   #shrunk = false;
   #calledTools = false;
-  /** Calls the model made that have no recorded result. */
+  /** The model's tool calls without a recorded result. */
   #open: ToolCallBlock[] = [];
-  /** The answer that is being streamed and is not recorded. */
+  /** The answer that is being streamed and not yet recorded. */
   #reply = new Reply();
-  /** Text of the answers that are recorded. */
+  /** Text of the recorded answers. */
   #said = "";
   #usage: Usage | undefined;
   #lastUsage: Usage | undefined;
@@ -178,11 +178,11 @@ class Turn {
   #textSoFar(): string {
     const { text } = this.#reply;
     if (this.#said === "" || text === "") return this.#said || text;
-    const isSilent = text.length < SILENT_CHARS && text.trim() === SILENT_REPLY; // by length first: reading the text copies it
+    const isSilent = text.length < SILENT_CHARS && text.trim() === SILENT_REPLY; // length first: `trim` copies the text
     return isSilent ? text : `${this.#said}\n\n${text}`;
   }
 
-  /** Asks the model; once in a turn, a question that failed is repeated with a shorter history. */
+  /** Calls the model; once in a turn, repeats a failed request with a shorter history. */
   async #askOrShrink(isFirst: boolean): Promise<AssistantMessage> {
     try {
       return await this.#askModel(isFirst);
@@ -197,7 +197,7 @@ class Turn {
     }
   }
 
-  /** One question, streamed to its end. */
+  /** One request, streamed to its end. */
   async #askModel(isFirst: boolean): Promise<AssistantMessage> {
     const { signal, emit, ask, clock } = this.#setup;
     this.#reply = new Reply();
@@ -226,18 +226,18 @@ class Turn {
     } finally {
       thinking.flush();
       text.flush();
-      // Not awaited: a stream that ignores the signal would hold the run.
+      // Not awaited: a stream that ignores the signal would block the run.
       stream.return?.().catch(() => undefined);
     }
   }
 
-  /** One answer is bounded where it is read; this bounds the text of all answers of the run, which its events carry. */
+  /** Limits the text of all answers of the run, which its events contain; a single answer is limited where it is read. */
   #checkSize(): void {
     const { maxAnswerChars } = this.#setup;
     if (this.#said.length + this.#reply.text.length <= maxAnswerChars) return;
     const details: ProviderFailure = { kind: "request" };
     unavailable(
-      `the reply was cut: it has more than ${maxAnswerChars} characters (agents.defaults.maxAnswerChars); ask for less at once`,
+      `the reply was cut off after ${maxAnswerChars} characters (agents.defaults.maxAnswerChars); ask for a shorter reply`,
       { details },
     );
   }

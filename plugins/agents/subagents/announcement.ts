@@ -1,13 +1,13 @@
-/** The message a session gets when a task that it gave to somebody else has ended. Decides only. Spec: protocol/methods-agent.md §1, `internalEvents`. */
+/** The message a session gets when a task it delegated has ended. No I/O. Spec: protocol/methods-agent.md §1, `internalEvents`. */
 import { SILENT_REPLY } from "@svc/kit/runs";
 import { STOPPED_BY_TOOL, STOPPED_WITH_PARENT } from "./settings.ts";
 import type { Subrun } from "./store.ts";
 
 const INSTRUCTION =
-  "Go on with what this was for: tell the person what matters of it in your own words, or use it in your work. " +
+  "Continue with what this was for: tell the user the relevant parts in your own words, or use them in your work. " +
   `If there is nothing to say or do now, answer only ${SILENT_REPLY}.`;
 
-/** `undefined`: not announced, since the receiver stopped the sub-run itself or was reset. */
+/** @returns `undefined`: not announced, since the receiver stopped the sub-run itself or was reset */
 export function announcement(subrun: Subrun): string | undefined {
   const { outcome, label, sessionKey } = subrun;
   const { abortReason } = outcome ?? {};
@@ -44,7 +44,7 @@ function statsOf({ outcome }: Subrun): string | undefined {
   return `Took ${seconds} s${tokens === undefined ? "" : `, ${tokens} tokens`}.`;
 }
 
-/** A task that somebody else did for the session has ended. */
+/** A delegated task of the session has ended. */
 export interface TaskCompletion {
   readonly type: "task_completion";
   readonly source: "subagent" | "cron";
@@ -52,15 +52,15 @@ export interface TaskCompletion {
   readonly childSessionId?: string;
   readonly taskLabel: string;
   readonly status: "ok" | "timeout" | "error" | "unknown";
-  /** The status in words. */
+  /** The status as text. */
   readonly statusLabel: string;
   readonly result: string;
   readonly statsLine?: string;
-  /** What the model is asked to do with the result. */
+  /** What the model should do with the result. */
   readonly replyInstruction: string;
 }
 
-/** Choice: characters of a result that are passed on; the rest stays in the session it came from. */
+/** Choice: most characters of a result that are passed on; the rest stays in the sub-agent's session. */
 export const MAX_RESULT_CHARS = 30_000;
 
 export function taskCompletionText(event: TaskCompletion): string {
@@ -70,17 +70,17 @@ export function taskCompletionText(event: TaskCompletion): string {
   return [
     `[A ${source === "cron" ? "scheduled task" : "sub-agent"} reports: "${taskLabel}" ${statusLabel}]`,
     `Session: ${childSessionKey}`,
-    // Delimited, so that the model does not take the result for a message of the person.
-    `<result>\n${result.trim() || "(nothing was said)"}\n</result>`,
+    // Delimited, so that the model does not mistake the result for a user message.
+    `<result>\n${result.trim() || "(empty)"}\n</result>`,
     ...(statsLine ? [statsLine] : []),
     replyInstruction,
   ].join("\n\n");
 }
 
-/** Reads one of the `internalEvents` of the method `agent`; `undefined` for anything else. */
+/** Parses an element of `internalEvents` of the method `agent`; `undefined` for anything else. */
 export function readInternalEvent(value: unknown): TaskCompletion | undefined {
   if (typeof value !== "object" || value === null) return undefined;
-  const event = value as Readonly<Record<string, unknown>>; // any JSON may stand here: each field is checked
+  const event = value as Readonly<Record<string, unknown>>; // can be any JSON, so each field is checked
   if (event["type"] !== "task_completion") return undefined;
   const text = (name: string) => (typeof event[name] === "string" ? event[name] : "");
   const status = event["status"];

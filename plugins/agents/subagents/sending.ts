@@ -14,17 +14,17 @@ import type { AgentDirectory, AgentRuns, RunOutcome } from "@svc/sdk/agents";
 import { ownSessionKey, type Sessions } from "@svc/sdk/sessions";
 import { narrowed, STOPPED_WITH_PARENT } from "./settings.ts";
 
-/** Choice: messages that may follow one another from session to session; as many turns as the spec allows two agents at most. */
+/** Choice: longest chain of messages from session to session; the spec limits turns between two agents to the same number. */
 export const MAX_RELAYED = 5;
-/** Origin of a run that a message from another session started. */
+/** Source of a run started by a message from another session. */
 export const SESSION_MESSAGE = "session";
 const LANE = "nested";
 
-/** What led to a run. */
+/** The chain of messages and sessions that led to a run. */
 export interface Trail {
-  /** Messages that were sent from session to session. */
+  /** Messages sent from session to session. */
   readonly relayed: number;
-  /** Sessions whose runs started it, its own first. */
+  /** Sessions of the run and of the runs that led to it, its own first. */
   readonly sessions: readonly string[];
 }
 
@@ -35,7 +35,7 @@ export interface SendingSources {
   >;
   readonly agents: Pick<AgentDirectory, "has">;
   readonly runs: Pick<AgentRuns, "start" | "wait" | "active" | "abort"> & { trail(runId: string): Trail };
-  /** Keys of sessions with this label. */
+  /** Returns the keys of sessions with this label. */
   readonly labelled: (label: string, principal: Principal) => Promise<readonly string[]>;
 }
 
@@ -51,26 +51,26 @@ export interface Sender {
   readonly sessionKey: string;
   readonly agentId: string;
   readonly principal: Principal;
-  /** Whose words its model was shown; `undefined`: the owner's only. */
+  /** Least trusted author of the text its model saw; `undefined`: only the owner. */
   readonly origin: Origin | undefined;
   readonly signal: AbortSignal;
 }
 
-/** The outcome. `accepted`: the sender did not wait; `timeout`: the run goes on. */
+/** The outcome. `accepted`: the sender did not wait; `timeout`: the run continues. */
 export interface SendResult {
   readonly runId: string;
   readonly sessionKey: string;
   readonly status: "accepted" | "ok" | "timeout" | "error" | "aborted";
   readonly reply?: string;
   readonly error?: string;
-  /** Whose words `reply` and `error` hold; absent: the owner's. */
+  /** Author of the text in `reply` and `error`; absent: the owner. */
   readonly origin?: Origin;
 }
 
 /**
  * @param timeoutMs how long to wait for the reply; 0: not at all
- * @throws GatewayError `NOT_FOUND` alike for a session out of reach and for none; `INVALID_REQUEST` for itself and for what
- * would run in a circle; `FORBIDDEN` by the send policy; what `AgentRuns.start` throws
+ * @throws GatewayError `NOT_FOUND` for a session that does not exist or is out of reach; `INVALID_REQUEST` for the sender's own
+ * session and for a cycle; `FORBIDDEN` by the send policy; errors of `AgentRuns.start`
  */
 export async function sendToSession(
   to: Addressee,
@@ -81,12 +81,12 @@ export async function sendToSession(
 ): Promise<SendResult> {
   const { sessions, runs } = sources;
   const sessionKey = await addressed(to, from, sources);
-  if (sessionKey === from.sessionKey) invalidRequest("this is the session itself; say it in your reply");
+  if (sessionKey === from.sessionKey) invalidRequest("this is your own session; say it in your reply");
   const trail = runs.trail(from.runId);
   refuseCircle(sessionKey, timeoutMs, trail);
   const entry = await sessions.get(sessionKey);
   if (sessions.sendPolicy(sessionKey, entry) === "deny") {
-    throw new GatewayError("FORBIDDEN", `session ${sessionKey} takes no messages: its send policy is "deny"`);
+    throw new GatewayError("FORBIDDEN", `session ${sessionKey} accepts no messages: its send policy is "deny"`);
   }
   if (!entry) await sessions.ensure(sessionKey);
   else if (runs.active(sessionKey).length === 0) await sessions.freshen(sessionKey);
@@ -101,7 +101,7 @@ export async function sendToSession(
     parentRunId: from.runId,
     relayed: trail.relayed + 1,
     principal: narrowed(from.principal),
-    origin: from.origin ?? originOf(from.principal), // the run itself may do less than whoever asked for it
+    origin: from.origin ?? originOf(from.principal), // the run itself has fewer scopes than the caller
     extraSystemPrompt: PROMPT,
   });
   const result = { runId, sessionKey };
@@ -116,15 +116,15 @@ export async function sendToSession(
   }
 }
 
-/** Choice: the main session of a configured agent is a receiver even before its first message. */
+/** Choice: the main session of a configured agent can receive messages even before it exists. */
 async function addressed({ sessionKey = "", label = "" }: Addressee, from: Sender, sources: SendingSources) {
   const { sessions, agents } = sources;
   const [wantsKey, wantsLabel] = [sessionKey.trim() !== "", label.trim() !== ""];
   if (wantsKey && wantsLabel) invalidRequest("give sessionKey or label, not both");
-  if (!wantsKey && !wantsLabel) invalidRequest("sessionKey required, or label");
+  if (!wantsKey && !wantsLabel) invalidRequest("sessionKey or label required");
   const missing = () =>
     notFound(
-      `no session ${wantsKey ? `"${sessionKey.trim()}"` : `with the label "${label.trim()}"`} within reach; sessions_list shows those that are`,
+      `no session ${wantsKey ? `"${sessionKey.trim()}"` : `with the label "${label.trim()}"`} within reach; sessions_list shows the sessions within reach`,
     );
   if (wantsLabel) {
     const keys = await sources.labelled(label.trim(), from.principal);
@@ -143,7 +143,7 @@ async function addressed({ sessionKey = "", label = "" }: Addressee, from: Sende
   return isMain || (await sessions.get(key)) ? key : missing();
 }
 
-/** A key without `agent:` is one of the sender's own agent. `undefined`: malformed. */
+/** A key without `agent:` belongs to the sender's agent. `undefined`: malformed. */
 function meantKey(text: string, agentId: string, sessions: SendingSources["sessions"]): string | undefined {
   try {
     return sessions.canonicalKey(ownSessionKey(text, agentId));
@@ -155,13 +155,13 @@ function meantKey(text: string, agentId: string, sessions: SendingSources["sessi
 
 function refuseCircle(sessionKey: string, timeoutMs: number, { relayed, sessions }: Trail): void {
   if (relayed >= MAX_RELAYED) {
-    invalidRequest(
-      `${MAX_RELAYED} messages have gone from session to session, which is the most; say it in your reply`,
-    );
+    invalidRequest(`the limit of ${MAX_RELAYED} messages from session to session is reached; say it in your reply`);
   }
-  // A deadlock: the other run could only start after this run, which waits for it.
+  // Prevents a deadlock: the other run could only start after this run, which waits for it.
   if (timeoutMs > 0 && sessions.includes(sessionKey)) {
-    invalidRequest(`session ${sessionKey} waits for this one; say it in your reply, or send it with timeoutSeconds 0`);
+    invalidRequest(
+      `session ${sessionKey} is waiting for this one; say it in your reply, or send it with timeoutSeconds 0`,
+    );
   }
 }
 
@@ -175,6 +175,6 @@ function ending(outcome: RunOutcome | undefined): Pick<SendResult, "status" | "r
 }
 
 const PROMPT =
-  "The last message comes from an agent in another session, not from a person. Your reply is handed to that agent and shown " +
-  "to nobody else: make it complete. If nothing needs to be said, answer only " +
+  "The last message comes from an agent in another session, not from a person. Your reply is passed to that agent only: " +
+  "make it complete. If there is nothing to say, answer only " +
   `${SILENT_REPLY}.`;

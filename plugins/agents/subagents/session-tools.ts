@@ -5,10 +5,10 @@ import type { ConfiguredAgents } from "../directory/directory.ts";
 import { sendToSession, type SendingSources } from "./sending.ts";
 import { subagentSettings } from "./settings.ts";
 
-/** Choice: seconds a sender waits by default, and at most. */
+/** Choice: default and maximum of the seconds a sender waits. */
 const DEFAULT_WAIT_S = 60;
 const MAX_WAIT_S = 3_600;
-/** Choice: characters of one message. */
+/** Choice: most characters of one message. */
 const MAX_CHARS = 100_000;
 
 export interface SessionToolSources extends Omit<SendingSources, "agents"> {
@@ -23,16 +23,16 @@ export function createSessionTools(sources: SessionToolSources): Readonly<Record
 function sessionsSend(sources: SessionToolSources): Tool {
   return defineTool({
     description:
-      "Sends a message to another session, whose agent works on it, and waits for the reply. If it takes longer the work goes " +
-      "on, and sessions_history shows what came of it.",
+      "Sends a message to another session, whose agent works on it, and waits for the reply. If it takes longer, the work " +
+      "continues, and sessions_history shows the outcome.",
     scope: "operator.write",
-    // The run it starts was told the words of this one, and may do no more.
+    // The run it starts inherits the origin of this run's text, and gets no more authority.
     effects: ["spends"],
     brings: "none",
     params: Strict({
-      sessionKey: Type.Optional(Type.String({ description: "key, as sessions_list shows it" })),
-      label: Type.Optional(Type.String({ description: "of the session, instead of its key" })),
-      message: Type.Optional(Type.String({ maxLength: MAX_CHARS, description: "what to say" })),
+      sessionKey: Type.Optional(Type.String({ description: "session key, as in sessions_list" })),
+      label: Type.Optional(Type.String({ description: "label of the session, instead of its key" })),
+      message: Type.Optional(Type.String({ maxLength: MAX_CHARS, description: "text to send" })),
       timeoutSeconds: Type.Optional(
         Type.Integer({
           minimum: 0,
@@ -60,7 +60,7 @@ function sessionsSend(sources: SessionToolSources): Tool {
 
 function agentsList(agents: SessionToolSources["agents"]): Tool {
   return defineTool({
-    description: "Lists the agents you may start sub-agents of, with sessions_spawn.",
+    description: "Lists the agents that you may start as sub-agents with sessions_spawn.",
     scope: "operator.read",
     effects: ["reads"],
     brings: "none",

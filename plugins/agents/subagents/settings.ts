@@ -1,19 +1,19 @@
-/** Sub-runs of an agent: their names, what the configuration says about them, and what they may do. Decides only. */
+/** Sub-runs of an agent: their names, settings and scopes. No I/O. */
 import { normalizeId } from "@svc/kit/agent-address";
 import { coversScope, type Principal, type Scope } from "@svc/sdk";
 import type { ThinkingLevel } from "@svc/sdk/models";
 import type { AgentsConfig, ModelSetting } from "../config.ts";
 
-/** Origin of a sub-run, its lane, and the word in its session key. Spec: http/sessions-routing.md §1, §6. */
+/** Source and lane of a sub-run, and the marker in its session key. Spec: http/sessions-routing.md §1, §6. */
 export const SUBAGENT = "subagent";
-/** Origin of the run that passes the result of a sub-run to the session that started it. */
+/** Source of the run that passes the result of a sub-run to its parent session. */
 export const SUBAGENT_RESULT = "subagent-result";
 /** Abort reason of a sub-run whose parent was stopped or reset; not announced. */
 export const STOPPED_WITH_PARENT = "parent";
 /** Abort reason of a sub-run that the tool `subagents` stopped; not announced, since the caller knows. */
 export const STOPPED_BY_TOOL = "subagents";
 
-/** Abort reason of a run whose principal is no longer live; not announced. */
+/** Abort reason of a run whose credential has ended; not announced. */
 export const REVOKED = "revoked";
 
 export const isSubagentKey = (sessionKey: string) => /^agent:[^:]+:subagent:/.test(sessionKey);
@@ -25,7 +25,7 @@ export interface SubagentSettings {
   mayStart(agentId: string): boolean;
 }
 
-/** @param agentId agent that runs, for `model` and `thinking`; agent that starts, for `mayStart` */
+/** @param agentId for `model` and `thinking` the agent that runs; for `mayStart` the agent that starts the sub-run */
 export function subagentSettings({ defaults, list = [] }: AgentsConfig, agentId: string): SubagentSettings {
   const own = list.find(({ id }) => normalizeId(id) === agentId)?.subagents;
   const allowed = own?.allowAgents;
@@ -40,8 +40,8 @@ export function subagentSettings({ defaults, list = [] }: AgentsConfig, agentId:
 const SUBAGENT_SCOPES: readonly Scope[] = ["operator.read", "operator.write"];
 
 /**
- * The principal of a sub-run: that of its parent, limited to reading and writing.
- * Choice: administration, pairing and approvals stay with runs a person has started.
+ * The principal of a sub-run: its parent's, limited to reading and writing.
+ * Choice: administration, pairing and approvals are reserved for runs that a person has started.
  */
 export function narrowed(principal: Principal): Principal {
   return { ...principal, scopes: SUBAGENT_SCOPES.filter((scope) => coversScope(principal.scopes, scope)) };

@@ -1,4 +1,4 @@
-/** Records of sub-runs: which run started them, whether their result was announced and their session archived. Table `agent_subruns`. */
+/** Records of sub-runs: their parent run, and whether their result was announced and their session archived. Table `agent_subruns`. */
 import type { Principal } from "@svc/sdk";
 import type { RunOutcome, RunState } from "@svc/sdk/agents";
 import type { Statement, Storage } from "@svc/sdk/storage";
@@ -24,10 +24,10 @@ export interface Subrun {
   readonly parentRunId: string;
   /** Canonical. */
   readonly parentKey: string;
-  /** Canonical; its own. */
+  /** Canonical key of its own session. */
   readonly sessionKey: string;
   readonly label?: string;
-  /** Of the parent run. */
+  /** Principal of the parent run. */
   readonly principal: Principal;
   /** epoch ms */
   readonly createdAt: number;
@@ -58,12 +58,12 @@ const OPEN = "r.status IN ('accepted', 'running')";
 export class SubrunStore {
   readonly #services: { readonly storage: Storage };
 
-  /** @param services asked at each use. The tables come with those of `RunStore`. */
+  /** @param services read at each use. `RunStore` creates the table. */
   constructor(services: { readonly storage: Storage }) {
     this.#services = services;
   }
 
-  /** To run beside the acceptance of the sub-run. */
+  /** Runs in the transaction that accepts the sub-run. */
   add(
     subrun: Pick<Subrun, "runId" | "parentRunId" | "parentKey" | "sessionKey" | "label" | "principal" | "createdAt">,
   ): Statement {
@@ -75,7 +75,7 @@ export class SubrunStore {
     };
   }
 
-  /** Its result was announced, or is not wanted. */
+  /** Marks the result as announced, or as not wanted. */
   announced(runId: string, at: number): Statement {
     return {
       sql: "UPDATE agent_subruns SET announced_at = ? WHERE run_id = ? AND announced_at IS NULL",
@@ -83,12 +83,12 @@ export class SubrunStore {
     };
   }
 
-  /** Its session is gone. */
+  /** Marks the session as archived. */
   archived(runId: string, at: number): Statement {
     return { sql: "UPDATE agent_subruns SET archived_at = ? WHERE run_id = ?", params: [at, runId] };
   }
 
-  /** Sub-runs of a session that wait or run, oldest first. */
+  /** Waiting and running sub-runs of a session, oldest first. */
   open(parentKey: string): Promise<Subrun[]> {
     return this.#all(`${SELECT} WHERE s.parent_key = ? AND ${OPEN} ORDER BY s.created_at, s.run_id`, [parentKey]);
   }
@@ -116,7 +116,7 @@ export class SubrunStore {
     return row && { ...toSubrun(row), isAnnounced: row.announced_at !== null };
   }
 
-  /** Sub-runs that ended before `before` (epoch ms), whose session still stands and has no other run to come. */
+  /** Sub-runs that ended before `before` (epoch ms), whose session is not archived and has no unfinished run. */
   forArchive(before: number, limit: number): Promise<Subrun[]> {
     return this.#all(
       `${SELECT} WHERE s.archived_at IS NULL AND s.announced_at IS NOT NULL AND r.ended_at < ? AND NOT EXISTS
@@ -138,7 +138,7 @@ function toSubrun(row: SubrunRow): Subrun {
     parentKey: row.parent_key,
     sessionKey: row.session_key,
     ...(row.label === null ? {} : { label: row.label }),
-    // `add` above and `RunStore.ended` wrote these.
+    // Written by `add` above and by `RunStore.ended`.
     principal: JSON.parse(row.principal) as Principal,
     createdAt: Number(row.created_at),
     status: row.status,

@@ -1,4 +1,4 @@
-/** Runs that runs start: their limits, the announcement of their results, and the archiving of their sessions. Spec: http/sessions-routing.md §1, §6. */
+/** Sub-runs: starts them within limits, announces their results, and archives their sessions. Spec: http/sessions-routing.md §1, §6. */
 import { randomUUID } from "node:crypto";
 import {
   type Clock,
@@ -21,7 +21,7 @@ import { type ConfiguredAgents, meantAgentId } from "../directory/directory.ts";
 import { isSubagentKey, narrowed, SUBAGENT, SUBAGENT_RESULT, subagentSettings } from "./settings.ts";
 import { type Subrun, SubrunStore } from "./store.ts";
 
-/** Choice: rows of each kind that one sweep handles. */
+/** Choice: most rows of each kind that one sweep handles. */
 const SWEEP_LIMIT = 50;
 
 export interface SubagentSources {
@@ -33,15 +33,15 @@ export interface SubagentSources {
   };
   readonly agents: ConfiguredAgents;
   readonly config: () => AgentsConfig;
-  /** Archives the session of a sub-run that ended a while ago, with its transcript. */
+  /** Archives the session of an ended sub-run with its transcript. */
   readonly archiveSession: (sessionKey: string) => Promise<void>;
   readonly clock: Pick<Clock, "now">;
   readonly log: Pick<Logger, "warn">;
 }
 
-/** The part of the runs that is used. */
+/** The part of `Runs` that is used here. */
 export interface RunStarter {
-  /** Accepts a run together with `alongside`. */
+  /** Accepts a run in one transaction with `alongside`. */
   accept(request: RunRequest, alongside: readonly Statement[]): Promise<unknown>;
 }
 
@@ -62,7 +62,7 @@ export interface Parent {
   readonly sessionKey: string;
   readonly agentId: string;
   readonly principal: Principal;
-  /** Whose words its model was shown; absent: the owner's only. */
+  /** Least trusted author of the text its model saw; absent: only the owner. */
   readonly origin?: Origin;
 }
 
@@ -78,7 +78,7 @@ export class Subagents {
   }
 
   /**
-   * Starts a sub-run in a session of its own. Durable when it resolves.
+   * Starts a sub-run in its own session. Durable when it resolves.
    * @throws GatewayError `INVALID_REQUEST`, `NOT_FOUND` or `UNAVAILABLE` with the limit in its message
    */
   async spawn(wish: SpawnWish, parent: Parent): Promise<{ readonly runId: string; readonly sessionKey: string }> {
@@ -90,12 +90,12 @@ export class Subagents {
     const depth = Number(entry?.["spawnDepth"] ?? 0) + 1;
     if (depth > subagents.maxSpawnDepth) {
       invalidRequest(
-        `sub-agents may be ${subagents.maxSpawnDepth} deep (agents.defaults.subagents.maxSpawnDepth); do this task yourself`,
+        `sub-agents may be nested ${subagents.maxSpawnDepth} deep (agents.defaults.subagents.maxSpawnDepth); do this task yourself`,
       );
     }
     if (open.length >= subagents.maxChildrenPerAgent) {
       unavailable(
-        `${open.length} sub-agents of this session are under way, which is the most ` +
+        `this session already has ${open.length} active sub-agents, which is the limit ` +
           "(agents.defaults.subagents.maxChildrenPerAgent); wait for one to report, or stop one",
       );
     }
@@ -112,7 +112,7 @@ export class Subagents {
       lane: SUBAGENT,
       parentRunId: parent.runId,
       principal: narrowed(parent.principal),
-      origin: parent.origin ?? originOf(parent.principal), // the run itself may do less than whoever asked for it
+      origin: parent.origin ?? originOf(parent.principal), // the run itself has fewer scopes than the caller
       extraSystemPrompt: PROMPT,
       ...(wish.model === undefined ? {} : { model: wish.model }),
       ...(wish.thinking === undefined ? {} : { thinking: wish.thinking }),
@@ -124,7 +124,7 @@ export class Subagents {
     return { runId, sessionKey };
   }
 
-  /** Sub-runs of a session that wait or run, oldest first. */
+  /** Waiting and running sub-runs of a session, oldest first. */
   open(parentKey: string): Promise<readonly Subrun[]> {
     return this.#store.open(parentKey);
   }
@@ -140,16 +140,19 @@ export class Subagents {
       const subrun = await this.#store.find(runId);
       if (subrun && !subrun.isAnnounced) await this.#announce(subrun);
     } catch (error) {
-      this.#sources.log.warn({ err: error, runId }, "the result of a sub-run could not be passed on yet");
+      this.#sources.log.warn(
+        { err: error, runId },
+        "the result of a sub-run could not be announced; retrying at the next sweep",
+      );
     }
   }
 
-  /** Announces outcomes that were not announced yet. To be called at the start, and regularly. */
+  /** Announces outcomes that were not announced yet. To be called at the start and regularly. */
   async announceOwed(): Promise<void> {
     for (const { runId } of await this.#store.unannounced(SWEEP_LIMIT)) await this.ended(runId);
   }
 
-  /** Archives sessions of sub-runs that ended `archiveAfterMinutes` ago. */
+  /** Archives sessions of sub-runs that ended at least `archiveAfterMinutes` ago. */
   async archiveOld(): Promise<void> {
     const { clock, config, archiveSession, services, log } = this.#sources;
     const before = clock.now() - config().defaults.subagents.archiveAfterMinutes * 60_000;
@@ -158,7 +161,10 @@ export class Subagents {
         await archiveSession(sessionKey);
         await services.storage.transaction([this.#store.archived(runId, clock.now())]);
       } catch (error) {
-        log.warn({ err: error, sessionKey }, "the session of a sub-run could not be archived; it is tried again");
+        log.warn(
+          { err: error, sessionKey },
+          "the session of a sub-run could not be archived; retrying at the next sweep",
+        );
       }
     }
   }
@@ -167,7 +173,7 @@ export class Subagents {
     const { clock, services } = this.#sources;
     const settled = this.#store.announced(subrun.runId, clock.now());
     const message = announcement(subrun);
-    // Nobody waits for the result whose credential ended; a parent session that was deleted is not created again for it.
+    // Not announced once the parent's credential has ended; a deleted parent session is not created again.
     const isAwaited = services.credentials.isLive(subrun.principal) && (await services.sessions.get(subrun.parentKey));
     if (message === undefined || !isAwaited) {
       await services.storage.transaction([settled]);
@@ -197,7 +203,7 @@ export class Subagents {
       );
     if (!subagentSettings(config(), parent.agentId).mayStart(target)) {
       invalidRequest(
-        `agent "${parent.agentId}" may not start sub-agents of "${target}"; an admin can allow it in its subagents.allowAgents`,
+        `agent "${parent.agentId}" may not start sub-agents of "${target}"; an admin can allow it in subagents.allowAgents of "${parent.agentId}"`,
       );
     }
     if (wish.model !== undefined) services.models.resolve(wish.model);
@@ -206,6 +212,6 @@ export class Subagents {
 }
 
 const PROMPT =
-  "You work as a sub-agent: another agent has given you the task in the first message and goes on with other work. " +
-  "Nobody reads along, so do not ask back; decide what is left open, and say what you assumed. Your last message is " +
-  "handed to that agent as the result: make it complete, and mention what could not be done.";
+  "You work as a sub-agent: another agent gave you the task in the first message and continues with other work. " +
+  "Nobody reads along, so do not ask questions; decide what is left open, and state your assumptions. Your last message is " +
+  "passed to that agent as the result: make it complete, and mention what could not be done.";

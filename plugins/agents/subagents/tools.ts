@@ -6,7 +6,7 @@ import { STOPPED_BY_TOOL, STOPPED_WITH_PARENT } from "./settings.ts";
 import type { Subagents } from "./subagents.ts";
 import type { Subrun } from "./store.ts";
 
-/** Choice: sub-runs `subagents` lists. */
+/** Choice: most sub-runs that `subagents` lists. */
 const LISTED = 20;
 
 export interface SubagentToolSources {
@@ -20,10 +20,10 @@ export function createSubagentTools({ subagents, abort }: SubagentToolSources): 
   return {
     sessions_spawn: defineTool({
       description:
-        "Gives a task to a sub-agent, which works on it in a session of its own while you go on. Answers at once; the " +
-        "result comes to you later as a message. The sub-agent knows nothing of this conversation: put all it needs into the task.",
+        "Gives a task to a sub-agent, which works on it in its own session while you continue. Returns at once; the " +
+        "result reaches you later as a message. The sub-agent knows nothing of this conversation: put all it needs into the task.",
       scope: "operator.write",
-      // The run it starts was told the words of this one, and may do no more.
+      // The run it starts inherits the origin of this run's text, and gets no more authority.
       effects: ["spends"],
       brings: "none",
       params: Strict({
@@ -39,11 +39,11 @@ export function createSubagentTools({ subagents, abort }: SubagentToolSources): 
         const { runId, sessionKey, agentId } = call;
         const parent = { runId, sessionKey, agentId, principal, ...(outside && { origin: outside.origin }) };
         const spawned = await subagents.spawn({ ...wish, ...level }, parent);
-        if (signal.aborted) abort(spawned.runId, STOPPED_WITH_PARENT); // its parent was stopped while it was accepted
+        if (signal.aborted) abort(spawned.runId, STOPPED_WITH_PARENT); // the parent was stopped while the sub-run was being accepted
         return JSON.stringify({
           status: "accepted",
           ...spawned,
-          note: "The result comes as a message when it is done; do not wait for it and do not ask again and again.",
+          note: "The result arrives as a message when it is done; do not wait or poll for it.",
         });
       },
     }),
@@ -62,7 +62,7 @@ export function createSubagentTools({ subagents, abort }: SubagentToolSources): 
           return JSON.stringify({ subagents: latest.map(row) });
         }
         if (!coversScope(principal.scopes, "operator.write"))
-          invalidRequest("this run may not stop sub-agents: it can only read");
+          invalidRequest("this run may not stop sub-agents: it has no write access");
         if (target === undefined) invalidRequest("say which one to stop: a runId, a label or `all`");
         const open = await subagents.open(call.sessionKey);
         const chosen = open.filter(({ runId, label }) => target === "all" || runId === target || label === target);

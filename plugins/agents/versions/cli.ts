@@ -6,7 +6,7 @@ import { detailsCode } from "@svc/sdk/errors";
 
 const READ = ["operator.read"];
 const ADMIN = ["operator.read", "operator.admin"];
-/** All there can be of one file. */
+/** Largest page; a file never has more versions. */
 const LISTED = 500;
 
 const ask = askingWith({
@@ -20,9 +20,9 @@ const ask = askingWith({
 type Verb = (context: CommandContext) => Promise<void>;
 
 /**
- * What `svc agents files <first> <rest...>` means, if it is about versions. An agent may be left out: no id is the name of one
- * of the files.
- * @throws GatewayError `INVALID_REQUEST` for a version that is no number
+ * The command for `svc agents files <first> <rest...>`, if it is one about versions. The agent may be omitted, since no
+ * agent id equals the name of such a file.
+ * @throws GatewayError `INVALID_REQUEST` for a version that is not a number
  */
 export function versionVerb(first: string, rest: readonly string[]): Verb | undefined {
   const [agentId, ...words] = rest;
@@ -49,7 +49,7 @@ const named = (name: string | undefined) => (name === undefined ? {} : { name })
 
 function versionOf(text: string): number {
   if (/^\d{1,15}$/.test(text)) return Number(text);
-  return invalidRequest(`"${visible(text)}" is not the number of a version\nNext: svc agents files log`);
+  return invalidRequest(`"${visible(text)}" is not a version number\nNext: svc agents files log`);
 }
 
 async function log(context: CommandContext, params: { agentId?: string; name?: string }): Promise<void> {
@@ -71,13 +71,13 @@ async function restore(
 ): Promise<void> {
   await ask(context, ADMIN, async (client) =>
     show(context, await client.call(agents.filesRestore, params), ({ file, version }) => [
-      `${visible(file.path)} is ${file.missing ? "gone" : "back"}, as in version ${params.version}; the newest version is ${version}`,
+      `${visible(file.path)} was ${file.missing ? "removed" : "restored"}, as in version ${params.version}; the newest version is ${version}`,
     ]),
   );
 }
 
 function logLines({ agentId, versions }: ResultOf<typeof agents.filesLog>): readonly string[] {
-  if (versions.length === 0) return [`There are no versions of files of agent ${visible(agentId)} yet`];
+  if (versions.length === 0) return [`No versions of files of agent ${visible(agentId)} are stored yet`];
   return table(
     versions.map(({ name, version, at, how, principal, sessionKey, size, isKept }) => [
       visible(name),
@@ -95,5 +95,5 @@ function diffLines({ name, from, to, diff: text }: ResultOf<typeof agents.filesD
   return text.replace(/\n$/, "").split("\n").map(visibleLine);
 }
 
-/** Tabs stay: they steer nothing but the column. */
+/** Keeps tabs: they only move the column. */
 const visibleLine = (line: string) => line.split("\t").map(visible).join("\t");

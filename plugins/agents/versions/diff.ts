@@ -1,21 +1,21 @@
 /** The difference of two texts in the unified format of `diff -u`. Pure. */
 import { invalidRequest } from "@svc/sdk";
 
-/** Lines that stay, shown around a change. */
+/** Unchanged lines shown around a change. */
 const CONTEXT = 3;
-/** Choice: lines of a text that is compared; a text of 1 MiB in shorter lines would hold up the gateway for half a second. */
+/** Choice: most lines of a compared text; a text of 1 MiB with shorter lines would block the gateway for half a second. */
 const MAX_LINES = 20_000;
-/** Choice: comparisons of lines and removed or added lines after which all that is left counts as replaced: hostile texts take no more time. */
+/** Choice: line comparisons and edits after which the differing lines count as replaced. Bounds the time for hostile texts. */
 const MAX_STEPS = 4_000_000;
 const MAX_EDITS = 1_000;
 
-/** One side: its text, and what the head of the diff calls it. */
+/** One side: its text, and its label in the header of the diff. */
 export interface DiffSide {
   readonly label: string;
   readonly text: string;
 }
 
-/** A line of the difference: ` ` stays, `-` is removed, `+` is added. */
+/** A line of the difference: ` ` unchanged, `-` removed, `+` added. */
 interface Line {
   readonly sign: " " | "-" | "+";
   readonly text: string;
@@ -28,12 +28,12 @@ export function unifiedDiff(from: DiffSide, to: DiffSide): string {
   return [`--- ${from.label}\n+++ ${to.label}\n`, ...hunks(lines)].join("");
 }
 
-/** With their line ends; the last one may have none. */
+/** Lines with their line ends; the last one may have none. */
 function linesOf({ label, text }: DiffSide): readonly string[] {
   const lines = text.match(/[^\n]*\n|[^\n]+$/g) ?? [];
   if (lines.length <= MAX_LINES) return lines;
   return invalidRequest(
-    `${label} has ${lines.length} lines and at most ${MAX_LINES} are compared; choose other versions`,
+    `${label} has ${lines.length} lines, and at most ${MAX_LINES} can be compared; choose other versions`,
   );
 }
 
@@ -90,7 +90,7 @@ function searched(from: readonly number[], to: readonly number[]): Trace | undef
   return undefined;
 }
 
-/** The best way to a diagonal: a line is added, or one is removed. @returns the line of `from` after that */
+/** The best step to a diagonal: a line is added, or one is removed. @returns the line of `from` after that step */
 function cameFrom(reached: Int32Array, diagonal: number, count: number): { isAdded: boolean; x: number } {
   const below = reached[MIDDLE + diagonal - 1] ?? 0;
   const above = reached[MIDDLE + diagonal + 1] ?? 0;
@@ -113,12 +113,12 @@ function walkedBack(trace: Trace, from: readonly string[], to: readonly string[]
   return lines.toReversed();
 }
 
-/** Each with its head; changes whose context touches are in one. */
+/** Hunks with their headers; changes whose context touches share a hunk. */
 function hunks(lines: readonly Line[]): readonly string[] {
   const found: string[] = [];
   let [at, fromLine, toLine] = [0, 1, 1];
   for (const { start, end } of ranges(lines)) {
-    // Lines between two hunks stay, so they count on both sides.
+    // Lines between two hunks are unchanged, so they count on both sides.
     fromLine += start - at;
     toLine += start - at;
     const shown = lines.slice(start, end);

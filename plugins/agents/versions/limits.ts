@@ -1,11 +1,11 @@
 /** Which versions of a file are kept. Pure. */
 
-/** Choice: versions of one file that are kept. */
+/** Choice: most versions of one file. */
 export const MAX_VERSIONS = 50;
-/** Choice: bytes that all versions of one file have together; the newest is kept in any case. */
+/** Choice: total bytes of all versions of one file; the newest version is always kept. */
 export const MAX_TOTAL_BYTES = 8 * 1024 * 1024;
 
-/** What a decision needs to know of a version. */
+/** The facts about a version that `superfluous` needs. */
 export interface KeptVersion {
   readonly version: number;
   /** Bytes of its text in the database. */
@@ -14,8 +14,8 @@ export interface KeptVersion {
 }
 
 /**
- * Versions that go, so that the others are within both limits. What a run wrote and replaced itself goes first: a run that
- * writes a file again and again does not push out what stood there before the run. After that, the oldest go.
+ * Versions to delete, so that the others are within both limits. Versions that a run wrote and replaced itself are deleted
+ * first: a run that writes a file repeatedly does not push out the content from before the run. Then the oldest.
  * @param versions oldest first
  */
 export function superfluous(versions: readonly KeptVersion[]): readonly number[] {

@@ -7,14 +7,14 @@ import { unifiedDiff } from "./diff.ts";
 import type { VersionStore } from "./store.ts";
 import type { IdentityVersions } from "./versions.ts";
 
-/** Choice: versions of one answer of `agents.files.log`. */
+/** Choice: versions that `agents.files.log` lists by default. */
 const LISTED = 100;
 
 export interface VersionHandlerSources {
   readonly agents: ConfiguredAgents;
   readonly store: VersionStore;
   readonly versions: IdentityVersions;
-  /** A workspace file was written. */
+  /** To be called after a workspace file was written. */
   readonly written: () => void;
 }
 
@@ -41,8 +41,7 @@ export function createVersionHandlers({ agents, store, versions, written }: Vers
       const name = allowedName(params.name);
       await versions.notice(agentId);
       const numbers = await store.numbers(agentId, name);
-      const to =
-        params.to ?? numbers.at(-1) ?? notFound(`there are no versions of ${name}: there never was such a file`);
+      const to = params.to ?? numbers.at(-1) ?? notFound(`${name} has no versions: the file never existed`);
       const from = params.from ?? numbers.findLast((version) => version < to) ?? 0;
       const side = async (version: number) => ({
         label: `${name} (version ${version})`,

@@ -4,7 +4,7 @@ import type { IdentityFile } from "@svc/sdk/agents";
 import type { Retention, Row, Storage } from "@svc/sdk/storage";
 import { superfluous } from "./limits.ts";
 
-/** `sha256`, `size` and `content` are NULL: there was no file. `content` alone is NULL: it was too large to keep. */
+/** `sha256`, `size` and `content` are NULL: there was no file. Only `content` is NULL: the file was too large to keep. */
 const STEPS = [
   `CREATE TABLE agent_file_versions (
     agent_id TEXT NOT NULL,
@@ -29,12 +29,12 @@ export const VERSION_RETENTION: Retention = {
   rule: "newest 50 per file, up to 8 MiB per file; deleted with the agent",
 };
 
-/** Gateways that share the storage may record the same change; more than this at once do not. */
+/** Attempts to insert a version: gateways that share the storage may record the same change at once. */
 const ATTEMPTS = 3;
 
-/** What a file held. */
+/** The content of a file. */
 export interface FileContent {
-  /** Of the bytes that were read: all of them, or the first 1 MiB of a larger file. */
+  /** Hash of the bytes read: the whole file, or the first 1 MiB of a larger one. */
   readonly sha256: string;
   /** Bytes of the whole file. */
   readonly size: number;
@@ -42,7 +42,7 @@ export interface FileContent {
   readonly bytes?: Uint8Array;
 }
 
-/** Who made a version, and by what. */
+/** The author of a version, and the kind of write. */
 export interface VersionAuthor {
   readonly how: string;
   readonly principal?: { readonly id: string; readonly provenance: string };
@@ -59,7 +59,7 @@ export interface FileVersion extends VersionAuthor {
   /** Absent: there was no file. */
   readonly size?: number;
   readonly sha256?: string;
-  /** Whether its text is there; also true where there was no file. */
+  /** Whether its text is stored; also true if there was no file. */
   readonly isKept: boolean;
 }
 
@@ -69,7 +69,7 @@ const FACTS = `file, version, at, how, principal, provenance, session_key, run_i
 export class VersionStore {
   readonly #services: { readonly storage: Storage };
 
-  /** @param services asked at each use, so that this can be made before storage has started */
+  /** @param services read at each use, so that the store can be constructed before storage has started */
   constructor(services: { readonly storage: Storage }) {
     this.#services = services;
   }
@@ -79,7 +79,7 @@ export class VersionStore {
   }
 
   /**
-   * Adds a version unless the newest one is the same; the first version of a file that is not there is left out.
+   * Adds a version unless the newest one is the same; a file that never existed gets no version.
    * @returns number of the newest version; 0: there is none
    */
   async add(
@@ -155,7 +155,7 @@ export class VersionStore {
   /** Newest first. @param file default: every file */
   async list(agentId: string, file: IdentityFile | undefined, limit: number): Promise<readonly FileVersion[]> {
     const [condition, params] = file === undefined ? ["", []] : [" AND file = ?", [file]];
-    const order = file === undefined ? "at DESC, version DESC" : "version DESC"; // a clock may go back
+    const order = file === undefined ? "at DESC, version DESC" : "version DESC"; // not by time: a clock may go back
     const rows = await this.#services.storage.all(
       `SELECT ${FACTS} FROM agent_file_versions WHERE agent_id = ?${condition} ORDER BY ${order} LIMIT ?`,
       [agentId, ...params, limit],
@@ -164,7 +164,7 @@ export class VersionStore {
   }
 
   /**
-   * Text of a version; `undefined`: there was no file.
+   * Content of a version; `undefined`: there was no file.
    * @throws GatewayError `NOT_FOUND`; `INVALID_REQUEST` for a text that was too large to keep
    */
   async content(agentId: string, file: IdentityFile, version: number): Promise<Uint8Array | undefined> {
@@ -172,7 +172,7 @@ export class VersionStore {
       "SELECT size, content FROM agent_file_versions WHERE agent_id = ? AND file = ? AND version = ?",
       [agentId, file, version],
     );
-    if (!row) notFound(`there is no version ${version} of ${file}; agents.files.log lists those there are`);
+    if (!row) notFound(`no version ${version} of ${file}; agents.files.log lists the stored versions`);
     if (row["content"] instanceof Uint8Array) return row["content"];
     if (row["size"] === null) return undefined;
     return invalidRequest(
@@ -180,7 +180,7 @@ export class VersionStore {
     );
   }
 
-  /** Forgets an agent, so that another one with the same id does not inherit its versions. */
+  /** Deletes the versions of an agent, so that a later agent with the same id does not inherit them. */
   async forget(agentId: string): Promise<void> {
     await this.#services.storage.transaction([
       { sql: "DELETE FROM agent_file_versions WHERE agent_id = ?", params: [agentId] },

@@ -1,4 +1,4 @@
-/** Keeps a version of each change of an identity file: of the gateway's own writes with their author, of others when they are noticed. */
+/** Stores a version of each change of an identity file: the gateway's own writes with their author, other changes when they are detected. */
 import { createHash } from "node:crypto";
 import type { Stats } from "node:fs";
 import { join } from "node:path";
@@ -17,10 +17,10 @@ export interface VersionSources {
   readonly log: Pick<Logger, "warn">;
 }
 
-/** An editor, a command, another program: nobody told the gateway. */
+/** A change by an editor, a command or another program. */
 const OUTSIDE: VersionAuthor = { how: "outside" };
 
-/** A file as it stands in a workspace. */
+/** The recorded state of a file in a workspace. */
 interface Standing {
   /** `undefined`: there is no such file. */
   readonly stats: Stats | undefined;
@@ -30,11 +30,11 @@ interface Standing {
 
 export class IdentityVersions implements AgentVersions {
   readonly #sources: VersionSources;
-  /** By agent: what is recorded before and after a write belongs to that write. */
+  /** By agent: the versions recorded before and after a write belong to that write. */
   readonly #turns = new Turns();
-  /** By agent and path: what was recorded last, so that files that did not change are not read again. */
+  /** By agent and path: the last recorded state, so that unchanged files are not read again. */
   readonly #recorded = new Map<string, { readonly signature: string } & Standing>();
-  /** By agent and path: why the last version could not be kept, so that it is logged once. */
+  /** By agent and path: why the last version could not be stored, so that the reason is logged once. */
   readonly #failures = new Map<string, string>();
 
   constructor(sources: VersionSources) {
@@ -55,7 +55,7 @@ export class IdentityVersions implements AgentVersions {
     });
   }
 
-  /** Records changes made outside. Never throws. */
+  /** Records changes made outside the gateway. Never throws. */
   notice(agentId: string): Promise<void> {
     return this.#turns.take(agentId, () => this.#tryAll(agentId, IDENTITY_FILES, OUTSIDE));
   }
@@ -65,10 +65,10 @@ export class IdentityVersions implements AgentVersions {
   }
 
   /**
-   * Puts a file back as it was in a version, which may mean that it is removed. What stands there is kept first.
-   * @returns number of the newest version then: a new one, unless the file is as in that version already
-   * @throws GatewayError `NOT_FOUND` for the version; `INVALID_REQUEST` when it, or what stands there, is too large to keep or
-   * may not be read; `CONFLICT` when somebody else writes the file meanwhile; `UNAVAILABLE` when the disk or storage cannot be written
+   * Restores a version of a file, or removes the file if the version has none. Stores the current content as a version first.
+   * @returns number of the newest version afterwards: a new one, unless the file already had the wanted content
+   * @throws GatewayError `NOT_FOUND` for the version; `INVALID_REQUEST` when the version or the current file is too large to keep
+   * or must not be read; `CONFLICT` when another process writes the file meanwhile; `UNAVAILABLE` when the disk or storage cannot be written
    */
   restore(agentId: string, file: IdentityFile, version: number, author: VersionAuthor): Promise<number> {
     return this.#turns.take(agentId, async () => {
@@ -109,7 +109,7 @@ export class IdentityVersions implements AgentVersions {
         if (this.#failures.get(key) !== why) {
           log.warn(
             { err: error, agentId, file },
-            "no version of an identity file could be kept; it is tried again at the next change or prompt",
+            "the version of an identity file could not be stored; retrying at the next change or prompt",
           );
         }
         this.#failures.set(key, why);
@@ -117,7 +117,7 @@ export class IdentityVersions implements AgentVersions {
     }
   }
 
-  /** @throws GatewayError `INVALID_REQUEST` for what may not be read, `UNAVAILABLE` when storage cannot write */
+  /** @throws GatewayError `INVALID_REQUEST` for a file that must not be read, `UNAVAILABLE` when storage cannot write */
   async #record(agentId: string, file: IdentityFile, author: VersionAuthor, workspace: string): Promise<Standing> {
     const { store, clock } = this.#sources;
     const key = keyOf(agentId, workspace, file);
@@ -141,7 +141,7 @@ function signatureOf(stats: Stats | undefined): string {
   return stats ? [stats.dev, stats.ino, stats.size, stats.mtimeMs, stats.ctimeMs].join(":") : "";
 }
 
-/** @param size of the whole file; larger than `bytes`: it is not kept */
+/** @param size of the whole file; if larger than `bytes`, the content is not kept */
 function contentOf(bytes: Buffer, size: number): FileContent {
   const sha256 = createHash("sha256").update(bytes).digest("hex");
   return { sha256, size, ...(size > bytes.length ? {} : { bytes }) };

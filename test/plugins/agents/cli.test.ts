@@ -115,7 +115,7 @@ describe("svc agents", () => {
       "agents files",
       ["restore", "ada", "AGENTS.md", "3"],
       {},
-      ["/w/AGENTS.md is back, as in version 3; the newest version is 4"],
+      ["/w/AGENTS.md was restored, as in version 3; the newest version is 4"],
       ADMIN,
     ],
     [
@@ -130,7 +130,7 @@ describe("svc agents", () => {
       "agents delete",
       ["ada"],
       {},
-      ["Agent ada was deleted", "Bindings removed with it: 2", "Its files are in /s/trash/x", "Stays: /w: why"],
+      ["Agent ada was deleted", "Bindings removed with it: 2", "Its files are in /s/trash/x", "Kept: /w: why"],
       ADMIN,
     ],
   ];
@@ -234,7 +234,7 @@ describe("svc agents", () => {
       "agents files",
       ["diff", "SOUL.md", "1\u001b"],
       {},
-      /"1\\u001b" is not the number of a version\nNext: svc agents files log$/,
+      /"1\\u001b" is not a version number\nNext: svc agents files log$/,
     ],
     [
       "a version that is not there",
@@ -284,11 +284,11 @@ describe("svc agents", () => {
     assert.deepEqual(printed, ["Versions 1 and 2 of SOUL.md are equal"]);
     const none = { "agents.files.log": { agentId: "ada", versions: [] } };
     const log = await run("agents files", ["log", "ada"], { given: none });
-    assert.deepEqual(log.printed, ["There are no versions of files of agent ada yet"]);
+    assert.deepEqual(log.printed, ["No versions of files of agent ada are stored yet"]);
   });
 
   it("passes other refusals on as they are", async () => {
-    const refusal = new GatewayError("INVALID_REQUEST", "agents.list does not stand here");
+    const refusal = new GatewayError("INVALID_REQUEST", "agents.list is not in this file");
     await assert.rejects(run("agents delete", ["x"], { given: { "agents.delete": refusal } }), refusal);
   });
 });

@@ -1,4 +1,4 @@
-/** One heartbeat from the decision to its report, with everybody around it played by the test. */
+/** One heartbeat from the decision to its report; the test simulates everything else. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
@@ -96,7 +96,7 @@ function open(settings: Partial<HeartbeatSettings> = {}) {
     log: { warn: () => undefined, debug: () => undefined },
     newRunId: () => `b${scene.started.length + 1}`,
   });
-  /** The last turn ends like this, and what comes of it is told. */
+  /** Ends the last turn and waits until its outcome is reported. */
   const ends = async (outcome: Partial<RunOutcome>) => {
     const request = scene.started.at(-1) ?? assert.fail("no turn");
     const { runId, sessionKey } = request;
@@ -108,7 +108,7 @@ function open(settings: Partial<HeartbeatSettings> = {}) {
 }
 
 describe("a heartbeat", () => {
-  it("is a turn of its session, by the settings of its agent", async () => {
+  it("runs a turn in its session with the settings of its agent", async () => {
     const { beats, scene } = open({ model: "fast", prompt: "Look.", lightContext: true, ackMaxChars: 7 });
     scene.file = "- plants\n";
     assert.equal(await beats.beat(wake), "started");
@@ -154,7 +154,7 @@ describe("a heartbeat", () => {
     ],
   ];
   for (const [what, reason, restarts, spoil] of skips)
-    it(`is left out: ${what}`, async () => {
+    it(`is skipped: ${what}`, async () => {
       const { beats, scene, told } = open();
       spoil(scene);
       assert.equal(await beats.beat(wake), "skipped");
@@ -162,7 +162,7 @@ describe("a heartbeat", () => {
       assert.deepEqual([scene.started.length, scene.restarted.length], [0, restarts ? 1 : 0]);
     });
 
-  it("is put off while others run, and says so once", async () => {
+  it("is postponed while other runs are active, and reports that once", async () => {
     const { beats, scene, clock, told } = open();
     scene.isLaneBusy = true;
     assert.equal(await beats.beat(wake), "busy");
@@ -174,7 +174,7 @@ describe("a heartbeat", () => {
     assert.deepEqual(told(), [["skipped", "requests-in-flight"]]);
   });
 
-  it("takes place for events that wait, whatever the file says", async () => {
+  it("runs for waiting events, whatever the file contains", async () => {
     const { beats, scene } = open();
     scene.file = "";
     scene.waiting = [event("a", { reason: "cron:j" })];
@@ -182,7 +182,7 @@ describe("a heartbeat", () => {
     assert.match(scene.started[0]?.message ?? "", /reminder/);
   });
 
-  it("sends what needs attention, and knows it for a day", async () => {
+  it("sends an alert, and remembers it for a day", async () => {
     const { beats, scene, ends } = open({ target: "pigeon", to: "ann", accountId: "a", directPolicy: "block" });
     await beats.beat(wake);
     await ends({ text: "The plants are dry." });
@@ -197,7 +197,7 @@ describe("a heartbeat", () => {
     assert.equal(scene.started[1]?.acknowledgement?.repeats, "The plants are dry.");
   });
 
-  it("sends the thoughts before it where they are wanted", async () => {
+  it("sends the reasoning before the alert if configured", async () => {
     const { beats, scene, ends } = open({ includeReasoning: true });
     await beats.beat(wake);
     const message = { role: "assistant", content: [{ type: "thinking", thinking: "dry?" }], timestamp: 0 } as never; // all that is read
@@ -208,7 +208,7 @@ describe("a heartbeat", () => {
     );
   });
 
-  it("says that all is well only to who wants to hear it", async () => {
+  it("sends an OK message only if configured", async () => {
     const { beats, scene, ends } = open();
     await beats.beat(wake);
     await ends({ text: "HEARTBEAT_OK", takenBack: "token" });
@@ -229,7 +229,7 @@ describe("a heartbeat", () => {
     );
   });
 
-  it("tells again later what could not be told", async () => {
+  it("retries a report that failed", async () => {
     const { beats, scene, ends, told } = open();
     await beats.beat(wake);
     scene.answers.push(new GatewayError("UNAVAILABLE", "not yet"));
@@ -244,7 +244,7 @@ describe("a heartbeat", () => {
     assert.equal(scene.kept.size, 0);
   });
 
-  it("tells after a restart what a former process did not, and forgets what never began", async () => {
+  it("reports outcomes of a former process after a restart, and drops turns that never started", async () => {
     const { beats, scene, told } = open();
     for (const runId of ["old", "never", "runs"])
       scene.kept.set(runId, { runId, agentId: "main", sessionKey: KEY, reason: "interval" });
@@ -256,7 +256,7 @@ describe("a heartbeat", () => {
     assert.deepEqual([...scene.kept.keys()], ["runs"]);
   });
 
-  it("that is refused is a failure, but events are not given up", async () => {
+  it("that is refused fails, but its events are kept", async () => {
     const { beats, scene, told } = open();
     scene.refusal = new GatewayError("UNAVAILABLE", "denied");
     assert.equal(await beats.beat(wake), "skipped");

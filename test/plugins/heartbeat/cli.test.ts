@@ -7,7 +7,7 @@ import commands, { reportLines } from "../../../plugins/heartbeat/cli.ts";
 
 type Client = Awaited<ReturnType<CommandContext["connect"]>>;
 
-/** Runs a command against a gateway that gives this answer; an `Error` is a refusal. */
+/** Runs a command against a gateway with this response; an `Error` is a refusal. */
 async function run(name: string, answer: unknown, given: Partial<CommandContext> = {}) {
   const printed: unknown[] = [];
   const asked: unknown[] = [];
@@ -42,12 +42,12 @@ async function run(name: string, answer: unknown, given: Partial<CommandContext>
 const report: HeartbeatReport = { ts: 0, status: "sent", channel: "pigeon", to: "ann", durationMs: 7, preview: "Dry." };
 
 describe("svc wake and svc heartbeat", () => {
-  it("tell the main session", async () => {
+  it("add an event to the main session", async () => {
     const { printed, asked } = await run("wake", { ok: true }, { args: ["rain"] });
     assert.deepEqual(asked, [["operator.write"], ["wake", { mode: "now", text: "rain" }]]);
-    assert.deepEqual(printed, ["Told; the session is woken."]);
+    assert.deepEqual(printed, ["Event added; waking the session."]);
     const later = await run("wake", { ok: true }, { args: ["rain"], options: { mode: "next-heartbeat" } });
-    assert.deepEqual(later.printed, ["Told with its next turn."]);
+    assert.deepEqual(later.printed, ["Event added to the next turn."]);
   });
 
   it("refuse a blank text and an unknown mode", async () => {
@@ -55,7 +55,7 @@ describe("svc wake and svc heartbeat", () => {
     await assert.rejects(run("wake", { ok: true }, { args: ["x"], options: { mode: "soon" } }), { message: /--mode/ });
   });
 
-  it("switch", async () => {
+  it("switch heartbeats on and off", async () => {
     for (const [word, enabled] of [
       ["on", true],
       ["off", false],
@@ -66,17 +66,17 @@ describe("svc wake and svc heartbeat", () => {
     }
   });
 
-  it("show the last one, for people and for programs", async () => {
-    const lines = ["1970-01-01 00:00:00Z: sent to ann on pigeon", "Took: 7 ms", "Said: Dry."];
+  it("show the last heartbeat as text and as JSON", async () => {
+    const lines = ["1970-01-01 00:00:00Z: sent to ann on pigeon", "Took: 7 ms", "Answer: Dry."];
     assert.deepEqual((await run("heartbeat last", report)).printed, lines);
     assert.deepEqual((await run("heartbeat last", report, { json: true })).printed, [report]);
-    assert.deepEqual(reportLines(null), ["There was no heartbeat since the gateway started."]);
+    assert.deepEqual(reportLines(null), ["No heartbeat since the gateway started."]);
     assert.deepEqual(reportLines({ ts: 0, status: "skipped", reason: "quiet-hours" }), [
       "1970-01-01 00:00:00Z: skipped (quiet-hours)",
     ]);
   });
 
-  it("say what to do where the gateway has no heartbeats", async () => {
+  it("print the next step if the gateway has no heartbeats", async () => {
     const unknown = refusal("UNKNOWN_METHOD", "unknown method: wake");
     await assert.rejects(run("wake", unknown, { args: ["x"] }), { message: /Next: svc plugins why heartbeat/ });
   });

@@ -1,4 +1,4 @@
-/** What is decided without looking anywhere: intervals, hours, whether, in which words, and what came of it. */
+/** Pure decisions: intervals, active hours, gates, prompts and reports. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { acknowledged, withoutAcknowledgement } from "@svc/kit/runs";
@@ -85,7 +85,7 @@ describe("active hours", () => {
     });
 });
 
-describe("whether a heart beats", () => {
+describe("the gate of a heartbeat", () => {
   const open: GateFacts = {
     isOn: true,
     everyMs: 1,
@@ -140,15 +140,15 @@ describe("whether a heart beats", () => {
     ["cron:1", "manual", "manual"],
     ["hook:1", "exec-event:2", "exec-event:2"],
   ] as const)
-    it(`of ${former} and ${later} ${stronger} counts`, () => assert.equal(strongerReason(former, later), stronger));
+    it(`of ${former} and ${later}, ${stronger} wins`, () => assert.equal(strongerReason(former, later), stronger));
 
-  it("reasons that are about something", () => {
+  it("recognizes reasons with a cause", () => {
     const reasons = ["exec-event", "exec-event:7", "cron:j", "wake", "hook:w", "interval", "manual", "retry"];
     assert.deepEqual(reasons.filter(isAboutSomething), ["exec-event", "exec-event:7", "cron:j", "wake", "hook:w"]);
   });
 });
 
-describe("whose heart beats, where, and how it is shown", () => {
+describe("agents, sessions and views of heartbeats", () => {
   const sessions = {
     canonicalKey: (key: string) => (key.includes("::") ? assert.fail("malformed") : key.toLowerCase()),
     agentOf: (key: string) => key.split(":")[1] ?? "",
@@ -179,7 +179,7 @@ describe("whose heart beats, where, and how it is shown", () => {
   });
 });
 
-describe("the words", () => {
+describe("the prompt", () => {
   const events = (...reasons: string[]) => reasons.map((reason) => ({ reason }));
   const cases: [what: string, reasons: string[], says: RegExp][] = [
     ["the configured ones", [], /^Look\.\n\nCurrent time: /],
@@ -190,9 +190,9 @@ describe("the words", () => {
   ];
   for (const [what, reasons, says] of cases)
     it(what, () => assert.match(messageOf({ prompt: "Look." }, events(...reasons), 0, "UTC"), says));
-  it("with the time of the person", () =>
+  it("contains the user's local time", () =>
     assert.match(messageOf({}, [], 0, "Asia/Tokyo"), /Thursday, 1970-01-01, 09:00 \(Asia\/Tokyo\)$/));
-  it("built in", () => assert.match(messageOf({}, [], 0, "UTC"), /HEARTBEAT\.md[^]*HEARTBEAT_OK/));
+  it("is built in by default", () => assert.match(messageOf({}, [], 0, "UTC"), /HEARTBEAT\.md[^]*HEARTBEAT_OK/));
 });
 
 describe("an acknowledgement", () => {
@@ -224,10 +224,10 @@ describe("an acknowledgement", () => {
     ["same.", { alert: "same." }],
   ];
   for (const [answer, verdict] of verdicts)
-    it(`${JSON.stringify(answer)} comes to ${JSON.stringify(verdict)}`, () =>
+    it(`${JSON.stringify(answer)} is judged ${JSON.stringify(verdict)}`, () =>
       assert.deepEqual(acknowledged(answer, rule), verdict));
 
-  it("takes no time to look for", () => {
+  it("is found in linear time", () => {
     const long = `${"* ".repeat(200_000)}x`;
     const before = performance.now();
     assert.equal(withoutAcknowledgement(long).found, false);
@@ -235,7 +235,7 @@ describe("an acknowledgement", () => {
   });
 });
 
-describe("what is told of a turn", () => {
+describe("the report of a turn", () => {
   const ended: RunOutcome = { runId: "r", sessionKey: "k", status: "ok", startedAt: 5, endedAt: 9, text: "alarm" };
   const took = { durationMs: 4 };
   const none = { ...SETTINGS, target: "none" };
@@ -279,7 +279,7 @@ describe("what is told of a turn", () => {
   ];
   for (const [what, result, is] of cases) it(what, () => assert.deepEqual(result, is));
 
-  it("where an alert went, or why it did not", () => {
+  it("names the address of an alert, or why it was not sent", () => {
     const told = { preview: "alarm", ...took, indicatorType: "alert" };
     const place = { channel: "pigeon", to: "ann", accountId: "a" };
     assert.deepEqual(reportOfAlert(ended, "alarm", { delivered: true, ...place }, SHOWN), {
@@ -293,14 +293,14 @@ describe("what is told of a turn", () => {
     assert.equal(reportOfAlert(ended, "x".repeat(999), blocked, SHOWN).preview?.length, 200);
   });
 
-  it("the alert of the last day is known", () => {
+  it("knows the alert of the last day", () => {
     const entry = { lastHeartbeatText: "alarm", lastHeartbeatSentAt: 1_000 };
     assert.equal(recentAlert(entry, 1_000 + 86_399_999), "alarm");
     assert.equal(recentAlert(entry, 1_000 + 86_400_000), undefined);
     assert.equal(recentAlert(undefined, 0), undefined);
   });
 
-  it("what the model thought", () => {
+  it("contains the model's reasoning", () => {
     const message = {
       content: [
         { type: "thinking", thinking: " hm " },

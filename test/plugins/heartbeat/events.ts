@@ -11,7 +11,7 @@ import { openStorage } from "../../../plugins/storage-sqlite/storage.ts";
 
 export const KEY = "agent:main:main";
 
-/** An event that is told; each case changes one thing. */
+/** A valid event; each case changes one field. */
 export const event = (id: string, changes: Partial<SystemEvent> = {}): SystemEvent => ({
   id,
   sessionKey: KEY,
@@ -23,7 +23,7 @@ export const event = (id: string, changes: Partial<SystemEvent> = {}): SystemEve
   ...changes,
 });
 
-/** `broken.transactions`: refuses to write. `broken.reads`: what a read waits for. */
+/** `broken.transactions`: writes fail. `broken.reads`: reads wait for it. */
 export async function openEvents(t: TestContext) {
   const directory = await mkdtemp(join(tmpdir(), "svc-events-"));
   const { storage: real, close } = await openStorage({ file: join(directory, "svc.db") });

@@ -1,4 +1,4 @@
-/** The plugin in a gateway with channels and clients: what people, panels and the transcript see of heartbeats. */
+/** The plugin in a gateway with channels and clients: how heartbeats appear to people, panels and in the transcript. */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { definePlugin, type PayloadOf } from "@svc/sdk";
@@ -55,8 +55,8 @@ async function open(t: TestContext, settings: object, replies: NonNullable<Scene
   return { client, server, post, sessions, events, hearts, reports, chats, reported, outline };
 }
 
-describe("heartbeats of a gateway", { timeout: 120_000 }, () => {
-  it("leave nothing behind when all is well, send what is not, and do not repeat it", async (t) => {
+describe("heartbeats of a gateway", { timeout: 90_000 }, () => {
+  it("leave no trace without news, and send an alert only once", async (t) => {
     const replies = [{ text: "HEARTBEAT_OK" }, { text: "The plants are dry." }, { text: "The plants are dry." }];
     const scene = await open(t, { every: "1h", target: "pigeon", to: "ann", prompt: "Look." }, replies);
     const { client, sessions, post, reports, chats } = scene;
@@ -92,7 +92,7 @@ describe("heartbeats of a gateway", { timeout: 120_000 }, () => {
     assert.equal(await shown(), 0);
   });
 
-  it("come by the clock, and tell what was reported to the main session", async (t) => {
+  it("run at their interval, and report events to the main session", async (t) => {
     const scene = await open(t, { every: "1s" }, ({ body }) => ({
       text: JSON.stringify(body).includes("Rain") ? "Noted." : "HEARTBEAT_OK",
     }));

@@ -1,4 +1,4 @@
-/** The plugin in a gateway: who is told what, and when, across failures and restarts. */
+/** The plugin in a gateway: reporting and waking across failures and restarts. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { MAX_WAITING } from "../../../plugins/heartbeat/event-store.ts";
@@ -8,7 +8,7 @@ import { event } from "./events.ts";
 const limited = { timeout: 120_000 };
 
 describe("heartbeat", limited, () => {
-  it("tells the next turn of that session, exactly once", async (t) => {
+  it("reports an event to the next turn of its session, exactly once", async (t) => {
     const scene = await openScene(t);
     const gateway = await scene.start();
     await gateway.events.add(event("a"));
@@ -20,7 +20,7 @@ describe("heartbeat", limited, () => {
     assert.doesNotMatch((await gateway.outline(MAIN)).join("\n"), /text of a/, "it is no message");
   });
 
-  it("tells again what a failed turn was told", async (t) => {
+  it("repeats the events of a failed turn", async (t) => {
     const scene = await openScene(t, { replies: [{ status: 400, message: "no" }] });
     const gateway = await scene.start();
     await gateway.events.add(event("a"));
@@ -47,7 +47,7 @@ describe("heartbeat", limited, () => {
     assert.match(askedOf(second), /HEARTBEAT_OK/);
   });
 
-  it("makes up for a turn that a stop cut off, and wakes for what came before it", async (t) => {
+  it("repeats a turn that a stop interrupted, and wakes for earlier events", async (t) => {
     const scene = await openScene(t, {
       replies: [{ pieces: ["Half", "way"], hangAfter: 1 }, { text: "HEARTBEAT_OK" }],
     });
@@ -66,7 +66,7 @@ describe("heartbeat", limited, () => {
     assert.doesNotMatch(systemOf(scene.server.requests.at(-1) ?? assert.fail()), /text of a/);
   });
 
-  it("wakes after a restart for events that were stored and not announced", async (t) => {
+  it("wakes after a restart for stored events that were not announced", async (t) => {
     const scene = await openScene(t, { replies: () => ({ text: "HEARTBEAT_OK" }) });
     const first = await scene.start();
     await first.storage.transaction(first.events.statements(event("a", { wake: "now" })));
@@ -76,7 +76,7 @@ describe("heartbeat", limited, () => {
     await until(() => scene.server.requests.length === 1, "the turn");
   });
 
-  it("takes more events than may wait, and tells of the oldest in one", async (t) => {
+  it("accepts more events than may wait, and folds the oldest into one", async (t) => {
     const scene = await openScene(t);
     const gateway = await scene.start();
     const { events, storage } = gateway;
@@ -88,6 +88,6 @@ describe("heartbeat", limited, () => {
     assert.equal(await gateway.turn("t1"), "ok");
     const told = systemOf(scene.server.requests[0] ?? assert.fail());
     assert.match(told, /^- \[[^\]]+\] 101 older events, .*; the newest: text of e100$/m);
-    assert.match(told, /text of e119\n\(980 more wait/);
+    assert.match(told, /text of e119\n\(980 more will be reported/);
   });
 });

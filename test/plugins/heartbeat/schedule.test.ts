@@ -1,4 +1,4 @@
-/** The clock of all hearts, and what is on disk of it. */
+/** The schedule of all heartbeats, and its stored state. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createFakeClock } from "@svc/sdk/testing";
@@ -8,7 +8,7 @@ import { openEvents } from "./events.ts";
 
 const MINUTE = 60_000;
 
-/** As the real one, without a disk. */
+/** Like the real store, in memory. */
 function memory() {
   const beats = new Map<string, number>();
   const store: Pick<BeatStore, "lastBeats" | "set" | "claim"> = {
@@ -43,7 +43,7 @@ const two = () => [
 ];
 
 describe("the schedule", () => {
-  it("has one timer for all, and each beats in its own interval", async () => {
+  it("uses one timer for all agents, each with its own interval", async () => {
     const { clock, start, pass } = open();
     const { schedule, beats } = await start(two());
     assert.equal(clock.pending, 1);
@@ -65,7 +65,7 @@ describe("the schedule", () => {
     assert.equal(clock.pending, 0);
   });
 
-  it("goes on after a restart where it was, and makes up for what fell due meanwhile once", async () => {
+  it("continues after a restart, and runs an overdue heartbeat once", async () => {
     const { start, pass } = open();
     const first = await start(two());
     await pass(1);
@@ -79,7 +79,7 @@ describe("the schedule", () => {
     second.schedule.stop();
   });
 
-  it("begins an interval anew, and takes changes at once", async () => {
+  it("restarts an interval, and applies changes at once", async () => {
     const { start, pass } = open();
     const agents = two().slice(0, 1);
     const { schedule, beats } = await start(agents);
@@ -97,7 +97,7 @@ describe("the schedule", () => {
     assert.deepEqual(beats, ["a 2"]);
   });
 
-  it("beats once for two gateways on one storage", async () => {
+  it("runs a heartbeat once for two gateways on one storage", async () => {
     const { start, pass, store } = open();
     await store.set("a", Date.UTC(2026, 0, 1));
     const one = await start(two().slice(0, 1));
@@ -109,7 +109,7 @@ describe("the schedule", () => {
     other.schedule.stop();
   });
 
-  it("does not wait for a clock that was set back to catch up", async () => {
+  it("continues at once after the clock was set back", async () => {
     const { clock, start, pass, store } = open();
     await store.set("a", clock.now() + 999 * MINUTE);
     const { schedule, beats } = await start(two().slice(0, 1));
@@ -120,8 +120,8 @@ describe("the schedule", () => {
   });
 });
 
-describe("the last beats", () => {
-  it("are on disk, and the next one can be taken once", async (t) => {
+describe("the last heartbeats", () => {
+  it("are stored, and the next one can be claimed once", async (t) => {
     const { storage } = await openEvents(t);
     const store = new BeatStore(storage);
     await store.set("a", 1);

@@ -8,14 +8,14 @@ import { eventSection, fitting, MAX_EVENTS, MAX_SECTION_CHARS } from "../../../p
 import { event, KEY, openEvents } from "./events.ts";
 
 describe("the queue of events", () => {
-  it("keeps them by session, in the order they came", async (t) => {
+  it("stores events by session, in the order of arrival", async (t) => {
     const { store, add, ids } = await openEvents(t);
     await add(event("b"), event("a", { at: 1 }), event("c", { sessionKey: "global" }));
     assert.deepEqual([await ids(), await ids("global")], [["b", "a"], ["c"]]);
     assert.deepEqual((await store.waiting(KEY))[0], event("b"));
   });
 
-  it("changes nothing for an id it knows, told or not", async (t) => {
+  it("ignores a known id, reported or not", async (t) => {
     const { store, add, ids } = await openEvents(t);
     await add(event("a"));
     await add(event("a", { text: "other" }));
@@ -39,14 +39,14 @@ describe("the queue of events", () => {
     ["a third of the same text", [{ text: "x" }, { text: "x" }], { text: "x" }, ["e0"]],
   ];
   for (const [what, first, second, waiting] of repeats) {
-    it(`tells the newest once: ${what}`, async (t) => {
+    it(`reports equal events once: ${what}`, async (t) => {
       const { add, ids } = await openEvents(t);
       for (const [index, changes] of [...first, second].entries()) await add(event(`e${index}`, changes));
       assert.deepEqual(await ids(), waiting);
     });
   }
 
-  it("takes the same text again once the first was handed to a run", async (t) => {
+  it("stores the same text again once the first event was assigned to a run", async (t) => {
     const { store, add, ids } = await openEvents(t);
     await add(event("a", { text: "x" }));
     await store.tie(["a"], "r1");
@@ -54,7 +54,7 @@ describe("the queue of events", () => {
     assert.deepEqual(await ids(), ["b"]);
   });
 
-  it("remembers the id of one that was left out", async (t) => {
+  it("remembers the id of a repeated event", async (t) => {
     const { store, add, ids } = await openEvents(t);
     await add(event("a", { text: "x" }), event("b", { text: "x" }));
     await store.tie(["a"], "r1");
@@ -63,7 +63,7 @@ describe("the queue of events", () => {
     assert.deepEqual(await ids(), []);
   });
 
-  it("counts repeats on the one that waits, and stores a bounded number of ids", async (t) => {
+  it("counts repeats on the waiting event, and stores a limited number of ids", async (t) => {
     const { storage, store, add } = await openEvents(t);
     const again = (index: number) => event(`r${index}`, { text: "x" });
     const repeats = MAX_REPEATED + 700;
@@ -83,7 +83,7 @@ describe("the queue of events", () => {
     assert.deepEqual(await store.waiting(KEY), [], "the newest ids are known");
   });
 
-  it("finds the newest that waits by an index, whatever was repeated", async (t) => {
+  it("finds the newest waiting event through an index, despite repeated ones", async (t) => {
     const { storage, store } = await openEvents(t);
     const [count = assert.fail()] = store.add(event("a"), 1);
     const plan = await storage.all<{ detail: string }>(`EXPLAIN QUERY PLAN ${count.sql}`, count.params ?? []);
@@ -93,7 +93,7 @@ describe("the queue of events", () => {
       assert.match(detail, /heartbeat_events_waiting/);
   });
 
-  it("folds the oldest when too many wait: into one event, which counts them all", async (t) => {
+  it("folds the oldest events into one that counts them all when too many wait", async (t) => {
     const { storage, store, add, ids } = await openEvents(t);
     const reasons = ["hook:wake", "cron:j1", "something"];
     const from = (index: number) => event(`e${index}`, { reason: reasons[index % 3] ?? "" });
@@ -106,7 +106,7 @@ describe("the queue of events", () => {
     await store.tidy(KEY, 6_000);
     const counted = "(10 from webhooks, 10 from cron jobs, 10 from other sources)";
     const [summary, next] = await store.waiting(KEY);
-    assert.equal(summary?.text, `30 older events, too many to be told one by one ${counted}; the newest: text of e29`);
+    assert.equal(summary?.text, `30 older events, too many to report individually ${counted}; the newest: text of e29`);
     assert.deepEqual([summary?.wake, next?.id, (await ids()).length], ["next-heartbeat", "e30", MAX_WAITING]);
     await add(
       ...Array.from({ length: 2_000 }, (_, index) => from(2_000 + index)),
@@ -126,7 +126,7 @@ describe("the queue of events", () => {
     assert.equal((await store.waiting(KEY))[0]?.wake, "now", "it wakes for what it stands for");
   });
 
-  it("tells a summary as any event, with what it stands for, and folds none that a run has", async (t) => {
+  it("reports a summary like any event, and does not fold assigned events", async (t) => {
     const { store, add, ids } = await openEvents(t);
     await add(...Array.from({ length: MAX_WAITING + 40 }, (_, index) => event(`e${index}`)));
     await store.tie(["e0", "e1"], "r1");
@@ -139,14 +139,14 @@ describe("the queue of events", () => {
     );
     assert.equal(
       waiting[2]?.text,
-      "39 older events, too many to be told one by one (all from other sources); the newest: text of e40",
+      "39 older events, too many to report individually (all from other sources); the newest: text of e40",
     );
     await store.tie(["folded:e40"], "r2");
     await store.told("r2", 7_000);
     assert.equal((await ids()).includes("folded:e40"), false);
   });
 
-  it("hands an event to one run, and takes it back or settles it", async (t) => {
+  it("assigns an event to one run, then gives it back or settles it", async (t) => {
     const { store, add, ids } = await openEvents(t);
     await add(event("a", { wake: "now" }), event("b"), event("c"));
     assert.deepEqual([...(await store.tie(["a", "b"], "r1"))], ["a", "b"]);
@@ -157,7 +157,7 @@ describe("the queue of events", () => {
     assert.deepEqual([await ids(), await store.tiedRuns()], [["a", "b", "c"], []]);
   });
 
-  it("knows which sessions are to be woken", async (t) => {
+  it("finds sessions with urgent events", async (t) => {
     const { store, add } = await openEvents(t);
     await add(
       event("a"),
@@ -174,14 +174,14 @@ describe("the queue of events", () => {
 });
 
 describe("the text of an event", () => {
-  it("is cut in the middle, where it says so, and keeps its end", () => {
+  it("is cut in the middle with a note, and keeps its end", () => {
     const text = `${"a".repeat(MAX_EVENT_CHARS)}<<<END>>>`;
     const kept = storedText(text);
     assert.ok(kept.length <= MAX_EVENT_CHARS);
     assert.match(kept, /^a+\n\[cut: 9 characters and more are left out here\]\na+<<<END>>>$/);
   });
-  it("holds nothing a database refuses", () => assert.equal(storedText("a\0b\ud800 "), "ab"));
-  it("says the same whatever the ids of its markers", () => {
+  it("contains no characters that databases reject", () => assert.equal(storedText("a\0b\ud800 "), "ab"));
+  it("is equal regardless of the ids in its markers", () => {
     const about = { source: "webhook" } as const;
     const text = (id: string) =>
       `${wrapExternalContent("x", about, "0123456789abcdef")} EXTERNAL_UNTRUSTED_CONTENT id="${id}"`;
@@ -191,17 +191,17 @@ describe("the text of an event", () => {
 });
 
 describe("the section of the prompt", () => {
-  it("has the events with their times, other lines indented, and how many more there are", () => {
+  it("has events with times, indented continuation lines, and the number of remaining events", () => {
     const section = eventSection([event("a", { text: "one\n- [now] two\r\n# three" }), event("b")], 3, "UTC");
     const lines = section.split("\n").slice(-5);
     assert.equal(lines[0]?.replace(/\[.*?\]/, "[]"), "- [] one");
     assert.deepEqual(lines.slice(1, 3), ["  - [now] two", "  # three"]);
-    assert.equal(lines[4], "(3 more wait for your next turn.)");
+    assert.equal(lines[4], "(3 more will be reported in your next turn.)");
     assert.match(section, /^# Runtime events\n/);
     assert.doesNotMatch(eventSection([event("a")], 0, "UTC"), /more wait/);
   });
 
-  it("says how often one was repeated", () =>
+  it("shows how often an event was repeated", () =>
     assert.match(eventSection([{ ...event("a"), repeats: 2 }], 0, "UTC"), /^- \[[^\]]+, 3 times\] text of a$/m));
 
   const long = (id: string, length: number) => event(id, { text: "x".repeat(length) });
@@ -213,6 +213,6 @@ describe("the section of the prompt", () => {
     ["all that fit", [long("a", 5), event("b")], 2],
   ];
   for (const [what, events, told] of bounds) {
-    it(`tells ${what}`, () => assert.deepEqual(fitting(events), events.slice(0, told)));
+    it(`reports ${what}`, () => assert.deepEqual(fitting(events), events.slice(0, told)));
   }
 });

@@ -33,7 +33,7 @@ async function open(t: TestContext) {
 }
 
 describe("telling", () => {
-  it("adds events to the prompt of one run and never again once that ended well", async (t) => {
+  it("adds events to the prompt of one run, and not again after it succeeded", async (t) => {
     const { add, prompt, telling } = await open(t);
     await add(event("a"), event("b"));
     assert.match(
@@ -46,22 +46,22 @@ describe("telling", () => {
     assert.equal(await prompt("r3"), undefined);
   });
 
-  it("leaves a prompt alone when nothing waits", async (t) => {
+  it("leaves a prompt unchanged without waiting events", async (t) => {
     const { prompt, telling } = await open(t);
     assert.equal(await prompt("r1"), undefined);
     assert.equal(await telling.finished({ runId: "r1", status: "ok" }), "none");
   });
 
-  it("says how many more wait, and tells those next", async (t) => {
+  it("reports the number of remaining events, and reports those next", async (t) => {
     const { add, prompt } = await open(t);
     await add(...Array.from({ length: 23 }, (_, index) => event(`e${index}`)));
     const first = (await prompt("r1")) ?? "";
-    assert.match(first, /text of e19\n\(3 more wait for your next turn\.\)$/);
+    assert.match(first, /text of e19\n\(3 more will be reported in your next turn\.\)$/);
     assert.equal(first.match(/^- /gm)?.length, 20);
     assert.equal((await prompt("r2"))?.match(/^- /gm)?.length, 3);
   });
 
-  it("keeps no run waiting for a storage that is busy: the events wait for the next turn", async (t) => {
+  it("does not delay a run when the storage is busy: the events wait for the next turn", async (t) => {
     const { add, prompt, telling, ids, broken, clock, warned, store } = await open(t);
     await add(event("a"));
     let serve = () => {};
@@ -81,7 +81,7 @@ describe("telling", () => {
     assert.equal(warned.length, 2);
   });
 
-  it("finishes the prompts it has begun when it stops, and leaves events to the next generation", async (t) => {
+  it("completes prompts in progress when it stops, and leaves events to the next generation", async (t) => {
     const { add, prompt, telling, ids } = await open(t);
     await add(event("a"));
     const gone = new AbortController();
@@ -135,7 +135,7 @@ describe("telling", () => {
     });
   }
 
-  it("gives back what came too late for the prompt, although the run ended well", async (t) => {
+  it("gives back events that missed the prompt, although the run succeeded", async (t) => {
     const { add, prompt, telling, ids } = await open(t);
     await add(event("a"));
     assert.equal(await prompt("r1", AbortSignal.abort()), undefined);
@@ -143,7 +143,7 @@ describe("telling", () => {
     assert.deepEqual(await ids(), ["a"]);
   });
 
-  it("gives back what a run takes that was stopped meanwhile", async (t) => {
+  it("gives back events of a run that was stopped meanwhile", async (t) => {
     const { add, prompt, telling, ids } = await open(t);
     await add(event("a"));
     const taking = prompt("r1");
@@ -153,7 +153,7 @@ describe("telling", () => {
   });
 
   for (const status of ["ok", "error"] as const) {
-    it(`settles later what storage refused at the end of a run that was ${status}`, async (t) => {
+    it(`settles events later if storage failed at the end of a run that was ${status}`, async (t) => {
       const { add, prompt, telling, ids, broken, store, states } = await open(t);
       await add(event("a"));
       await prompt("r1");
@@ -166,7 +166,7 @@ describe("telling", () => {
     });
   }
 
-  it("leaves runs alone that go on", async (t) => {
+  it("does not settle active runs", async (t) => {
     const { add, prompt, telling, store } = await open(t);
     await add(event("a"));
     await prompt("r1");
@@ -184,7 +184,7 @@ describe("telling", () => {
     [undefined, ["a"], []],
   ];
   for (const [status, waits, tied] of states) {
-    it(`goes after a restart by the record of the run: ${status ?? "none"}`, async (t) => {
+    it(`uses the record of the run after a restart: ${status ?? "none"}`, async (t) => {
       const { add, prompt, make, states: recorded, ids, store } = await open(t);
       await add(event("a"));
       await prompt("r1");

@@ -45,7 +45,7 @@ async function open({ urgent = [KEY], opened = true } = {}) {
 }
 
 describe("waking", () => {
-  it("takes all together that comes within a quarter of a second, for the strongest reason", async () => {
+  it("merges wakes within 250 ms, with the strongest reason", async () => {
     const { wakes, scene, pass } = await open();
     wakes.requestFor(KEY, "hook:wake");
     await pass(COALESCE_MS - 1);
@@ -56,7 +56,7 @@ describe("waking", () => {
     assert.deepEqual(scene.beats, [{ ...interval, reason: "hook:wake" }]);
   });
 
-  it("does nothing for events that wait no more; a heartbeat of the clock does not need any", async () => {
+  it("ignores a wake whose events no longer wait; a scheduled heartbeat needs none", async () => {
     const { wakes, scene, pass } = await open({ urgent: [] });
     wakes.requestFor(KEY, "hook:wake");
     await pass(COALESCE_MS);
@@ -66,7 +66,7 @@ describe("waking", () => {
     assert.equal(scene.beats.length, 1);
   });
 
-  it("looks again every second while things are busy, and says since when", async () => {
+  it("checks again every second while the session is busy, with the time of the first check", async () => {
     const { wakes, scene, pass } = await open();
     scene.answer = "busy";
     wakes.requestFor(KEY, "cron:j");
@@ -85,7 +85,7 @@ describe("waking", () => {
     );
   });
 
-  it("leaves it when a turn was told the events meanwhile", async () => {
+  it("stops when another turn got the events meanwhile", async () => {
     const { wakes, scene, pass } = await open();
     scene.answer = "busy";
     wakes.requestFor(KEY, "cron:j");
@@ -96,14 +96,14 @@ describe("waking", () => {
     assert.equal(scene.beats.length, 1);
   });
 
-  it("goes on when more waited than one turn is told", async () => {
+  it("continues when more events wait than fit into one turn", async () => {
     const { wakes, scene, pass } = await open();
     wakes.finished({ sessionKey: KEY, status: "ok" }, "told");
     await pass(COALESCE_MS);
     assert.equal(scene.beats.length, 1);
   });
 
-  it("repeats turns that failed after longer and longer pauses, and gives up until something new comes", async () => {
+  it("repeats failed turns with growing pauses, then stops until a new event arrives", async () => {
     const { wakes, scene, pass } = await open();
     for (const [index, pauseMs] of PAUSES_MS.entries()) {
       wakes.finished({ sessionKey: KEY, status: "error" }, "urgent");
@@ -141,7 +141,7 @@ describe("waking", () => {
     ],
   ];
   for (const [what, forget] of forgotten) {
-    it(`counts failures anew after ${what}`, async () => {
+    it(`restarts the count of failures after ${what}`, async () => {
       const all = await open();
       const { wakes, scene, pass } = all;
       const fail = () => wakes.finished({ sessionKey: KEY, status: "error" }, "urgent");
@@ -157,7 +157,7 @@ describe("waking", () => {
     });
   }
 
-  it("does not wait for such a pause when something new comes", async () => {
+  it("does not wait for the pause when a new event arrives", async () => {
     const { wakes, scene, pass } = await open();
     wakes.finished({ sessionKey: KEY, status: "error" }, "urgent");
     wakes.requestFor(KEY, "hook:wake");
@@ -168,7 +168,7 @@ describe("waking", () => {
     assert.equal(scene.beats.length, 1);
   });
 
-  it("does not repeat a turn that somebody stopped", async () => {
+  it("does not repeat a turn that a person stopped", async () => {
     const { wakes, scene, pass } = await open();
     wakes.finished({ sessionKey: KEY, status: "aborted" }, "urgent");
     await pass(3_600_000);
@@ -180,7 +180,7 @@ describe("waking", () => {
     ["a minute where nobody says", new Error("odd"), 60_000],
   ];
   for (const [what, error, afterMs] of refusals) {
-    it(`tries again when a turn is refused, after ${what}`, async () => {
+    it(`retries when a turn is refused, after ${what}`, async () => {
       const { wakes, scene, pass } = await open();
       scene.refusal = error;
       wakes.requestFor(KEY, "hook:wake");
@@ -193,7 +193,7 @@ describe("waking", () => {
     });
   }
 
-  it("makes up for what a former process left, once it is opened; later for one agent", async () => {
+  it("wakes for events of a former process once it is open, later for one agent", async () => {
     const { wakes, scene, pass } = await open({ urgent: [KEY, "agent:ops:x"], opened: false });
     wakes.requestFor(KEY, "hook:wake");
     await pass(COALESCE_MS);

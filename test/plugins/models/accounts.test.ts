@@ -6,12 +6,12 @@ const entry = { api: "a", models: [] };
 const baseUrl = "https://host.example/v1";
 
 describe("the accounts of a provider", () => {
-  it("is one, named like it, when it has one key or none", () => {
+  it("is a single one with the provider's name, if it has one key or none", () => {
     assert.deepEqual(accountsOf("acme", entry), [{ name: "acme" }]);
     assert.deepEqual(accountsOf("acme", { ...entry, baseUrl, apiKey: "k" }), [{ name: "acme", baseUrl, apiKey: "k" }]);
   });
 
-  it("take from the provider what they leave out", () => {
+  it("inherit missing settings from the provider", () => {
     const own = { name: "b", apiKey: "2", baseUrl: "https://other.example", headers: { x: "own", y: "1" } };
     const accounts = accountsOf("acme", {
       ...entry,
@@ -38,7 +38,7 @@ describe("the accounts of a provider", () => {
     });
   }
 
-  it("have a key only when there is one", () => {
+  it("have a key only if one is configured", () => {
     assert.equal(hasKey({ name: "a", headers: { "x-team": "blue" } }), false);
   });
 });

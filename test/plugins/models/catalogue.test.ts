@@ -25,7 +25,7 @@ const providers = {
   other: { baseUrl, api: "telepathy", models: [{ id: "far" }] },
 };
 
-/** The section as the gateway hands it over. */
+/** The section as passed by the gateway. */
 function section(value: object): ModelsConfig {
   const config = withDefaults(ModelsConfig, value);
   assert.deepEqual(violations(ModelsConfig, config), []);
@@ -104,9 +104,14 @@ describe("models configuration", () => {
       "a key beside accounts",
       { providers: { a: { ...good, apiKey: key, accounts: [{ name: "n", apiKey: key }] } } },
       "/providers/a",
-      /apiKey stands beside accounts/u,
+      /apiKey cannot be used together with accounts/u,
     ],
-    ["a login", { providers: { a: { ...good, auth: "oauth" } } }, "/providers/a/auth", /only "api-key" works here/u],
+    [
+      "a login",
+      { providers: { a: { ...good, auth: "oauth" } } },
+      "/providers/a/auth",
+      /"oauth" is not supported, only "api-key"/u,
+    ],
     [
       "num_ctx",
       { providers: { a: { ...good, injectNumCtxForOpenAICompat: true } } },
@@ -129,14 +134,14 @@ describe("models configuration", () => {
     });
   }
 
-  it("finds nothing wrong with what asks for nothing", () => {
+  it("accepts settings that request nothing unsupported", () => {
     const idle = { ...good, auth: "api-key", injectNumCtxForOpenAICompat: false, models: [{ id: "x", compat: {} }] };
     section({ providers: { ...providers, idle }, bedrockDiscovery: {} }); // throws when there is
   });
 });
 
 describe("model catalogue", () => {
-  it("lists what can be used, by provider, then name, with the fields it knows", () => {
+  it("lists usable models by provider, then name, with known fields", () => {
     assert.deepEqual(choicesOf(catalogue()), [
       { id: "shared", name: "A shared one", provider: "acme", reasoning: false, input: ["text"] },
       { id: "org/deep/one", name: "Deep", provider: "acme", reasoning: false, input: ["text"] },
@@ -173,12 +178,12 @@ describe("model catalogue", () => {
     assert.ok(choicesOf(catalogue({ mode: "replace", providers })).every(({ provider }) => provider !== "offline"));
   });
 
-  it("takes the kind of a model before that of its provider", () => {
+  it("prefers the kind of a model over that of its provider", () => {
     const acme = { baseUrl, api: "telepathy", models: [{ id: "m", api: "openai-completions" }] };
     assert.equal(pickModel(catalogue({ providers: { acme } })).api, "openai-completions");
   });
 
-  it("resolves everything a provider has to know", () => {
+  it("resolves all fields that a provider needs", () => {
     assert.deepEqual(pickModel(catalogue(), undefined, "zeta/big"), {
       provider: "zeta",
       id: "big",
@@ -217,9 +222,9 @@ describe("model catalogue", () => {
       assert.throws(() => picked(ref, value), { name: "GatewayError", code, message }));
   }
 
-  it("says how to get a model when there is none at all", () => {
+  it("explains how to add a model if there is none", () => {
     assert.throws(() => picked(undefined, {}, []), { code: "NOT_FOUND", message: /models\.providers/u });
-    assert.throws(() => picked("x", {}, []), { code: "NOT_FOUND", message: /none at all/u });
+    assert.throws(() => picked("x", {}, []), { code: "NOT_FOUND", message: /no model is available/u });
   });
 
   it("names at most ten models in a refusal", () => {
@@ -238,11 +243,11 @@ describe("the allowlist and its aliases", () => {
   ]);
   const pick = (ref?: string, value?: object) => refOf(pickModel(catalogue(value), policy, ref));
 
-  it("lists only what is allowed", () => {
+  it("lists only allowed models", () => {
     assert.deepEqual(choicesOf(catalogue(), policy).map(refOf), ["acme/org/deep/one", "zeta/shared"]);
   });
 
-  it("lists everything when nothing that is allowed is here", () => {
+  it("lists all models if no allowed one exists", () => {
     assert.equal(choicesOf(catalogue(), new Map([["gone/away", {}]])).length, 5);
   });
 
@@ -254,7 +259,7 @@ describe("the allowlist and its aliases", () => {
   ];
   for (const [why, ref, wanted] of found) it(`resolves ${why}`, () => assert.equal(pick(ref), wanted));
 
-  it("takes an alias as the default", () => {
+  it("accepts an alias as the default", () => {
     assert.equal(pick(undefined, { providers, default: "fast" }), "zeta/shared");
   });
 

@@ -1,4 +1,4 @@
-/** `svc models add`, against model servers over HTTP and a gateway that keeps what it is sent. */
+/** `svc models add`, with model servers over HTTP and a gateway that records requests. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer, type IncomingMessage } from "node:http";
@@ -28,7 +28,7 @@ interface Given {
   readonly options?: object;
   readonly env?: NodeJS.ProcessEnv;
   readonly parsed?: object;
-  /** What a person types; absent: nobody is there. */
+  /** Input of a person; absent: not interactive. */
   readonly typed?: string;
 }
 
@@ -65,8 +65,8 @@ async function add(url: string, { options = { yes: true }, env = {}, parsed = {}
 
 const entry = (name: string, provider: object) => ({ models: { providers: { [name]: provider } } });
 
-describe("svc models add", { timeout: 120_000 }, () => {
-  it("writes the server with its models, and says how to try one and make it the default", async (t) => {
+describe("svc models add", { timeout: 20_000 }, () => {
+  it("writes the server with its models, and explains how to test one and make it the default", async (t) => {
     const url = await serverOf(t, below("/v1/models", list("small-1", "org/large-2", "small-1", 7)));
     const { code, written, printed } = await add(`${url}/v1/`);
     const models = [{ id: "small-1" }, { id: "org/large-2" }];
@@ -96,53 +96,53 @@ describe("svc models add", { timeout: 120_000 }, () => {
     const options = { yes: true, keyEnv: "ACME_KEY", name: "acme" };
     const { written, printed, notes } = await add(`${url}/v1`, { options, env: { ACME_KEY: "s3cret" } });
     assert.deepEqual(written, entry("acme", { baseUrl: `${url}/v1`, apiKey: "${ACME_KEY}", models: [{ id: "a" }] }));
-    assert.match(printed, /reads the key from ACME_KEY of its own environment/);
+    assert.match(printed, /reads the key from its own environment: set ACME_KEY there/);
     assert.doesNotMatch(printed + notes, /s3cret/);
-    await assert.rejects(add(`${url}/v1`), /asks for a key \(401\)\nNext: .*--key-env/);
-    await assert.rejects(add(`${url}/v1`, { options, env: { ACME_KEY: "other" } }), /refuses the key \(401\)/);
+    await assert.rejects(add(`${url}/v1`), /requires a key \(401\)\nNext: .*--key-env/);
+    await assert.rejects(add(`${url}/v1`, { options, env: { ACME_KEY: "other" } }), /rejects the key \(401\)/);
     await assert.rejects(add(`${url}/v1`, { options }), /ACME_KEY is not set in this terminal\nNext: export/);
     await assert.rejects(add(`${url}/v1`, { options: { keyEnv: "sk-live" } }), /the name of an environment variable/);
   });
 
-  it("takes the models that are named, and asks for names where there are many", async (t) => {
+  it("adds the named models, and requires names if there are many", async (t) => {
     const url = await serverOf(t, () => list(...Array.from({ length: 51 }, (_, number) => `m${number}`)));
     const { written } = await add(`${url}/v1`, { options: { yes: true, model: ["m50", "m3"] } });
     assert.deepEqual(written, entry("local", { baseUrl: `${url}/v1`, models: [{ id: "m50" }, { id: "m3" }] }));
-    await assert.rejects(add(`${url}/v1`), /the server has 51 models; say which .*\n  m0\n[^]*\nNext: .* --model <id>/);
+    await assert.rejects(
+      add(`${url}/v1`),
+      /the server has 51 models; choose some .*\n  m0\n[^]*\nNext: .* --model <id>/,
+    );
     await assert.rejects(add(`${url}/v1`, { options: { model: ["m9", "nope"] } }), /has no model nope; it has:\n  m0/);
   });
 
-  it("asks a person first, and writes nothing without a yes", async (t) => {
+  it("asks for confirmation, and writes nothing without a yes", async (t) => {
     const url = await serverOf(t, () => list("a"));
     assert.equal((await add(`${url}/v1`, { options: {}, typed: "y" })).code, 0);
     const no = await add(`${url}/v1`, { options: {}, typed: "" });
     assert.deepEqual([no.code, no.written, no.notes], [1, undefined, "Nothing was written."]);
     const alone = await add(`${url}/v1`, { options: {} });
     assert.deepEqual([alone.code, alone.written], [1, undefined]);
-    assert.match(alone.notes, /"baseUrl"[^]*Nothing was written\.\nNext: the same command with --yes$/);
+    assert.match(alone.notes, /"baseUrl"[^]*Nothing was written\.\nNext: repeat the command with --yes$/);
   });
 
-  it("never changes an entry that is there", async (t) => {
+  it("never changes an existing entry", async (t) => {
     const url = await serverOf(t, () => list("a"));
     const parsed = entry("local", { models: [] });
     await assert.rejects(
       add(`${url}/v1`, { parsed }),
-      /models\.providers\.local is there already; nothing was changed\nNext: /,
+      /models\.providers\.local already exists; nothing was changed\nNext: /,
     );
   });
 
-  it("says what is wrong with the server or its address", async (t) => {
+  it("explains errors of the server or its address", async (t) => {
     const answering = (...answer: Answer) => serverOf(t, () => answer);
     for (const [url, expected] of [
-      ["acme", /"acme" is no address of a server\nNext: svc models add http/],
+      ["acme", /"acme" is not a server address\nNext: svc models add http/],
       ["http://me:pw@127.0.0.1/v1", /--key-env/],
-      ["http://127.0.0.1:3/v1", /does not answer: .*ECONNREFUSED.*\nNext: start the server/],
-      [
-        `${await answering(404, "no")}/v1`,
-        /answers 404\nNext: give the address that stands before \/chat\/completions/,
-      ],
-      [`${await answering(200, "<html>")}/v1`, /is no list of models\nNext: /],
-      [`${await answering(...list())}/v1`, /has no model\nNext: /],
+      ["http://127.0.0.1:3/v1", /does not respond: .*ECONNREFUSED.*\nNext: start the server/],
+      [`${await answering(404, "no")}/v1`, /returned 404\nNext: use the address before \/chat\/completions/],
+      [`${await answering(200, "<html>")}/v1`, /did not return a list of models\nNext: /],
+      [`${await answering(...list())}/v1`, /has no models\nNext: /],
     ] as const)
       await assert.rejects(add(url), expected);
   });

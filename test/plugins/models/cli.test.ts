@@ -34,7 +34,7 @@ const answers: Readonly<Record<string, unknown>> = {
   "config.patch": written,
 };
 
-/** Runs a verb against a gateway that gives these answers; an `Error` is a refusal. */
+/** Runs a command against a gateway with these responses; an `Error` is a refusal. */
 async function run(name: string, args: readonly string[] = [], given: object = {}, json = false) {
   const printed: unknown[] = [];
   const notes: string[] = [];
@@ -81,23 +81,23 @@ describe("svc models", () => {
     assert.deepEqual(scopes, ["operator.read"]);
   });
 
-  it("list says what to do when there is none", async () => {
+  it("list prints the next step without models", async () => {
     const { printed } = await run("models list", [], { "models.list": { models: [] } });
     assert.match(String(printed[0]), /models\.providers/u);
   });
 
-  it("print what the gateway says with --json", async () => {
+  it("print the gateway's response with --json", async () => {
     assert.deepEqual((await run("models list", [], {}, true)).printed, [listed]);
     assert.deepEqual((await run("models test", [], {}, true)).printed, [tested]);
   });
 
-  it("status tells the default that the file asks for", async () => {
+  it("status shows the default model of the file", async () => {
     const parsed = { agents: { defaults: { model: { primary: "fast", fallbacks: ["b"] } } } };
     const { printed } = await run("models status", [], { "config.get": { ...snapshot, parsed } });
     assert.equal(printed[0], "Default: fast");
   });
 
-  it("doctor names accounts whose key is refused, and those that cool down", () => {
+  it("doctor reports accounts with a rejected key, and those that cool down", () => {
     const account = (name: string, more: object) => ({ name, hasKey: true, ...more });
     const failed = (kind: string) => ({ lastFailure: { kind, status: 401, at: 0, count: 2 } });
     const accounts = [
@@ -114,29 +114,29 @@ describe("svc models", () => {
       message,
     ]);
     assert.deepEqual(found, [
-      ["error", "provider acme, account acme:old", "its key is refused; ready again after auth (401), 2 in a row"],
+      ["error", "provider acme, account acme:old", "its key was rejected; ready again after auth (401), 2 in a row"],
       [
         "error",
         "provider acme, account acme:poor",
-        "it has no credit; cools down for 60 s after billing (401), 2 in a row",
+        "it has no credit; cooling down for 60 s after billing (401), 2 in a row",
       ],
-      ["warning", "provider acme, account slow", "cools down for 60 s after rate_limit (401), 2 in a row"],
+      ["warning", "provider acme, account slow", "cooling down for 60 s after rate_limit (401), 2 in a row"],
     ]);
   });
 
-  it("status does without the file where nobody serves it", async () => {
+  it("status works without access to the file", async () => {
     const refused = new GatewayError("INVALID_REQUEST", "unknown method: config.get");
     assert.equal((await run("models status", [], { "config.get": refused })).printed[0], "Default: acme/m");
   });
 
-  it("aliases says how to add one", async () => {
+  it("aliases explains how to add one", async () => {
     assert.match(String((await run("models aliases")).printed[0]), /agents\.defaults\.models/u);
     const aliases = [{ alias: "fast", model: "acme/m" }];
     const { printed } = await run("models aliases", [], { "models.status": { ...status, aliases } });
     assert.deepEqual(printed, ["fast  acme/m"]);
   });
 
-  it("set writes what the reference means, from the file as it is", async () => {
+  it("set writes the resolved reference to the current file", async () => {
     const { called, printed, scopes } = await run("models set", ["fast"]);
     assert.deepEqual(called, [
       ["models.status", { model: "fast" }],
@@ -147,14 +147,14 @@ describe("svc models", () => {
     assert.deepEqual(scopes, ["operator.admin"]);
   });
 
-  it("set keeps the fallbacks, and makes the file where there is none", async () => {
+  it("set keeps the fallbacks, and creates a missing file", async () => {
     const parsed = { agents: { defaults: { model: { primary: "x", fallbacks: ["b"] } } } };
     const { called } = await run("models set", ["m"], { "config.get": { parsed, hash: "", exists: false } });
     const patch = { raw: '{"agents":{"defaults":{"model":{"primary":"acme/m"}}}}' };
     assert.deepEqual(called[2], ["config.patch", patch]);
   });
 
-  it("set says that the gateway restarts", async () => {
+  it("set reports that the gateway restarts", async () => {
     const patched = { ...written, restart: { scheduled: true, delayMs: 2_000 } };
     const { printed } = await run("models set", ["m"], { "config.patch": patched });
     assert.equal(printed[1], "The gateway restarts in 2 s.");
@@ -166,31 +166,31 @@ describe("svc models", () => {
     await assert.rejects(run("models set"), { message: /svc models list/u });
   });
 
-  it("test warns of the cost, then tells time, tokens and cost", async () => {
+  it("test warns about the cost, then reports time, tokens and cost", async () => {
     const { printed, notes, called } = await run("models test", ["acme/m"]);
     assert.match(notes[0] ?? "", /costs/u);
     assert.deepEqual(called, [["models.test", { model: "acme/m" }]]);
     assert.deepEqual(printed, [
       "Model: acme/m (account acme:work)",
       "Answer: ok",
-      "First token: 12 ms, all of it: 34 ms",
+      "First token: 12 ms, total: 34 ms",
       "Tokens: 5 in, 1 out",
       "Cost: $0.000125",
     ]);
   });
 
-  it("test says what is unknown", async () => {
+  it("test reports unknown values", async () => {
     const { usage: _usage, cost: _cost, ...rest } = tested;
     const { printed } = await run("models test", [], { "models.test": rest });
     assert.deepEqual(printed.slice(3), [
-      "Tokens: the server did not say",
+      "Tokens: not reported by the server",
       "Cost: unknown; no price is configured for this model",
     ]);
   });
 });
 
 describe("the status of models", () => {
-  it("names accounts that cool down, failed, or have no key", () => {
+  it("shows accounts that cool down, failed, or have no key", () => {
     const failure = { kind: "rate_limit", status: 429, at: 0, count: 2 };
     const accounts = [
       { name: "acme:a", hasKey: true, coolingUntil: 61_500, lastFailure: failure },
@@ -201,11 +201,11 @@ describe("the status of models", () => {
     const lines = statusLines({ restricted: true, aliases: [{ alias: "f", model: "acme/m" }], providers }, 60_000);
     assert.deepEqual(lines, [
       "Default: none; choose one with `svc models set <provider/id>`",
-      "Restricted: only the models of agents.defaults.models may be used",
+      "Restricted: only models in agents.defaults.models are allowed",
       "Alias: f -> acme/m",
       "Provider acme (x): 1 model",
-      "  cannot be asked: no enabled plugin speaks x; see `svc plugins list`",
-      "  acme:a: cools down for 2 s after rate_limit (429), 2 in a row",
+      "  cannot be used: no enabled plugin supports x; see `svc plugins list`",
+      "  acme:a: cooling down for 2 s after rate_limit (429), 2 in a row",
       "  acme:b: ready again after rate_limit (429), 2 in a row",
       "  acme:c: ready, no key",
     ]);

@@ -27,7 +27,7 @@ function warned(
   return found.map(({ path, message }): [path: string, message: string] => [path, message]);
 }
 
-describe("models that a configuration names", () => {
+describe("configured model references", () => {
   const good: [what: string, config: object][] = [
     ["none", {}],
     ["a configured one", { agents: { defaults: { model: "acme/gpt-5" } } }],
@@ -38,7 +38,7 @@ describe("models that a configuration names", () => {
   ];
   for (const [what, config] of good) it(`are there: ${what}`, () => assert.deepEqual(warned(config), []));
 
-  it("are missed in each place, with what there is and what was meant", () => {
+  it("are reported in each place, with the available models and a suggestion", () => {
     const config = {
       agents: {
         defaults: { model: "foo/bar", subagents: { model: { primary: "gtp-5" } }, heartbeat: { model: "no/heart" } },
@@ -63,23 +63,23 @@ describe("models that a configuration names", () => {
     ]);
   });
 
-  it("are missed in models.default, which says where the name is from", () => {
+  it("are reported in models.default, with the source of the name", () => {
     const [[path, message] = []] = warned({}, KINDS, { providers, default: "acme/gone" });
     assert.equal(path, "models.default");
     assert.match(message ?? "", /^no model "acme\/gone" \(from `models\.default`\); available: /);
   });
 
-  it("cannot be used without a plugin for their kind of server, or outside of the list", () => {
+  it("are reported without a plugin for their kind of server, or outside the allowlist", () => {
     const model = { agents: { defaults: { model: "acme/gpt-5" } } };
     assert.match(
       warned(model, [])[0]?.[1] ?? "",
       /no enabled plugin contributes the model provider "openai-completions"/,
     );
     const list = { agents: { defaults: { model: "acme/gpt-5", models: { "offline/offline": {} } } } };
-    assert.match(warned(list)[0]?.[1] ?? "", /is not among those that may be used: add it to agents\.defaults\.models/);
+    assert.match(warned(list)[0]?.[1] ?? "", /is not allowed: add it to agents\.defaults\.models/);
   });
 
-  it("are not doubted where a provider may bring them that is only known when it runs", () => {
+  it("are not reported if a provider may add the model at run time", () => {
     const kinds = [...KINDS, { id: "far" }];
     const named = (model: string) => warned({ agents: { defaults: { model } } }, kinds).map(([path]) => path);
     assert.deepEqual([named("far/any"), named("bare"), named("foo/bar")], [[], [], ["agents.defaults.model"]]);

@@ -35,7 +35,7 @@ describe("cooldowns", () => {
     });
   }
 
-  it("count questions that were asked at the same time and all failed once", async () => {
+  it("count concurrent failed requests once", async () => {
     const { clock, cooldowns } = setup();
     const askedAt = clock.now();
     await clock.advance(100);
@@ -48,13 +48,13 @@ describe("cooldowns", () => {
     assert.equal(cooldowns.until("a"), clock.now() + 2 * MINUTE);
   });
 
-  it("last as long as a server with a rate limit asks, within the limit", () => {
+  it("last as long as the server's rate limit demands, up to the maximum", () => {
     assert.deepEqual(setup().waits("rate_limit", 1, 7_000), [7_000]);
     assert.deepEqual(setup().waits("rate_limit", 1, 9 * HOUR), [HOUR]);
     assert.deepEqual(setup().waits("server_error", 1, 7_000), [30_000]);
   });
 
-  it("begin anew with another kind of failure, and after a success", () => {
+  it("restart with another kind of failure, and after a success", () => {
     const { cooldowns, waits } = setup();
     waits("auth", 3);
     assert.deepEqual(waits("network", 1), [30_000]);
@@ -63,7 +63,7 @@ describe("cooldowns", () => {
     assert.deepEqual(waits("network", 1), [30_000]);
   });
 
-  it("pass with time, and the failure is remembered", async () => {
+  it("end after their time, and the failure is remembered", async () => {
     const { clock, cooldowns } = setup();
     cooldowns.failed("a", { kind: "server_error", status: 529 });
     await clock.advance(29_999);
@@ -74,7 +74,7 @@ describe("cooldowns", () => {
     assert.deepEqual([kind, status, count], ["server_error", 529, 1]);
   });
 
-  it("put accounts in order: ready ones as configured, then the one ready first", () => {
+  it("order accounts: available ones as configured, then by the end of the cooldown", () => {
     const { cooldowns } = setup();
     cooldowns.failed("a", { kind: "auth" });
     cooldowns.failed("b", { kind: "network" });
@@ -83,7 +83,7 @@ describe("cooldowns", () => {
     assert.deepEqual(names("a", "b"), ["b", "a"]);
   });
 
-  it("forget accounts that are gone", () => {
+  it("forget removed accounts", () => {
     const { cooldowns } = setup();
     cooldowns.failed("a", { kind: "auth" });
     cooldowns.failed("b", { kind: "auth" });

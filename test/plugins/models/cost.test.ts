@@ -7,13 +7,13 @@ const price = { input: 3, output: 15, cacheRead: 0.25, cacheWrite: 4 };
 const finish = { type: "finish", reason: "stop", usage } as const;
 
 describe("the cost of an answer", () => {
-  it("is counted for each kind of token, by the million", () => {
+  it("is computed for each kind of token, per million", () => {
     const { total, ...kinds } = costOf(usage, price);
     assert.deepEqual(kinds, { input: 0.003, output: 0.03, cacheRead: 0.125, cacheWrite: 0.4 });
     assert.ok(Math.abs(total - 0.558) < 1e-12);
   });
 
-  it("is told with the finish", () => {
+  it("is added to the finish event", () => {
     assert.deepEqual(priced(finish, { cost: price }), { ...finish, usage: { ...usage, cost: costOf(usage, price) } });
   });
 
@@ -24,7 +24,7 @@ describe("the cost of an answer", () => {
     assert.equal(priced(finish, {}), finish);
   });
 
-  it("stays what a provider told itself", () => {
+  it("is not changed if the provider reports it", () => {
     const own = { ...finish, usage: { ...usage, cost: { ...price, total: 1 } } };
     assert.equal(priced(own, { cost: price }), own);
   });

@@ -17,7 +17,7 @@ const fails = (kind: ProviderFailure["kind"], retryAfterMs?: number) =>
 
 type Step = ModelEvent | Error;
 
-/** Accounts that answer from a script, step by step for each time they are asked. */
+/** Accounts with scripted answers, one per request. */
 function setup(script: Readonly<Record<string, readonly (readonly Step[])[]>>) {
   const clock = createFakeClock();
   const cooldowns = new Cooldowns(clock);
@@ -41,8 +41,8 @@ function setup(script: Readonly<Record<string, readonly (readonly Step[])[]>>) {
   return { clock, cooldowns, asked, answered, read };
 }
 
-describe("several accounts", { timeout: 120_000 }, () => {
-  it("are asked in turn until one speaks; those that failed cool down", async () => {
+describe("several accounts", { timeout: 20_000 }, () => {
+  it("are tried in turn until one answers; failed ones cool down", async () => {
     const { read, asked, answered, cooldowns } = setup({
       a: [[fails("rate_limit", 7_000)]],
       b: [[fails("auth")]],
@@ -56,7 +56,7 @@ describe("several accounts", { timeout: 120_000 }, () => {
     );
   });
 
-  it("are asked last while they cool down, and first again later", async () => {
+  it("are tried last while they cool down, and first again later", async () => {
     const { read, asked, clock } = setup({ a: [[fails("network")], answer], b: [answer, answer] });
     await read();
     await read();
@@ -65,7 +65,7 @@ describe("several accounts", { timeout: 120_000 }, () => {
     assert.deepEqual(asked, ["a", "b", "b", "a"]);
   });
 
-  it("are all asked although all cool down, the one ready first before the others", async () => {
+  it("are all tried if all cool down, by the end of their cooldown", async () => {
     const { read, asked, cooldowns } = setup({ a: [[fails("network")]], b: [answer] });
     cooldowns.failed("a", { kind: "network" });
     cooldowns.failed("b", { kind: "auth" });
@@ -74,32 +74,32 @@ describe("several accounts", { timeout: 120_000 }, () => {
     assert.equal(cooldowns.failureOf("b"), undefined);
   });
 
-  it("fail with what the last one said", async () => {
+  it("fail with the error of the last one", async () => {
     const { read } = setup({ a: [[fails("network")]], b: [[fails("billing")]] });
     await assert.rejects(read(), { message: "it was billing" });
   });
 
-  it("are not asked for a question that is refused for itself", async () => {
+  it("are not tried after a rejected request", async () => {
     const { read, asked, cooldowns } = setup({ a: [[fails("request")]], b: [] });
     await assert.rejects(read(), { message: "it was request" });
     assert.deepEqual([asked, cooldowns.failureOf("a")], [["a"], undefined]);
   });
 
-  it("are not asked once words are out", async () => {
+  it("are not tried after the first piece", async () => {
     const { read, asked, cooldowns } = setup({ a: [[text, fails("network")]], b: [] });
     await assert.rejects(read(), { message: "it was network" });
     assert.deepEqual([asked, cooldowns.failureOf("a")], [["a"], undefined]);
   });
 
-  it("are not asked for a bug of the provider", async () => {
+  it("are not tried after a bug of the provider", async () => {
     const { read, asked } = setup({ a: [[new TypeError("bug")]], b: [] });
     await assert.rejects(read(), { message: "bug" });
     assert.deepEqual(asked, ["a"]);
   });
 });
 
-describe("a lone account", { timeout: 120_000 }, () => {
-  it("gets two more tries when its server stumbles", async () => {
+describe("a lone account", { timeout: 20_000 }, () => {
+  it("gets two retries after temporary errors", async () => {
     const { read, clock, asked, cooldowns } = setup({ a: [[fails("server_error")], [fails("network")], answer] });
     const events = read();
     await clock.advance(499);
@@ -111,7 +111,7 @@ describe("a lone account", { timeout: 120_000 }, () => {
     assert.equal(cooldowns.failureOf("a"), undefined);
   });
 
-  it("cools down after the last try, once", async () => {
+  it("cools down once, after the last attempt", async () => {
     const { read, clock, cooldowns } = setup({ a: Array.from({ length: 3 }, () => [fails("server_error")]) });
     const refused = assert.rejects(read(), { message: "it was server_error" });
     await clock.advance(1_500);
@@ -119,7 +119,7 @@ describe("a lone account", { timeout: 120_000 }, () => {
     assert.equal(cooldowns.failureOf("a")?.count, 1);
   });
 
-  it("waits as long as a busy server asks", async () => {
+  it("waits as long as the server demands", async () => {
     const { read, clock, asked } = setup({ a: [[fails("rate_limit", 5_000)], answer] });
     const events = read();
     await clock.advance(4_999);
@@ -135,7 +135,7 @@ describe("a lone account", { timeout: 120_000 }, () => {
     ["a wrong key", fails("auth")],
   ];
   for (const [why, error] of atOnce) {
-    it(`is told ${why} at once`, async () => {
+    it(`reports ${why} at once`, async () => {
       const { read, asked, cooldowns } = setup({ a: [[error]] });
       await assert.rejects(read(), error);
       assert.equal(asked.length, 1);
@@ -143,7 +143,7 @@ describe("a lone account", { timeout: 120_000 }, () => {
     });
   }
 
-  it("is left alone at an abort during the wait, and no timer stays", async () => {
+  it("is not retried after an abort during the wait, and no timer remains", async () => {
     const { read, clock, asked } = setup({ a: [[fails("network")]] });
     const abort = new AbortController();
     const refused = assert.rejects(read(abort.signal), { message: "stop it" });

@@ -1,4 +1,4 @@
-/** Keys that are references: looked up for each question, with failover when they are not there. Spec: http/config.md §6. */
+/** Key references: looked up for each request, with failover if a key is missing. Spec: http/config.md §6. */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { type Contribution, type ExtensionView, unavailable, violations, withDefaults } from "@svc/sdk";
@@ -13,7 +13,7 @@ import { startFakeModelServer } from "../../../sdk/testing/fake-model-server.ts"
 
 const ref = (id: string): SecretRef => ({ source: "vault", id });
 
-/** A desk that keeps its keys in `vault`, with a provider that is real. */
+/** A desk with keys in `vault` and a real provider. */
 function setup(section: object, vault: Record<string, string> | undefined) {
   const clock = createFakeClock();
   const provider = createProvider(createChatApi({ clock }));
@@ -59,8 +59,8 @@ async function server(t: TestContext, apiKey?: string) {
   return fake;
 }
 
-describe("a key that is a reference", { timeout: 120_000 }, () => {
-  it("is looked up for each question, and another one is used at once", async (t) => {
+describe("a key that is a reference", { timeout: 60_000 }, () => {
+  it("is looked up for each request, and a new key is used at once", async (t) => {
     const { url, requests } = await server(t);
     const vault = { key: "first" };
     const { ask, revealed, desk } = setup({ baseUrl: url, apiKey: ref("key"), models: [{ id: "m" }] }, vault);
@@ -79,7 +79,7 @@ describe("a key that is a reference", { timeout: 120_000 }, () => {
     );
   });
 
-  it("goes as the header that was asked for", async (t) => {
+  it("is sent as the configured header", async (t) => {
     const { url, requests } = await server(t);
     const section = {
       baseUrl: url,
@@ -93,18 +93,18 @@ describe("a key that is a reference", { timeout: 120_000 }, () => {
     assert.deepEqual([request?.headers["x-api-key"], request?.headers["x-team"]], ["k", "blue"]);
   });
 
-  it("is refused clearly where nobody finds secrets", async () => {
+  it("is refused with the reason if no plugin resolves secrets", async () => {
     const section = { baseUrl: "http://127.0.0.1:9/v1", apiKey: ref("key"), models: [{ id: "m" }] };
     const { ask, asked } = setup(section, undefined);
     await assert.rejects(ask(), {
       code: "UNAVAILABLE",
       message:
-        /^the key of model provider "acme" is a reference, and no running plugin finds secrets: enable the plugin secrets; see `svc plugins why secrets`/u,
+        /^the key of model provider "acme" is a reference, and no running plugin resolves references: enable the plugin secrets; see `svc plugins why secrets`/u,
     });
     assert.deepEqual(asked, [], "the server is not asked without its key");
   });
 
-  it("that is not found makes the next account answer, and counts again once it is there", async (t) => {
+  it("that is missing makes the next account answer, and is used again once it exists", async (t) => {
     const { url } = await server(t);
     const vault: Record<string, string> = { b: "2" };
     const accounts = [
@@ -128,7 +128,7 @@ describe("a key that is a reference", { timeout: 120_000 }, () => {
     assert.equal(desk.cooldowns.failureOf("acme:a"), undefined);
   });
 
-  it("that the server refused is tried again first when it is another one", async (t) => {
+  it("that the server rejected is tried first again after it was replaced", async (t) => {
     const strict = await server(t, "right");
     const second = await server(t);
     const vault = { a: "wrong", b: "2" };
@@ -147,7 +147,7 @@ describe("a key that is a reference", { timeout: 120_000 }, () => {
     );
   });
 
-  it("is not waited for by who has gone away", async () => {
+  it("is not awaited after an abort", async () => {
     const section = { baseUrl: "http://127.0.0.1:9/v1", apiKey: ref("key"), models: [{ id: "m" }] };
     const abort = new AbortController();
     const { ask } = setup(section, { key: new Promise(() => {}) as never }); // a vault that never answers

@@ -19,7 +19,7 @@ const providers = {
 const text = { type: "text", delta: "hi" } as const;
 const finish = { type: "finish", reason: "stop" } as const;
 
-/** A view of an extension point that notes whom a throw was charged to, promises included. */
+/** A view of an extension point that records to which contribution errors are attributed, including rejections. */
 function viewOf(
   contributions: readonly Contribution<ModelProvider>[],
   charged: unknown[],
@@ -40,12 +40,12 @@ const unused: RequestHook = { isUsed: () => false, emit: () => assert.fail("nobo
 
 interface Setup {
   readonly models: Models;
-  /** What the provider was asked, in order. */
+  /** Requests to the provider, in order. */
   readonly asked: { request: ModelRequest; account: ProviderAccount }[];
   readonly charged: unknown[];
 }
 
-/** The service with one provider that yields `events`; each case changes one thing. */
+/** The service with one provider that yields `events`; each case changes one field. */
 function setup(events: (signal: AbortSignal) => AsyncIterable<ModelEvent>, requestHook = unused): Setup {
   const asked: Setup["asked"] = [];
   const charged: unknown[] = [];
@@ -82,8 +82,8 @@ async function* yields(...events: ModelEvent[]): AsyncGenerator<ModelEvent> {
   yield* events;
 }
 
-describe("asking a model", () => {
-  it("hands the account to the provider and passes its pieces on", async () => {
+describe("a request to a model", () => {
+  it("passes the account to the provider, and its events on", async () => {
     const { models, asked } = setup(() => yields(text, finish));
     assert.deepEqual(await read(models), [text, finish]);
     const { baseUrl, apiKey, headers } = providers.acme;
@@ -105,10 +105,10 @@ describe("asking a model", () => {
 
   it("refuses an answer without finish", async () => {
     const { models } = setup(() => yields(text));
-    await assert.rejects(read(models), { code: "UNAVAILABLE", message: /"acme" broke off/u });
+    await assert.rejects(read(models), { code: "UNAVAILABLE", message: /"acme" ended the stream/u });
   });
 
-  it("cuts an answer that is longer than the question allows, and charges nobody", async () => {
+  it("cuts an answer above the limit of the request, without blaming the plugin", async () => {
     const { models, charged } = setup(async function* () {
       for (;;) yield { type: "thinking", delta: "x".repeat(100), signature: "s" };
     });
@@ -127,21 +127,21 @@ describe("asking a model", () => {
     assert.deepEqual(charged, []);
   });
 
-  it("sends what the request hook makes of the request", async () => {
+  it("sends the request as changed by the request hook", async () => {
     const hook: RequestHook = { isUsed: () => true, emit: async (request) => ({ ...request, system: "changed" }) };
     const { models, asked } = setup(() => yields(finish), hook);
     await read(models);
     assert.equal(asked[0]?.request.system, "changed");
   });
 
-  it("refuses a model whose kind has gone", async () => {
+  it("refuses a model whose provider kind was removed", async () => {
     const { models } = setup(() => yields(finish));
     const request = question(models);
     const gone = { ...request, model: { ...request.model, api: "telepathy" } };
     await assert.rejects(read(models, undefined, gone), { code: "UNAVAILABLE", message: /telepathy/u });
   });
 
-  it("charges a provider's bug to its plugin", async () => {
+  it("attributes a provider's bug to its plugin", async () => {
     const bug = new TypeError("bug");
     const { models, charged } = setup(async function* () {
       yield text;
@@ -151,13 +151,13 @@ describe("asking a model", () => {
     assert.deepEqual(charged, [["provider", bug]]);
   });
 
-  it("charges a provider that throws before its first piece", async () => {
+  it("attributes an error before the first piece to the provider", async () => {
     const { models, charged } = setup(() => assert.fail("bug"));
     await assert.rejects(read(models), { message: "bug" });
     assert.equal(charged.length, 1);
   });
 
-  it("charges nobody for a refusal", async () => {
+  it("attributes a refusal to nobody", async () => {
     // oxlint-disable-next-line require-yield -- a provider that refuses at once
     const { models, charged } = setup(async function* () {
       unavailable("the server is down");
@@ -166,13 +166,13 @@ describe("asking a model", () => {
     assert.deepEqual(charged, []);
   });
 
-  it("asks nobody when it is aborted already", async () => {
+  it("sends no request if already aborted", async () => {
     const { models, asked } = setup(() => yields(finish));
     await assert.rejects(read(models, AbortSignal.abort(new Error("too late"))), { message: "too late" });
     assert.equal(asked.length, 0);
   });
 
-  it("stops at a signal that came between two pieces, and lets the provider clean up", async () => {
+  it("stops after an abort between two pieces, and lets the provider clean up", async () => {
     const abort = new AbortController();
     let cleaned = false;
     const { models } = setup(async function* () {
@@ -190,7 +190,7 @@ describe("asking a model", () => {
     assert.equal(cleaned, true);
   });
 
-  it("stops at the signal even when the provider does not listen", async () => {
+  it("stops on abort even if the provider ignores the signal", async () => {
     const abort = new AbortController();
     const { models, charged } = setup(async function* () {
       yield text;
@@ -204,7 +204,7 @@ describe("asking a model", () => {
     assert.deepEqual(charged, []);
   });
 
-  it("takes a provider that ends silently at the signal for aborted", async () => {
+  it("treats a provider that ends silently on abort as aborted", async () => {
     const abort = new AbortController();
     const { models } = setup(async function* (signal) {
       yield text;

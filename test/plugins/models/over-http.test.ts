@@ -56,8 +56,8 @@ function setup(section: object, policy?: ModelPolicy) {
 }
 
 for (const api of KINDS) {
-  describe(`accounts of a provider that speaks ${api}`, { timeout: 120_000 }, () => {
-    /** Two accounts, each with a server of its own. */
+  describe(`accounts of a provider with the API ${api}`, { timeout: 60_000 }, () => {
+    /** Two accounts, each with its own server. */
     async function two(t: TestContext, first: FakeModelReply[], second: FakeModelReply[]) {
       const servers = [await serverOf(t, ...first), await serverOf(t, ...second)] as const;
       const accounts = servers.map(({ url }, index) => ({ name: `n${index}`, apiKey: `key-${index}`, baseUrl: url }));
@@ -90,7 +90,7 @@ for (const api of KINDS) {
       });
     }
 
-    it("tell until when a model cannot be asked, and are asked anyway", async (t) => {
+    it("report the end of the cooldown, and are tried anyway", async (t) => {
       const { read, desk, clock, asked } = await two(t, [{ status: 401 }], [{ status: 429, retryAfter: 9 }]);
       await assert.rejects(read(), { code: "UNAVAILABLE" });
       assert.equal(desk.coolingUntil(desk.resolve()), clock.now() + 9_000);
@@ -98,13 +98,13 @@ for (const api of KINDS) {
       assert.deepEqual(asked(), [1, 2]);
     });
 
-    it("are not asked for a question that is too long", async (t) => {
+    it("are not tried after a request that is too long", async (t) => {
       const { read, asked } = await two(t, [{ status: 400, message: "prompt is too long" }], []);
       await assert.rejects(read(), { code: "UNAVAILABLE", message: /prompt is too long/u });
       assert.deepEqual(asked(), [1, 0]);
     });
 
-    it("send each its own key, and the cost with the usage", async (t) => {
+    it("send their own keys, and report cost with usage", async (t) => {
       const { read, servers } = await two(t, [{ status: 500 }], [{ text: "a b" }]);
       const last = (await read()).at(-1);
       assert.ok(last?.type === "finish" && last.usage?.cost);
@@ -116,7 +116,7 @@ for (const api of KINDS) {
       );
     });
 
-    it("are tried by models.test, which tells who answered and what it cost", async (t) => {
+    it("are tried by models.test, which reports account and cost", async (t) => {
       const { handlers, call, clock } = await two(t, [{ status: 529 }], [{ text: "ok" }]);
       const result = await handlers.test({ ...call, params: {} });
       assert.ok(matches(contract.test.result, result));
@@ -148,8 +148,8 @@ for (const api of KINDS) {
   });
 }
 
-describe("a configuration that changes", { timeout: 120_000 }, () => {
-  it("is used from the next question on; the one under way keeps its own", async (t) => {
+describe("a configuration that changes", { timeout: 60_000 }, () => {
+  it("applies from the next request on; active requests are not affected", async (t) => {
     const before = await serverOf(t, { pieces: ["a", "b"] });
     const after = await serverOf(t, { text: "new" });
     const section = (baseUrl: string) => ({ providers: { acme: { baseUrl, models: [{ id: "m" }] } } });
@@ -163,7 +163,7 @@ describe("a configuration that changes", { timeout: 120_000 }, () => {
     assert.deepEqual([before.requests.length, after.requests.length], [1, 1]);
   });
 
-  it("ends the cooldown of an account that got a new key, and of no other", () => {
+  it("ends the cooldown of an account with a new key, and no other", () => {
     const section = (key: string) => ({
       providers: {
         a: { apiKey: key, models: [{ id: "m" }] },
@@ -179,8 +179,8 @@ describe("a configuration that changes", { timeout: 120_000 }, () => {
   });
 });
 
-describe("headers of one model", { timeout: 120_000 }, () => {
-  it("go along with its questions only", async (t) => {
+describe("headers of one model", { timeout: 60_000 }, () => {
+  it("are sent with its requests only", async (t) => {
     const { url, requests } = await serverOf(t);
     const models = [{ id: "m", headers: { "x-beta": "1" } }, { id: "n" }];
     const { read } = setup({ providers: { acme: { baseUrl: url, headers: { "x-team": "blue" }, models } } });
@@ -196,10 +196,10 @@ describe("headers of one model", { timeout: 120_000 }, () => {
   });
 });
 
-describe("the policy of now", () => {
+describe("the current policy", () => {
   const section = { providers: { acme: { models: [{ id: "m" }, { id: "n" }] } } };
 
-  it("decides about the list, references and the status", async () => {
+  it("applies to the list, to references and to the status", async () => {
     let allowed: ReturnType<ModelPolicy["allowed"]>;
     const { desk, handlers, call } = setup(section, { allowed: () => allowed });
     assert.equal(desk.list().length, 2);

@@ -12,7 +12,7 @@ const baseUrl = "https://host.example/v1";
 
 const plugins = [modelsPlugin, offlinePlugin, openaiPlugin, anthropicPlugin];
 
-/** Runs the `setup` of all four plugins and keeps what they declare. */
+/** Runs the `setup` of all four plugins and records their declarations. */
 async function declare(section: object) {
   const contributions: { id: string; plugin: string; value: ModelProvider }[] = [];
   const view: ExtensionView<ModelProvider> = {
@@ -48,7 +48,7 @@ describe("the four plugins together", () => {
     assert.deepEqual(ids, ["models", "provider-offline", "provider-openai", "provider-anthropic"]);
   });
 
-  it("give a fresh gateway a model that answers", async () => {
+  it("give a new gateway a model that answers", async () => {
     const { service } = await declare({});
     const model = service.resolve();
     assert.equal(model.provider, "offline");
@@ -57,7 +57,7 @@ describe("the four plugins together", () => {
     assert.deepEqual(value, { type: "text", delta: "I " });
   });
 
-  it("answer models.list as its contract says, without keys", async () => {
+  it("return models.list according to its contract, without keys", async () => {
     const { list } = await declare({ providers: { acme: { baseUrl, apiKey: "sk-secret", models: [{ id: "m" }] } } });
     const result = list();
     assert.ok(matches(models.list.result, result));
@@ -68,7 +68,7 @@ describe("the four plugins together", () => {
     assert.doesNotMatch(JSON.stringify(result), /sk-secret|host\.example/u);
   });
 
-  it("take another configuration while they run", async () => {
+  it("apply a changed configuration while running", async () => {
     const { list, changed } = await declare({});
     changed(withDefaults(ModelsConfig, { mode: "replace", providers: { acme: { baseUrl, models: [{ id: "m" }] } } }));
     assert.deepEqual(list(), { models: [{ id: "m", name: "m", provider: "acme", reasoning: false, input: ["text"] }] });

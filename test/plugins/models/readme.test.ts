@@ -6,7 +6,7 @@ import JSON5 from "json5";
 import { accountsOf } from "../../../plugins/models/accounts.ts";
 import { ModelsConfig } from "../../../plugins/models/config.ts";
 
-/** The first configuration in the README of a plugin; one without braces around it gets them. */
+/** The first configuration in the README of a plugin; adds missing braces. */
 function exampleOf(plugin: string): { readonly models: unknown } {
   const text = readFileSync(`plugins/${plugin}/README.md`, "utf8");
   const [, json = ""] = /```json5\n([\s\S]*?)```/u.exec(text) ?? assert.fail("the README has no configuration");
@@ -15,7 +15,7 @@ function exampleOf(plugin: string): { readonly models: unknown } {
 
 describe("the configuration in the README", () => {
   for (const plugin of ["models", "provider-openai", "provider-anthropic"]) {
-    it(`of ${plugin} can be used as it is`, () => {
+    it(`of ${plugin} is valid`, () => {
       const section = withDefaults(ModelsConfig, exampleOf(plugin).models);
       assert.deepEqual(violations(ModelsConfig, section), []);
     });

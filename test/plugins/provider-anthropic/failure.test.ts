@@ -47,14 +47,14 @@ describe("failure of a model server", () => {
     );
   });
 
-  it("has a sentence for an unknown host", () => {
+  it("has a message for an unknown host", () => {
     const thrown = new Error("Connection error.", { cause: new TypeError("failed", { cause: { code: "ENOTFOUND" } }) });
     assert.match(failure(thrown).message, /unknown host name \(ENOTFOUND\).*\(http:\/\/host\.example\/v1\)$/u);
   });
 
   const leaks = ["sk-secret", "Bearer other-secret", "other-secret", "hunter22", "token=abc"];
   for (const secret of leaks) {
-    it(`never says "${secret}"`, () => {
+    it(`never contains "${secret}"`, () => {
       const quoted = leaks.slice(0, 3).join(" and ");
       const messages = [
         failure({ status: 401, message: `401 wrong: ${quoted}` }).message,
@@ -65,7 +65,7 @@ describe("failure of a model server", () => {
     });
   }
 
-  it("shortens what the server says", () => {
+  it("shortens the server's message", () => {
     assert.ok(failure({ status: 400, message: "x".repeat(10_000) }).message.length < 500);
   });
 });

@@ -14,7 +14,7 @@ import {
 const KEY = "sk-very-secret-key";
 const model = { provider: "acme", id: "claude-haiku-4-5", name: "Fake", api: "anthropic-messages", reasoning: true };
 
-/** A question that is answered; each case changes one thing. */
+/** A valid request; each case changes one field. */
 const request = (changes: Partial<ModelRequest> = {}): ModelRequest => ({
   model,
   system: "Be kind.",
@@ -45,7 +45,7 @@ describe("Messages API provider", { timeout: 120_000 }, () => {
     return events;
   }
 
-  /** The refusal of a question; asserts that it is one and holds no key. */
+  /** The error of a request; asserts that it is one and contains no key. */
   async function refusal(changes: Partial<ModelRequest> = {}): Promise<GatewayError> {
     const error = await ask(changes).then(
       () => assert.fail("it answered"),
@@ -97,7 +97,7 @@ describe("Messages API provider", { timeout: 120_000 }, () => {
     });
   }
 
-  it("goes a whole tool round with a signed thought, as the API demands it back", async () => {
+  it("completes a tool round with signed thinking, which the API requires back", async () => {
     const tools = [{ name: "add", description: "Adds", parameters: { type: "object", properties: {} } }];
     server.reply({
       thinking: "two numbers",
@@ -150,7 +150,7 @@ describe("Messages API provider", { timeout: 120_000 }, () => {
     ]);
   });
 
-  it("hands arguments that are no JSON on, so that the model is told", async () => {
+  it("passes invalid JSON arguments on, so that the model gets an error", async () => {
     server.reply({ toolCalls: [{ name: "t", arguments: "{oops" }], usage: false });
     const [call] = await ask();
     assert.deepEqual(call, { type: "toolCall", id: "call_1", name: "t", arguments: { invalidJson: "{oops" } });
@@ -163,8 +163,13 @@ describe("Messages API provider", { timeout: 120_000 }, () => {
       /\(401\): check models\.providers\.acme\.apiKey.*invalid x-api-key \*\*\*/u,
       "auth",
     ],
-    ["402", { status: 402 }, /wants to be paid first \(402\)/u, "billing"],
-    ["an empty account", { status: 400, message: "Your credit balance is too low" }, /paid first \(400\)/u, "billing"],
+    ["402", { status: 402 }, /requires payment \(402\)/u, "billing"],
+    [
+      "an empty account",
+      { status: 400, message: "Your credit balance is too low" },
+      /requires payment \(400\)/u,
+      "billing",
+    ],
     ["403", { status: 403 }, /refused the key \(403\)/u, "auth"],
     ["404", { status: 404 }, /does not know the model "claude-haiku-4-5" \(404\)/u, "request"],
     [
@@ -174,7 +179,7 @@ describe("Messages API provider", { timeout: 120_000 }, () => {
       "request",
     ],
     ["413", { status: 413 }, /\(413\)/u, "request"],
-    ["504", { status: 504 }, /took too long \(504\)/u, "timeout"],
+    ["504", { status: 504 }, /timed out \(504\)/u, "timeout"],
     ["500", { status: 500 }, /failed \(500\): try again later/u, "server_error"],
     ["529", { status: 529, message: "Overloaded" }, /failed \(529\): try again later.*Overloaded/u, "server_error"],
     [
@@ -183,15 +188,15 @@ describe("Messages API provider", { timeout: 120_000 }, () => {
       /failed: try again later.*Overloaded/u,
       "server_error",
     ],
-    ["a malformed stream", { text: "a", malformed: true }, /not JSON/u, "server_error"],
-    ["a stream that just ends", { text: "a", finishReason: null }, /broke off/u, "network"],
-    ["a connection cut before the first piece", { text: "a b", breakAfter: 0 }, /broke off/u, "network"],
-    ["a connection cut between pieces", { text: "a b", breakAfter: 1 }, /broke off/u, "network"],
+    ["a malformed stream", { text: "a", malformed: true }, /invalid JSON/u, "server_error"],
+    ["a stream that just ends", { text: "a", finishReason: null }, /disconnected/u, "network"],
+    ["a connection cut before the first piece", { text: "a b", breakAfter: 0 }, /disconnected/u, "network"],
+    ["a connection cut between pieces", { text: "a b", breakAfter: 1 }, /disconnected/u, "network"],
     ["a model that declines", { text: "a", finishReason: "refusal" }, /declined.*rephrase/u, "request"],
     [
       "a tool call cut off by the limit",
       { toolCalls: [{ name: "t", arguments: '{"a": ' }], finishReason: "max_tokens" },
-      /cut off inside a tool call; raise the maxTokens/u,
+      /cut off inside a tool call; increase maxTokens/u,
       "request",
     ],
   ];
@@ -205,13 +210,13 @@ describe("Messages API provider", { timeout: 120_000 }, () => {
     });
   }
 
-  it("tells how long the server wants to be left alone", async () => {
+  it("reports the retry delay of the server", async () => {
     server.reply({ status: 429, retryAfter: 7 });
     const { retryAfterMs, details } = await refusal();
     assert.deepEqual([retryAfterMs, details], [7_000, { kind: "rate_limit", status: 429 }]);
   });
 
-  it("asks whether the server is running when nobody listens", async () => {
+  it("suggests starting the server if the connection is refused", async () => {
     await server.close();
     const { message, details } = await refusal();
     assert.match(message, /ECONNREFUSED.*is the server at http:\/\/127\.0\.0\.1:\d+\/v1 running\?/u);
@@ -243,7 +248,7 @@ describe("Messages API provider", { timeout: 120_000 }, () => {
     });
   }
 
-  it("throws the abort out of a hanging answer and closes the server's socket", async () => {
+  it("aborts a hanging answer and closes the server's socket", async () => {
     server.reply({ text: "a b", hangAfter: 1 });
     const abort = new AbortController();
     const events = provider.stream(request(), account, abort.signal)[Symbol.asyncIterator]();
@@ -256,7 +261,7 @@ describe("Messages API provider", { timeout: 120_000 }, () => {
     assert.equal(server.requests[0]?.aborted, true);
   });
 
-  it("asks nothing when it is aborted already", async () => {
+  it("sends no request if already aborted", async () => {
     await assert.rejects(ask({}, AbortSignal.abort(new Error("too late"))), { message: "too late" });
     assert.equal(server.requests.length, 0);
   });
@@ -272,7 +277,7 @@ describe("Messages API provider", { timeout: 120_000 }, () => {
   });
 });
 
-/** Pieces of one block put together; a signature ends a thought. */
+/** Merges pieces of one block; a signature ends a thinking block. */
 function joined(events: readonly ModelEvent[]): ModelEvent[] {
   const all: ModelEvent[] = [];
   for (const event of events) {

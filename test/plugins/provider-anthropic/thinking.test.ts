@@ -39,12 +39,12 @@ describe("thinking levels", () => {
     });
   }
 
-  it("xhigh is more only for models that take it", () => {
+  it("xhigh differs from high only for models that support it", () => {
     assert.deepEqual(fields("xhigh", { xhigh: true }), budget(32_768));
     assert.deepEqual(fields("xhigh", { xhigh: true, id: "claude-opus-5" }), adaptive("xhigh"));
   });
 
-  it("mean nothing to a model that does not reason", () => {
+  it("are ignored for a model without reasoning", () => {
     assert.deepEqual(fields("high", { reasoning: false }), none);
   });
 
@@ -80,13 +80,13 @@ describe("thinking levels", () => {
     ["that is over", asked([call], model.id).slice(0, 2), true],
   ];
   for (const [why, messages, thinks] of rounds) {
-    it(`${thinks ? "hold" : "rest"} in a tool round ${why}`, () => {
+    it(`${thinks ? "apply" : "do not apply"} in a tool round ${why}`, () => {
       assert.equal("thinking" in fields("low", {}, messages), thinks);
     });
   }
 });
 
-describe("models that take an effort", () => {
+describe("models with an effort", () => {
   const rows: [id: string, takes: boolean][] = [
     ["claude-3-7-sonnet-20250219", false],
     ["claude-instant-1", false],

@@ -53,7 +53,7 @@ const answered = (id: string, fields: object = {}) => ({
 });
 const thought = { type: "thinking", thinking: "hm", thinkingSignature: "sig" } as const;
 
-/** The messages as they would be posted, without the marks for the cache. */
+/** The messages as posted, without cache marks. */
 function wire(messages: readonly Message[], changes: Partial<ModelRequest> = {}): unknown {
   const text = JSON.stringify(toParams(request({ messages, ...changes })).messages);
   return JSON.parse(text.replaceAll(',"cache_control":{"type":"ephemeral"}', ""));
@@ -162,13 +162,13 @@ describe("a history for the Messages API", () => {
     it(why, () => assert.deepEqual(wire(messages), expected));
   }
 
-  it("leaves a note instead of an image for a model that takes text only", () => {
+  it("replaces images by a note for a model that accepts only text", () => {
     const messages: Message[] = [{ role: "user", content: [said("look"), image], timestamp: 1 }];
     const expected = [{ role: "user", content: [said("look"), said(IMAGE_LEFT_OUT)] }];
     assert.deepEqual(wire(messages, { model: { ...model, input: ["text"] } }), expected);
   });
 
-  it("gives a call of another server an id the API takes, the same for its result", () => {
+  it("converts the call id of another server to a valid one, also in the result", () => {
     const [, asked, results] = toParams(request({ messages: [user("q"), assistant([call("a|b")]), result("a|b")] }))
       .messages as { content: { id?: string; tool_use_id?: string }[] }[];
     assert.match(asked?.content[0]?.id ?? "", /^call_[0-9a-f]{24}$/u);
@@ -176,11 +176,11 @@ describe("a history for the Messages API", () => {
   });
 });
 
-describe("parts kept in the cache", () => {
+describe("cached parts", () => {
   const keep = { cache_control: { type: "ephemeral" } };
   const tool = (name: string) => ({ name, description: "d", parameters: { properties: {} } });
 
-  it("are the last tool, the system prompt and the last two messages of the user", () => {
+  it("are the last tool, the system prompt and the last two user messages", () => {
     const messages = [user("1"), assistant([said("a")]), user("2"), assistant([said("b")]), user("3")];
     const params = toParams(request({ system: "Be kind.", tools: [tool("a"), tool("b")], messages }));
     const wireTool = (name: string) => ({ name, description: "d", input_schema: { properties: {}, type: "object" } });
@@ -195,13 +195,13 @@ describe("parts kept in the cache", () => {
     ]);
   });
 
-  it("leave out what is not there", () => {
+  it("leave out missing parts", () => {
     const params = toParams(request({ messages: [user("1")] }));
     assert.equal("tools" in params || "system" in params, false);
   });
 });
 
-describe("options of an answer in the words of the API", () => {
+describe("answer options for the API", () => {
   const tool = { name: "t", description: "d", parameters: {} };
   const rows: [why: string, changes: Partial<ModelRequest>, fields: object][] = [
     ["none", {}, { max_tokens: 8_192 }],
@@ -239,8 +239,8 @@ describe("options of an answer in the words of the API", () => {
     });
   }
 
-  it("refuses a response format, which it knows no word for", () => {
+  it("refuses a response format, which the API does not support", () => {
     const options = { responseFormat: { type: "json_object" } } as const;
-    assert.throws(() => toParams(request({ options })), /take no response format/);
+    assert.throws(() => toParams(request({ options })), /do not support response_format/);
   });
 });

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import type { ModelEvent, ModelRequest } from "@svc/sdk/models";
 import { createOfflineProvider } from "../../../plugins/provider-offline/provider.ts";
 
-/** A clock whose timers fire when they are told to. */
+/** A clock whose timers the test fires. */
 function heldClock() {
   const timers = new Set<() => void>();
   return {

@@ -25,7 +25,7 @@ describe("offline responder", () => {
     ["echo  two  words ", [], /^two {2}words$/u],
     ["echo", [], /Nothing to repeat/u],
     ["status", [], /not offered the tool/u],
-    ["time", [status], /no tool that tells the time/u],
+    ["time", [status], /no tool for the time/u],
     ["/tool", [status], /Write `\/tool <name> <json>`/u],
     ["/tool nothing {}", [status], /no tool `nothing`\. Tools: `session_status`/u],
     ["/tool session_status {a", [status], /must be a JSON object/u],
@@ -55,13 +55,13 @@ describe("offline responder", () => {
   }
 
   const reports: [why: string, messages: Message[], text: string][] = [
-    ["a result", [result("fine")], "The tool `session_status` answered: fine"],
+    ["a result", [result("fine")], "The tool `session_status` returned: fine"],
     ["a failure", [result("no", true)], "The tool `session_status` failed: no"],
-    ["an empty result", [result("")], "The tool `session_status` answered without any text."],
+    ["an empty result", [result("")], "The tool `session_status` returned without any text."],
     [
       "two results",
       [result("a"), result("b")],
-      "The tool `session_status` answered: a\nThe tool `session_status` answered: b",
+      "The tool `session_status` returned: a\nThe tool `session_status` returned: b",
     ],
   ];
   for (const [why, messages, text] of reports) {
@@ -80,7 +80,7 @@ describe("offline responder", () => {
     assert.match(plan.text, /cannot look at images/u);
   });
 
-  it("names the command that connects a model, with the key as an environment variable: nobody shall paste one into a chat", () => {
+  it("names the command that connects a model, with the key in an environment variable", () => {
     assert.match(HOW_TO_CONNECT, /svc models add https:\S+ --key-env ACME_API_KEY\n/u);
   });
 });

@@ -5,7 +5,7 @@ import type { ModelEvent } from "@svc/sdk/models";
 import type { ChatCompletionChunk } from "openai/resources/chat/completions";
 import { createAnswer, DONE } from "../../../plugins/provider-openai/answer.ts";
 
-/** What the chunks `deltas` and a finish reason become; chunks as servers really send them, types or not. */
+/** Model events for `deltas` and a finish reason; chunks as real servers send them, regardless of the types. */
 function answerOf(
   deltas: readonly object[],
   reason: string | null = "stop",
@@ -74,13 +74,13 @@ describe("answer", () => {
     ],
   ];
   for (const [why, deltas, calls] of rows) {
-    it(`puts together tool calls with ${why}`, () => {
+    it(`assembles tool calls with ${why}`, () => {
       const wanted = calls.map((fields) => ({ type: "toolCall", ...fields }));
       assert.deepEqual(answerOf(deltas), [...wanted, { type: "finish", reason: "toolUse" }]);
     });
   }
 
-  it("takes text without a finish reason for an answer", () => {
+  it("accepts text without a finish reason", () => {
     const wanted = [
       { type: "text", delta: "hi" },
       { type: "finish", reason: "stop" },
@@ -88,12 +88,12 @@ describe("answer", () => {
     assert.deepEqual(answerOf([{ content: "hi" }], null), wanted);
   });
 
-  it("refuses text that ends without a finish reason and without the mark of its end", () => {
-    const message = /broke off in the middle of its answer/u;
+  it("refuses text with neither a finish reason nor the end marker", () => {
+    const message = /disconnected in the middle of its answer/u;
     assert.throws(() => answerOf([{ content: "half a sen" }], null, {}, []), { code: "UNAVAILABLE", message });
   });
 
-  it("refuses tool calls that grow past the limit of the answer, whether in arguments or in number", () => {
+  it("refuses tool calls above the answer limit, by arguments or by number", () => {
     const long = [
       call({ index: 0, id: "a" }, { name: "x" }),
       ...Array(9).fill(call({ index: 0 }, { arguments: "1".repeat(200) })),
@@ -107,7 +107,7 @@ describe("answer", () => {
     }
   });
 
-  it("takes an empty answer with a finish reason for an answer", () => {
+  it("accepts an empty answer with a finish reason", () => {
     assert.deepEqual(answerOf([]), [{ type: "finish", reason: "stop" }]);
   });
 
@@ -118,32 +118,32 @@ describe("answer", () => {
     ]);
   });
 
-  it("adds up a missing total", () => {
+  it("computes a missing total", () => {
     const usage = { input: 3, output: 4, cacheRead: 0, cacheWrite: 0, totalTokens: 7 };
     const events = answerOf([], "stop", { usage: { prompt_tokens: 3, completion_tokens: 4 } });
     assert.deepEqual(events, [{ type: "finish", reason: "stop", usage }]);
   });
 
   for (const nothing of [{}, { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }]) {
-    it(`has no usage where the server says ${JSON.stringify(nothing)}`, () =>
+    it(`has no usage for ${JSON.stringify(nothing)}`, () =>
       assert.deepEqual(answerOf([], "stop", { usage: nothing }), [{ type: "finish", reason: "stop" }]));
   }
 
-  it("takes the prompt from the total where only that is told", () => {
+  it("computes the prompt from the total if only that is reported", () => {
     const usage = { input: 5, output: 4, cacheRead: 0, cacheWrite: 0, totalTokens: 9 };
     const events = answerOf([], "stop", { usage: { completion_tokens: 4, total_tokens: 9 } });
     assert.deepEqual(events, [{ type: "finish", reason: "stop", usage }]);
   });
 
-  it("bears chunks without choices and without delta", () => {
+  it("tolerates chunks without choices or delta", () => {
     const answer = createAnswer("x", () => "id", new AnswerSize("x", {}));
     for (const chunk of [{}, { choices: [] }, { choices: [{}] }]) {
       assert.deepEqual(answer.take(chunk as unknown as ChatCompletionChunk), []);
     }
   });
 
-  it("refuses a tool call the connection was lost in", () => {
+  it("refuses a tool call that was interrupted", () => {
     const deltas = [call({ index: 0, id: "a" }, { name: "x", arguments: '{"n"' })];
-    assert.throws(() => answerOf(deltas, null), { code: "UNAVAILABLE", message: /broke off inside a tool call/u });
+    assert.throws(() => answerOf(deltas, null), { code: "UNAVAILABLE", message: /disconnected inside a tool call/u });
   });
 });

@@ -32,7 +32,7 @@ describe("failure of a model server", () => {
       "a reset",
       new TypeError("terminated", { cause: { code: "UND_ERR_SOCKET" } }),
       "answering",
-      /broke off.*UND_ERR_SOCKET/u,
+      /disconnected.*UND_ERR_SOCKET/u,
     ],
     [
       "an error event",
@@ -43,7 +43,7 @@ describe("failure of a model server", () => {
     ["a thrown string", "boom", "asking", /boom/u],
   ];
   for (const [why, thrown, phase, message] of rows) {
-    it(`has a sentence for ${why}`, () => {
+    it(`has a message for ${why}`, () => {
       const error = failure(thrown, phase);
       assert.equal(error.code, "UNAVAILABLE");
       assert.match(error.message, message);
@@ -52,7 +52,7 @@ describe("failure of a model server", () => {
 
   const leaks = ["sk-secret", "Bearer other-secret", "other-secret", "hunter22", "token=abc"];
   for (const secret of leaks) {
-    it(`never says "${secret}"`, () => {
+    it(`never contains "${secret}"`, () => {
       const quoted = leaks.slice(0, 3).join(" and ");
       const messages = [
         failure({ status: 401, message: `401 wrong: ${quoted}` }).message,
@@ -62,7 +62,7 @@ describe("failure of a model server", () => {
     });
   }
 
-  it("shortens what the server says", () => {
+  it("shortens the server's message", () => {
     assert.ok(failure({ status: 400, message: "x".repeat(10_000) }).message.length < 500);
   });
 

@@ -13,7 +13,7 @@ import {
 const KEY = "sk-very-secret-key";
 const clock = { now: () => Date.now() };
 
-/** A question that is answered; each case changes one thing. */
+/** A valid request; each case changes one field. */
 const request = (changes: Partial<ModelRequest> = {}): ModelRequest => ({
   model: { provider: "acme", id: "fake-model", name: "Fake", api: "openai-completions" },
   system: "Be kind.",
@@ -42,7 +42,7 @@ describe("chat-completions provider", () => {
     return events;
   }
 
-  /** The refusal of a question; asserts that it is one and holds no key. */
+  /** The error of a request; asserts that it is one and contains no key. */
   async function refusal(changes: Partial<ModelRequest> = {}): Promise<GatewayError> {
     const error = await ask(changes).then(
       () => assert.fail("it answered"),
@@ -87,7 +87,7 @@ describe("chat-completions provider", () => {
     assert.deepEqual((await ask())[0], { type: "thinking", delta: "hm" });
   });
 
-  it("says that the token limit ended the answer", async () => {
+  it("reports that the token limit ended the answer", async () => {
     server.reply({ text: "hi", usage: false, finishReason: "length" });
     assert.deepEqual((await ask()).at(-1), { type: "finish", reason: "length" });
   });
@@ -100,7 +100,7 @@ describe("chat-completions provider", () => {
     assert.equal(server.requests[0]?.headers["x-team"], "blue");
   });
 
-  it("uses a changed account from the next question on", async () => {
+  it("uses a changed account from the next request on", async () => {
     await ask();
     account = { ...account, apiKey: "another-key" };
     await ask();
@@ -121,7 +121,7 @@ describe("chat-completions provider", () => {
     assert.equal(server.requests[0]?.headers["openai-organization"], undefined);
   });
 
-  it("goes a whole tool round: call, result, answer", async () => {
+  it("completes a tool round: call, result, answer", async () => {
     const tools = [{ name: "add", description: "Adds", parameters: { type: "object", properties: {} } }];
     server.reply({
       text: "Let me see.",
@@ -190,20 +190,20 @@ describe("chat-completions provider", () => {
       /\(401\): check models\.providers\.acme\.apiKey.*bad key \*\*\*/u,
       "auth",
     ],
-    ["402", { status: 402 }, /wants to be paid first \(402\)/u, "billing"],
+    ["402", { status: 402 }, /requires payment \(402\)/u, "billing"],
     ["404", { status: 404 }, /does not know the model "fake-model" \(404\)/u, "request"],
     ["400", { status: 400, message: "too long" }, /did not accept the request \(400\).*too long/u, "request"],
     ["408", { status: 408 }, /\(408\)/u, "timeout"],
     ["500", { status: 500, message: "on fire" }, /failed \(500\): try again later\. It says: on fire/u, "server_error"],
-    ["a malformed stream", { text: "a", malformed: true }, /not JSON/u, "server_error"],
-    ["an empty stream", { text: "", finishReason: null, usage: false }, /before it began/u, "server_error"],
-    ["a connection cut before the first piece", { text: "a b", breakAfter: 0 }, /broke off/u, "network"],
-    ["a connection cut between pieces", { text: "a b", breakAfter: 1 }, /broke off/u, "network"],
+    ["a malformed stream", { text: "a", malformed: true }, /invalid JSON/u, "server_error"],
+    ["an empty stream", { text: "", finishReason: null, usage: false }, /empty answer/u, "server_error"],
+    ["a connection cut before the first piece", { text: "a b", breakAfter: 0 }, /disconnected/u, "network"],
+    ["a connection cut between pieces", { text: "a b", breakAfter: 1 }, /disconnected/u, "network"],
     ["a content filter", { text: "a", finishReason: "content_filter" }, /content filter/u, "request"],
     [
       "a tool call cut off by the limit",
       { toolCalls: [{ name: "t", arguments: '{"a": ' }], finishReason: "length" },
-      /cut off inside a tool call; raise the maxTokens/u,
+      /cut off inside a tool call; increase maxTokens/u,
       "request",
     ],
   ];
@@ -217,28 +217,28 @@ describe("chat-completions provider", () => {
     });
   }
 
-  it("tells how long the server wants to be left alone", async () => {
+  it("reports the retry delay of the server", async () => {
     server.reply({ status: 429, retryAfter: 3600 });
     const error = await refusal();
     assert.equal(error.retryAfterMs, 3_600_000);
-    assert.match(error.message, /over its rate or quota \(429\)/u);
+    assert.match(error.message, /exceeded rate limit or quota \(429\)/u);
     assert.deepEqual(error.details, { kind: "rate_limit", status: 429 });
     assert.equal(server.requests.length, 1);
   });
 
-  it("asks whether the server is running when nobody listens", async () => {
+  it("suggests starting the server if the connection is refused", async () => {
     await server.close();
     assert.match((await refusal()).message, new RegExp(`ECONNREFUSED.*is the server at ${server.url} running\\?`, "u"));
   });
 
-  it("asks for the address of an account without one, by its path", async () => {
+  it("names the setting for an account without an address", async () => {
     account = { name: "acme" };
     assert.match((await refusal()).message, /set models\.providers\.acme\.baseUrl/u);
     account = { name: "acme:work" };
     await assert.rejects(ask(), { message: /set models\.providers\.acme\.accounts\["work"\]\.baseUrl/u });
   });
 
-  it("delivers what came before the connection was cut", async () => {
+  it("delivers pieces received before the connection was interrupted", async () => {
     server.reply({ text: "a b", breakAfter: 1 });
     const events: ModelEvent[] = [];
     await assert.rejects(
@@ -250,7 +250,7 @@ describe("chat-completions provider", () => {
     assert.deepEqual(events, [{ type: "text", delta: "a " }]);
   });
 
-  it("throws the abort out of a hanging answer and closes the server's socket", async () => {
+  it("aborts a hanging answer and closes the server's socket", async () => {
     server.reply({ text: "a b", hangAfter: 1 });
     const abort = new AbortController();
     const events = provider.stream(request(), account, abort.signal)[Symbol.asyncIterator]();
@@ -263,7 +263,7 @@ describe("chat-completions provider", () => {
     assert.equal(server.requests[0]?.aborted, true);
   });
 
-  it("asks nothing when it is aborted already", async () => {
+  it("sends no request if already aborted", async () => {
     await assert.rejects(ask({}, AbortSignal.abort(new Error("too late"))), { message: "too late" });
     assert.equal(server.requests.length, 0);
   });

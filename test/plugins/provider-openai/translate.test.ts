@@ -43,7 +43,7 @@ const wireCalls = (...ids: string[]) => ({
   tool_calls: ids.map((id) => ({ id, type: "function", function: { name: "t", arguments: "{}" } })),
 });
 
-describe("request in the words of the API", () => {
+describe("a request for the API", () => {
   const histories: [why: string, messages: Message[], wire: object[]][] = [
     ["keeps a plain text a string", [user("hi")], [{ role: "user", content: "hi" }]],
     ["leaves out an empty assistant message", [assistant([]), user("hi")], [{ role: "user", content: "hi" }]],
@@ -103,7 +103,7 @@ describe("request in the words of the API", () => {
     it(why, () => assert.deepEqual(toParams(request({ messages }), account).messages, wire));
   }
 
-  it("leaves a note instead of an image for a model that takes text only", () => {
+  it("replaces images by a note for a model that accepts only text", () => {
     const messages: Message[] = [{ role: "user", content: [{ type: "text", text: "look" }, image], timestamp: 1 }];
     const params = toParams(request({ model: { ...model, input: ["text"] }, messages }), account);
     assert.deepEqual(params.messages, [{ role: "user", content: `look\n${IMAGE_LEFT_OUT}` }]);
@@ -121,32 +121,32 @@ describe("request in the words of the API", () => {
     ["high", false, undefined],
   ];
   for (const [thinking, reasoning, effort] of efforts) {
-    it(`makes reasoning_effort ${effort} of ${thinking} for a model with reasoning ${reasoning}`, () => {
+    it(`sends reasoning_effort ${effort} for ${thinking} to a model with reasoning ${reasoning}`, () => {
       const asked = request({ model: { ...model, reasoning }, ...(thinking === undefined ? {} : { thinking }) });
       assert.equal(toParams(asked, account).reasoning_effort, effort);
     });
   }
 
-  it("makes reasoning_effort xhigh for a model that takes it", () => {
+  it("sends reasoning_effort xhigh to a model that supports it", () => {
     const asked = request({ model: { ...model, reasoning: true, xhigh: true }, thinking: "xhigh" });
     assert.equal(toParams(asked, account).reasoning_effort, "xhigh");
   });
 
-  it("sends the token limit under the name the server knows", () => {
+  it("sends the token limit under the name for the server", () => {
     const asked = request({ model: { ...model, maxTokens: 5 } });
     assert.equal(toParams(asked, account).max_tokens, 5);
     assert.equal(toParams(asked, official).max_completion_tokens, 5);
     assert.equal(toParams(asked, official).max_tokens, undefined);
   });
 
-  it("names the conversation only to the API's own host, and not in clear", () => {
+  it("sends a hash of the session key to the API's own host only", () => {
     const asked = request({ sessionKey: "agent:main:phone:+491" });
     assert.match(toParams(asked, official).prompt_cache_key ?? "", /^[0-9a-f]{32}$/u);
     assert.equal("prompt_cache_key" in toParams(asked, account), false);
   });
 });
 
-describe("options of an answer in the words of the API", () => {
+describe("answer options for the API", () => {
   const tool = { name: "t", description: "d", parameters: { type: "object" } };
   const schema = { type: "json_schema", name: "n", schema: { type: "object" }, strict: true } as const;
   const rows: [why: string, changes: Partial<ModelRequest>, fields: object][] = [

@@ -1,4 +1,4 @@
-/** Every tool of the bundle, called because of words from outside: which calls are carried out, and which are asked about. */
+/** Every bundled tool, called because of external content: which calls run, and which need approval. */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { definePlugin, type Origin, outsideOrigin, type Scope } from "@svc/sdk";
@@ -28,7 +28,7 @@ const PLUGINS = [
 const principal = { id: "p", role: "operator", scopes: ["operator.admin"], provenance: "token", epoch: 0 } as const;
 const KNOWN = "https://known.example/page";
 
-/** `ask`: for words of nobody who may do anything; `ask-writer`: also for those of a person who may write; `free`: never. */
+/** `ask`: for authors without authority; `ask-writer`: also for authors with `operator.write`; `free`: never. */
 type Verdict = "free" | "ask" | "ask-writer";
 const patch = (body: string) => `*** Begin Patch\n${body}\n*** End Patch`;
 
@@ -73,10 +73,10 @@ const ROWS: readonly [tool: string, args: Record<string, unknown>, verdict: Verd
   ["gateway", { action: "status" }, "ask-writer"],
   ["gateway", { action: "config.patch", raw: "{}" }, "ask-writer"],
 ];
-/** It asks people itself: `workspace/outside.test.ts`. */
+/** Tools that ask people themselves; see `workspace/outside.test.ts`. */
 const ELSEWHERE = ["exec"];
 
-/** What stops the calls that may be carried out: they are judged, and do nothing. */
+/** Stops permitted calls, so that they are judged but not executed. */
 const STOP = "the test stops it";
 const never = new AbortController().signal;
 const NAMES = new Set(ROWS.map(([name]) => name));
@@ -101,15 +101,15 @@ async function open(t: TestContext) {
   return { client, asked, tools: found.tools ?? assert.fail() };
 }
 
-describe("the tools of the bundle, called because of words from outside", { timeout: 120_000 }, () => {
-  it("are each in the table", async (t) => {
+describe("bundled tools, called because of external content", { timeout: 120_000 }, () => {
+  it("are all in the table", async (t) => {
     const { client } = await open(t);
     const { groups } = await client.call(catalogue.catalog, {});
     const names = groups.flatMap(({ tools }) => tools.map(({ id }) => id)).sort();
     assert.deepEqual(names, [...new Set([...ROWS.map(([name]) => name), ...ELSEWHERE])].sort());
   });
 
-  it("ask people where the words do not suffice, and not where they do", async (t) => {
+  it("ask people only if the authority does not suffice", async (t) => {
     const { tools, asked } = await open(t);
     const wrong: unknown[] = [];
     const authors: readonly [who: string, origin: Origin, askedOf: readonly Verdict[]][] = [
@@ -128,7 +128,7 @@ describe("the tools of the bundle, called because of words from outside", { time
         const attempt = await tools.attempt(call, sceneOf(origin), never);
         const { message } = attempt.outcome === "refused" ? attempt.error : assert.fail(JSON.stringify(attempt));
         const asks = askedOf.includes(verdict);
-        const isRight = asks ? /^not allowed: it .* words from /.test(message) : message === `not allowed: ${STOP}`;
+        const isRight = asks ? /^not allowed: it .* text from /.test(message) : message === `not allowed: ${STOP}`;
         if (!isRight || asked.length !== (asks ? 1 : 0)) wrong.push([who, name, args, message, asked.length]);
       }
     }

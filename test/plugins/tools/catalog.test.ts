@@ -11,12 +11,12 @@ function known(name: string, plugin: string, changes: object = {}): KnownTool {
   return { name, tool: { ...tool, ...changes }, contribution: { id: name, plugin } };
 }
 
-/** As a table: group, label, tools. */
+/** The catalogue as a table: group, label, tools. */
 const rows = ({ groups }: ReturnType<typeof catalogOf>) =>
   groups.map(({ id, label, tools }) => [id, label, tools.map((tool) => tool.id).join(" ")]);
 
 describe("the catalogue", () => {
-  it("has the tools of the core in their order, whoever provides them, with the profiles that allow them", () => {
+  it("lists core tools in order, from any plugin, with the profiles that allow them", () => {
     const everything = [...CORE_TOOLS].toReversed().map((name) => known(name, "any", { label: "Any" }));
     const catalog = catalogOf(everything, "main", false);
     assert.deepEqual(rows(catalog), [
@@ -59,7 +59,7 @@ describe("the catalogue", () => {
     });
   });
 
-  it("has the tools of plugins in a group for each plugin", () => {
+  it("lists tools of plugins in one group per plugin", () => {
     const tools = [
       known("zeta", "sea"),
       known("tides", "sea", { label: "Tides", optional: true }),
@@ -86,7 +86,7 @@ describe("the catalogue", () => {
     assert.equal("optional" in (sea?.tools[1] ?? {}), false);
   });
 
-  it("names the profiles, and has no group without a tool", () => {
+  it("lists the profiles, and has no empty groups", () => {
     const { profiles, groups } = catalogOf([], "main", true);
     const labels = ["Minimal", "Coding", "Messaging", "Full"].map((label) => ({ id: label.toLowerCase(), label }));
     assert.deepEqual([profiles, groups], [labels, []]);

@@ -1,4 +1,4 @@
-/** The plugin in a running gateway: what it serves, and what its configuration may be. */
+/** The plugin in a running gateway: its method, and valid configurations. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { definePlugin, Strict } from "@svc/sdk";
@@ -11,7 +11,7 @@ import plugin from "../../../plugins/tools/plugin.ts";
 
 const tool = defineTool({ description: "-", params: Strict({}), scope: "operator.read", run: () => "" });
 
-/** Tools of two kinds, an agent `ada`, and what others see of the tools. */
+/** Two kinds of tools, an agent `ada`, and the tools that others see. */
 function shed() {
   const found: { tools?: Tools } = {};
   const shedPlugin = definePlugin({
@@ -39,7 +39,7 @@ function shed() {
 }
 
 describe("the plugin tools", () => {
-  it("serves the catalogue, for an agent that is there", async (t) => {
+  it("serves the catalogue for an existing agent", async (t) => {
     const { client } = await testGateway(t, { plugins: ["tools", shed().plugin] });
     const { agentId, groups } = await client.call(tools.catalog, {});
     assert.equal(agentId, "ada");
@@ -60,7 +60,7 @@ describe("the plugin tools", () => {
     await assert.rejects(client.request("tools.catalog", { agent: "ada" }), { code: "INVALID_REQUEST" });
   });
 
-  it("offers a run what configuration and agent leave", async (t) => {
+  it("offers a run the tools that configuration and agent allow", async (t) => {
     const { plugin: tooled, found } = shed();
     const config = {
       tools: { deny: ["fetched"], byProvider: { "acme/big": { deny: ["exec"] } }, web: { own: "key" } },

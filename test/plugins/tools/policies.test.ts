@@ -9,7 +9,7 @@ const scene: ToolScene = { surface: "run", agentId: "main", sessionKey: MAIN, pr
 const none: Rules = { global: {}, subagents: { allow: [], alsoAllow: [], deny: [] }, http: {}, fromOutside: "ask" };
 const agents = (toolPolicy?: ToolPolicy, maxSpawnDepth = 1) => ({ toolPolicy: () => toolPolicy, maxSpawnDepth });
 
-/** What was warned of, beside the policies. */
+/** The policies, and logged warnings. */
 function make(changes: Partial<PolicySources> = {}) {
   const warnings: string[] = [];
   const log = { warn: (_fields: object, message: string) => void warnings.push(message) };
@@ -19,8 +19,8 @@ function make(changes: Partial<PolicySources> = {}) {
 const may = (policies: Policies, name: string, changes: Partial<ToolScene> = {}) =>
   policies.of({ ...scene, ...changes }).judge({ name, plugin: "p" }).allowed;
 
-describe("the policies in force", () => {
-  it("are worked out once for whoever asks again", () => {
+describe("cached policies", () => {
+  it("are compiled once for repeated requests", () => {
     const policy: ToolPolicy = { deny: ["read"] };
     const { policies } = make({ agents: () => agents(policy) });
     const first = policies.of(scene);
@@ -29,7 +29,7 @@ describe("the policies in force", () => {
     assert.notEqual(policies.of({ ...scene, surface: "http" }), first);
   });
 
-  it("follow the configuration and the agent's at once", () => {
+  it("follow changes of configuration and agent at once", () => {
     let rules = none;
     let own: ToolPolicy | undefined;
     const { policies } = make({ rules: () => rules, agents: () => agents(own) });
@@ -43,7 +43,7 @@ describe("the policies in force", () => {
     assert.equal(may(policies, "read"), true);
   });
 
-  it("know the deepest sub-agents by the limit", () => {
+  it("detect the deepest sub-agents by the limit", () => {
     const limits = (depth: number) => make({ agents: () => agents(undefined, depth) }).policies;
     const sub = { sessionKey: "agent:main:subagent:1" };
     assert.equal(may(limits(1), "sessions_spawn", sub), false);
@@ -53,7 +53,7 @@ describe("the policies in force", () => {
     assert.equal(may(make().policies, "cron", sub), false);
   });
 
-  it("follow the rules of the group, and allow nothing where those cannot be had", () => {
+  it("follow the rules of the group, and allow nothing if they are not available", () => {
     let rules: GroupToolRules | undefined;
     const asked: object[] = [];
     const of: GroupToolPolicy["of"] = (group) => {
@@ -76,16 +76,16 @@ describe("the policies in force", () => {
       }),
     });
     assert.equal(may(broken.policies, "read", team), false);
-    assert.match(broken.warnings[0] ?? "", /rules of a group could not be had/);
+    assert.match(broken.warnings[0] ?? "", /rules of a group could not be read/);
   });
 
-  it("tell once what cannot be meant", () => {
+  it("warn once about probable mistakes", () => {
     const rules = { ...none, global: { allow: ["raed"], deny: ["group:frogs", " "] } };
     const { policies, warnings } = make({ rules: () => rules });
     for (const agentId of ["main", "ada"]) policies.of({ ...scene, agentId });
     assert.deepEqual(warnings, [
-      'tools: the allow list names no tool of the core and is left out; add one, or "*", for it to count',
-      'tools: "group:frogs", " " in deny can match no tool',
+      'tools: the allow list names no core tool and is ignored; add one, or "*", to activate it',
+      'tools: "group:frogs", " " in deny cannot match any tool',
     ]);
   });
 });

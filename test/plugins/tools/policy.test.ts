@@ -1,11 +1,11 @@
-/** The truth table of the policy: every level, every kind of entry, the order, and what they do to each other. */
+/** The truth table of the policy: levels, kinds of entries, order and combinations. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { decide, type Remover, type ToolFacts } from "../../../plugins/tools/policy.ts";
 import { words } from "../../../plugins/tools/names.ts";
 import type { Levels } from "../../../plugins/tools/steps.ts";
 
-/** Tools of everybody: of the core, of a plugin, optional ones, one of a plugin that is called like a tool. */
+/** Core tools, plugin tools, optional tools, and a tool of a plugin named like a core tool. */
 const TOOLS: readonly ToolFacts[] = [
   from("workspace", "read write apply_patch exec"),
   from("web", "web_search web_fetch"),
@@ -26,7 +26,7 @@ const CORE = EVERYTHING.filter((name) => !["Weather_Now", "tides", "in_run"].inc
 type Change = Partial<Levels>;
 const levels = (change: Change = {}): Levels => ({ surface: "run", global: {}, http: {}, ...change });
 
-/** What is left, in the order of `TOOLS`. */
+/** Allowed tools, in the order of `TOOLS`. */
 function left(change: Change = {}): string[] {
   const verdicts = decide(TOOLS, levels(change));
   return TOOLS.map(({ name }) => name).filter((name) => verdicts.get(name)?.allowed);
@@ -37,7 +37,7 @@ const only = (...names: string[]) => TOOLS.map(({ name }) => name).filter((name)
 type Rules = { allow?: string[]; alsoAllow?: string[]; deny?: string[] };
 const model = { provider: "Acme", id: "Big/1" };
 
-/** Where the same rules can stand. */
+/** Levels at which the same rules can be configured. */
 const LEVELS: readonly (readonly [step: Remover, at: (rules: Rules) => Change])[] = [
   ["global", (rules) => ({ global: rules })],
   ["global by provider", (rules) => ({ global: { byProvider: { acme: rules } }, model })],
@@ -46,7 +46,7 @@ const LEVELS: readonly (readonly [step: Remover, at: (rules: Rules) => Change])[
   ["group", (rules) => ({ groups: [rules] })],
 ];
 
-/** What rules leave, wherever they stand. */
+/** Tools that rules allow, at any level. */
 const ROWS: readonly (readonly [what: string, rules: Rules, left: readonly string[]])[] = [
   ["nothing said", {}, EVERYTHING],
   ["an empty allow", { allow: [] }, EVERYTHING],
@@ -116,7 +116,7 @@ describe("the rules of a level", () => {
     for (const [what, rules, expected] of ROWS) {
       it(`${step}: ${what}`, () => assert.deepEqual(left(at(rules)), only(...expected)));
     }
-    it(`${step}: says who took a tool away`, () => {
+    it(`${step}: names the step that removed a tool`, () => {
       const verdict = decide(TOOLS, levels(at({ deny: ["read"] }))).get("read");
       assert.equal(verdict?.allowed === false && verdict.step, step);
     });
@@ -227,14 +227,14 @@ describe("rules by provider", () => {
   for (const [what, entries, expected] of rows) {
     it(what, () => assert.deepEqual(left({ global: { byProvider: entries }, model }), expected));
   }
-  it("never count where no model is known", () => {
+  it("are skipped without a model", () => {
     const byProvider = { acme: { deny: ["*"], profile: "minimal" as const } };
     assert.deepEqual(left({ global: { byProvider }, agent: { byProvider } }), EVERYTHING);
   });
 });
 
 describe("levels together", () => {
-  it("leave what every one of them leaves", () => {
+  it("allow only tools that each of them allows", () => {
     const change: Change = {
       global: { profile: "coding", deny: ["exec"], byProvider: { acme: { deny: ["write"] } } },
       agent: { allow: ["group:fs", "exec", "cron", "message"], byProvider: { acme: { deny: ["cron"] } } },
@@ -244,7 +244,7 @@ describe("levels together", () => {
     assert.deepEqual(left(change), ["read", "apply_patch"]);
   });
 
-  it("are asked in their order: the first to take a tool away is named", () => {
+  it("are checked in order: the first one to remove a tool is named", () => {
     const deny = { deny: ["tides"] };
     const minimal = { profile: "minimal", ...deny } as const;
     const chain: readonly (readonly [step: Remover, without: Change])[] = [
@@ -274,7 +274,7 @@ describe("levels together", () => {
     }
   });
 
-  it("all groups a session belongs to count", () => {
+  it("rules of all groups of a session apply", () => {
     assert.deepEqual(left({ groups: [{ deny: ["read"] }, { deny: ["write"] }] }), without("read", "write"));
   });
 });
@@ -344,22 +344,22 @@ describe("over HTTP", () => {
     it(what, () => assert.deepEqual(left({ surface: "http", http }), expected));
   }
 
-  it("brings back nothing that an earlier step took", () => {
+  it("does not restore tools that an earlier step removed", () => {
     assert.ok(!left({ surface: "http", global: { deny: ["cron"] }, http: { allow: ["cron"] } }).includes("cron"));
   });
 
-  it("has no tools of runs, whatever allows them", () => {
+  it("has no run-only tools, whatever allows them", () => {
     const change: Change = { surface: "http", global: { allow: [...inRun, "tides"] }, http: { allow: inRun } };
     assert.deepEqual(left(change), ["tides"]);
   });
 
-  it("says nothing about runs", () => {
+  it("does not affect runs", () => {
     assert.deepEqual(left({ http: { deny: ["tides"] } }), EVERYTHING);
   });
 });
 
-describe("what is left out before any step", () => {
-  it("an optional tool nobody named, and a tool of a plugin that is called like one of the core", () => {
+describe("tools that are ignored before any step", () => {
+  it("an unlisted optional tool, and a tool of a plugin named like a core tool", () => {
     const verdicts = decide(TOOLS, levels());
     const of = (name: string) => {
       const verdict = verdicts.get(name);

@@ -25,7 +25,7 @@ describe("the group of a session", () => {
     });
   }
 
-  it("counts in the channel a request names as well, with its account", () => {
+  it("also applies in the channel named by a request, with its account", () => {
     const key = "agent:main:irc:group:#team";
     const irc = { channel: "irc", groupId: "#team" };
     assert.deepEqual(groupsOf(key, { channel: " Slack " }), [irc, { ...irc, channel: "slack" }]);

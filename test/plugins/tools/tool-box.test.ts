@@ -21,7 +21,7 @@ const call = (args: Record<string, unknown> = { path: "/a" }): ToolCall => ({
   agentId: "main",
 });
 
-/** A tool that reads; each case changes one thing. */
+/** A tool that reads; each case changes one field. */
 function readTool(changes: Partial<Tool> = {}): Tool {
   const params = Strict({ path: Type.String(), limit: Type.Integer({ default: 3 }) });
   const tool = defineTool({
@@ -53,7 +53,7 @@ const scene = { surface: "run", agentId: "main", sessionKey: MAIN, principal } a
 
 const never = new AbortController().signal;
 const use = (options: Options = {}, wish = call()) => box(options).attempt(wish, scene, never);
-/** What became of it, in words. */
+/** The outcome as text. */
 function told(attempt: ToolAttempt): readonly [outcome: string, text?: string] {
   if (attempt.outcome === "done") return [attempt.result.isError === true ? "error" : "done", textOf(attempt.result)];
   return attempt.outcome === "refused" ? ["refused", attempt.error.message] : [attempt.outcome];
@@ -83,13 +83,13 @@ describe("tools", () => {
       "a principal whose credential ended while people were asked",
       { isLive: () => false },
       call(),
-      /not allowed: the credential this was asked with has ended/,
+      /not allowed: the credential of this call has ended/,
     ],
     [
       "a tool of the owner to anybody else",
       { tool: readTool({ ownerOnly: true }) },
       call(),
-      /not allowed: this tool is for runs of whoever owns this gateway/,
+      /not allowed: only runs of the gateway's owner may use this tool/,
     ],
     [
       "what a gate denies",
@@ -109,7 +109,7 @@ describe("tools", () => {
     });
   }
 
-  it("validates what the params hook made of the arguments, and takes nothing else from it", async () => {
+  it("validates arguments changed by the params hook, and ignores its other changes", async () => {
     const seen: ToolCall[] = [];
     const change = (arguments_: object) =>
       waterfall((wish: ToolCall) => ({ ...wish, name: "rm", arguments: arguments_ as ToolCall["arguments"] }));
@@ -119,7 +119,7 @@ describe("tools", () => {
     assert.match(String(told(await use({ hooks: { params: change({ path: 1 }) } }))[1]), /wrong arguments/);
   });
 
-  it("shows the gate a frozen call that is the one that runs", async () => {
+  it("passes the gate a frozen call, and runs exactly that call", async () => {
     let gated: ToolCall | undefined;
     let ran: ToolCall | undefined;
     const before = hook((final: ToolCall) => {
@@ -138,11 +138,11 @@ describe("tools", () => {
     assert.equal(Object.isFrozen(wish.arguments), false);
   });
 
-  it("does not know a tool that is not there", async () => {
+  it("reports an unknown tool", async () => {
     assert.deepEqual(told(await use({}, { ...call(), name: "write" })), ["unknown"]);
   });
 
-  it("stops a dry run before the gate, arguments filled in", async () => {
+  it("stops a dry run before the gate, with defaults filled in", async () => {
     const before = hook(() => assert.fail("nobody is asked"));
     const tool = readTool({ run: () => assert.fail("it ran") });
     const attempt = await box({ tool, hooks: { before } }).attempt(call(), scene, never, { dryRun: true });
@@ -173,7 +173,7 @@ describe("tools", () => {
       },
       "failed",
     ],
-    ["tells an answer without content apart", () => ({}) as string, "error", "the tool read gave no readable answer"],
+    ["tells an answer without content apart", () => ({}) as string, "error", "the tool read returned no valid result"],
   ];
   for (const [what, run, ...expected] of failures) {
     it(what, async () => assert.deepEqual(told(await use({ tool: readTool({ run }) })), expected));
@@ -190,7 +190,7 @@ describe("tools", () => {
     );
   });
 
-  it("rejects the moment the run ends, also when the tool ignores its signal", async () => {
+  it("rejects as soon as the run ends, even if the tool ignores its signal", async () => {
     const controller = new AbortController();
     const tool = readTool({ run: () => new Promise(() => undefined) });
     const used = box({ tool }).attempt(call(), scene, controller.signal);
@@ -198,7 +198,7 @@ describe("tools", () => {
     await assert.rejects(used, { name: "AbortError" });
   });
 
-  it("does not run a tool whose run ended while a gate was thinking", async () => {
+  it("does not run a tool whose run ended during the gate", async () => {
     const controller = new AbortController();
     let ran = false;
     let open: () => void = () => undefined;

@@ -1,4 +1,4 @@
-/** The action in a gateway: runs, deliveries, and what the main session is told. */
+/** The action in a gateway: runs, deliveries, and reports to the main session. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { GatewayError, isGatewayError } from "@svc/sdk";
@@ -15,7 +15,7 @@ const open = async (t: Parameters<typeof openScene>[0], options: SceneOptions = 
 };
 
 describe("the action agent", limited, () => {
-  it("runs in a session of its own, as the job's principal, and tells the main session", async (t) => {
+  it("runs in a separate session as the job's principal, and reports to the main session", async (t) => {
     const { scene, gateway } = await open(t, { replies: [{ text: "All green" }] });
     const result = await gateway.run(
       await gateway.job("agent", { ...calm, model: "fake/gpt-y", sessionKey: "hook:b" }),
@@ -34,7 +34,7 @@ describe("the action agent", limited, () => {
     assert.deepEqual([state?.source, state?.status, state?.sessionKey], ["hook", "ok", sessionKey]);
   });
 
-  it("wakes the main session for the summary unless told otherwise", async (t) => {
+  it("wakes the main session for the summary by default", async (t) => {
     const { scene, gateway } = await open(t, { replies: [{ text: "All green" }, { text: "HEARTBEAT_OK" }] });
     await gateway.run(await gateway.job("agent", { ...calm, wakeMode: "now" }));
     await until(() => scene.server.requests.length === 2, "the wake");
@@ -44,14 +44,14 @@ describe("the action agent", limited, () => {
     );
   });
 
-  it("tells the global main session also of runs of other agents", async (t) => {
+  it("also reports runs of other agents to the global main session", async (t) => {
     const { gateway } = await open(t, { agents: [{ id: "main", default: true }, { id: "ops" }] });
     await gateway.run(await gateway.job("agent", { ...calm, agentId: "ops" }));
     assert.equal((await gateway.runs.state("r1"))?.sessionKey, "agent:ops:hook:1234");
     assert.equal((await told(gateway)).length, 1);
   });
 
-  it("is done however many events wait for the main session", async (t) => {
+  it("succeeds however many events wait for the main session", async (t) => {
     const { gateway } = await open(t, { replies: [{ text: "All green" }] });
     const waiting = Array.from({ length: MAX_WAITING }, (_, index) => gateway.events.statements(event(`e${index}`)));
     await gateway.storage.transaction(waiting.flat());
@@ -61,7 +61,7 @@ describe("the action agent", limited, () => {
     assert.deepEqual(await gateway.storage.get(all), { id: "r1:summary" });
   });
 
-  it("begins a new conversation for every run of a key, one at a time", async (t) => {
+  it("starts a new conversation for every run of a key, one at a time", async (t) => {
     const replies = [{ text: "one", delayMs: 300 }, { text: "two" }];
     const { scene, gateway } = await open(t, { replies });
     const jobs = await Promise.all(["r1", "r2"].map((runId) => gateway.job("agent", calm, { runId })));
@@ -76,7 +76,7 @@ describe("the action agent", limited, () => {
     assert.deepEqual(await told(gateway), ["Hook Build: one", "Hook Build: two"]);
   });
 
-  it("lets a run of somebody else in that session end first", async (t) => {
+  it("waits for another caller's run in that session", async (t) => {
     const { scene, gateway } = await open(t, { replies: [{ text: "slow", delayMs: 500 }, { text: "fine" }] });
     const turn = gateway.turn("t1", KEY);
     await until(() => scene.server.requests.length === 1, "the other run");
@@ -84,12 +84,12 @@ describe("the action agent", limited, () => {
     assert.equal(await turn, "ok");
   });
 
-  it("fails for good when its time is over, and says so once", async (t) => {
+  it("fails permanently after its timeout, and reports that once", async (t) => {
     const { gateway } = await open(t, { replies: [{ pieces: ["Half"], hangAfter: 1 }] });
     const job = await gateway.job("agent", { ...calm, timeoutSeconds: 1 });
-    await assert.rejects(gateway.run(job), { code: "AGENT_TIMEOUT", message: "the run took too long" });
+    await assert.rejects(gateway.run(job), { code: "AGENT_TIMEOUT", message: "the run timed out" });
     await assert.rejects(gateway.run({ ...job, attempt: 2 }), { code: "AGENT_TIMEOUT" });
-    assert.deepEqual(await told(gateway), ["Hook Build (timeout): the run took too long"]);
+    assert.deepEqual(await told(gateway), ["Hook Build (timeout): the run timed out"]);
   });
 
   const failures: [what: string, status: number, code: string, isFinal: boolean][] = [
@@ -99,7 +99,7 @@ describe("the action agent", limited, () => {
     ["a limit that passes", 429, "UNAVAILABLE", false],
   ];
   for (const [what, status, code, isFinal] of failures) {
-    it(`${isFinal ? "fails for good" : "asks to be tried again"} after ${what}`, async (t) => {
+    it(`${isFinal ? "fails permanently" : "requests a retry"} after ${what}`, async (t) => {
       const { gateway } = await open(t, { replies: () => ({ status, message: "no" }) });
       const job = await gateway.job("agent", calm);
       await assert.rejects(gateway.run(job), (error) => isGatewayError(error) && error.code === code);
@@ -109,7 +109,7 @@ describe("the action agent", limited, () => {
     });
   }
 
-  it("fails for good for a model that is not there", async (t) => {
+  it("fails permanently for an unknown model", async (t) => {
     const { gateway } = await open(t);
     const job = await gateway.job("agent", { ...calm, model: "fake/none" });
     await assert.rejects(gateway.run(job), { code: "INVALID_REQUEST", message: /fake\/none/ });
@@ -129,7 +129,7 @@ describe("the action agent", limited, () => {
 describe("delivery", limited, () => {
   const loud = { ...calm, deliver: true };
 
-  it("sends the reply once, asks for a plain summary, and marks what is told", async (t) => {
+  it("sends the reply once, asks for a plain summary, and marks the report", async (t) => {
     const post = pigeonPost();
     const { scene, gateway } = await open(t, { replies: [{ text: "All green" }], plugins: [post.plugin] });
     const result = await gateway.run(await gateway.job("agent", { ...loud, channel: "Pigeon", to: "coop 7" }));
@@ -146,12 +146,12 @@ describe("delivery", limited, () => {
       const { gateway } = await open(t, { replies: [{ text }], plugins: [post.plugin] });
       const result = await gateway.run(await gateway.job("agent", loud));
       assert.deepEqual(post.requests, []);
-      assert.deepEqual(result?.details?.["delivery"], { delivered: false, reason: "there is nothing to say" });
+      assert.deepEqual(result?.details?.["delivery"], { delivered: false, reason: "the reply is silent" });
       assert.equal((await told(gateway)).length, 1);
     });
   }
 
-  it("does without where nothing delivers", async (t) => {
+  it("works without a plugin that delivers", async (t) => {
     const { gateway } = await open(t, { replies: [{ text: "All green" }] });
     const result = await gateway.run(await gateway.job("agent", loud));
     assert.deepEqual(result?.details?.["delivery"], {
@@ -161,7 +161,7 @@ describe("delivery", limited, () => {
     assert.deepEqual(await told(gateway), ["Hook Build: All green"]);
   });
 
-  it("says why it was not delivered; the run is done", async (t) => {
+  it("reports why it was not delivered; the run succeeds", async (t) => {
     const nowhere = { delivered: false, reason: "nobody has spoken yet" } as const;
     const post = pigeonPost(nowhere);
     const { gateway } = await open(t, { replies: [{ text: "All green" }], plugins: [post.plugin] });
@@ -169,7 +169,7 @@ describe("delivery", limited, () => {
     assert.deepEqual([result?.details?.["status"], result?.details?.["delivery"]], ["ok", nowhere]);
   });
 
-  it("is tried again without another run when it may work later", async (t) => {
+  it("is retried without another run after a temporary failure", async (t) => {
     const post = pigeonPost(new GatewayError("UNAVAILABLE", "no pigeons"));
     const { scene, gateway } = await open(t, { replies: [{ text: "All green" }], plugins: [post.plugin] });
     const job = await gateway.job("agent", loud);

@@ -1,4 +1,4 @@
-/** Runs that are being begun when the plugin is replaced: what comes later must not stop what the next generation runs. */
+/** Runs being started when the plugin is replaced: they must not stop runs of the next generation. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -29,7 +29,7 @@ const params = {
 } as const;
 const entry: SessionEntry = { sessionId: "s", updatedAt: 1 };
 
-/** Conversations take their time to be begun anew, and runs never end. */
+/** Resets are slow, and runs never end. */
 function open() {
   const started: string[] = [];
   let resetNow: () => void = () => assert.fail("nothing is being begun");
@@ -56,7 +56,7 @@ function open() {
 }
 
 describe("a stop of the plugin", () => {
-  it("waits for runs that are being begun", async () => {
+  it("waits for runs being started", async () => {
     const { attempts, started, resetNow } = open();
     const host = new AbortController();
     const made = assert.rejects(attempts.make(job, params, host.signal), { code: "UNAVAILABLE" });
@@ -72,7 +72,7 @@ describe("a stop of the plugin", () => {
     await made;
   });
 
-  it("begins nothing after it, and answers once the host knows", async () => {
+  it("starts no more runs, and rejects once the host aborts", async () => {
     const { attempts, started } = open();
     const host = new AbortController();
     await attempts.stop();

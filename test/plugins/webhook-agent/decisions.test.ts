@@ -12,7 +12,7 @@ import { summaryText } from "../../../plugins/webhook-agent/report.ts";
 import { judge, toolUse, type ToolUse } from "../../../plugins/webhook-agent/verdict.ts";
 import { hookPrincipal } from "../webhook-scene.ts";
 
-describe("what is delivered of a reply", () => {
+describe("the delivered part of a reply", () => {
   const long = "x".repeat(301);
   const cases: [reply: string, text: string | undefined][] = [
     [" All is well. ", "All is well."],
@@ -47,7 +47,7 @@ describe("the summary", () => {
   const cases: [changes: object, text: string][] = [
     [{}, "Hook Build: All green"],
     [{ deliveredTo: "pigeon" }, "Hook Build: All green (delivered to pigeon)"],
-    [{ status: "timeout", text: "the run took too long" }, "Hook Build (timeout): the run took too long"],
+    [{ status: "timeout", text: "the run timed out" }, "Hook Build (timeout): the run timed out"],
     [{ text: "NO_REPLY" }, "Hook Build: ok"],
     [{ status: "error", text: "" }, "Hook Build (error): error"],
   ];
@@ -56,7 +56,7 @@ describe("the summary", () => {
   }
 });
 
-describe("what an agent is asked", () => {
+describe("the prompt for an agent", () => {
   const job: WebhookJob = {
     runId: "r1",
     attempt: 1,
@@ -84,14 +84,14 @@ describe("what an agent is asked", () => {
     assert.match(line ?? "", time);
     assert.deepEqual(more, []);
   });
-  it("begins otherwise where the text is not marked", () => {
+  it("begins differently if the text is not marked", () => {
     const [message, line] = runMessage({ ...job, wrapped: false }, params, job.acceptedAt, "Asia/Tokyo").split("\n");
     assert.equal(message, "[cron:r1 Build] <<<marked>>>");
     assert.match(line ?? "", time);
   });
 });
 
-describe("what the end of a run means", () => {
+describe("the verdict on the end of a run", () => {
   const ended: RunOutcome = { runId: "r1", sessionKey: "k", status: "ok", endedAt: 1, text: "" };
   const failed = { status: "error", errorMessage: "no server" } as const;
   const cases: [what: string, outcome: Partial<RunOutcome>, cutOff: boolean, tools: ToolUse, verdict: object][] = [
@@ -104,7 +104,7 @@ describe("what the end of a run means", () => {
       { status: "aborted", abortReason: "timeout" },
       false,
       "none",
-      { kind: "failed", status: "timeout", reason: "the run took too long" },
+      { kind: "failed", status: "timeout", reason: "the run timed out" },
     ],
     [
       "stopped",
@@ -120,7 +120,7 @@ describe("what the end of a run means", () => {
   const effects: [tools: ToolUse, isInterrupted: boolean, status: string, why: RegExp][] = [
     ["some", true, "interrupted", /^no server; it had called tools, and it may have had effects.*svc hooks replay r1/],
     ["some", false, "error", /it had called tools/],
-    ["unknown", true, "interrupted", /whether it had called tools cannot be seen any more/],
+    ["unknown", true, "interrupted", /whether it had called tools is no longer known/],
   ];
   for (const [tools, isInterrupted, status, why] of effects) {
     it(`is final with tools ${tools}, ${status}`, () => {
@@ -132,7 +132,7 @@ describe("what the end of a run means", () => {
   }
 });
 
-describe("whether a run called tools", () => {
+describe("tool calls of a run", () => {
   const user = (text: string): Message => ({ role: "user", content: [{ type: "text", text }], timestamp: 1 });
   const author = { api: "a", provider: "p", model: "m", stopReason: "stop", timestamp: 1 } as const;
   const says: Message = { role: "assistant", content: [{ type: "text", text: "hi" }], ...author };
@@ -155,7 +155,7 @@ describe("whether a run called tools", () => {
 describe("the lock", () => {
   const alive = new AbortController().signal;
 
-  it("lets one through for each key, in order, and the next also after a failure", async () => {
+  it("admits one webhook per key, in order, and continues after a failure", async () => {
     const lock = new Turns();
     const steps: string[] = [];
     const ends = new Map<string, () => void>();
@@ -180,7 +180,7 @@ describe("the lock", () => {
     await Promise.all([two, other]);
   });
 
-  it("starts nothing for who waits when the gateway stops", async () => {
+  it("starts no waiting webhook when the gateway stops", async () => {
     const lock = new Turns();
     const stop = new AbortController();
     let end = () => undefined as void;

@@ -46,8 +46,8 @@ function open(ended: RunOutcome, deliver: () => Promise<undefined> = async () =>
 
 const signal = new AbortController().signal;
 
-describe("a webhook whose attempts ran out", () => {
-  it("is told with the reply that could not be delivered", async () => {
+describe("a webhook without attempts left", () => {
+  it("is reported with the undelivered reply", async () => {
     const { told, hookRuns } = open(outcome, () => Promise.reject(new GatewayError("UNAVAILABLE", "no pigeons")));
     await assert.rejects(hookRuns.run(job, params, signal), { code: "UNAVAILABLE" });
     await hookRuns.failed({ runId: "r1", reason: "no pigeons" });
@@ -55,7 +55,7 @@ describe("a webhook whose attempts ran out", () => {
     assert.deepEqual(told, [["r1", { name: "Build", wakeMode: "next-heartbeat", status: "error", text }]]);
   });
 
-  it("is told with the reason where there is no reply", async () => {
+  it("is reported with the reason without a reply", async () => {
     const failed = { ...outcome, status: "error", errorMessage: "busy", retryable: true, text: "" } as const;
     const { told, hookRuns } = open(failed);
     await assert.rejects(hookRuns.run(job, params, signal), { code: "UNAVAILABLE", message: "busy" });
@@ -63,14 +63,14 @@ describe("a webhook whose attempts ran out", () => {
     assert.deepEqual(told[0]?.[1].text, "tried 5 times: busy");
   });
 
-  it("is told under the common name when nothing is known of it", async () => {
+  it("is reported with the default name if nothing else is known", async () => {
     const { told, hookRuns } = open(outcome);
     await hookRuns.failed({ runId: "r9" });
     assert.deepEqual(told, [["r9", { name: "Hook", wakeMode: "now", status: "error", text: "it failed" }]]);
   });
 });
 
-it("says who failed and where, for the record", async () => {
+it("has the failed run and its session in the record", async () => {
   const { hookRuns } = open({ ...outcome, status: "error", errorMessage: "no" });
   await assert.rejects(hookRuns.run(job, params, signal), {
     code: "INVALID_REQUEST",

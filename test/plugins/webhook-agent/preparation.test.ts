@@ -40,7 +40,7 @@ function prepare(fields: WebhookFields, { source = "request", policy, ...other }
   return prepareAgent({ message: "hi", ...fields }, context, { ...sources, ...other });
 }
 
-/** What `{ message: "hi" }` alone comes to. */
+/** Params for `{ message: "hi" }`. */
 const plain = {
   message: "hi",
   name: "Hook",
@@ -93,7 +93,7 @@ describe("the fields of an agent run", () => {
     ["a time as text as unset", { timeoutSeconds: "90" }, {}],
   ];
   for (const [what, fields, params, more] of accepted) {
-    it(`takes ${what}`, () => {
+    it(`accepts ${what}`, () => {
       const prepared = prepare(fields, more);
       assert.deepEqual(prepared.params, { ...plain, ...params });
       assert.ok(matches(AgentParams, JSON.parse(JSON.stringify(prepared.params))), "and run takes it back");
@@ -174,7 +174,7 @@ describe("the session of a run", () => {
   }
 });
 
-it("looks at the fields, then at the agent, then at the session key", () => {
+it("checks the fields, then the agent, then the session key", () => {
   const policy = {
     checkAgentId: () => invalidRequest("agent policy"),
     sessionKey: () => invalidRequest("key policy"),
@@ -187,7 +187,7 @@ it("looks at the fields, then at the agent, then at the session key", () => {
   });
 });
 
-describe("what a transform returns for an agent run", () => {
+describe("overrides of a transform for an agent run", () => {
   const base = { message: "base", wakeMode: "now", deliver: true, timeoutSeconds: 5 };
   const cases: [what: string, override: WebhookFields, merged: object][] = [
     [
@@ -206,7 +206,8 @@ describe("what a transform returns for an agent run", () => {
     ["keys of others", { kind: "agent", text: "t" }, {}],
   ];
   for (const [what, override, merged] of cases) {
-    it(`changes only what fits: ${what}`, () => assert.deepEqual(mergeAgent(base, override), { ...base, ...merged }));
+    it(`applies only valid overrides: ${what}`, () =>
+      assert.deepEqual(mergeAgent(base, override), { ...base, ...merged }));
   }
   it("cannot make it more urgent", () => {
     const calm = { ...base, wakeMode: "next-heartbeat" };

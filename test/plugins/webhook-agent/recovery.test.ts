@@ -1,4 +1,4 @@
-/** What a stop in between leaves of a run, and what is made of it: never lost, never twice. */
+/** Recovery of runs after a stop: never lost, never repeated. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { openScene, type SceneOptions, until } from "../webhook-scene.ts";
@@ -14,7 +14,7 @@ const open = async (t: Parameters<typeof openScene>[0], options: SceneOptions = 
 describe("after a stop or a crash", limited, () => {
   const hangs = { pieces: ["Half ", "way"], hangAfter: 1 };
 
-  it("takes the result of a run that went on after the restart, since it had called no tool", async (t) => {
+  it("uses the result of a run that continued after the restart, since it had called no tool", async (t) => {
     const { scene, gateway } = await open(t, { replies: [hangs, { text: "All green" }] });
     const job = await gateway.job("agent", calm);
     const cutOff = assert.rejects(gateway.run(job), { code: "UNAVAILABLE" });
@@ -30,7 +30,7 @@ describe("after a stop or a crash", limited, () => {
     assert.deepEqual(await told(second), ["Hook Build: All green"]);
   });
 
-  it("does not run again what had called a tool", async (t) => {
+  it("does not repeat a run that had called a tool", async (t) => {
     const { plugin, rung } = bell();
     const replies = [{ toolCalls: [{ name: "ring", arguments: {} }] }, hangs];
     const { scene, gateway } = await open(t, { replies, plugins: [plugin] });
@@ -46,8 +46,8 @@ describe("after a stop or a crash", limited, () => {
     assert.match((await told(second)).join(), /^Hook Build \(interrupted\): interrupted by a gateway restart; it had/);
   });
 
-  describe("whose conversation was begun anew since, by a further attempt or another webhook", () => {
-    it("takes the result of a run that went on after the restart", async (t) => {
+  describe("with a conversation reset meanwhile, by another attempt or webhook", () => {
+    it("uses the result of a run that continued after the restart", async (t) => {
       const { scene, gateway } = await open(t, { replies: [hangs, { text: "All green" }] });
       const job = await gateway.job("agent", calm);
       const cutOff = assert.rejects(gateway.run(job), { code: "UNAVAILABLE" });
@@ -61,7 +61,7 @@ describe("after a stop or a crash", limited, () => {
       assert.deepEqual([result?.summary, result?.details?.["agentRunId"]], ["All green", "r1"]);
     });
 
-    it("does not run again what had called a tool", async (t) => {
+    it("does not repeat a run that had called a tool", async (t) => {
       const { plugin, rung } = bell();
       const replies = [{ toolCalls: [{ name: "ring", arguments: {} }] }, hangs];
       const { scene, gateway } = await open(t, { replies, plugins: [plugin] });
@@ -77,7 +77,7 @@ describe("after a stop or a crash", limited, () => {
       assert.deepEqual(rung, ["r1"]);
     });
 
-    it("runs again what failed because a server could not be used", async (t) => {
+    it("repeats a run that failed because a server was unavailable", async (t) => {
       const server = { isBusy: true };
       const replies = () => (server.isBusy ? { status: 503, message: "busy" } : { text: "All green" });
       const { gateway } = await open(t, { replies });
@@ -89,7 +89,7 @@ describe("after a stop or a crash", limited, () => {
     });
   });
 
-  it("does not run again what failed after a tool, though the failure may pass", async (t) => {
+  it("does not repeat a run that failed after a tool call, even for a temporary failure", async (t) => {
     const { plugin, rung } = bell();
     const replies = (_request: unknown, index: number) =>
       index === 0 ? { toolCalls: [{ name: "ring", arguments: {} }] } : { status: 503, message: "busy" };
@@ -99,7 +99,7 @@ describe("after a stop or a crash", limited, () => {
     assert.deepEqual(rung, ["r1"]);
   });
 
-  it("runs again what failed because a server could not be used", async (t) => {
+  it("repeats a run that failed because a server was unavailable", async (t) => {
     const server = { isBusy: true };
     const replies = () => (server.isBusy ? { status: 503, message: "busy" } : { text: "All green" });
     const { gateway } = await open(t, { replies });
@@ -110,13 +110,13 @@ describe("after a stop or a crash", limited, () => {
     assert.deepEqual([result?.summary, result?.details?.["agentRunId"]], ["All green", "r1:2"]);
   });
 
-  it("takes up what had ended before anybody was told, without another run", async (t) => {
+  it("reports a run that ended before the stop, without another run", async (t) => {
     const post = pigeonPost();
     const scene = await openScene(t, { replies: [{ text: "All green" }], plugins: [post.plugin] });
     const first = await scene.start();
     const job = await first.job("agent", { ...calm, deliver: true });
     const { sessionKey } = await first.prepare("agent", calm);
-    // As a crash leaves it right after the end of the run.
+    // The state after a crash right after the end of the run.
     await first.runs.start({
       runId: "r1",
       sessionKey: sessionKey ?? assert.fail(),
@@ -135,7 +135,7 @@ describe("after a stop or a crash", limited, () => {
     assert.deepEqual(new Set(post.requests.map(({ id }) => id)), new Set(["r1"]));
   });
 
-  it("waits for a run that was accepted and goes on after the restart", async (t) => {
+  it("waits for an accepted run that continues after the restart", async (t) => {
     const green = { text: "All green" };
     const scene = await openScene(t, { replies: [hangs, green, green], defaults: { maxConcurrent: 1 } });
     const first = await scene.start();

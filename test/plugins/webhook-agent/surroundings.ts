@@ -1,14 +1,14 @@
-/** What a run of a webhook meets: a channel, a tool, and the main session. */
+/** Surroundings of webhook runs: a channel, a tool, and the main session. */
 import { definePlugin, type Plugin, Strict } from "@svc/sdk";
 import { Delivery, type DeliveryOutcome, type DeliveryRequest } from "@svc/sdk/channels";
 import { defineTool, Tool } from "@svc/sdk/tools";
 import { type Gateway, MAIN } from "../webhook-scene.ts";
 
 export const KEY = "agent:main:hook:1234";
-/** Nobody is woken, so that the requests at the model server are those of the runs. */
+/** Disables wakes, so that the model server only gets requests of the runs. */
 export const calm = { message: "look at it", name: "Build", wakeMode: "next-heartbeat", deliver: false };
 
-/** What the main session is to be told. */
+/** Waiting events of the main session. */
 export const told = async ({ events }: Gateway) => (await events.waiting(MAIN)).map(({ text }) => text);
 
 /** Delivers to channel `pigeon`; `answers` in turn, then successes. */

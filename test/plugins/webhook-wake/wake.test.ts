@@ -44,7 +44,7 @@ describe("the fields of a wake", () => {
     ["a name that is a number", { text: "x", name: 7 }, "request", { text: "x", mode: "now" }],
   ];
   for (const [what, fields, source, params] of accepted) {
-    it(`takes ${what}`, () => assert.deepEqual(readWake(fields, source, MAIN), { ...params, sessionKey: MAIN }));
+    it(`accepts ${what}`, () => assert.deepEqual(readWake(fields, source, MAIN), { ...params, sessionKey: MAIN }));
   }
 
   const refused: [what: string, fields: WebhookFields, source: Source, message: string][] = [
@@ -68,7 +68,7 @@ describe("the fields of a wake", () => {
   }
 });
 
-describe("what a transform returns for a wake", () => {
+describe("overrides of a transform for a wake", () => {
   const base = { text: "base", mode: "now", name: "n" };
   const cases: [what: string, override: WebhookFields, merged: object][] = [
     ["a text", { text: "other" }, { text: "other" }],
@@ -79,7 +79,8 @@ describe("what a transform returns for a wake", () => {
     ["keys of others", { kind: "wake", message: "m" }, {}],
   ];
   for (const [what, override, merged] of cases) {
-    it(`changes only what fits: ${what}`, () => assert.deepEqual(mergeWake(base, override), { ...base, ...merged }));
+    it(`applies only valid overrides: ${what}`, () =>
+      assert.deepEqual(mergeWake(base, override), { ...base, ...merged }));
   }
   it("cannot make it more urgent", () => {
     const calm = { ...base, mode: "next-heartbeat" };
@@ -88,7 +89,7 @@ describe("what a transform returns for a wake", () => {
 });
 
 describe("the action wake", limited, () => {
-  it("is stored with the webhook, answers the mode, and wakes the main session", async (t) => {
+  it("is stored with the webhook, returns the mode, and wakes the main session", async (t) => {
     const scene = await openScene(t, { replies: () => ({ text: "Noted" }) });
     const gateway = await scene.start();
     const { reply, sessionKey } = await gateway.prepare("wake", { text: "Door open", name: "Door" });
@@ -101,7 +102,7 @@ describe("the action wake", limited, () => {
     assert.deepEqual(await gateway.events.waiting(MAIN), []);
   });
 
-  it("waits for the next turn when it is not urgent", async (t) => {
+  it("waits for the next turn if it is not urgent", async (t) => {
     const scene = await openScene(t);
     const gateway = await scene.start();
     await gateway.wake({ text: "Mail", mode: "next-heartbeat" });

@@ -65,7 +65,7 @@ describe("agents.create", () => {
     ["a relative workspace", { workspace: "ada" }, /relative path/],
     ["one that climbs from nowhere", { workspace: "../ada" }, /relative path/],
     ["one with NUL", { workspace: "/tmp/a\0b" }, /NUL/],
-    ["the root", { workspace: "/" }, /holds the state directory/],
+    ["the root", { workspace: "/" }, /contains the state directory/],
     ["another agent's workspace", { workspace: "~/ops" }, /workspace of agent "ops"/],
     ["the same by a detour", { workspace: "~/x/../ops/" }, /workspace of agent "ops"/],
     ["an avatar that is a script", { avatar: "javascript:alert(1)" }, /avatar: use/],
@@ -282,7 +282,7 @@ describe("agents.delete", () => {
     const gateway = await openAdmin(t, { file: { agents: { list: [{ id: "main" }, ...shared] } } });
     await gateway.put(gateway.at("a", "x"), "x");
     await gateway.put(gateway.at("c", "x"), "x");
-    assert.match((await gateway.delete({ agentId: "ada" })).kept?.[0] ?? "", /lies in it/);
+    assert.match((await gateway.delete({ agentId: "ada" })).kept?.[0] ?? "", /is in use/);
     assert.equal((await gateway.delete({ agentId: "cleo" })).kept, undefined);
     assert.deepEqual(await readdir(gateway.home), ["a"]);
   });
@@ -325,7 +325,7 @@ describe("agents.delete", () => {
       await gateway.put(gateway.at("ops", "SOUL.md"), "kind");
       await mkdir(gateway.at("ops", "inner"));
       const deleted = await gateway.delete({ agentId: "ops" });
-      assert.match(deleted.kept?.[0] ?? "", /lies in it/);
+      assert.match(deleted.kept?.[0] ?? "", /is in use/);
       assert.equal(await exists(gateway.at("ops", "SOUL.md")), true);
     });
   }

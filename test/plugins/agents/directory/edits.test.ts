@@ -32,7 +32,7 @@ describe("creating an agent", () => {
   ];
   for (const [what, parsed] of elsewhere) {
     it(`refuses where ${what} comes from another file`, () => {
-      const refusal = { code: "INVALID_REQUEST", message: /does not stand in the configuration file itself/ };
+      const refusal = { code: "INVALID_REQUEST", message: /is not in the main configuration file/ };
       assert.throws(() => createEdits(parsed, ada), refusal);
       assert.throws(() => updateEdits(parsed, "ada", { name: "x" }), refusal);
       assert.throws(() => deleteEdits(parsed, "ada"), refusal);

@@ -116,7 +116,7 @@ describe("the prompt of an agent", () => {
     const { prompt, warnings, workspace } = await setUp(t);
     await writeFile(workspace, "a file in its place");
     assert.equal(await prompt("main"), "");
-    assert.match(warnings[0] ?? "", /workspace cannot be made/);
+    assert.match(warnings[0] ?? "", /workspace could not be created/);
   });
 });
 

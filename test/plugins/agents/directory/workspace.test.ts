@@ -47,9 +47,9 @@ describe("what cannot be a workspace", () => {
   const others = [{ id: "ops", workspace: "/data/ops" }];
   const obstacle = (path: string) => workspaceObstacle(path, "/home/ada/.svc", others);
   const refused: [what: string, path: string, why: RegExp][] = [
-    ["the state directory", "/home/ada/.svc", /holds the state directory/],
-    ["a directory that holds it", "/home/ada", /holds the state directory/],
-    ["the root", "/", /holds the state directory/],
+    ["the state directory", "/home/ada/.svc", /contains the state directory/],
+    ["a directory that holds it", "/home/ada", /contains the state directory/],
+    ["the root", "/", /contains the state directory/],
     ["where its secrets lie", "/home/ada/.svc/credentials", /belongs to the gateway/],
     ["where other agents have theirs", "/home/ada/.svc/agents/ops", /belongs to the gateway/],
     ["another agent's workspace", "/data/ops", /workspace of agent "ops"/],

@@ -107,7 +107,7 @@ describe("a conversation that fills the window", limited, () => {
     const { gateway } = await talked(t, { answer }, 12);
     assert.equal((await run(gateway)).status, "ok");
     assert.deepEqual(phases(gateway), [{ phase: "start" }, { phase: "end", willRetry: false }]);
-    assert.ok(gateway.logged.some((line) => line.includes("could not be summed up")));
+    assert.ok(gateway.logged.some((line) => line.includes("could not be summarized")));
     assert.ok((asked.at(-1)?.messages.length ?? 0) < 25);
     assert.equal((await gateway.sessions.context(MAIN, 100)).summary, undefined);
   });
@@ -221,7 +221,7 @@ describe("/compact", limited, () => {
 
   it("says when there is nothing to sum up", async (t) => {
     const { gateway } = await talked(t, {}, 0);
-    assert.match((await run(gateway, "r1", "/compact", { compact: "" })).text, /nothing to sum up/);
+    assert.match((await run(gateway, "r1", "/compact", { compact: "" })).text, /nothing to summarize/);
   });
 
   it("tells what went wrong", async (t) => {

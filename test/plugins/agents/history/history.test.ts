@@ -117,7 +117,9 @@ describe("model history", () => {
   it("shows images to a model that takes them, and says so to one that does not", () => {
     const seen = (images: boolean) => modelHistory([user("", [image])], { ...limits, images })[0]?.content;
     assert.deepEqual(seen(true), [{ type: "text", text: stamp }, image]);
-    assert.deepEqual(seen(false), [{ type: "text", text: `${stamp} [image left out: this model takes no images]` }]);
+    assert.deepEqual(seen(false), [
+      { type: "text", text: `${stamp} [image left out: this model does not accept images]` },
+    ]);
   });
 
   it("takes the limits from the model", () => {

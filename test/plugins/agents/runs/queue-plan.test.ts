@@ -79,7 +79,7 @@ describe("the words of a turn", () => {
     assert.equal(line.length, 160);
     assert.equal(
       text,
-      "[Messages that came in while the agent was busy]\n\n" +
+      "[Messages that arrived while the agent was busy]\n\n" +
         `1 older message left out because the queue was full; it began:\n- ${line}\n\n` +
         "---\nQueued #1\nhello from a\n\n---\nQueued #2\nhello from b",
     );

@@ -63,7 +63,7 @@ describe("messages for a busy session", limited, () => {
     assert.deepEqual(await outline(gateway), [
       "user: hello from r0",
       "assistant: Half",
-      "user: [Messages that came in while the agent was busy]\n\n---\nQueued #1\nhello from r1\n\n---\nQueued #2\nhello from r2",
+      "user: [Messages that arrived while the agent was busy]\n\n---\nQueued #1\nhello from r1\n\n---\nQueued #2\nhello from r2",
       "assistant: fine",
     ]);
     assert.equal((await gateway.runs.state("r1"))?.status, "aborted");
@@ -102,7 +102,7 @@ describe("messages for a busy session", limited, () => {
   it("are refused when the queue is full of older ones that go first", async (t) => {
     const { gateway, release } = await busy(t, full("new"));
     for (const runId of ["r1", "r2"]) await send(gateway, runId, "followup");
-    await assert.rejects(send(gateway, "r3", "followup"), { code: "UNAVAILABLE", message: /2 messages wait/ });
+    await assert.rejects(send(gateway, "r3", "followup"), { code: "UNAVAILABLE", message: /is full \(2 messages\)/ });
     assert.equal(await gateway.runs.state("r3"), undefined);
     release();
     await allEnded(gateway, "r1", "r2");
@@ -337,7 +337,7 @@ describe("lanes of runs", limited, () => {
     gateway.clock.advance(3_000);
     gateway.configure({ defaults: { maxConcurrent: 2 } });
     assert.equal((await ended(gateway, "r1")).status, "ok");
-    assert.ok(gateway.logged.includes("a run had to wait"));
+    assert.ok(gateway.logged.includes("a run started after a long wait"));
     gateway.runs.abort("r0", "rpc");
     await ended(gateway, "r0");
   });

@@ -75,8 +75,8 @@ describe("a request of the method agent", limited, () => {
   const unroutable: [why: string, ids: string[], params: object, message: RegExp][] = [
     ["a channel that is not loaded", ["irc"], { channel: "pigeon" }, /channel: unknown channel "pigeon"; loaded: irc/],
     ["a recipient of several channels", ["irc", "mail"], { to: "#a" }, /`to` needs a channel; loaded: irc, mail/],
-    ["the channel webchat", ["irc"], { channel: "webchat" }, /does not go with the channel "webchat"/],
-    ["a thread", ["irc"], { threadId: "7" }, /threadId cannot be chosen/],
+    ["the channel webchat", ["irc"], { channel: "webchat" }, /cannot be used with the channel "webchat"/],
+    ["a thread", ["irc"], { threadId: "7" }, /threadId is not supported/],
     ["no channel at all", [], {}, /no channel is configured to deliver to/],
   ];
   for (const [why, ids, params, message] of unroutable) {

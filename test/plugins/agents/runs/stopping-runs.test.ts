@@ -61,7 +61,7 @@ describe("runs that are stopped", () => {
   const reasons: [reason: string, said: RegExp][] = [
     ["rpc", /^it was stopped by a client$/],
     ["stop", /^it was stopped by a stop command$/],
-    ["disconnect", /its caller went away/],
+    ["disconnect", /its caller disconnected/],
     ["parent", /with the run that started it/],
     ["something else", /^it was stopped \(something else\)$/],
     ["", /no reason was given/],
@@ -152,7 +152,7 @@ describe("a gateway that is going to stop", () => {
     ]) {
       await assert.rejects(starting, (error) => {
         assert.ok(isGatewayStopping(error) && error instanceof Error);
-        assert.match(error.message, /^the gateway is stopping: try again when it is back$/);
+        assert.match(error.message, /^the gateway is stopping: try again after the restart$/);
         return "retryAfterMs" in error && error.retryAfterMs === 2_000;
       });
     }

@@ -242,7 +242,7 @@ describe("turn", () => {
     assert.equal(result.status, "error");
     assert.match(
       result.errorMessage ?? "",
-      /^the reply was cut: it has more than 1000 characters \(agents\.defaults\.maxAnswerChars\)/u,
+      /^the reply was cut off after 1000 characters \(agents\.defaults\.maxAnswerChars\)/u,
     );
     assert.equal(recorded.length, 2);
     const [last] = result.closing;

@@ -73,11 +73,11 @@ describe("sessions_send", limited, () => {
   });
 
   const refusals: [what: string, args: Record<string, unknown>, why: RegExp][] = [
-    ["itself", { sessionKey: MAIN }, /^this is the session itself/],
+    ["itself", { sessionKey: MAIN }, /^this is your own session/],
     ["one that is not there", { sessionKey: "agent:main:none" }, /^no session "agent:main:none" within reach/],
     ["one out of reach", { sessionKey: "agent:bob:secret" }, /^no session "agent:bob:secret" within reach/],
     ["a malformed one", { sessionKey: "agent:" }, /^no session "agent:" within reach/],
-    ["none", {}, /^sessionKey required/],
+    ["none", {}, /^sessionKey or label required/],
     ["one that is named twice", { sessionKey: NOTES, label: "one" }, /not both$/],
     ["a label nobody has", { label: "none" }, /^no session with the label "none" within reach/],
     ["a label out of reach", { label: "bobs" }, /^no session with the label "bobs" within reach/],
@@ -173,7 +173,7 @@ describe("sessions_send", limited, () => {
     const [result = ""] = await talk(gateway);
     assert.match(result, /"reply":"second"/);
     assert.match((await results(gateway, NOTES))[0] ?? "", /"reply":"third"/);
-    assert.match((await results(gateway, third))[0] ?? "", /^session agent:main:main waits for this one/);
+    assert.match((await results(gateway, third))[0] ?? "", /^session agent:main:main is waiting for this one/);
   });
 
   it("ends a game of ping-pong of which nobody waits", async (t) => {
@@ -186,7 +186,10 @@ describe("sessions_send", limited, () => {
     assert.deepEqual([gateway.runs.active(MAIN), gateway.runs.active(NOTES)], [[], []]);
     const all = [...(await results(gateway)), ...(await results(gateway, NOTES))];
     assert.equal(all.filter((text) => text.includes('"status":"accepted"')).length, MAX_RELAYED);
-    assert.equal(all.filter((text) => text.includes("5 messages have gone from session to session")).length, 1);
+    assert.equal(
+      all.filter((text) => text.includes("the limit of 5 messages from session to session is reached")).length,
+      1,
+    );
   });
 });
 

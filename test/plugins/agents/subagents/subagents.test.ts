@@ -115,7 +115,7 @@ describe("a sub-run", limited, () => {
     const { gateway } = await begin(t, { answer });
     await announced(gateway);
     const [one] = await children(gateway);
-    assert.match(await toolAnswer(gateway, one?.sessionKey), /may be 1 deep .*maxSpawnDepth/);
+    assert.match(await toolAnswer(gateway, one?.sessionKey), /may be nested 1 deep .*maxSpawnDepth/);
 
     rounds = 0;
     const deep = await begin(t, {

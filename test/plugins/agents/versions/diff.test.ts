@@ -53,7 +53,7 @@ describe("the difference of two texts", () => {
   }
 
   it("refuses a text of more lines, by its name", () => {
-    const refusal = { code: "INVALID_REQUEST", message: /^b has 20001 lines .*; choose other versions$/ };
+    const refusal = { code: "INVALID_REQUEST", message: /^b has 20001 lines, .*; choose other versions$/ };
     assert.throws(() => diff("", "\n".repeat(most + 1)), refusal);
   });
 

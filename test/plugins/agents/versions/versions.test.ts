@@ -362,7 +362,7 @@ describe("agents.files.restore", () => {
     await use("SOUL.md", "one");
     await assert.rejects(restore("SOUL.md", 2), { code: "NOT_FOUND", message: /no version 2 of SOUL\.md/ });
     await assert.rejects(diff("SOUL.md", { from: 7 }), { code: "NOT_FOUND" });
-    await assert.rejects(diff("USER.md"), { code: "NOT_FOUND", message: /no versions of USER\.md/ });
+    await assert.rejects(diff("USER.md"), { code: "NOT_FOUND", message: /USER\.md has no versions/ });
     await assert.rejects(restore("soul.md", 1), { code: "INVALID_REQUEST" });
   });
 });
