@@ -57,7 +57,8 @@ export function createInvoke({ services, clock, log }: InvokeSources): (request:
       return replyTo(attempt, { tool: wish.tool, agentId, sessionKey });
     } catch (error) {
       // A client that disconnected needs no log line; otherwise the result cannot be serialized as JSON.
-      if (!request.signal.aborted) log.warn({ err: error, tool: wish.tool }, "the result of a tool could not be sent; the client gets 500");
+      if (!request.signal.aborted)
+        log.warn({ err: error, tool: wish.tool }, "the result of a tool could not be sent; the client gets 500");
       return FAILED;
     }
   };

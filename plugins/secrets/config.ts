@@ -18,7 +18,9 @@ const plainList = (description: string) =>
  */
 const ProviderFields = Type.Object(
   {
-    source: Type.String(shown("Kind of the provider: env, file, exec, or a source contributed by a plugin", { minLength: 1 })),
+    source: Type.String(
+      shown("Kind of the provider: env, file, exec, or a source contributed by a plugin", { minLength: 1 }),
+    ),
     allowlist: plainList("env: variables that may be read; default: all"),
     path: plain("file: absolute path of the file"),
     mode: plain("file: json (the default; ids are JSON pointers) or singleValue (the id is `value`)"),
@@ -60,11 +62,7 @@ export const SecretsConfig = Strict(
     resolution: Strict(
       {
         maxProviderConcurrency: limit(16, 4, "Providers called at the same time"),
-        maxRefsPerProvider: limit(
-          4_096,
-          512,
-          "References per call of a provider; more are split into several calls",
-        ),
+        maxRefsPerProvider: limit(4_096, 512, "References per call of a provider; more are split into several calls"),
         maxBatchBytes: limit(5_242_880, 262_144, "Bytes of ids per call of a provider"),
       },
       { default: {} },

@@ -31,7 +31,9 @@ export function createHandlers({ runningSecrets, places, log }: MethodsOptions):
       const given = { by: principal.id, command: printable(commandName), count: assignments.length };
       log.info(given, "secret values were returned to a client");
       const inactiveRefPaths = unused.map(({ path }) => pathText(path));
-      const diagnostics = inactiveRefPaths.map((path) => `${path}: not looked up, no running plugin reads this section`);
+      const diagnostics = inactiveRefPaths.map(
+        (path) => `${path}: not looked up, no running plugin reads this section`,
+      );
       return { ok: true as const, assignments, diagnostics, inactiveRefPaths };
     },
   };
@@ -66,5 +68,9 @@ function row({ path, ref: { source, provider }, active, outcome }: KnownRef): Li
   if (!outcome) return { ...place, state: "pending" };
   if (outcome.state !== "found") return { ...place, state: outcome.state, reason: outcome.reason };
   const { stale } = outcome;
-  return { ...place, state: "found", ...(stale === undefined ? {} : { reason: `the last lookup failed, the previous value is used: ${stale}` }) };
+  return {
+    ...place,
+    state: "found",
+    ...(stale === undefined ? {} : { reason: `the last lookup failed, the previous value is used: ${stale}` }),
+  };
 }

@@ -103,12 +103,7 @@ describe("the provider of a reference", () => {
       {},
       /^missing: the provider "default" \(vault\) has no such secret/u,
     ],
-    [
-      "an invalid id is reported",
-      { source: "env", id: "acme" },
-      {},
-      /^failed: the id must be the name of a variable/u,
-    ],
+    ["an invalid id is reported", { source: "env", id: "acme" }, {}, /^failed: the id must be the name of a variable/u],
     [
       "invalid settings are reported",
       { source: "file", provider: "f", id: "/a" },

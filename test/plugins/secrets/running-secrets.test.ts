@@ -110,7 +110,10 @@ describe("a reload", () => {
     delete stored["b"];
     await assert.rejects(runningSecrets.reload(), (error: Error & { code: string }) => {
       assert.equal(error.code, "UNAVAILABLE");
-      assert.match(error.message, /^nothing was reloaded, the previous secrets stay in use: y\.key: the provider "default"/u);
+      assert.match(
+        error.message,
+        /^nothing was reloaded, the previous secrets stay in use: y\.key: the provider "default"/u,
+      );
       assert.doesNotMatch(error.message, /x\.key/u);
       return true;
     });
