@@ -83,7 +83,7 @@ describe("Ctrl-C while svc nodes run waits for an approval", () => {
     interrupt();
     await assert.rejects(waiting, {
       code: "UNAVAILABLE",
-      message: /^interrupted; the question was taken back\nNext: /,
+      message: /^interrupted; the question was cancelled\nNext: /,
     });
     assert.deepEqual([taken, stopped], [["denied"], 2]);
   });

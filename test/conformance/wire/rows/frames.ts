@@ -52,7 +52,7 @@ export const frameRows: Readonly<Record<string, Row>> = {
   ),
   "§2 Two responses: exec approval": tested(
     "plugins/approvals/gateway",
-    "accepts first in two phases, under the id that was asked for",
+    "accepts first in two phases, under the requested id",
   ),
   "§2 Ordering: concurrent": connection("calls run side by side and may be answered out of order"),
   "§2 Ordering: events first": wire("frames", "events caused by a request are written before its response"),
@@ -100,8 +100,8 @@ export const frameRows: Readonly<Record<string, Row>> = {
   "§11 policy (decided: tick 15000)": wire("hello", "policy is 25 MiB, 50 MiB and the decided tick"),
   "§11 Token issue, reuse, narrowing": tested(
     "plugins/devices/tokens",
-    "gives the same token again while it reaches far enough, another one for more",
-    "gives each role its own, and keeps both through a restart",
+    "issues the same token while it covers the request, and another one for more scopes",
+    "gives each role its own token, and keeps both across a restart",
   ),
   "§11 snapshot.presence, health": all(
     wire("hello", "has every key of the snapshot"),

@@ -158,19 +158,19 @@ export const handshakeRows: Readonly<Record<string, Row>> = {
   ),
   "§10 Pending request, merge, TTL": tested(
     "plugins/devices/pairing",
-    "stay the same while they ask for the same, and are kept alive by it",
-    "have another id once they show",
+    "keep their id when repeated unchanged, and are renewed",
+    "get another id once they show",
   ),
   "§10 Silent auto-approval": tested(
     "plugins/devices/pairing",
     "lets a device of this machine in silently, with a record, a token and an event",
     "grows silently in scopes, never in role or metadata",
-    "a request that waits blocks silent approvals of that device",
+    "a pending request blocks silent approvals of that device",
   ),
   "§10 Otherwise: NOT_PAIRED with the request": device("is told its request, and the close says pairing required"),
   "§10 device.pair.requested once": tested(
     "plugins/devices/pairing",
-    "makes one request and one event of two connects at once",
+    "makes one request and one event for two concurrent connects",
   ),
   "§10 After passing: written back": wire("written-back", "is shown with its new name, client and scopes"),
 };
