@@ -398,7 +398,7 @@ describe("a question of a plugin", () => {
     const approver = createApprover(queue);
     await assert.rejects(approver.ask({ ...question, subject: { at: undefined } }), {
       code: "INVALID_REQUEST",
-      message: /subject\.at is undefined/,
+      message: /subject\.at is of type undefined/,
     });
   });
 });

@@ -12,7 +12,7 @@ import { ada, claim, nodeRequest, openDesk, plan, requester, SECRET } from "./sc
 const always = { ...ada, decision: "allow-always" } as const;
 const refusal = (code: string) => (error: Error & { code?: string; details?: { code?: string } }) => {
   assert.deepEqual([error.code, error.details?.code], ["INVALID_REQUEST", code]);
-  assert.match(error.message, /ask anew/);
+  assert.match(error.message, /request a new approval/);
   return true;
 };
 

@@ -68,7 +68,7 @@ async function script(path: string, text: string): Promise<void> {
   await chmod(path, 0o755);
 }
 
-const changed = { code: "FORBIDDEN", message: /changed since the command was judged.* Next: run it again/ };
+const changed = { code: "FORBIDDEN", message: /changed since the command was judged.* Next: run the command again/ };
 
 describe("a file that another session writes while a person thinks", posix, () => {
   const ways: [command: string, file: string, skip?: boolean][] = [
@@ -229,10 +229,16 @@ describe("an answer that nobody gives", posix, () => {
     assert.match(await scene.say("exec", { command: "./x.sh" }), /^one\n/);
     hands.meanwhile = () => writeFile(path, "touch ran");
     await assert.rejects(scene.use("exec", { command: "./x.sh" }), changed);
-    await assert.rejects(scene.use("exec", { command: "./x.sh" }), { code: "FORBIDDEN", message: /nobody allowed it/ });
+    await assert.rejects(scene.use("exec", { command: "./x.sh" }), {
+      code: "FORBIDDEN",
+      message: /nobody approved it/,
+    });
     await script(path, text);
     hands.meanwhile = () => (scene.state.policy = listed("on-miss", { ...entry, sha256: sha256("other") }));
-    await assert.rejects(scene.use("exec", { command: "./x.sh" }), { code: "FORBIDDEN", message: /nobody allowed it/ });
+    await assert.rejects(scene.use("exec", { command: "./x.sh" }), {
+      code: "FORBIDDEN",
+      message: /nobody approved it/,
+    });
   });
 });
 

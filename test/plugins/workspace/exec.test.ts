@@ -225,7 +225,7 @@ describe("the policy of exec", posix, () => {
     ["allow-always", undefined, undefined],
     ["deny", undefined, /Ada denied it/],
     ["deny", "full", /Ada denied it/],
-    [null, undefined, /nobody allowed it/],
+    [null, undefined, /nobody approved it/],
     [null, "full", undefined],
   ];
   for (const [decision, askFallback, refusal] of answers) {
@@ -306,8 +306,8 @@ describe("process", posix, () => {
     const sessionId = await start(scene, "while read line; do echo got $line; done; echo over");
     assert.equal((await scene.details("process", { action: "poll", sessionId }))["status"], "running");
     await scene.use("process", { action: "write", sessionId, data: "one\n" });
-    assert.match(await scene.say("process", { action: "poll", sessionId, timeout: 10 }), /^got one\n\[runs since/);
-    assert.match(await scene.say("process", { action: "poll", sessionId }), /^\[runs since .*; no output\]/);
+    assert.match(await scene.say("process", { action: "poll", sessionId, timeout: 10 }), /^got one\n\[running for/);
+    assert.match(await scene.say("process", { action: "poll", sessionId }), /^\[running for .*; no output\]/);
     await scene.use("process", { action: "write", sessionId, data: "two\n", eof: true });
     let said = "";
     for (;;) {
@@ -326,7 +326,7 @@ describe("process", posix, () => {
       new RegExp(`^${sessionId}: exit code 0 after .*: while read`),
     );
     await assert.rejects(scene.use("process", { action: "write", sessionId, data: "x" }), {
-      message: /reads no input/,
+      message: /no longer reads input/,
     });
     await scene.use("process", { action: "clear", sessionId });
     assert.equal(await scene.say("process", { action: "list" }), "no background commands in this session");
@@ -337,7 +337,7 @@ describe("process", posix, () => {
     const sessionId = await start(scene, "echo $$ > pid; exec sleep 60");
     const pid = await pidIn(join(scene.root, "pid"));
     await assert.rejects(scene.use("process", { action: "clear", sessionId }), {
-      message: /still runs; end it with kill/,
+      message: /is still running; end it with kill/,
     });
     assert.match(await scene.say("process", { action: "kill", sessionId }), /ended by SIGTERM: process kill/);
     assert.equal(isAlive(pid), false);

@@ -48,7 +48,7 @@ describe("read", () => {
     await writeFile(join(root, "a.txt"), "one\ntwo\nthree\n");
     assert.equal(await say("read", { path: "a.txt" }), "one\ntwo\nthree\n");
     const part = await use("read", { path: join(root, "a.txt"), offset: 2, limit: 1 });
-    assert.deepEqual(part.content, [{ type: "text", text: "two\n[lines 2 to 2 of 3; go on with offset 3]" }]);
+    assert.deepEqual(part.content, [{ type: "text", text: "two\n[lines 2 to 2 of 3; continue with offset 3]" }]);
     assert.deepEqual(part.details, { path: "a.txt", size: 14, from: 2, to: 2, lines: 3, truncated: true });
   });
 
@@ -93,7 +93,7 @@ describe("read", () => {
     await rm(root, { recursive: true });
     await assert.rejects(use("read", { path: "a.txt" }), { code: "NOT_FOUND" });
     await assert.rejects(stat(root), { code: "ENOENT" });
-    assert.equal(await say("write", { path: "a.txt", content: "x" }), "made a.txt: 1 bytes");
+    assert.equal(await say("write", { path: "a.txt", content: "x" }), "created a.txt: 1 bytes");
     assert.equal((await stat(root)).mode & 0o777, 0o700);
   });
 });
@@ -109,7 +109,7 @@ describe("write and edit", () => {
       "replaced 1 passage of run.sh, line 1",
     );
     assert.equal(await readFile(join(root, "run.sh"), "utf8"), "one 2\n");
-    assert.equal(await say("write", { path: "a/b/new.txt", content: "" }), "made a/b/new.txt: 0 bytes");
+    assert.equal(await say("write", { path: "a/b/new.txt", content: "" }), "created a/b/new.txt: 0 bytes");
     const modes = ["run.sh", "a/b/new.txt"].map(async (name) => (await stat(join(root, name))).mode & 0o777);
     assert.deepEqual(await Promise.all(modes), [0o755, 0o600]);
     assert.deepEqual((await readdir(root)).sort(), ["a", "run.sh"]);

@@ -320,7 +320,7 @@ describe("a command in the sandbox", real, () => {
       await put(root);
       await assert.rejects(use("exec", { command: "true" }), {
         code: "INVALID_REQUEST",
-        message: /MEMORY\.md is a link.*put a plain file/,
+        message: /MEMORY\.md is a link.*replace it with a regular file/,
       });
     });
   }
@@ -347,9 +347,9 @@ describe("a command in the sandbox", real, () => {
       await untilGone(words);
       const poll = () => say("process", { action: "poll", sessionId, timeout: 10 });
       let told = await poll();
-      while (/runs since/.test(told)) told = await poll(); // it is told as ended once its output has been read
-      assert.match(told, /a file that says who the agent is was written/);
-      assert.match(warned.join(), /was replaced while commands ran in its sandbox: see what stands in it/);
+      while (/running for/.test(told)) told = await poll(); // it is reported as ended once its output has been read
+      assert.match(told, /an identity file of the agent was replaced/);
+      assert.match(warned.join(), /was replaced while commands ran in its sandbox; the commands are ended/);
     });
   }
 
@@ -380,7 +380,7 @@ describe("a command in the sandbox", real, () => {
       await use(tool, args as Record<string, unknown>);
       assert.match(
         await say("process", { action: "poll", sessionId, timeout: 10 }),
-        /a file that says who the agent is was written/,
+        /an identity file of the agent was replaced/,
       );
       assert.deepEqual(warned, [], "nobody has to look at the file: there was no moment without protection");
       for (const name of ["AGENTS.md", "MEMORY.md"])

@@ -242,7 +242,7 @@ describe("exec in a session with settings", posix, () => {
     assert.deepEqual([titles, await ran(scene.root)], [[touch.command], true]);
     const silent = asking(null);
     const other = await openScene(t, { policy: FULL, ask: silent.ask, sessions: { [MAIN]: { execAsk: "always" } } });
-    await assert.rejects(other.use("exec", touch), { message: /nobody allowed it \(execAsk of session/ });
+    await assert.rejects(other.use("exec", touch), { message: /nobody approved it \(execAsk of session/ });
     assert.equal(await ran(other.root), false);
   });
 
@@ -266,7 +266,10 @@ describe("exec in a session with settings", posix, () => {
   it("runs nothing while nobody knows the settings", async (t) => {
     const scene = await openScene(t, { policy: FULL });
     scene.state.keepsSessions = false;
-    await assert.rejects(scene.use("exec", touch), { code: "UNAVAILABLE", message: /no plugin keeps sessions now/ });
+    await assert.rejects(scene.use("exec", touch), {
+      code: "UNAVAILABLE",
+      message: /no running plugin provides sessions/,
+    });
     assert.equal(await ran(scene.root), false);
   });
 });
