@@ -1,4 +1,4 @@
-/** Patches: what they say, where their hunks belong, and that nothing else comes of any text. */
+/** Patches: parsing, places of hunks, and invalid texts. */
 import assert from "node:assert/strict";
 import { readFile, stat, writeFile, chmod, mkdir, readdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -23,7 +23,7 @@ function applied(text: string, lines: readonly string[]): string {
 }
 
 describe("a patch", () => {
-  it("is taken apart into sections", () => {
+  it("is parsed into sections", () => {
     const text = patch(
       "*** Add File: a/new.txt",
       "+one",
@@ -127,7 +127,7 @@ describe("hunks", () => {
 
   const line = fc.constantFrom("", "a", "b", "c", " a", "+", "-x", "@@", "*** End of File", "ä  ");
 
-  it("make of any file what a difference of it says", () => {
+  it("turn any file into the result of its diff", () => {
     const edit = fc.record({ keep: fc.boolean(), line, added: fc.array(line, { maxLength: 2 }) });
     fc.assert(
       fc.property(fc.array(edit, { minLength: 1, maxLength: 12 }), (edits) => {
@@ -176,7 +176,7 @@ describe("hunks", () => {
     );
   });
 
-  it("are found in a long file of equal lines without looking at each again and again", () => {
+  it("are found in linear time in a long file of equal lines", () => {
     const lines = Array.from({ length: 40_000 }, () => " a");
     assert.throws(() => applied("a\n".repeat(99_000), [...lines, "-b", "+c"]), { message: /does not match/ });
     assert.throws(() => applied("a\n".repeat(100_001), ["-a"]), { message: /more than 100000 lines/ });
@@ -261,7 +261,7 @@ describe("apply_patch", () => {
     });
   }
 
-  it("tells what was done when a file fails after others", async () => {
+  it("reports what was done when a file fails after others", async () => {
     const step = (label: string, error?: Error) => ({
       label,
       names: [],

@@ -119,12 +119,12 @@ export const frameRows: Readonly<Record<string, Row>> = {
   ),
   "§11 Connect: no presence event, a health event": wire("hello", "a connect is followed by a health event"),
   "§11 Connect: presence version +1": wire("hello", "a connect raises the version of presence"),
-  "§11 Connect: node registry": tested("plugins/nodes/joining", "is known from its hello to its close"),
+  "§11 Connect: node registry": tested("plugins/nodes/joining", "is registered from its hello to its close"),
   "§11 Connect: voicewake": later("voice"),
   "§11 Close: presence event": wire("hello", "its close by a presence event"),
   "§11 Close: node invokes and subscriptions": all(
-    tested("plugins/nodes/invoke", "fails what waits when the node goes, and lists it as gone"),
-    tested("plugins/nodes/node-events", "until the node says so or goes"),
+    tested("plugins/nodes/invoke", "rejects pending commands when the node disconnects, and lists it as disconnected"),
+    tested("plugins/nodes/node-events", "until the node unsubscribes or disconnects"),
   ),
 
   "§12 seq from 1, shared": wire("broadcast", "starts at 1, counts what everybody gets"),
@@ -166,7 +166,7 @@ export const frameRows: Readonly<Record<string, Row>> = {
     "answers in_flight while the run goes on",
   ),
   "§14 send, poll": later("send and poll"),
-  "§14 node.invoke": tested("plugins/nodes/invoke", "hands the command to the node and its answer to the caller"),
+  "§14 node.invoke": tested("plugins/nodes/invoke", "sends the command to the node and its result to the caller"),
   "§14 TTL and size (choice: a run's id is kept as long as the run)": tested(
     "plugins/agents/runs/runs",
     "can be asked for after memory has forgotten them",

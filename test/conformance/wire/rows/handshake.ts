@@ -17,7 +17,7 @@ export const handshakeRows: Readonly<Record<string, Row>> = {
     tested("plugins/nodes/invoke", "goes by the platform of the device record"),
   ),
   "§4 permissions": params('["permissions"', "a permission that is no boolean"),
-  "§4 permissions, pathEnv echoed": tested("plugins/nodes/listing", "show what a node is and can do"),
+  "§4 permissions, pathEnv echoed": tested("plugins/nodes/listing", "show the facts and commands of a node"),
   "§4 pathEnv": params('["pathEnv"', "pathEnv as a list"),
   "§4 role": all(params("role operator", "no role", "an empty role"), wire("connect-order", "5 the role")),
   "§4 scopes": params("no scopes", "an empty scope", "scopes as text"),
@@ -53,7 +53,7 @@ export const handshakeRows: Readonly<Record<string, Row>> = {
   "§5 10 auth": wire("connect-order", "10 the credential, before pairing"),
   "§5 11 pairing": wire("connect-order", "11 pairing, last"),
   "§5 12 token, presence, hello-ok": wire("hello", "auth tells a device its token"),
-  "§5 12 node commands": tested("plugins/nodes/listing", "withhold all a node declares that cannot be looked up"),
+  "§5 12 node commands": tested("plugins/nodes/listing", "withhold declared commands while the lookup fails"),
   "§5 Reasons cut to 120 bytes, answer first": wire("connect-order", "close reasons are cut to 120 bytes"),
 
   "§6 Key, publicKey spellings": all(
