@@ -89,7 +89,7 @@ describe("svc nodes", { timeout: 60_000 }, () => {
       "NAME     ID            STATE      PLATFORM  COMMANDS  NOTE",
       `Kitchen  ${id.slice(0, 12)}  connected  macos     1         1 wait: svc devices list`,
     ]);
-    assert.match(String(printed[2]), /^Hall .* away /);
+    assert.match(String(printed[2]), /^Hall .* offline /);
     const [json] = (await run(scene, "list", [], { json: true })).printed as [{ nodes: unknown[] }];
     assert.equal(json.nodes.length, 2);
   });
@@ -155,7 +155,7 @@ describe("svc nodes", { timeout: 60_000 }, () => {
       waiting.text,
       /Kit\\u0007chen \(linux\)\n {2}commands: system\.run\n {2}approve: {2}svc nodes approve r1/,
     );
-    assert.match((await run(scene, "approve", ["r2"])).message, /no such request.*svc nodes approve/);
+    assert.match((await run(scene, "approve", ["r2"])).message, /no request has this id.*svc nodes approve/);
     assert.match((await run(scene, "approve", ["r1"])).text, /^approved /);
     const { request } = await scene.client.call(nodes.pairRequest, { nodeId: "old" });
     assert.match((await run(scene, "approve", [request.requestId])).text, /^approved old$/);
@@ -164,7 +164,7 @@ describe("svc nodes", { timeout: 60_000 }, () => {
   it("renames", async (t) => {
     const scene = await nodeScene(t);
     const { id } = await scene.node({ record: { displayName: "Kitchen" } });
-    assert.equal((await run(scene, "rename", ["kit", "Hall"])).text, `${id} is called Hall now`);
+    assert.equal((await run(scene, "rename", ["kit", "Hall"])).text, `${id} is now called Hall`);
     assert.equal((await scene.view(id))?.displayName, "Hall");
     assert.match((await run(scene, "rename", ["hall", " "])).message, /displayName must be one line.*\nNext: /);
   });
