@@ -1,44 +1,44 @@
-/** Where questions wait: recorded first, then shown, then answered once, by a person or by time. Spec: methods-exec-approvals.md §2-4. */
+/** Queue of pending questions: each is recorded, then announced, then settled once, by a decision or by expiry. Spec: methods-exec-approvals.md §2-4. */
 import { type Clock, GatewayError, type Logger, unavailable } from "@svc/sdk";
 import type { ApprovalRecord, Decision, ExpiryReason, Requester } from "./approval-rows.ts";
 import type { ApprovalStore } from "./approval-store.ts";
 import type { Asked } from "./asking.ts";
 
-/** Choice: questions that may wait, in all and of one requester. */
+/** Choice: maximum pending questions, in total and per requester. */
 export const MAX_PENDING = 1_000;
 export const MAX_PENDING_EACH = 100;
-/** Spec: §2. Choice: the longest, so that no question outlives its day. */
+/** Spec: §2. Choice: the maximum of 24 h. */
 export const DEFAULT_TIMEOUT_MS = 120_000;
 export const MAX_TIMEOUT_MS = 24 * 3_600_000;
-/** Milliseconds until an expiry is tried again that could not be recorded. */
+/** Milliseconds until the gateway retries to record an expiry after a failed write. */
 const RETRY_MS = 1_000;
 
 export interface ApprovalQueueParts {
   readonly store: ApprovalStore;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Tells whoever may decide. @returns false: there is nobody */
+  /** Notifies the connected approvers. @returns false: none is connected */
   announce(record: ApprovalRecord): boolean;
   announceDecision(record: ApprovalRecord, decision: Decision): void;
   newId(): string;
 }
 
-/** A question and the circumstances it is asked in. */
+/** A question with its requester and options. */
 export interface NewQuestion {
-  /** Default: a new one. */
+  /** Default: a generated id. */
   readonly id?: string | undefined;
   readonly asked: Asked;
   readonly requester: Requester;
   /** Milliseconds; default 120000, at most 24 h. */
   readonly timeoutMs?: number | undefined;
-  /** A person is asked, whatever grants there are. */
+  /** true: people are asked even if a grant allows it. */
   readonly always: boolean;
 }
 
-/** A question that was taken. */
+/** A question that the queue accepted. */
 export interface Taken {
   readonly record: ApprovalRecord;
-  /** The record as it ends: decided or expired. */
+  /** The final record: decided or expired. */
   readonly settled: Promise<ApprovalRecord>;
 }
 
@@ -58,7 +58,7 @@ export class ApprovalQueue {
     this.#parts = parts;
   }
 
-  /** @throws GatewayError `UNAVAILABLE`: too many wait, or it cannot be recorded. @returns undefined: the id is known */
+  /** @throws GatewayError `UNAVAILABLE`: too many pending questions, or the write failed. @returns undefined: the id exists already */
   async take(question: NewQuestion): Promise<Taken | undefined> {
     const record = this.#record(question);
     if (this.#pending.has(record.id)) return undefined;
@@ -114,7 +114,7 @@ export class ApprovalQueue {
     const granting = await store.grantingOf(record);
     if (!granting) return "no grant";
     const decided = { status: "decided", decision: granting.decision, resolvedAt: record.createdAt } as const;
-    const expiresAt = Math.min(record.expiresAt, granting.expiresAt); // nothing runs by a grant that has ended
+    const expiresAt = Math.min(record.expiresAt, granting.expiresAt); // nothing may run on an expired grant
     const answered: ApprovalRecord = { ...record, ...decided, expiresAt, reason: "a grant allows it" };
     const outcome = await store.addGranted(answered, granting);
     return outcome === "answered" ? answered : outcome;
@@ -125,22 +125,22 @@ export class ApprovalQueue {
     const own = [...this.#pending.values()].filter((pending) => pending.requester === requester).length;
     if (this.#pending.size >= MAX_PENDING || own >= MAX_PENDING_EACH) {
       const most = own >= MAX_PENDING_EACH ? `${MAX_PENDING_EACH} of one client` : String(MAX_PENDING);
-      unavailable(`too many questions wait for an answer (${most}). Next: svc approvals list, and decide some`, {
+      unavailable(`too many questions are pending (${most}). Next: svc approvals list, and decide some`, {
         retryAfterMs: 10_000,
       });
     }
     const { promise, resolve, reject } = deferred();
-    promise.catch(() => {}); // nobody may be waiting
-    const cancelTimer = () => {}; // set once it is asked
+    promise.catch(() => {}); // avoids an unhandled rejection when no caller waits
+    const cancelTimer = () => {}; // replaced when the question is announced
     this.#pending.set(record.id, { requester, settled: promise, settle: resolve, abandon: reject, cancelTimer });
   }
 
-  /** Its end, when it waits here. */
+  /** The final record of a question that is pending in this process. */
   waiting(id: string): Promise<ApprovalRecord> | undefined {
     return this.#pending.get(id)?.settled;
   }
 
-  /** @returns the record as it is then; `won` says whether this decision counts */
+  /** @returns the record afterwards; `won`: whether this decision counts */
   async decide(
     record: ApprovalRecord,
     decision: Decision,
@@ -152,7 +152,7 @@ export class ApprovalQueue {
       if (other && other.status !== "pending") this.#settle(other);
       return { won: false, record: other };
     }
-    // Not read again: it is decided, whatever becomes of the storage.
+    // Not read again: the decision counts even if the storage fails now.
     const { decision: said, by, principalId, grant = null } = decision;
     const answer = { status: "decided", decision: said, resolvedAt: now, resolvedBy: by, grant } as const;
     const after: ApprovalRecord = { ...record, ...answer };
@@ -162,7 +162,7 @@ export class ApprovalQueue {
     return { won: true, record: after };
   }
 
-  /** Ends a question without an answer, unless it has one. What cannot be recorded is tried again: nobody is told before. */
+  /** Expires a question unless it is decided. A failed write is retried; the requester is notified only after the write. */
   async close(id: string, reason: ExpiryReason): Promise<void> {
     const { store, clock, log } = this.#parts;
     const pending = this.#pending.get(id);
@@ -172,7 +172,7 @@ export class ApprovalQueue {
       if (record) this.#settle(record);
     } catch (error) {
       if (!pending || this.#pending.get(id) !== pending) return;
-      log.warn({ id, error: String(error) }, "the end of a question could not be recorded; it is tried again");
+      log.warn({ id, error: String(error) }, "the expiry of a question could not be recorded; retrying");
       pending.cancelTimer();
       pending.cancelTimer = clock.setTimeout(() => void this.close(id, reason), RETRY_MS);
     }
@@ -193,7 +193,7 @@ export class ApprovalQueue {
     pending?.abandon(reason);
   }
 
-  /** Whoever waits is told to ask again; their questions are closed at the next start. */
+  /** Rejects all waiting callers; the next start closes their questions. */
   stop(): void {
     for (const id of this.#pending.keys()) this.#abandon(id, stopped());
   }
@@ -204,11 +204,13 @@ function requesterKey({ principalId, deviceId, connectionId }: Requester): strin
 }
 
 function stopped(): GatewayError {
-  return new GatewayError("UNAVAILABLE", "approvals stop; ask again once they are back", { retryAfterMs: 1_000 });
+  return new GatewayError("UNAVAILABLE", "the plugin approvals is stopping; ask again after its restart", {
+    retryAfterMs: 1_000,
+  });
 }
 
 function known(): GatewayError {
-  return new GatewayError("UNAVAILABLE", "this question was refused, since its id is taken; ask with another id");
+  return new GatewayError("UNAVAILABLE", "a question with this id already exists; ask with another id");
 }
 
 function deferred() {

@@ -1,4 +1,4 @@
-/** Questions and lasting answers as rows. No value of an environment variable is in them. */
+/** Questions and grants as database rows. They contain no values of environment variables. */
 import { matches } from "@svc/sdk";
 import {
   ApprovalDecision,
@@ -52,12 +52,12 @@ export const STEPS = [
   "ALTER TABLE approval_grants ADD COLUMN grant_for TEXT NOT NULL DEFAULT 'this'",
   "ALTER TABLE approval_grants ADD COLUMN decision TEXT NOT NULL DEFAULT 'allow-always'",
   "ALTER TABLE approval_grants ADD COLUMN expires_at BIGINT NOT NULL DEFAULT 0",
-  // Choice: grants from before they had an end hold for 90 days from when they were given.
+  // Choice: grants from before the column existed expire 90 days after they were given.
   "UPDATE approval_grants SET expires_at = created_at + 7776000000",
   "CREATE INDEX approval_grants_expires ON approval_grants (expires_at)",
 ];
 
-/** Choice: the time, and the number. */
+/** Choice: both limits. */
 export const APPROVAL_RETENTION: Retention = {
   tables: ["approvals"],
   holds: "approval requests and their decisions",
@@ -81,17 +81,17 @@ export const GRANT_RETENTION: Retention = {
   rows: [{ table: "approval_grants", key: ["kind", "digest"], at: "expires_at", olderThanMs: 0 }],
 };
 
-/** Who asked: a device where one was proven, else a connection, else whoever called within the gateway. */
+/** The requester: a device if one was proven, else a connection, else the principal of a call inside the gateway. */
 export interface Requester {
   readonly principalId: string;
   readonly deviceId: string | null;
   readonly connectionId: string | null;
 }
 
-/** Why nobody decided. */
+/** Why a question expired without a decision. */
 export type ExpiryReason = "time" | "nobody to ask" | "cancelled" | "restart";
 
-/** A question as it is recorded. Times in epoch ms. */
+/** A stored question. Times in epoch ms. */
 export interface ApprovalRecord extends Asked {
   readonly id: string;
   readonly status: ApprovalRow["status"];
@@ -103,21 +103,20 @@ export interface ApprovalRecord extends Asked {
   readonly resolvedAt: number | null;
   readonly resolvedBy: string | null;
   readonly usedAt: number | null;
-  /** Given with the decision, where somebody chose its end. */
+  /** Grant given with the decision, when its end was chosen. */
   readonly grant: ApprovalGrant | null;
 }
 
-/** A decision, and who made it: as shown, and by immutable id. */
+/** A decision, with the approver's display name and immutable id. */
 export interface Decision {
-  /** As whoever asked is told. */
+  /** Decision reported to the requester. */
   readonly decision: ApprovalDecision;
-  /** Absent: `allow-always` is kept for this very thing and 90 days, nothing else is kept. */
+  /** Absent: `allow-always` creates a grant for this digest and 90 days; other decisions create none. */
   readonly grant?: ApprovalGrant | undefined;
   readonly by: string;
   readonly principalId: string;
 }
-
-/** Changes nothing for an id that is known. */
+/** No effect when the id exists already. */
 export function insertRecord(record: ApprovalRecord): Statement {
   const { requester, plan, view } = record;
   const columns: Record<string, SqlValue> = {
@@ -146,7 +145,7 @@ export function insertRecord(record: ApprovalRecord): Statement {
   };
 }
 
-/** Keeps an answer. Somebody may have allowed the same before: the latest counts. @param grant for the session only where the question offers it */
+/** Stores a grant, replacing an earlier one for the same digest. @param grant `for: "session"` only when the question offers it */
 export function insertGrant(
   { kind, digest, sessionDigest, view }: ApprovalRecord,
   { decision, by }: Decision,
@@ -176,7 +175,7 @@ export function toRecord(row: Row): ApprovalRecord {
     kind: String(row["kind"]),
     digest: String(row["digest"]),
     sessionDigest: text(row["session_digest"]),
-    // All three were written by this file and the store.
+    // All JSON columns were written by this file and the store.
     view: JSON.parse(String(row["request"])) as ApprovalRequestView,
     plan: plan === null ? null : (JSON.parse(plan) as SystemRunPlan),
     envHash: text(row["env_hash"]),
@@ -216,7 +215,7 @@ export function toGrant(row: Row): ApprovalGrantRow {
   };
 }
 
-/** As `exec.approval.list` shows it. */
+/** The row that `exec.approval.list` returns. */
 export function toListed(record: ApprovalRecord): ApprovalRow {
   const { id, status, decision, reason, view, createdAt, expiresAt, resolvedAt, resolvedBy, usedAt, grant } = record;
   return {

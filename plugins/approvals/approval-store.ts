@@ -1,4 +1,4 @@
-/** Questions and lasting answers on disk. Tables `approvals`, `approval_grants`. */
+/** Stores questions and grants in the tables `approvals` and `approval_grants`. */
 import { isGatewayError } from "@svc/sdk";
 import type { ApprovalDecision, ApprovalGrantRow } from "@svc/sdk/approvals";
 import type { Row, SqlValue, Statement, Storage } from "@svc/sdk/storage";
@@ -33,11 +33,11 @@ export class ApprovalStore {
     this.#storage = storage;
   }
 
-  /** Whatever waited in a former process is over: nobody waits for its answer. @param now epoch ms */
+  /** Expires questions that were pending in an earlier process, since no caller waits for them. @param now epoch ms */
   async open(now: number): Promise<void> {
     await this.#storage.migrate("approvals", STEPS);
     const waiting = await this.#storage.get("SELECT id FROM approvals WHERE status = 'pending' LIMIT 1");
-    if (!waiting) return; // as after most starts, which then write nothing
+    if (!waiting) return; // most starts write nothing
     await this.#storage.transaction([
       {
         sql: "UPDATE approvals SET status = 'expired', reason = 'restart', resolved_at = ? WHERE status = 'pending'",
@@ -46,13 +46,13 @@ export class ApprovalStore {
     ]);
   }
 
-  /** @returns false: the id is known */
+  /** @returns false: the id exists already */
   async add(record: ApprovalRecord): Promise<boolean> {
     const [added] = await this.#storage.transaction([insertRecord(record)]);
     return added?.changes === 1;
   }
 
-  /** Records a question that a grant has answered already. @returns false: there is no such grant (any more), or the id is known */
+  /** Records a question that a grant answers. @returns `no grant`: the grant has ended; `known`: the id exists already */
   async addGranted(record: ApprovalRecord, { digest }: Granting): Promise<"answered" | "no grant" | "known"> {
     const { kind, createdAt } = record;
     const touch = "UPDATE approval_grants SET last_used_at = ? WHERE kind = ? AND digest = ? AND expires_at > ?";
@@ -71,7 +71,7 @@ export class ApprovalStore {
     return row && toRecord(row);
   }
 
-  /** The grant for this very thing, else that for its session. */
+  /** The grant for this question, else the one for its session. */
   async grantingOf({ kind, digest, sessionDigest, createdAt }: ApprovalRecord): Promise<Granting | undefined> {
     const sql = "SELECT * FROM approval_grants WHERE kind = ? AND digest IN (?, ?) AND expires_at > ?";
     const rows = await this.#storage.all<Row>(sql, [kind, digest, sessionDigest ?? digest, createdAt]);
@@ -80,7 +80,7 @@ export class ApprovalStore {
     return decision ? { digest: String(row["digest"]), decision, expiresAt: Number(row["expires_at"]) } : undefined;
   }
 
-  /** Decides while nobody else has and it is not over; its grant is kept with it. @returns false: too late */
+  /** Decides a pending, unexpired question and stores its grant. @returns false: already decided or expired */
   async decide(record: ApprovalRecord, said: Decision, now: number): Promise<boolean> {
     const { decision, by, principalId, grant } = said;
     const sql = `UPDATE approvals SET status = 'decided', decision = ?, resolved_at = ?, resolved_by = ?, resolved_principal = ?, granted = ?
@@ -93,7 +93,7 @@ export class ApprovalStore {
     return (await this.#attempt(statements, async () => "known")) === "answered";
   }
 
-  /** Closes what nobody decided. @returns false: it is decided or closed */
+  /** Expires an undecided question. @returns false: already decided or expired */
   async expire(id: string, reason: ExpiryReason, now: number): Promise<boolean> {
     const sql =
       "UPDATE approvals SET status = 'expired', reason = ?, resolved_at = ? WHERE id = ? AND status = 'pending'";
@@ -102,8 +102,8 @@ export class ApprovalStore {
   }
 
   /**
-   * Uses an answer: `allow-once` one time, `allow-always` while the grant is there.
-   * @returns false: it cannot be used (any more); once it resolves with true, it is used for good
+   * Uses an approval: `allow-once` one time, `allow-always` while its grant exists.
+   * @returns false: not usable, or not any more. true: the use is recorded permanently
    */
   async use(id: string, now: number): Promise<boolean> {
     const sql = `UPDATE approvals SET used_at = ? WHERE id = ? AND status = 'decided' AND expires_at > ?
@@ -112,7 +112,7 @@ export class ApprovalStore {
     return used?.changes === 1;
   }
 
-  /** What waits, newest first, then the others. @param of only what this requester asked */
+  /** Pending questions, newest first, then the others. @param of only those of this requester */
   async list(limit: number, of: Requester | undefined): Promise<ApprovalRecord[]> {
     const [own, params]: [string, SqlValue[]] = of === undefined ? ["true", []] : ownedBy(of);
     const select = (status: string) =>
@@ -122,21 +122,21 @@ export class ApprovalStore {
     return [...pending, ...others].slice(0, limit).map(toRecord);
   }
 
-  /** Those that hold, newest first. */
+  /** Grants that have not expired, newest first. */
   async grants(now: number): Promise<ApprovalGrantRow[]> {
     const sql = "SELECT * FROM approval_grants WHERE expires_at > ? ORDER BY created_at DESC, digest";
     const rows = await this.#storage.all<Row>(sql, [now]);
     return rows.map(toGrant);
   }
 
-  /** @returns false: there is none */
+  /** @returns false: no such grant */
   async forget(digest: string): Promise<boolean> {
     const sql = "DELETE FROM approval_grants WHERE digest = ?";
     const [gone] = await this.#storage.transaction([{ sql, params: [digest] }]);
     return (gone?.changes ?? 0) > 0;
   }
 
-  /** A conflict means that a row was not as it had to be. */
+  /** Runs a transaction; a conflict means that a row was not in the expected state. */
   async #attempt<T>(statements: readonly Statement[], otherwise: () => Promise<T>): Promise<T | "answered"> {
     try {
       await this.#storage.transaction(statements);

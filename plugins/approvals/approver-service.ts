@@ -1,16 +1,16 @@
-/** The service `Approver`: any plugin or gate asks people. */
+/** The service `Approver`, through which plugins and gates ask people. */
 import { invalidRequest } from "@svc/sdk";
 import type { ApprovalAnswer, ApprovalQuestion, Approver } from "@svc/sdk/gateway";
 import type { ApprovalRecord } from "./approval-rows.ts";
 import { askedQuestion } from "./asking.ts";
 import type { ApprovalQueue } from "./approval-queue.ts";
 
-/** Why it is a no, for whoever asked. */
+/** Reason of an expired question, for the requester. */
 const NO: Readonly<Record<string, string>> = {
   time: "nobody answered in time",
-  "nobody to ask": "nobody who may decide is connected. Next: svc approvals watch in a terminal, then try again",
-  cancelled: "the question was taken back",
-  restart: "the gateway was restarted before anybody answered",
+  "nobody to ask": "no approver is connected. Next: svc approvals watch in a terminal, then try again",
+  cancelled: "the question was cancelled",
+  restart: "the gateway was restarted before an answer",
 };
 
 export function createApprover(queue: ApprovalQueue): Approver {
@@ -22,7 +22,7 @@ export function createApprover(queue: ApprovalQueue): Approver {
         timeoutMs: question.timeoutMs,
         always: false,
       });
-      if (!taken) return invalidRequest("a question with this id is known already; ask again"); // ids are random
+      if (!taken) return invalidRequest("a question with this id already exists; ask again"); // ids are random
       return answerOf(await settledOrCancelled(queue, taken.record.id, taken.settled, question.signal));
     },
   };
@@ -47,5 +47,5 @@ async function settledOrCancelled(
 function answerOf({ id, decision, reason, resolvedBy }: ApprovalRecord): ApprovalAnswer {
   if (decision === null) return { id, decision, reason: NO[reason ?? ""] ?? "nobody decided" };
   if (decision !== "deny") return { id, decision, ...(resolvedBy === null && { isGranted: true }) };
-  return { id, decision, reason: resolvedBy === null ? "it was denied" : `${resolvedBy} denied it` };
+  return { id, decision, reason: resolvedBy === null ? "the request was denied" : `${resolvedBy} denied it` };
 }

@@ -1,4 +1,4 @@
-/** What is asked, made of what a client or a plugin says: what people see, what is bound and what may run are one. Pure. */
+/** Builds a question from the params of a client or plugin, so that people see exactly what is bound and may run. Pure. */
 import { commandText, commandTexts, envHash, planDigest } from "@svc/kit/exec";
 import { invalidRequest, type ParamsOf } from "@svc/sdk";
 import type { ApprovalRequestView, execApproval, SystemRunPlan } from "@svc/sdk/approvals";
@@ -9,20 +9,20 @@ import { digestOf, questionDigest } from "./canonical.ts";
 
 type RequestParams = ParamsOf<typeof execApproval.request>;
 
-/** Everything about a question but who asked and when. */
+/** A question without requester and times. */
 export interface Asked {
-  /** `exec` for commands, `question:<kind>` for all else; answers of one kind never hold for another. */
+  /** `exec` for commands, otherwise `question:<kind>`; grants of one kind never apply to another. */
   readonly kind: string;
   readonly digest: string;
-  /** Of what a grant for the session would cover; `null`: none is offered. */
+  /** Digest of what a grant for the session would cover; `null`: none is offered. */
   readonly sessionDigest: string | null;
   readonly view: ApprovalRequestView;
-  /** What may run on a node, when that is what is asked. */
+  /** Command that may run on a node; `null` for other questions. */
   readonly plan: SystemRunPlan | null;
   readonly envHash: string | null;
 }
 
-/** Choice: characters of a question as people get it, and of its one line. */
+/** Choice: maximum characters of the whole view, of its title, and of its explanation. */
 const MAX_VIEW_CHARS = 256 * 1024;
 const MAX_TITLE = 4_000;
 const MAX_BECAUSE = 2_000;
@@ -31,12 +31,12 @@ const MAX_BECAUSE = 2_000;
 export function askedCommand(params: RequestParams): Asked {
   const asked = params.host === "node" ? askedOfNode(params) : askedElsewhere(params);
   if (JSON.stringify(asked.view).length > MAX_VIEW_CHARS) {
-    invalidRequest(`the command is longer than ${MAX_VIEW_CHARS} characters; put it into a file and ask for that`);
+    invalidRequest(`the command is longer than ${MAX_VIEW_CHARS} characters; put it into a file and ask to run that`);
   }
   return seen(asked);
 }
 
-/** Choice: what people read has no character they cannot see; what is bound and runs is the argv, the digest and the plan, as they are. */
+/** Choice: escapes invisible characters in the texts people read. The bound argv, digest and plan stay unchanged. */
 function seen(asked: Asked): Asked {
   const { command, session, because } = asked.view;
   const lines = {
@@ -47,7 +47,7 @@ function seen(asked: Asked): Asked {
   return { ...asked, view: { ...asked.view, ...lines } };
 }
 
-/** The plan's values count, not those beside it. */
+/** The values of the plan count, not the params of the same name. */
 function askedOfNode(params: RequestParams): Asked {
   const nodeId = said(params.nodeId);
   if (nodeId === null) return invalidRequest("host node needs nodeId: the node that runs it; see node.list");
@@ -63,7 +63,7 @@ function askedOfNode(params: RequestParams): Asked {
     sessionKey: said(given.sessionKey),
   };
   const { argv, cwd, rawCommand, agentId, sessionKey } = plan;
-  // Somebody reads this text and allows the argv.
+  // People read this text but allow the argv, so both must match.
   if (rawCommand !== null && !commandTexts(argv).includes(rawCommand.trim())) {
     const shown = JSON.stringify(commandText(argv).slice(0, 200));
     const message = `systemRunPlan.rawCommand is not the text of its argv; leave it null, or send ${shown}`;
@@ -89,7 +89,7 @@ function askedOfNode(params: RequestParams): Asked {
   return { kind: "exec", digest, sessionDigest: null, view, plan, envHash: hash };
 }
 
-/** Choice: the resolved path of the program is bound as well. */
+/** Choice: also binds the resolved path of the program. */
 function askedElsewhere(params: RequestParams): Asked {
   const hash = envHash(params.env);
   const view = viewOf(params);
@@ -99,7 +99,7 @@ function askedElsewhere(params: RequestParams): Asked {
   return { kind: "exec", digest, sessionDigest: null, view: { ...view, digest }, plan: null, envHash: hash };
 }
 
-/** Choice: names of variables are shown for every host; a decision without them would be blind. */
+/** Choice: shows the names of variables for every host, since approvers need them to decide. */
 function viewOf(params: RequestParams): ApprovalRequestView {
   const envKeys = Object.keys(params.env ?? {}).sort();
   return {
@@ -138,7 +138,7 @@ const NOTHING = {
   turnSourceThreadId: null,
 } as const;
 
-/** What a gate or a plugin asks. Its subjects are bound and not kept: they may hold what nobody should read. @throws GatewayError `INVALID_REQUEST` */
+/** A question of a gate or plugin. Subjects are bound by digest but not stored: they may hold secrets. @throws GatewayError `INVALID_REQUEST` */
 export function askedQuestion({
   title,
   subject,
@@ -168,7 +168,7 @@ export function askedQuestion({
   return seen({ kind: `question:${kind}`, digest, sessionDigest, view, plan: null, envHash: null });
 }
 
-/** Absent, `null` and `""` are all "not said". */
+/** Absent, `null` and `""` all become `null`. */
 function said(text: string | null | undefined): string | null {
   return text === undefined || text === null || text === "" ? null : text;
 }

@@ -1,14 +1,14 @@
-/** `svc approvals allowlist`: what an entry means, in words, and the policy file with one more or one less. Pure. */
+/** `svc approvals allowlist`: describes entries, and adds or removes one in a policy file. Pure. */
 import { isDeepStrictEqual } from "node:util";
 import { bounded, entryFault, meansProfiled, PROFILED, rulesFor, runnerOf, withAllowed } from "@svc/kit/exec";
 import { invalidRequest, notFound } from "@svc/sdk";
 import type { AllowedProgram, ExecPolicyFile } from "@svc/sdk/approvals";
 import { commandText, visible } from "@svc/sdk/cli";
 
-/** What a command line says about one entry. */
+/** An entry as given on the command line. */
 export interface EntryWords {
   readonly pattern: string;
-  /** Words behind the pattern. */
+  /** Arguments after the pattern. */
   readonly args: readonly string[];
   /** `--exact` */
   readonly isExact: boolean;
@@ -18,12 +18,12 @@ export interface EntryWords {
   readonly sha256?: string | undefined;
 }
 
-/** As it can be typed. */
+/** The command that adds an entry. */
 export function addCommand(...words: string[]): string {
   return bounded(commandText(["svc", "approvals", "allowlist", "add", ...words]), 500);
 }
 
-/** @throws GatewayError `INVALID_REQUEST` saying how it is found */
+/** @throws GatewayError `INVALID_REQUEST` with the command that prints the hash */
 export function hashOption(given: unknown): string | undefined {
   if (given === undefined) return undefined;
   const hash = typeof given === "string" ? given.trim().toLowerCase() : "";
@@ -34,8 +34,8 @@ export function hashOption(given: unknown): string | undefined {
 }
 
 /**
- * The entry that is meant.
- * @throws GatewayError `INVALID_REQUEST` for an entry that would allow nothing, with the ways there are
+ * The entry to add.
+ * @throws GatewayError `INVALID_REQUEST` for an entry that would allow nothing, with the alternatives
  */
 export function entryOf({ pattern, args, isExact, isAny, sha256 }: EntryWords): AllowedProgram {
   const hasArgs = isExact || args.length > 0;
@@ -51,19 +51,19 @@ export function entryOf({ pattern, args, isExact, isAny, sha256 }: EntryWords): 
   const shown = bounded(pattern, 300);
   const add = addCommand(pattern, ...(sha256 === undefined ? [] : ["--sha256", sha256]));
   const ways = [
-    `a program with a profile, in a directory of the system: ${PROFILED.join(" ")}`,
+    `a program with a profile, in a system directory: ${PROFILED.join(" ")}`,
     `exactly these arguments: ${add} -- <arguments>   (--exact for none)`,
     runnerOf(pattern) === undefined
-      ? `any arguments, and by them any command: ${add} --any-arguments`
-      : "none: let people be asked, svc approvals security allowlist --ask on-miss",
+      ? `any arguments, and thereby any command: ${add} --any-arguments`
+      : "no entry: ask people, svc approvals security allowlist --ask on-miss",
   ];
   return invalidRequest(
-    `${shown} has no profile: it is not known which of its arguments run other programs, or write\n` +
-      ["Next: one of three ways", ...ways.map((way) => `  ${way}`)].join("\n"),
+    `${shown} has no profile: it is unknown which of its arguments run other programs, or write\n` +
+      ["Next: choose one of these", ...ways.map((way) => `  ${way}`)].join("\n"),
   );
 }
 
-/** An entry as a line. */
+/** An entry in one line. */
 export function entryText({ pattern, args, cwd, anyArguments, sha256 }: AllowedProgram): string {
   const program = bounded(pattern, 500);
   const where = [
@@ -76,18 +76,23 @@ export function entryText({ pattern, args, cwd, anyArguments, sha256 }: AllowedP
   return `${program}${where}${meansProfiled(pattern) ? "" : "  allows nothing: no profile; svc approvals doctor --running"}`;
 }
 
-/** What whoever added an entry has to know, a line each. */
+/** Notes printed after adding an entry, one line each. */
 export function entryNotes({ args, anyArguments, sha256 }: AllowedProgram): readonly string[] {
-  const bound = sha256 === undefined ? [] : ["It holds while the program, or the script it runs, has this content."];
-  if (args) return ["Only these words count. What files the program reads can still decide what it does.", ...bound];
+  const bound =
+    sha256 === undefined ? [] : ["The entry applies while the program, or the script it runs, has this content."];
+  if (args)
+    return [
+      "Only these exact arguments are allowed. Files that the program reads can still change what it does.",
+      ...bound,
+    ];
   if (!anyArguments) return bound;
   return [
-    "This allows any command through that program: whoever writes its arguments can run, read and write what you can.",
+    "This allows any command through that program: anyone who chooses its arguments can run, read and write whatever you can.",
     ...bound,
   ];
 }
 
-/** Entries that allow nothing, by agent: they name no arguments, and their programs have no profile. */
+/** Entries that allow nothing, by agent: no arguments given, and a program without a profile. */
 export function deadEntries({
   agents = {},
 }: ExecPolicyFile): readonly (readonly [agentId: string, patterns: string[]])[] {
@@ -101,7 +106,7 @@ function isDead({ pattern, args, anyArguments }: AllowedProgram): boolean {
   return !args && !anyArguments && !meansProfiled(pattern);
 }
 
-/** The file with an entry more, in place of one of the same pattern that allows nothing; `undefined`: it is there already. */
+/** The file with the entry added, replacing one of the same pattern that allows nothing; `undefined`: it already exists. */
 export function added(file: ExecPolicyFile, agentId: string, entry: AllowedProgram): ExecPolicyFile | undefined {
   const after = withAllowed(file, agentId, entry);
   if (after === file) return undefined;
@@ -110,7 +115,7 @@ export function added(file: ExecPolicyFile, agentId: string, entry: AllowedProgr
   return { ...after, agents: { ...after.agents, [agentId]: { ...rules, ...(allowlist && { allowlist }) } } };
 }
 
-/** The file without an entry; a pattern alone means all entries that have it. @throws GatewayError `NOT_FOUND` naming what is there */
+/** The file without an entry; a pattern alone removes all its entries. @throws GatewayError `NOT_FOUND` */
 export function removed(
   file: ExecPolicyFile,
   agentId: string,
@@ -130,10 +135,10 @@ export function removed(
   return { ...file, agents: { ...agents, [agentId]: { ...rules, allowlist } } };
 }
 
-/** What somebody who added a program should know: an allowlist counts only where the policy says so. */
+/** Warning after adding an entry: an allowlist has an effect only with `security: allowlist`. */
 export function allowlistNote(file: ExecPolicyFile, agentId: string): string | undefined {
   const { security } = rulesFor(file, agentId);
   if (security === "allowlist") return undefined;
   const effect = security === "deny" ? "no command runs" : "every command runs";
-  return `security of ${agentId} is ${security}, so ${effect} and the allowlist is not looked at. Next: svc approvals security allowlist --agent ${agentId}, with the same --node`;
+  return `security of ${agentId} is ${security}, so ${effect} and the allowlist has no effect. Next: svc approvals security allowlist --agent ${agentId}, with the same --node`;
 }

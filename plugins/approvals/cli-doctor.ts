@@ -1,4 +1,4 @@
-/** `svc approvals doctor`: are commands of agents asked for while nobody could answer, and do all entries of allowlists allow something? */
+/** `svc approvals doctor`: finds commands that need an answer nobody could give, and allowlist entries that allow nothing. */
 import { bounded, rulesFor } from "@svc/kit/exec";
 import { coversScope } from "@svc/sdk";
 import { execApproval, execApprovals, type ExecPolicyFile } from "@svc/sdk/approvals";
@@ -9,7 +9,7 @@ import { devices, type PairedDevice } from "@svc/sdk/devices";
 import { detailsCode } from "@svc/sdk/errors";
 import { addCommand, deadEntries } from "./cli-allowlist.ts";
 
-/** What the gateway says of questions and of who could answer them. */
+/** State of the gateway that the checks need. */
 export interface Asked {
   readonly policy: ExecPolicyFile;
   /** `tools.exec.ask`. */
@@ -21,7 +21,7 @@ export interface Asked {
   readonly paired: readonly Pick<PairedDevice, "deviceId" | "tokens">[];
 }
 
-/** @param client of an admin; it does not count as somebody who could answer */
+/** @param client client of an admin; not counted as an approver */
 export async function approvalFindings(client: GatewayClient): Promise<readonly DoctorFinding[]> {
   const [{ file: policy }, { approvers }, { resolved }, { paired = [] }] = await Promise.all([
     client.call(execApprovals.get, {}),
@@ -32,12 +32,12 @@ export async function approvalFindings(client: GatewayClient): Promise<readonly 
   return findingsOf({ policy, execAsk: execAskOf(resolved), ...(approvers ?? { connected: 0 }), paired });
 }
 
-/** Pure. Choice: the policy file of the gateway counts, and not those of nodes, which may be away. */
+/** Pure. Choice: checks only the gateway's policy file, since nodes may be offline. */
 export function findingsOf(asked: Asked): readonly DoctorFinding[] {
   return [...nobodyAnswers(asked), ...deadEntries(asked.policy).map(([id, patterns]) => deadFinding(id, patterns))];
 }
 
-/** Choice: told even where the allowlist does not count now, since its owner relies on it. */
+/** Choice: reported even when the allowlist has no effect now, since its owner relies on it. */
 function deadFinding(agentId: string, patterns: readonly string[]): DoctorFinding {
   const [first = ""] = patterns;
   const shown = patterns.slice(0, 5).map((pattern) => bounded(pattern, 100));
@@ -47,7 +47,7 @@ function deadFinding(agentId: string, patterns: readonly string[]): DoctorFindin
     severity: "warning",
     check: "approvals",
     about: `allowlist of ${bounded(agentId, 60)}`,
-    message: `these entries allow nothing, since their programs have no profile of harmless arguments: ${shown.join(", ")}${more}`,
+    message: `these entries allow nothing, because their programs have no profile of harmless arguments: ${shown.join(", ")}${more}`,
     next: `${add} -- <exact arguments>; or ${add} --any-arguments, which allows any command through that program`,
   };
 }
@@ -66,11 +66,11 @@ function nobodyAnswers({ policy, execAsk, connected, listed, paired }: Asked): r
       severity: "warning",
       check: "approvals",
       about: "commands",
-      message: `people are asked about commands of ${who}, and nobody can answer: no operator that ${lack} is connected or paired`,
+      message: `commands of ${who} need an approval, and nobody can answer: no operator that ${lack} is connected or paired`,
       next:
         listed === undefined
           ? "svc approvals watch, in a terminal that stays open; or pair a device: svc devices list"
-          : "svc approvals watch, by somebody on that list; or put the id of a paired device there: svc devices list",
+          : "svc approvals watch, run by a listed approver; or add the id of a paired device to the list: svc devices list",
     },
   ];
 }
@@ -89,7 +89,7 @@ function execAskOf(resolved: unknown): unknown {
   return (Object(exec) as { ask?: unknown }).ask;
 }
 
-/** Nothing of a plugin that this gateway does not use. */
+/** An empty object when the gateway does not serve the method. */
 async function ifServed<T extends object>(answer: Promise<T>): Promise<Partial<T>> {
   try {
     return await answer;

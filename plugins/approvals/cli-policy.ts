@@ -1,4 +1,4 @@
-/** `svc approvals get|set|security`: the policy file of the gateway, or of a node. */
+/** `svc approvals get|set|security`: reads and writes the policy file of the gateway or of a node. */
 import { readFile } from "node:fs/promises";
 import { EXEC_POLICY_WORDS } from "@svc/kit/exec";
 import { invalidRequest, matches, notFound, Type } from "@svc/sdk";
@@ -8,14 +8,14 @@ import { nodes } from "@svc/sdk/nodes";
 
 type Client = Awaited<ReturnType<CommandContext["connect"]>>;
 
-/** What `svc approvals get --json` prints; the hash says which version a change was made from. */
+/** Output of `svc approvals get --json`; the hash identifies the version that a change is based on. */
 const Printed = Type.Object({ hash: Type.String(), file: ExecPolicyFile });
-/** Choice: bytes of a policy file; the gateway takes no larger one. */
+/** Choice: maximum bytes of a policy file, as in the gateway. */
 const MAX_BYTES = 1024 * 1024;
 
 /**
- * The node whose file is meant: by id, by name, or by a beginning of its id that no other has; without the option the gateway.
- * @throws GatewayError `INVALID_REQUEST` for a blank one, `NOT_FOUND` and `INVALID_REQUEST` naming what there is
+ * The node given with `--node`: its id, its name, or a unique prefix of its id. Without the option: `undefined`, the gateway.
+ * @throws GatewayError `INVALID_REQUEST`: blank or ambiguous; `NOT_FOUND`: no such node
  */
 export async function nodeNamed(client: Client, options: CommandContext["options"]): Promise<string | undefined> {
   const given = options["node"];
@@ -26,20 +26,23 @@ export async function nodeNamed(client: Client, options: CommandContext["options
   const exact = known.filter(({ nodeId, displayName }) => nodeId === name || displayName === name);
   const fits = exact.length > 0 ? exact : known.filter(({ nodeId }) => nodeId.startsWith(name));
   if (fits.length === 1) return fits[0]?.nodeId;
-  if (fits.length === 0) return notFound(`there is no node ${JSON.stringify(name.slice(0, 80))}\nNext: svc nodes list`);
+  if (fits.length === 0) return notFound(`no node ${JSON.stringify(name.slice(0, 80))}\nNext: svc nodes list`);
   const ids = fits.slice(0, 5).map(({ nodeId }) => nodeId.slice(0, 12));
-  return invalidRequest(`${fits.length} nodes fit: ${ids.join(", ")}\nNext: name one by its id; svc nodes list`);
+  return invalidRequest(`${fits.length} nodes match: ${ids.join(", ")}\nNext: give the id of one; svc nodes list`);
 }
 
-/** A word of the policy; absent stays absent. @throws GatewayError `INVALID_REQUEST` naming the choices */
+/** A value of a policy key; absent stays absent. @throws GatewayError `INVALID_REQUEST` naming the choices */
 export function wordOption(key: keyof typeof EXEC_POLICY_WORDS, given: unknown): string | undefined {
   if (given === undefined) return undefined;
   const words: readonly string[] = EXEC_POLICY_WORDS[key];
   const word = words.find((known) => known === given);
-  return word ?? invalidRequest(`${key} is ${words.join(", ")}; e.g. svc approvals security allowlist --ask on-miss`);
+  return (
+    word ??
+    invalidRequest(`${key} must be one of ${words.join(", ")}; e.g. svc approvals security allowlist --ask on-miss`)
+  );
 }
 
-/** The file with other rules for an agent; absent ones stay. */
+/** The file with changed rules of an agent; rules that are absent here stay. */
 export function ruledBy(
   file: ExecPolicyFile,
   agentId: string,
@@ -50,15 +53,15 @@ export function ruledBy(
   return { ...file, agents: { ...file.agents, [agentId]: { ...own, ...said } } };
 }
 
-/** @throws GatewayError `UNAVAILABLE`, or `INVALID_REQUEST` when a node sends something else */
+/** @throws GatewayError `UNAVAILABLE`; `INVALID_REQUEST`: the node sent no valid policy file */
 export async function readPolicy(client: Client, nodeId: string | undefined): Promise<ExecPolicySnapshot> {
   if (nodeId === undefined) return client.call(execApprovals.get, {});
   const snapshot = await client.call(execApprovals.nodeGet, { nodeId });
   if (matches(ExecPolicySnapshot, snapshot)) return snapshot;
-  return invalidRequest("the node answered with something that is no policy file\nNext: update what runs on it");
+  return invalidRequest("the node did not return a policy file\nNext: update the program on the node");
 }
 
-/** @returns what stands there now */
+/** @returns the file after the write */
 export async function writePolicy(
   client: Client,
   nodeId: string | undefined,
@@ -67,12 +70,12 @@ export async function writePolicy(
 ): Promise<ExecPolicySnapshot> {
   if (nodeId === undefined) return client.call(execApprovals.set, { file, baseHash });
   await client.call(execApprovals.nodeSet, { nodeId, file, baseHash });
-  return readPolicy(client, nodeId); // nodes need not answer with it
+  return readPolicy(client, nodeId); // nodes need not return the new file
 }
 
 /**
- * Reads `--file`: a policy file, or what `svc approvals get --json` printed, whose hash counts then.
- * @throws GatewayError `INVALID_REQUEST` saying what is wrong with it
+ * Reads `--file`: a policy file, or the output of `svc approvals get --json`, whose hash is then used.
+ * @throws GatewayError `INVALID_REQUEST` with the reason
  */
 export async function givenPolicy({
   options,
@@ -88,7 +91,7 @@ export async function givenPolicy({
   const value = parse(text, source === "-" ? "standard input" : source);
   if (matches(Printed, value)) return { file: value.file, hash: value.hash };
   if (matches(ExecPolicyFile, value)) return { file: value };
-  return invalidRequest(`${source} is no policy file\nNext: svc approvals get --json shows one`);
+  return invalidRequest(`${source} is not a policy file\nNext: svc approvals get --json prints a valid one`);
 }
 
 function unreadable(source: string) {
@@ -102,7 +105,7 @@ function parse(text: string, name: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {
-    return invalidRequest(`${name} is not JSON\nNext: correct it; svc approvals get --json shows how it looks`);
+    return invalidRequest(`${name} is not JSON\nNext: correct it; svc approvals get --json prints a valid file`);
   }
 }
 
@@ -112,8 +115,7 @@ async function readInput(input: CommandContext["input"]): Promise<string> {
   for await (const chunk of input) {
     const bytes = Buffer.from(chunk);
     size += bytes.length;
-    if (size > MAX_BYTES)
-      invalidRequest(`standard input has more than ${MAX_BYTES} bytes\nNext: give it a policy file`);
+    if (size > MAX_BYTES) invalidRequest(`standard input has more than ${MAX_BYTES} bytes\nNext: pass a policy file`);
     chunks.push(bytes);
   }
   return Buffer.concat(chunks).toString("utf8");

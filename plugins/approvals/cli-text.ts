@@ -1,19 +1,19 @@
-/** Questions, grants and policy files as text for a terminal; what clients wrote cannot steer it. Pure. */
+/** Formats questions, grants and policy files for a terminal; control characters are escaped. Pure. */
 import { bounded, commandText, questionLines } from "@svc/kit/exec";
 import type { ApprovalGrantRow, ApprovalRow, ExecPolicySnapshot } from "@svc/sdk/approvals";
 import { time, visible } from "@svc/sdk/cli";
 import { entryText } from "./cli-allowlist.ts";
 
-/** Characters of a command that are shown in a list. */
+/** Maximum characters of a command in a list. */
 const MAX_LISTED = 100;
 
-/** Those that wait with all that matters for a decision, the others a line each. */
+/** Pending questions with all details for a decision, and one line for each other. */
 export function approvalLines({ approvals }: { approvals: readonly ApprovalRow[] }): readonly string[] {
   const pending = approvals.filter(({ status }) => status === "pending");
   const others = approvals.filter(({ status }) => status !== "pending");
   return [
-    ...(pending.length === 0 ? ["nothing waits for an answer"] : pending.flatMap(pendingLines)),
-    ...(others.length === 0 ? [] : ["", "answered or over:"]),
+    ...(pending.length === 0 ? ["no question waits for an answer"] : pending.flatMap(pendingLines)),
+    ...(others.length === 0 ? [] : ["", "answered or expired:"]),
     ...others.map((row) => `  ${time(row.createdAtMs)}  ${outcome(row)}  ${bounded(row.request.command, MAX_LISTED)}`),
   ];
 }
@@ -33,7 +33,7 @@ function outcome({ decision, reason, resolvedBy, usedAtMs, grant }: ApprovalRow)
 
 /** @param now epoch ms */
 export function grantLines({ grants }: { grants: readonly ApprovalGrantRow[] }, now: number): readonly string[] {
-  if (grants.length === 0) return ["nothing is allowed for longer than once"];
+  if (grants.length === 0) return ["no grants: nothing is allowed for longer than once"];
   return grants.flatMap((grant) => {
     const { agentId, sessionKey, nodeId, createdAtMs, expiresAtMs, createdBy, lastUsedAtMs } = grant;
     const where = [
@@ -64,13 +64,13 @@ const UNITS = [
   [60_000, "min"],
 ] as const;
 
-/** A policy file as its rules; agents in the order of the file. */
+/** The rules of a policy file; agents in the order of the file. */
 export function policyLines({ path, hash, file }: ExecPolicySnapshot): readonly string[] {
   const agents = Object.entries(file.agents ?? {});
   return [
     `file      ${bounded(path, 500)}`,
     `hash      ${visible(hash)}`,
-    `defaults  ${rulesText(file.defaults ?? {}, "nothing said: security deny, ask on-miss, askFallback deny")}`,
+    `defaults  ${rulesText(file.defaults ?? {}, "none: security deny, ask on-miss, askFallback deny")}`,
     ...agents.flatMap(([id, rules]) => [
       `agent ${bounded(id, 60)}  ${rulesText(rules, "no rules of its own")}`,
       ...(rules.allowlist ?? []).map((entry) => `  ${entryText(entry)}`),

@@ -1,4 +1,4 @@
-/** `svc approvals ...`: answer questions, and say what may run without one. */
+/** `svc approvals ...`: answers questions, and configures which commands need none. */
 import { bounded, type QuestionAnswer } from "@svc/kit/exec";
 import { parseDuration } from "@svc/kit/time";
 import { invalidRequest } from "@svc/sdk";
@@ -24,22 +24,28 @@ type Client = Awaited<ReturnType<CommandContext["connect"]>>;
 const APPROVALS = ["operator.approvals"];
 const ADMIN = ["operator.admin"];
 const ask = askingWith({ plugin: "approvals", step: "svc approvals list" });
-/** Questions looked through for the beginning of an id. */
-const LOOKED_AT = 500;
+/** Questions searched for the prefix of an id. */
+const SEARCHED = 500;
 const MAX_LISTED = 500;
-const NODE = { flags: "--node <node>", description: "the file of this node (name or id) instead of the gateway's" };
-const AGENT = { flags: "--agent <id>", description: "agent it holds for, * for all; default main" };
+const NODE = {
+  flags: "--node <node>",
+  description: "use the policy file of this node (name or id) instead of the gateway's",
+};
+const AGENT = { flags: "--agent <id>", description: "agent to which it applies, * for all; default main" };
 const ENTRY = [
-  { flags: "--exact", description: "exactly the arguments that are given, which may be none" },
-  { flags: "--any-arguments", description: "every argument, and by them any command" },
-  { flags: "--sha256 <hex>", description: "content of the program or its script, where agents can write that" },
+  { flags: "--exact", description: "allow exactly the given arguments, possibly none" },
+  { flags: "--any-arguments", description: "allow every argument, and thereby any command" },
+  {
+    flags: "--sha256 <hex>",
+    description: "hash of the program or its script; required when agents can write that file",
+  },
 ];
 
 export default defineCommands([
   {
     name: "approvals list",
     summary: "Questions that wait for an answer, and the latest others",
-    options: [{ flags: "--limit <n>", description: `rows to show, at most ${MAX_LISTED}, default 50` }],
+    options: [{ flags: "--limit <n>", description: `maximum rows, up to ${MAX_LISTED}; default 50` }],
     examples: ["svc approvals list", "svc approvals list --json"],
     async run(context) {
       const limit = limitOption(context);
@@ -51,9 +57,9 @@ export default defineCommands([
     name: "approvals watch",
     summary: "Stay connected, show each question as it is asked, and take answers",
     help: [
-      "While it runs, an operator is there who may decide; a question that nobody may decide is a no at once.",
-      "Each line of the input answers the oldest question: y, n or always; s allows what the question offers for the session, for one hour.",
-      "With --json each event is a line, and nothing is answered.",
+      "While it runs, an approver is connected; a question counts as a no at once when no approver is connected.",
+      "Each input line answers the oldest question: y, n or always; s allows what the question offers for the session, for one hour.",
+      "With --json, prints one event per line and reads no answers.",
     ],
     examples: ["svc approvals watch", "svc approvals watch --json"],
     run: watchQuestions,
@@ -63,12 +69,12 @@ export default defineCommands([
     summary: "Allow what a question asks for: once, for a time, for the session, or always",
     args: "<id>",
     options: [
-      { flags: "--for <time>", description: "and the very same for this long, without asking: 1m to 90d" },
+      { flags: "--for <time>", description: "also allow exactly the same without asking, for this time: 1m to 90d" },
       {
         flags: "--session",
-        description: "what the question offers for the session: for 1h, or for --for, at most 24h",
+        description: "allow what the question offers for the session: for 1h, or the time of --for, at most 24h",
       },
-      { flags: "--always", description: "and the very same for 90 days, without asking" },
+      { flags: "--always", description: "also allow exactly the same without asking, for 90 days" },
     ],
     examples: [
       "svc approvals allow 3f1c",
@@ -115,7 +121,7 @@ export default defineCommands([
     name: "approvals set",
     summary: "Replace that policy file",
     options: [
-      { flags: "--file <path>", description: "a policy file, or what get --json printed; - reads standard input" },
+      { flags: "--file <path>", description: "policy file, or output of get --json; - reads standard input" },
       NODE,
     ],
     examples: ["svc approvals set --file policy.json", "svc approvals set --file - --node my-laptop"],
@@ -135,7 +141,7 @@ export default defineCommands([
     args: "<deny|allowlist|full>",
     options: [
       { flags: "--ask <when>", description: "off, on-miss or always: when people are asked" },
-      { flags: "--fallback <what>", description: "deny, allowlist or full: what holds when nobody answers" },
+      { flags: "--fallback <what>", description: "deny, allowlist or full: rule when nobody answers" },
       AGENT,
       NODE,
     ],
@@ -148,9 +154,9 @@ export default defineCommands([
     args: "<pattern> [arguments...]",
     options: [...ENTRY, AGENT, NODE],
     help: [
-      "Without arguments the program needs a profile, which names the arguments that only read, and only in the workspace. Words behind -- allow",
-      "exactly these arguments. --any-arguments allows any command through that program. --sha256 is needed as well where agents can write the program,",
-      "or the script that it runs: the entry holds while that file has this content.",
+      "Without arguments the program needs a profile, which lists the arguments that only read, and only in the workspace. Arguments after --",
+      "are allowed exactly as given. --any-arguments allows any command through that program. If agents can write the program, or the script that",
+      "it runs, --sha256 is required as well: the entry applies while that file has this content.",
     ],
     examples: [
       "svc approvals allowlist add /usr/bin/rg",
@@ -175,11 +181,11 @@ export default defineCommands([
   {
     name: "approvals doctor",
     summary: "Can somebody answer where commands are asked for?",
-    options: [{ flags: "--running", description: "a gateway uses the state directory: ask it" }],
+    options: [{ flags: "--running", description: "query the running gateway of the state directory" }],
     examples: ["svc approvals doctor --running", "svc approvals doctor --running --json"],
     async run(context) {
       if (context.options["running"] !== true) {
-        show(context, { findings: [] }, () => ["Approvals are checked in a running gateway."]);
+        show(context, { findings: [] }, () => ["Approvals are checked only in a running gateway."]);
         return 0;
       }
       return showFindings(context, await ask(context, ADMIN, approvalFindings));
@@ -187,11 +193,11 @@ export default defineCommands([
   },
 ]);
 
-/** @throws GatewayError `INVALID_REQUEST` no time, or one that nothing is allowed for */
+/** @throws GatewayError `INVALID_REQUEST`: invalid time, or conflicting options */
 function allowance({ always, session, for: given }: CommandContext["options"]): QuestionAnswer {
   if (always === true && (session === true || given !== undefined))
     return invalidRequest(
-      "--always is for 90 days; leave out --for and --session\nNext: svc approvals allow <id> --for 1h",
+      "--always grants 90 days and excludes --for and --session\nNext: svc approvals allow <id> --for 1h",
     );
   if (always === true) return { decision: "allow-always" };
   if (session !== true && given === undefined) return { decision: "allow-once" };
@@ -211,7 +217,7 @@ function timeOption(given: unknown): number {
 async function decide(context: CommandContext, answer: QuestionAnswer): Promise<void> {
   const [given = ""] = context.args;
   const done = await ask(context, APPROVALS, async (client) => {
-    const { approvals } = await client.call(execApproval.list, { limit: LOOKED_AT });
+    const { approvals } = await client.call(execApproval.list, { limit: SEARCHED });
     const waiting = approvals.filter(({ status }) => status === "pending");
     const id = oneOf(
       given,
@@ -240,12 +246,12 @@ async function forget(context: CommandContext): Promise<void> {
     );
     return client.call(execApprovals.forget, { digest });
   });
-  show(context, gone, ({ digest }) => [visible(`forgot ${digest}; it is asked for again`)]);
+  show(context, gone, ({ digest }) => [visible(`ended the grant ${digest}; people are asked again`)]);
 }
 
-/** The one that is meant: its whole name, or a beginning that no other has. What is unknown goes to the gateway as it is, which says why. */
+/** The known id that equals `given` or is the only one with this prefix. An unknown id is returned unchanged, so that the gateway reports it. */
 function oneOf(given: string, known: readonly string[], next: string): string {
-  if (given.trim() === "") return invalidRequest(`it needs an id, or the beginning of one\nNext: ${next}`);
+  if (given.trim() === "") return invalidRequest(`an id, or the beginning of one, is missing\nNext: ${next}`);
   const candidates = known.includes(given) ? [given] : [...new Set(known.filter((id) => id.startsWith(given)))];
   if (candidates.length > 1) {
     const some = candidates
@@ -253,7 +259,7 @@ function oneOf(given: string, known: readonly string[], next: string): string {
       .map((id) => bounded(id, 80))
       .join(", ");
     return invalidRequest(
-      `${candidates.length} begin with ${bounded(given, 80)}: ${some}\nNext: write more of it; ${next}`,
+      `${candidates.length} ids start with ${bounded(given, 80)}: ${some}\nNext: give more characters; ${next}`,
     );
   }
   return candidates[0] ?? given;
@@ -272,7 +278,7 @@ async function changeAllowlist(context: CommandContext, what: "add" | "remove"):
     return { before: current, after: written };
   });
   show(context, after, () => {
-    if (before.hash === after.hash) return [`${shown} is allowed already; nothing was written`];
+    if (before.hash === after.hash) return [`${shown} is already allowed; nothing changed`];
     const done = `${what === "add" ? "added" : "removed"} ${shown} for ${bounded(agent, 60)}`;
     const note = entry && allowlistNote(after.file, agent);
     return [done, ...(entry ? entryNotes(entry) : []), ...(note === undefined ? [] : [bounded(note, 500)])];

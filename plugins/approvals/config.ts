@@ -1,17 +1,18 @@
 /** Configuration section `approvals`. Spec: http/config-keys.md `approvals`; `approvers` is a choice. */
 import { type Static, Strict, Type } from "@svc/sdk";
 
-/** Choice: refused where it is written, since a start that lacks what somebody counts on is found out too late. */
+/** Choice: `true` is refused when it is written, since an operator who relies on it would notice the missing feature too late. */
 const Forwarding = Strict(
   {
     enabled: Type.Optional(
       Type.Literal(false, {
-        description: "Only false: no channel delivers questions yet; svc approvals list and the panel show what waits.",
+        description:
+          "Only false: no channel delivers questions yet; svc approvals list and the panel show pending ones.",
         reload: "hot",
       }),
     ),
   },
-  { description: "Questions in chats; cannot be enabled yet: no channel delivers them." },
+  { description: "Questions in chats; cannot be enabled yet, since no channel delivers them." },
 );
 
 export const ApprovalsConfig = Type.Object(

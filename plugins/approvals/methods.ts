@@ -1,4 +1,4 @@
-/** `exec.approval.*`: asking, waiting, deciding, listing. Spec: protocol/methods-exec-approvals.md §2-4. */
+/** `exec.approval.*`: requests, waits for, decides and lists approvals. Spec: protocol/methods-exec-approvals.md §2-4. */
 import {
   type Call,
   type Clock,
@@ -22,10 +22,10 @@ import { toldDecision, wantedGrant } from "./grants.ts";
 
 type Decided = ResultOf<typeof execApproval.waitDecision>;
 
-/** Choice: characters of an id that a caller chooses, and rows `list` shows unless told. */
+/** Choice: maximum characters of an id chosen by a caller, and default rows of `list`. */
 const MAX_ID = 200;
 const LISTED = 50;
-/** Clients look for this text. Spec: §3. */
+/** Clients match this text. Spec: §3. */
 const UNKNOWN = "approval expired or not found";
 
 export interface MethodParts {
@@ -33,7 +33,7 @@ export interface MethodParts {
   readonly store: ApprovalStore;
   readonly clock: Pick<Clock, "now">;
   approvers(): ApproverList;
-  /** Of now. */
+  /** The current connections. */
   connections(): readonly ConnectionInfo[];
 }
 
@@ -55,22 +55,22 @@ export function approvalMethods({
         timeoutMs: params.timeoutMs,
         always: params.ask === "always",
       });
-      if (!taken) return invalidRequest("an approval with this id is known already; ask with another id, or with none");
+      if (!taken) return invalidRequest("an approval with this id already exists; use another id, or none");
       const { id, createdAt, expiresAt } = taken.record;
       if (params.twoPhase === true) {
         call.accept({ status: "accepted", id, createdAtMs: createdAt, expiresAtMs: expiresAt });
       }
-      return decided(await untilAborted(taken.settled, signal)); // the question goes on when its asker has left
+      return decided(await untilAborted(taken.settled, signal)); // the question stays pending when its requester disconnects
     },
 
     async waitDecision({ params, signal }) {
       const id = typeof params.id === "string" ? params.id.trim() : "";
-      if (id === "") return invalidRequest("id is missing: the id of the approval to wait for");
+      if (id === "") return invalidRequest("id, the id of the approval to wait for, is missing");
       const waiting = queue.waiting(id);
       if (waiting) return decided(await untilAborted(waiting, signal));
       const record = await store.get(id);
       if (!record) return notFound(UNKNOWN);
-      // It may have been asked meanwhile.
+      // The question may have been added meanwhile.
       return decided(
         record.status === "pending" ? await untilAborted(queue.waiting(id) ?? later(store, id), signal) : record,
       );
@@ -81,7 +81,7 @@ export function approvalMethods({
       if (!matches(ApprovalDecision, decision)) {
         return invalidRequest("decision must be allow-once, allow-always or deny");
       }
-      // Choice: only over a connection. What runs within the gateway, e.g. a tool of an agent, may act for a person and is none.
+      // Choice: only over a connection. Code inside the gateway, e.g. a tool of an agent, may act for a person but is not one.
       if (!call.connection || !mayDecide(approvers(), call.principal, call.connection.device)) refuseDecision();
       const record = (await store.get(id)) ?? notFound("no approval has this id. Next: svc approvals list");
       const grant = wantedGrant(wish, decision, record.view, clock.now());
@@ -105,10 +105,10 @@ export function approvalMethods({
 function chosenId(text: string): string {
   const id = text.trim();
   if (id !== "" && id.length <= MAX_ID && !/\p{Cc}/u.test(id)) return id;
-  return invalidRequest(`id must have 1 to ${MAX_ID} characters that can be seen; or leave it out`);
+  return invalidRequest(`id must have 1 to ${MAX_ID} visible characters; or omit it`);
 }
 
-/** Within the gateway there is no connection: whoever calls is known by its principal. */
+/** Calls inside the gateway have no connection; their requester is the principal. */
 function requesterOf({ principal, connection }: Call<unknown>): Requester {
   return {
     principalId: principal.id,
@@ -121,7 +121,7 @@ function decided({ id, decision, createdAt, expiresAt }: ApprovalRecord): Decide
   return { id, decision, createdAtMs: createdAt, expiresAtMs: expiresAt };
 }
 
-/** Read again: it ended between two looks. */
+/** Reads the record again: it ended between the two reads. */
 async function later(store: ApprovalStore, id: string): Promise<ApprovalRecord> {
   return (await store.get(id)) ?? notFound(UNKNOWN);
 }
@@ -135,14 +135,14 @@ function shownName({ connection, principal }: Call<unknown>): string {
 function refuseDecision(): never {
   throw refusal(
     "NOT_AN_APPROVER",
-    "you are not an approver. Next: ask one of those that approvals.approvers lists, or let an admin add your device id",
+    "you are not an approver. Next: ask one of the approvers in approvals.approvers, or let an admin add your device id",
   );
 }
 
 function tooLate(record: ApprovalRecord | undefined): never {
   if (record?.status === "decided") {
     const by = record.resolvedBy === null ? "" : ` by ${record.resolvedBy}`;
-    invalidRequest(`this was decided already: ${record.decision}${by}; the first decision counts`);
+    invalidRequest(`this was already decided: ${record.decision}${by}; the first decision counts`);
   }
-  invalidRequest("this approval expired, which is a no; whoever asked has to ask anew");
+  invalidRequest("this approval expired, which counts as a no; the requester must ask again");
 }

@@ -1,4 +1,4 @@
-/** Approvals: people are asked whether something may happen, and what they say is bound to exactly that. */
+/** Asks people whether an action may happen, and binds their decision to exactly that action. */
 import { randomUUID } from "node:crypto";
 import { openExecPolicy } from "@svc/kit/exec";
 import { definePlugin, live } from "@svc/sdk";
@@ -36,7 +36,7 @@ export default definePlugin({
     const requested = gateway.event(execApprovalRequested);
     const resolved = gateway.event(execApprovalResolved);
 
-    /** With a list of approvers nobody else hears of it. */
+    /** With a list of approvers, only these get the events. */
     const audience = (connections: readonly string[]) => (approvers === undefined ? {} : { connections });
     const present = () => approversAmong(approvers, services.host.connections());
 

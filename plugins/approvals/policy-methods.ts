@@ -1,4 +1,4 @@
-/** `exec.approvals.*`: policy files, and grants. Spec: protocol/methods-exec-approvals.md §1. */
+/** `exec.approvals.*`: policy files and grants. Spec: protocol/methods-exec-approvals.md §1. */
 import type { ExecPolicyStore } from "@svc/kit/exec";
 import { type Clock, type Handlers, type Live, notFound, unavailable } from "@svc/sdk";
 import type { execApprovals } from "@svc/sdk/approvals";
@@ -17,7 +17,7 @@ export interface PolicyParts {
 export function policyMethods({ store, clock, policy, nodes }: PolicyParts): Handlers<typeof execApprovals> {
   const connected = () =>
     nodes.get() ??
-    unavailable("nodes cannot be asked: the plugin nodes is not running. Next: svc plugins why nodes", {
+    unavailable("no node can be called: the plugin nodes is not running. Next: svc plugins why nodes", {
       retryAfterMs: 1_000,
     });
 
@@ -28,12 +28,12 @@ export function policyMethods({ store, clock, policy, nodes }: PolicyParts): Han
     async nodeSet({ params: { nodeId, file, baseHash } }) {
       const change = { file, ...(baseHash !== undefined && { baseHash }) };
       const { payload, payloadJSON } = await connected().policyFile(nodeId, change);
-      // Spec: the result is what the node sent as text, and nothing where it sent a value.
+      // Spec: the result is the payload that the node sent as JSON text; nothing when it sent a value.
       return payloadJSON === null ? undefined : payload;
     },
     grants: async () => ({ grants: await store.grants(clock.now()) }),
     async forget({ params: { digest } }) {
-      if (!(await store.forget(digest))) notFound("there is no grant with this digest. Next: svc approvals grants");
+      if (!(await store.forget(digest))) notFound("no grant has this digest. Next: svc approvals grants");
       return { digest };
     },
   };

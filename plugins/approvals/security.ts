@@ -1,4 +1,4 @@
-/** Security checks of the policy file: which commands run without anybody being asked. */
+/** Security checks of the policy file: commands that run without an approval. */
 import { bounded, openExecPolicy, rulesFor } from "@svc/kit/exec";
 import type { ExecPolicyFile } from "@svc/sdk/approvals";
 import { commandText, configAt, defineSecurityChecks, type SecurityHit, type SecurityView } from "@svc/sdk/cli";
@@ -12,31 +12,31 @@ export default defineSecurityChecks([
   {
     id: "approvals.unasked",
     severity: "critical",
-    why: "Whoever makes the agent say so, a web page included, runs any command as you.",
+    why: "Anyone who can influence the agent, including a web page, can run any command as you.",
     find: (view) =>
       ofAgents(view, (policy, agent) => {
         if (!hasRules(policy, agent)) return [];
         const { security, ask } = rulesFor(policy, agent);
         if (security !== "full" || ask !== "off" || isNarrowed(view)) return [];
-        return [hit(agent, "runs every command and asks nobody", ["security", "allowlist", "--ask", "on-miss"])];
+        return [hit(agent, "runs every command without asking anybody", ["security", "allowlist", "--ask", "on-miss"])];
       }),
   },
   {
     id: "approvals.unanswered",
     severity: "warning",
-    why: "Nobody has to agree: not answering is enough.",
+    why: "Nobody has to agree: a command runs when nobody answers.",
     find: (view) =>
       ofAgents(view, (policy, agent) => {
         if (!hasRules(policy, agent)) return [];
         const { security, ask, askFallback } = rulesFor(policy, agent);
         if (security === "deny" || ask === "off" || askFallback !== "full") return [];
-        return [hit(agent, "runs a command that nobody answers for", ["security", security, "--fallback", "deny"])];
+        return [hit(agent, "runs a command when nobody answers", ["security", security, "--fallback", "deny"])];
       }),
   },
   {
     id: "approvals.any-arguments",
     severity: "warning",
-    why: "Most programs can be told by their arguments to run another one, or to write any file.",
+    why: "The arguments of most programs can make them run another program, or write any file.",
     find: (view) =>
       ofAgents(view, (policy, agent) =>
         (policy.agents?.[agent]?.allowlist ?? [])
@@ -54,7 +54,7 @@ export default defineSecurityChecks([
   {
     id: "approvals.dead-entries",
     severity: "info",
-    why: "Whoever reads the list believes that these programs run.",
+    why: "A reader of the list believes that these programs may run.",
     find: (view) =>
       ofAgents(view, (policy, agent) =>
         deadEntries({ ...policy, agents: { [agent]: policy.agents?.[agent] ?? {} } }).flatMap(([, patterns]) =>
@@ -66,23 +66,23 @@ export default defineSecurityChecks([
   },
 ]);
 
-/** One agent after the other, `*` included, and those that no rule names as `*`. @throws GatewayError `UNAVAILABLE` the file cannot be used */
+/** Checks each agent in the file, and `*` for all others. @throws GatewayError `UNAVAILABLE`: the file cannot be used */
 async function ofAgents(
   { stateDir }: SecurityView,
   find: (policy: ExecPolicyFile, agentId: string) => readonly SecurityHit[],
 ): Promise<readonly SecurityHit[]> {
   if (!existsSync(join(stateDir, FILE))) return []; // all is denied
-  const { file } = await openExecPolicy(stateDir).get(); // it is there, so nothing is made
+  const { file } = await openExecPolicy(stateDir).get(); // the file exists, so none is created
   return [...new Set(["*", ...Object.keys(file.agents ?? {})])].flatMap((agentId) => find(file, agentId));
 }
 
-/** Others have the rules of `*`, which are judged once. */
+/** Agents without rules of their own have those of `*`, which are checked once. */
 function hasRules({ agents = {} }: ExecPolicyFile, agentId: string): boolean {
   const { security, ask, askFallback } = agents[agentId] ?? {};
   return agentId === "*" || [security, ask, askFallback].some((word) => word !== undefined);
 }
 
-/** `tools.exec` lets less through than the policy file. */
+/** Whether `tools.exec` is stricter than the policy file. */
 function isNarrowed({ config }: SecurityView): boolean {
   const security = configAt(config, "tools.exec.security");
   const ask = configAt(config, "tools.exec.ask");

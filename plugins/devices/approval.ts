@@ -1,4 +1,4 @@
-/** Letting a waiting device in, by a person or silently; and turning it down. Spec: protocol/methods-device.md. */
+/** Approves a pending pairing request, by a person or silently, or rejects it. Spec: protocol/methods-device.md. */
 import type { Logger, Principal } from "@svc/sdk";
 import type { PairedDevice } from "@svc/sdk/devices";
 import { refusal } from "@svc/sdk/errors";
@@ -13,7 +13,7 @@ import { pairedView, type PendingRecord, type StoredDevice, type TokenRecord } f
 import { knownScopes, missingScopes } from "./scopes.ts";
 import { newSalt } from "./token-value.ts";
 
-/** Close reason of sockets whose token was replaced. Clients drop the token they keep when they read this. */
+/** Close reason of sockets whose token was replaced or revoked. Clients delete their stored token when they read it. */
 export const TOKEN_ENDED = "unauthorized: device token mismatch";
 
 export interface ApprovalOptions {
@@ -26,7 +26,7 @@ export interface ApprovalOptions {
   resolved(request: PendingRecord, decision: "approved" | "rejected"): void;
 }
 
-/** Principal that `authenticate` names for a role of a device. */
+/** Principal id that `authenticate` returns for a role of a device. */
 export function principalId(deviceId: string, role: string): string {
   return `device:${deviceId}:${role}`;
 }
@@ -38,7 +38,7 @@ export class Approvals {
     this.#options = options;
   }
 
-  /** @throws GatewayError `NOT_FOUND`; `INVALID_REQUEST` with `MISSING_SCOPE`: more than the approver may give */
+  /** @throws GatewayError `NOT_FOUND`; `INVALID_REQUEST` with `MISSING_SCOPE`: the request needs a scope that the approver lacks */
   async approve(requestId: string, approver: Principal): Promise<{ requestId: string; device: PairedDevice }> {
     const { waiting, now } = this.#options;
     const device = await untilUnchanged(async () => {
@@ -51,7 +51,7 @@ export class Approvals {
     return { requestId, device };
   }
 
-  /** For a request that was shown to nobody and is not stored. A conflict when the device was changed meanwhile. */
+  /** Approves a request that is not stored and was never shown. `CONFLICT` when the device changed meanwhile. */
   grantSilently(request: PendingRecord, by: string): Promise<PairedDevice> {
     return this.#grant(request, by, []);
   }
@@ -65,12 +65,12 @@ export class Approvals {
       return found;
     });
     const { deviceId } = request;
-    log.info({ requestId, deviceId }, "a device was turned down");
+    log.info({ requestId, deviceId }, "a pairing request was rejected");
     resolved(request, "rejected");
     return { requestId, deviceId };
   }
 
-  /** One transaction: the request is gone, the record says what it may, its role has a token. */
+  /** One transaction: removes the request, writes the record, and issues a token for its role if needed. */
   async #grant(request: PendingRecord, by: string, first: readonly Statement[]): Promise<PairedDevice> {
     const { store, storage, now } = this.#options;
     const { deviceId, role } = request;
@@ -87,18 +87,18 @@ export class Approvals {
       ...(made ? [writeToken(made, isOtherKey ? undefined : token)] : []),
     ]);
     await this.#end(before, isOtherKey, made && token);
-    this.#tell(request, by, made !== undefined);
+    this.#report(request, by, made !== undefined);
     return pairedView(record, await store.tokens(deviceId));
   }
 
-  /** What relied on the former token, or on another key, ends. */
+  /** Closes connections that relied on the previous token, or on another key. */
   async #end(before: StoredDevice | undefined, isOtherKey: boolean, replaced: TokenRecord | undefined): Promise<void> {
     const { credentials } = this.#options;
     if (before && isOtherKey) await credentials.revokeDevice(before.record.deviceId, TOKEN_ENDED);
     else if (replaced) await credentials.revoke(principalId(replaced.deviceId, replaced.role), TOKEN_ENDED);
   }
 
-  #tell(request: PendingRecord, by: string, hasNewToken: boolean): void {
+  #report(request: PendingRecord, by: string, hasNewToken: boolean): void {
     const { requestId, deviceId, roles, scopes, commands, reason } = request;
     const what = { requestId, deviceId, roles, scopes, commands, reason, by, hasNewToken };
     this.#options.log.info(what, "a device was approved");
@@ -106,7 +106,7 @@ export class Approvals {
   }
 }
 
-/** A token in the place of `before`; the first one counts as made, later ones as rotated. */
+/** A new token that replaces `before`; without `before` it has no `rotatedAtMs`. */
 export function freshToken(
   deviceId: string,
   role: string,

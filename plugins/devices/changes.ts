@@ -1,10 +1,10 @@
-/** Compare and set against the storage: read, decide, write, and once more when somebody was faster. */
+/** Compare-and-set on the storage: read, decide, write, and retry after a concurrent change. */
 import { isGatewayError, unavailable } from "@svc/sdk";
 
-/** Choice: tries; each one lost means that somebody else's write went through. */
+/** Choice: maximum attempts; each failed attempt means that a concurrent write succeeded. */
 const MOST_TRIES = 8;
 
-/** Runs `attempt` until it is through without a `CONFLICT`. @throws what it throws; `UNAVAILABLE` when it never is */
+/** Runs `attempt` until it succeeds without a `CONFLICT`. @throws its other errors; `UNAVAILABLE` after the last attempt */
 export async function untilUnchanged<T>(attempt: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {
     try {
@@ -12,7 +12,7 @@ export async function untilUnchanged<T>(attempt: () => Promise<T>): Promise<T> {
     } catch (error) {
       if (!isGatewayError(error) || error.code !== "CONFLICT") throw error;
       if (tries === MOST_TRIES)
-        unavailable("this device is being changed by others at the same time; try again", { retryAfterMs: 1_000 });
+        unavailable("other requests are changing this device at the same time; try again", { retryAfterMs: 1_000 });
     }
   }
 }

@@ -1,25 +1,25 @@
-/** What a connection with a proven device claims, in the one spelling that is stored and compared. Pure but for the crypto. */
+/** The claims of a connection with a proven device, normalized for storage and comparison. Pure except for the cryptography. */
 import { createPublicKey } from "node:crypto";
 import { type Admission, invalidRequest, type Role } from "@svc/sdk";
 import type { DeviceFacts } from "./records.ts";
 import { wantedScopes } from "./scopes.ts";
 
-/** Choice: UTF-16 units of a text, and entries of a list, that are kept of a device; real ones are far below. */
+/** Choice: maximum UTF-16 units of a text, and entries of a list; real values are far below. */
 const MAX_TEXT = 256;
 const MAX_ENTRIES = 256;
 
-/** A device at the door. */
+/** A device that requests admission. */
 export interface Claim {
   readonly deviceId: string;
   readonly role: Role;
-  /** Known scopes it wants. */
+  /** Known scopes that the device requests. */
   readonly scopes: readonly string[];
-  /** Nodes: commands it declares. */
+  /** Commands that a node declares; `undefined` for other roles. */
   readonly commands: readonly string[] | undefined;
   readonly facts: DeviceFacts;
 }
 
-/** @throws GatewayError `INVALID_REQUEST` naming what is too long. `undefined`: no device was proven */
+/** @returns `undefined`: no device was proven. @throws GatewayError `INVALID_REQUEST` naming the value that is too long */
 export function claimOf({
   device: deviceId,
   connect,
@@ -57,7 +57,7 @@ function checkText(name: string, text: string | undefined): void {
     invalidRequest(`client.${name} is longer than ${MAX_TEXT} characters; shorten it`);
 }
 
-/** Sorted, each once. */
+/** Sorted, without duplicates. */
 function listed(name: string, entries: readonly string[]): readonly string[] {
   const unique = [...new Set(entries)].sort();
   if (unique.length > MAX_ENTRIES) invalidRequest(`${name} has more than ${MAX_ENTRIES} entries`);
@@ -66,7 +66,7 @@ function listed(name: string, entries: readonly string[]): readonly string[] {
   return unique;
 }
 
-/** Trimmed; blank ones are left out. */
+/** Trims the texts; blank ones are left out. */
 function present<K extends string>(texts: Readonly<Record<K, string | undefined>>): Partial<Record<K, string>> {
   const kept: Partial<Record<K, string>> = {};
   for (const name of Object.keys(texts) as K[]) {
@@ -76,7 +76,7 @@ function present<K extends string>(texts: Readonly<Record<K, string | undefined>
   return kept;
 }
 
-/** A verified key in any of the spellings of §6 as base64url of its 32 bytes. */
+/** Converts a verified key in any encoding of §6 to base64url of its 32 bytes. */
 export function canonicalKey(publicKey: string): string {
   const text = publicKey.trim();
   const raw = text.startsWith("-----BEGIN ") ? createPublicKey(text).export({ format: "jwk" }).x : text;

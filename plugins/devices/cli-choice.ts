@@ -1,16 +1,16 @@
-/** Which request or device a command means. Pure. */
+/** Selects the request or device of a command. Pure. */
 import { invalidRequest, notFound } from "@svc/sdk";
 import { visible } from "@svc/sdk/cli";
 import type { PairedDevice, PendingDevice } from "@svc/sdk/devices";
 import { requestLines } from "./cli-lines.ts";
 
-/** Choice: characters of a device id that may stand for it, so that a slip removes nothing. */
+/** Choice: minimum length of a device id prefix, so that a typing error removes nothing. */
 const SHORTEST_PREFIX = 4;
 
 /**
- * The request to approve: the one with this very id, or the newest where that is what is wanted.
- * Choice: a single one is shown like several are: what is approved is what somebody looked at.
- * @throws GatewayError with the commands to choose from
+ * The request to approve: the one with exactly this id, or the newest with `latest`.
+ * Choice: a single request is listed too, not approved: people must see a request before they approve it.
+ * @throws GatewayError that lists the commands to choose from
  */
 export function chosenRequest(
   pending: readonly PendingDevice[],
@@ -19,14 +19,14 @@ export function chosenRequest(
 ): PendingDevice {
   if (requestId !== undefined && latest) invalidRequest("give a request id or --latest, not both");
   if (pending.length === 0 && requestId === undefined)
-    notFound("nothing waits for an approval; let the device connect once, it waits for five minutes then");
+    notFound("no request waits for an approval; let the device connect, its request is then valid for five minutes");
   if (requestId !== undefined) {
-    // No prefixes here: what is approved is what somebody looked at.
+    // No prefixes: the id must be that of the request that people have seen.
     const found = pending.find((request) => request.requestId === requestId);
     return (
       found ??
       notFound(
-        `no request "${visible(requestId)}" waits; it was decided, has expired or has changed\nNext: svc devices list`,
+        `no request "${visible(requestId)}" waits for an approval; it was decided, has expired or has changed\nNext: svc devices list`,
       )
     );
   }
@@ -34,14 +34,16 @@ export function chosenRequest(
   if (newest && latest) return newest;
   return invalidRequest(
     [
-      pending.length === 1 ? "this request waits:" : `${pending.length} requests wait; say which:`,
+      pending.length === 1
+        ? "one request waits for an approval:"
+        : `${pending.length} requests wait for an approval; choose one:`,
       ...pending.flatMap(requestLines),
       "Next: svc devices approve <requestId>",
     ].join("\n"),
   );
 }
 
-/** The paired device with this id, or the only one whose id begins so. @throws GatewayError naming what there is */
+/** The paired device with this id, or the only one whose id starts with it. @throws GatewayError naming the candidates */
 export function chosenDevice(paired: readonly PairedDevice[], id: string): PairedDevice {
   const exact = paired.find(({ deviceId }) => deviceId === id);
   if (exact) return exact;
@@ -52,13 +54,15 @@ export function chosenDevice(paired: readonly PairedDevice[], id: string): Paire
   if (!found) return notFound(`no paired device "${visible(id)}"\nNext: svc devices list`);
   if (others.length === 0) return found;
   const all = [found, ...others].map(({ deviceId }) => visible(deviceId)).join(", ");
-  return invalidRequest(`"${visible(id)}" begins the ids of several devices: ${all}\nNext: give more of the id`);
+  return invalidRequest(
+    `the ids of several devices start with "${visible(id)}": ${all}\nNext: give more characters of the id`,
+  );
 }
 
-/** The role a command means, where a device has only one. @throws GatewayError naming the roles */
+/** The given role, or the only role of the device. @throws GatewayError naming the roles */
 export function chosenRole({ roles = [] }: PairedDevice, role: string | undefined): string {
   const [only, ...others] = roles;
   if (role !== undefined) return role;
   if (only !== undefined && others.length === 0) return only;
-  return invalidRequest(`say which role: ${roles.map(visible).join(", ")}`);
+  return invalidRequest(`choose a role of the device: ${roles.map(visible).join(", ")}`);
 }

@@ -1,15 +1,15 @@
-/** Making this machine a known device of a gateway elsewhere. */
+/** Pairs this machine as a device with a remote gateway. */
 import { GatewayError, invalidRequest, isGatewayError } from "@svc/sdk";
 import { detailsCode, refusal } from "@svc/sdk/errors";
 import { namesNextStep } from "@svc/sdk/cli";
 import { type ClientOptions, gatewayAddress, type GatewayClient, isLoopbackHost } from "@svc/sdk/client";
 import { type DeviceIdentity, keepDevice, keepDeviceToken, readDeviceToken } from "@svc/sdk/device";
 
-/** Milliseconds between two looks whether somebody has approved: the first wait, and the longest. */
+/** Milliseconds between two connects while waiting for an approval: the first and the longest delay. */
 const POLL_MS = { first: 1_000, most: 10_000 } as const;
 const ROLE = "operator";
 
-/** What to join, and the world it is done in. */
+/** The gateway to join, and the environment of the command. */
 export interface JoinOptions {
   readonly url: string;
   readonly token?: string;
@@ -19,7 +19,7 @@ export interface JoinOptions {
   readonly scopes?: readonly string[];
   /** Milliseconds to wait for an approval; 0 does not wait. */
   readonly timeoutMs: number;
-  /** Where the device and its tokens are kept. */
+  /** Directory of the device key and its tokens. */
   readonly directory: string;
   connect(options: ClientOptions): Promise<GatewayClient>;
   note(line: string): void;
@@ -35,13 +35,14 @@ export interface Joined {
 }
 
 /**
- * Proves this machine's device, waits for an approval where one is needed, and keeps the token.
- * @throws GatewayError what the gateway refused with, and how to go on
+ * Connects with this machine's device key, waits for an approval if needed, and stores the token.
+ * @throws GatewayError the gateway's refusal, with the next step
  */
 export async function join(options: JoinOptions): Promise<Joined> {
   const device = keepDevice(options.directory);
   const until = options.elapsed() + options.timeoutMs;
-  if (isInClear(options.url)) options.note("this address is not encrypted: whoever is in between can read the secret");
+  if (isInClear(options.url))
+    options.note("this address is not encrypted: anyone on the network path can read the secret");
   let asked: string | undefined;
   for (let pause: number = POLL_MS.first; ; pause = Math.min(POLL_MS.most, pause * 2)) {
     try {
@@ -81,38 +82,38 @@ async function enter(device: DeviceIdentity, options: JoinOptions): Promise<Join
   await client.close();
   if (!auth?.deviceToken) {
     return invalidRequest(
-      `${url} lets this machine in, but gives devices no token\nNext: pass --token with each command, or enable the plugin devices there`,
+      `${url} accepts this machine, but issues no device tokens\nNext: pass --token with each command, or enable the plugin devices there`,
     );
   }
   keepDeviceToken(directory, url, ROLE, { token: auth.deviceToken, scopes: auth.scopes, updatedAtMs: Date.now() });
   return { url, deviceId: device.id, scopes: auth.scopes };
 }
 
-/** Id of the request a refusal made. */
+/** Id of the pairing request in a refusal. */
 function requestIn(error: unknown): string | undefined {
   if (!isGatewayError(error) || error.code !== "NOT_PAIRED") return undefined;
   const { requestId } = (error.details ?? {}) as { requestId?: unknown };
   return typeof requestId === "string" ? requestId : undefined;
 }
 
-/** It was revoked, or renewed elsewhere: it will never work again. */
+/** Whether the stored token was revoked or replaced, so that it will never work again. */
 function isDeadToken(error: unknown, { token, password }: JoinOptions): boolean {
   if (token !== undefined || password !== undefined || !isGatewayError(error)) return false;
   return detailsCode(error) === "AUTH_DEVICE_TOKEN_MISMATCH";
 }
 
-/** The gateway cannot be reached now; while we wait that passes. */
+/** Whether the gateway is unreachable now; ignored while waiting for an approval. */
 function isAway(error: unknown): boolean {
   return isGatewayError(error) && error.code === "UNAVAILABLE";
 }
 
 function tell(device: DeviceIdentity, requestId: string, { url, timeoutMs, note }: JoinOptions): void {
-  note(`this machine is device ${device.id}; ${url} asks for an approval, request ${requestId}`);
+  note(`this machine is device ${device.id}; ${url} requires an approval of request ${requestId}`);
   note(`On the gateway's machine: svc devices approve ${requestId}`);
-  if (timeoutMs > 0) note(`waiting for it, at most ${Math.round(timeoutMs / 1_000)} s`);
+  if (timeoutMs > 0) note(`waiting for the approval, at most ${Math.round(timeoutMs / 1_000)} s`);
 }
 
-/** The command that asks for the very same again: with anything left out it would be another request, or be refused. */
+/** The command that repeats this request; leaving out an option would make another request, or be refused. */
 function sameAgain({ url, token, password, name, scopes }: JoinOptions): string {
   const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
   return [
@@ -127,16 +128,16 @@ function sameAgain({ url, token, password, name, scopes }: JoinOptions): string 
 function stillWaiting(requestId: string, options: JoinOptions): GatewayError {
   return refusal(
     "PAIRING_REQUIRED",
-    `nobody has approved this machine yet\nNext: on the gateway's machine: svc devices approve ${requestId}\nthen here: ${sameAgain(options)}`,
+    `this machine has not been approved yet\nNext: on the gateway's machine: svc devices approve ${requestId}\nthen here: ${sameAgain(options)}`,
     { requestId },
   );
 }
 
-/** A request that is still asked for keeps its id; another one means that the first was decided against. */
+/** A repeated request keeps its id, so a new id means that the first request was rejected or dropped. */
 function turnedDown(requestId: string, options: JoinOptions): GatewayError {
   return refusal(
     "PAIRING_REJECTED",
-    `request ${requestId} was turned down, or pushed out by others\nNext: ask the people who run the gateway, then: ${sameAgain(options)}`,
+    `request ${requestId} was rejected, or dropped because too many requests wait\nNext: ask the people who run the gateway, then: ${sameAgain(options)}`,
     { requestId },
   );
 }
@@ -155,7 +156,7 @@ function withNextStep(error: unknown, { url, token, password }: JoinOptions): un
   );
 }
 
-/** Forgets the tokens of one gateway. @returns whether there were any */
+/** Deletes the tokens of one gateway. @returns whether any existed */
 export function leave(directory: string, url: string): boolean {
   const roles = ["operator", "node"].filter((role) => readDeviceToken(directory, url, role) !== undefined);
   for (const role of roles) keepDeviceToken(directory, url, role, undefined);

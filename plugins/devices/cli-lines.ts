@@ -1,29 +1,29 @@
-/** What `svc devices ...` and `svc pairing` say. Pure. */
+/** Output of `svc devices ...` and `svc pairing`. Pure. */
 import { table, time, visible } from "@svc/sdk/cli";
 import type { PairedDevice, PendingDevice } from "@svc/sdk/devices";
 import type { PendingNode } from "@svc/sdk/nodes";
 import { cell, listed } from "./cli-text.ts";
 
-/** Hex characters of a device id in a list; a prefix that long names a device where it is the only one. */
+/** Hex characters of a device id shown in a list; commands accept such a prefix if it is unique. */
 const SHORT_ID = 12;
 
 const REASONS: Readonly<Record<NonNullable<PendingDevice["reason"]>, string>> = {
-  "not-paired": "new here",
-  "metadata-upgrade": "says it is another kind of device than before",
-  "role-upgrade": "wants another role",
-  "scope-upgrade": "wants more scopes",
-  "command-upgrade": "a node that offers more commands",
+  "not-paired": "new device",
+  "metadata-upgrade": "reports another platform or device family than before",
+  "role-upgrade": "requests another role",
+  "scope-upgrade": "requests more scopes",
+  "command-upgrade": "a node that declares more commands",
 };
 
 export function listLines({ pending, paired }: { pending: readonly PendingDevice[]; paired: readonly PairedDevice[] }) {
   return [
-    ...(pending.length === 0 ? ["nothing waits for an approval"] : ["waiting:", ...pending.flatMap(requestLines)]),
+    ...(pending.length === 0 ? ["no device waits for an approval"] : ["waiting:", ...pending.flatMap(requestLines)]),
     "",
     ...(paired.length === 0 ? ["no device is paired"] : ["paired:", ...pairedTable(paired)]),
   ];
 }
 
-/** One that waits, with the commands that decide about it. */
+/** One pending request, with the commands to decide it. */
 export function requestLines(request: PendingDevice): string[] {
   const { requestId, deviceId, displayName, platform, roles, role, scopes, commands, remoteIp, reason, ts } = request;
   return [
@@ -36,7 +36,7 @@ export function requestLines(request: PendingDevice): string[] {
   ];
 }
 
-/** What `svc pairing` says. */
+/** Output of `svc pairing`. */
 export function overviewLines({
   pending,
   nodes,
@@ -48,15 +48,15 @@ export function overviewLines({
 }): string[] {
   const waiting = [...pending.flatMap(requestLines), ...nodes.flatMap(nodeLines)];
   return [
-    ...(waiting.length === 0 ? ["nothing waits for an approval"] : ["waiting:", ...waiting]),
+    ...(waiting.length === 0 ? ["no device waits for an approval"] : ["waiting:", ...waiting]),
     "",
     deviceId === undefined
-      ? "this machine has no device yet; one is made by: svc pairing join --url <ws url>"
+      ? "this machine has no device key yet; create one with: svc pairing join --url <ws url>"
       : `this machine is device ${visible(deviceId)}`,
   ];
 }
 
-/** A node of the older kind, which is no device. */
+/** A node of the older pairing store, which is not a device. */
 function nodeLines({ requestId, nodeId, displayName, platform, remoteIp, commands, ts }: PendingNode): string[] {
   return [
     `  ${cell(displayName)} (${cell(platform)}, ${cell(remoteIp)}), node ${visible(nodeId.slice(0, SHORT_ID))}, asked at ${time(ts)}`,
@@ -81,7 +81,7 @@ function pairedTable(paired: readonly PairedDevice[]): string[] {
   );
 }
 
-/** What was granted, in full. */
+/** Everything that an approval granted. */
 export function approvedLines({ device }: { readonly device: PairedDevice }): string[] {
   const { deviceId, displayName, roles, scopes, commands } = device;
   return [
@@ -89,6 +89,6 @@ export function approvedLines({ device }: { readonly device: PairedDevice }): st
     `  roles     ${listed(roles)}`,
     `  scopes    ${listed(scopes)}`,
     ...(commands && commands.length > 0 ? [`  commands  ${listed(commands)}`] : []),
-    "it gets its token when it connects again",
+    "the device gets its token when it reconnects",
   ];
 }

@@ -1,4 +1,4 @@
-/** What people give on the command line. */
+/** Parses command line options. */
 import { invalidRequest } from "@svc/sdk";
 import type { CommandContext } from "@svc/sdk/cli";
 import { gatewayAddress } from "@svc/sdk/client";
@@ -6,26 +6,25 @@ import { gatewayAddress } from "@svc/sdk/client";
 /** Seconds `pairing join` waits for an approval. */
 export const JOIN_SECONDS = 300;
 
-/** An option's text; blank is none. */
+/** The value of an option; a blank one counts as absent. */
 export function textOption({ options }: CommandContext, name: string): string | undefined {
   const value = options[name];
   return (typeof value === "string" && value.trim()) || undefined;
 }
 
-/** @throws GatewayError an entry is blank */
+/** @throws GatewayError `INVALID_REQUEST`: an entry is blank */
 export function scopesOption(context: CommandContext): string[] | undefined {
   const scopes = textOption(context, "scopes")
     ?.split(",")
     .map((scope) => scope.trim());
-  if (scopes?.includes(""))
-    invalidRequest("--scopes takes names with commas between them, like operator.read,operator.write");
+  if (scopes?.includes("")) invalidRequest("--scopes takes a comma-separated list, like operator.read,operator.write");
   return scopes;
 }
 
 export function gatewayUrl(context: CommandContext): string {
   const url = textOption(context, "url");
   if (url !== undefined && gatewayAddress(url)) return url;
-  return invalidRequest("say which gateway: --url wss://gateway.example, or ws://<host>:18789");
+  return invalidRequest("no gateway given: add --url wss://gateway.example, or ws://<host>:18789");
 }
 
 export function joinSeconds(context: CommandContext): number {

@@ -1,10 +1,10 @@
-/** What a device says of itself, in columns and lists. Pure. */
+/** Formats a device's own texts for columns and lists. Pure. */
 import { cut, visible } from "@svc/sdk/cli";
 
-/** Choice: characters of a name or address in a column. */
+/** Choice: maximum characters of a name or address in a column. */
 const MAX_CELL = 40;
 
-/** `visible`, and no longer than a column; blank is `-`. */
+/** Escapes and truncates a text for a column; a blank text becomes `-`. */
 export function cell(text: string | undefined): string {
   return cut(visible(text?.trim() ?? ""), MAX_CELL) || "-";
 }

@@ -1,4 +1,4 @@
-/** `svc devices ...` and `svc pairing ...`: who may come in, here and elsewhere. */
+/** `svc devices ...` manages the devices of this gateway; `svc pairing ...` pairs this machine with a gateway. */
 import { join as joinPath } from "node:path";
 import { type CommandContext, defineCommands, show, visible, withGateway } from "@svc/sdk/cli";
 import { connect } from "@svc/sdk/client";
@@ -26,12 +26,12 @@ export default defineCommands([
     name: "devices approve",
     summary: "Let a waiting device in",
     args: "[requestId]",
-    options: [{ flags: "--latest", description: "the request that was made last" }],
+    options: [{ flags: "--latest", description: "approve the newest request" }],
     examples: ["svc devices approve", "svc devices approve <requestId>", "svc devices approve --latest"],
     async run(context) {
       const { pending } = await list(context);
       const request = chosenRequest(pending, context.args[0], context.options["latest"] === true);
-      // Whoever approves has to hold what is granted; more than that is not asked for.
+      // The approver needs the granted scopes, so the connection requests exactly these.
       const scopes = [PAIRING, ...(request.scopes ?? [])];
       const { requestId } = request;
       show(
@@ -49,7 +49,9 @@ export default defineCommands([
     async run(context) {
       const [requestId = ""] = context.args;
       const answer = await withGateway(context, [PAIRING], (client) => client.call(devices.reject, { requestId }));
-      show(context, answer, ({ deviceId }) => [`turned device ${visible(deviceId)} down; what it had before it keeps`]);
+      show(context, answer, ({ deviceId }) => [
+        `rejected the request of device ${visible(deviceId)}; its earlier approvals stay`,
+      ]);
     },
   },
   {
@@ -70,7 +72,10 @@ export default defineCommands([
     summary: "A new token for a role of a device",
     args: "<deviceId> [role]",
     options: [
-      { flags: "--scopes <list>", description: "scopes of the new token, with commas; default: those of the old one" },
+      {
+        flags: "--scopes <list>",
+        description: "scopes of the new token, comma-separated; default: those of the old token",
+      },
     ],
     examples: ["svc devices rotate <deviceId>", "svc devices rotate 3fa9c1 operator --scopes operator.read"],
     async run(context) {
@@ -83,9 +88,9 @@ export default defineCommands([
         client.call(devices.rotate, params),
       );
       show(context, answer, ({ token }) => [
-        `the new token for role ${visible(role)} of device ${visible(device.deviceId)}, shown only this once:`,
+        `the new token for role ${visible(role)} of device ${visible(device.deviceId)}, shown only once:`,
         token,
-        `scopes: ${listed(answer.scopes)}; the old token is dead`,
+        `scopes: ${listed(answer.scopes)}; the old token no longer works`,
       ]);
     },
   },
@@ -99,8 +104,8 @@ export default defineCommands([
       const params = { deviceId: device.deviceId, role: chosenRole(device, context.args[1]) };
       const answer = await withGateway(context, [PAIRING], (client) => client.call(devices.revoke, params));
       show(context, answer, ({ deviceId, role }) => [
-        `ended the token for role ${visible(role)} of device ${visible(deviceId)}; it gets another one with the gateway's secret`,
-        `to keep it out: svc devices remove ${visible(deviceId)}`,
+        `revoked the token for role ${visible(role)} of device ${visible(deviceId)}; the device gets a new one when it connects with the gateway's secret`,
+        `to keep the device out: svc devices remove ${visible(deviceId)}`,
       ]);
     },
   },
@@ -119,11 +124,11 @@ export default defineCommands([
     name: "pairing join",
     summary: "Make this machine a known device of a gateway",
     options: [
-      { flags: "--name <name>", description: "what people are shown who approve it" },
-      { flags: "--scopes <list>", description: "what to ask for, with commas; default: everything" },
+      { flags: "--name <name>", description: "name of this machine, shown to the people who approve it" },
+      { flags: "--scopes <list>", description: "scopes to request, comma-separated; default: all" },
       {
         flags: "--timeout <seconds>",
-        description: `how long to wait for an approval; default ${JOIN_SECONDS}, 0 does not wait`,
+        description: `seconds to wait for an approval; default ${JOIN_SECONDS}; 0: do not wait`,
       },
     ],
     examples: ["svc pairing join --url wss://gateway.example --token <token> --name desk"],
@@ -147,8 +152,8 @@ export default defineCommands([
         elapsed: () => performance.now(),
       });
       show(context, joined, ({ deviceId }) => [
-        `this machine is device ${deviceId} of ${visible(url)} now, with ${listed(joined.scopes)}`,
-        `commands need no secret there any more: svc gateway health --url ${visible(url)}`,
+        `this machine is now device ${deviceId} of ${visible(url)}, with scopes ${listed(joined.scopes)}`,
+        `commands no longer need a secret there: svc gateway health --url ${visible(url)}`,
       ]);
     },
   },
@@ -162,7 +167,7 @@ export default defineCommands([
       const left = leave(directory, url);
       const deviceId = readDevice(directory)?.id;
       show(context, { url, left, ...(deviceId === undefined ? {} : { deviceId }) }, () => [
-        visible(left ? `forgot the token of ${url}` : `there was no token of ${url}; nothing was changed`),
+        visible(left ? `deleted the token of ${url}` : `no token of ${url} is stored; nothing changed`),
         ...(left && deviceId !== undefined ? [`on the gateway's machine: svc devices remove ${deviceId}`] : []),
       ]);
     },
@@ -173,7 +178,7 @@ function list(context: CommandContext) {
   return withGateway(context, [PAIRING], (client) => client.call(devices.list, {}));
 }
 
-/** Devices, and nodes of the older kind where a plugin keeps them, that wait. */
+/** Devices that wait for an approval, and nodes of the older pairing store when a plugin serves it. */
 function waitingHere(context: CommandContext): Promise<{ pending: PendingDevice[]; nodes: PendingNode[] }> {
   return withGateway(context, [PAIRING], async (client) => {
     const { pending } = await client.call(devices.list, {});
@@ -184,7 +189,7 @@ function waitingHere(context: CommandContext): Promise<{ pending: PendingDevice[
   });
 }
 
-/** Where this machine keeps its device and what gateways gave it. Spec: protocol/stores.md §5. */
+/** Directory of this machine's device key and of the tokens that gateways issued to it. Spec: protocol/stores.md §5. */
 function identityDirectory({ stateDir }: CommandContext): string {
   return joinPath(stateDir, "identity");
 }

@@ -1,4 +1,4 @@
-/** Paired devices and their tokens on disk. Reads are by primary key; writes are statements, for one transaction. */
+/** Stores paired devices and their tokens. Writes are returned as statements, so that callers can combine them in one transaction. */
 import type { Row, Statement, Storage } from "@svc/sdk/storage";
 import type { DeviceRecord, StoredDevice, TokenRecord } from "./records.ts";
 
@@ -44,7 +44,7 @@ export class DeviceStore {
     return row && readToken(row);
   }
 
-  /** @param deviceId absent: of all devices */
+  /** @param deviceId absent: the tokens of all devices */
   async tokens(deviceId?: string): Promise<TokenRecord[]> {
     const rows =
       deviceId === undefined
@@ -54,7 +54,7 @@ export class DeviceStore {
   }
 }
 
-/** Makes the record, or puts it in the place of exactly the one that was read; a conflict otherwise. */
+/** Inserts the record, or replaces exactly the revision that was read; otherwise a conflict. */
 export function writeDevice(record: DeviceRecord, before: StoredDevice | undefined): Statement {
   const body = JSON.stringify(record);
   if (!before)
@@ -72,7 +72,7 @@ export function writeDevice(record: DeviceRecord, before: StoredDevice | undefin
   };
 }
 
-/** The device is as it was read; a conflict otherwise. */
+/** Checks that the device is unchanged since it was read; otherwise a conflict. */
 export function deviceUnchanged({ record, revision }: StoredDevice): Statement {
   return {
     sql: "UPDATE devices_paired SET revision = revision WHERE device_id = ? AND revision = ?",
@@ -82,8 +82,8 @@ export function deviceUnchanged({ record, revision }: StoredDevice): Statement {
 }
 
 /**
- * Makes the token, or puts it in the place of exactly the one that was read; a conflict otherwise. The salt stands for
- * all of a token: whoever ends or renews one is seen by it or by `revoked_at`.
+ * Inserts the token, or replaces exactly the one that was read; otherwise a conflict. Every renewal changes the salt and
+ * every revocation sets `revoked_at`, so these two columns detect concurrent changes.
  */
 export function writeToken(token: TokenRecord, before: TokenRecord | undefined): Statement {
   const { deviceId, role, salt, scopes, createdAtMs, rotatedAtMs = null, revokedAtMs = null } = token;
@@ -105,7 +105,7 @@ export function writeToken(token: TokenRecord, before: TokenRecord | undefined):
   };
 }
 
-/** The token was used; nothing when it is another one by now. */
+/** Records the last use of the token; no effect when the token was replaced meanwhile. */
 export function touchToken({ deviceId, role, salt }: TokenRecord, now: number): Statement {
   return {
     sql: "UPDATE devices_tokens SET last_used_at = ? WHERE device_id = ? AND role = ? AND salt = ?",
@@ -117,7 +117,7 @@ export function removeTokens(deviceId: string): Statement {
   return { sql: "DELETE FROM devices_tokens WHERE device_id = ?", params: [deviceId] };
 }
 
-/** The record, its tokens and what waits; a conflict when there is no record. */
+/** Deletes the record, its tokens and its pending request; a conflict when there is no record. */
 export function removeDevice(deviceId: string): readonly Statement[] {
   return [
     { sql: "DELETE FROM devices_paired WHERE device_id = ?", params: [deviceId], expectChanges: 1 },

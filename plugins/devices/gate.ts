@@ -1,4 +1,4 @@
-/** The door for devices: who is known goes in, who is not waits for an approval. Spec: protocol/frames-and-connect.md §10. */
+/** Admits paired devices, and creates a pairing request for every other one. Spec: protocol/frames-and-connect.md §10. */
 import { randomUUID } from "node:crypto";
 import {
   type Admission,
@@ -29,7 +29,7 @@ export interface GateOptions {
   readonly turns: Turns;
   readonly log: Logger;
   now(): number;
-  /** Local devices may be let in without asking anybody. */
+  /** Whether local devices may be approved without asking people. */
   isSilent(): boolean;
   requested(request: PendingRecord): void;
 }
@@ -41,7 +41,7 @@ export class Gate {
     this.#options = options;
   }
 
-  /** @returns why it may not come in. @throws what the storage throws, which denies as well */
+  /** @returns the denial; `undefined`: admitted. @throws errors of the storage, which deny as well */
   async admit(admission: Admission): Promise<Denial | undefined> {
     if (admission.device === undefined || needsNoPairing(admission)) return undefined;
     const claim = readClaim(admission);
@@ -54,7 +54,7 @@ export class Gate {
     return this.#options.turns.take(claim.deviceId, () => untilUnchanged(() => this.#pair(admission, claim)));
   }
 
-  /** Which commands of a node that was admitted are approved; the others wait for people. */
+  /** The approved commands of an admitted node; a request is created for the others. */
   async offer(admission: Admission): Promise<OfferedCommands> {
     const claim = claimOf(admission);
     if (!claim?.commands) return { commands: [], withheld: [] };
@@ -62,11 +62,11 @@ export class Gate {
     return turns.take(claim.deviceId, () => untilUnchanged(() => this.#offer(admission, claim)));
   }
 
-  /** Under the turn of the device: what is read here is changed by nobody but approvals, which conflict. */
+  /** Runs within the device's turn: only approvals can change the data meanwhile, and those cause a conflict. */
   async #pair(admission: Admission, claim: Claim): Promise<Denial | undefined> {
     const known = await this.#options.store.get(claim.deviceId);
     const reason = obstacle(known?.record, claim);
-    if (reason === undefined) return undefined; // another connection of it was let in meanwhile
+    if (reason === undefined) return undefined; // another connection of the device was approved meanwhile
     const request = await this.#ask(admission, { claim, reason, isRepair: known !== undefined }, known);
     if (request === undefined) return undefined;
     return {
@@ -82,11 +82,11 @@ export class Gate {
     };
   }
 
-  /** @returns the request that waits now, or `undefined`: granted without asking anybody */
+  /** @returns the pending request; `undefined`: approved silently */
   async #ask(admission: Admission, wish: Wish, known: StoredDevice | undefined): Promise<PendingRecord | undefined> {
     const { waiting, approvals, storage, now, isSilent, requested } = this.#options;
     const before = await waiting.ofDevice(wish.claim.deviceId, now());
-    // What people were asked about is decided by people: a request that waits is never granted silently.
+    // A request that people were asked about is decided by people: a pending request is never approved silently.
     if (!before && isSilent() && mayBeSilent(admission, wish.reason, known?.record)) {
       const request = mergedRequest(undefined, wish, randomUUID);
       await approvals.grantSilently({ ...request, ts: now() }, `silent: ${admission.principal.id}`);
@@ -104,15 +104,15 @@ export class Gate {
     return request;
   }
 
-  /** @throws GatewayError `UNAVAILABLE`: there is no room for it */
+  /** @throws GatewayError `UNAVAILABLE`: too many requests wait */
   async #store(request: PendingRecord, before: PendingRecord | undefined): Promise<void> {
     const { storage, waiting, now } = this.#options;
     try {
-      await storage.transaction(addPending(request, before, request.ts)); // the event tells the same time
+      await storage.transaction(addPending(request, before, request.ts)); // the event has the same time
     } catch (error) {
       if (!isGatewayError(error) || error.code !== "CONFLICT") throw error;
       const other = await waiting.ofDevice(request.deviceId, now());
-      if (other?.requestId !== before?.requestId) throw error; // decided or replaced meanwhile: look again
+      if (other?.requestId !== before?.requestId) throw error; // decided or replaced meanwhile: retry
       unavailable("too many devices wait for an approval; try again later", { retryAfterMs: 60_000, cause: error });
     }
   }
@@ -135,26 +135,32 @@ export class Gate {
       await this.#ask(admission, { claim, reason: "command-upgrade", isRepair: true }, known);
     } catch (error) {
       if (!isGatewayError(error) || error.code !== "UNAVAILABLE") throw error;
-      // It has what was approved; it asks again when it connects again.
-      this.#options.log.warn({ deviceId: claim.deviceId, err: error }, "commands of a node wait in no request");
+      // The node keeps its approved commands and requests the others at its next connect.
+      this.#options.log.warn(
+        { deviceId: claim.deviceId, err: error },
+        "no approval could be requested for new commands of a node; retrying when it reconnects",
+      );
     }
     return { commands, withheld };
   }
 
-  /** What it says of itself is kept, where that is possible: nobody is kept out because a name could not be written. */
+  /** Stores the facts that the device reported. A failed write does not deny the connection. */
   async #noteSeen(known: StoredDevice, claim: Claim): Promise<void> {
     const seen = seenRecord(known.record, claim);
     if (!seen) return;
     try {
       await this.#options.storage.transaction([writeDevice(seen, known)]);
     } catch (error) {
-      if (isGatewayError(error) && error.code === "CONFLICT") return; // a newer one was written
-      this.#options.log.warn({ deviceId: claim.deviceId, err: error }, "what a device says of itself was not kept");
+      if (isGatewayError(error) && error.code === "CONFLICT") return; // a newer record was written
+      this.#options.log.warn(
+        { deviceId: claim.deviceId, err: error },
+        "the name and client of a device were not stored; it is admitted",
+      );
     }
   }
 }
 
-/** A claim that is too long is told as what it is: a gate's throw would only say that something failed. */
+/** Turns an invalid claim into a denial with its reason; an error thrown by the gate would not show the reason. */
 function readClaim(admission: Admission): Claim | Denial {
   try {
     const claim = claimOf(admission);

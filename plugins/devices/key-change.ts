@@ -1,11 +1,11 @@
-/** Notices at the start that the key of the tokens is another one than last time. */
+/** Detects at the start that the key of the device tokens has changed. */
 import type { Logger } from "@svc/sdk";
 import type { Storage } from "@svc/sdk/storage";
 import { keyMark } from "./token-value.ts";
 
 const NAME = "token-key";
 
-/** Logs that all tokens have ended, once, where the key was lost or replaced. */
+/** Logs once that all tokens are invalid when the key was lost or replaced. */
 export async function noteTokenKey(options: {
   readonly storage: Storage;
   readonly key: Uint8Array;
@@ -19,7 +19,7 @@ export async function noteTokenKey(options: {
   if (known && Number(tokens?.n ?? 0) > 0)
     log.warn(
       { tokens: Number(tokens?.n ?? 0) },
-      "the key of the device tokens is another one than before: no device comes in by its token; each gets a new one when it connects with the gateway's token or password, or by: svc devices rotate <deviceId> <role>",
+      "the key of the device tokens has changed, so all device tokens are invalid; a device gets a new one when it connects with the gateway's token or password, or by: svc devices rotate <deviceId> <role>",
     );
   await storage.transaction([
     {

@@ -1,18 +1,18 @@
-/** What a repeated request becomes, and what an approval makes of a record. Pure. Spec: protocol/methods-device.md. */
+/** Merges repeated requests, and applies approvals to records. Pure. Spec: protocol/methods-device.md. */
 import { isDeepStrictEqual } from "node:util";
 import type { Claim } from "./claim.ts";
 import type { DeviceRecord, PendingRecord, Reason, TokenRecord } from "./records.ts";
 import { missingScopes, union } from "./scopes.ts";
 
-/** One more wish of a device, beside the one that waits. */
+/** A further request of a device, possibly in addition to a pending one. */
 export interface Wish {
   readonly claim: Claim;
   readonly reason: Reason;
-  /** There is a record of this device. */
+  /** Whether the device already has a record. */
   readonly isRepair: boolean;
 }
 
-/** The request as it is shown from now on; the one that waits when nothing about it is different. */
+/** The merged request with a new id; the pending one itself when nothing differs. */
 export function mergedRequest(waiting: PendingRecord | undefined, wish: Wish, newId: () => string): PendingRecord {
   const { deviceId, role, scopes, facts } = wish.claim;
   const commands = wish.claim.commands ?? waiting?.commands;
@@ -31,16 +31,16 @@ export function mergedRequest(waiting: PendingRecord | undefined, wish: Wish, ne
   return { ...merged, ...from, reason: wish.reason, requestId: newId(), ts: 0 };
 }
 
-/** Choice: neither the address nor the reason counts: a device that moves asks for the same. */
+/** Choice: address and reason are ignored, since a device that changes its address requests the same. */
 function showsTheSame(waiting: PendingRecord, merged: object): boolean {
   const { requestId: _id, ts: _ts, remoteIp: _ip, reason: _reason, ...shown } = waiting;
   return isDeepStrictEqual(shown, merged);
 }
 
-/** The record once `request` is approved. @param now epoch ms */
+/** The record after the approval of `request`. @param now epoch ms */
 export function approvedRecord(record: DeviceRecord | undefined, request: PendingRecord, now: number): DeviceRecord {
   const { requestId: _id, ts: _ts, isRepair: _repair, reason: _reason, ...asked } = request;
-  // Another key is another device: nothing that was approved for the old key goes over to it.
+  // A new key means a new device: approvals of the old key do not apply to it.
   const kept = record?.publicKey === request.publicKey ? record : undefined;
   const commands = union(kept?.commands, request.commands);
   return {
@@ -56,9 +56,9 @@ export function approvedRecord(record: DeviceRecord | undefined, request: Pendin
 }
 
 /**
- * Scopes of the token an approval makes, or `undefined` when the one there is stays.
- * Choice: it stays when it covers what was asked for, as after new metadata or commands: a device that has nothing but
- * its token would be locked out by its own approval.
+ * Scopes of the token that an approval issues; `undefined` when the existing token stays.
+ * Choice: it stays when it covers the request, e.g. after new metadata or commands: a device that has only its token
+ * would otherwise be locked out by its own approval.
  */
 export function approvedTokenScopes(
   token: TokenRecord | undefined,
@@ -73,7 +73,7 @@ export function approvedTokenScopes(
   return (sameKey ? (token?.scopes ?? record.approvedScopes) : undefined) ?? [];
 }
 
-/** The record after a connect that passed; `undefined` when it says what it said. What was pinned stays. */
+/** The record after an admitted connect; `undefined` when nothing changed. Pinned values stay. */
 export function seenRecord(record: DeviceRecord, { role, scopes, facts }: Claim): DeviceRecord | undefined {
   const { displayName, clientId, clientMode, remoteIp } = facts;
   const seen: DeviceRecord = {

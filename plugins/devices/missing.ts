@@ -1,10 +1,10 @@
-/** Refusals about what is not there, each with the command to go on with. */
+/** `NOT_FOUND` errors, each with the next command. */
 import { notFound } from "@svc/sdk";
 import type { PendingStore } from "./pending-store.ts";
 
 const LIST = "Next: svc devices list";
 
-/** Choice: ids of callers are shown as far as a real one is long. */
+/** Choice: ids given by callers are cut at 80 characters. */
 const shown = (id: string) => JSON.stringify(id.slice(0, 80));
 
 export const missing = {
@@ -13,10 +13,10 @@ export const missing = {
     const successor = await waiting.successor(requestId, now);
     if (successor)
       notFound(
-        `request ${shown(requestId)} has changed: the device asks for something else now, as request ${successor.requestId}; look at it first\n${LIST}`,
+        `request ${shown(requestId)} was replaced by request ${successor.requestId}, because the device now requests something else; check that request first\n${LIST}`,
       );
     return notFound(
-      `no request ${shown(requestId)} waits: it was decided, it has expired, or it has changed and has another id; the device makes a new one when it connects\n${LIST}`,
+      `no request ${shown(requestId)} waits: it was decided, has expired, or was replaced under a new id; the device creates a new request when it connects\n${LIST}`,
     );
   },
 

@@ -1,11 +1,11 @@
-/** Devices that wait, on disk: one request each, for five minutes, and never so many that one sender crowds others out. */
+/** Stores pending requests: one per device, for five minutes, with limits so that one sender cannot crowd out others. */
 import { isIPv6 } from "node:net";
 import type { Row, Statement, Storage } from "@svc/sdk/storage";
 import type { PendingRecord } from "./records.ts";
 
-/** Milliseconds from the last connect that asked for it. Spec: protocol/methods-device.md "Pending TTL". */
+/** Lifetime of a request in milliseconds, from the last connect that made it. Spec: protocol/methods-device.md "Pending TTL". */
 export const PENDING_TTL_MS = 300_000;
-/** Choice: requests that wait in all, and from one address; of the latter the oldest goes. */
+/** Choice: maximum pending requests in total, and per address; above the latter the oldest is dropped. */
 export const MOST_PENDING = 200;
 export const MOST_PENDING_FROM_ONE = 20;
 
@@ -29,7 +29,7 @@ export class PendingStore {
     return this.#first("device_id = ?", deviceId, now);
   }
 
-  /** The request that took the place of this one. */
+  /** The request that replaced this one. */
   successor(requestId: string, now: number): Promise<PendingRecord | undefined> {
     return this.#first("former_id = ?", requestId, now);
   }
@@ -47,7 +47,7 @@ export class PendingStore {
   }
 }
 
-/** The request was made again. A conflict when it is gone. */
+/** Renews the lifetime of a request. A conflict when the request no longer exists. */
 export function refreshPending(requestId: string, now: number): Statement {
   return {
     sql: "UPDATE devices_pending SET ts = ? WHERE request_id = ? AND ts >= ?",
@@ -57,8 +57,8 @@ export function refreshPending(requestId: string, now: number): Statement {
 }
 
 /**
- * Puts a request there, in the place of the one it replaces. A conflict when that one is gone or another came first, or
- * when there is no room left.
+ * Inserts a request, replacing `replaced`. A conflict when `replaced` no longer exists, when the device has another request,
+ * or when the maximum is reached.
  */
 export function addPending(request: PendingRecord, replaced: PendingRecord | undefined, now: number): Statement[] {
   const { requestId, deviceId, ts: _ts, ...rest } = request;
@@ -89,7 +89,7 @@ export function addPending(request: PendingRecord, replaced: PendingRecord | und
   ];
 }
 
-/** Takes a request away; a conflict when somebody else did, or it has expired. */
+/** Deletes a request; a conflict when it was already deleted or has expired. */
 export function takePending(requestId: string, now: number): Statement {
   return {
     sql: "DELETE FROM devices_pending WHERE request_id = ? AND ts >= ?",
@@ -98,7 +98,7 @@ export function takePending(requestId: string, now: number): Statement {
   };
 }
 
-/** Choice: a network of IPv6 is one sender, since one host has all addresses of a /64. */
+/** Choice: an IPv6 /64 network counts as one sender, since one host may use all its addresses. */
 export function originOf(address: string | undefined): string {
   const known = address ?? "";
   if (!isIPv6(known) || known.includes(".")) return known;

@@ -20,7 +20,7 @@ const Config = Type.Object({
     reload: "hot",
     title: "Devices of this machine",
     description:
-      "`silent`: programs of this machine that know the gateway's secret are paired without asking; `ask`: everybody waits for an approval.",
+      "`silent`: programs of this machine that know the gateway's secret are paired without asking; `ask`: every device waits for an approval.",
   }),
 });
 
@@ -83,7 +83,7 @@ export default definePlugin({
   },
 });
 
-/** A refusal says what it is; what else is thrown denies without a word about it. */
+/** Returns a GatewayError as a denial with its reason; any other error is rethrown and denies without one. */
 async function denialOf(answer: Promise<Denial | undefined>): Promise<Denial | undefined> {
   try {
     return await answer;

@@ -1,13 +1,13 @@
-/** What is known of devices: what they claim, what was approved, which tokens they have. Pure. Spec: protocol/stores.md §5. */
+/** Records of devices: their claims, approvals and tokens. Pure. Spec: protocol/stores.md §5. */
 import type { PairingRequest } from "@svc/sdk";
 import type { PairedDevice, PendingDevice } from "@svc/sdk/devices";
 
 /** Why a request was made. */
 export type Reason = PairingRequest["reason"] | "command-upgrade";
 
-/** What a device says of itself. */
+/** Facts that a device reports about itself. */
 export interface DeviceFacts {
-  /** Base64url of 32 bytes, whatever spelling it came in. */
+  /** Base64url of 32 bytes, whatever encoding the client sent. */
   readonly publicKey: string;
   readonly displayName?: string;
   readonly platform?: string;
@@ -18,31 +18,31 @@ export interface DeviceFacts {
   readonly caps?: readonly string[];
 }
 
-/** A device that was approved. */
+/** An approved device. */
 export interface DeviceRecord extends DeviceFacts {
   readonly deviceId: string;
-  /** A name an operator gave it; it stands before its own. */
+  /** Name given by an operator; takes precedence over `displayName`. */
   readonly givenName?: string;
   /** Role of its last connection, or of its last approval. */
   readonly role: string;
   readonly roles: readonly string[];
-  /** What it has asked for and may have. Never more than `approvedScopes` cover. */
+  /** Scopes that were requested and granted; always covered by `approvedScopes`. */
   readonly scopes: readonly string[];
-  /** What people approved, all in all: grows by approvals only. */
+  /** All scopes ever approved; grows only by approvals. */
   readonly approvedScopes: readonly string[];
-  /** Nodes: what it may offer. */
+  /** Approved commands of a node. */
   readonly commands?: readonly string[];
   readonly createdAtMs: number;
   readonly approvedAtMs: number;
 }
 
-/** A record as it was read; `revision` grows with each write. */
+/** A record from the storage; `revision` increases with each write. */
 export interface StoredDevice {
   readonly record: DeviceRecord;
   readonly revision: number;
 }
 
-/** A token of one role. The value is nowhere: it is derived from `salt`. */
+/** A token of one role. Its value is not stored: it is derived from `salt`. */
 export interface TokenRecord {
   readonly deviceId: string;
   readonly role: string;
@@ -54,7 +54,7 @@ export interface TokenRecord {
   readonly lastUsedAtMs?: number;
 }
 
-/** A device that waits. What it shows never changes under one `requestId`. */
+/** A pending request. Its content never changes under one `requestId`. */
 export interface PendingRecord extends DeviceFacts {
   readonly requestId: string;
   readonly deviceId: string;
@@ -64,11 +64,11 @@ export interface PendingRecord extends DeviceFacts {
   readonly commands?: readonly string[];
   readonly isRepair: boolean;
   readonly reason: Reason;
-  /** epoch ms of the last connect that asked for this */
+  /** epoch ms of the last connect that made this request */
   readonly ts: number;
 }
 
-/** As people see it: never a token value, never a salt. */
+/** The public view: without token values and salts. */
 export function pairedView(record: DeviceRecord, tokens: readonly TokenRecord[]): PairedDevice {
   const { givenName, approvedScopes: _hidden, caps: _caps, commands, ...shown } = record;
   const name = givenName ?? record.displayName;

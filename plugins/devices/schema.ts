@@ -1,7 +1,7 @@
 /** Tables of this plugin. Steps are only ever appended. */
 import type { Retention } from "@svc/sdk/storage";
 
-/** `body`: JSON of the record without what has a column. `origin`: the address a request came from, as requests are counted by. */
+/** `body`: JSON of the record, without the fields that have a column. `origin`: the sender's address, by which requests are counted. */
 export const STEPS = [
   `CREATE TABLE devices_paired (
     device_id TEXT PRIMARY KEY,
@@ -42,7 +42,7 @@ export const DEVICE_RETENTION: Retention = {
   rule: "until removed: svc devices remove",
 };
 
-/** `PENDING_TTL_MS` of pending-store.ts; a request goes with the next one, or here. */
+/** `PENDING_TTL_MS` of pending-store.ts; expired requests are deleted with the next insert, or by this rule. */
 export const PENDING_RETENTION: Retention = {
   tables: ["devices_pending"],
   holds: "devices that wait for approval",

@@ -1,4 +1,4 @@
-/** Scopes and roles as pairing counts them. Pure. Spec: protocol/frames-and-connect.md §7, §10; authorization.md §1. */
+/** Scopes and roles in pairing. Pure. Spec: protocol/frames-and-connect.md §7, §10; authorization.md §1. */
 import { coversScope, type Role, type Scope, SCOPES } from "@svc/sdk";
 
 /** The contract's name of the admin scope. Spec: spec/README.md "admin scope". */
@@ -6,7 +6,7 @@ const ALIASES: ReadonlyMap<string, string> = new Map([["admin", "operator.admin"
 
 export const ROLES: readonly Role[] = ["operator", "node"];
 
-/** Aliases resolved, each once. */
+/** Resolves aliases and removes duplicates. */
 export function resolved(scopes: readonly string[] = []): string[] {
   return [...new Set(scopes.map((scope) => ALIASES.get(scope) ?? scope))];
 }
@@ -15,34 +15,34 @@ function isKnown(scope: string): scope is Scope {
   return SCOPES.some((known) => known === scope);
 }
 
-/** Those that mean something, in the order of `SCOPES`. */
+/** The known scopes among these, in the order of `SCOPES`. */
 export function knownScopes(scopes: readonly string[] = []): Scope[] {
   const asked = resolved(scopes);
   return SCOPES.filter((scope) => asked.includes(scope));
 }
 
 /**
- * What a connection wants to be granted.
- * Choice: nothing for nodes, since every scope there is belongs to operators; so a scope approved for a node can never
- * become an operator's.
+ * The scopes that a connection requests.
+ * Choice: none for nodes, since every scope belongs to operators; so a scope approved for a node can never become an
+ * operator's.
  */
 export function wantedScopes(role: Role, scopes: readonly string[] = []): Scope[] {
   return role === "node" ? [] : knownScopes(scopes);
 }
 
-/** Whether `held` covers one scope. Nodes hold what is named, nothing else. */
+/** Whether `held` covers one scope. Nodes hold only the scopes listed. */
 function covers(held: readonly string[], scope: string, role: string): boolean {
   if (held.includes(scope)) return true;
   if (role === "node") return false;
   return isKnown(scope) ? coversScope(held, scope) : scope.startsWith("operator.") && held.includes("operator.admin");
 }
 
-/** Those of `wanted` that `held` does not cover; nothing wanted is always covered. */
+/** The scopes of `wanted` that `held` does not cover; empty when `wanted` is empty. */
 export function missingScopes(held: readonly string[], wanted: readonly string[], role: string = "operator"): string[] {
   return wanted.filter((scope) => !covers(held, scope, role));
 }
 
-/** Both, sorted, each once. */
+/** The union, sorted, without duplicates. */
 export function union(some: readonly string[] = [], others: readonly string[] = []): string[] {
   return [...new Set([...some, ...others])].sort();
 }

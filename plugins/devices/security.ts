@@ -1,10 +1,10 @@
-/** Security checks of paired devices, which only the running gateway knows. */
+/** Security checks of paired devices; they query the running gateway. */
 import { commandText, defineSecurityChecks, type SecurityHit } from "@svc/sdk/cli";
 import type { GatewayClient } from "@svc/sdk/client";
 import { devices, type PairedDevice } from "@svc/sdk/devices";
 
 const DAY_MS = 86_400_000;
-/** Choice: all three. */
+/** Choice: these three thresholds. */
 const UNSEEN_DAYS = 90;
 const TOKEN_DAYS = 180;
 const MOST_ADMINS = 3;
@@ -15,19 +15,19 @@ export default defineSecurityChecks([
   {
     id: "devices.unseen",
     severity: "warning",
-    why: "A device that nobody uses is one whose loss nobody notices.",
+    why: "Nobody notices the loss of a device that is not used.",
     ask: async (client, { now }) => unseen(await paired(client), now),
   },
   {
     id: "devices.old-token",
     severity: "warning",
-    why: "A token that was copied works until it is replaced.",
+    why: "A copied token works until it is replaced.",
     ask: async (client, { now }) => oldTokens(await paired(client), now),
   },
   {
     id: "devices.many-admins",
     severity: "info",
-    why: "Each of them can change everything; the loss of one is the loss of the gateway.",
+    why: "Each admin device can change everything; losing one means losing the gateway.",
     ask: async (client) => manyAdmins(await paired(client)),
   },
 ]);
@@ -43,7 +43,7 @@ export function unseen(list: readonly PairedDevice[], now: number): readonly Sec
     const days = Math.floor((now - seen) / DAY_MS);
     if (days < UNSEEN_DAYS) return [];
     const mend = commandText(["svc", "devices", "remove", deviceId]);
-    return [{ about: named(deviceId, displayName), message: `It was not seen for ${days} days.`, mend }];
+    return [{ about: named(deviceId, displayName), message: `The device was last seen ${days} days ago.`, mend }];
   });
 }
 

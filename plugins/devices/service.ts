@@ -1,4 +1,4 @@
-/** The `Devices` service and the methods that change records. */
+/** The service `Devices`, and the methods that change records. */
 import { invalidRequest, isGatewayError, type Logger } from "@svc/sdk";
 import type { Devices, PairedDevice, PendingDevice } from "@svc/sdk/devices";
 import type { Credentials } from "@svc/sdk/gateway";
@@ -11,9 +11,9 @@ import { missing } from "./missing.ts";
 import type { PendingStore } from "./pending-store.ts";
 import { pairedView, pendingView } from "./records.ts";
 
-/** Close reason of the sockets of a device that was removed. */
+/** Close reason of the sockets of a removed device. */
 const REMOVED = "unauthorized: this device was removed by an operator";
-/** Choice: UTF-16 units of a given name. */
+/** Choice: maximum UTF-16 units of a given name. */
 const MAX_NAME = 256;
 
 export interface DirectoryOptions {
@@ -27,7 +27,7 @@ export interface DirectoryOptions {
   now(): number;
 }
 
-/** Who is paired, and who waits. */
+/** Paired devices and pending requests. */
 export class Directory implements Devices {
   readonly #options: DirectoryOptions;
   readonly approve: Devices["approve"];
@@ -61,7 +61,7 @@ export class Directory implements Devices {
 
   async rename(deviceId: string, displayName: string): Promise<boolean> {
     const givenName = displayName.trim();
-    if (givenName === "" || givenName.length > MAX_NAME) invalidRequest(`a name has 1 to ${MAX_NAME} characters`);
+    if (givenName === "" || givenName.length > MAX_NAME) invalidRequest(`a name must have 1 to ${MAX_NAME} characters`);
     const { store, storage } = this.#options;
     return untilUnchanged(async () => {
       const device = await store.get(deviceId);
@@ -71,7 +71,7 @@ export class Directory implements Devices {
     });
   }
 
-  /** Forgets a device, its tokens and what it asks for; all its connections end. @throws GatewayError `NOT_FOUND` */
+  /** Deletes a device, its tokens and its pending request, and closes all its connections. @throws GatewayError `NOT_FOUND` */
   async remove(deviceId: string, by: string): Promise<{ deviceId: string }> {
     const { storage, credentials, log } = this.#options;
     try {

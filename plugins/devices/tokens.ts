@@ -1,4 +1,4 @@
-/** Device tokens: who comes in by one, who gets one, and how they end. Spec: protocol/frames-and-connect.md §7, §11. */
+/** Device tokens: authentication, issue, rotation and revocation. Spec: protocol/frames-and-connect.md §7, §11. */
 import {
   type Admission,
   type AuthAttempt,
@@ -20,7 +20,7 @@ import type { TokenRecord } from "./records.ts";
 import { knownScopes, missingScopes, resolved, ROLES, wantedScopes } from "./scopes.ts";
 import { isTokenValue, tokenValue } from "./token-value.ts";
 
-/** Milliseconds between two notes of when a token was used. */
+/** Minimum milliseconds between two updates of a token's last use. */
 const TOUCH_EVERY_MS = 60_000;
 const ROTATION_REFUSED =
   "device token rotation denied: a token can only have a role and scopes that were approved for the device, and scopes that you hold yourself\nNext: svc devices list";
@@ -37,7 +37,7 @@ export interface TokensOptions {
 
 export class Tokens {
   readonly #options: TokensOptions;
-  /** How each proof under way was vouched for: by the salt of a token, or by the gateway's own credential. */
+  /** Credential of each connection being accepted: the salt of its token, or `undefined` for the gateway's own credential. */
   readonly #vouchedBy = new WeakMap<object, { readonly salt: string | undefined }>();
   readonly #touching = new Set<Promise<unknown>>();
 
@@ -45,7 +45,7 @@ export class Tokens {
     this.#options = options;
   }
 
-  /** Who a device is: by the gateway's own credential, or by its token. Nothing is read for a connection without a proof. */
+  /** Identifies a device by the gateway's own credential or by its token. A connection without a proof causes no reads. */
   async vouch(attempt: AuthAttempt): Promise<Identity | undefined> {
     const { deviceId, role, connect, shared } = attempt;
     if (deviceId === undefined || !connect.device) return undefined;
@@ -56,7 +56,7 @@ export class Tokens {
     return { id: principalId(deviceId, role), scopes: wantedScopes(role, connect.scopes) };
   }
 
-  /** The live token of this device and role, when that is what was sent, and it reaches as far as is asked. */
+  /** The live token of this device and role, when the client sent it and it covers the requested scopes. */
   async #proven(deviceId: string, role: string, connect: AuthAttempt["connect"]): Promise<TokenRecord | undefined> {
     const given = connect.auth?.deviceToken?.trim() || connect.auth?.token?.trim();
     const key = this.#options.key();
@@ -67,9 +67,9 @@ export class Tokens {
   }
 
   /**
-   * The token an admitted device comes back with: the one it has where that reaches far enough, else a new one for exactly
-   * what it asked for. Never wider than what was approved. Who came by a token gets that one or, when it has ended
-   * meanwhile, none: a new one would outlive its end.
+   * The token for an admitted device: its current one when that covers the requested scopes, otherwise a new one for exactly
+   * these scopes, never beyond the approved ones. A device that authenticated with a token gets that token, or none when it
+   * was revoked or rotated meanwhile: a new one would undo the revocation.
    */
   async issue(admission: Admission): Promise<DeviceToken | undefined> {
     const { device: deviceId, principal, connect } = admission;
@@ -77,7 +77,7 @@ export class Tokens {
     if (deviceId === undefined || !connect.device || !key) return undefined;
     const isVouched = principal.provenance === "device";
     const vouchedBy = this.#vouchedBy.get(connect.device);
-    if (isVouched && !vouchedBy) return undefined; // somebody else vouched for it
+    if (isVouched && !vouchedBy) return undefined; // authenticated by another plugin
     const salt = isVouched ? vouchedBy?.salt : undefined;
     const publicKey = canonicalKey(connect.device.publicKey);
     const scopes = wantedScopes(principal.role, principal.scopes);
@@ -116,8 +116,8 @@ export class Tokens {
   }
 
   /**
-   * A new token for a role, which the caller gets; the old one is dead, and so are the connections that came by it.
-   * @throws GatewayError `NOT_FOUND`: no such device; `INVALID_REQUEST`: another role or more than was approved, or more than the caller holds
+   * Issues a new token for a role and returns it to the caller; ends the old token and the connections that used it.
+   * @throws GatewayError `NOT_FOUND`: no such device; `INVALID_REQUEST`: a role or scope that was not approved, or that the caller lacks
    */
   async rotate(
     asked: { readonly deviceId: string; readonly role: string; readonly scopes?: readonly string[] },
@@ -147,7 +147,7 @@ export class Tokens {
     return { deviceId, role: name, token: value, scopes: [...token.scopes], rotatedAtMs: token.rotatedAtMs };
   }
 
-  /** Ends the token of a role and the connections that came by it. @throws GatewayError `NOT_FOUND` */
+  /** Revokes the token of a role and closes the connections that used it. @throws GatewayError `NOT_FOUND` */
   async revoke(deviceId: string, role: string, by: string) {
     const { store, storage, credentials, log, now } = this.#options;
     const name = role.trim();
@@ -164,19 +164,21 @@ export class Tokens {
     return { deviceId, role: name, revokedAtMs };
   }
 
-  /** Not awaited by a connect: when a token was used is nice to know, and nothing more. */
+  /** Not awaited by a connect: the time of the last use is only informative. */
   #touch(token: TokenRecord): void {
     const { storage, log, now } = this.#options;
     const at = now();
     if (token.lastUsedAtMs !== undefined && at - token.lastUsedAtMs < TOUCH_EVERY_MS) return;
     const touching = storage
       .transaction([touchToken(token, at)])
-      .catch((error: unknown) => log.warn({ deviceId: token.deviceId, err: error }, "a token's last use was not kept"))
+      .catch((error: unknown) =>
+        log.warn({ deviceId: token.deviceId, err: error }, "the last use of a device token was not stored"),
+      )
       .finally(() => this.#touching.delete(touching));
     this.#touching.add(touching);
   }
 
-  /** Resolves when nothing is being written. */
+  /** Resolves when all writes have finished. */
   async idle(): Promise<void> {
     await Promise.all(this.#touching);
   }

@@ -1,4 +1,4 @@
-/** One request to `/tools/invoke`, from its bytes to its answer. */
+/** Handles one request to `/tools/invoke`. */
 import { headerOf, toolAddressOf } from "@svc/kit/agent-address";
 import {
   type Clock,
@@ -31,7 +31,7 @@ type Request = Omit<RouteRequest<unknown>, "body">;
 
 export function createInvoke({ services, clock, log }: InvokeSources): (request: Request) => Promise<RouteReply> {
   let last = 0;
-  /** Unique, too, where several come within a millisecond. Spec: §9. */
+  /** Unique even for several calls within one millisecond. Spec: §9. */
   const nextId = () => `http-${(last = Math.max(last + 1, clock.now()))}`;
 
   return async (request) => {
@@ -56,14 +56,15 @@ export function createInvoke({ services, clock, log }: InvokeSources): (request:
       const attempt = await services.tools.attempt(call, scene, request.signal, { dryRun: wish.dryRun });
       return replyTo(attempt, { tool: wish.tool, agentId, sessionKey });
     } catch (error) {
-      // Nobody reads the answer to a client that has gone; else it is a result that cannot be written as JSON.
-      if (!request.signal.aborted) log.warn({ err: error, tool: wish.tool }, "the result of a tool could not be sent");
+      // A client that disconnected needs no log line; otherwise the result cannot be serialized as JSON.
+      if (!request.signal.aborted)
+        log.warn({ err: error, tool: wish.tool }, "the result of a tool could not be sent; the client gets 500");
       return FAILED;
     }
   };
 }
 
-/** @throws GatewayError `INVALID_REQUEST` for a malformed key, `NOT_FOUND` for an agent that is not configured */
+/** @throws GatewayError `INVALID_REQUEST`: malformed session key; `NOT_FOUND`: the agent is not configured */
 function sceneOf(
   { headers, principal }: Request,
   { sessionKey: wished }: Invocation,
@@ -73,7 +74,7 @@ function sceneOf(
   const { sessions, agents, delivery } = services;
   const sessionKey = wished === undefined ? sessions.defaults().mainSessionKey : sessions.canonicalKey(wished);
   const agentId = sessions.agentOf(sessionKey);
-  // Choice: rules of an agent cannot be got around by the name of one that does not exist.
+  // Choice: naming an agent that does not exist must not bypass the rules of the configured agents.
   if (agents.get()?.has(agentId) === false) notFound(`no agent "${agentId}"; agents.list shows the configured ones`);
   const address = toolAddressOf(headers, (name) => delivery.get()?.channelId(name));
   return { surface: "http", agentId, sessionKey, principal, ...(address === undefined ? {} : { address }) };

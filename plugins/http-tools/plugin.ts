@@ -21,7 +21,7 @@ export default definePlugin({
       path: "/tools/invoke",
       auth: "gateway",
       scope: "operator.write",
-      summary: "Calls one tool and answers with its result",
+      summary: "Calls one tool and returns its result",
       maxBodyBytes: MAX_BODY_BYTES,
       handler: createInvoke({ services, clock, log }),
     });

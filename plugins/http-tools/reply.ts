@@ -1,18 +1,18 @@
 /**
- * What `/tools/invoke` answers. Pure. Two families of errors, as existing scripts read both: `{error:{message,type}}` before
- * there is a tool, `{ok:false,error:{type,message}}` from then on. Spec: http/tools-invoke.md §4.
+ * Responses of `/tools/invoke`. Pure. Existing scripts read two error formats: `{error:{message,type}}` until the tool is
+ * known, `{ok:false,error:{type,message}}` afterwards. Spec: http/tools-invoke.md §4.
  */
 import { ERRORS, type GatewayError, type RouteReply } from "@svc/sdk";
 import type { ToolAttempt, ToolResult } from "@svc/sdk/tools";
 
 const JSON_TEXT = { "Content-Type": "application/json; charset=utf-8" } as const;
 
-/** Nobody can tell from it whether there is no such tool or it is denied. */
+/** The same response for an unknown and a denied tool, so a client cannot tell them apart. */
 export function notAvailable(tool: string): RouteReply {
   return toolError(404, "not_found", `Tool not available: ${tool}`);
 }
 
-/** The details are in the log. */
+/** Carries no details; the log has them. */
 export const FAILED: RouteReply = toolError(500, "tool_error", "tool execution failed");
 
 export const UNSUPPORTED: RouteReply = {
@@ -26,7 +26,7 @@ export interface Asked {
   readonly sessionKey: string;
 }
 
-/** @throws TypeError the result has no JSON */
+/** @throws TypeError the result cannot be serialized as JSON */
 export function replyTo(attempt: ToolAttempt, { tool, agentId, sessionKey }: Asked): RouteReply {
   switch (attempt.outcome) {
     case "done":
@@ -42,12 +42,12 @@ export function replyTo(attempt: ToolAttempt, { tool, agentId, sessionKey }: Ask
   }
 }
 
-/** Written here and not later: what cannot be written is a failure of the tool. */
+/** Serializes immediately, so that a result without JSON counts as a failure of the tool. */
 function sent(body: object): RouteReply {
   return { headers: JSON_TEXT, body: JSON.stringify(body) };
 }
 
-/** Choice: a tool's refusal keeps the status of its code (`UNAVAILABLE` 503, `CONFLICT` 409 ...); a bug of a tool says nothing. */
+/** Choice: a tool's refusal keeps the status of its code (`UNAVAILABLE` 503, `CONFLICT` 409 ...); an internal error discloses nothing. */
 function refused({ code, message, retryAfterMs }: GatewayError): RouteReply {
   if (code === "INTERNAL") return FAILED;
   const reply = toolError(ERRORS[code].http, "tool_error", message);
@@ -59,7 +59,7 @@ function toolError(status: number, type: string, message: string): RouteReply {
   return { status, body: { ok: false, error: { type, message } } };
 }
 
-/** As the contract has it: whose words it holds is for agents. */
+/** Removes `origin`: the HTTP contract does not have it, only agents use it. */
 function resultOf({ origin: _origin, ...result }: ToolResult): Omit<ToolResult, "origin"> {
   return result;
 }

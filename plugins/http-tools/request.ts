@@ -1,12 +1,12 @@
-/** What a request to `/tools/invoke` asks for. Pure. Spec: http/tools-invoke.md §2 and §3. */
+/** Parses a request to `/tools/invoke`. Pure. Spec: http/tools-invoke.md §2 and §3. */
 import { invalidRequest, parseJsonBody } from "@svc/sdk";
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** A wish as it came, blanks taken off. */
+/** The fields of a request; texts are trimmed. */
 export interface Invocation {
   readonly tool: string;
-  /** Goes into the arguments where the tool knows it. */
+  /** Added to the arguments when the tool has a parameter `action`. */
   readonly action?: string;
   readonly args: Fields;
   /** `undefined`: the main session. */
@@ -15,15 +15,15 @@ export interface Invocation {
 }
 
 /**
- * Whether the declared content type can be JSON. Choice: nothing declared, text, bytes and what `curl -d` says of everything
- * it sends are taken as well; what is plainly something else is refused.
+ * Whether the declared content type may be JSON. Choice: also accepts no content type, text, bytes, and the form type that
+ * `curl -d` always sends; every other type is refused.
  */
 export function mayBeJson(contentType: string | undefined): boolean {
   const type = contentType?.split(";", 1)[0]?.trim().toLowerCase() ?? "";
-  return type === "" || TAKEN.has(type) || /[/+]json$/.test(type);
+  return type === "" || ACCEPTED_TYPES.has(type) || /[/+]json$/.test(type);
 }
 
-const TAKEN = new Set(["text/plain", "application/octet-stream", "application/x-www-form-urlencoded"]);
+const ACCEPTED_TYPES = new Set(["text/plain", "application/octet-stream", "application/x-www-form-urlencoded"]);
 
 /** @throws GatewayError `INVALID_REQUEST` */
 export function parseInvocation(rawBody: Uint8Array): Invocation {
@@ -32,11 +32,11 @@ export function parseInvocation(rawBody: Uint8Array): Invocation {
   const tool = textOf(fields["name"]) ?? textOf(fields["tool"]);
   if (tool === undefined) invalidRequest("tools.invoke requires body.tool");
   const { sessionKey, args } = fields;
-  // Choice: the facts take anything else for no arguments, and so run a tool without what was meant for it.
+  // Choice: the spec treats any other type as `{}`, which would run the tool without its intended arguments.
   if (args !== undefined && args !== null && !isObject(args)) invalidRequest("body.args must be an object");
-  // Choice: what decides on rules is never guessed.
+  // Choice: the session decides which rules apply, so its key is never guessed.
   if (sessionKey !== undefined && sessionKey !== null && typeof sessionKey !== "string")
-    invalidRequest("body.sessionKey must be a text");
+    invalidRequest("body.sessionKey must be a string");
   const [action, key] = [textOf(fields["action"]), textOf(sessionKey)];
   return {
     tool,
@@ -47,7 +47,7 @@ export function parseInvocation(rawBody: Uint8Array): Invocation {
   };
 }
 
-/** `action` joins the arguments where the tool has a parameter of that name and nobody has set it. */
+/** Adds `action` to the arguments when the tool has such a parameter and `args` does not set it. */
 export function argumentsOf({ action, args }: Invocation, parameters: unknown): Fields {
   if (action === undefined || Object.hasOwn(args, "action")) return args;
   const properties = isObject(parameters) ? parameters["properties"] : undefined;

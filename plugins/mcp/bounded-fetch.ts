@@ -1,16 +1,16 @@
-/** `fetch` for a server over HTTP: answers are bounded, and streams are not opened again and again without a pause. */
+/** `fetch` for a server over HTTP: limits the size of messages and the rate at which streams are opened. */
 import { type Clock, pause } from "@svc/sdk";
 
-/** Choice: bytes of one message, be it an answer or an event of a stream. */
+/** Choice: maximum bytes of one message, a response or an event of a stream. */
 export const MAX_MESSAGE_BYTES = 10 * 1024 * 1024;
-/** Milliseconds between two openings of a stream, whatever the server says. */
+/** Minimum milliseconds between opening two streams, whatever the server requests. */
 const STREAM_PAUSE_MS = 1_000;
 
 export type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
 
 export interface BoundedFetch {
   readonly fetch: Fetch;
-  /** No further stream is opened: the library tries again after its end, too. */
+  /** Stops further streams: the library tries to reopen them even after the session has ended. */
   close(): void;
 }
 
@@ -27,7 +27,7 @@ export function createBoundedFetch(
       if ((init?.method ?? "GET") === "GET") {
         const wait = openedAt + STREAM_PAUSE_MS - clock.elapsed();
         if (wait > 0 && !isClosed) await pause(wait, clock, init?.signal ?? never);
-        // "There is no stream here": an answer after which nothing is tried again.
+        // 405 means that the server has no stream; the library does not retry after it.
         if (isClosed) return new Response(null, { status: 405 });
         openedAt = clock.elapsed();
       }
@@ -43,7 +43,7 @@ function bounded(response: Response, maxBytes: number): Response {
   return new Response(response.body.pipeThrough(counter(maxBytes, isStream)), { status, statusText, headers });
 }
 
-/** @param byEvent a blank line ends an event and starts the count anew */
+/** @param byEvent true: a blank line ends an event and resets the count */
 function counter(maxBytes: number, byEvent: boolean): TransformStream<Uint8Array, Uint8Array> {
   let bytes = 0;
   let isLineEmpty = true;

@@ -1,6 +1,6 @@
 /**
- * A server that runs as a program of ours: started in a process group of its own, with a small environment, spoken to
- * over its standard input and output, and ended with all it started.
+ * Transport to a server that the gateway starts as a program: in its own process group, with a minimal environment, over
+ * standard input and output. Stopping it also ends its children.
  */
 import { type Clock, messageOf, pause } from "@svc/sdk";
 import type { ReadBuffer, serializeMessage } from "@modelcontextprotocol/sdk/shared/stdio.js";
@@ -11,32 +11,32 @@ import type { Readable, Writable } from "node:stream";
 export interface Program {
   readonly command: string;
   readonly args: readonly string[];
-  /** All of it. */
+  /** Its complete environment. */
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;
 }
 
-/** The parts of the library that frame messages. */
+/** The parts of the library that split and serialize messages. */
 export interface Framing {
   readonly buffer: ReadBuffer;
   readonly serialize: typeof serializeMessage;
 }
 
 export interface ChildTransport extends Transport {
-  /** How the program ended, with the end of what it wrote to its standard error; `undefined` while it runs. */
+  /** How the program ended, with the last characters of its standard error; `undefined` while it runs. */
   end(): string | undefined;
 }
 
-/** Milliseconds from the end of its input to SIGTERM, from there to SIGKILL, and to the end of waiting. */
+/** Milliseconds from closing its input to SIGTERM, from SIGTERM to SIGKILL, and from SIGKILL until the transport stops waiting. */
 export const STOP_STEPS_MS = [500, 1_500, 1_000] as const;
-/** Characters of standard error that are kept. */
+/** Characters of standard error to keep. */
 const MAX_TAIL = 500;
 
 const PASSED = ["PATH", "HOME", "LANG", "TZ"];
-/** Without these, programs do not start there. */
+/** Programs on Windows do not start without these. */
 const PASSED_ON_WINDOWS = ["SYSTEMROOT", "COMSPEC", "PATHEXT", "TEMP", "USERPROFILE", "APPDATA", "LOCALAPPDATA"];
 
-/** @param own of this process: it holds secrets of the gateway, so only what every program needs is passed on */
+/** @param own environment of this process; it holds secrets of the gateway, so only the variables every program needs are passed */
 export function childEnvironment(
   own: Readonly<Record<string, string | undefined>>,
   added: Readonly<Record<string, string>>,
@@ -57,7 +57,7 @@ export function createChildTransport(
   const gone = new AbortController();
   let child: Child | undefined;
   let end: string | undefined;
-  let hasEnded = false; // by itself, or by a signal
+  let hasEnded = false; // the program exited, by itself or by a signal
   let tail = "";
   let closing: Promise<void> | undefined;
 
@@ -75,11 +75,11 @@ export function createChildTransport(
       });
       child.once("exit", (code, signal) => {
         hasEnded = end === undefined;
-        end ??= `the program ${signal === null ? `ended with code ${code}` : `was ended by ${signal}`}`;
-        killAll(); // what it left running goes with it
+        end ??= `the program ${signal === null ? `exited with code ${code}` : `was ended by ${signal}`}`;
+        killAll(); // children still running
       });
       child.once("close", over);
-      child.stdin.on("error", () => undefined); // told to whoever writes
+      child.stdin.on("error", () => undefined); // reported by the callback of `write`
       child.stdout.on("data", receive);
       child.stderr.on("data", (chunk: Buffer) => (tail = (tail + chunk.toString("utf8")).slice(-MAX_TAIL)));
     });
@@ -96,7 +96,7 @@ export function createChildTransport(
     try {
       buffer.append(chunk);
     } catch (error) {
-      end ??= messageOf(error); // a message without end
+      end ??= messageOf(error); // the message exceeds the limit
       void close();
     }
     for (;;) {
@@ -105,14 +105,14 @@ export function createChildTransport(
         if (message === null) return;
         transport.onmessage?.(message);
       } catch {
-        // A line that is no message: programs print what they should not.
+        // Lines that are not messages are skipped: programs print other text, too.
       }
     }
   }
 
   function send(message: Parameters<Transport["send"]>[0]): Promise<void> {
     return new Promise((resolve, reject) => {
-      if (!child || gone.signal.aborted) return reject(new Error("the program does not run"));
+      if (!child || gone.signal.aborted) return reject(new Error("the program is not running"));
       child.stdin.write(serialize(message), (error) => (error ? reject(error) : resolve()));
     });
   }
@@ -133,8 +133,8 @@ export function createChildTransport(
     over();
   }
 
-  /** What it said last may come after its end. */
-  const endWithWords = () => (hasEnded && tail.trim() !== "" ? `${end}; it said: ${tail.trim()}` : end);
+  /** Evaluated on demand, since the last output may arrive after the exit. */
+  const endWithWords = () => (hasEnded && tail.trim() !== "" ? `${end}; stderr: ${tail.trim()}` : end);
 
   const transport: ChildTransport = { start, send, close, end: endWithWords };
   return transport;
@@ -144,7 +144,7 @@ function launch({ command, args, env, cwd }: Program): Child {
   return spawn(command, [...args], {
     cwd,
     env: { ...env },
-    detached: process.platform !== "win32", // a group of its own, so that what it starts ends with it
+    detached: process.platform !== "win32", // its own process group, so that its children can be ended too
     stdio: ["pipe", "pipe", "pipe"],
     windowsHide: true,
   });
@@ -156,6 +156,6 @@ function signalGroup(child: Child, signal: NodeJS.Signals): void {
     if (process.platform === "win32") child.kill(signal);
     else process.kill(-child.pid, signal);
   } catch {
-    // all of them have ended
+    // the whole group has exited
   }
 }

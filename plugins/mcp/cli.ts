@@ -1,10 +1,10 @@
-/** `svc mcp doctor`: which sandbox is in force for the program of each MCP server; `svc doctor` runs it. */
+/** `svc mcp doctor`: which sandbox applies to the program of each MCP server; `svc doctor` runs it, too. */
 import { findSandbox, sandboxFindings, sandboxRules, type SandboxSubject } from "@svc/kit/exec";
 import { matches, Type } from "@svc/sdk";
 import { configuredValue, defineCommands, showFindings } from "@svc/sdk/cli";
 import { SandboxSettings } from "@svc/sdk/tools";
 
-/** What this verb reads of `mcp.servers`. */
+/** The keys of `mcp.servers` that this command reads. */
 const Servers = Type.Record(
   Type.String(),
   Type.Object({
@@ -18,7 +18,7 @@ export default defineCommands([
   {
     name: "mcp doctor",
     summary: "Which sandbox is in force for the program of each MCP server?",
-    options: [{ flags: "--running", description: "a gateway runs; it makes no difference here" }],
+    options: [{ flags: "--running", description: "a gateway is running; has no effect here" }],
     examples: ["svc mcp doctor", "svc mcp doctor --json"],
     async run(context) {
       const subjects = serverSubjects(await configuredValue("mcp.servers"));
@@ -28,9 +28,9 @@ export default defineCommands([
   },
 ]);
 
-const NOT_SOUGHT = { missing: "nobody needs one", install: "" };
+const NOT_SOUGHT = { missing: "no server needs one", install: "" };
 
-/** @param servers the value of `mcp.servers`; one that is no such value counts as absent */
+/** @param servers value of `mcp.servers`; an invalid value counts as absent */
 export function serverSubjects(servers: unknown): SandboxSubject[] {
   if (!matches(Servers, servers)) return [];
   return Object.entries(servers)

@@ -1,4 +1,4 @@
-/** The configuration section `mcp`. Choice: all of it; the spec has no keys for servers of this kind. */
+/** The configuration section `mcp`. Choice: all keys; the spec has none for such servers. */
 import { type Static, Strict, Type } from "@svc/sdk";
 import { SecretSetting } from "@svc/sdk/secrets";
 import { SANDBOX_KEYS } from "@svc/sdk/tools";
@@ -13,29 +13,32 @@ const ServerFields = Strict(
     command: Type.Optional(
       Type.String({
         minLength: 1,
-        description: "Program that is started and spoken to over its standard input and output",
+        description: "Program of the server, used over its standard input and output",
       }),
     ),
     args: Type.Optional(Type.Array(Type.String(), { description: "Arguments of the program; default none" })),
     env: Type.Optional(
       Type.Record(Type.String(), SecretSetting(), {
         propertyNames: { pattern: "^[A-Za-z_][A-Za-z0-9_]*$" },
-        description: "Environment of the program beside PATH, HOME, LANG and TZ: texts or references to secrets",
+        description:
+          "Environment of the program in addition to PATH, HOME, LANG and TZ: texts or references to secrets",
       }),
     ),
     cwd: Type.Optional(
       Type.Refine(
-        Type.String({ description: "Absolute path of the directory it runs in; default: one of this plugin's own" }),
+        Type.String({
+          description: "Absolute path of the working directory; default: a private directory of this plugin",
+        }),
         (path) => isAbsolute(path),
         () => "must be an absolute path",
       ),
     ),
-    sandbox: Type.Optional(Strict(SANDBOX_KEYS, { description: "The sandbox the program runs in" })),
+    sandbox: Type.Optional(Strict(SANDBOX_KEYS, { description: "Sandbox of the program; default none" })),
     url: Type.Optional(
       Type.Refine(
-        SecretSetting({ description: "Address of a server over HTTP, or a reference to it; never shown again" }),
+        SecretSetting({ description: "Address of a server over HTTP, or a reference to it; always hidden" }),
         (url) => typeof url !== "string" || isAddress(url),
-        () => "must be an address such as https://mcp.example.com/mcp, without name and password",
+        () => "must be an address such as https://mcp.example.com/mcp, without user name and password",
       ),
     ),
     headers: Type.Optional(
@@ -46,20 +49,20 @@ const ServerFields = Strict(
     ),
     transport: Type.Optional(
       Type.Enum(["streamable-http", "sse"], {
-        description: "How the server at `url` speaks; sse is the older way; default streamable-http",
+        description: "Transport of the server at `url`; sse is the older one; default streamable-http",
       }),
     ),
-    enabled: Type.Boolean({ default: true, description: "false: it is not connected; default true" }),
-    toolTimeoutSeconds: seconds("How long a call of a tool may take", 60, 3_600),
-    startTimeoutSeconds: seconds("How long connecting, listing tools and a sign of life may take", 30, 600),
-    include: globs("Tools that are offered, by the server's own names, `*` for any characters; default all"),
-    exclude: globs("Tools that are not, the same way; wins over `include`; default none"),
+    enabled: Type.Boolean({ default: true, description: "false: the server is not connected; default true" }),
+    toolTimeoutSeconds: seconds("Timeout of a tool call", 60, 3_600),
+    startTimeoutSeconds: seconds("Timeout of connecting, of listing tools and of a ping", 30, 600),
+    include: globs("Tools to offer, by the server's own names, `*` for any characters; default all"),
+    exclude: globs("Tools not to offer, written like `include`, which it overrides; default none"),
     scope: Type.Enum(["operator.read", "operator.write", "operator.admin"], {
       default: "operator.write",
-      description: "What a run must hold to use its tools, whatever the server says of them; default operator.write",
+      description: "Scope that a run needs to use the tools, whatever the server declares; default operator.write",
     }),
   },
-  { default: {} }, // below a record, defaults are filled in only where its values have one themselves
+  { default: {} }, // values of a record get their defaults only when they have a default themselves
 );
 
 const ServerEntry = Type.Refine(
@@ -69,7 +72,7 @@ const ServerEntry = Type.Refine(
 );
 export type ServerEntry = Static<typeof ServerEntry>;
 
-/** Server names stand before `__` in the names of tools, so they have no such thing in them. */
+/** Server names precede `__` in tool names, so they must not contain `__`. */
 export const McpConfig = Strict({
   servers: Type.Record(Type.String(), ServerEntry, {
     default: {},
@@ -97,7 +100,7 @@ function misfitOf({
   return undefined;
 }
 
-/** An address of a server: http or https, and no name and password in it, which `fetch` refuses. */
+/** Whether the text is an http or https address without user name and password, which `fetch` refuses. */
 export function isAddress(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const { protocol, username, password } = new URL(text);

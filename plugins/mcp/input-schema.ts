@@ -1,21 +1,21 @@
 /**
- * The schema of a tool's arguments as a server describes it, made fit for models and for checking. Pure.
+ * Turns the argument schema that a server declares into one for models and for validation. Pure.
  *
- * What comes in is JSON from outside. Only keywords that are known, with values of the right kind, go through: nothing
- * else reaches the compiler of schemas or a model server. References are put in place of themselves. A keyword that is
- * left out makes the check more generous; the server checks for itself.
+ * The input is untrusted JSON. Only known keywords with values of the right type are kept: nothing else reaches the schema
+ * compiler or a model server. References are replaced by their targets. Dropping a keyword makes validation more lenient;
+ * the server validates again.
  */
 import { invalidRequest, matches, type TSchema } from "@svc/sdk";
 import { externalLine } from "@svc/sdk/external-content";
 
-/** Choice: parts of one schema, how deep they may stand in each other, and characters of all of it. */
+/** Choice: maximum parts, nesting depth and characters of one schema. */
 const MAX_PARTS = 2_000;
 const MAX_DEPTH = 24;
 export const MAX_SCHEMA_CHARS = 64 * 1024;
 const MAX_CHOICES = 500;
 const MAX_DESCRIPTION = 1_000;
 
-/** As model servers take them. */
+/** Property names accepted by every model server. */
 const PROPERTY = /^[a-zA-Z0-9_.-]{1,64}$/;
 const TYPES = ["string", "number", "integer", "boolean", "object", "array", "null"];
 const NUMBERS = ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"] as const;
@@ -26,21 +26,21 @@ type Part = Record<string, unknown>;
 
 interface Walk {
   readonly root: Json;
-  /** References that led here: a schema that is part of itself ends there. */
+  /** References followed so far; a recursive schema is cut off at the repeated reference. */
   readonly trail: readonly string[];
   readonly depth: number;
   readonly budget: { parts: number };
 }
 
-/** @throws GatewayError `INVALID_REQUEST` that says why a tool with this schema cannot be offered */
+/** @throws GatewayError `INVALID_REQUEST` with the reason why a tool with this schema cannot be offered */
 export function inputSchema(given: unknown): TSchema {
-  if (!isObject(given)) return invalidRequest("its inputSchema is no object");
+  if (!isObject(given)) return invalidRequest("its inputSchema is not an object");
   const walk: Walk = { root: given, trail: [], depth: 0, budget: { parts: MAX_PARTS } };
   const { anyOf: _any, oneOf: _one, allOf: _all, not: _not, enum: _enum, const: _const, ...rest } = part(given, walk);
-  // Model servers want an object with properties, and nothing to choose from, at the top.
+  // Model servers require an object with properties, and no alternatives, at the top level.
   const { type = "object", properties = {} } = rest;
   if (type !== "object") return invalidRequest(`its inputSchema is of type ${JSON.stringify(type)}, not object`);
-  const schema = { ...rest, type, properties } as TSchema; // plain JSON Schema is one
+  const schema = { ...rest, type, properties } as TSchema; // plain JSON Schema is a TSchema
   if (JSON.stringify(schema).length > MAX_SCHEMA_CHARS) return tooLarge();
   return compiled(schema);
 }
@@ -63,30 +63,30 @@ function part(given: unknown, walk: Walk): Part {
   if (walk.budget.parts < 0 || walk.depth > MAX_DEPTH) tooLarge();
   if (given === true) return {};
   if (given === false) return { not: {} };
-  if (!isObject(given)) return invalidRequest("its inputSchema has a part that is no schema");
+  if (!isObject(given)) return invalidRequest("its inputSchema has a part that is not a schema");
   const inner = { ...walk, depth: walk.depth + 1 };
   const referred = typeof given["$ref"] === "string" ? resolve(given["$ref"], inner) : {};
   return { ...referred, ...words(given), ...limits(given), ...choices(given), ...members(given, inner) };
 }
 
-/** What a reference within the same schema leads to. */
+/** Resolves a reference within the same schema. */
 function resolve(ref: string, walk: Walk): Part {
   if (walk.trail.includes(ref)) return {};
-  if (ref !== "#" && !ref.startsWith("#/")) return invalidRequest("its inputSchema refers to something outside of it");
+  if (ref !== "#" && !ref.startsWith("#/")) return invalidRequest("its inputSchema has a reference outside of itself");
   const steps = ref.split("/").slice(1).map(unescaped);
   let target: unknown = walk.root;
   for (const step of steps) {
     const at: unknown = Array.isArray(target) || isObject(target) ? Object.entries(target) : [];
     target = (at as [string, unknown][]).find(([key]) => key === step)?.[1];
   }
-  if (target === undefined) return invalidRequest("its inputSchema refers to something that is not there");
+  if (target === undefined) return invalidRequest("its inputSchema has a reference to a missing part");
   return part(target, { ...walk, trail: [...walk.trail, ref] });
 }
 
 /** JSON pointers write `/` as `~1` and `~` as `~0`. */
 const unescaped = (step: string) => step.replaceAll("~1", "/").replaceAll("~0", "~");
 
-/** What models read. Patterns are told and not run: an expression from outside can take for ever. */
+/** Texts for models. Patterns become part of the description and are never executed: an untrusted regular expression may take forever. */
 function words({ title, description, pattern, default: standard, format }: Json): Part {
   const pieces = [
     typeof description === "string" ? externalLine(description, MAX_DESCRIPTION) : "",
@@ -127,7 +127,7 @@ function members(given: Json, walk: Walk): Part {
   const result: Part = {};
   if (properties !== undefined) result["properties"] = propertiesOf(properties, walk);
   if (Array.isArray(required)) result["required"] = required.filter((key) => typeof key === "string");
-  // Keys by pattern are not checked, so they must not count as keys nobody knows.
+  // `patternProperties` is not validated, so keys that match it must not count as additional.
   if (patternProperties === undefined) {
     if (typeof further === "boolean") result["additionalProperties"] = further;
     else if (further !== undefined) result["additionalProperties"] = part(further, walk);
@@ -143,11 +143,11 @@ function members(given: Json, walk: Walk): Part {
 }
 
 function propertiesOf(properties: unknown, walk: Walk): Part {
-  if (!isObject(properties)) return invalidRequest("its inputSchema has properties that are no object");
+  if (!isObject(properties)) return invalidRequest("its inputSchema has properties that are not an object");
   const entries = Object.entries(properties).map(([key, value]) => {
-    // `in`: a name such as `constructor` means something else wherever it is looked up.
+    // `in`: names such as `constructor` collide with members of Object.prototype.
     if (!PROPERTY.test(key) || key in {}) {
-      return invalidRequest(`its inputSchema has a property with a name that cannot be used: ${externalLine(key, 40)}`);
+      return invalidRequest(`its inputSchema has a property with an unsupported name: ${externalLine(key, 40)}`);
     }
     return [key, part(value, walk)];
   });

@@ -1,11 +1,11 @@
-/** Names of tools: the server's own, the ones models see, and which of them are wanted. Pure. */
+/** Names of tools: converts a server's names to those that models see, and filters them. Pure. */
 import { createHash } from "node:crypto";
 
 const MAX_NAME = 64;
-/** Choice: characters of a server's own name of a tool. */
+/** Choice: maximum length of a server's own tool name, in characters. */
 export const MAX_OWN_NAME = 256;
 
-/** `<server>__<tool>` of letters, digits, `_` and `-`, at most 64; one that had to be cut ends with a digest of the whole. */
+/** `<server>__<tool>` of at most 64 letters, digits, `_` and `-`; a truncated name ends with a digest of the tool's full name. */
 export function toolName(server: string, tool: string): string {
   const name = `${server}__${tool.replace(/[^a-zA-Z0-9_-]/gu, "_")}`;
   if (name.length <= MAX_NAME) return name;
@@ -13,7 +13,7 @@ export function toolName(server: string, tool: string): string {
   return `${name.slice(0, MAX_NAME - 9)}_${digest}`;
 }
 
-/** @param include absent: all. @param exclude wins */
+/** @param include absent: all. @param exclude overrides `include` */
 export function isWanted(
   tool: string,
   include: readonly string[] | undefined,
@@ -23,7 +23,7 @@ export function isWanted(
   return !fits(exclude) && (include === undefined || fits(include));
 }
 
-/** `*` stands for any characters, none included. Greedy from the left, so that no pattern takes long. */
+/** `*` matches any number of characters, including none. Matches from the left without backtracking, so that no pattern is slow. */
 function fitsGlob(text: string, glob: string): boolean {
   const [first = "", ...parts] = glob.split("*");
   const last = parts.pop();

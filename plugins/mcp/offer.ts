@@ -1,28 +1,28 @@
-/** From the list a server gives to the tools agents are offered. Pure. */
+/** Converts the tool list of a server into the tools offered to agents. Pure. */
 import { isGatewayError, type TSchema } from "@svc/sdk";
 import { externalLine } from "@svc/sdk/external-content";
 import { inputSchema } from "./input-schema.ts";
 import { isWanted, MAX_OWN_NAME, toolName } from "./names.ts";
 
-/** Choice: tools of one server that are offered; model servers take about as many in all. */
+/** Choice: maximum tools offered per server; model servers accept about as many in total. */
 export const MAX_OFFERED = 128;
 const MAX_DESCRIPTION = 2_000;
 
 export interface OfferedTool {
-  /** As models see it. */
+  /** Name that models see. */
   readonly name: string;
-  /** As the server calls it. */
+  /** The server's own name. */
   readonly own: string;
   readonly label?: string;
   readonly description: string;
   readonly params: TSchema;
-  /** The server says that it changes nothing. */
+  /** The server declares that the tool changes nothing. */
   readonly isReadOnly: boolean;
 }
 
 export interface Offer {
   readonly tools: readonly OfferedTool[];
-  /** Each with the reason, in a line. */
+  /** Tools not offered, with the reason in one line. */
   readonly leftOut: readonly { readonly tool: string; readonly reason: string }[];
 }
 
@@ -31,7 +31,7 @@ export interface Wanted {
   readonly exclude?: readonly string[];
 }
 
-/** @param listed `tools` of `tools/list`, as it came */
+/** @param listed `tools` of the `tools/list` result, unchecked */
 export function offerOf(server: string, listed: readonly unknown[], { include, exclude }: Wanted): Offer {
   const tools = new Map<string, OfferedTool>();
   const leftOut: { tool: string; reason: string }[] = [];
@@ -53,11 +53,13 @@ function ownName(given: unknown): string | undefined {
 
 function whyNot({ name }: OfferedTool, tools: ReadonlyMap<string, OfferedTool>): string | undefined {
   const twin = tools.get(name);
-  if (twin) return `agents would see it as ${name}, and so they see ${externalLine(twin.own, 80)} already`;
-  return tools.size < MAX_OFFERED ? undefined : `more than ${MAX_OFFERED} tools; choose some with include or exclude`;
+  if (twin) return `agents would see it as ${name}, which is already the name of ${externalLine(twin.own, 80)}`;
+  return tools.size < MAX_OFFERED
+    ? undefined
+    : `the server has more than ${MAX_OFFERED} tools; select some with include or exclude`;
 }
 
-/** @returns the tool, or why it cannot be offered */
+/** @returns the tool, or the reason why it cannot be offered */
 function read(server: string, own: string, given: object): OfferedTool | string {
   const {
     description,
@@ -67,7 +69,7 @@ function read(server: string, own: string, given: object): OfferedTool | string 
     annotations,
   } = given as Readonly<Record<string, unknown>>;
   const { taskSupport } = (execution ?? {}) as { taskSupport?: unknown };
-  if (taskSupport === "required") return "it runs as a task only, which is not supported";
+  if (taskSupport === "required") return "it runs only as a task, which is not supported";
   const text = typeof description === "string" ? externalLine(description, MAX_DESCRIPTION) : "";
   const label = typeof title === "string" ? externalLine(title, 100) : "";
   try {

@@ -1,4 +1,4 @@
-/** MCP: the tools of servers that speak the Model Context Protocol, offered to agents. */
+/** Offers the tools of servers that implement the Model Context Protocol (MCP) to agents. */
 import { createSandbox } from "@svc/kit/exec";
 import { definePlugin, live } from "@svc/sdk";
 import { GatewayInfo } from "@svc/sdk/gateway";
@@ -23,7 +23,7 @@ export default definePlugin({
 
   setup(gateway) {
     const { clock, config, log, services } = gateway;
-    if (Object.keys(config.servers).length === 0) return; // the plugin sleeps until there is one
+    if (Object.keys(config.servers).length === 0) return; // idle until a server is configured
     let servers: Servers | undefined;
 
     gateway.extend(ToolSource, "mcp", { tools: () => servers?.tools() ?? NONE });
@@ -40,7 +40,7 @@ export default definePlugin({
       return () => started.stop();
     });
 
-    /** A private directory: nothing a program finds around itself was put there by somebody else. */
+    /** A private working directory, in which no other user can place files for the program to find. */
     function directory(server: string): string {
       const path = join(gateway.stateDir, server);
       mkdirSync(path, { recursive: true, mode: 0o700 });

@@ -1,11 +1,11 @@
-/** What a server answers to a call, as a tool tells it. Pure but for the random id of the markers. */
+/** Converts a server's result of a call into a tool result. Pure except for the random id of the markers. */
 import { externalLine, wrapExternalContent } from "@svc/sdk/external-content";
 import type { ImageBlock } from "@svc/sdk/models";
 import type { ToolResult } from "@svc/sdk/tools";
 
-/** Choice: characters of text before it is wrapped: below the bound of all tools, so that the closing marker stays. */
+/** Choice: maximum characters of text before it is wrapped; below the limit of all tools, so that the closing marker is kept. */
 export const MAX_TEXT_CHARS = 80_000;
-/** Choice: pictures of one answer, and characters of each in base64. */
+/** Choice: maximum pictures per result, and base64 characters per picture. */
 export const MAX_IMAGES = 8;
 const MAX_IMAGE_CHARS = 7_000_000;
 const IMAGES = /^image\/(png|jpeg|gif|webp)$/;
@@ -16,7 +16,7 @@ interface Read {
   readonly images: ImageBlock[];
 }
 
-/** @param from who answers, for the model. @param given the result of `tools/call`, as it came */
+/** @param from sender shown to the model. @param given result of `tools/call`, unchecked */
 export function resultOf(from: string, given: Readonly<Record<string, unknown>>): ToolResult {
   const { content, structuredContent, isError } = given;
   const blocks: unknown[] = Array.isArray(content) ? content : [];

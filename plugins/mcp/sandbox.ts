@@ -1,4 +1,4 @@
-/** Puts the program of a server into the server's sandbox. */
+/** Starts the program of a server inside its sandbox. */
 import { realpath } from "node:fs/promises";
 import { type Sandbox, sandboxRules } from "@svc/kit/exec";
 import type { SandboxSettings } from "@svc/sdk/tools";
@@ -8,14 +8,14 @@ export interface ServerSandboxSources {
   readonly sandbox: Sandbox;
   /** State directory of the gateway. */
   readonly stateDir: () => string;
-  /** Files and directories beside the state directory that no program may see: the configuration file. */
+  /** Files and directories that no program may see, in addition to the state directory: the configuration file. */
   readonly hidden: () => readonly string[];
   /** Home directory of the gateway's user. */
   readonly home: string;
 }
 
 /**
- * The program as it is to be started. In a sandbox it may write its `cwd`.
+ * Returns the program to start. In a sandbox it may write to its `cwd`.
  * @throws GatewayError as `Sandbox.confine`
  */
 export type Confine = (server: string, program: Program, settings: SandboxSettings) => Promise<Program>;

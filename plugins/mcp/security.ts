@@ -1,4 +1,4 @@
-/** Security checks of MCP servers: what goes over a network in clear, and what the process list shows. Pure. */
+/** Security checks of MCP servers: unencrypted connections, and secrets visible in the process list. Pure. */
 import {
   configAt,
   defineSecurityChecks,
@@ -9,7 +9,7 @@ import {
   unsetCommand,
 } from "@svc/sdk/cli";
 
-/** An argument that is a secret, or says that one follows. Choice. */
+/** A flag whose value is a secret. Choice. */
 const SECRET_FLAG = /^--?[\w-]*(?:api-?key|token|secret|password|passwd|credential)s?(?:=(.+))?$/i;
 const SECRET_SHAPE = /^(?:sk-|ghp_|gho_|github_pat_|xox[abp]-|glpat-|AKIA)[\w-]{8,}$|:\/\/[^/\s:@]+:[^/\s@]+@/;
 
@@ -17,7 +17,7 @@ export default defineSecurityChecks([
   {
     id: "mcp.plain-http",
     severity: "warning",
-    why: "Whoever shares the network reads what tools are asked and answer, and can answer himself.",
+    why: "Anyone on the network path can read the calls and results of tools, and can forge results.",
     find: ({ config }) =>
       servers(config).flatMap(([name, { url, headers }]) => {
         if (!isClearAddress(url)) return [];
@@ -25,7 +25,7 @@ export default defineSecurityChecks([
         return [
           {
             about: settingText(["mcp", "servers", name, "url"]),
-            message: `The server ${name} is asked over the network without TLS${withSecret ? ", and its headers go with each request" : ""}; give it an https address, or switch it off.`,
+            message: `The server ${name} is called over the network without TLS${withSecret ? ", and its headers are sent with each request" : ""}; use an https address, or disable it.`,
             mend: setCommand(["mcp", "servers", name, "enabled"], false), // the address may hold a secret
             ...(withSecret ? { severity: "critical" as const } : {}),
           },
@@ -35,7 +35,7 @@ export default defineSecurityChecks([
   {
     id: "mcp.secret-argument",
     severity: "warning",
-    why: "Every user of this machine sees arguments in the process list.",
+    why: "Every user of this machine can see arguments in the process list.",
     find: ({ config }) =>
       servers(config).flatMap(([name, { args }]) => {
         const texts = Array.isArray(args) ? args.map(String) : [];
@@ -46,7 +46,7 @@ export default defineSecurityChecks([
           return [
             {
               about: settingText(["mcp", "servers", name, "args", at]),
-              message: `An argument of ${name} looks like a secret; give it in mcp.servers.${name}.env instead.`,
+              message: `An argument of ${name} looks like a secret; pass it in mcp.servers.${name}.env instead.`,
               mend: unsetCommand(["mcp", "servers", name, "args", at]),
             },
           ];

@@ -1,4 +1,4 @@
-/** All configured servers, and their tools together. */
+/** All configured servers and their combined tools. */
 import type { Clock, Logger } from "@svc/sdk";
 import type { Secrets } from "@svc/sdk/secrets";
 import { defineTool, type Tool } from "@svc/sdk/tools";
@@ -13,9 +13,9 @@ export interface ServersOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly open: OpenSession;
-  /** Who finds secrets now; `undefined` while nobody does. */
+  /** The current service `Secrets`; `undefined` while no plugin provides it. */
   readonly secrets: () => Pick<Secrets, "reveal"> | undefined;
-  /** Where the program of a server runs that has no `cwd`. */
+  /** Working directory of a program without `cwd`. */
   readonly directory: (server: string) => string;
   readonly confine: Confine;
   /** Default: the environment of this process. */
@@ -25,13 +25,13 @@ export interface ServersOptions {
 }
 
 export interface Servers {
-  /** By the name agents see. */
+  /** By the name that agents see. */
   tools(): ReadonlyMap<string, Tool>;
   /** Safe to call twice. */
   stop(): Promise<void>;
 }
 
-/** Starts to connect them; waits for none. */
+/** Starts connecting all enabled servers in the background. */
 export function startServers({ servers }: McpConfig, options: ServersOptions): Servers {
   const { env = process.env, random = Math.random, directory, secrets, confine, ...shared } = options;
   let known: ReadonlyMap<string, Tool> | undefined;
@@ -73,11 +73,11 @@ function toTool(
     description,
     params,
     scope,
-    // A server may lie: that a tool only reads counts where the operator says it, too.
+    // A server may lie: its read-only hint counts only when the operator has set the scope `operator.read` as well.
     ...(isReadOnly && scope === "operator.read" ? { effects: ["reads" as const] } : {}),
     brings: "mcp",
     ...(label === undefined ? {} : { label }),
-    // The owner has checked that they match a schema of objects.
+    // The caller has validated the arguments against an object schema.
     run: (args, { signal }) => server.call(own, args as Readonly<Record<string, unknown>>, signal),
   });
   return [name, tool];

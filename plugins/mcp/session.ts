@@ -1,4 +1,4 @@
-/** One connection to one server, from its first message to its last. The library is loaded with the first one. */
+/** One connection to one server. The library is imported with the first connection. */
 import { withDeadline } from "@svc/kit/time";
 import { type Clock, lazy, messageOf, untilAborted } from "@svc/sdk";
 import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
@@ -8,51 +8,51 @@ import { createChildTransport } from "./child-transport.ts";
 import type { HttpTarget, Target } from "./target.ts";
 
 export interface Session {
-  /** All pages of `tools/list`, as they came. */
+  /** All pages of `tools/list`, unchecked. */
   list(signal: AbortSignal): Promise<readonly unknown[]>;
-  /** The result of `tools/call`, as it came; what the server refuses with is one with `isError`. */
+  /** The result of `tools/call`, unchecked; a refusal by the server becomes a result with `isError`. */
   call(tool: string, args: Readonly<Record<string, unknown>>, signal: AbortSignal): Promise<Answer>;
   ping(signal: AbortSignal): Promise<void>;
-  /** Resolves with the reason when it ends, whoever ended it. */
+  /** Resolves with the reason when the session ends, on either side. */
   readonly ended: Promise<string>;
-  /** Safe to call twice. Resolves when nothing of it is left. */
+  /** Safe to call twice. Resolves when everything is released. */
   close(): Promise<void>;
 }
 
 export type Answer = Readonly<Record<string, unknown>>;
 
 export interface SessionEvents {
-  /** The server says that its tools are others by now. */
+  /** The server reports that its tools changed. */
   toolsChanged(): void;
-  /** Something went wrong on the way; it may work or not. */
+  /** An error occurred; the connection may still work. */
   doubt(reason: string): void;
 }
 
-/** Must end with the signal, and leave nothing behind when it throws. */
+/** Must stop on abort, and must release everything when it throws. */
 export type OpenSession = (target: Target, events: SessionEvents, signal: AbortSignal) => Promise<Session>;
 
 export interface SessionOptions {
   readonly clock: Clock;
-  /** Default: the global one. */
+  /** Default: the global `fetch`. */
   readonly fetch?: Fetch;
 }
 
-/** Choice: what is taken of a list. */
+/** Choice: maximum pages and tools accepted from a list. */
 const MAX_PAGES = 50;
 const MAX_LISTED = 1_000;
-/** Milliseconds for saying goodbye to a server over HTTP. */
-const GOODBYE_MS = 1_000;
-/** Milliseconds; the library's own limit, out of the way of ours. */
+/** Timeout for ending the session of a server over HTTP, in milliseconds. */
+const TERMINATE_MS = 1_000;
+/** Milliseconds; disables the library's own timeout, since the gateway sets its own. */
 const NEVER_MS = 2 ** 31 - 1;
 
-/** A way to a server. */
-interface Way {
+/** A transport to a server and its state. */
+interface Connection {
   readonly transport: Transport;
-  /** Why it is at its end, where it knows. */
+  /** Why it ended, if known. */
   why(): string | undefined;
-  /** Whether this error is the end of it, though nobody has closed it. */
+  /** Whether this error ends the connection without closing it. */
   isLostBy(error: Error): boolean;
-  /** Resolves when nothing is left of it. */
+  /** Resolves when everything is released. */
   close(): Promise<void>;
 }
 
@@ -60,8 +60,10 @@ export function createOpenSession(options: SessionOptions): OpenSession {
   return async (target, events, signal) => {
     const library = await loadLibrary();
     const { place } = target;
-    const way =
-      "program" in place ? programWay(library, place.program, options) : httpWay(library, place.http, options);
+    const connection =
+      "program" in place
+        ? programConnection(library, place.program, options)
+        : httpConnection(library, place.http, options);
     const client = new library.Client(
       { name: "svc", version: "1" },
       {
@@ -77,20 +79,20 @@ export function createOpenSession(options: SessionOptions): OpenSession {
         isOver = true;
         resolve(reason);
       };
-      client.onclose = () => end(way.why() ?? "the connection was closed");
+      client.onclose = () => end(connection.why() ?? "the connection was closed");
       client.onerror = (error) => {
-        if (way.isLostBy(error)) end(messageOf(error));
+        if (connection.isLostBy(error)) end(messageOf(error));
         else events.doubt(messageOf(error));
       };
     });
     client.setNotificationHandler(library.ToolListChangedNotificationSchema, () => events.toolsChanged());
     let closing: Promise<void> | undefined;
-    const close = () => (closing ??= way.close().then(() => client.close()));
+    const close = () => (closing ??= connection.close().then(() => client.close()));
     try {
-      await untilAborted(client.connect(way.transport, { signal, timeout: NEVER_MS }), signal);
+      await untilAborted(client.connect(connection.transport, { signal, timeout: NEVER_MS }), signal);
     } catch (error) {
       await close();
-      throw new Error(way.why() ?? causeOf(error), { cause: error });
+      throw new Error(connection.why() ?? causeOf(error), { cause: error });
     }
     return sessionOf(client, library, { ended, isOver: () => isOver, close });
   };
@@ -112,7 +114,7 @@ function sessionOf(client: Client, library: Library, { isOver, ...rest }: Ends):
       for (let page = 0; page < MAX_PAGES && tools.length < MAX_LISTED; page += 1) {
         const result = await ask("tools/list", cursor === undefined ? {} : { cursor }, signal);
         const listed = result["tools"];
-        if (!Array.isArray(listed)) throw new Error("it lists its tools in a way that cannot be read");
+        if (!Array.isArray(listed)) throw new Error("its tools/list result has no list of tools");
         tools.push(...listed.slice(0, MAX_LISTED - tools.length));
         cursor = result["nextCursor"];
         if (typeof cursor !== "string" || cursor === "") break;
@@ -124,7 +126,7 @@ function sessionOf(client: Client, library: Library, { isOver, ...rest }: Ends):
       try {
         return await ask("tools/call", { name: tool, arguments: args }, signal);
       } catch (error) {
-        // The library makes such errors of its own, too: of a request that was ended, and of a connection that is over.
+        // The library also throws McpError for aborted requests and closed connections; those are not the server's refusal.
         if (!(error instanceof McpError) || signal.aborted || isOver()) throw error;
         return { content: [{ type: "text", text: error.message }], isError: true };
       }
@@ -136,13 +138,17 @@ function sessionOf(client: Client, library: Library, { isOver, ...rest }: Ends):
   };
 }
 
-/** What `fetch` says last is the least of it: the reason stands in the cause. */
+/** Adds the cause: the message of a `fetch` error alone does not name the reason. */
 function causeOf(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? `: ${error.cause.message}` : "";
   return messageOf(error) + cause;
 }
 
-function programWay({ ReadBuffer, serializeMessage }: Library, program: Program, { clock }: SessionOptions): Way {
+function programConnection(
+  { ReadBuffer, serializeMessage }: Library,
+  program: Program,
+  { clock }: SessionOptions,
+): Connection {
   const framing = { buffer: new ReadBuffer(), serialize: serializeMessage };
   const transport = createChildTransport(program, framing, clock);
   return { transport, why: transport.end, isLostBy: () => false, close: () => transport.close() };
@@ -150,26 +156,26 @@ function programWay({ ReadBuffer, serializeMessage }: Library, program: Program,
 
 type Program = Parameters<typeof createChildTransport>[0];
 
-function httpWay(
+function httpConnection(
   library: Library,
   { url, headers, transport: kind }: HttpTarget,
   { clock, fetch }: SessionOptions,
-): Way {
+): Connection {
   const bounded = createBoundedFetch(clock, fetch ? { fetch } : {});
   const shared = { requestInit: { headers: { ...headers } }, fetch: bounded.fetch };
   const transport = kind === "sse" ? new library.SseTransport(url, shared) : new library.HttpTransport(url, shared);
   return {
-    transport: transport as Transport, // `sessionId` may be undefined there, which the interface does not say
+    transport: transport as Transport, // its `sessionId` may be undefined, which the interface does not declare
     why: () => undefined,
-    // A stream that is opened anew in the older way belongs to another session; the newer one opens its own again, and
-    // without it changes of the tools would not be heard. The library says in words alone that it gave up.
+    // With sse, a reopened stream belongs to another session. The newer transport reopens its stream by itself; without a
+    // stream, changes of the tools go unnoticed. Only the text of the error tells that the library stopped retrying.
     isLostBy: ({ message }) => kind === "sse" || message.startsWith("Maximum reconnection attempts"),
     async close() {
       bounded.close();
       if ("terminateSession" in transport) {
-        const goodbye = (ending: AbortSignal) => untilAborted(transport.terminateSession(), ending);
-        const late = () => "no goodbye in time";
-        await withDeadline({ ms: GOODBYE_MS, clock, signals: [], late }, goodbye).catch(() => undefined);
+        const terminate = (ending: AbortSignal) => untilAborted(transport.terminateSession(), ending);
+        const late = () => "the session was not ended in time";
+        await withDeadline({ ms: TERMINATE_MS, clock, signals: [], late }, terminate).catch(() => undefined);
       }
       await transport.close();
     },

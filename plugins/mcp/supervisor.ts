@@ -1,4 +1,4 @@
-/** Keeps one server connected: in the background, again after each failure, until it is stopped. */
+/** Keeps one server connected in the background, and reconnects after each failure until stopped. */
 import { type Deadline, withDeadline } from "@svc/kit/time";
 import { type Clock, isGatewayError, type Logger, messageOf, pause, unavailable, untilAborted } from "@svc/sdk";
 import { externalLine } from "@svc/sdk/external-content";
@@ -11,46 +11,46 @@ import type { OpenSession, Session } from "./session.ts";
 import { type Target, withoutHidden } from "./target.ts";
 
 export interface Supervised {
-  /** None while it is away. */
+  /** Empty while the server is disconnected. */
   tools(): readonly OfferedTool[];
   /** @param tool the server's own name. @throws GatewayError `UNAVAILABLE`; the signal's reason */
   call(tool: string, args: Readonly<Record<string, unknown>>, signal: AbortSignal): Promise<ToolResult>;
-  /** Resolves when nothing of it is left. Safe to call twice. */
+  /** Resolves when everything is released. Safe to call twice. */
   stop(): Promise<void>;
 }
 
 export interface SupervisorOptions {
   readonly name: string;
   readonly entry: ServerEntry;
-  /** Looks secrets up, for each connection anew. */
+  /** Resolves the target and its secrets; called for each connection. */
   readonly target: () => Promise<Target>;
   readonly open: OpenSession;
   readonly clock: Clock;
   readonly log: Logger;
   /** `Math.random`. */
   readonly random: () => number;
-  /** Called when `tools` is another list. */
+  /** Called when the list of tools has changed. */
   readonly changed: () => void;
 }
 
-/** Choice: milliseconds a connection must have lasted for the next pause to be a short one again. */
+/** Choice: milliseconds after which a connection counts as stable and resets the reconnect delay. */
 export const STEADY_MS = 60_000;
-/** Choice: milliseconds between two lists of tools, however often a server says that they changed. */
+/** Choice: minimum milliseconds between two lists of tools, however often the server reports a change. */
 export const RELIST_MS = 1_000;
-/** Choice: milliseconds after which a reason that stays the same is told again. */
+/** Choice: milliseconds after which an unchanged reason is logged again. */
 const TELL_AGAIN_MS = 3_600_000;
 const MAX_REASON = 300;
 
-/** A connection that works. */
+/** An established connection. */
 interface Link {
   readonly session: Session;
   readonly hidden: readonly string[];
   tools: readonly OfferedTool[];
-  /** Whether the tools changed since they were listed. */
+  /** Whether the tools have changed since they were listed. */
   isStale: boolean;
   isListing: boolean;
   isChecking: boolean;
-  /** Aborted: it is given up. */
+  /** Aborting it ends the connection. */
   readonly ending: AbortController;
 }
 
@@ -81,7 +81,7 @@ export function supervise(options: SupervisorOptions): Supervised {
     }
   }
 
-  /** Connects and stays until it is over. @returns why it is over */
+  /** Connects and waits until the connection ends. @returns the reason */
   async function connectOnce(): Promise<string> {
     const ending = new AbortController();
     const stop = () => ending.abort();
@@ -128,7 +128,7 @@ export function supervise(options: SupervisorOptions): Supervised {
     options.changed();
   }
 
-  /** One list at a time, and a pause after each. */
+  /** Lists the tools again: one list at a time, with a pause after each. */
   function relist(mine: Link): void {
     mine.isStale = true;
     if (mine.isListing) return;
@@ -149,7 +149,7 @@ export function supervise(options: SupervisorOptions): Supervised {
     }
   }
 
-  /** Something went wrong: the connection is kept when the server answers a ping. */
+  /** After an error, keeps the connection only if the server answers a ping. */
   function check(mine: Link, reason: string): void {
     if (mine.isChecking || mine.ending.signal.aborted) return;
     mine.isChecking = true;
@@ -162,7 +162,9 @@ export function supervise(options: SupervisorOptions): Supervised {
     tools: () => link?.tools ?? [],
 
     async call(tool, args, signal) {
-      const mine = link ?? unavailable(`the MCP server "${name}" is away and is being connected again; try later`);
+      const mine =
+        link ??
+        unavailable(`the MCP server "${name}" is disconnected and the gateway is reconnecting; try again later`);
       const failure = `the MCP server "${name}" did not answer`;
       try {
         const answer = await withDeadline(limits(toolMs, failure, signal), (late) =>
@@ -173,12 +175,14 @@ export function supervise(options: SupervisorOptions): Supervised {
         signal.throwIfAborted();
         check(mine, messageOf(error));
         if (isGatewayError(error)) throw error;
-        // What went wrong may be in the server's words; it stands in the log.
+        // The cause may be text of the server, so only the log has it.
         log.warn(
           { server: name, tool, reason: readable(messageOf(error), mine.hidden) },
-          "an MCP server failed in a call",
+          "an MCP server failed during a call",
         );
-        return unavailable(`the MCP server "${name}" failed before it answered; the log says why. Try again later`);
+        return unavailable(
+          `the MCP server "${name}" failed before it answered; the log has the reason. Try again later`,
+        );
       }
     },
 
@@ -189,7 +193,7 @@ export function supervise(options: SupervisorOptions): Supervised {
   };
 }
 
-/** Tells the log: each left out tool once, and a reason that stays the same once an hour. */
+/** Logs each omitted tool once, and an unchanged reason once an hour. */
 function teller({ name, entry, clock, log }: SupervisorOptions) {
   const told = new Set<string>();
   let last = { reason: "", at: -Infinity };
@@ -202,7 +206,7 @@ function teller({ name, entry, clock, log }: SupervisorOptions) {
     away(reason: string, retryInMs: number): void {
       const isNews = reason !== last.reason || clock.elapsed() - last.at >= TELL_AGAIN_MS;
       if (isNews) last = { reason, at: clock.elapsed() };
-      const next = `an MCP server is away and will be tried again; if that does not help, check ${keys} of mcp.servers.${name}`;
+      const next = `an MCP server is disconnected; reconnecting. If this repeats, check ${keys} of mcp.servers.${name}`;
       log[isNews ? "warn" : "debug"]({ server: name, reason, retryInMs }, next);
     },
     leftOut(offer: Offer): void {
@@ -210,13 +214,13 @@ function teller({ name, entry, clock, log }: SupervisorOptions) {
         const key = `${tool} ${reason}`;
         if (told.has(key) || told.size > 1_000) continue;
         told.add(key);
-        log.warn({ server: name, tool, reason }, "a tool of an MCP server is left out");
+        log.warn({ server: name, tool, reason }, "a tool of an MCP server is not offered");
       }
     },
   };
 }
 
-/** For the log: one line, without secrets. */
+/** Formats a reason for the log: one line, without secrets. */
 function readable(reason: string, hidden: readonly string[]): string {
   return externalLine(withoutHidden(reason, hidden), MAX_REASON);
 }

@@ -1,4 +1,4 @@
-/** Where a server is and how it is spoken to: an entry of the configuration with its secrets looked up. */
+/** The target of a connection: a server's configuration with its secrets resolved. */
 import { invalidRequest, unavailable } from "@svc/sdk";
 import { isSecretRef, type SecretRef, type Secrets } from "@svc/sdk/secrets";
 import type { SandboxSettings } from "@svc/sdk/tools";
@@ -13,7 +13,7 @@ export interface HttpTarget {
 
 export interface Target {
   readonly place: { readonly program: Program } | { readonly http: HttpTarget };
-  /** Values that stand in no log. */
+  /** Values to remove from log lines. */
   readonly hidden: readonly string[];
 }
 
@@ -21,19 +21,19 @@ export interface TargetContext {
   readonly secrets: () => Pick<Secrets, "reveal"> | undefined;
   /** Environment of this process. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Where programs run that have no `cwd`. */
+  /** Working directory of a program without `cwd`. */
   readonly cwd: () => string;
-  /** The program as it is to be started, in the sandbox of its settings. @throws GatewayError */
+  /** Returns the program to start in the sandbox of its settings. @throws GatewayError */
   readonly confine: (program: Program, settings: SandboxSettings) => Promise<Program>;
 }
 
 type Setting = string | SecretRef;
 
-/** @throws GatewayError naming what is missing, never a value */
+/** @throws GatewayError with the cause, never a value */
 export async function targetOf(entry: ServerEntry, { secrets, env, cwd, confine }: TargetContext): Promise<Target> {
   const reveal = async (setting: Setting): Promise<string> => {
     if (!isSecretRef(setting)) return setting;
-    const finder = secrets() ?? unavailable("no running plugin finds secrets; see `svc plugins why secrets`");
+    const finder = secrets() ?? unavailable("no running plugin provides secrets; see `svc plugins why secrets`");
     return finder.reveal(setting);
   };
   const revealAll = async (settings: Readonly<Record<string, Setting>> = {}) => {
@@ -48,7 +48,7 @@ export async function targetOf(entry: ServerEntry, { secrets, env, cwd, confine 
     return { place: { program }, hidden: Object.values(added) };
   }
   const address = await reveal(entry.url);
-  if (!isAddress(address)) invalidRequest("the url is no address such as https://mcp.example.com/mcp");
+  if (!isAddress(address)) invalidRequest("the url is not an address such as https://mcp.example.com/mcp");
   const url = new URL(address);
   const headers = await revealAll(entry.headers);
   const { transport = "streamable-http" } = entry;
@@ -56,10 +56,10 @@ export async function targetOf(entry: ServerEntry, { secrets, env, cwd, confine 
   return { place: { http: { url, headers, transport } }, hidden: [...parts, ...Object.values(headers)] };
 }
 
-/** Shorter values stand in many texts by chance. */
+/** Shorter values are not removed: they occur in many texts by chance. */
 const MIN_HIDDEN_CHARS = 6;
 
-/** `text` without the values. */
+/** Replaces the values in `text` by `***`. */
 export function withoutHidden(text: string, hidden: readonly string[]): string {
   const long = hidden.filter((value) => value.length >= MIN_HIDDEN_CHARS);
   return long

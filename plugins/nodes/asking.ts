@@ -1,4 +1,4 @@
-/** Asking a node: whether it may be asked at all, with which params, and sending it. Spec: protocol/methods-node.md §2 and §4. */
+/** Invokes commands of nodes: checks whether the command is allowed, prepares its params, and sends it. Spec: protocol/methods-node.md §2 and §4. */
 import { invalidRequest, type Live, type Logger, notFound, unavailable } from "@svc/sdk";
 import type { ExecApprovals } from "@svc/sdk/approvals";
 import type { Devices } from "@svc/sdk/devices";
@@ -26,10 +26,10 @@ interface AskingSources {
   readonly devices: Pick<Devices, "get" | "pending">;
   readonly approvals: Live<ExecApprovals>;
   readonly sessions: Live<Sessions>;
-  /** Records that a program is started there, before it is. */
+  /** Records that a program will be started on the node; called before the start. */
   readonly starting: (run: { nodeId: string; runId: string; sessionKey: string | undefined }) => Promise<void>;
   readonly newId: () => string;
-  /** As the configuration is now. */
+  /** The current configuration. */
   readonly rules: () => CommandRules;
   readonly log: Pick<Logger, "info">;
 }
@@ -46,21 +46,21 @@ export class Asking {
     const [nodeId, command] = [invocation.nodeId.trim(), invocation.command.trim()];
     if (nodeId === "" || command === "") invalidRequest("nodeId and command must not be blank; see: svc nodes list");
     if (isGatewayOnly(command)) {
-      invalidRequest(`${command} is for the gateway alone; use exec.approvals.node.get or exec.approvals.node.set`, {
+      invalidRequest(`${command} is reserved for the gateway; use exec.approvals.node.get or exec.approvals.node.set`, {
         command,
       });
     }
     const node = await this.#permitted(await this.#connected(nodeId), command);
     const params =
       command === "system.run" ? await this.#starting(node, invocation.params, invoker) : invocation.params;
-    this.#sources.log.info({ nodeId, command, by: invoker.principal.id }, "a node is asked");
+    this.#sources.log.info({ nodeId, command, by: invoker.principal.id }, "a command is sent to a node");
     const { timeoutMs, idempotencyKey } = invocation;
     const send = () =>
       this.#sources.invocations.invoke(node, { command, params, timeoutMs, idempotencyKey, signal: invoker.signal });
     return command === PREPARE ? this.#prepare(node, invocation.params, send) : send();
   }
 
-  /** What the session forbids is refused here, before people are asked about it. @throws GatewayError `FORBIDDEN` */
+  /** Refuses what the session forbids before people are asked about it. @throws GatewayError `FORBIDDEN` */
   async #prepare(node: ConnectedNode, params: unknown, send: () => Promise<NodeAnswer>): Promise<NodeAnswer> {
     const { nodeId } = node;
     const { sessionKey } = Object(params) as { readonly sessionKey?: unknown };
@@ -72,7 +72,7 @@ export class Asking {
     return answer;
   }
 
-  /** Past the allowlist, which holds for what clients ask. @throws GatewayError `UNAVAILABLE`, `NOT_FOUND` */
+  /** Bypasses the allowlist, which applies only to clients. @throws GatewayError `UNAVAILABLE`, `NOT_FOUND` */
   async policyFile(
     nodeId: string,
     change?: { readonly file: unknown; readonly baseHash?: string },
@@ -82,7 +82,7 @@ export class Asking {
     if (!offering.offered.includes(command)) {
       const withheld = offering.withheld.includes(command);
       if (!withheld) {
-        const message = `node ${nodeId} keeps no file that says what it may run`;
+        const message = `node ${nodeId} has no policy file for commands`;
         throw refusal("NO_POLICY_FILE", message, { reason: NOT_DECLARED, command });
       }
       const message = `${command} of node ${nodeId} waits for an approval; see: svc devices list`;
@@ -100,7 +100,7 @@ export class Asking {
     throw refusal("NOT_CONNECTED", `node ${name} is not connected; start it there with: svc node run`);
   }
 
-  /** Evaluated at each question: the configuration and what is pinned may have changed since the node connected. */
+  /** Evaluated for each command: configuration and approved commands may have changed since the node connected. */
   async #permitted(known: ConnectedNode, command: string): Promise<ConnectedNode> {
     const node = await this.#current(known, command);
     const rules = this.#sources.rules();
@@ -126,7 +126,7 @@ export class Asking {
     return this.#refuseWithheld(node.nodeId, command);
   }
 
-  /** As the device record is now, where that may make a difference. */
+  /** The node with commands approved since it connected. */
   async #current(node: ConnectedNode, command: string): Promise<ConnectedNode> {
     if (!node.withheld.includes(command)) return node;
     const { registry, devices } = this.#sources;
@@ -146,24 +146,24 @@ export class Asking {
     });
   }
 
-  /** Choice: a run without an id gets one, by which the node's reports of it are known. */
+  /** Choice: a run without an id gets one, which identifies the node's reports about it. */
   async #starting(node: ConnectedNode, given: unknown, invoker: NodeInvoker): Promise<RunParams> {
     const { runId = this.#sources.newId(), ...params } = await this.#runParams(node, given, invoker);
     await this.#sources.starting({ nodeId: node.nodeId, runId, sessionKey: params.sessionKey });
     return { ...params, runId };
   }
 
-  /** What may be forwarded; a claim to be allowed is decided by the approvals, on the plan they keep. */
+  /** The params to forward. A claim of an approval is checked by the approvals, and their stored plan applies. */
   async #runParams(node: ConnectedNode, params: unknown, invoker: NodeInvoker): Promise<RunParams> {
     const { forwarded, claims } = readRun(params);
     await this.#judgeSession(node, forwarded, claims !== undefined);
     if (!claims) return forwarded;
     if (forwarded.runId === undefined) {
-      throw refusal("MISSING_RUN_ID", "approved needs runId: the id of the approval");
+      throw refusal("MISSING_RUN_ID", "approved requires runId, the id of the approval");
     }
     const approvals = this.#sources.approvals.get();
     if (!approvals) {
-      const message = "approvals are not kept by this gateway; see: svc plugins why approvals";
+      const message = "this gateway has no approvals; see: svc plugins why approvals";
       throw refusal("APPROVALS_UNAVAILABLE", message);
     }
     const allowed = await approvals.claim({
@@ -180,8 +180,8 @@ export class Asking {
   }
 
   /**
-   * The settings of the session as they are now.
-   * @throws GatewayError `FORBIDDEN`: they do not let it run; `details.code` `SESSION_ASKS`: not without a person's yes
+   * Applies the current settings of the session.
+   * @throws GatewayError `FORBIDDEN`: they deny the program; `details.code` `SESSION_ASKS`: they require an approval
    */
   async #judgeSession(node: ConnectedNode, params: RunParams, isClaimed: boolean): Promise<void> {
     const { nodeId } = node;
@@ -192,14 +192,14 @@ export class Asking {
     if (refused && !isClaimed) throw refused;
   }
 
-  /** What the node would run; `undefined`: it does not say. */
+  /** What the node would run; `undefined`: it does not support `system.run.prepare`. */
   async #prepared(node: ConnectedNode, { command, cwd, agentId, sessionKey }: RunParams): Promise<unknown> {
     if (!node.offered.includes(PREPARE)) return undefined;
     const params = present({ command, cwd, agentId, sessionKey });
     return (await this.#sources.invocations.invoke(node, { command: PREPARE, params })).payload;
   }
 
-  /** `undefined`: it keeps none. */
+  /** Policy file of the node; `undefined`: it has none. */
   async #policy(nodeId: string): Promise<unknown> {
     try {
       return (await this.policyFile(nodeId)).payload;
@@ -212,7 +212,7 @@ export class Asking {
 
 const PREPARE = "system.run.prepare";
 const NOT_DECLARED = "command not declared by node";
-/** Choice: declared, and not among the commands that were approved with the device. */
+/** Choice: declared by the node, but not approved for the device. */
 const WITHHELD = "command waits for approval";
 
 /** @throws GatewayError always */

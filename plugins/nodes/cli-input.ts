@@ -3,11 +3,11 @@ import { GatewayError, invalidRequest, notFound } from "@svc/sdk";
 import { visible } from "@svc/sdk/cli";
 import type { NodeView } from "@svc/sdk/nodes";
 
-/** Milliseconds an answer may take at most, a day. */
+/** Maximum timeout in milliseconds, one day. */
 const MOST_TIMEOUT_MS = 86_400_000;
 
 /**
- * Finds a node by its id or name, else by the unique beginning of one. Ignores case.
+ * Finds a node by its id or name, else by a unique prefix of one. Ignores case.
  * @throws GatewayError `NOT_FOUND`; `INVALID_REQUEST` listing the nodes that match
  */
 export function resolveNode(nodes: readonly NodeView[], wanted: string): NodeView {
@@ -22,7 +22,7 @@ export function resolveNode(nodes: readonly NodeView[], wanted: string): NodeVie
     if (found.length > 1) {
       const lines = found.map(({ nodeId, displayName = "-" }) => `  ${visible(nodeId)}  ${visible(displayName)}`);
       return invalidRequest(
-        [`"${visible(wanted)}" means ${found.length} nodes:`, ...lines, "Next: name one by its id"].join("\n"),
+        [`"${visible(wanted)}" matches ${found.length} nodes:`, ...lines, "Next: give the id of one"].join("\n"),
       );
     }
     if (found[0]) return found[0];
@@ -30,7 +30,7 @@ export function resolveNode(nodes: readonly NodeView[], wanted: string): NodeVie
   return notFound(`no node "${visible(wanted)}"\nNext: svc nodes list`);
 }
 
-/** As `resolveNode`, for a program that is to run there now. @throws GatewayError `UNAVAILABLE` when it is not connected */
+/** As `resolveNode`, but the node must be connected. @throws GatewayError `UNAVAILABLE`: it is not connected */
 export function findConnected(nodes: readonly NodeView[], wanted: string): NodeView {
   const node = resolveNode(nodes, wanted);
   if (node.connected) return node;
@@ -38,7 +38,7 @@ export function findConnected(nodes: readonly NodeView[], wanted: string): NodeV
   throw new GatewayError("UNAVAILABLE", `node "${name}" is not connected\nNext: start it on its machine: svc node run`);
 }
 
-/** @throws GatewayError `INVALID_REQUEST` saying what is wrong with it */
+/** @throws GatewayError `INVALID_REQUEST` with the reason */
 export function readParams(text: unknown): { readonly params?: unknown } {
   if (typeof text !== "string") return {};
   try {

@@ -1,19 +1,19 @@
-/** What `svc nodes ...` prints for people. Pure. */
+/** Output of `svc nodes ...`. Pure. */
 import { table, time, visible } from "@svc/sdk/cli";
 import type { NodeView, PendingNode } from "@svc/sdk/nodes";
 
-/** Characters of an id in a table, enough to name it by. */
+/** Characters of an id in a table; commands accept such a prefix if it is unique. */
 const ID_CHARS = 12;
 
-/** A line a node. */
+/** A table with one line per node. */
 export function listLines(nodes: readonly NodeView[]): string[] {
   if (nodes.length === 0) {
-    return ["no node is paired; on the machine that is to be one: svc node run, then here: svc nodes approve"];
+    return ["no node is paired; on the machine to add: svc node run, then here: svc nodes approve"];
   }
   const rows = nodes.map(({ nodeId, displayName = "", platform = "", connected, commands, pendingCommands = [] }) => [
     visible(displayName === "" ? "-" : displayName),
     visible(nodeId.slice(0, ID_CHARS)),
-    connected ? "connected" : "away",
+    connected ? "connected" : "offline",
     visible(platform === "" ? "-" : platform),
     connected ? String(commands.length) : "-",
     pendingCommands.length === 0 ? "" : `${pendingCommands.length} wait: svc devices list`,
@@ -21,7 +21,7 @@ export function listLines(nodes: readonly NodeView[]): string[] {
   return table([["NAME", "ID", "STATE", "PLATFORM", "COMMANDS", "NOTE"], ...rows]);
 }
 
-/** A line a field. */
+/** One line per field. */
 export function describeLines(node: NodeView): string[] {
   const { caps, commands, pendingCommands = [], permissions = {}, connectedAtMs, ...rest } = node;
   const fields: [string, string][] = [
@@ -41,20 +41,20 @@ export function describeLines(node: NodeView): string[] {
   ];
 }
 
-/** Who waits, and the command that lets each in. */
+/** Pending nodes, each with the command that approves it. */
 export function pendingLines(pending: readonly PendingNode[]): string[] {
-  if (pending.length === 0) return ["no node waits for an approval; a new one asks when it runs: svc node run"];
+  if (pending.length === 0) return ["no node waits for an approval; a new one requests it with: svc node run"];
   return pending.flatMap(({ requestId, nodeId, displayName, platform, remoteIp, commands = [], isRepair }) => [
     visible(
       `${displayName ?? nodeId.slice(0, ID_CHARS)} (${platform ?? "unknown"}${remoteIp === undefined ? "" : `, from ${remoteIp}`})${isRepair ? ", paired before" : ""}`,
     ),
-    `  would offer: ${visible(commands.join(" ") || "nothing")}`,
-    `  let it in: svc nodes approve ${visible(requestId)}`,
+    `  commands: ${visible(commands.join(" ") || "none")}`,
+    `  approve:  svc nodes approve ${visible(requestId)}`,
   ]);
 }
 
-/** A text as it is, its lines kept; anything else as JSON. */
+/** A string line by line; any other value as JSON. */
 export function payloadLines(payload: unknown): string[] {
-  const text = typeof payload === "string" ? payload : (JSON.stringify(payload, null, 2) ?? "done, without an answer");
+  const text = typeof payload === "string" ? payload : (JSON.stringify(payload, null, 2) ?? "done, without a result");
   return text.split(/\r?\n/).map(visible);
 }

@@ -1,4 +1,4 @@
-/** `svc nodes ...`: lists, asks, approves and names nodes. `svc node run` starts the node program of `@svc/node-host`. */
+/** `svc nodes ...`: lists, invokes, approves and renames nodes. `svc node run` starts the node program of `@svc/node-host`. */
 import { randomUUID } from "node:crypto";
 import { invalidRequest } from "@svc/sdk";
 import { askingWith, type CommandContext, defineCommands, show, visible } from "@svc/sdk/cli";
@@ -11,7 +11,7 @@ type Client = Awaited<ReturnType<CommandContext["connect"]>>;
 const READ = ["operator.read"];
 const WRITE = ["operator.read", "operator.write"];
 const PAIRING = ["operator.read", "operator.pairing"];
-/** Milliseconds a node may take unless told otherwise, and that the gateway gets beside it to say so. */
+/** Default timeout of a node in milliseconds, and the time in addition for the gateway to report it. */
 const PATIENCE_MS = 30_000;
 const GRACE_MS = 5_000;
 const ask = askingWith({ plugin: "nodes", step: "svc nodes list" });
@@ -43,7 +43,7 @@ export default defineCommands([
     args: "<node> <command>",
     options: [
       { flags: "--params <json>", description: "params of the command; default: none" },
-      { flags: "--timeout <ms>", description: "milliseconds the answer may take; default 30000" },
+      { flags: "--timeout <ms>", description: "timeout in milliseconds; default 30000" },
     ],
     examples: [
       'svc nodes invoke kitchen system.notify --params \'{"title":"Tea"}\'',
@@ -68,15 +68,15 @@ export default defineCommands([
         const [, displayName = ""] = context.args;
         const { nodeId } = await namedNode(context, client);
         const renamed = await client.call(nodes.rename, { nodeId, displayName });
-        show(context, renamed, () => [visible(`${nodeId} is called ${renamed.displayName} now`)]);
+        show(context, renamed, () => [visible(`${nodeId} is now called ${renamed.displayName}`)]);
       }),
   },
   {
     name: "node run",
     summary: "Lend this machine to a gateway, as a node",
     options: [
-      { flags: "--name <name>", description: "what the gateway calls it (default: the name of this machine)" },
-      { flags: "--insecure", description: "allow ws:// to another machine: the credential travels in clear" },
+      { flags: "--name <name>", description: "name of the node (default: the name of this machine)" },
+      { flags: "--insecure", description: "allow ws:// to another machine: the credential is sent unencrypted" },
     ],
     examples: [
       "svc node run",
@@ -90,13 +90,16 @@ export default defineCommands([
     summary: "Run a program on a node, asking for an approval where its policy says so",
     args: "<node> <program> [args...]",
     options: [
-      { flags: "--cwd <directory>", description: "where it runs, on the node (default: where the node was started)" },
-      { flags: "--env <name=value>", description: "a variable it gets; may be given several times", repeatable: true },
-      { flags: "--timeout <ms>", description: "milliseconds it may run", default: "120000" },
-      { flags: "--agent <id>", description: "the agent whose rules hold" },
-      { flags: "--session <key>", description: "the session that hears what becomes of it" },
-      { flags: "--ask-timeout <ms>", description: "milliseconds somebody has to allow it", default: "120000" },
-      { flags: "--no-wait", description: "where an approval is needed, do not ask for one: fail" },
+      {
+        flags: "--cwd <directory>",
+        description: "working directory on the node (default: where the node was started)",
+      },
+      { flags: "--env <name=value>", description: "environment variable; repeatable", repeatable: true },
+      { flags: "--timeout <ms>", description: "timeout of the program in milliseconds", default: "120000" },
+      { flags: "--agent <id>", description: "agent whose rules apply" },
+      { flags: "--session <key>", description: "session whose rules apply and that gets the reports" },
+      { flags: "--ask-timeout <ms>", description: "milliseconds to wait for an approval", default: "120000" },
+      { flags: "--no-wait", description: "fail instead of asking when an approval is needed" },
     ],
     examples: [
       "svc nodes run workshop -- uname -a",
@@ -136,7 +139,7 @@ async function approve(context: CommandContext): Promise<number> {
     if (requestId.trim() === "") invalidRequest("the request id is blank\nNext: svc nodes approve");
     const approved = await client.call(nodes.pairApprove, { requestId });
     const { nodeId, displayName = nodeId } = approved.node;
-    show(context, approved, () => [visible(`${displayName} is let in`)]);
+    show(context, approved, () => [visible(`approved ${displayName}`)]);
     return 0;
   });
 }

@@ -1,20 +1,20 @@
-/** Which commands a node may be asked for at all, by its platform and the configuration. Pure. Spec: protocol/methods-node.md §4. */
+/** The allowlist of node commands, by platform and configuration. Pure. Spec: protocol/methods-node.md §4. */
 
 export const PLATFORMS = ["ios", "android", "macos", "linux", "windows", "unknown"] as const;
 export type Platform = (typeof PLATFORMS)[number];
 
-/** What the configuration adds and takes away: exact names; `*` is a name like any other and fits nothing. */
+/** Commands that the configuration adds and removes: exact names; `*` is an ordinary name and matches nothing. */
 export interface CommandRules {
-  /** Absent and `[]`: nothing is added. */
+  /** Absent and `[]`: none added. */
   readonly allowCommands?: readonly string[] | undefined;
-  /** Absent and `[]`: nothing is taken away. Wins over everything. */
+  /** Absent and `[]`: none removed. Takes precedence over everything else. */
   readonly denyCommands?: readonly string[] | undefined;
 }
 
-/** Sent by the gateway itself only, past the allowlist; no client may ask for them. */
+/** Sent only by the gateway itself, bypassing the allowlist; no client may request them. */
 export const POLICY_FILE_COMMANDS = { get: "system.execApprovals.get", set: "system.execApprovals.set" } as const;
 
-/** Whether no client may ask a node for it, whatever the configuration says. */
+/** Whether the command is reserved for the gateway, whatever the configuration says. */
 export function isGatewayOnly(command: string): boolean {
   return command === POLICY_FILE_COMMANDS.get || command === POLICY_FILE_COMMANDS.set;
 }
@@ -64,7 +64,7 @@ const BY_PLATFORM: ReadonlyMap<Platform, readonly string[]> = new Map(
   ]),
 );
 
-/** Commands a node of this platform may be asked for. */
+/** Commands allowed for nodes of this platform. */
 export function allowlistFor(
   platform: Platform,
   { allowCommands = [], denyCommands = [] }: CommandRules,
@@ -93,7 +93,7 @@ const FAMILIES: readonly (readonly [token: string, platform: Platform])[] = [
   ["linux", "linux"],
 ];
 
-/** By how `platform` begins, else by a word in `deviceFamily`, else unknown; case does not matter. */
+/** Determined by the prefix of `platform`, else by a word in `deviceFamily`, else unknown; ignores case. */
 export function platformOf(platform: string | undefined, deviceFamily: string | undefined): Platform {
   const name = platform?.trim().toLowerCase() ?? "";
   const byName = PREFIXES.find(([prefix]) => name.startsWith(prefix));
@@ -103,8 +103,8 @@ export function platformOf(platform: string | undefined, deviceFamily: string | 
 }
 
 /**
- * What somebody has to type for this command to be allowed. The whole list is named, since it is replaced. A command with
- * characters a shell might obey is not put into it.
+ * The configuration change that allows this command. It has the whole list, since `config set` replaces it. No shell command
+ * is generated for names with characters that are special in a shell.
  */
 export function allowingStep(command: string, { allowCommands = [], denyCommands = [] }: CommandRules): string {
   const isDenied = denyCommands.includes(command);
@@ -113,5 +113,5 @@ export function allowingStep(command: string, { allowCommands = [], denyCommands
   const isPlain = list.every((name) => /^[\w.:-]{1,200}$/.test(name));
   return isPlain
     ? `svc config set ${key} '${JSON.stringify(list)}'`
-    : `${isDenied ? "take it out of" : "add it to"} ${key}`;
+    : `${isDenied ? "remove it from" : "add it to"} ${key}`;
 }

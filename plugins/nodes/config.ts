@@ -1,19 +1,23 @@
-/** Section `gateway.nodes`: which commands nodes may be asked for. */
+/** Section `gateway.nodes`: which commands of nodes are allowed. */
 import { type Static, Strict, Type } from "@svc/sdk";
 
-/** Choice: what can be no name (blank, or with a `*`) is refused: who denies `*` means all, and it would deny nothing. */
+/** Choice: invalid names (blank, or with a `*`) are refused: an operator who denies `*` means all, but it would deny nothing. */
 const Name = Type.String({ pattern: "^[^\\s*]+$" });
 const names = (description: string) => Type.Optional(Type.Array(Name, { description, reload: "hot" }));
 
 export const NodesConfig = Strict(
   {
     allowCommands: names(
-      "Commands nodes may be asked for beside those of their platform: exact names, no patterns. Default: none.",
+      "Commands allowed on nodes in addition to those of their platform: exact names, no patterns. Default: none.",
     ),
-    denyCommands: names("Commands no node is asked for, whatever else allows them: exact names. Default: none."),
-    // Choice: nothing in this gateway drives a browser on a node by itself, so only what is true anyway can be said.
+    denyCommands: names("Commands denied on all nodes, whatever else allows them: exact names. Default: none."),
+    // Choice: this gateway never controls a browser on a node by itself, so `off` is the only valid value.
     browser: Type.Optional(
-      Strict({ mode: Type.Optional(Type.Enum(["off"], { description: "the only choice here" })) }),
+      Strict({
+        mode: Type.Optional(
+          Type.Enum(["off"], { description: "only value: this gateway controls no browsers on nodes" }),
+        ),
+      }),
     ),
   },
   { title: "Nodes", description: "Devices that lend what they can do" },

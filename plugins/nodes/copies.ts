@@ -1,13 +1,13 @@
-/** Copies of what happens in a session for the nodes that follow it. Spec: protocol/events.md §8. */
+/** Forwards events of a session to the nodes that subscribed to it. Spec: protocol/events.md §8. */
 import type { Clock, EventSpec, PluginGateway } from "@svc/sdk";
 import { agentEvent, type RunEvent } from "@svc/sdk/agents";
 import type { Subscriptions } from "./subscriptions.ts";
 import { fieldsOf } from "./values.ts";
 
 /**
- * To be called in `setup`.
- * @param ofSession events whose payload has the key of their session: for those who follow exactly that key
- * @param ofAll events for whoever follows anything
+ * Must be called in `setup`.
+ * @param ofSession events whose payload has a session key: for subscribers of exactly that key
+ * @param ofAll events for every connection with a subscription
  */
 export function copySubscribed(
   { hooks, forward }: Pick<PluginGateway, "hooks" | "forward">,
@@ -17,8 +17,8 @@ export function copySubscribed(
 ): void {
   const copy = (event: EventSpec, receivers: (payload: unknown) => readonly string[]) =>
     hooks.eventPublished.for(event.name).tap(({ payload, isTargeted }) => {
-      if (!subscriptions.any) return; // nearly always: every piece of a stream comes by here
-      if (isTargeted) return; // for those it was sent to, e.g. the tools of a run
+      if (!subscriptions.any) return; // the common case; this runs for every piece of a stream
+      if (isTargeted) return; // only for its receivers, e.g. tool events of a run
       const connections = receivers(payload);
       if (connections.length > 0) forward(event, payload, connections);
     });
@@ -26,14 +26,14 @@ export function copySubscribed(
   for (const event of ofAll) copy(event, () => subscriptions.all());
 }
 
-/** Choice: milliseconds the level of a session counts for a run before it is read again. */
+/** Choice: milliseconds for which the verbose level of a session is cached for a run. */
 export const LEVEL_MS = 600_000;
-/** Choice: runs whose levels are kept. A run may go without an end that is told. */
+/** Choice: maximum cached levels, since the end of a run may go unreported. */
 export const MOST_LEVELS = 1_000;
 
 /**
- * Steps of tools are published to who takes part in a run only; those who follow its session get them where its entry says
- * `verboseLevel` `on` or `full`, with results for `full`. Spec: events.md §3. To be called in `setup`.
+ * Tool events are published only to the participants of a run. Subscribers of its session get them if the session has
+ * `verboseLevel` `on` or `full`; results only with `full`. Spec: events.md §3. Must be called in `setup`.
  */
 export function copyTools(
   { hooks, forward }: Pick<PluginGateway, "hooks" | "forward">,

@@ -1,8 +1,8 @@
-/** What a session is told about an event of a node. Pure. Spec: protocol/methods-node.md §3. */
+/** Texts that a session gets about events of a node. Pure. Spec: protocol/methods-node.md §3. */
 import { externalLine, neutralizeMarkers, wrapExternalContent } from "@svc/sdk/external-content";
 import { fieldsOf, textField } from "./values.ts";
 
-/** Characters of a message a node may send; of a notification's texts, and of a command's output, that are told. */
+/** Maximum characters of a message of a node, of a notification's texts, and of a command's output. */
 export const MAX_MESSAGE_CHARS = 20_000;
 const MAX_NOTIFICATION_CHARS = 120;
 const MAX_OUTPUT_CHARS = 180;
@@ -10,7 +10,7 @@ const MAX_ID_CHARS = 200;
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** `undefined`: the payload says nothing that could be told. */
+/** `undefined`: the payload is unusable. */
 export function notificationText(nodeId: string, payload: unknown): string | undefined {
   const fields = fieldsOf(payload);
   const change = textField(fields, "change");
@@ -23,7 +23,7 @@ export function notificationText(nodeId: string, payload: unknown): string | und
   return `Notification ${change} (${about})${said === "" ? "" : `: ${said}`}`;
 }
 
-/** A command ended, began or was refused on the node. `undefined`: nothing worth telling. */
+/** A command ended, started or was denied on the node. `undefined`: nothing to report. */
 export function execText(nodeId: string, event: string, payload: unknown): string | undefined {
   const fields = fieldsOf(payload);
   const runId = line(fields, "runId", MAX_ID_CHARS);
@@ -44,22 +44,22 @@ export function execText(nodeId: string, event: string, payload: unknown): strin
 }
 
 /**
- * What an agent is asked for by `agent.request`. Choice: wrapped as text from outside, since a node passes on what other
- * apps and pages hand to it.
+ * The message of `agent.request` for the agent. Choice: wrapped as external content, since a node forwards content of other
+ * apps and pages.
  */
 export function requestMessage(from: string, message: string): string {
   return wrapExternalContent(message, { source: "external", from: `node ${from}` });
 }
 
 /**
- * Words somebody spoke to the node. Choice: they are a request and not wrapped, or no spoken request could be carried out;
- * nothing in them can pass for a marker, and the run may do no more than read and write.
+ * The message of spoken text. Choice: not wrapped, since otherwise no spoken request could be carried out. Anything that looks
+ * like a marker is neutralized, and the run may only read and write.
  */
 export function spokenMessage(text: string): string {
   return neutralizeMarkers(text);
 }
 
-/** One line of a field, cut; `undefined` where nothing is left. */
+/** A field as one truncated line; `undefined` if it is empty. */
 function line(fields: Fields, key: string, maxChars: number): string | undefined {
   const text = textField(fields, key);
   const shown = text === undefined ? "" : externalLine(text.slice(0, maxChars * 4), maxChars);

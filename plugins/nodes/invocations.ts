@@ -1,6 +1,6 @@
 /**
- * Commands nodes were asked for and have not answered. Each ends once: with the answer, at its timeout, when the caller
- * or the connection goes.
+ * Pending commands of nodes. Each is settled once: by the response, by its timeout, or when the caller or the node
+ * disconnects.
  */
 import { type Clock, GatewayError } from "@svc/sdk";
 import { refusal } from "@svc/sdk/errors";
@@ -8,14 +8,14 @@ import type { NodeAnswer } from "@svc/sdk/nodes";
 import type { ConnectedNode } from "./registry.ts";
 import { shownLine, shownText } from "./texts.ts";
 
-/** Milliseconds. Spec: protocol/methods-node.md §2. */
+/** Default timeout in milliseconds. Spec: protocol/methods-node.md §2. */
 export const DEFAULT_TIMEOUT_MS = 30_000;
-/** Most a timer takes, 24.8 days. */
+/** Maximum of a timer in milliseconds, 24.8 days. */
 const MAX_TIMEOUT_MS = 2_147_483_647;
-/** Choice: commands one node may have under way; one more is refused. */
+/** Choice: maximum pending commands of a node; further ones are refused. */
 export const MAX_PENDING = 256;
 const MAX_CODE_CHARS = 100;
-/** Choice: characters of a node's error that reach the caller. */
+/** Choice: maximum characters of a node's error message for the caller. */
 const MAX_MESSAGE_CHARS = 8_000;
 
 /** Payload of `node.invoke.request`. */
@@ -36,7 +36,7 @@ export interface Invocation {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What a node sent as `node.invoke.result`. */
+/** Params of `node.invoke.result`. */
 export interface InvokeResult {
   readonly id: string;
   readonly ok: boolean;
@@ -50,7 +50,7 @@ interface Pending {
   readonly command: string;
   readonly resolve: (answer: NodeAnswer) => void;
   readonly reject: (error: GatewayError) => void;
-  /** Ends the timer and the watch on the caller. */
+  /** Cancels the timer and removes the abort listener. */
   readonly release: () => void;
 }
 
@@ -71,14 +71,14 @@ export class Invocations {
   }
 
   /**
-   * Choice: with `timeoutMs: 0` the node is asked all the same, and nobody waits for it.
-   * @throws GatewayError `UNAVAILABLE`: what the node refused with, its time is up, it is gone, or too much is under way
+   * Choice: with `timeoutMs: 0` the command is sent, but the response is not awaited.
+   * @throws GatewayError `UNAVAILABLE`: refusal by the node, timeout, disconnect, or too many pending commands
    */
   invoke({ nodeId, connectionId }: ConnectedNode, invocation: Invocation): Promise<NodeAnswer> {
     const { command, params, timeoutMs = DEFAULT_TIMEOUT_MS, idempotencyKey, signal } = invocation;
     if (signal?.aborted) return Promise.reject(gone(command));
     if ((this.#perConnection.get(connectionId) ?? 0) >= MAX_PENDING) {
-      const message = `node ${nodeId} has ${MAX_PENDING} commands under way, which is the most; try again when one has ended`;
+      const message = `node ${nodeId} has ${MAX_PENDING} pending commands, the maximum; try again when one has ended`;
       throw refusal("TOO_MANY_PENDING", message, { nodeId }, { retryAfterMs: 1_000 });
     }
     const id = this.#sources.newId();
@@ -103,7 +103,7 @@ export class Invocations {
     return answer;
   }
 
-  /** @returns whether somebody waited for this, and for this connection to say it */
+  /** @returns false: no command with this id is pending on this connection */
   settle(connectionId: string, result: InvokeResult): boolean {
     if (this.#pending.get(result.id)?.connectionId !== connectionId) return false;
     const pending = this.#take(result.id);
@@ -116,7 +116,7 @@ export class Invocations {
     return true;
   }
 
-  /** What its connection was asked for will not be answered. Spec: §2, "node disconnects while waiting". */
+  /** Rejects the pending commands of a closed connection. Spec: §2, "node disconnects while waiting". */
   disconnected(connectionId: string): void {
     if (!this.#perConnection.has(connectionId)) return;
     for (const [id, pending] of this.#pending) {
@@ -126,14 +126,14 @@ export class Invocations {
     }
   }
 
-  /** Gives up everything, for a stop. */
+  /** Rejects all pending commands when the plugin stops. */
   stop(): void {
     for (const id of this.#pending.keys()) {
       this.#take(id)?.reject(new GatewayError("UNAVAILABLE", "the plugin nodes is stopping", { retryAfterMs: 1_000 }));
     }
   }
 
-  /** Commands that wait for an answer. */
+  /** Number of pending commands. */
   get size(): number {
     return this.#pending.size;
   }
@@ -151,7 +151,7 @@ export class Invocations {
   }
 }
 
-/** `payloadJSON` parsed where it is a text; a value under that name is the payload itself. Spec: §2 and §3. */
+/** Parses `payloadJSON` if it is a string; any other value is the payload itself. Spec: §2 and §3. */
 export function answerOf({ payload, payloadJSON }: Pick<InvokeResult, "payload" | "payloadJSON">): NodeAnswer {
   if (typeof payloadJSON === "string") return { payload: parsed(payloadJSON), payloadJSON };
   return { payload: payloadJSON ?? payload, payloadJSON: null };
@@ -171,5 +171,5 @@ export function nodeError(code: string, message: string): GatewayError {
 }
 
 function gone(command: string): GatewayError {
-  return new GatewayError("UNAVAILABLE", `whoever asked for ${command} is gone`);
+  return new GatewayError("UNAVAILABLE", `the caller of ${command} has disconnected`);
 }

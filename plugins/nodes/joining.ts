@@ -1,4 +1,4 @@
-/** Nodes coming and going: what they may offer is found out before they are let in, and forgotten when they go. */
+/** Tracks connects and disconnects of nodes. Their approved commands are looked up before the connect completes. */
 import type { Admission, ConnectionInfo, PluginGateway } from "@svc/sdk";
 import type { Devices } from "@svc/sdk/devices";
 import type { GatewayInfo } from "@svc/sdk/gateway";
@@ -11,16 +11,16 @@ interface JoiningSources {
   readonly devices: Pick<Devices, "offer" | "get">;
   readonly host: Pick<GatewayInfo, "connections">;
   readonly invocations: Invocations;
-  /** A connection that proved a device has closed. */
+  /** Called when a connection with a proven device has closed. */
   readonly gone: (connectionId: string) => void;
 }
 
-/** To be called in `setup`. */
+/** Must be called in `setup`. */
 export function followConnections(
   { hooks, clock, log }: Pick<PluginGateway, "hooks" | "clock" | "log">,
   { registry, devices, host, invocations, gone }: JoiningSources,
 ): void {
-  // The first thing after all gates, and no gate itself: devices that are no nodes do not depend on this plugin.
+  // Runs first after all gates. It is not a gate itself, so that devices that are not nodes do not depend on this plugin.
   hooks.deviceToken.tap(
     async (admission) => {
       const { id, device, principal } = admission;
@@ -43,21 +43,24 @@ export function followConnections(
     const left = registry.closed(id, device);
     invocations.disconnected(id);
     gone(id);
-    if (left) log.info({ nodeId: left.nodeId }, "a node is gone");
+    if (left) log.info({ nodeId: left.nodeId }, "a node has disconnected");
   });
 
-  /** Without an answer all it declares is withheld, until the device record can be read. */
+  /** If the lookup fails, all declared commands are withheld until the device record can be read. */
   async function look(device: string, admission: Admission): Promise<Declaration> {
     try {
       const offer = await devices.offer(admission);
       return declarationOf(device, admission, await devices.get(device), offer);
     } catch (error) {
-      log.warn({ err: error, nodeId: device }, "what a node may offer could not be found out; all of it waits");
+      log.warn(
+        { err: error, nodeId: device },
+        "the approved commands of a node could not be looked up; all its commands are withheld for now",
+      );
       return declarationOf(device, admission, undefined, { commands: [], withheld: admission.connect.commands ?? [] });
     }
   }
 
-  /** It came in while this plugin was loaded anew. */
+  /** Registers a node that connected while this plugin was being reloaded. */
   async function adopt({ id, device, principal }: ConnectionInfo): Promise<void> {
     if (principal?.role !== "node" || device === undefined) return;
     const record = await devices.get(device);

@@ -1,4 +1,4 @@
-/** The methods of `node.*`. Spec: protocol/methods-node.md. */
+/** Methods of `node.*`. Spec: protocol/methods-node.md. */
 import {
   type ConnectionInfo,
   type Handlers,
@@ -19,7 +19,7 @@ import { shownLine } from "./texts.ts";
 import { present } from "./values.ts";
 import { isNodeDevice } from "./views.ts";
 
-/** Choice: characters of a name somebody gives to a node. */
+/** Choice: maximum characters of a name given to a node. */
 const MAX_NAME = 200;
 
 interface MethodSources {
@@ -39,7 +39,7 @@ interface MethodSources {
 
 type NodeHandlers = Handlers<typeof nodes>;
 
-/** Asking and listing, for operators. */
+/** Methods for operators: list, describe, invoke, rename. */
 export function operatorMethods({ asking, list, devices, store, now }: MethodSources) {
   return {
     list: async () => ({ ts: now(), nodes: await list() }),
@@ -55,7 +55,7 @@ export function operatorMethods({ asking, list, devices, store, now }: MethodSou
     async rename({ params: { nodeId, displayName } }) {
       const name = shownLine(displayName, MAX_NAME);
       if (name === undefined || name !== displayName.trim()) {
-        return invalidRequest(`displayName must be one line of 1 to ${MAX_NAME} characters that can be shown`);
+        return invalidRequest(`displayName must be one line of 1 to ${MAX_NAME} visible characters`);
       }
       const device = await devices.get(nodeId);
       const isDevice = device !== undefined && isNodeDevice(device) && (await devices.rename(nodeId, name));
@@ -72,14 +72,14 @@ function askedBy(connection: ConnectionInfo | undefined) {
   };
 }
 
-/** The older store; requests of devices are shown and decided here, too. Spec: §5, seed-vs-build.md row 8. */
+/** Methods of the older store; they also list and decide requests of devices. Spec: §5, seed-vs-build.md row 8. */
 export function pairingMethods({ devices, store, requested, resolved }: MethodSources) {
   /** @throws GatewayError `NOT_FOUND` */
   const deviceRequest = async (requestId: string): Promise<PendingDevice> => {
     const request = (await devices.pending()).find((one) => one.requestId === requestId);
     return request && isNodeDevice(request)
       ? request
-      : notFound("no such request, or it has expired; see: svc nodes approve, svc devices list");
+      : notFound("no request has this id, or it has expired; see: svc nodes approve, svc devices list");
   };
   return {
     async pairRequest({ params: { nodeId, ...facts } }) {
@@ -128,12 +128,12 @@ export function pairingMethods({ devices, store, requested, resolved }: MethodSo
   }
 }
 
-/** What nodes themselves call. */
+/** Methods that nodes call. */
 export function nodeMethods({ registry, invocations, events, canvas }: MethodSources) {
   return {
     invokeResult({ params, connection, principal }) {
       const own = nodeOf(connection, principal);
-      if (params.nodeId !== own.nodeId) invalidRequest("nodeId is not the id of the device that is connected here");
+      if (params.nodeId !== own.nodeId) invalidRequest("nodeId is not the id of the device of this connection");
       return invocations.settle(own.connectionId, params) ? { ok: true } : { ok: true, ignored: true };
     },
     async event({ params: { event, payload, payloadJSON }, connection, principal }) {
@@ -144,22 +144,22 @@ export function nodeMethods({ registry, invocations, events, canvas }: MethodSou
     },
     canvasRefresh({ connection, principal }) {
       const host = canvas.get();
-      if (!host) unavailable("no canvas is served by this gateway; see: svc plugins list");
+      if (!host) unavailable("this gateway serves no canvas; see: svc plugins list");
       return host.issue(nodeOf(connection, principal).connectionId);
     },
   } satisfies Partial<NodeHandlers>;
 }
 
-/** @throws GatewayError `INVALID_REQUEST` outside a connection of a node with a device */
+/** @throws GatewayError `INVALID_REQUEST`: not a connection of a node with a device */
 function nodeOf(connection: ConnectionInfo | undefined, principal: Principal) {
   const nodeId = connection?.device ?? principal.device;
   if (connection === undefined || nodeId === undefined) {
-    return invalidRequest("only a node that is connected with its device can call this");
+    return invalidRequest("only a connected node with a device can call this method");
   }
   return { nodeId, connectionId: connection.id, principal };
 }
 
-/** Choice: text that is no JSON is no payload. */
+/** Choice: text that is not JSON counts as no payload. */
 function parsed(payloadJSON: string): unknown {
   try {
     return JSON.parse(payloadJSON);

@@ -1,4 +1,4 @@
-/** What nodes report, and what comes of it. Spec: protocol/methods-node.md §3. */
+/** Handles events of nodes. Spec: protocol/methods-node.md §3. */
 import { readAttachments } from "@svc/kit/media";
 import { type Clock, isGatewayError, type Live, type Logger, outsideOrigin } from "@svc/sdk";
 import type { SystemEvents } from "@svc/sdk/heartbeat";
@@ -12,10 +12,10 @@ import type { StartedRun } from "./started-runs.ts";
 import type { Subscriptions } from "./subscriptions.ts";
 import { fieldsOf, textField } from "./values.ts";
 
-/** An event, and who sent it. */
+/** An event and its sender. */
 export interface NodeEvent extends Asker {
   readonly connectionId: string;
-  /** For people and models. */
+  /** Name of the node, for people and models. */
   readonly name: string;
   readonly event: string;
   readonly payload: unknown;
@@ -27,9 +27,9 @@ interface EventSources {
   readonly events: Live<SystemEvents>;
   readonly subscriptions: Subscriptions;
   readonly keepPush: (nodeId: string, registration: PushRegistration) => Promise<void>;
-  /** A program that this gateway started on the node; `undefined`: it did not. */
+  /** A program that this gateway started on the node; `undefined`: no such program. */
   readonly started: (nodeId: string, runId: string) => Promise<StartedRun | undefined>;
-  /** Whether it is the connection the node is known by. */
+  /** Whether this is the node's current connection. */
   readonly isCurrent: (nodeId: string, connectionId: string) => boolean;
   readonly clock: Pick<Clock, "now" | "elapsed">;
   readonly log: Logger;
@@ -38,13 +38,13 @@ interface EventSources {
 
 type Handler = (event: NodeEvent) => Promise<void> | void;
 
-/** Choice: characters of a session key that are looked at. */
+/** Choice: maximum characters of a session key. */
 const MAX_KEY_CHARS = 512;
 
 export class NodeEvents {
   readonly #sources: EventSources;
   readonly #transcripts: RecentTranscripts;
-  /** Kinds of effects whose service is absent, told once. */
+  /** Kinds of events already logged because their service is absent. */
   readonly #told = new Set<string>();
   readonly #handlers: ReadonlyMap<string, Handler>;
 
@@ -66,8 +66,8 @@ export class NodeEvents {
   }
 
   /**
-   * What cannot be used is passed over, and only logged. Resolves when what came of it is durable.
-   * @throws GatewayError `UNAVAILABLE` where it may work later
+   * Unusable events are logged and skipped. Resolves when the effects are durable.
+   * @throws GatewayError `UNAVAILABLE`: the node may retry later
    */
   async handle(event: NodeEvent): Promise<void> {
     const { log } = this.#sources;
@@ -78,7 +78,10 @@ export class NodeEvents {
       await handler(event);
     } catch (error) {
       if (!isGatewayError(error) || error.code === "UNAVAILABLE") throw error;
-      log.info({ nodeId: event.nodeId, event: event.event, reason: error.message }, "an event of a node was no use");
+      log.info(
+        { nodeId: event.nodeId, event: event.event, reason: error.message },
+        "an event of a node was refused and is ignored",
+      );
     }
   }
 
@@ -108,7 +111,7 @@ export class NodeEvents {
     if (fields["deliver"] === true || fields["receipt"] === true) this.#absent("agent.request with deliver or receipt");
     const attachments: unknown = fields["attachments"];
     const { images, dropped } = readAttachments(Array.isArray(attachments) ? attachments.slice(0, 20) : []);
-    for (const reason of dropped) this.#sources.log.info({ nodeId, reason }, "an attachment of a node is left out");
+    for (const reason of dropped) this.#sources.log.info({ nodeId, reason }, "an attachment of a node is skipped");
     const thinking = parseThinkingLevel(textField(fields, "thinking") ?? "");
     const seconds: unknown = fields["timeoutSeconds"];
     await runs.start({ nodeId, principal }, runs.sessionKey(sessionField(payload) ?? ownSession(nodeId)), {
@@ -124,12 +127,12 @@ export class NodeEvents {
   async #notified(event: NodeEvent): Promise<void> {
     const text = notificationText(event.nodeId, event.payload);
     if (text === undefined) return this.#unusable(event.nodeId, event.event);
-    await this.#tell(event, text, this.#sources.newId());
+    await this.#report(event, text, this.#sources.newId());
   }
 
   /**
-   * Choice: only of programs that this gateway started there, and to the session that asked for them: a node could tell
-   * any session anything else. A report that is sent twice for one run is told once.
+   * Choice: reports are accepted only for programs that this gateway started on the node, and go to the session that requested
+   * them; otherwise a node could send any text to any session. A repeated report of one run is delivered once.
    */
   async #exec({ payload, ...event }: NodeEvent): Promise<void> {
     const { nodeId } = event;
@@ -139,13 +142,16 @@ export class NodeEvents {
     const run = runId === undefined ? undefined : await this.#sources.started(nodeId, runId);
     if (!run) {
       const about = { nodeId, event: event.event, runId: runId?.slice(0, 200) };
-      return this.#sources.log.info(about, "a node reported a program that this gateway did not start there");
+      return this.#sources.log.info(
+        about,
+        "a node reported a program that this gateway did not start on it; the report is ignored",
+      );
     }
-    await this.#tell({ ...event, payload: run }, text, `${event.event}:${runId}`);
+    await this.#report({ ...event, payload: run }, text, `${event.event}:${runId}`);
   }
 
-  /** A system event, and the session is woken for it. */
-  async #tell({ nodeId, event, payload }: NodeEvent, text: string, id: string): Promise<void> {
+  /** Adds a system event and wakes the session. */
+  async #report({ nodeId, event, payload }: NodeEvent, text: string, id: string): Promise<void> {
     const { sessions, events, clock } = this.#sources;
     const [known, queue] = [sessions.get(), events.get()];
     if (!known || !queue) return this.#absent(event);
@@ -164,7 +170,7 @@ export class NodeEvents {
     const key = textField(fieldsOf(payload), "sessionKey");
     if (key === undefined) return this.#unusable(nodeId, event);
     const { subscriptions, isCurrent } = this.#sources;
-    if (!isCurrent(nodeId, connectionId)) return; // it may have closed, and nobody would take this back
+    if (!isCurrent(nodeId, connectionId)) return; // it may have closed, and the subscription would never be removed
     if (!wanted) return subscriptions.unsubscribe(connectionId, key);
     if (!subscriptions.subscribe(connectionId, key)) this.#unusable(nodeId, event);
   }
@@ -182,11 +188,11 @@ export class NodeEvents {
   #absent(kind: string): void {
     if (this.#told.has(kind)) return;
     this.#told.add(kind);
-    this.#sources.log.warn({ kind }, "nodes ask for something no plugin of this gateway does; nothing comes of it");
+    this.#sources.log.warn({ kind }, "nodes send events that no plugin of this gateway handles; they are ignored");
   }
 }
 
-/** As it came; one that is too long is none. */
+/** The session key as sent; one that is too long counts as absent. */
 function sessionField(payload: unknown): string | undefined {
   const key = textField(fieldsOf(payload), "sessionKey");
   return key !== undefined && key.length <= MAX_KEY_CHARS ? key : undefined;

@@ -1,9 +1,9 @@
-/** Agent runs that nodes ask for: in which session, as whom, and how many. Spec: protocol/methods-node.md §3. */
+/** Agent runs requested by nodes: their session, principal and limit. Spec: protocol/methods-node.md §3. */
 import { type Live, type Logger, type Principal, unavailable } from "@svc/sdk";
 import type { AgentRuns, RunRequest } from "@svc/sdk/agents";
 import type { Sessions } from "@svc/sdk/sessions";
 
-/** Choice: runs of one node that wait or run; one more is refused. */
+/** Choice: maximum pending and running runs of a node; further ones are refused. */
 export const MAX_RUNS = 32;
 
 interface RunSources {
@@ -12,10 +12,10 @@ interface RunSources {
   readonly log: Pick<Logger, "info">;
 }
 
-/** What is asked for. */
+/** The requested run. */
 export type Asked = Pick<RunRequest, "runId" | "message" | "origin" | "images" | "thinking" | "timeoutMs">;
 
-/** Who asks; `principal`: of its connection. */
+/** The requesting node, with the principal of its connection. */
 export interface Asker {
   readonly nodeId: string;
   readonly principal: Principal;
@@ -30,29 +30,29 @@ export class NodeRuns {
     this.#sources = sources;
   }
 
-  /** Whether there is anybody to run them. */
+  /** Whether the services for agent runs and sessions are available. */
   get isPossible(): boolean {
     return this.#sources.runs.get() !== undefined && this.#sources.sessions.get() !== undefined;
   }
 
-  /** Canonical. @throws GatewayError `INVALID_REQUEST` for a malformed one */
+  /** The canonical key. @throws GatewayError `INVALID_REQUEST`: malformed key */
   sessionKey(key: string): string {
     return this.#sources.sessions.get()?.canonicalKey(key) ?? key;
   }
 
   /**
-   * Resolves when it is accepted, or when the session takes no messages, which is logged.
-   * @throws GatewayError `UNAVAILABLE` when it cannot be accepted now
+   * Resolves when the run is accepted, or when the session's send policy denies it, which is logged.
+   * @throws GatewayError `UNAVAILABLE`: it cannot be accepted now
    */
   async start({ nodeId, principal }: Asker, sessionKey: string, asked: Asked): Promise<void> {
     const [runs, sessions] = [this.#sources.runs.get(), this.#sources.sessions.get()];
-    if (!runs || !sessions) return unavailable("no agents run in this gateway now; see: svc plugins list");
+    if (!runs || !sessions) return unavailable("no plugin runs agents in this gateway now; see: svc plugins list");
     if (sessions.sendPolicy(sessionKey, await sessions.get(sessionKey)) === "deny") {
-      return this.#sources.log.info({ nodeId, sessionKey }, "the send policy of a session refused a node");
+      return this.#sources.log.info({ nodeId, sessionKey }, "the send policy of a session refused a run of a node");
     }
     const active = this.#active.get(nodeId) ?? new Set();
     if (active.size >= MAX_RUNS) {
-      unavailable(`${MAX_RUNS} runs of this node wait already; send it again when some have ended`, {
+      unavailable(`${MAX_RUNS} runs of this node are already pending; send the event again when some have ended`, {
         retryAfterMs: 5_000,
       });
     }
@@ -66,7 +66,7 @@ export class NodeRuns {
     }
   }
 
-  /** To be called at the end of every run. */
+  /** Must be called at the end of every run. */
   ended(runId: string): void {
     for (const [nodeId, active] of this.#active) {
       if (active.delete(runId) && active.size === 0) this.#active.delete(nodeId);
@@ -79,7 +79,7 @@ export function ownSession(nodeId: string): string {
   return `node-${nodeId}`;
 }
 
-/** Whom a run that a node asked for acts for: never an owner, and dead with what let the node in. */
+/** Principal of a run requested by a node: never an owner, and it ends with the credential that admitted the node. */
 export function runPrincipal({ nodeId, principal }: Asker): Principal {
   const { id, provenance, epoch, onShared = provenance !== "device" } = principal;
   return {

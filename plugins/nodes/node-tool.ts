@@ -1,4 +1,4 @@
-/** The tool `nodes`: an agent looks at nodes and asks them to do things, with the rights of whoever it works for. */
+/** The tool `nodes`: lets an agent list and invoke nodes, with the rights of the person it works for. */
 import { refusedVariable } from "@svc/kit/exec";
 import {
   coversScope,
@@ -20,34 +20,34 @@ import { RUN_TIMEOUT_MS } from "./remote-run/request.ts";
 import type { ProgramEnded } from "./remote-run/run.ts";
 import { runProgramOn } from "./remote-run/tool-run.ts";
 
-/** Milliseconds a node may take to answer. */
+/** Maximum timeout in milliseconds. */
 const MAX_TIMEOUT_MS = RUN_TIMEOUT_MS.most;
 
 const said = (description: string) => Type.Optional(Type.String({ description }));
 
 const Params = Strict({
   action: said("status, describe, pending, notify, location_get, camera_list, run, invoke"),
-  node: said("its name or id, or how one of them begins; not for status and pending"),
+  node: said("name or id of the node, or a prefix of one; not for status and pending"),
   title: said("for notify"),
   body: said("for notify"),
   command: Type.Optional(
     Type.Array(Type.String(), { description: 'for run: the program and its arguments, e.g. ["ls","-l"]' }),
   ),
   cwd: said("for run: directory on the node"),
-  env: Type.Optional(Type.Record(Type.String(), Type.String(), { description: "for run: variables it gets" })),
-  invokeCommand: said("for invoke: a command of the node, as describe shows them"),
-  invokeParamsJson: said("for invoke: its params, as JSON"),
+  env: Type.Optional(Type.Record(Type.String(), Type.String(), { description: "for run: environment variables" })),
+  invokeCommand: said("for invoke: a command of the node, as listed by describe"),
+  invokeParamsJson: said("for invoke: params of the command, as JSON"),
   timeoutMs: Type.Optional(
     Type.Integer({
       minimum: 1,
       maximum: MAX_TIMEOUT_MS,
-      description: "milliseconds it may take; default 30000, for run 120000",
+      description: "timeout in milliseconds; default 30000, for run 120000",
     }),
   ),
 });
 type Params = Static<typeof Params>;
 
-/** A call with who makes it; `caller` acts for them. */
+/** A call of the tool; `caller` acts for its principal. */
 interface Asked {
   readonly params: Params;
   readonly call: ToolCall;
@@ -72,20 +72,20 @@ const ACTIONS: ReadonlyMap<string, Action> = new Map<string, Action>([
   ["invoke", { scope: "operator.write", effects: ["runs-code"], run: invoke }],
 ]);
 
-/** @param callerFor calls methods of this gateway for somebody */
+/** @param callerFor returns a caller of this gateway's methods that acts for a principal */
 export function nodesTool(callerFor: (principal: Principal) => Caller): Tool {
   return defineTool({
     description:
-      "Devices that lend what they can do: status lists them, describe shows what one can do, notify shows a note on it, run " +
-      "runs a program on it, invoke asks it for any of its commands.",
+      "Devices that share their capabilities: status lists them, describe shows what one can do, notify shows a notification on it, " +
+      "run runs a program on it, invoke calls any of its commands.",
     params: Params,
-    // The least an action needs; each looks for its own.
+    // The minimum; each action checks its own scope.
     scope: "operator.read",
     effects: ({ action = "" }) => ACTIONS.get(action.trim())?.effects ?? ["reads"],
     brings: "node",
     async run(params, { call, principal, signal }) {
       const name = params.action?.trim() ?? "";
-      if (name === "") return invalidRequest("action required");
+      if (name === "") return invalidRequest("action is required");
       const action = ACTIONS.get(name) ?? refuseAction(name);
       if (!coversScope(principal.scopes, action.scope)) {
         throw new GatewayError("FORBIDDEN", `not allowed: the scope ${action.scope} is missing for ${name}`);
@@ -108,31 +108,31 @@ async function describe(asked: Asked): Promise<ToolResult> {
 
 async function pending({ caller }: Asked): Promise<ToolResult> {
   const { pending: waiting } = await caller.call(nodes.pairList, {});
-  return told({ pending: waiting }, waiting.length === 0 ? "No node waits." : JSON.stringify(waiting));
+  return told({ pending: waiting }, waiting.length === 0 ? "No node waits for an approval." : JSON.stringify(waiting));
 }
 
 async function notify(asked: Asked): Promise<ToolResult> {
   const { title = "", body = "" } = asked.params;
-  if (title.trim() === "" && body.trim() === "") return invalidRequest("title required, or body");
+  if (title.trim() === "" && body.trim() === "") return invalidRequest("title or body is required");
   return ask(asked, "system.notify", { title, body });
 }
 
 async function invoke(asked: Asked): Promise<ToolResult> {
   const { invokeCommand = "", invokeParamsJson = "" } = asked.params;
   const command = invokeCommand.trim();
-  if (command === "") return invalidRequest("invokeCommand required");
-  // In whose name a program runs is not for the model to say.
-  if (command.startsWith("system.run")) return invalidRequest("programs are run with the action run");
+  if (command === "") return invalidRequest("invokeCommand is required");
+  // The model must not choose the agent and session for which a program runs.
+  if (command.startsWith("system.run")) return invalidRequest("use the action run for programs");
   return ask(asked, command, invokeParamsJson.trim() === "" ? undefined : json(invokeParamsJson));
 }
 
 async function program(asked: Asked): Promise<ToolResult> {
   const { params, call, signal, caller } = asked;
   const { command = [], cwd = "", env, timeoutMs = RUN_TIMEOUT_MS.default } = params;
-  if (command.length === 0 || command[0] === "") return invalidRequest('command required, e.g. ["ls","-l"]');
+  if (command.length === 0 || command[0] === "") return invalidRequest('command is required, e.g. ["ls","-l"]');
   for (const name of Object.keys(env ?? {})) {
     const why = refusedVariable(name);
-    if (why !== undefined) invalidRequest(`env: ${why}; leave it out`);
+    if (why !== undefined) invalidRequest(`env: ${why}; omit it`);
   }
   const { nodeId, displayName = nodeId } = await named(asked);
   const request = {
@@ -150,7 +150,7 @@ async function program(asked: Asked): Promise<ToolResult> {
   return { ...told({ nodeId, ...ended }, endedText(ended, displayName)), ...(isError ? { isError } : {}) };
 }
 
-/** @returns what the node answered, as text from outside: a device passes on what others wrote */
+/** @returns the node's response as external content, since a device forwards texts of others */
 async function ask(asked: Asked, command: string, params: unknown): Promise<ToolResult> {
   const { caller, call } = asked;
   const { nodeId, displayName = nodeId } = await named(asked);
@@ -169,7 +169,7 @@ async function ask(asked: Asked, command: string, params: unknown): Promise<Tool
 
 /** @throws GatewayError `INVALID_REQUEST` without a node, `NOT_FOUND` */
 async function named({ params: { node = "" }, caller }: Asked): Promise<NodeView> {
-  if (node.trim() === "") return invalidRequest("node required; the action status shows them");
+  if (node.trim() === "") return invalidRequest("node is required; the action status lists them");
   return resolveNode((await caller.call(nodes.list, {})).nodes, node);
 }
 
@@ -177,9 +177,9 @@ function endedText(
   { exitCode, timedOut, stdout = "", stderr = "", error, truncated }: ProgramEnded,
   name: string,
 ): string {
-  const end = timedOut === true ? "It ran out of time." : `Exit code: ${exitCode ?? "none"}`;
+  const end = timedOut === true ? "The program timed out." : `Exit code: ${exitCode ?? "none"}`;
   const output = [stdout, stderr === "" ? "" : `[stderr]\n${stderr}`].filter((part) => part !== "").join("\n");
-  const lines = [end, ...(error ? [error] : []), ...(truncated === true ? ["Some output is left out."] : [])];
+  const lines = [end, ...(error ? [error] : []), ...(truncated === true ? ["Some output was left out."] : [])];
   return [...lines, output === "" ? "No output." : fromNode(output, name)].join("\n");
 }
 
@@ -201,6 +201,6 @@ function json(text: string): unknown {
 
 function refuseAction(name: string): never {
   if (name === "approve" || name === "reject")
-    invalidRequest("a person decides that: svc nodes approve, svc devices reject");
-  return invalidRequest(`there is no action "${name}" here; actions: ${[...ACTIONS.keys()].join(", ")}`);
+    invalidRequest("only people can decide that: svc nodes approve, svc devices reject");
+  return invalidRequest(`unknown action "${name}"; actions: ${[...ACTIONS.keys()].join(", ")}`);
 }

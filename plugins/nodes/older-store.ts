@@ -1,6 +1,6 @@
 /**
- * The older node store: requests, and nodes that were approved. It opens no connection: a node gets in with its device
- * key. Approvals of former versions issued tokens, which are kept as SHA-256 and can still be verified. Spec:
+ * The older node store: requests and approved nodes. It admits no connection: a node authenticates with its device key.
+ * Earlier versions issued tokens, which are stored as SHA-256 and can still be verified. Spec:
  * protocol/methods-node.md §5, protocol/stores.md §6, README.md "connect written from the contract alone".
  */
 import { createHash, timingSafeEqual } from "node:crypto";
@@ -8,12 +8,12 @@ import { isGatewayError, unavailable } from "@svc/sdk";
 import type { PairedNode, PendingNode } from "@svc/sdk/nodes";
 import type { Row, Storage } from "@svc/sdk/storage";
 
-/** Milliseconds a request can be approved. */
+/** Lifetime of a request in milliseconds. */
 export const PENDING_TTL_MS = 300_000;
-/** Choice: requests that may wait at a time; one more is refused. */
+/** Choice: maximum pending requests; further ones are refused. */
 export const MAX_PENDING_REQUESTS = 100;
 
-/** What a node says about itself. */
+/** Facts that a node reports about itself. */
 export type NodeFacts = Omit<PendingNode, "requestId" | "nodeId" | "isRepair" | "ts">;
 
 interface PendingRow extends Row {
@@ -46,7 +46,7 @@ export class OlderStore {
     this.#sources = sources;
   }
 
-  /** A request that waits is returned unchanged. @throws GatewayError `UNAVAILABLE` when too many wait */
+  /** A pending request is returned unchanged. @throws GatewayError `UNAVAILABLE`: too many are pending */
   async request(nodeId: string, facts: NodeFacts): Promise<{ request: PendingNode; created: boolean }> {
     const { storage, now, newId } = this.#sources;
     const ts = now();
@@ -61,11 +61,13 @@ export class OlderStore {
     ]);
     const row = await storage.get<PendingRow>("SELECT * FROM nodes_pending WHERE node_id = ?", [nodeId]);
     if (!row)
-      unavailable(`${MAX_PENDING_REQUESTS} nodes wait already; see: svc nodes approve`, { retryAfterMs: 60_000 });
+      unavailable(`${MAX_PENDING_REQUESTS} nodes already wait for an approval; see: svc nodes approve`, {
+        retryAfterMs: 60_000,
+      });
     return { request: toPending(row, await this.#isPaired(nodeId)), created: inserted?.changes === 1 };
   }
 
-  /** Newest first; none that has expired. */
+  /** Unexpired requests, newest first. */
   async pending(): Promise<PendingNode[]> {
     const { storage, now } = this.#sources;
     const sql = `SELECT pending.*, paired.node_id AS known FROM nodes_pending pending
@@ -81,7 +83,7 @@ export class OlderStore {
     return (await this.#sources.storage.all<PairedRow>(sql)).map(toPaired);
   }
 
-  /** A token of a former approval stays valid. @returns the node; `undefined`: there is no such request now */
+  /** A token of an earlier approval stays valid. @returns the node; `undefined`: no such request */
   async approve(requestId: string): Promise<PairedNode | undefined> {
     const { storage, now } = this.#sources;
     const row = await this.#waiting(requestId);
@@ -101,14 +103,14 @@ export class OlderStore {
         },
       ]);
     } catch (error) {
-      if (isGatewayError(error) && error.code === "CONFLICT") return undefined; // somebody else decided first
+      if (isGatewayError(error) && error.code === "CONFLICT") return undefined; // decided concurrently
       throw error;
     }
     const paired = await this.#find(row.node_id);
     return paired && toPaired(paired);
   }
 
-  /** @returns the node's id; `undefined`: there is no such request now */
+  /** @returns the node's id; `undefined`: no such request */
   async reject(requestId: string): Promise<string | undefined> {
     const { storage, now } = this.#sources;
     const [deleted] = await storage.transaction([
@@ -121,7 +123,7 @@ export class OlderStore {
     return nodeId === undefined ? undefined : String(nodeId);
   }
 
-  /** @returns the node when a former approval gave it this token */
+  /** @returns the node if an earlier approval issued this token to it */
   async verify(nodeId: string, token: string): Promise<PairedNode | undefined> {
     const row = await this.#find(nodeId);
     const expected = row?.token_hash ? Buffer.from(row.token_hash, "hex") : Buffer.alloc(32);
@@ -129,7 +131,7 @@ export class OlderStore {
     return row && isRight ? toPaired(row) : undefined;
   }
 
-  /** @returns whether there is such a node */
+  /** @returns whether the node exists */
   async rename(nodeId: string, displayName: string): Promise<boolean> {
     for (;;) {
       const row = await this.#find(nodeId);

@@ -1,4 +1,4 @@
-/** Nodes: devices that are connected and lend what they can do; who may ask them for what, and what they report. */
+/** Nodes: connected devices that share their capabilities. Invokes their commands and handles their events. */
 import { randomUUID } from "node:crypto";
 import { definePlugin, live, type Principal } from "@svc/sdk";
 import { agentEvent, AgentRuns } from "@svc/sdk/agents";
@@ -124,7 +124,7 @@ export default definePlugin({
       policyFile: (nodeId, change) => asking.policyFile(nodeId, change),
     });
 
-    // Through the methods, so that nothing an agent asks for passes by their checks.
+    // Through the methods, so that their checks apply to agents, too.
     const callerFor = (principal: Principal): Caller => ({
       call: (method, params) => gateway.call(method, params, { principal }),
     });

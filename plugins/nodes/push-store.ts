@@ -1,26 +1,26 @@
-/** Where pushes to nodes go, as they registered it. Spec: protocol/stores.md §9, `push/apns-registrations.json`. */
+/** Push registrations of nodes. Spec: protocol/stores.md §9, `push/apns-registrations.json`. */
 import type { Retention, Storage } from "@svc/sdk/storage";
 import { textField } from "./values.ts";
 
-/** Choice: hexadecimal tokens of the push service, and topics that are names of apps. */
+/** Choice: hexadecimal tokens of the push service, and topics that are app names. */
 const TOKEN = /^[0-9a-fA-F]{32,512}$/;
 const TOPIC = /^[\w.-]{1,255}$/;
 
-/** Where pushes to a node go. */
+/** Push address of a node. */
 export interface PushRegistration {
   readonly token: string;
   readonly topic: string;
   readonly environment: "sandbox" | "production";
 }
 
-/** `undefined`: it is none. */
+/** `undefined`: not a valid registration. */
 export function readRegistration(fields: Readonly<Record<string, unknown>>): PushRegistration | undefined {
   const [token = "", topic = "", environment] = ["token", "topic", "environment"].map((key) => textField(fields, key));
   if (!TOKEN.test(token) || !TOPIC.test(topic)) return undefined;
   return environment === "sandbox" || environment === "production" ? { token, topic, environment } : undefined;
 }
 
-/** Keeps it in the place of the node's former one. @param now epoch ms */
+/** Stores the registration, replacing the node's previous one. @param now epoch ms */
 export async function keepRegistration(
   storage: Pick<Storage, "transaction">,
   nodeId: string,
@@ -45,7 +45,7 @@ export const PUSH_RETENTION: Retention = {
   rows: [{ table: "nodes_push", key: ["node_id"], at: "updated_at", olderThanMs: 90 * 86_400_000 }],
 };
 
-/** Deletes addresses of devices that are not paired any more. @returns how many went or would go */
+/** Deletes addresses of devices that are no longer paired. @returns how many were or would be deleted */
 export async function forgetRemoved(
   storage: Pick<Storage, "all" | "transaction">,
   paired: readonly { readonly deviceId: string }[],

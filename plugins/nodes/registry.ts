@@ -1,21 +1,21 @@
 /**
- * Nodes that are connected, and what they declared. Memory only: a connection does not outlive the process.
+ * Connected nodes and their declarations. In memory only, since connections end with the process.
  *
- * One node, one connection: the newest counts. Spec: protocol/methods-node.md §6.
+ * A node has one connection: the newest. Spec: protocol/methods-node.md §6.
  */
 import type { Admission } from "@svc/sdk";
 import type { OfferedCommands, PairedDevice } from "@svc/sdk/devices";
 import { type Platform, platformOf } from "./command-policy.ts";
 import { shownLine } from "./texts.ts";
 
-/** Choice: characters of a name, of a `PATH`, and entries of a list a node may declare; more is left out. */
+/** Choice: maximum characters of a name and of a `PATH`, and entries of a list; the rest is left out. */
 const MAX_NAME = 200;
 const MAX_PATH = 8_192;
 const MAX_ENTRIES = 500;
-/** Choice: connections that were admitted and are not ready yet; of more the oldest is forgotten. */
+/** Choice: maximum connections that are admitted but not ready; above it the oldest is dropped. */
 const MAX_ADMITTED = 1_000;
 
-/** What a connection of a node said about itself, bounded and made safe to show. */
+/** Declaration of a node's connection, limited in size and safe to show. */
 export interface Declaration {
   readonly nodeId: string;
   readonly connectionId: string;
@@ -26,36 +26,36 @@ export interface Declaration {
   readonly modelIdentifier: string | undefined;
   readonly remoteIp: string | undefined;
   readonly caps: readonly string[];
-  /** All it says it can carry out. */
+  /** All commands that it declares. */
   readonly declared: readonly string[];
   readonly pathEnv: string | undefined;
   readonly permissions: Readonly<Record<string, boolean>> | undefined;
-  /** By the device record, not by what it claims now. */
+  /** From the device record, not from the current claim. */
   readonly policyPlatform: Platform;
-  /** Declared and pinned. */
+  /** Declared and approved commands. */
   readonly offered: readonly string[];
-  /** Declared, and not pinned yet. */
+  /** Declared commands that are not approved yet. */
   readonly withheld: readonly string[];
 }
 
-/** A node one can talk to. */
+/** A connected node. */
 export interface ConnectedNode extends Declaration {
   /** epoch ms */
   readonly connectedAtMs: number;
 }
 
-/** Of the paired device: what the policy goes by. */
+/** Facts of the paired device on which the policy relies. */
 export interface PinnedFacts {
   readonly platform?: string | undefined;
   readonly deviceFamily?: string | undefined;
 }
 
-/** The part of an admitted connection that is looked at. */
+/** The part of an admission that is used. */
 interface Said extends Pick<Admission, "id" | "remoteAddress"> {
   readonly connect: Pick<Admission["connect"], "client" | "caps" | "commands" | "pathEnv" | "permissions">;
 }
 
-/** What an admitted connection of a node declares. @param nodeId id of its device, which was proven */
+/** Builds the declaration of an admitted connection. @param nodeId id of its proven device */
 export function declarationOf(
   nodeId: string,
   { id, connect, remoteAddress }: Said,
@@ -82,7 +82,7 @@ export function declarationOf(
   };
 }
 
-/** Sorted, each once; what is too long to be a name is none. */
+/** Sorted, without duplicates and without names that are too long. */
 function names(all: readonly string[]): readonly string[] {
   const fit = all.filter((name) => name.length <= MAX_NAME && shownLine(name, MAX_NAME) === name);
   return [...new Set(fit)].toSorted().slice(0, MAX_ENTRIES);
@@ -94,25 +94,25 @@ function boundedEntries(permissions: Readonly<Record<string, boolean>>): [string
 }
 
 export class NodeRegistry {
-  /** By connection; `undefined` while it is being looked at. */
+  /** By connection; `undefined` until `admit`. */
   readonly #admitted = new Map<string, Declaration | undefined>();
   readonly #nodes = new Map<string, ConnectedNode>();
 
-  /** To be called before anything about the connection is awaited, so that its close is not missed. */
+  /** Must be called before the first await about a connection, so that its close is not missed. */
   expect(connectionId: string): void {
     this.#admitted.set(connectionId, undefined);
     const [oldest] = this.#admitted.keys();
     if (this.#admitted.size > MAX_ADMITTED && oldest !== undefined) this.#admitted.delete(oldest);
   }
 
-  /** Remembers what it declared until it is ready or closed; nothing when it has closed meanwhile. */
+  /** Stores the declaration until the connection is ready or closed; no effect when it has already closed. */
   admit(declaration: Declaration): void {
     if (this.#admitted.has(declaration.connectionId)) this.#admitted.set(declaration.connectionId, declaration);
   }
 
   /**
    * @param now epoch ms
-   * @returns the node, and the one whose place it took; `undefined` when it is no node
+   * @returns the node and the connection it replaces; `undefined`: not a node
    */
   ready(connectionId: string, now: number): { node: ConnectedNode; former: ConnectedNode | undefined } | undefined {
     const declaration = this.#admitted.get(connectionId);
@@ -124,13 +124,13 @@ export class NodeRegistry {
     return { node, former };
   }
 
-  /** Takes a node that was connected before; one that is known already counts. @param now epoch ms */
+  /** Registers a node that was already connected, unless it is registered. @param now epoch ms */
   adopt(declaration: Declaration, now: number): void {
     if (!this.#nodes.has(declaration.nodeId))
       this.#nodes.set(declaration.nodeId, { ...declaration, connectedAtMs: now });
   }
 
-  /** @returns the node that is gone; `undefined` when another connection has taken its place, or it was none */
+  /** @returns the disconnected node; `undefined`: another connection has replaced this one, or it was not a node */
   closed(connectionId: string, nodeId: string | undefined): ConnectedNode | undefined {
     this.#admitted.delete(connectionId);
     const node = nodeId === undefined ? undefined : this.#nodes.get(nodeId);
@@ -147,7 +147,7 @@ export class NodeRegistry {
     return [...this.#nodes.values()];
   }
 
-  /** What was withheld may have been approved since. @param device its record now */
+  /** Offers withheld commands that were approved meanwhile. @param device its current record */
   repin({ deviceId, commands = [], platform, deviceFamily }: PairedDevice): void {
     const node = this.#nodes.get(deviceId);
     const pinned = new Set(commands);

@@ -1,10 +1,10 @@
-/** Params of `system.run` as they may go to a node: known keys, checked, and nothing that claims an approval. Pure. Spec: protocol/methods-node.md §4. */
+/** Validates the params of `system.run` for a node: known keys only, and no claim of an approval. Pure. Spec: protocol/methods-node.md §4. */
 import { commandText, commandTexts } from "@svc/kit/exec";
 import { refusal } from "@svc/sdk/errors";
 import type { AllowedExec, SystemRunPlan } from "@svc/sdk/approvals";
 import { present } from "./values.ts";
 
-/** What is forwarded. */
+/** Forwarded params. */
 export interface RunParams {
   readonly command: readonly string[];
   readonly rawCommand?: string;
@@ -17,15 +17,15 @@ export interface RunParams {
   readonly runId?: string;
 }
 
-/** What is forwarded with an approval. */
+/** Forwarded params of an approved run. */
 export interface ApprovedRun extends RunParams {
-  /** Contents the approval is for. */
+  /** File contents that the approval binds. */
   readonly files?: AllowedExec["files"];
 }
 
 export interface ReadRun {
   readonly forwarded: RunParams;
-  /** It says that somebody allowed it: an approval has to bear that out. */
+  /** The client claims an approval, which must be checked. */
   readonly claims: { readonly decision: "allow-once" | "allow-always" | undefined } | undefined;
 }
 
@@ -34,14 +34,14 @@ type Fields = Readonly<Record<string, unknown>>;
 /** @throws GatewayError `INVALID_REQUEST`; `details.code` `MISSING_COMMAND`, `RAW_COMMAND_MISMATCH` or `INVALID_PARAM` */
 export function readRun(params: unknown): ReadRun {
   if (typeof params !== "object" || params === null || Array.isArray(params)) {
-    throw refusal("MISSING_COMMAND", 'system.run needs params, e.g. {"command":["echo","hi"]}');
+    throw refusal("MISSING_COMMAND", 'system.run requires params, e.g. {"command":["echo","hi"]}');
   }
   const fields = params as Fields; // an object; each value is checked below
   const rawCommand = text(fields, "rawCommand");
   const command = argvOf(own(fields, "command"), rawCommand !== undefined);
   if (rawCommand !== undefined && !commandTexts(command).includes(rawCommand.trim())) {
     const inferred = commandText(command);
-    const message = `rawCommand is not the text of command; leave it out, or send ${JSON.stringify(inferred.slice(0, 200))}`;
+    const message = `rawCommand is not the text of command; omit it, or send ${JSON.stringify(inferred.slice(0, 200))}`;
     throw refusal("RAW_COMMAND_MISMATCH", message, { rawCommand, inferred });
   }
   const forwarded = present({
@@ -58,7 +58,7 @@ export function readRun(params: unknown): ReadRun {
   return { forwarded: { ...forwarded, command }, claims: claimsOf(fields) };
 }
 
-/** What an approval has to be for. */
+/** The plan that an approval must match. */
 export function planOf({ command, rawCommand, cwd, agentId, sessionKey }: RunParams): SystemRunPlan {
   return {
     argv: [...command],
@@ -69,7 +69,7 @@ export function planOf({ command, rawCommand, cwd, agentId, sessionKey }: RunPar
   };
 }
 
-/** As the approval has it: the stored plan counts, not what the caller sent. */
+/** Params from the stored plan of the approval, which replaces the caller's values. */
 export function approvedRun(
   { env, timeoutMs, needsScreenRecording, runId }: RunParams,
   allowed: AllowedExec,
@@ -86,13 +86,13 @@ export function approvedRun(
     runId,
     approved: true,
     approvalDecision: allowed.decision,
-    // Only for a node that named them when it prepared the command.
+    // Set only if the node listed them when it prepared the command.
     files: allowed.files,
   });
   return { command: argv, ...about };
 }
 
-/** Anything but a literal `true` or a decision that allows is no claim, and is removed like every unknown key. */
+/** Only `true` or an allowing decision is a claim; any other value is removed like an unknown key. */
 function claimsOf(fields: Fields): ReadRun["claims"] {
   const said = own(fields, "approvalDecision");
   const decision = said === "allow-once" || said === "allow-always" ? said : undefined;
@@ -105,12 +105,12 @@ function argvOf(value: unknown, hasRaw: boolean): readonly string[] {
   throw refusal(
     "MISSING_COMMAND",
     hasRaw
-      ? 'rawCommand needs command beside it, the same as an array of texts, e.g. ["echo","hi"]'
-      : 'command must be an array of texts that begins with a program, e.g. ["echo","hi"]',
+      ? 'rawCommand requires command, the same as an array of strings, e.g. ["echo","hi"]'
+      : 'command must be an array of strings that starts with a program, e.g. ["echo","hi"]',
   );
 }
 
-/** `null` is "not said", as `undefined` is; a key of the prototype is none of the params. */
+/** Reads an own property; `null` counts as absent. */
 function own(fields: Fields, key: string): unknown {
   const value = Object.hasOwn(fields, key) ? fields[key] : undefined;
   return value === null ? undefined : value;
@@ -119,7 +119,7 @@ function own(fields: Fields, key: string): unknown {
 function text(fields: Fields, key: string): string | undefined {
   const value = own(fields, key);
   if (value === undefined || typeof value === "string") return value === "" ? undefined : value;
-  return refuse(key, "a text");
+  return refuse(key, "a string");
 }
 
 function flag(value: unknown): boolean | undefined {
@@ -134,10 +134,10 @@ function milliseconds(value: unknown): number | undefined {
 
 function envOf(value: unknown): Readonly<Record<string, string>> | undefined {
   if (value === undefined) return undefined;
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return refuse("env", "an object of texts");
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return refuse("env", "an object of strings");
   for (const [name, content] of Object.entries(value)) {
     if (!/^[^=\0]+$/.test(name) || name === "__proto__" || typeof content !== "string" || content.includes("\0"))
-      return refuse("env", "an object of texts");
+      return refuse("env", "an object of strings");
   }
   return Object.fromEntries(Object.entries(value)) as Record<string, string>; // checked just now
 }

@@ -32,7 +32,7 @@ export const NODE_RETENTION: Retention = {
   rule: "until removed",
 };
 
-/** `PENDING_TTL_MS` of older-store.ts; a request goes with the next one, or here. */
+/** `PENDING_TTL_MS` of older-store.ts; expired requests are deleted with the next insert, or by this rule. */
 export const PENDING_RETENTION: Retention = {
   tables: ["nodes_pending"],
   holds: "nodes of the older store that wait for approval",

@@ -1,6 +1,6 @@
 /**
- * What the settings of a session say about a program on a node, beside what the node's own policy says. Judged in the gateway for
- * whoever names a session with `system.run`: the tool, `svc nodes run` and every other client. They only narrow.
+ * Applies session settings to programs on nodes, in addition to the node's own policy. The gateway judges every `system.run`
+ * that names a session: of the tool, of `svc nodes run` and of every other client. The settings only narrow.
  */
 import {
   type ExecRules,
@@ -21,9 +21,9 @@ import { planOf, type RunParams } from "./run-params.ts";
 export interface SessionRun {
   readonly nodeId: string;
   readonly params: RunParams;
-  /** Answer of the node to `system.run.prepare`; `undefined`: it does not say what would run. */
+  /** The node's response to `system.run.prepare`; `undefined`: not supported. */
   readonly prepared: unknown;
-  /** Answer of the node to the question for its policy file; `undefined`: it keeps none. */
+  /** The node's policy file; `undefined`: it has none. */
   readonly policy: unknown;
 }
 
@@ -34,12 +34,12 @@ const Prepared = Type.Object({
   root: Type.Optional(Type.String()),
 });
 
-/** A node without a policy file decides by itself: no list is known here, so that every program is a miss of it. */
+/** Rules for a node without a policy file: no allowlist is known here, so every program is a miss. */
 const BY_THE_NODE: ExecRules = { security: "full", ask: "off", askFallback: "deny", allowlist: [] };
 
 /**
- * Limits that hold for programs of a session on this node; empty: none.
- * @throws GatewayError `FORBIDDEN`: the session lets no program run there; `UNAVAILABLE`: nobody knows its settings now
+ * Limits for programs of a session on this node; empty: none.
+ * @throws GatewayError `FORBIDDEN`: the session allows no programs on this node; `UNAVAILABLE`: no plugin provides sessions
  */
 export async function sessionLimitsOn(
   nodeId: string,
@@ -48,7 +48,8 @@ export async function sessionLimitsOn(
 ): Promise<readonly SessionLimits[]> {
   if (typeof sessionKey !== "string" || sessionKey.trim() === "") return [];
   const known = sessions.get();
-  if (!known) return unavailable("no plugin keeps sessions now, so nobody knows what this one may run; try again");
+  if (!known)
+    return unavailable("no running plugin provides sessions, so the limits of this one are unknown; try again");
   const limits = await limitsOf(known, sessionKey);
   for (const one of limits) {
     const refused = placeRefusal(one, { kind: "node", nodeId });
@@ -67,8 +68,8 @@ function isAboutPrograms({ security, ask }: SessionLimits): boolean {
 }
 
 /**
- * What wants people asked, as the refusal for whoever did not; `undefined`: nothing does.
- * @throws GatewayError `FORBIDDEN`: a session does not let it run
+ * The refusal for a run without a required approval; `undefined`: none is required.
+ * @throws GatewayError `FORBIDDEN`: a session denies the program
  */
 export function judgedBySessions(
   limits: readonly SessionLimits[],
@@ -91,7 +92,7 @@ export function judgedBySessions(
   const asks = verdicts.find((one) => one.verdict === "ask");
   if (!asks) return undefined;
   const { reason = "the policy of the node", next = "svc nodes run asks people" } = asks;
-  return refusal("SESSION_ASKS", `a person has to allow this program: ${reason}\nNext: ${next}`);
+  return refusal("SESSION_ASKS", `this program needs an approval: ${reason}\nNext: ${next}`);
 }
 
 function denied({ reason, next }: { readonly reason: string; readonly next: string }): GatewayError {

@@ -1,13 +1,13 @@
-/** Recognises a transcript that was sent twice. Spec: protocol/methods-node.md §3, `voice.transcript`. */
+/** Detects repeated transcripts. Spec: protocol/methods-node.md §3, `voice.transcript`. */
 import type { Clock } from "@svc/sdk";
 import { fieldsOf, textField } from "./values.ts";
 
-/** Milliseconds in which the same transcript counts once. */
+/** Milliseconds within which a repeated transcript is ignored. */
 export const DEDUPE_MS = 1_500;
-/** Choice: transcripts remembered at a time. */
+/** Choice: maximum remembered transcripts. */
 const MAX_REMEMBERED = 1_000;
 
-/** What tells one transcript from another: its id, else its place in a call, else when it was spoken, else what it says. */
+/** Identity of a transcript: its id, else its sequence in a call, else its time in a call, else its time and text. */
 export function fingerprintOf(payload: unknown, text: string): string {
   const fields = fieldsOf(payload);
   const first = (...keys: readonly string[]) =>
@@ -36,7 +36,7 @@ export class RecentTranscripts {
     this.#clock = clock;
   }
 
-  /** @returns whether it is new; from now on it is known */
+  /** Records the transcript. @returns whether it is new */
   isNew(...what: readonly string[]): boolean {
     const key = JSON.stringify(what);
     const now = this.#clock.elapsed();
@@ -51,7 +51,7 @@ export class RecentTranscripts {
     return true;
   }
 
-  /** It was not taken after all: a repetition is. */
+  /** Removes a transcript that was not accepted, so that a repetition counts as new. */
   forget(...what: readonly string[]): void {
     this.#seen.delete(JSON.stringify(what));
   }

@@ -1,4 +1,4 @@
-/** Programs that this gateway started on nodes: only of those a node's reports are told, to the session that asked for them. Table `nodes_runs`. */
+/** Programs that this gateway started on nodes. Only for these are reports of a node delivered, to the session of the run. Table `nodes_runs`. */
 import type { Retention, Storage } from "@svc/sdk/storage";
 
 export const RUN_STEPS = [
@@ -12,7 +12,7 @@ export const RUN_STEPS = [
   "CREATE INDEX nodes_runs_started ON nodes_runs (started_at)",
 ];
 
-/** Choice: 7 days, and 50,000 of them; what a node reports later is not told. */
+/** Choice: 7 days and 50,000 runs; later reports are ignored. */
 export const RUN_RETENTION: Retention = {
   tables: ["nodes_runs"],
   holds: "programs started on nodes",
@@ -22,9 +22,9 @@ export const RUN_RETENTION: Retention = {
   ],
 };
 
-/** A program that was started. */
+/** A started program. */
 export interface StartedRun {
-  /** As the caller wrote it; absent: nobody said. */
+  /** Session key as given by the caller; absent: none given. */
   readonly sessionKey?: string;
 }
 
@@ -39,7 +39,7 @@ export async function keepStarted(
   await storage.transaction([{ sql, params: [nodeId, runId, sessionKey ?? null, now] }]);
 }
 
-/** `undefined`: this gateway did not start it there. */
+/** `undefined`: this gateway did not start the program on this node. */
 export async function startedRun(
   storage: Pick<Storage, "get">,
   nodeId: string,

@@ -1,11 +1,11 @@
-/** Nodes that stay connected while this plugin is loaded anew. Pure. */
+/** Nodes that stay connected while this plugin is reloaded. Pure. */
 import type { ConnectionInfo } from "@svc/sdk";
 import type { PairedDevice } from "@svc/sdk/devices";
 import { type Declaration, declarationOf } from "./registry.ts";
 
 /**
- * Choice: what such a node declared is known no more, so until it connects again it offers what was approved with it.
- * @param connections oldest first: the newest of a node counts
+ * Choice: the declaration of such a node is lost, so until it reconnects it offers its approved commands.
+ * @param connections oldest first; the newest connection of a node counts
  */
 export function stillConnected(
   devices: readonly PairedDevice[],

@@ -1,6 +1,6 @@
-/** Which connections of nodes want copies of what happens in a session, by the exact text of its key. Spec: protocol/events.md §8. */
+/** Subscriptions of node connections to sessions, by the exact session key. Spec: protocol/events.md §8. */
 
-/** Choice: keys one connection may follow, and characters of a key; more is not taken. */
+/** Choice: maximum keys of a connection, and characters of a key; others are refused. */
 export const MAX_KEYS = 100;
 export const MAX_KEY_CHARS = 512;
 
@@ -8,7 +8,7 @@ export class Subscriptions {
   readonly #byKey = new Map<string, Set<string>>();
   readonly #byConnection = new Map<string, Set<string>>();
 
-  /** @returns whether it was taken */
+  /** @returns whether the subscription was accepted */
   subscribe(connectionId: string, key: string): boolean {
     const keys = this.#byConnection.get(connectionId) ?? new Set();
     if (key.length > MAX_KEY_CHARS || (keys.size >= MAX_KEYS && !keys.has(key))) return false;
@@ -22,23 +22,23 @@ export class Subscriptions {
     forget(this.#byKey, key, connectionId);
   }
 
-  /** Its connection has closed. */
+  /** Removes all subscriptions of a closed connection. */
   drop(connectionId: string): void {
     for (const key of this.#byConnection.get(connectionId) ?? []) forget(this.#byKey, key, connectionId);
     this.#byConnection.delete(connectionId);
   }
 
-  /** Connections that follow exactly this key. */
+  /** Connections subscribed to exactly this key. */
   of(key: unknown): readonly string[] {
     return typeof key === "string" ? [...(this.#byKey.get(key) ?? [])] : [];
   }
 
-  /** Whether any connection follows anything. */
+  /** Whether any subscription exists. */
   get any(): boolean {
     return this.#byConnection.size > 0;
   }
 
-  /** Connections that follow anything. */
+  /** All connections with a subscription. */
   all(): readonly string[] {
     return [...this.#byConnection.keys()];
   }

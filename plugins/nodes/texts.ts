@@ -1,9 +1,9 @@
-/** Texts a node sends, made safe to show. Pure. */
+/** Makes texts of nodes safe to show. Pure. */
 
-/** Half a character, as a cut may leave it. */
+/** Half of a character, which truncation may leave. */
 const LONE_SURROGATE = /\p{Cs}/gu;
 
-/** One line without control characters or what turns the direction of writing; `undefined` where nothing is left. */
+/** One line without control and bidirectional characters; `undefined` if it is empty. */
 export function shownLine(text: string | undefined, maxChars: number): string | undefined {
   if (text === undefined) return undefined;
   const line = text
@@ -15,7 +15,7 @@ export function shownLine(text: string | undefined, maxChars: number): string | 
   return line === "" ? undefined : line;
 }
 
-/** As `shownLine`, for texts of several lines, e.g. an error with its trace. */
+/** As `shownLine`, for multi-line texts, e.g. an error with its stack trace. */
 export function shownText(text: string, maxChars: number): string {
   const clean = text.slice(0, maxChars).replace(/[^\P{Cc}\n\t]+|[\u202a-\u202e\u2066-\u2069]+/gu, " ");
   return clean.replace(LONE_SURROGATE, "").trim();

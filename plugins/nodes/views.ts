@@ -1,4 +1,4 @@
-/** Nodes as `node.list` shows them: paired devices joined with who is connected. Pure. Spec: protocol/methods-node.md §1. */
+/** Nodes as `node.list` returns them: paired devices joined with connected nodes. Pure. Spec: protocol/methods-node.md §1. */
 import type { PairedDevice, PendingDevice } from "@svc/sdk/devices";
 import type { NodeView } from "@svc/sdk/nodes";
 import { allowlistFor, type CommandRules, isGatewayOnly } from "./command-policy.ts";
@@ -8,18 +8,18 @@ import { present } from "./values.ts";
 
 const MAX_NAME = 200;
 
-/** Whether a device is a node, or asks to be one. */
+/** Whether a device is a node, or requests to be one. */
 export function isNodeDevice({ role, roles }: Pick<PairedDevice | PendingDevice, "role" | "roles">): boolean {
   return role === "node" || (roles?.includes("node") ?? false);
 }
 
-/** Commands that can be asked for now: declared, pinned and allowed. */
+/** Commands that can be invoked now: declared, approved and allowed. */
 export function usableCommands(node: ConnectedNode, rules: CommandRules): readonly string[] {
   const allowed = allowlistFor(node.policyPlatform, rules);
   return node.offered.filter((command) => allowed.has(command) && !isGatewayOnly(command));
 }
 
-/** Connected ones first, then by name or id, case-insensitively, then by id. */
+/** Connected nodes first, then by name or id, ignoring case, then by id. */
 export function nodeViews(
   devices: readonly PairedDevice[],
   connected: readonly ConnectedNode[],
@@ -31,7 +31,7 @@ export function nodeViews(
   return [...ids].map((nodeId) => nodeView(nodeId, paired.get(nodeId), live.get(nodeId), rules)).sort(inOrder);
 }
 
-/** Choice: the name of the device record comes first, so that `node.rename` shows at once. Absent values are left out. */
+/** Choice: the name in the device record takes precedence, so that `node.rename` takes effect at once. Absent values are left out. */
 function nodeView(
   nodeId: string,
   device: PairedDevice | undefined,

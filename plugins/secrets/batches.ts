@@ -1,16 +1,16 @@
-/** How references are asked for: by provider, no more at once than its limits allow. Pure. */
+/** Groups references by provider and splits each group into batches within the limits. Pure. */
 import type { SecretRef } from "@svc/sdk/secrets";
 import { providerOf, type SecretsConfig } from "./config.ts";
 import type { Named } from "./outcome.ts";
 
-/** A reference with the provider it means. */
+/** Adds the provider that the reference uses, and its key. */
 export function named(ref: SecretRef, config: Pick<SecretsConfig, "defaults">): Named {
   const { source, id } = ref;
   const provider = providerOf(ref, config);
   return { key: JSON.stringify([source, provider, id]), source, provider, id };
 }
 
-/** By source and provider, each reference once. */
+/** Groups references by source and provider; duplicates are dropped. */
 export function byProvider(refs: readonly Named[]): readonly (readonly [Named, ...Named[]])[] {
   const groups = new Map<string, [Named, ...Named[]]>();
   for (const ref of new Map(refs.map((one) => [one.key, one])).values()) {
@@ -22,7 +22,7 @@ export function byProvider(refs: readonly Named[]): readonly (readonly [Named, .
   return [...groups.values()];
 }
 
-/** Choice: a provider with more references than one question may hold is asked several times, one after the other. */
+/** Choice: a provider with more references than fit into one batch gets several batches, one after the other. */
 export function batches(
   refs: readonly Named[],
   { maxRefsPerProvider, maxBatchBytes }: SecretsConfig["resolution"],
@@ -43,7 +43,7 @@ export function batches(
   return all;
 }
 
-/** Bytes of an id as it is asked for. */
+/** Bytes that an id takes in a batch. */
 export function idBytes({ id }: Pick<Named, "id">): number {
   return Buffer.byteLength(JSON.stringify(id)) + 1;
 }

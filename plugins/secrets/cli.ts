@@ -1,14 +1,14 @@
-/** `svc secrets ...`: which references there are, and looking them up anew. */
+/** `svc secrets ...`: lists references and reloads them. */
 import { defineCommands, show, withGateway } from "@svc/sdk/cli";
 import { secrets } from "@svc/sdk/secrets";
 import { listLines, reloadLines } from "./report.ts";
 
 const ADMIN = ["operator.admin"];
 
-/** Milliseconds a reload may take: that of the slowest provider there can be, and a bit. */
+/** Milliseconds a reload may take: above the deadline of the slowest possible provider. */
 const RELOAD_TIMEOUT_MS = 180_000;
 
-/** States that whoever uses the secret gets a refusal in. */
+/** States in which using the secret is refused. */
 const BAD: ReadonlySet<string> = new Set(["missing", "failed"]);
 
 export default defineCommands([

@@ -2,10 +2,10 @@
 import { type Static, Strict, Type } from "@svc/sdk";
 import { entryProblem } from "./source-settings.ts";
 
-/** Names of providers. Spec. */
+/** Pattern of provider names. Spec. */
 const ALIAS = "^[a-z][a-z0-9_-]{0,63}$";
 
-/** By its path every key below `secrets` is taken for a secret; these are none, so that people can read what they set. */
+/** By default every key below `secrets` counts as sensitive because of its path. These keys hold no secret and stay readable. */
 const shown = (description: string, more: object = {}) => ({ description, sensitive: false, ...more });
 
 const plain = (description: string) => Type.Optional(Type.Unknown(shown(description)));
@@ -13,30 +13,32 @@ const plainList = (description: string) =>
   Type.Optional(Type.Unsafe<unknown>({ ...shown(description), items: { sensitive: false } }));
 
 /**
- * An entry. Which keys it may have says its source, also one of another plugin, so it is open here; `args`, `env` and
- * keys of other sources stay hidden from readers of the configuration.
+ * One provider. Its source, possibly one of another plugin, decides which keys are allowed, so this schema accepts any key.
+ * `args`, `env` and keys of other sources stay hidden from readers of the configuration.
  */
 const ProviderFields = Type.Object(
   {
-    source: Type.String(shown("Where it looks: env, file, exec, or a source of a plugin", { minLength: 1 })),
-    allowlist: plainList("env: variables it may read; default: all"),
+    source: Type.String(
+      shown("Kind of the provider: env, file, exec, or a source contributed by a plugin", { minLength: 1 }),
+    ),
+    allowlist: plainList("env: variables that may be read; default: all"),
     path: plain("file: absolute path of the file"),
     mode: plain("file: json (the default; ids are JSON pointers) or singleValue (the id is `value`)"),
     command: plain("exec: absolute path of the program"),
-    timeoutMs: plain("file, exec: milliseconds it may take; default 5000"),
-    noOutputTimeoutMs: plain("exec: milliseconds it may be silent; default: timeoutMs"),
-    maxBytes: plain("file: bytes the file may have; default 1048576"),
-    maxOutputBytes: plain("exec: bytes it may print; default 1048576"),
-    jsonOnly: plain("exec: false also takes plain text for one id; default true"),
-    passEnv: plainList("exec: variables of the gateway that it gets; default: none"),
-    trustedDirs: plainList("exec: the program must lie in one of these; default: anywhere"),
-    allowInsecurePath: plain("exec: owner and mode of the program do not matter; default false"),
+    timeoutMs: plain("file, exec: timeout of a lookup in milliseconds; default 5000"),
+    noOutputTimeoutMs: plain("exec: milliseconds the program may run without printing; default: timeoutMs"),
+    maxBytes: plain("file: maximum size of the file in bytes; default 1048576"),
+    maxOutputBytes: plain("exec: maximum output of the program in bytes; default 1048576"),
+    jsonOnly: plain("exec: false also accepts plain text as the secret of a single id; default true"),
+    passEnv: plainList("exec: environment variables of the gateway passed to the program; default: none"),
+    trustedDirs: plainList("exec: directories in which the program must lie; default: anywhere"),
+    allowInsecurePath: plain("exec: true skips the checks of the program's owner and mode; default false"),
     allowSymlinkCommand: plain("exec: the program may be a symbolic link; default false"),
   },
   { additionalProperties: true },
 );
 
-/** Choice: a wrong entry makes the section wrong, as a wrong key of any section does: it is refused before it is written. */
+/** Choice: an invalid provider makes the section invalid, so the change is refused before the configuration is written. */
 const Provider = Type.Refine(
   ProviderFields,
   (entry) => entryProblem(entry) === undefined,
@@ -44,28 +46,24 @@ const Provider = Type.Refine(
 );
 
 const alias = (source: string) =>
-  Type.String(shown(`Provider of ${source} references that name none`, { pattern: ALIAS, default: "default" }));
+  Type.String(shown(`Provider of ${source} references without a provider`, { pattern: ALIAS, default: "default" }));
 const limit = (maximum: number, fallback: number, description: string) =>
   Type.Integer(shown(description, { minimum: 1, maximum, default: fallback }));
 
-/** Section `secrets`. All of it is taken while the plugin runs. */
+/** Section `secrets`. Changes take effect without a restart. */
 export const SecretsConfig = Strict(
   {
     providers: Type.Record(Type.String(), Provider, {
       default: {},
       propertyNames: { pattern: ALIAS },
-      description: "Places secrets are looked up at, by name",
+      description: "Providers of secrets, by name",
     }),
     defaults: Strict({ env: alias("env"), file: alias("file"), exec: alias("exec") }, { default: {} }),
     resolution: Strict(
       {
-        maxProviderConcurrency: limit(16, 4, "Providers that are asked at the same time"),
-        maxRefsPerProvider: limit(
-          4_096,
-          512,
-          "References a provider is asked for at once; more are asked for in turns",
-        ),
-        maxBatchBytes: limit(5_242_880, 262_144, "Bytes of ids a provider is asked for at once"),
+        maxProviderConcurrency: limit(16, 4, "Providers called at the same time"),
+        maxRefsPerProvider: limit(4_096, 512, "References per call of a provider; more are split into several calls"),
+        maxBatchBytes: limit(5_242_880, 262_144, "Bytes of ids per call of a provider"),
       },
       { default: {} },
     ),
@@ -75,7 +73,7 @@ export const SecretsConfig = Strict(
 
 export type SecretsConfig = Static<typeof SecretsConfig>;
 
-/** The name of the provider a reference means. */
+/** Name of the provider that a reference uses. */
 export function providerOf(
   { source, provider }: { readonly source: string; readonly provider?: string | undefined },
   { defaults }: Pick<SecretsConfig, "defaults">,

@@ -1,4 +1,4 @@
-/** Which program an `exec` provider may run. Spec: http/config.md §6. */
+/** Checks which program an `exec` provider may run. Spec: http/config.md §6. */
 import { constants } from "node:fs";
 import { lstat, realpath, stat } from "node:fs/promises";
 import { dirname } from "node:path";
@@ -7,9 +7,9 @@ import { codeOf } from "./printable.ts";
 import type { ExecSettings } from "./source-settings.ts";
 
 /**
- * The real path of the program, every link on the way to it resolved, so that what was checked is what runs.
- * @param uid user the gateway runs as; `undefined` where there are none: owner and mode are not looked at
- * @throws Error saying what is wrong with it and what to do
+ * The real path of the program with every symbolic link resolved, so that the checked file is the one that runs.
+ * @param uid user of the gateway; `undefined` on platforms without user ids, where owner and mode are not checked
+ * @throws Error with the cause and the next step
  */
 export async function trustedCommand(settings: ExecSettings, uid: number | undefined): Promise<string> {
   const { command, allowSymlinkCommand, allowInsecurePath, trustedDirs } = settings;
@@ -18,10 +18,10 @@ export async function trustedCommand(settings: ExecSettings, uid: number | undef
     throw new Error(`${command} is a symbolic link; name the program itself, or set allowSymlinkCommand to true`);
   }
   if (trustedDirs && !(await liesIn(real, trustedDirs))) {
-    throw new Error(`${command} lies in none of trustedDirs; add its directory there, or name another program`);
+    throw new Error(`${command} is outside of trustedDirs; add its directory there, or name another program`);
   }
   const { mode, uid: owner } = await stat(real).catch(refuseMissing(command));
-  if ((mode & constants.S_IFMT) !== constants.S_IFREG) throw new Error(`${command} is no program; name a file`);
+  if ((mode & constants.S_IFMT) !== constants.S_IFREG) throw new Error(`${command} is not a program; name a file`);
   if (uid === undefined || allowInsecurePath) return real;
   const orAllow = "or set allowInsecurePath to true";
   if (owner !== uid && owner !== 0) {
@@ -32,7 +32,7 @@ export async function trustedCommand(settings: ExecSettings, uid: number | undef
   }
   const open = await openDirectory(real);
   if (open !== undefined) {
-    throw new Error(`everybody may replace what lies in ${open}; run: chmod o-w '${open}', ${orAllow}`);
+    throw new Error(`every user can replace files in ${open}; run: chmod o-w '${open}', ${orAllow}`);
   }
   return real;
 }
@@ -50,12 +50,12 @@ function refuseMissing(command: string): (error: unknown) => never {
   return (error) => {
     const code = codeOf(error);
     if (code === "ENOENT" || code === "ENOTDIR")
-      throw new Error(`${command} is not there; install it, or correct command`);
-    throw new Error(`${command} cannot be looked at (${code}); see to it that the gateway may run it`);
+      throw new Error(`${command} does not exist; install it, or correct command`);
+    throw new Error(`${command} cannot be checked (${code}); make it accessible to the gateway's user`);
   };
 }
 
-/** Directories that are not there hold nothing. */
+/** Directories that do not exist are skipped. */
 async function liesIn(real: string, directories: readonly string[]): Promise<boolean> {
   for (const directory of directories) {
     const root = await realpath(directory).catch(() => undefined);
@@ -64,7 +64,7 @@ async function liesIn(real: string, directories: readonly string[]): Promise<boo
   return false;
 }
 
-/** Choice: the nearest directory above it in which everybody could swap names; one with the sticky bit keeps them. */
+/** Choice: the nearest parent directory in which every user can rename files; the sticky bit prevents that. */
 async function openDirectory(real: string): Promise<string | undefined> {
   for (let directory = dirname(real); ; directory = dirname(directory)) {
     const { mode } = await stat(directory);

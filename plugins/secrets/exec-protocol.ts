@@ -1,18 +1,17 @@
-/** What is written to a program that looks secrets up, and what it answers. Spec: http/config.md §6. Pure. */
+/** Request to and response of a program that looks up secrets. Spec: http/config.md §6. Pure. */
 
 const VERSION = 1;
 
-/** One line of JSON for its standard input. */
+/** The request: one line of JSON for the standard input of the program. */
 export function question(provider: string, ids: readonly string[]): string {
   return `${JSON.stringify({ protocolVersion: VERSION, provider, ids })}\n`;
 }
 
 /**
- * The secrets in an answer; an id that has none, or something else than a text, is left out.
- * Choice: what the program says of single ids (`errors`) is not passed on: it may quote a secret.
- * @param jsonOnly false: an answer that is not of the protocol is the secret of the one id that was asked for, without
- *   the line break at its end
- * @throws Error saying what is wrong with the answer, never quoting it
+ * The secrets in a response, by id; an id without a value, or whose value is not a string, is left out.
+ * Choice: the program's errors for single ids (`errors`) are not passed on, because they may quote a secret.
+ * @param jsonOnly false: output in another format is the secret of the single requested id, without its final line break
+ * @throws Error with the fault of the response, never quoting it
  */
 export function readAnswer(
   bytes: Uint8Array,
@@ -24,12 +23,12 @@ export function readAnswer(
   if (!isAnswer(answer)) {
     const [id, ...more] = ids;
     if (jsonOnly || id === undefined) throw new Error(`it must print ${SHAPE}; run it by hand to see what it prints`);
-    if (more.length > 0) throw new Error(`it prints plain text, which answers one id only; let it print ${SHAPE}`);
+    if (more.length > 0) throw new Error(`it printed plain text, which answers one id only; make it print ${SHAPE}`);
     return texts([[id, text.replace(/\r?\n$/u, "")]]);
   }
   if (answer["protocolVersion"] !== VERSION) throw new Error(`it must print "protocolVersion":${VERSION}`);
   const { values } = answer;
-  if (!isObject(values)) throw new Error(`its "values" must be an object of texts by id`);
+  if (!isObject(values)) throw new Error(`its "values" must be an object of strings by id`);
   return texts(ids.map((id) => [id, Object.hasOwn(values, id) ? values[id] : undefined]));
 }
 
@@ -57,7 +56,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** Other JSON may be a secret itself, e.g. a number or the key of a service account. */
+/** Any other JSON may itself be a secret, e.g. a number or the key file of a service account. */
 function isAnswer(value: unknown): value is Readonly<Record<string, unknown>> {
   return isObject(value) && Object.hasOwn(value, "protocolVersion");
 }

@@ -1,4 +1,4 @@
-/** Runs a program that looks secrets up: without a shell, bounded in time and output, ended with all it started. */
+/** Runs a program that looks up secrets: without a shell, with limits on time and output, and killed together with its children. */
 import { spawn } from "node:child_process";
 import { dirname } from "node:path";
 import type { Clock } from "@svc/sdk";
@@ -8,7 +8,7 @@ export interface ProgramRun {
   /** Absolute. */
   readonly command: string;
   readonly args: readonly string[];
-  /** All of its environment. */
+  /** Its complete environment. */
   readonly env: Readonly<Record<string, string>>;
   /** Its standard input. */
   readonly input: string;
@@ -20,8 +20,8 @@ export interface ProgramRun {
 }
 
 /**
- * What it prints on standard output. Standard error goes nowhere: it may hold secrets.
- * @throws Error saying how it failed, never with anything it printed
+ * Resolves with the standard output. Standard error is discarded: it may hold secrets.
+ * @throws Error with the cause, never quoting the output
  */
 export function runProgram(run: ProgramRun): Promise<Buffer> {
   const { command, timeoutMs, noOutputTimeoutMs, maxOutputBytes, signal, clock } = run;
@@ -39,7 +39,7 @@ export function runProgram(run: ProgramRun): Promise<Buffer> {
       signal.removeEventListener("abort", onAbort);
       outcome();
     };
-    /** Not waiting for its end: a child of it that left the group may hold the pipe open. */
+    /** Does not wait for the program to exit: a child that left the process group may hold the pipe open. */
     const end = (why: string) => {
       killGroup(child.pid);
       child.stdout.destroy();
@@ -49,13 +49,13 @@ export function runProgram(run: ProgramRun): Promise<Buffer> {
       cancelSilence();
       if (isOver) return;
       cancelSilence = clock.setTimeout(
-        () => end(`${command} printed nothing for ${noOutputTimeoutMs} ms and was ended; raise noOutputTimeoutMs`),
+        () => end(`${command} printed nothing for ${noOutputTimeoutMs} ms and was killed; raise noOutputTimeoutMs`),
         noOutputTimeoutMs,
       );
     };
     const onAbort = () => end("the lookup was stopped");
     const cancelTimeout = clock.setTimeout(
-      () => end(`${command} took longer than ${timeoutMs} ms and was ended; raise timeoutMs`),
+      () => end(`${command} took longer than ${timeoutMs} ms and was killed; raise timeoutMs`),
       timeoutMs,
     );
     heard();
@@ -69,15 +69,15 @@ export function runProgram(run: ProgramRun): Promise<Buffer> {
     child.on("error", (error) => settle(() => reject(new Error(`${command} cannot be started (${codeOf(error)})`))));
     child.on("close", (code, killedBy) => {
       if (code === 0) return settle(() => resolve(Buffer.concat(chunks)));
-      const how = code === null ? `was ended by ${killedBy}` : `ended with code ${code}`;
+      const how = code === null ? `was ended by ${killedBy}` : `exited with code ${code}`;
       return settle(() => reject(new Error(`${command} ${how}; run it by hand to see why`)));
     });
-    child.stdin.on("error", () => {}); // it need not read what it is asked; its answer says whether it did
+    child.stdin.on("error", () => {}); // a program may ignore its input; its response decides
     child.stdin.end(run.input);
   });
 }
 
-/** In a group of its own, so that all of it can be ended. Its directory is that of the program, not where the gateway was started. */
+/** Starts the program in its own process group, so that its children can be killed too, and in its own directory. */
 function start({ command, args, env }: ProgramRun) {
   try {
     return spawn(command, args, {
@@ -89,7 +89,7 @@ function start({ command, args, env }: ProgramRun) {
       stdio: ["pipe", "pipe", "ignore"],
     });
   } catch (error) {
-    // oxlint-disable-next-line preserve-caught-error -- it quotes the arguments
+    // oxlint-disable-next-line preserve-caught-error -- the original error quotes the arguments
     throw new Error(`${command} cannot be started (${codeOf(error)})`);
   }
 }
@@ -99,6 +99,6 @@ function killGroup(pid: number | undefined): void {
   try {
     process.kill(-pid, "SIGKILL");
   } catch {
-    // All of the group has ended.
+    // The whole group has exited.
   }
 }

@@ -1,4 +1,4 @@
-/** Secrets that a program looks up, e.g. the command line of a vault. Spec: http/config.md §6. */
+/** The source `exec`: secrets that a program looks up, e.g. the command line of a vault. Spec: http/config.md §6. */
 import type { Clock } from "@svc/sdk";
 import type { SecretSource } from "@svc/sdk/secrets";
 import { trustedCommand } from "./exec-command.ts";
@@ -10,9 +10,9 @@ const ID = /^[A-Za-z0-9][A-Za-z0-9._:/-]{0,255}$/u;
 
 export interface ExecSourceOptions {
   readonly clock: Pick<Clock, "setTimeout">;
-  /** What `passEnv` passes on. Default: the environment of the process. */
+  /** Environment from which `passEnv` selects. Default: the environment of the process. */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** User the gateway runs as. Default: that of the process; `undefined` where there are none. */
+  /** User of the gateway. Default: the user of the process; `undefined` on platforms without user ids. */
   readonly uid?: number | undefined;
 }
 
@@ -24,7 +24,7 @@ export function createExecSource(options: ExecSourceOptions): SecretSource {
     checkId: (id) =>
       ID.test(id)
         ? undefined
-        : "the id must be letters, digits and . _ : / -, beginning with a letter or digit, at most 256",
+        : "the id must be at most 256 letters, digits and . _ : / -, starting with a letter or digit",
 
     async resolve(provider, ids, signal) {
       const settings = settingsOf(ExecSettings, provider);
@@ -43,15 +43,15 @@ export function createExecSource(options: ExecSourceOptions): SecretSource {
         });
         return readAnswer(output, ids, { jsonOnly });
       } catch (error) {
-        // All that is thrown in there is worded in there, without anything that was printed.
-        // oxlint-disable-next-line preserve-caught-error -- nothing else may hang on it
+        // All errors thrown above are worded by this plugin and quote no output.
+        // oxlint-disable-next-line preserve-caught-error -- nothing else may be attached to it
         throw new Error(`secrets.providers.${provider.name}: ${error instanceof Error ? error.message : "it failed"}`);
       }
     },
   };
 }
 
-/** Nothing but what is named. */
+/** Contains only the configured variables. */
 function environmentOf(
   { passEnv, env }: ExecSettings,
   own: Readonly<Record<string, string | undefined>>,

@@ -1,4 +1,4 @@
-/** Secrets in a private file. Spec: http/config.md §6. */
+/** The source `file`: secrets in a private file. Spec: http/config.md §6. */
 import { readPrivateFile } from "@svc/kit/files";
 import { withDeadline } from "@svc/kit/time";
 import { type Clock, untilAborted } from "@svc/sdk";
@@ -12,7 +12,7 @@ const WHOLE = "value";
 
 export interface FileSourceOptions {
   readonly clock: Pick<Clock, "setTimeout">;
-  /** User the gateway runs as. Default: that of the process; `undefined` where there are none. */
+  /** User of the gateway. Default: the user of the process; `undefined` on platforms without user ids. */
   readonly uid?: number | undefined;
 }
 
@@ -34,8 +34,8 @@ export function createFileSource({ clock, uid = process.getuid?.() }: FileSource
     async resolve(provider, ids, signal) {
       const { mode, maxBytes, timeoutMs } = settingsOf(FileSettings, provider);
       const late = () =>
-        `secrets.providers.${provider.name}: the file was not read within ${timeoutMs} ms; see to its disk, or raise timeoutMs`;
-      // File systems over a network may hang for ever.
+        `secrets.providers.${provider.name}: the file was not read within ${timeoutMs} ms; check the disk, or raise timeoutMs`;
+      // Network file systems may hang forever.
       const bytes = await withDeadline({ ms: timeoutMs, clock, signals: [signal], late }, (ending) =>
         untilAborted(readPrivate(provider, { maxBytes, uid }), ending),
       ).catch((error: unknown) => {
@@ -58,23 +58,23 @@ function finderIn(root: unknown): (id: string) => unknown {
   return (id) => follow(root, id);
 }
 
-/** @throws Error saying what is wrong with it and what to do */
+/** @throws Error with the cause and the next step */
 async function readPrivate(
   provider: SecretProvider,
   { maxBytes, uid }: { readonly maxBytes: number; readonly uid: number | undefined },
 ): Promise<Buffer> {
   const { path } = settingsOf(FileSettings, provider);
   const found = await readPrivateFile(path, { maxBytes, denied: 0o066, uid }).catch((error: unknown) =>
-    fail(provider, `${path} cannot be opened (${codeOf(error)}); see to it that the gateway may read it`),
+    fail(provider, `${path} cannot be opened (${codeOf(error)}); make it readable for the gateway's user`),
   );
   if (!("fault" in found)) return found;
   switch (found.fault) {
     case "missing":
-      return fail(provider, `${path} is not there; put the file there`);
+      return fail(provider, `${path} does not exist; create the file, or correct path`);
     case "link":
       return fail(provider, `${path} is a symbolic link; name the file itself`);
     case "special":
-      return fail(provider, `${path} is no regular file; name a file`);
+      return fail(provider, `${path} is not a regular file; name a file`);
     case "foreign":
       return fail(provider, `${path} belongs to another user; run: chown ${uid} '${path}'`);
     case "open-to-others": {
@@ -82,7 +82,7 @@ async function readPrivate(
       return fail(provider, `${path} can be read or written by others (mode ${octal}); run: chmod 600 '${path}'`);
     }
     case "too-large":
-      return fail(provider, `${path} has more than ${maxBytes} bytes; raise maxBytes, or keep a smaller file`);
+      return fail(provider, `${path} has more than ${maxBytes} bytes; raise maxBytes, or use a smaller file`);
   }
 }
 
@@ -90,7 +90,7 @@ function decode(bytes: Buffer, provider: SecretProvider): string {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {
-    return fail(provider, "the file is not text in UTF-8; write it as such");
+    return fail(provider, "the file is not text in UTF-8; convert it");
   }
 }
 

@@ -1,10 +1,10 @@
-/** Lets so many pieces of work run at the same time, the others wait in their order. */
+/** Limits how many tasks run at the same time; the others wait in first-in, first-out order. */
 export class Gate {
   #running = 0;
   readonly #waiting: (() => void)[] = [];
   readonly #width: () => number;
 
-  /** @param width how many; asked each time one may begin */
+  /** @param width the limit; read each time a task may start */
   constructor(width: () => number) {
     this.#width = width;
   }
@@ -17,7 +17,7 @@ export class Gate {
     } finally {
       this.#running--;
       while (this.#running < this.#width() && this.#waiting.length > 0) {
-        this.#running++; // the place is taken before it begins, so that nobody slips in between
+        this.#running++; // counted before the task starts, so that no other task takes the slot
         this.#waiting.shift()?.();
       }
     }

@@ -1,4 +1,4 @@
-/** Asks sources for references. One that fails costs what it was asked for and nothing else. */
+/** Resolves references at their sources. A failing source affects only its own references. */
 import { AnySignal } from "@svc/kit/time";
 import type { Clock, Contribution, ExtensionView } from "@svc/sdk";
 import type { SecretProvider, SecretSource } from "@svc/sdk/secrets";
@@ -9,25 +9,25 @@ import type { Lost, Named, Outcome } from "./outcome.ts";
 import { printable } from "./printable.ts";
 import { SecretText } from "./secret-text.ts";
 
-/** Choice: milliseconds after which a source that answers nothing is given up; longer than any timeout that can be configured. */
+/** Choice: deadline of a call of a source in milliseconds; longer than any timeout that can be configured. */
 const DEADLINE_MS = 150_000;
 
 export interface LookupOptions {
   readonly sources: ExtensionView<SecretSource>;
-  /** Of now. */
+  /** The current configuration. */
   readonly config: () => SecretsConfig;
   readonly clock: Pick<Clock, "setTimeout">;
-  /** Ends all lookups. */
+  /** Aborts all lookups. */
   readonly signal: AbortSignal;
 }
 
-/** Looks references up, each once; an answer for each of their keys. Never throws. */
+/** Looks up each reference once and returns an outcome for each key. Never throws. */
 export type Lookup = (refs: readonly Named[]) => Promise<ReadonlyMap<string, Outcome>>;
 
 export function createLookup({ sources, config, clock, signal }: LookupOptions): Lookup {
   const gate = new Gate(() => config().resolution.maxProviderConcurrency);
 
-  /** All references of one provider. */
+  /** Looks up all references of one provider. */
   async function ask(refs: readonly [Named, ...Named[]]): Promise<readonly (readonly [string, Outcome])[]> {
     const current = config();
     const target = targetOf(refs[0], current, sources);
@@ -49,7 +49,7 @@ export function createLookup({ sources, config, clock, signal }: LookupOptions):
 
   function problemOfId(ref: Named, { contribution, provider }: Target, { resolution }: SecretsConfig) {
     if (idBytes(ref) > resolution.maxBatchBytes)
-      return "its id is longer than secrets.resolution.maxBatchBytes allows; raise it";
+      return "its id is longer than secrets.resolution.maxBatchBytes allows; raise that limit";
     return guarded(contribution, (source) => source.checkId(ref.id, provider), "checkId");
   }
 
@@ -67,7 +67,7 @@ export function createLookup({ sources, config, clock, signal }: LookupOptions):
         resolve(failed(`the source "${contribution.id}" did not answer within ${DEADLINE_MS} ms`));
       }, DEADLINE_MS);
     });
-    // A failure is its answer and no fault of its plugin: a vault that is closed says nothing about the code.
+    // A failure is returned, not thrown, so that it does not count as a fault of the plugin: a closed vault is no bug.
     const answer = sources.call(contribution, async (source) => {
       try {
         return await source.resolve(provider, ids, inTime.signal);
@@ -78,14 +78,14 @@ export function createLookup({ sources, config, clock, signal }: LookupOptions):
     try {
       const outcome: unknown = await Promise.race([answer, late]);
       if (outcome instanceof Map || isLost(outcome)) return outcome;
-      return failed(`the source "${contribution.id}" answered with something else than a map`);
+      return failed(`the source "${contribution.id}" did not return a Map`);
     } finally {
       cancel();
       inTime.release();
     }
   }
 
-  /** What a check says; one that throws says no. */
+  /** The result of a check; a check that throws counts as a refusal. */
   function guarded(
     contribution: Contribution<SecretSource>,
     check: (source: SecretSource) => string | undefined,
@@ -102,11 +102,11 @@ export function createLookup({ sources, config, clock, signal }: LookupOptions):
     const contribution = view.get(ref.source);
     if (!contribution) {
       const known = view.list().map(({ id }) => id);
-      return failed(`no running plugin has the source "${ref.source}"; there are ${known.join(", ")}`);
+      return failed(`no running plugin provides the source "${ref.source}"; available: ${known.join(", ")}`);
     }
     const entry = entryFor(ref, current);
     if (entry && "reason" in entry) return entry;
-    // The default provider of a source that needs no settings needs no entry.
+    // The default provider of a source without required settings needs no entry.
     const usual = ref.provider === providerOf({ source: ref.source }, current);
     const provider = entry ?? { name: ref.provider, settings: {} };
     const wrong = guarded(contribution, (source) => source.check(provider), "check");
@@ -122,7 +122,7 @@ export function createLookup({ sources, config, clock, signal }: LookupOptions):
         gate
           .run(() => ask([first, ...more]))
           .catch(() => {
-            const lost = failed(`the source "${first.source}" cannot be asked now; try again`); // its plugin went away
+            const lost = failed(`the source "${first.source}" is not available now; try again`); // its plugin stopped
             return [first, ...more].map(({ key }) => [key, lost] as const);
           }),
       ),
@@ -136,7 +136,7 @@ interface Target {
   readonly provider: SecretProvider;
 }
 
-/** The entry of the configuration, if there is one that fits. */
+/** The provider of a reference; `undefined` when none is configured, a failure when it has another source. */
 function entryFor({ source, provider: name }: Named, { providers }: SecretsConfig): SecretProvider | Lost | undefined {
   const entry = Object.hasOwn(providers, name) ? providers[name] : undefined;
   if (!entry) return undefined;
@@ -150,7 +150,7 @@ function entryFor({ source, provider: name }: Named, { providers }: SecretsConfi
 function outcomeOf({ id, provider, source }: Named, answer: ReadonlyMap<string, string>): Outcome {
   const value: unknown = answer.get(id);
   if (typeof value === "string" && value !== "") return { state: "found", text: new SecretText(value) };
-  const reason = `the provider "${provider}" (${source}) has no such secret, or it is empty or no text; put it there, or correct the id`;
+  const reason = `the provider "${provider}" (${source}) has no such secret, or the secret is empty or not a string; add it there, or correct the id`;
   return { state: "missing", reason: printable(reason) };
 }
 

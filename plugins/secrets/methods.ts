@@ -1,4 +1,4 @@
-/** The handlers of the namespace `secrets`. Spec: protocol/methods-secrets.md. */
+/** Handlers of the namespace `secrets`. Spec: protocol/methods-secrets.md. */
 import { type Handlers, invalidRequest, type Logger, matches } from "@svc/sdk";
 import { type SecretPlace, type SecretPlaces, type secrets, SecretsResolveParams } from "@svc/sdk/secrets";
 import type { KnownRef, RunningSecrets } from "./running-secrets.ts";
@@ -29,15 +29,17 @@ export function createHandlers({ runningSecrets, places, log }: MethodsOptions):
       const used = wanted.filter((place) => !unused.includes(place));
       const assignments = await Promise.all(used.map((place) => assign(place, runningSecrets)));
       const given = { by: principal.id, command: printable(commandName), count: assignments.length };
-      log.info(given, "values of secrets were given out");
+      log.info(given, "secret values were returned to a client");
       const inactiveRefPaths = unused.map(({ path }) => pathText(path));
-      const diagnostics = inactiveRefPaths.map((path) => `${path}: not looked up, no running plugin reads this part`);
+      const diagnostics = inactiveRefPaths.map(
+        (path) => `${path}: not looked up, no running plugin reads this section`,
+      );
       return { ok: true as const, assignments, diagnostics, inactiveRefPaths };
     },
   };
 }
 
-/** Choice: as the existing service, whatever is wrong beside the name counts as a wrong list. */
+/** Choice: any fault except one of `commandName` is reported as `targetIds`, as the existing service does. */
 function checked(params: unknown): SecretsResolveParams {
   const name =
     typeof params === "object" && params !== null && "commandName" in params ? params.commandName : undefined;
@@ -62,9 +64,13 @@ async function assign(place: SecretPlace, runningSecrets: RunningSecrets) {
 
 function row({ path, ref: { source, provider }, active, outcome }: KnownRef): Listed {
   const place = { path, source, provider };
-  if (!active) return { ...place, state: "inactive", reason: "no running plugin reads this part" };
+  if (!active) return { ...place, state: "inactive", reason: "no running plugin reads this section" };
   if (!outcome) return { ...place, state: "pending" };
   if (outcome.state !== "found") return { ...place, state: outcome.state, reason: outcome.reason };
   const { stale } = outcome;
-  return { ...place, state: "found", ...(stale === undefined ? {} : { reason: `an earlier value is used: ${stale}` }) };
+  return {
+    ...place,
+    state: "found",
+    ...(stale === undefined ? {} : { reason: `the last lookup failed, the previous value is used: ${stale}` }),
+  };
 }

@@ -1,23 +1,23 @@
-/** What became of looking a reference up. */
+/** Outcome of looking up a reference. */
 import type { SecretText } from "./secret-text.ts";
 
 export interface Found {
   readonly state: "found";
   readonly text: SecretText;
-  /** The last lookup failed for this reason; the text is that of an earlier one. */
+  /** Reason why the last lookup failed; `text` is then the value of an earlier lookup. */
   readonly stale?: string;
 }
 
 export interface Lost {
-  /** `missing`: the source answered without it. `failed`: it could not answer. */
+  /** `missing`: the source has no such secret. `failed`: the lookup failed. */
   readonly state: "missing" | "failed";
-  /** One line for people; never a value, never the id. */
+  /** One line for people, without the value and without the id. */
   readonly reason: string;
 }
 
 export type Outcome = Found | Lost;
 
-/** A reference with its provider. Two with the same key mean the same secret. */
+/** A reference with its provider. References with the same key refer to the same secret. */
 export interface Named {
   readonly key: string;
   readonly source: string;

@@ -1,10 +1,10 @@
-/** The references of the running configuration. Pure. */
+/** References in the running configuration. Pure. */
 import { isSecretRef, type SecretPlace, type SecretRef } from "@svc/sdk/secrets";
 import { named } from "./batches.ts";
 import type { SecretsConfig } from "./config.ts";
 import type { Named } from "./outcome.ts";
 
-/** A reference and where it stands. */
+/** A reference and its place in the configuration. */
 export interface PlacedRef {
   /** Dotted, e.g. `models.providers.acme.apiKey`. */
   readonly path: string;
@@ -13,12 +13,12 @@ export interface PlacedRef {
   readonly active: boolean;
 }
 
-/** Spec: items of lists by their number, `accounts.0.apiKey`. */
+/** Spec: list items appear by index, `accounts.0.apiKey`. */
 export function pathText(path: SecretPlace["path"]): string {
   return path.join(".");
 }
 
-/** The reference a place holds; `undefined` for a text. */
+/** The reference at a place; `undefined` for plain text. */
 export function refAt({ value }: Pick<SecretPlace, "value">): SecretRef | undefined {
   return isSecretRef(value) ? value : undefined;
 }

@@ -1,6 +1,6 @@
 /**
- * Secrets that are kept outside the configuration: `env`, `file` and `exec` look them up, other plugins may contribute
- * further sources, and whoever needs one asks the service `Secrets`.
+ * Secrets stored outside the configuration. The sources `env`, `file` and `exec` look them up, other plugins may contribute
+ * further sources, and plugins read secrets through the service `Secrets`.
  */
 import { definePlugin } from "@svc/sdk";
 import { GatewayInfo } from "@svc/sdk/gateway";
@@ -31,16 +31,16 @@ export default definePlugin({
 
     const lookup = createLookup({ sources: gateway.own(SecretSource), config, clock, signal });
     const runningSecrets = new RunningSecrets({ places, config, lookup, log });
-    // Not the runningSecrets itself: who gets it could take it apart.
+    // Exposes `reveal` only: other members of RunningSecrets are not for other plugins.
     gateway.provide(Secrets, { reveal: (setting) => runningSecrets.reveal(setting) });
     gateway.serve(secrets, createHandlers({ runningSecrets, places, log }));
 
     gateway.configChanged((next) => {
       current = next;
     });
-    // Any section may have references. In the background: a slow vault does not hold up whoever changes the configuration.
+    // Any section may have references. Runs in the background, so that a slow vault does not delay the change.
     gateway.hooks.configChanged.tap(() => void runningSecrets.refresh());
-    // Once all plugins are there: before, it is not known which references are read, nor which sources there are.
+    // Only after all plugins have started is it known which references are read and which sources exist.
     gateway.hooks.hostReady.tap(() => void runningSecrets.refresh());
     gateway.start(() => {
       if (services.host.url !== undefined) void runningSecrets.refresh();

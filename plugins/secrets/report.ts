@@ -1,4 +1,4 @@
-/** What `svc secrets` prints. Pure. */
+/** Output of `svc secrets`. Pure. */
 import type { ResultOf } from "@svc/sdk";
 import { table } from "@svc/sdk/cli";
 import type { secrets } from "@svc/sdk/secrets";
@@ -9,11 +9,11 @@ type Reloaded = ResultOf<typeof secrets.reload>;
 
 const HEAD = ["PATH", "SOURCE", "PROVIDER", "STATE"];
 
-/** A line a reference, columns as wide as their longest cell. */
+/** A table with one line per reference. */
 export function listLines({ secrets: all }: Listed): string[] {
   if (all.length === 0) {
     return [
-      'The configuration has no references. Write one in the place of a secret, e.g. { source: "env", id: "ACME_API_KEY" }',
+      'The configuration has no references. To add one, replace a secret by e.g. { source: "env", id: "ACME_API_KEY" }',
     ];
   }
   return table([HEAD, ...all.map(cells)]);
@@ -27,7 +27,7 @@ function cells({ path, source, provider, state, reason }: Listed["secrets"][numb
 export function reloadLines({ warningCount }: Reloaded): string[] {
   const unused = warningCount === 1 ? "1 reference is" : `${warningCount} references are`;
   return [
-    "All references were looked up anew.",
+    "All references were reloaded.",
     ...(warningCount === 0 ? [] : [`${unused} not read by any running plugin; see: svc secrets list`]),
   ];
 }

@@ -1,4 +1,4 @@
-/** Secrets of the running configuration: looked up ahead, handed out, looked up anew. Spec: http/config.md §6. */
+/** Secrets of the running configuration: looked up in advance, revealed to plugins, and reloaded. Spec: http/config.md §6. */
 import { type Logger, unavailable } from "@svc/sdk";
 import type { SecretPlaces, SecretRef, Secrets } from "@svc/sdk/secrets";
 import { named } from "./batches.ts";
@@ -12,26 +12,26 @@ import { SharedTurns } from "./shared-turns.ts";
 
 export interface RunningSecretsOptions {
   readonly places: SecretPlaces;
-  /** Of now. */
+  /** The current configuration. */
   readonly config: () => SecretsConfig;
   readonly lookup: Lookup;
   readonly log: Logger;
 }
 
-/** A reference and what is known of it. */
+/** A reference and its last outcome. */
 export interface KnownRef extends PlacedRef {
-  /** `undefined`: it was never looked up. */
+  /** `undefined`: never looked up. */
   readonly outcome: Outcome | undefined;
 }
 
-/** Refusals name so many references. */
+/** Maximum number of references that an error message names. */
 const MOST_NAMED = 20;
 
 export class RunningSecrets implements Secrets {
   readonly #options: RunningSecretsOptions;
   readonly #turns = new SharedTurns();
   #snapshot = new Snapshot();
-  /** Failures that stand in the log; empty when all is well. */
+  /** Problems already logged; empty when every reference is found and read. */
   #told = new Set<string>();
   #degraded = false;
 
@@ -45,10 +45,10 @@ export class RunningSecrets implements Secrets {
     const known = this.#snapshot.get(ref.key);
     const outcome = known?.state === "found" ? known : await this.#add(ref);
     if (outcome.state === "found") return outcome.text.reveal();
-    return unavailable(`${this.#nameOf(ref)} is not there: ${outcome.reason}\nNext: svc secrets list`);
+    return unavailable(`${this.#nameOf(ref)} is not available: ${outcome.reason}\nNext: svc secrets list`);
   }
 
-  /** Looks all references up; what could not be found keeps the text it had. Never throws. */
+  /** Looks up all references; one that fails keeps its previous value. Never throws. */
   async refresh(): Promise<void> {
     await this.#turns.run("refresh", async () => {
       const { refs, outcomes } = await this.#lookAll();
@@ -58,9 +58,9 @@ export class RunningSecrets implements Secrets {
   }
 
   /**
-   * Looks all references up and takes the answers together, or none of them.
-   * @returns how many references no running plugin reads
-   * @throws GatewayError `UNAVAILABLE` naming those that failed, and why; all stays as it was
+   * Looks up all references and applies all results, or none if one fails.
+   * @returns the number of references that no running plugin reads
+   * @throws GatewayError `UNAVAILABLE` naming the failed references and the reasons; the previous values stay
    */
   reload(): Promise<number> {
     return this.#turns.run("reload", async () => {
@@ -71,7 +71,7 @@ export class RunningSecrets implements Secrets {
         const some = lost.slice(0, MOST_NAMED).map(({ path, reason }) => `${path}: ${reason}`);
         const more = lost.length > some.length ? [`and ${lost.length - some.length} more`] : [];
         unavailable(
-          `nothing was reloaded, the former secrets stay: ${[...some, ...more].join("; ")}\nNext: correct them, then svc secrets reload`,
+          `nothing was reloaded, the previous secrets stay in use: ${[...some, ...more].join("; ")}\nNext: correct them, then svc secrets reload`,
         );
       }
       this.#snapshot = new Snapshot(outcomes);
@@ -79,7 +79,7 @@ export class RunningSecrets implements Secrets {
     });
   }
 
-  /** All references of the configuration, nothing looked up. */
+  /** All references of the configuration, without a lookup. */
   list(): readonly KnownRef[] {
     return this.#refs().map((placed) => ({ ...placed, outcome: this.#snapshot.get(placed.ref.key) }));
   }
@@ -88,7 +88,7 @@ export class RunningSecrets implements Secrets {
     return placedRefs(this.#options.places.list(), this.#options.config());
   }
 
-  /** Those that nobody reads are not asked for: it would cost, and tell a vault what is not needed. Spec. */
+  /** References that no plugin reads are skipped: a lookup would cost time and disclose them to the vault. Spec. */
   async #lookAll() {
     const refs = this.#refs();
     const outcomes = await this.#options.lookup(refs.filter(({ active }) => active).map(({ ref }) => ref));
@@ -96,7 +96,7 @@ export class RunningSecrets implements Secrets {
     return { refs, outcomes };
   }
 
-  /** Into the snapshot of now: one that replaces it meanwhile has later answers. */
+  /** Adds to the current snapshot; a snapshot that replaces it meanwhile has newer values. */
   #add(ref: Named): Promise<Outcome> {
     return this.#snapshot.add(ref.key, async () => {
       const outcome = (await this.#options.lookup([ref])).get(ref.key) ?? NO_ANSWER;
@@ -105,21 +105,21 @@ export class RunningSecrets implements Secrets {
     });
   }
 
-  /** Before anybody gets them. */
+  /** Registers found values for redaction before a caller gets them. */
   #keepFromLogs(outcomes: readonly Outcome[]): void {
     this.#options.places.found(
       outcomes.flatMap((outcome) => (outcome.state === "found" ? [outcome.text.reveal()] : [])),
     );
   }
 
-  /** By its places, never by its id. */
+  /** Names a reference by its places, never by its id. */
   #nameOf(ref: Named): string {
     const paths = this.#refs().flatMap(({ path, ref: { key } }) => (key === ref.key ? [path] : []));
     const where = paths.length > 0 ? paths.slice(0, MOST_NAMED).join(", ") : "a reference of a plugin";
     return printable(`the secret of ${where} (source ${ref.source}, provider ${ref.provider})`);
   }
 
-  /** Each failure once, and once that all is well again. Spec: the codes. */
+  /** Logs each problem once, and recovery once. Spec: the codes. */
   #tell(refs: readonly PlacedRef[], outcomes: ReadonlyMap<string, Outcome>): void {
     const { log } = this.#options;
     const now = new Set<string>();
@@ -129,7 +129,7 @@ export class RunningSecrets implements Secrets {
       if (!this.#told.has(line)) log.warn({ code: "SECRETS_RELOADER_DEGRADED", path: printable(path) }, line);
     }
     for (const { path } of refs.filter(({ active }) => !active)) {
-      const line = printable(`${path}: the reference is not looked up: no running plugin reads this part`);
+      const line = printable(`${path}: the reference is not looked up: no running plugin reads this section`);
       now.add(line);
       if (!this.#told.has(line))
         log.info({ code: "SECRETS_REF_IGNORED_INACTIVE_SURFACE", path: printable(path) }, line);
@@ -141,7 +141,7 @@ export class RunningSecrets implements Secrets {
   }
 }
 
-const NO_ANSWER: Lost = { state: "failed", reason: "its source said nothing" };
+const NO_ANSWER: Lost = { state: "failed", reason: "its source returned nothing" };
 
 function failures(refs: readonly PlacedRef[], outcomes: ReadonlyMap<string, Outcome>) {
   return refs.flatMap(({ path, ref, active }) => {

@@ -1,4 +1,4 @@
-/** A secret in memory. It shows itself to nobody who prints, logs or serialises what holds it. */
+/** A secret in memory. Printing, logging or serializing an object that holds it shows a placeholder. */
 import { inspect } from "node:util";
 
 const HIDDEN = "[secret]";

@@ -1,8 +1,8 @@
-/** The secrets that were found, by reference; replaced as a whole. */
+/** Outcomes of lookups by reference key; a refresh or reload replaces the whole snapshot. */
 import { inspect } from "node:util";
 import type { Outcome } from "./outcome.ts";
 
-/** Prints nothing of what it holds: ids say which secrets there are. */
+/** Prints nothing of its content: ids disclose which secrets exist. */
 export class Snapshot {
   readonly #outcomes: Map<string, Outcome>;
   readonly #inFlight = new Map<string, Promise<Outcome>>();
@@ -15,7 +15,7 @@ export class Snapshot {
     return this.#outcomes.get(key);
   }
 
-  /** Looks up what is not there and keeps it; questions for the same at the same time share one lookup. */
+  /** Looks up and stores the outcome of a reference; concurrent calls for one key share a lookup. */
   async add(key: string, lookUp: () => Promise<Outcome>): Promise<Outcome> {
     const running = this.#inFlight.get(key);
     if (running) return running;
@@ -31,8 +31,8 @@ export class Snapshot {
   }
 
   /**
-   * A new one from a whole lookup, in which what could not be found anew keeps the text it had here.
-   * What nobody refers to any more is left out.
+   * The snapshot after a complete lookup: a reference that failed keeps the value it has here.
+   * References that are no longer configured are dropped.
    */
   next(outcomes: ReadonlyMap<string, Outcome>): Snapshot {
     const merged = [...outcomes].map(([key, outcome]) => {

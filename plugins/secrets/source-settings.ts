@@ -1,9 +1,9 @@
-/** What entries of `secrets.providers` may say, for the sources of this plugin. Spec: http/config.md §6. Pure. */
+/** Settings in `secrets.providers` for the sources of this plugin. Spec: http/config.md §6. Pure. */
 import { isAbsolute } from "node:path";
 import { type Static, Strict, type TSchema, Type, violations, withDefaults } from "@svc/sdk";
 import type { SecretProvider } from "@svc/sdk/secrets";
 
-/** Name of an environment variable that may be read. Spec. */
+/** Pattern of environment variable names. Spec. */
 export const VARIABLE = "^[A-Z][A-Z0-9_]{0,127}$";
 
 const MAX_TIMEOUT_MS = 120_000;
@@ -42,21 +42,21 @@ export const ExecSettings = Strict({
 
 export type ExecSettings = Static<typeof ExecSettings>;
 
-/** The settings with defaults. Call it with settings that `problemOf` has nothing against. */
+/** The settings with defaults; `problemOf` must have accepted them. */
 export function settingsOf<S extends TSchema>(schema: S, { settings }: SecretProvider): Static<S> {
   return withDefaults(schema, settings);
 }
 
-/** By source, for those of this plugin. */
+/** By source. */
 const SCHEMAS: Readonly<Record<string, TSchema>> = { env: EnvSettings, file: FileSettings, exec: ExecSettings };
 
-/** The first thing that is wrong with an entry, by its path; `undefined` when nothing is. Values are never quoted. */
+/** The first problem of a provider, with its path; `undefined` for a valid one. Values are never quoted. */
 export function problemOf(schema: TSchema, { name, settings }: SecretProvider): string | undefined {
   const wrong = firstProblem(schema, settings);
   return wrong && `secrets.providers.${name}${wrong.key === "" ? "" : `.${wrong.key}`}: ${wrong.message}`;
 }
 
-/** The same without its name; entries of sources of other plugins have none. */
+/** The same without the provider's name. Entries for sources of other plugins are not checked. */
 export function entryProblem(entry: Readonly<Record<string, unknown>>): string | undefined {
   const { source, ...settings } = entry;
   const schema = typeof source === "string" && Object.hasOwn(SCHEMAS, source) ? SCHEMAS[source] : undefined;
@@ -65,7 +65,7 @@ export function entryProblem(entry: Readonly<Record<string, unknown>>): string |
 }
 
 interface Problem {
-  /** Dotted, below the entry; empty for the entry itself. */
+  /** Dotted path below the entry; empty for the entry itself. */
   readonly key: string;
   readonly message: string;
 }
@@ -87,6 +87,6 @@ function firstProblem(schema: TSchema, settings: Readonly<Record<string, unknown
 }
 
 function pathProblem(path: string): string | undefined {
-  if (path.includes("\0")) return "must not have a NUL character in it";
-  return isAbsolute(path) ? undefined : "must be an absolute path, beginning with /";
+  if (path.includes("\0")) return "must not contain a NUL character";
+  return isAbsolute(path) ? undefined : "must be an absolute path, starting with /";
 }

@@ -1,4 +1,4 @@
-/** `svc sandbox doctor`: which sandbox is in force for the commands of each agent; `svc doctor` runs it. */
+/** `svc sandbox doctor`: which sandbox applies to the commands of each agent; `svc doctor` runs it, too. */
 import { findSandbox, sandboxFindings, sandboxRules, type SandboxSubject } from "@svc/kit/exec";
 import { matches, Type } from "@svc/sdk";
 import { configuredValue, defineCommands, showFindings } from "@svc/sdk/cli";
@@ -6,7 +6,7 @@ import { SandboxSettings } from "@svc/sdk/tools";
 
 const KEY = "tools.exec.sandbox";
 
-/** What this verb reads of `agents.list`. */
+/** The keys of `agents.list` that this command reads. */
 const Listed = Type.Array(
   Type.Object({
     id: Type.String(),
@@ -20,7 +20,7 @@ export default defineCommands([
   {
     name: "sandbox doctor",
     summary: "Which sandbox is in force for the commands of each agent?",
-    options: [{ flags: "--running", description: "a gateway runs; it makes no difference here" }],
+    options: [{ flags: "--running", description: "a gateway is running; has no effect here" }],
     examples: ["svc sandbox doctor", "svc sandbox doctor --json"],
     async run(context) {
       const subjects = agentSubjects(await configuredValue(KEY), await configuredValue("agents.list"));
@@ -29,7 +29,7 @@ export default defineCommands([
   },
 ]);
 
-/** @param all the value of `tools.exec.sandbox` @param listed that of `agents.list`; whatever is no such value counts as absent */
+/** @param all value of `tools.exec.sandbox` @param listed value of `agents.list`; invalid values count as absent */
 export function agentSubjects(all: unknown, listed: unknown): SandboxSubject[] {
   const common = matches(SandboxSettings, all) ? all : undefined;
   const agents = matches(Listed, listed) && listed.length > 0 ? listed : [{ id: "main" }];

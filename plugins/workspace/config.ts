@@ -2,28 +2,28 @@
 import { type Static, Strict, Type } from "@svc/sdk";
 import { SANDBOX_KEYS } from "@svc/sdk/tools";
 
-/** Seconds a single call may ask for. */
+/** Maximum timeout of a call, in seconds. */
 export const MAX_TIMEOUT_SECONDS = 24 * 3_600;
 
 export const ExecConfig = Strict(
   {
     host: Type.Optional(
       Type.Enum(["gateway"], {
-        description: "Where commands run; only on the machine of the gateway here. Default gateway.",
+        description: "Where commands run: only on the gateway's machine. Default gateway.",
         reload: "hot",
       }),
     ),
     security: Type.Optional(
       Type.Enum(["deny", "allowlist", "full"], {
         description:
-          "Which commands may run at most: none, those on the allowlist of the policy file, or all. Only narrows what the policy file allows. Absent: the policy file decides alone.",
+          "Upper limit of the commands that may run: none, those on the allowlist of the policy file, or all. Only narrows what the policy file allows. Absent: only the policy file decides.",
         reload: "hot",
       }),
     ),
     ask: Type.Optional(
       Type.Enum(["off", "on-miss", "always"], {
         description:
-          "When people are asked: never, where the allowlist does not say yes, or each time. Holds beside what the policy file says; a command runs where both let it. Absent: the policy file decides alone.",
+          "When people are asked: never, when the allowlist does not allow the command, or each time. Applies in addition to the policy file; a command runs only if both allow it. Absent: only the policy file decides.",
         reload: "hot",
       }),
     ),
@@ -31,23 +31,23 @@ export const ExecConfig = Strict(
       default: 600,
       minimum: 1,
       maximum: MAX_TIMEOUT_SECONDS,
-      description: "Seconds a command may run that is waited for, when its call does not say.",
+      description: "Timeout in seconds of a foreground command whose call sets none.",
       reload: "hot",
     }),
     cleanupMs: Type.Integer({
       default: 1_800_000,
       minimum: 1_000,
-      description: "Milliseconds the output of a background command is kept after its end.",
+      description: "Milliseconds for which the output of a background command is kept after its end.",
       reload: "hot",
     }),
     pathPrepend: Type.Array(Type.String({ pattern: "^/[^:\\x00]*$" }), {
       default: [],
-      description: "Directories, absolute, where programs are looked for before those of PATH.",
+      description: "Absolute directories that are searched for programs before those of PATH.",
       reload: "hot",
     }),
     sandbox: Type.Optional(
       Strict(SANDBOX_KEYS, {
-        description: "The sandbox of commands; agents.list[].tools.exec.sandbox overrides it key by key.",
+        description: "Sandbox of commands; agents.list[].tools.exec.sandbox overrides it key by key.",
         reload: "hot",
       }),
     ),

@@ -1,7 +1,7 @@
-/** What an agent is told when the file system does not do what it is asked for. */
+/** Turns errors of the file system into refusals for the agent. */
 import { diskRefusal } from "@svc/kit/files";
 
-/** @param what the file @throws GatewayError instead of errors of the file system; all else as it is */
+/** @param what the file, for messages @throws GatewayError for errors of the file system; other errors unchanged */
 export async function withDiskRefusals<T>(what: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();

@@ -1,4 +1,4 @@
-/** Where an agent's files lie, and who is told before they are written. */
+/** Location of an agent's files, and the hook before they are written. */
 import type { PlaceSources } from "@svc/kit/files";
 
 export { nameWithin, type Place, placeOf, type PlaceSources } from "@svc/kit/files";
@@ -6,7 +6,7 @@ export { nameWithin, type Place, placeOf, type PlaceSources } from "@svc/kit/fil
 /** Called before the file at `name` below `root` is written or removed. */
 export type BeforeWrite = (root: string, name: string) => Promise<void>;
 
-/** For tools that write. */
+/** Sources of tools that write. */
 export interface WriteSources extends PlaceSources {
   readonly beforeWrite: BeforeWrite;
 }

@@ -23,7 +23,7 @@ import { Programs } from "./process/programs.ts";
 import { processTool } from "./process/tool.ts";
 import { agentSandbox } from "./sandbox/agent-sandbox.ts";
 
-/** Choice: milliseconds between looks for ended commands that nobody asks for any more. */
+/** Choice: milliseconds between sweeps that drop the output of ended background commands. */
 const SWEEP_EVERY_MS = 60_000;
 
 export default definePlugin({

@@ -1,4 +1,4 @@
-/** Security checks of where commands and files of agents lie. */
+/** Security checks of the directories in which programs for agents are searched. */
 import { commandText, configAt, defineSecurityChecks, type SecurityHit, textsOf } from "@svc/sdk/cli";
 import { sharedPlace } from "@svc/sdk/files";
 
@@ -6,7 +6,7 @@ export default defineSecurityChecks([
   {
     id: "workspace.shared-path",
     severity: "critical",
-    why: "Who can write there chooses the program that runs under an allowed name.",
+    why: "Anyone who can write to the directory chooses the program that runs under an allowed name.",
     find: async ({ config }) =>
       (await Promise.all(textsOf(configAt(config, "tools.exec.pathPrepend")).map(sharedHit))).flat(),
   },
@@ -18,6 +18,6 @@ async function sharedHit(directory: string): Promise<readonly SecurityHit[]> {
   const { path, fault } = shared;
   const about = "tools.exec.pathPrepend";
   return fault === "writable"
-    ? [{ about, message: `Other users may write ${path}.`, mend: commandText(["chmod", "go-w", path]) }]
+    ? [{ about, message: `Other users can write to ${path}.`, mend: commandText(["chmod", "go-w", path]) }]
     : [{ about, message: `${path} belongs to another user.`, mend: `chown "$(id -un)" ${commandText([path])}` }];
 }

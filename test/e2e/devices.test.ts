@@ -119,7 +119,7 @@ describe("a machine that joins", limited, () => {
     );
     const { code, stdout, stderr } = await joining;
     assert.equal(code, 0, stderr);
-    assert.match(stdout, /^this machine is device [0-9a-f]{64} of ws:.* now, with .*operator\.admin/);
+    assert.match(stdout, /^this machine is now device [0-9a-f]{64} of ws:.*, with scopes .*operator\.admin/);
     assert.match(stderr, /On the gateway's machine: svc devices approve /);
     assert.doesNotMatch(stdout + stderr, new RegExp(SECRET), "its token is kept, not shown");
     const { deviceId } = request ?? assert.fail();
@@ -132,7 +132,7 @@ describe("a machine that joins", limited, () => {
     for (const file of ["device.json", "device-auth.json"])
       assert.equal(statSync(join(identity, file)).mode & 0o777, 0o600);
     assert.ok(!readFileSync(join(identity, "device-auth.json"), "utf8").includes(SECRET));
-    assert.match(await out(there, ["pairing", "leave", "--url", url]), /^forgot the token of /);
+    assert.match(await out(there, ["pairing", "leave", "--url", url]), /^deleted the token of /);
     await refused(
       there,
       ["gateway", "call", "health", "--url", url],
@@ -149,7 +149,7 @@ describe("a machine that joins", limited, () => {
     const { stderr } = await refused(
       there,
       args,
-      /^NOT_PAIRED: nobody has approved this machine yet$/,
+      /^NOT_PAIRED: this machine has not been approved yet$/,
       /svc devices approve /,
     );
     const [, requestId = ""] = /Next: .*svc devices approve (\S+)/.exec(stderr) ?? [];
@@ -169,7 +169,7 @@ describe("a machine that joins", limited, () => {
     await there.svc(args);
     const { pending } = await list(here);
     const requestId = pending[0]?.requestId ?? assert.fail();
-    assert.match(await out(here, ["devices", "reject", requestId]), /^turned device [0-9a-f]{64} down/);
+    assert.match(await out(here, ["devices", "reject", requestId]), /^rejected the request of device [0-9a-f]{64}/);
     await refused(here, ["devices", "approve", requestId], /^NOT_FOUND: no request /, /svc devices list/);
     await refused(here, ["devices", "reject", requestId], /^NOT_FOUND: no request /, /svc devices list/);
     const wrong = ["pairing", "join", "--url", url, "--token", "wrong", "--timeout", "0"];
@@ -216,7 +216,7 @@ describe("the operator of a device", limited, () => {
     const { here, there, url } = all;
     const deviceId = await joined(all);
     const call = ["gateway", "call", "health", "--url", url];
-    assert.match(await out(here, ["devices", "revoke", deviceId]), /^ended the token for role operator/);
+    assert.match(await out(here, ["devices", "revoke", deviceId]), /^revoked the token for role operator/);
     const { paired } = await list(here);
     assert.ok(paired[0]?.tokens[0]?.revokedAtMs);
     await refused(there, call, /^INVALID_REQUEST: unauthorized: device token mismatch/, /svc pairing join/, true);
@@ -226,7 +226,7 @@ describe("the operator of a device", limited, () => {
     assert.deepEqual((await list(here)).paired, []);
     await refused(there, call, /^INVALID_REQUEST: unauthorized: device token mismatch/, /svc pairing join/, true);
     const again = ["pairing", "join", "--url", url, "--token", SECRET, "--timeout", "0"];
-    await refused(there, again, /^NOT_PAIRED: nobody has approved/, /svc devices approve/);
+    await refused(there, again, /^NOT_PAIRED: this machine has not been approved/, /svc devices approve/);
     for (const verb of ["remove", "revoke", "rotate"])
       await refused(here, ["devices", verb, deviceId], /^NOT_FOUND: no paired device /, /svc devices list/);
   });

@@ -77,7 +77,7 @@ describe("examples/ask-first", { timeout: 120_000 }, () => {
     const { stateDir } = await startGateway(t);
     const svc = (...args: string[]) => inTerminal(t, args, cleanEnvironment(stateDir));
     const alone = svc("chat", "--message", "status");
-    await alone.shows(/not allowed: nobody who may decide is connected\. Next: svc approvals watch/);
+    await alone.shows(/not allowed: no approver is connected\. Next: svc approvals watch/);
     const watch = svc("approvals", "watch");
     await watch.shows(/Waiting for questions/);
     const asking = svc("chat", "--message", "status");

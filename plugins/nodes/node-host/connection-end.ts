@@ -1,18 +1,18 @@
-/** What the end of a connection, or a refused one, means for a node: wait, come back, or give up. Pure. */
+/** Decides what a node does after a connection ended or was refused: wait, reconnect, or stop. Pure. */
 import { isGatewayError, messageOf } from "@svc/sdk";
 
-/** Why there is no connection now. */
+/** Why a connection ended or was refused. */
 export type ConnectionEnd =
-  /** It was there, or nobody answered: it is tried again. */
+  /** The connection was lost or the gateway is unreachable: the node retries. */
   | { readonly kind: "lost"; readonly why: string; readonly retryAfterMs?: number }
-  /** Somebody has to approve this device on the gateway. */
+  /** People must approve this device on the gateway. */
   | { readonly kind: "unapproved"; readonly requestId: string | undefined; readonly reason: string | undefined }
-  /** The gateway does not take the token it gave to this device. */
+  /** The gateway refused the stored token of this device. */
   | { readonly kind: "token-refused" }
-  /** Trying again changes nothing. */
+  /** Retrying is useless. */
   | { readonly kind: "refused"; readonly why: string; readonly next: string };
 
-/** @param usedDeviceToken it had no other credential */
+/** @param usedDeviceToken the device token was the only credential */
 export function judgeRefusal(error: unknown, usedDeviceToken: boolean): ConnectionEnd {
   if (!isGatewayError(error)) return { kind: "lost", why: messageOf(error) };
   const { code, message, retryAfterMs } = error;
@@ -39,25 +39,25 @@ function text(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
 }
 
-/** Where a gateway's secret is found, and how it is used. */
+/** The next step for a missing or wrong secret of the gateway. */
 export const WITH_SECRET =
-  "on the gateway's machine: svc gateway token; then here: svc node run --token with what it prints, or SVC_GATEWAY_TOKEN";
+  "on the gateway's machine: svc gateway token; then here: svc node run --token <printed token>, or SVC_GATEWAY_TOKEN";
 
-/** For a gateway that does not say so itself. */
+/** The next step when the gateway's refusal names none. */
 function nextStep(code: string): string {
   if (code.startsWith("AUTH_")) return WITH_SECRET;
   if (code === "DEVICE_AUTH_SIGNATURE_EXPIRED") return "set the clock of this machine";
   if (/PROTOCOL/.test(code)) return "install the same version of svc here and on the gateway";
-  return "see the gateway's log, and svc devices list there";
+  return "check the gateway's log, and svc devices list there";
 }
 
-/** Milliseconds. */
+/** Delays in milliseconds. */
 const WAITS = { lost: { first: 1_000, most: 30_000 }, unapproved: { first: 2_000, most: 30_000 } } as const;
 
 /**
- * Milliseconds until the next attempt: twice as long each time, between half and all of it, so that many nodes of one gateway do not
- * come back at once.
- * @param attempt 0 for the first @param random 0..1
+ * Milliseconds until the next attempt: doubles each time, and is reduced at random by up to half, so that the nodes of one
+ * gateway do not reconnect at once.
+ * @param attempt from 0 @param random 0..1
  */
 export function waitMs(kind: keyof typeof WAITS, attempt: number, random: number): number {
   const { first, most } = WAITS[kind];

@@ -1,13 +1,13 @@
-/** The contents a command was prepared with, so that an approval of it is one of these and of no others. */
+/** File contents with which commands were prepared; an approval covers exactly these contents. */
 import { bindFiles, type Binding, bindingFault, type ExecRules } from "@svc/kit/exec";
 import type { BoundFile } from "@svc/sdk/approvals";
 import type { PlacedPlan } from "./command-plan.ts";
 import { NodeRefusal } from "./refusal.ts";
 
-/** Choice: prepared commands that are remembered; a further one takes the place of the oldest. */
+/** Choice: maximum remembered commands; above it the oldest is dropped. */
 const MAX_PREPARED = 1_000;
 
-/** Contents by prepared command, for gateways and clients that do not send them along with an approval. */
+/** Contents by prepared command, for gateways and clients that do not send them with an approval. */
 export class PreparedContents {
   readonly #byPlan = new Map<string, readonly BoundFile[]>();
 
@@ -19,7 +19,7 @@ export class PreparedContents {
     if (this.#byPlan.size > MAX_PREPARED && oldest !== undefined) this.#byPlan.delete(oldest);
   }
 
-  /** As it was prepared last; `undefined`: it was not, or so long ago that it is forgotten. */
+  /** Contents of the latest preparation; `undefined`: never prepared, or dropped. */
   of(plan: PlacedPlan): readonly BoundFile[] | undefined {
     return this.#byPlan.get(keyOf(plan));
   }
@@ -29,26 +29,26 @@ function keyOf({ argv, cwd, agentId, sessionKey }: PlacedPlan): string {
   return JSON.stringify([argv, cwd, agentId, sessionKey]);
 }
 
-/** Whether everything runs unasked, whatever lies there. Pure. */
+/** Whether every command runs without a question, so that no contents are bound. Pure. */
 export function bindsNothing({ security, ask }: ExecRules): boolean {
   return security === "full" && ask === "off";
 }
 
-const SINCE = "call system.run.prepare, and ask anew";
+const SINCE = "call system.run.prepare, and request a new approval";
 
 /**
- * Why an approved command does not run: what lies there is not what was approved. `undefined`: it is.
- * @param approved contents that people saw; `undefined`: nobody saw any
+ * Why an approved command must not run: its contents are not the approved ones. `undefined`: they are.
+ * @param approved contents that people were shown; `undefined`: none
  */
 export function otherContents(approved: readonly BoundFile[] | undefined, now: Binding): string | undefined {
   if (now.fault !== undefined) return now.fault;
   if (approved === undefined && now.files.length === 0) return undefined;
-  if (approved === undefined) return `nobody was shown what it runs; ${SINCE}`;
+  if (approved === undefined) return `the files it runs were not shown to people; ${SINCE}`;
   const fault = bindingFault({ ...now, files: approved }, now);
   return fault === undefined ? undefined : `${fault}; ${SINCE}`;
 }
 
-/** @throws NodeRefusal `INVALID_REQUEST`: its contents cannot be bound, so that nobody could be asked about them */
+/** @throws NodeRefusal `INVALID_REQUEST`: the contents cannot be bound, so they cannot be approved */
 export async function contentsToApprove(run: Parameters<typeof bindFiles>[0]): Promise<Binding> {
   const binding = await bindFiles(run);
   if (binding.fault !== undefined) throw new NodeRefusal("INVALID_REQUEST", `at /command: ${binding.fault}`);

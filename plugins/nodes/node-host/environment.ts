@@ -1,6 +1,6 @@
-/** The environment a program gets: this process's without the gateway's secrets, and what the caller adds. Pure. */
+/** Builds the environment of a program: that of this process without the gateway's secrets, plus the caller's variables. Pure. */
 
-/** @param secrets credentials of the gateway: variables that hold one are left out, whatever their name */
+/** @param secrets credentials of the gateway: variables whose value contains one are left out, whatever their name */
 export function childEnvironment(
   own: Readonly<Record<string, string | undefined>>,
   added: Readonly<Record<string, string>>,
@@ -13,7 +13,7 @@ export function childEnvironment(
   return { ...Object.fromEntries(kept), ...added };
 }
 
-/** Characters from which on a secret is looked for inside of values: a short one stands in many by chance. */
+/** Minimum length of a secret that is searched inside values; a shorter one occurs in many values by chance. */
 const MIN_SEARCHED = 8;
 
 function holds(value: string, secret: string): boolean {

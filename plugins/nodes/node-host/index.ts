@@ -1,2 +1,2 @@
-/** The node program: what `svc node run` executes on a machine that is to be a node. */
+/** The node program that `svc node run` executes. */
 export { nodeRun } from "./node-run.ts";

@@ -1,4 +1,4 @@
-/** Answers each question of a gateway once: carries it out, or says why not. Spec: protocol/events.md `node.invoke.request`. */
+/** Executes each invocation of a gateway once, and returns its result or the reason of a refusal. Spec: protocol/events.md `node.invoke.request`. */
 import type { PayloadOf } from "@svc/sdk";
 import type { nodeInvokeRequest } from "@svc/sdk/nodes";
 import type { NodeCommand } from "./node-commands.ts";
@@ -9,12 +9,12 @@ export type InvocationAnswer =
   | { readonly id: string; readonly ok: true; readonly payloadJSON: string }
   | { readonly id: string; readonly ok: false; readonly error: { readonly code: string; readonly message: string } };
 
-/** Commands under way at once. Choice. */
+/** Choice: maximum concurrent commands. */
 export const MAX_AT_ONCE = 16;
 
 export type Invocation = Pick<PayloadOf<typeof nodeInvokeRequest>, "id" | "command" | "paramsJSON">;
 
-/** @param note gets what went wrong in this program itself. @returns what takes one question and resolves with its answer; never rejects */
+/** @param note receives internal errors. @returns a function that executes one invocation and resolves with its answer; never rejects */
 export function createAnswering(
   commands: ReadonlyMap<string, NodeCommand>,
   note: (line: string) => void,
@@ -28,14 +28,11 @@ export function createAnswering(
       const known = [...commands.keys()].join(", ");
       throw new NodeRefusal(
         "INVALID_REQUEST",
-        `this node has no command ${JSON.stringify(command).slice(0, 100)}; it has ${known}`,
+        `this node has no command ${JSON.stringify(command).slice(0, 100)}; available: ${known}`,
       );
     }
     if (inFlight > maxAtOnce) {
-      throw new NodeRefusal(
-        "BUSY",
-        `this node carries out ${maxAtOnce} commands already; try again when one has ended`,
-      );
+      throw new NodeRefusal("BUSY", `this node is already running ${maxAtOnce} commands; try again when one has ended`);
     }
     return run(parse(command, paramsJSON));
   }
@@ -55,7 +52,7 @@ export function createAnswering(
   };
 }
 
-/** Choice: no params are `{}`. */
+/** Choice: absent params count as `{}`. */
 function parse(command: string, paramsJSON: string | null): unknown {
   if (paramsJSON === null || paramsJSON.trim() === "") return {};
   try {

@@ -1,4 +1,4 @@
-/** What this machine carries out as a node, by command. Spec: protocol/clients.md §4. */
+/** The commands of this node. Spec: protocol/clients.md §4. */
 import { findOnPath } from "@svc/kit/exec";
 import { childEnvironment } from "./environment.ts";
 import { findNotifier, notify } from "./notify.ts";
@@ -14,11 +14,11 @@ import {
 import { NodeRefusal } from "./refusal.ts";
 import { prepareRun, type RunSurroundings, systemRun } from "./system-run.ts";
 
-/** Carries a command out with unchecked params. @throws NodeRefusal, GatewayError of the policy file */
+/** Executes a command with unchecked params. @throws NodeRefusal; GatewayError of the policy file */
 export type NodeCommand = (params: unknown) => Promise<unknown>;
 
 export interface NodeCommands {
-  /** Those a gateway is told of. */
+  /** Commands declared to the gateway. */
   readonly declared: readonly string[];
   readonly byName: ReadonlyMap<string, NodeCommand>;
 }
@@ -61,7 +61,7 @@ async function which({ bins }: WhichParams, { places }: RunSurroundings): Promis
   const found: [string, string][] = [];
   for (const name of new Set(bins)) {
     if (/[/\\\0]/.test(name)) {
-      throw new NodeRefusal("INVALID_REQUEST", "at /bins: names of programs without a directory are looked for");
+      throw new NodeRefusal("INVALID_REQUEST", "at /bins: names must not contain a directory");
     }
     const path = await findOnPath(name, places);
     if (path !== undefined) found.push([name, path]);

@@ -1,16 +1,16 @@
 /**
- * The life of a node program: connect, be approved, carry out what is asked, come back when the connection is lost, until it is told
- * to stop or is refused for good. Spec: protocol/clients.md §4, frames-and-connect.md §10.
+ * Main loop of a node program: connects, waits for an approval, executes commands and reconnects, until it is stopped or
+ * permanently refused. Spec: protocol/clients.md §4, frames-and-connect.md §10.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { type ConnectionEnd, waitMs } from "./connection-end.ts";
 import { type NodeLife, Room } from "./node-room.ts";
 import { approveCommand } from "./node-states.ts";
 
-/** Milliseconds a connection has to last to count as one: two programs with one identity push each other out. */
+/** Milliseconds after which a connection counts as stable and resets the delay: two programs with one identity displace each other. */
 const STEADY_MS = 10_000;
 
-/** @returns the exit code: 0 it was told to stop, 1 it was refused for good */
+/** @returns the exit code: 0 stopped, 1 permanently refused */
 export async function liveAsNode(life: NodeLife): Promise<0 | 1> {
   const room = new Room(life);
   try {
@@ -24,7 +24,7 @@ export async function liveAsNode(life: NodeLife): Promise<0 | 1> {
   }
 }
 
-/** @returns why it cannot come back any more, or `undefined`: it was told to stop */
+/** @returns the permanent refusal; `undefined`: stopped */
 async function comeBack(life: NodeLife, room: Room): Promise<Refusal | undefined> {
   const { report, signal, random = Math.random, now = Date.now, device, target } = life;
   let attempt = 0;

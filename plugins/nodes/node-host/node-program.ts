@@ -1,4 +1,4 @@
-/** The node program: this machine's key, policy and commands, and the life they lead together. */
+/** The node program: sets up this machine's key, policy and commands, and runs the main loop. */
 import { setMaxListeners } from "node:events";
 import { hostname } from "node:os";
 import { join } from "node:path";
@@ -18,18 +18,18 @@ export interface NodeProgram {
   /** Default: the name of this machine. */
   readonly displayName?: string;
   readonly report: (state: NodeState) => void;
-  /** Ends it. */
+  /** Stops the program. */
   readonly signal: AbortSignal;
-  /** What programs inherit. Default: the environment of this process. */
+  /** Environment that programs inherit. Default: that of this process. */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** Where programs run that are told no directory. Default: where this process was started. */
+  /** Default working directory of programs. Default: that of this process. */
   readonly cwd?: string;
   /** Default: `exec-approvals.json` in the state directory. */
   readonly policy?: ExecPolicyStore;
   readonly random?: () => number;
 }
 
-/** @returns the exit code: 0 it was told to stop, 1 it was refused for good. @throws Error the key cannot be read or made */
+/** @returns the exit code: 0 stopped, 1 permanently refused. @throws Error the key cannot be read or created */
 export async function runNodeProgram(program: NodeProgram): Promise<0 | 1> {
   const { target, stateDir, report, signal, env = process.env, cwd = process.cwd(), random } = program;
   const identityDirectory = join(stateDir, "identity");
@@ -37,7 +37,7 @@ export async function runNodeProgram(program: NodeProgram): Promise<0 | 1> {
   const note = (text: string) => report({ state: "note", text });
   const uplink = createUplink(note);
   const ending = new AbortController();
-  setMaxListeners(0, ending.signal); // one for each program that runs
+  setMaxListeners(0, ending.signal); // one listener per running program
   const places = { ...ownPlaces(), path: env["PATH"] ?? "" };
   const secrets = [target.secret?.token, target.secret?.password].filter((secret) => secret !== undefined);
   const policy = program.policy ?? openExecPolicy(stateDir);
@@ -68,10 +68,10 @@ export async function runNodeProgram(program: NodeProgram): Promise<0 | 1> {
   });
 }
 
-/** Most owners would wonder why nothing runs. */
+/** Notes an empty policy, since owners would otherwise wonder why nothing runs. */
 async function noteEmptyPolicy(policy: ExecPolicyStore, nodeId: string, note: (text: string) => void): Promise<void> {
   const file = await policy.policy();
   if (Object.keys(file.agents ?? {}).length > 0 || rulesFor(file, null).security !== "deny") return;
   const next = `svc approvals security allowlist --ask on-miss --node ${nodeId}`;
-  note(`the policy file of this machine lets nothing run yet; to have people decide, type on the gateway: ${next}`);
+  note(`the policy file of this machine allows no command yet; to let people decide, run on the gateway: ${next}`);
 }

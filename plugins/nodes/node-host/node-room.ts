@@ -1,4 +1,4 @@
-/** One connection of a node at a time: how it is made, what is asked on it, how it is left. Spec: protocol/clients.md §4. */
+/** Manages the connection of a node: connecting, executing invocations, and closing. Spec: protocol/clients.md §4. */
 import { matches, messageOf } from "@svc/sdk";
 import { type ClientOptions, type CloseInfo, connect, type DeviceIdentity, type GatewayClient } from "@svc/sdk/client";
 import { keepDeviceToken, type KeptToken, readDeviceToken } from "@svc/sdk/device";
@@ -10,20 +10,20 @@ import type { NodeState } from "./node-states.ts";
 import type { NodeTarget } from "./target.ts";
 import type { Uplink } from "./uplink.ts";
 
-/** Who the node is, what it can do, and where it says what happens. */
+/** Identity, commands and reporting of a node. */
 export interface NodeLife {
   readonly target: NodeTarget;
   readonly device: DeviceIdentity;
-  /** Where the tokens of the device are kept. */
+  /** Directory of the device tokens. */
   readonly identityDirectory: string;
   readonly displayName: string;
   readonly pathEnv: string;
   readonly commands: NodeCommands;
   readonly uplink: Uplink;
   readonly report: (state: NodeState) => void;
-  /** Ends it. */
+  /** Stops the node. */
   readonly signal: AbortSignal;
-  /** Ends programs that run; they still answer. */
+  /** Ends running programs; their results are still sent. */
   readonly endCommands: () => void;
   readonly random?: () => number;
   readonly now?: () => number;
@@ -31,10 +31,10 @@ export interface NodeLife {
 
 const ROLE = "node";
 
-/** Ids of questions that are remembered. */
+/** Maximum remembered invocation ids. */
 const MAX_SEEN = 1_000;
 
-/** A connection, and what is under way on it. */
+/** A connection and its pending invocations. */
 export class Room {
   readonly #life: NodeLife;
   readonly #answering: ReturnType<typeof createAnswering>;
@@ -48,7 +48,7 @@ export class Room {
     this.#answering = createAnswering(life.commands.byName, (text) => life.report({ state: "note", text }));
   }
 
-  /** Connects and stays until the connection ends. @returns `undefined`: it was told to stop; the connection is still there then */
+  /** Connects and waits until the connection ends. @returns `undefined`: stopped, with the connection still open */
   async stay(): Promise<ConnectionEnd | undefined> {
     const { target, identityDirectory, signal, uplink } = this.#life;
     const kept = readDeviceToken(identityDirectory, target.url, ROLE)?.token;
@@ -89,23 +89,23 @@ export class Room {
     const { target, report } = this.#life;
     this.#keep(undefined);
     this.#tokenWasRefused = true;
-    const next = target.secret === undefined ? "" : ", and the gateway's own secret is tried";
-    report({ state: "note", text: `the gateway does not take this device's token any more; it was dropped${next}` });
+    const next = target.secret === undefined ? "" : "; retrying with the gateway's own secret";
+    report({ state: "note", text: `the gateway no longer accepts this device's token; the token was deleted${next}` });
     return end;
   }
 
-  /** Choice: a node whose disk is full goes on; it needs the gateway's secret again when it comes back. */
+  /** Choice: a failed write does not stop the node; it then needs the gateway's secret for its next connect. */
   #keep(token: KeptToken | undefined): void {
     const { target, identityDirectory, report } = this.#life;
     try {
       keepDeviceToken(identityDirectory, target.url, ROLE, token);
     } catch (error) {
       const why = messageOf(error);
-      report({ state: "note", text: `the token of this device was not written: ${why}` });
+      report({ state: "note", text: `the token of this device was not stored: ${why}` });
     }
   }
 
-  /** Choice: the token of the device goes before the gateway's secret, which then travels only where it has to. */
+  /** Choice: the device token is used before the gateway's secret, so that the secret is sent only when needed. */
   #connect(kept: string | undefined): Promise<GatewayClient> {
     const { target, device, displayName, pathEnv, commands } = this.#life;
     const options: ClientOptions = {
@@ -130,17 +130,17 @@ export class Room {
   #take(connecting: Promise<GatewayClient>, payload: unknown): void {
     const { device, uplink, report } = this.#life;
     if (!matches(nodeInvokeRequest.payload, payload) || payload.nodeId !== device.id) {
-      return report({ state: "note", text: "the gateway asked for something in a form this node does not know" });
+      return report({ state: "note", text: "the gateway sent an invocation in an unknown format; it is ignored" });
     }
     if (!this.#isNew(payload.id)) return;
     const work = this.#answering(payload)
       .then(async (answer) => uplink.answer(await connecting, device.id, answer))
-      .catch(() => undefined) // the connection never came about
+      .catch(() => undefined) // connecting failed
       .finally(() => this.#inFlight.delete(work));
     this.#inFlight.add(work);
   }
 
-  /** Choice: a question that comes twice is carried out once. */
+  /** Choice: a repeated invocation is executed once. */
   #isNew(id: string): boolean {
     if (this.#seen.has(id)) return false;
     this.#seen.add(id);
@@ -149,7 +149,7 @@ export class Room {
     return true;
   }
 
-  /** Ends what runs, lets it answer, and closes. */
+  /** Ends running commands, sends their results, and closes the connection. */
   async leave(): Promise<void> {
     this.#life.endCommands();
     await Promise.all(this.#inFlight);
@@ -163,12 +163,12 @@ export class Room {
 function tokenTakenBack(): ConnectionEnd {
   return {
     kind: "refused",
-    why: "the gateway has taken the token of this device back",
-    next: `${WITH_SECRET}; then type svc devices approve on the gateway if it asks for it`,
+    why: "the gateway has revoked the token of this device",
+    next: `${WITH_SECRET}; then run svc devices approve on the gateway if required`,
   };
 }
 
-/** Leaves no listener behind. @returns `undefined` when the signal aborts first */
+/** Removes its abort listener afterwards. @returns `undefined`: the signal aborted first */
 function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
   return new Promise((resolve, reject) => {
     const onAbort = () => resolve(undefined);

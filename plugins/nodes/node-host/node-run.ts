@@ -1,10 +1,10 @@
-/** `svc node run`: the node program at a command line. */
+/** `svc node run`: runs the node program in the foreground. */
 import type { CommandContext } from "@svc/sdk/cli";
 import { runNodeProgram } from "./node-program.ts";
 import { type NodeState, stateLine } from "./node-states.ts";
 import { nodeTarget } from "./target.ts";
 
-/** Runs until SIGINT or SIGTERM; a second signal does not wait. @returns the exit code */
+/** Runs until SIGINT or SIGTERM; a second signal exits at once. @returns the exit code */
 export async function nodeRun(context: CommandContext): Promise<number> {
   const { name, insecure } = context.options;
   const target = nodeTarget(await context.target(), insecure === true);
@@ -22,7 +22,7 @@ export async function nodeRun(context: CommandContext): Promise<number> {
       report: (state: NodeState) => context.print(context.json ? state : stateLine(state)),
       signal: ending.signal,
     });
-    // An attempt to connect that hangs must not keep a stopped program alive.
+    // A hanging connect must not keep a stopped program running.
     setTimeout(() => process.exit(code), LINGER_MS).unref();
     return code;
   } finally {

@@ -1,7 +1,7 @@
-/** What a node program tells its owner, a line each. Pure. */
+/** States that a node program prints, one line each. Pure. */
 import { visible } from "@svc/sdk/cli";
 
-/** With `--json`, each is printed as it is. */
+/** With `--json`, printed as JSON. */
 export type NodeState =
   | { readonly state: "connected"; readonly url: string; readonly nodeId: string; readonly displayName: string }
   | {
@@ -9,9 +9,9 @@ export type NodeState =
       readonly url: string;
       readonly nodeId: string;
       readonly requestId: string | undefined;
-      /** `not-paired`, or what of it is new since it was approved. */
+      /** `not-paired`, or what changed since the approval. */
       readonly reason: string | undefined;
-      /** To be typed on the gateway's machine. */
+      /** Command to run on the gateway's machine. */
       readonly next: string;
     }
   | { readonly state: "reconnecting"; readonly why: string; readonly inMs: number }
@@ -19,12 +19,12 @@ export type NodeState =
   | { readonly state: "refused"; readonly why: string; readonly next: string }
   | { readonly state: "stopped" };
 
-/** The command that lets a request of a device in. */
+/** The command that approves a request of a device. */
 export function approveCommand(requestId: string | undefined): string {
   return requestId === undefined ? "svc devices list" : `svc devices approve ${requestId}`;
 }
 
-/** One line; a refusal has a second one with the next step. */
+/** One line; for a refusal a second line with the next step. */
 export function stateLine(told: NodeState): string {
   switch (told.state) {
     case "connected":
@@ -32,7 +32,7 @@ export function stateLine(told: NodeState): string {
     case "waiting": {
       const request =
         told.requestId === undefined ? "" : ` (request ${told.requestId}, ${told.reason ?? "not-paired"})`;
-      return visible(`waiting for approval${request}; type on the gateway: ${told.next}`);
+      return visible(`waiting for approval${request}; run on the gateway: ${told.next}`);
     }
     case "reconnecting":
       return visible(`reconnecting in ${Math.max(1, Math.round(told.inMs / 1_000))} s: ${told.why}`);

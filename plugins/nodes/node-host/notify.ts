@@ -1,16 +1,16 @@
-/** `system.notify`: a notification on this machine. Texts travel as arguments, never inside a script. */
+/** `system.notify`: shows a notification on this machine. Texts are passed as arguments, never inside a script. */
 import { findOnPath, type ProgramPlaces, runProgram } from "@svc/kit/exec";
 import { NODE_STOPS, type NotifyParams } from "./params.ts";
 import { NodeRefusal } from "./refusal.ts";
 
-/** Title, body and nothing else becomes part of a command line. */
+/** A fixed script; title and body are its arguments. */
 const APPLE_SCRIPT = [
   "on run argv",
   "display notification (item 2 of argv) with title (item 1 of argv)",
   "end run",
 ].flatMap((line) => ["-e", line]);
 
-/** How this machine shows notifications, or `undefined`. */
+/** The program that shows notifications on this machine; `undefined`: none. */
 export async function findNotifier(places: ProgramPlaces): Promise<Notifier | undefined> {
   const [name, ...before] =
     places.platform === "linux"
@@ -24,14 +24,14 @@ export async function findNotifier(places: ProgramPlaces): Promise<Notifier | un
 
 export interface Notifier {
   readonly file: string;
-  /** Arguments in front of title and body, its own name included. */
+  /** Arguments before title and body, including argv[0]. */
   readonly before: readonly string[];
 }
 
-/** UTF-16 units. Choice: more does not fit on a screen. */
+/** Choice: maximum UTF-16 units; more does not fit on a screen. */
 const MAX_CHARS = { title: 200, body: 2_000 } as const;
 
-/** @throws NodeRefusal `INVALID_REQUEST` without a text; `UNAVAILABLE` saying why when it cannot be shown */
+/** @throws NodeRefusal `INVALID_REQUEST`: no text; `UNAVAILABLE`: it cannot be shown, with the reason */
 export async function notify(
   { title, body }: NotifyParams,
   notifier: Notifier | undefined,
@@ -41,7 +41,7 @@ export async function notify(
   if (!notifier) {
     throw new NodeRefusal(
       "UNAVAILABLE",
-      "this machine has no program that shows notifications (notify-send on Linux, osascript on macOS)",
+      "this machine has no program for notifications (notify-send on Linux, osascript on macOS)",
     );
   }
   const texts = [plain(title, MAX_CHARS.title), plain(body, MAX_CHARS.body)];
@@ -54,7 +54,7 @@ export async function notify(
   throw new NodeRefusal("UNAVAILABLE", `the notification was not shown: ${why.slice(0, 300)}`);
 }
 
-/** Control characters but line feeds, and those that turn the direction of writing, have no place on a screen. */
+/** Control characters except line feeds, and bidirectional control characters. */
 // oxlint-disable-next-line no-control-regex -- they are what is looked for
 const STEERING = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g;
 

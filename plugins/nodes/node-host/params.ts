@@ -1,9 +1,9 @@
-/** What each command of a node takes. Unknown keys are ignored: a newer gateway may send more. Spec: protocol/methods-node.md §4. */
+/** Params of each command of a node. Unknown keys are ignored, since a newer gateway may send more. Spec: protocol/methods-node.md §4. */
 import { describeViolations, matches, type Static, type TSchema, Type } from "@svc/sdk";
 import { BoundFile, ExecPolicyFile } from "@svc/sdk/approvals";
 import { NodeRefusal } from "./refusal.ts";
 
-/** No program can be given a NUL. */
+/** Arguments of programs cannot contain NUL. */
 // oxlint-disable-next-line no-control-regex -- it is what is looked for
 const word = Type.String({ pattern: "^[^\\u0000]*$" });
 const maybe = Type.Optional(Type.Union([word, Type.Null()]));
@@ -19,10 +19,10 @@ const commandLine = {
 export const PrepareParams = Type.Object(commandLine);
 export type PrepareParams = Static<typeof PrepareParams>;
 
-/** Why a program was ended that did not end by itself. */
+/** Reason for ending a program when the node stops. */
 export const NODE_STOPS = "the node is being stopped";
 
-/** Milliseconds a program may run. Choice. */
+/** Choice: timeout of a program in milliseconds. */
 export const RUN_TIMEOUT_MS = { default: 120_000, most: 3_600_000 } as const;
 
 export const RunParams = Type.Object({
@@ -32,9 +32,7 @@ export const RunParams = Type.Object({
     Type.Union([Type.Integer({ minimum: 1, maximum: RUN_TIMEOUT_MS.most, description: "milliseconds" }), Type.Null()]),
   ),
   runId: maybe,
-  files: Type.Optional(
-    Type.Union([Type.Array(BoundFile, { description: "contents that were approved" }), Type.Null()]),
-  ),
+  files: Type.Optional(Type.Union([Type.Array(BoundFile, { description: "approved file contents" }), Type.Null()])),
   approved: Type.Optional(Type.Union([Type.Boolean(), Type.Null()])),
   approvalDecision: Type.Optional(Type.Union([Type.Literal("allow-once"), Type.Literal("allow-always"), Type.Null()])),
 });
@@ -59,7 +57,7 @@ export const PolicySetParams = Type.Object({
 });
 export type PolicySetParams = Static<typeof PolicySetParams>;
 
-/** @throws NodeRefusal `INVALID_REQUEST` naming each wrong place */
+/** @throws NodeRefusal `INVALID_REQUEST` naming each invalid field */
 export function checked<S extends TSchema>(schema: S, command: string, given: unknown): Static<S> {
   if (matches(schema, given)) return given;
   throw new NodeRefusal("INVALID_REQUEST", `invalid ${command} params: ${describeViolations(schema, given)}`);

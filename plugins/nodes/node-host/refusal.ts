@@ -1,10 +1,10 @@
-/** How a node says no: a code and a text that the gateway hands on as `<CODE>: <text>`. Spec: protocol/methods-node.md §2. */
+/** Refusals of a node: a code and a message, which the gateway forwards as `<CODE>: <message>`. Spec: protocol/methods-node.md §2. */
 import { isGatewayError } from "@svc/sdk";
 
-/** Codes of this node. Choice: but for `SYSTEM_RUN_DENIED`, which clients know. */
+/** Codes of this node. Choice: all except `SYSTEM_RUN_DENIED`, which clients know. */
 export type NodeRefusalCode = "INVALID_REQUEST" | "UNAVAILABLE" | "BUSY" | "SYSTEM_RUN_DENIED" | "INTERNAL";
 
-/** A refusal that the gateway may see. Anything else that is thrown becomes `INTERNAL`, with nothing leaked. */
+/** A refusal that is sent to the gateway. Any other error becomes `INTERNAL` without details. */
 export class NodeRefusal extends Error {
   override readonly name = "NodeRefusal";
   readonly code: NodeRefusalCode;
@@ -18,6 +18,6 @@ export class NodeRefusal extends Error {
 /** The `error` of a `node.invoke.result`. */
 export function toNodeError(thrown: unknown): { code: NodeRefusalCode; message: string } {
   if (thrown instanceof NodeRefusal) return { code: thrown.code, message: thrown.message };
-  if (!isGatewayError(thrown)) return { code: "INTERNAL", message: "the node failed; what it printed says why" };
+  if (!isGatewayError(thrown)) return { code: "INTERNAL", message: "the node failed; its output has the reason" };
   return { code: thrown.code === "INVALID_REQUEST" ? "INVALID_REQUEST" : "UNAVAILABLE", message: thrown.message };
 }

@@ -1,13 +1,13 @@
-/** What somebody allows for good on this node: the command goes on the allowlist of its policy file. Spec: protocol/methods-exec-approvals.md §4. */
+/** Adds a command that was allowed with `allow-always` to the allowlist of this node. Spec: protocol/methods-exec-approvals.md §4. */
 import { type ExecPolicyStore, withAllowed } from "@svc/kit/exec";
 import { isGatewayError } from "@svc/sdk";
 import type { AllowedProgram } from "@svc/sdk/approvals";
 
-/** Further attempts when somebody else changes the file meanwhile. */
+/** Maximum attempts when the file is changed concurrently. */
 const ATTEMPTS = 5;
 
 /**
- * @throws GatewayError the file cannot be read or written, or changes all the time
+ * @throws GatewayError the file cannot be read or written, or keeps changing
  */
 export async function rememberProgram(
   policy: ExecPolicyStore,

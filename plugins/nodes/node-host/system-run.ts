@@ -1,7 +1,7 @@
 /**
- * `system.run.prepare` and `system.run`: from what a gateway asks to a program that ran, by this machine's own policy file.
+ * `system.run.prepare` and `system.run`: prepares and runs a program, if this machine's own policy file allows it.
  *
- * The program and its directory are resolved once; what was resolved is what is judged and what runs. Spec: protocol/methods-node.md §4.
+ * Program and directory are resolved once, and exactly these are judged and run. Spec: protocol/methods-node.md §4.
  */
 import {
   bindFiles,
@@ -31,25 +31,25 @@ import { rememberProgram } from "./remember-program.ts";
 export interface RunSurroundings {
   readonly policy: ExecPolicyStore;
   readonly places: ProgramPlaces;
-  /** Environment programs inherit. */
+  /** Environment that programs inherit. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Credentials no program may see. */
+  /** Credentials that no program may see. */
   readonly secrets: () => readonly string[];
-  /** Where programs run that are told no directory; absolute. */
+  /** Default working directory of programs; absolute. */
   readonly cwd: string;
   readonly prepared: PreparedContents;
-  /** Reports to the gateway: `exec.started`, `exec.finished`, `exec.denied`. */
+  /** Sends a report to the gateway: `exec.started`, `exec.finished`, `exec.denied`. */
   readonly tell: (event: string, payload: object) => void;
-  /** A line for the owner of this machine. */
+  /** Prints a line for the owner of this machine. */
   readonly note: (line: string) => void;
-  /** Ends all that runs. */
+  /** Ends all running programs. */
   readonly signal: AbortSignal;
 }
 
 /**
- * Choice: a program that is not there is refused here, before people are asked about it.
- * @returns what a caller shows to people and sends back as `system.run`; Choice: with the program that would run, the home
- * directory, the directory of the node and the contents an approval is for, which whoever judges the command elsewhere needs as well
+ * Choice: a missing program is refused here, before people are asked about it.
+ * @returns the plan that a caller shows to people and sends back as `system.run`. Choice: includes the resolved program, the
+ * home directory, the directory of the node and the contents to approve, which others need to judge the command
  */
 export async function prepareRun(params: PrepareParams, at: RunSurroundings): Promise<PreparedAnswer> {
   const plan = await planOf(params, at.cwd);
@@ -67,11 +67,11 @@ interface PreparedAnswer {
   readonly plan: SystemRunPlan;
   readonly resolvedPath: string;
   readonly home: string;
-  /** Where the node was started. */
+  /** Directory in which the node was started. */
   readonly root: string;
-  /** Contents an approval binds; absent: the policy lets everything run. */
+  /** Contents that an approval binds; absent: the policy allows every command. */
   readonly files?: readonly BoundFile[];
-  /** An interpreter whose script is not known: no entry of an allowlist holds for it. */
+  /** An interpreter with an unknown script: no allowlist entry applies to it. */
   readonly hidesScript?: true;
 }
 
@@ -79,13 +79,13 @@ function bindable({ argv, cwd }: PlacedPlan, file: string, { places }: RunSurrou
   return { argv, cwd, file, path: places.path };
 }
 
-/** What clients read, and whether some output was left out. */
+/** Result of `system.run`, including whether output was left out. */
 export interface RunResult extends Omit<ProgramEnd, "error"> {
   readonly success: boolean;
   readonly error: string | null;
 }
 
-/** @throws NodeRefusal `INVALID_REQUEST`, or `SYSTEM_RUN_DENIED` by the policy of this machine */
+/** @throws NodeRefusal `INVALID_REQUEST`; `SYSTEM_RUN_DENIED`: denied by the policy of this machine */
 export async function systemRun(params: RunParams, at: RunSurroundings): Promise<RunResult> {
   const plan = await planOf(params, at.cwd);
   const env = addedEnvironment(params.env ?? {});
@@ -106,7 +106,7 @@ export async function systemRun(params: RunParams, at: RunSurroundings): Promise
     throw new NodeRefusal("SYSTEM_RUN_DENIED", reason);
   }
   at.tell("exec.started", about);
-  at.note(`runs: ${shown}`);
+  at.note(`running: ${shown}`);
   const running = runProgram({
     file,
     argv: plan.argv,
@@ -116,7 +116,7 @@ export async function systemRun(params: RunParams, at: RunSurroundings): Promise
     signal: at.signal,
     stopReason: NODE_STOPS,
   });
-  // Once it has started, so that nothing comes between the comparison and the start.
+  // After the start, so that nothing delays the start after the comparison.
   if (params.approved === true && params.approvalDecision === "allow-always") await remember(at, plan, file);
   const end = await running;
   const { exitCode, timedOut, stdout, stderr, error } = end;
@@ -128,8 +128,8 @@ export async function systemRun(params: RunParams, at: RunSurroundings): Promise
 }
 
 /**
- * Why it does not run, by the policy and by what lies there now; `undefined`: it does. Choice: an approval is of the contents that
- * came along with it, else of those it was prepared with.
+ * Why the command may not run, by the policy and by its current contents; `undefined`: it may. Choice: an approval covers the
+ * contents sent with it, otherwise those of the preparation.
  */
 async function whyNotHere(
   { approved, files, env }: RunParams,
@@ -147,15 +147,15 @@ async function whyNotHere(
   return otherContents(files ?? at.prepared.of(plan), await bindFiles(run));
 }
 
-/** UTF-16 units of a command in a line for the owner. */
+/** Maximum UTF-16 units of a command in a line for the owner. */
 const MAX_SHOWN_CHARS = 200;
-/** UTF-16 units of output in an event; a gateway shows 180 of them. */
+/** Maximum UTF-16 units of output in an event; a gateway shows 180 of them. */
 const MAX_EVENT_CHARS = 2_000;
 
 function addedEnvironment(given: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   for (const name of Object.keys(given)) {
     const why = refusedVariable(name);
-    if (why !== undefined) throw new NodeRefusal("INVALID_REQUEST", `at /env: ${why}; leave it out`);
+    if (why !== undefined) throw new NodeRefusal("INVALID_REQUEST", `at /env: ${why}; omit it`);
   }
   return given;
 }
@@ -165,27 +165,24 @@ async function programOf({ argv, cwd }: PlacedPlan, places: ProgramPlaces): Prom
   const file = await resolveProgram(name, cwd, places);
   if (file !== undefined) return file;
   const shown = JSON.stringify(name).slice(0, 300);
-  throw new NodeRefusal(
-    "INVALID_REQUEST",
-    `at /command/0: there is no program ${shown} on this node; see system.which`,
-  );
+  throw new NodeRefusal("INVALID_REQUEST", `at /command/0: program ${shown} not found on this node; see system.which`);
 }
 
-/** It was approved and runs in any case; that it will be asked for again is told to the owner. */
+/** Failures are only printed: the command was approved and runs anyway, but will need an approval again. */
 async function remember(at: RunSurroundings, plan: PlacedPlan, file: string): Promise<void> {
   const { policy, note, cwd } = at;
   const entry = exactEntry(plan, file);
   try {
     const contents = await bindFiles(bindable(plan, file, at), "runs");
     if (contents.files.length > 0) {
-      return note(`not on the allowlist, since agents can write what it runs: ${file}`);
+      return note(`not added to the allowlist, since agents can write a file that it runs: ${file}`);
     }
     if (!canBeListed(entry, plan, file, { root: cwd, contents })) {
-      return note(`not on the allowlist, since it would let in more than this command: ${file}`);
+      return note(`not added to the allowlist, since the entry would not mean exactly this command: ${file}`);
     }
     await rememberProgram(policy, plan.agentId, entry);
-    note(`on the allowlist now, with these arguments, in this directory: ${file}`);
+    note(`added to the allowlist, with these arguments, in this directory: ${file}`);
   } catch (error) {
-    note(`not on the allowlist: ${messageOf(error)}`);
+    note(`not added to the allowlist: ${messageOf(error)}`);
   }
 }

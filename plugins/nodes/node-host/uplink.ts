@@ -1,25 +1,25 @@
-/** The way from a node to its gateway, which is not always there: answers go where the question came from, reports wait. */
+/** Sends answers and reports to the gateway. Answers go to the connection of their invocation; reports wait for a connection. */
 import { messageOf } from "@svc/sdk";
 import type { GatewayClient } from "@svc/sdk/client";
 import { nodes } from "@svc/sdk/nodes";
 import type { InvocationAnswer } from "./invocations.ts";
 
-/** Reports that wait for a connection; the oldest go first when there are more. Choice. */
+/** Choice: maximum reports waiting for a connection; above it the oldest is dropped. */
 const MAX_WAITING = 200;
 
 export interface Uplink {
-  /** Reports go this way now; those that waited go first. */
+  /** Sends reports to this client from now on, starting with those that waited. */
   attach(client: GatewayClient): void;
   detach(): void;
   /** Queues `node.event`. Never throws. */
   tell(event: string, payload: object): void;
-  /** The last word: resolves when the gateway has what was sent, or cannot get it any more. What still waits is told. Never rejects. */
+  /** Resolves when all sent reports are delivered or undeliverable, and notes those that never had a connection. Never rejects. */
   flush(): Promise<void>;
-  /** Resolves when the gateway has it, or cannot get it any more. Never rejects. */
+  /** Resolves when the answer is delivered or undeliverable. Never rejects. */
   answer(client: GatewayClient, nodeId: string, answer: InvocationAnswer): Promise<void>;
 }
 
-/** @param note gets what could not be delivered */
+/** @param note receives a line for each undelivered report or answer */
 export function createUplink(note: (line: string) => void): Uplink {
   let current: GatewayClient | undefined;
   const waiting: { readonly event: string; readonly payloadJSON: string }[] = [];
@@ -50,7 +50,7 @@ export function createUplink(note: (line: string) => void): Uplink {
       if (current) return send(current, report);
       waiting.push(report);
       const [dropped] = waiting.length > MAX_WAITING ? waiting.splice(0, 1) : [];
-      if (dropped) note(`${dropped.event} was not delivered: too much waits for the gateway`);
+      if (dropped) note(`${dropped.event} was not delivered: too many reports wait for the gateway`);
     },
     async flush() {
       await Promise.all(inFlight);
@@ -60,7 +60,7 @@ export function createUplink(note: (line: string) => void): Uplink {
       try {
         await client.call(nodes.invokeResult, { ...answer, nodeId });
       } catch (error) {
-        note(`an answer was not delivered, and the gateway has said so to whoever asked: ${messageOf(error)}`);
+        note(`an answer was not delivered; the gateway has reported the failure to the caller: ${messageOf(error)}`);
       }
     },
   };

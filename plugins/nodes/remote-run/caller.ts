@@ -1,7 +1,7 @@
-/** Whoever calls methods of a gateway: over a connection, or within it for somebody. */
+/** Caller of gateway methods: over a connection, or inside the gateway on behalf of a principal. */
 import type { Method, ParamsOf, ResultOf } from "@svc/sdk";
 
-/** Calls methods of a gateway, always for the same caller. */
+/** Calls methods of a gateway, always as the same principal. */
 export interface Caller {
   call<M extends Method>(
     method: M,

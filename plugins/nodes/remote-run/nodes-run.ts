@@ -1,7 +1,7 @@
 /**
- * `svc nodes run`: a program on a node, from the question whether it may run to its exit code.
+ * `svc nodes run`: runs a program on a node, including the approval.
  *
- * All on one connection: an approval belongs to whoever asked for it. Spec: protocol/clients.md §1 `nodes run`.
+ * Uses a single connection, since an approval belongs to the client that requested it. Spec: protocol/clients.md §1 `nodes run`.
  */
 import { once } from "node:events";
 import { GatewayError } from "@svc/sdk";
@@ -17,7 +17,7 @@ import { permission } from "./permission.ts";
 const SCOPES = ["operator.admin", "operator.read", "operator.write", "operator.approvals"];
 const ask = askingWith({ plugin: "nodes", step: "svc nodes list" });
 
-/** @returns the program's exit code; 1 when it has none. @throws GatewayError it did not run, and why */
+/** @returns the program's exit code, or 1 if it has none. @throws GatewayError the reason why it did not run */
 export async function nodesRun(context: CommandContext, interrupted = interruption): Promise<number> {
   const request = readRunRequest(context);
   const work = async (client: GatewayClient) => {
@@ -31,7 +31,7 @@ export async function nodesRun(context: CommandContext, interrupted = interrupti
     const takeBack = () =>
       askedAs !== undefined && client.call(execApproval.resolve, { id: askedAs, decision: "deny" });
     return runAllowed(client, request, prepared, async (sessionAsks) => {
-      if (sessionAsks !== undefined && !request.wait) throw sessionAsks; // it names the setting, and what changes it
+      if (sessionAsks !== undefined && !request.wait) throw sessionAsks; // names the setting and how to change it
       const asking = permission(client, request, prepared, onAsked, sessionAsks !== undefined);
       return unlessInterrupted(asking, takeBack, interrupted);
     });
@@ -40,7 +40,8 @@ export async function nodesRun(context: CommandContext, interrupted = interrupti
 }
 
 /**
- * Choice: Ctrl-C takes the own question back by denying it, so that nobody decides what runs nowhere; an asker that may not decide leaves it.
+ * Choice: Ctrl-C cancels the pending question by denying it, so that nobody is asked in vain. If this client may not decide,
+ * the question stays pending.
  * @throws GatewayError `UNAVAILABLE`: interrupted
  */
 export async function unlessInterrupted<T>(
@@ -50,9 +51,9 @@ export async function unlessInterrupted<T>(
 ): Promise<T> {
   const { signalled, stop } = wait();
   const left = signalled.then(async () => {
-    work.catch(() => undefined); // it ends as denied
+    work.catch(() => undefined); // it is rejected as denied
     await Promise.resolve(takeBack()).catch(() => undefined);
-    throw new GatewayError("UNAVAILABLE", "interrupted; the question was taken back\nNext: svc nodes list");
+    throw new GatewayError("UNAVAILABLE", "interrupted; the question was cancelled\nNext: svc nodes list");
   });
   try {
     return await Promise.race([work, left]);
@@ -70,8 +71,8 @@ function interruption(): { readonly signalled: Promise<unknown>; stop(): void } 
 }
 
 /**
- * Output as it is where a program reads it; on a terminal, nothing in it is obeyed.
- * Choice: what `--json` means is read from the options, since the program may have an argument of that name.
+ * Prints the output unchanged for programs, and with control characters escaped on a terminal.
+ * Choice: reads `--json` from the options, since the program may have an argument of that name.
  * @returns the exit code
  */
 function show({ options, print, output, note }: CommandContext, ended: ProgramEnded): number {
@@ -81,7 +82,7 @@ function show({ options, print, output, note }: CommandContext, ended: ProgramEn
     output.write(isTerminal(output) ? visibleLines(stdout) : stdout);
     if (stderr !== "") note(visibleLines(stderr).replace(/\n$/, ""));
     if (error) note(visibleLines(error));
-    if (timedOut === true) note("Next: allow it more time with --timeout <ms>");
+    if (timedOut === true) note("Next: raise the timeout with --timeout <ms>");
   }
   return typeof exitCode === "number" && timedOut !== true ? exitCode : 1;
 }

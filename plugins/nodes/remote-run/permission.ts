@@ -1,4 +1,4 @@
-/** Whether a program may run on a node, as its policy and people say. Spec: protocol/clients.md §1 `nodes run`. */
+/** Decides by the node's policy and by people whether a program may run on a node. Spec: protocol/clients.md §1 `nodes run`. */
 import { randomUUID } from "node:crypto";
 import { type ExecRules, judgeRun, rulesFor } from "@svc/kit/exec";
 import { GatewayError, matches } from "@svc/sdk";
@@ -17,33 +17,33 @@ import type { RunRequest } from "./request.ts";
 export interface PreparedRun {
   readonly nodeId: string;
   readonly plan: SystemRunPlan;
-  /** What people are shown. */
+  /** Text shown to people. */
   readonly cmdText: string;
-  /** Other nodes may leave these out. */
+  /** The following are optional; some node programs omit them. */
   readonly resolvedPath?: string;
   readonly home?: string;
   readonly root?: string;
-  /** Contents that an approval is for. */
+  /** File contents that an approval binds. */
   readonly files?: readonly BoundFile[];
   readonly hidesScript?: boolean;
 }
 
-/** What comes along with `system.run`: nothing, or the approval that backs it. */
+/** Params of `system.run` that name the run, and its approval if there is one. */
 export interface Backing {
   readonly runId: string;
   readonly approved?: true;
   readonly approvalDecision?: "allow-once" | "allow-always";
 }
 
-/** Milliseconds that an answer may take beyond the time that was given. */
+/** Milliseconds that a response may take in addition to the timeout. */
 export const GRACE_MS = 10_000;
 
 /**
- * Asks for an approval where the node's policy wants one, or the session does.
- * @param onAsked gets the id of the question
- * @param mustAsk the session wants people asked, whatever the policy says
- * @throws GatewayError `UNAVAILABLE`: the node's policy denies it, somebody did, or nobody answered. Choice: silence is a no, whatever
- * the policy's fallback says; the gateway holds it so, too
+ * Requests an approval if the node's policy or the session requires one.
+ * @param onAsked called with the id of the question
+ * @param mustAsk the session requires an approval, whatever the policy says
+ * @throws GatewayError `UNAVAILABLE`: denied by the node's policy or by a person, or nobody answered. Choice: silence is a no,
+ * whatever the fallback of the policy; the gateway applies the same rule
  */
 export async function permission(
   client: Caller,
@@ -56,23 +56,23 @@ export async function permission(
   const runId = randomUUID();
   const rules = mustAsk ? ASKED_BY_SESSION : await rulesOf(client, request, prepared);
   if (rules === undefined) return { runId };
-  if (!request.wait) throw denied("approval required, and --no-wait was given", nodeId);
+  if (!request.wait) throw denied("an approval is required, and --no-wait was given", nodeId);
 
   const { decision } = await client.call(execApproval.request, question(runId, request, prepared, rules), {
     timeoutMs: request.askTimeoutMs + GRACE_MS,
     expectFinal: true,
     onAccepted: () => onAsked(runId),
   });
-  if (decision === "deny") throw refused("somebody denied it", "svc approvals list says who");
+  if (decision === "deny") throw refused("the request was denied", "svc approvals list shows by whom");
   if (decision === null)
-    throw refused("nobody answered, and it did not run", "run it again, and answer meanwhile: svc approvals list");
+    throw refused("nobody answered, so the program did not run", "run it again and answer in time: svc approvals list");
   return { runId, approved: true, approvalDecision: decision };
 }
 
-/** What the question says of itself where the session asks: the policy of the node does not want it. */
+/** Policy shown in a question that only the session requires. */
 const ASKED_BY_SESSION = { security: "full", ask: "always" } as const;
 
-/** The rules by which people have to be asked; `undefined`: nobody has to be. @throws GatewayError `UNAVAILABLE`: it is denied */
+/** The rules that require an approval; `undefined`: none is needed. @throws GatewayError `UNAVAILABLE`: the policy denies the program */
 async function rulesOf(
   client: Caller,
   { env }: RunRequest,
@@ -117,7 +117,7 @@ function question(
   };
 }
 
-/** The node's own word, which no approval changes. */
+/** A denial by the node's policy, which no approval overrides. */
 export function denied(reason: string, nodeId: string): GatewayError {
   const node = visible(nodeId);
   return refused(
@@ -126,9 +126,9 @@ export function denied(reason: string, nodeId: string): GatewayError {
   );
 }
 
-/** A node of another version. @param what of it is not known here */
+/** A response of a node of another version. @param what the unknown part */
 export function unknownForm(what: string): GatewayError {
-  return refused(`the node sent ${what} in a form that is not known here`, "update svc on the node");
+  return refused(`the node sent ${what} in an unknown format`, "update svc on the node");
 }
 
 function refused(why: string, next: string): GatewayError {

@@ -1,9 +1,9 @@
-/** What `svc nodes run` is asked for. Pure. */
+/** Parses the arguments of `svc nodes run`. Pure. */
 import { refusedVariable } from "@svc/kit/exec";
 import { invalidRequest } from "@svc/sdk";
 import type { CommandContext } from "@svc/sdk/cli";
 
-/** Milliseconds a program may run, and an approval may take. A node has the same limits. */
+/** Timeouts of a program and of an approval, in milliseconds. A node has the same limits. */
 export const RUN_TIMEOUT_MS = { default: 120_000, most: 3_600_000 } as const;
 
 export interface RunRequest {
@@ -13,15 +13,15 @@ export interface RunRequest {
   readonly env: Readonly<Record<string, string>> | undefined;
   /** Milliseconds. */
   readonly timeoutMs: number;
-  /** Milliseconds somebody has to answer. */
+  /** Milliseconds to wait for an approval. */
   readonly askTimeoutMs: number;
   readonly agentId: string | null;
   readonly sessionKey: string | null;
-  /** Ask for an approval where one is needed, and wait for it. */
+  /** Whether to request and await an approval if one is needed. */
   readonly wait: boolean;
 }
 
-/** @throws GatewayError `INVALID_REQUEST` naming what is wrong and how it is written */
+/** @throws GatewayError `INVALID_REQUEST` naming the fault and the right format */
 export function readRunRequest({ args, options }: Pick<CommandContext, "args" | "options">): RunRequest {
   const [node = "", ...command] = args;
   return {
@@ -45,16 +45,16 @@ function readEnvironment(given: unknown): Record<string, string> | undefined {
   const pairs = Array.isArray(given) ? given.map(String) : [];
   const env = pairs.map((pair): [string, string] => {
     const at = pair.indexOf("=");
-    if (at < 1) invalidRequest("--env takes a name and a value\nNext: write it like --env LANG=C"); // it may be a secret
+    if (at < 1) invalidRequest("--env takes a name and a value\nNext: write it like --env LANG=C"); // not quoted: the text may be a secret
     const name = pair.slice(0, at);
     const why = refusedVariable(name);
-    if (why !== undefined) invalidRequest(`--env: ${why}\nNext: leave it out, or set it on the node itself`);
+    if (why !== undefined) invalidRequest(`--env: ${why}\nNext: omit it, or set it on the node itself`);
     return [name, pair.slice(at + 1)];
   });
   return env.length === 0 ? undefined : Object.fromEntries(env);
 }
 
-/** @param key of the option's value; commander writes names of several words together */
+/** @param key property of the parsed option, which is in camel case */
 function readTimeout(options: CommandContext["options"], name: string, key: string = name): number {
   const given = options[key];
   const written = typeof given === "string" ? given : String(RUN_TIMEOUT_MS.default);

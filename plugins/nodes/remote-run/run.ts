@@ -1,4 +1,4 @@
-/** Running a program on a node: preparing it, and running what was prepared. For whoever asks, over a connection or within the gateway. */
+/** Prepares and runs a program on a node, for callers over a connection and inside the gateway. */
 import { randomUUID } from "node:crypto";
 import { isGatewayError, matches, type Static, Type } from "@svc/sdk";
 import { detailsCode } from "@svc/sdk/errors";
@@ -21,7 +21,7 @@ const Prepared = Type.Object({
   root: Type.Optional(Type.String()),
 });
 
-/** How a program ended, as the node says. */
+/** Result of `system.run`. */
 const Ended = Type.Object({
   exitCode: Type.Optional(Type.Union([Type.Integer(), Type.Null()])),
   timedOut: Type.Optional(Type.Boolean()),
@@ -33,7 +33,7 @@ const Ended = Type.Object({
 });
 export type ProgramEnded = Static<typeof Ended>;
 
-/** @throws GatewayError what the node refuses with; `UNAVAILABLE`: it answers in a form that is not known */
+/** @throws GatewayError the node's refusal; `UNAVAILABLE`: a response in an unknown format */
 export async function prepare(
   client: Caller,
   nodeId: string,
@@ -46,7 +46,7 @@ export async function prepare(
   return { nodeId, ...prepared };
 }
 
-/** @throws GatewayError as `prepare`, and in plain words where the node's policy denies it */
+/** @throws GatewayError as `prepare`; a denial by the node's policy names the reason and the next step */
 export async function run(
   client: Caller,
   { env, timeoutMs }: Pick<RunRequest, "env" | "timeoutMs">,
@@ -62,13 +62,13 @@ export async function run(
     ...backing,
   };
   const ended = await invoke(client, nodeId, "system.run", params, timeoutMs + GRACE_MS);
-  if (!matches(Ended, ended)) throw unknownForm("how the program ended");
+  if (!matches(Ended, ended)) throw unknownForm("the end of the program");
   return ended;
 }
 
 /**
- * Runs it once it is allowed; where the session wants people asked and the node does not, they are asked then.
- * @param allow what backs it; `sessionAsks`: the refusal, where it takes a person's yes @throws GatewayError as `run`, and what `allow` throws
+ * Runs the program once it is allowed. If only the session requires an approval, it is requested after the first refusal.
+ * @param allow returns the backing; `sessionAsks`: the refusal that requires an approval @throws GatewayError as `run`, and errors of `allow`
  */
 export async function runAllowed(
   client: Caller,

@@ -1,4 +1,4 @@
-/** What the tool `nodes` does with a program: the approvals have their say where the caller may ask them, and the node always. */
+/** Runs a program for the tool `nodes`. The node's policy always applies; approvals are requested if the caller may do so. */
 import { randomUUID } from "node:crypto";
 import { type DetailCode, detailsCode } from "@svc/sdk/errors";
 import type { Caller } from "./caller.ts";
@@ -13,16 +13,16 @@ export interface ProgramAsked {
 }
 
 /**
- * Runs a program on a node. People are asked for who may ask them; for anybody else it runs where the node's own policy allows
- * it without a question.
- * @throws GatewayError it did not run, and why
+ * Runs a program on a node. If the caller may request approvals, people are asked; otherwise it runs only if the node's own
+ * policy allows it without a question.
+ * @throws GatewayError the reason why it did not run
  */
 export async function runProgramOn(caller: Caller, asked: ProgramAsked): Promise<ProgramEnded> {
   const { nodeId, request, signal } = asked;
   const prepared = await prepare(caller, nodeId, request);
   return runAllowed(caller, request, prepared, async (sessionAsks) => {
     const backing = await allowed(caller, { ...request, node: nodeId }, prepared, sessionAsks);
-    signal.throwIfAborted(); // an answer may have come too late
+    signal.throwIfAborted(); // the run may have been stopped while waiting
     return backing;
   });
 }
@@ -35,8 +35,8 @@ const HIDDEN: ReadonlySet<DetailCode> = new Set([
 ]);
 
 /**
- * Without a policy that can be looked at, the node alone decides: its own one, whoever keeps no approvals here, and a caller who
- * may not see it (it takes `operator.admin`). Where the session wants people asked, a caller who may not ask them runs nothing.
+ * If the policy cannot be read, only the node decides: when the node has no policy file, when this gateway has no approvals,
+ * and when the caller lacks `operator.admin`. If the session requires an approval, a caller that may not request one runs nothing.
  */
 async function allowed(
   caller: Caller,
@@ -49,7 +49,7 @@ async function allowed(
   } catch (error) {
     const code = detailsCode(error);
     if (code === undefined || !HIDDEN.has(code)) throw error;
-    if (sessionAsks !== undefined) throw sessionAsks; // it names the setting, and what changes it
+    if (sessionAsks !== undefined) throw sessionAsks; // names the setting and how to change it
     return { runId: randomUUID() };
   }
 }

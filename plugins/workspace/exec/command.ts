@@ -1,4 +1,4 @@
-/** What a call of `exec` asks for, as the one command that is judged, shown and run. */
+/** Turns a call of `exec` into the one command that is judged, shown and run. */
 import { type ExecPlace, resolveProgram } from "@svc/kit/exec";
 import { directoryWithin } from "@svc/kit/files";
 import { invalidRequest, notFound } from "@svc/sdk";
@@ -14,32 +14,33 @@ export interface CommandRequest {
 }
 
 export interface Command {
-  /** As it was written. */
+  /** The command text of the call. */
   readonly text: string;
   readonly plan: SystemRunPlan & { readonly cwd: string };
-  /** The directory below the workspace; `""` is the workspace. */
+  /** Working directory relative to the workspace; `""` is the workspace. */
   readonly directory: string;
   /** Absolute path of the program that runs. */
   readonly file: string;
-  /** What it may reach by its entry on the allowlist. */
+  /** Paths that an allowlist entry lets the command reach. */
   readonly place: ExecPlace;
 }
 
 const SHELL = "/bin/sh";
 
 /**
- * @param isJudged an allowlist or people decide: a command of plain words is that program itself then, without a shell around it,
- * since no list can say yes to a shell, and since what a shell opens later cannot be held fast
+ * @param isJudged an allowlist or people decide: a command of plain words then runs its program directly, without a shell,
+ * since an allowlist never allows a shell, and since the files that a shell opens later cannot be bound
  * @param path `PATH` of the command
- * @throws GatewayError `INVALID_REQUEST`, `NOT_FOUND` for what cannot run
+ * @throws GatewayError `INVALID_REQUEST`, `NOT_FOUND`: the command cannot run
  */
 export async function commandOf(
   { command, workdir, agentId, sessionKey }: CommandRequest,
   place: Place,
   { isJudged, path }: { readonly isJudged: boolean; readonly path: string },
 ): Promise<Command> {
-  if (process.platform === "win32") invalidRequest("commands need a POSIX shell, which this machine does not have");
-  if (command.trim() === "" || command.includes("\0")) invalidRequest("the command is empty, or has a NUL character");
+  if (process.platform === "win32") invalidRequest("commands need a POSIX shell, which this platform does not have");
+  if (command.trim() === "" || command.includes("\0"))
+    invalidRequest("the command is empty or contains a NUL character");
   const directory = nameWithin((workdir ?? ".").replace(/(?<=.)\/+$/, ""), place);
   const cwd =
     (await directoryWithin(place.root, directory)) ?? notFound(`there is no directory ${workdir} in the workspace`);
@@ -50,7 +51,7 @@ export async function commandOf(
   const program = words?.[0] && (await resolveProgram(words[0], cwd, { path, platform: process.platform }));
   if (words && program)
     return { text: command, directory, place: reach, file: program, plan: { ...about, argv: [...words] } };
-  // A text that begins with - or + would be an option of the shell.
+  // The shell would parse a text that starts with - or + as an option.
   const argv = ["sh", "-c", command.replace(/^(?=[-+])/, " ")];
   return { text: command, directory, place: reach, file: SHELL, plan: { ...about, argv } };
 }

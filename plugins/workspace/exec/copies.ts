@@ -1,4 +1,4 @@
-/** Directories that hold a private copy of what runs, each as long as its program runs. */
+/** Private directories for copies of programs and scripts; each exists while its program runs. */
 import { mkdir, mkdtemp, realpath, rm } from "node:fs/promises";
 import { join } from "node:path";
 
@@ -7,13 +7,13 @@ export interface Copies {
   make(): Promise<{ readonly directory: string; remove(): Promise<void> }>;
 }
 
-/** @param stateDir of the gateway: no tool of an agent writes there */
+/** @param stateDir state directory of the gateway, to which no tool of an agent can write */
 export function privateCopies(stateDir: () => string): Copies {
   let leftovers: Promise<unknown> | undefined;
   return {
     async make() {
       const home = join(stateDir(), "exec-copies");
-      // Those of a gateway that was killed.
+      // Copies left by a gateway that was killed.
       leftovers ??= rm(home, { recursive: true, force: true }).catch(() => undefined);
       await leftovers;
       await mkdir(home, { recursive: true, mode: 0o700 });

@@ -1,26 +1,26 @@
-/** The environment a command gets: a few variables of the gateway's own, and what the call adds. Pure. */
+/** Builds the environment of a command: a few of the gateway's variables, and those that the call adds. Pure. */
 import { delimiter, isAbsolute } from "node:path";
 import { refusedVariable } from "@svc/kit/exec";
 import { invalidRequest } from "@svc/sdk";
 
-/** Choice: all else of the gateway's environment stays with the gateway; its secrets may stand there. */
+/** Choice: no other variable of the gateway is passed on, since it may hold a secret. */
 const INHERITED = /^(PATH|HOME|USER|LOGNAME|LANG|LANGUAGE|LC_[A-Z]+|TZ|TERM|TMPDIR|NO_COLOR)$/;
 
-/** Where programs are looked for when the gateway has no PATH. */
+/** Search path when the gateway has no PATH. */
 const USUAL_PATH = "/usr/local/bin:/usr/bin:/bin";
 
-/** Choice: variables of a call, and UTF-16 units of a value. */
+/** Choice: maximum variables of a call, and UTF-16 units of a value. */
 const MAX_VARIABLES = 100;
 const MAX_VALUE_CHARS = 32_768;
 
 export interface EnvironmentSources {
-  /** The gateway's own. */
+  /** Environment of the gateway. */
   readonly own: Readonly<Record<string, string | undefined>>;
   /** `tools.exec.pathPrepend`. */
   readonly pathPrepend: readonly string[];
 }
 
-/** Directories of PATH that are not absolute are left out: the workspace never chooses a program. */
+/** Relative directories of PATH are left out, so that the workspace never chooses a program. */
 export function commandEnvironment(
   { own, pathPrepend }: EnvironmentSources,
   added: Readonly<Record<string, string>>,
@@ -32,14 +32,14 @@ export function commandEnvironment(
   return { TERM: "dumb", ...Object.fromEntries(kept), PATH: path.join(delimiter), ...added };
 }
 
-/** What a call may add. @throws GatewayError `INVALID_REQUEST` naming the variable, never its value */
+/** Checks the variables that a call adds. @throws GatewayError `INVALID_REQUEST` naming the variable, never its value */
 export function addedVariables(given: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   const entries = Object.entries(given);
-  if (entries.length > MAX_VARIABLES) invalidRequest(`env has more than ${MAX_VARIABLES} variables; leave some out`);
+  if (entries.length > MAX_VARIABLES) invalidRequest(`env has more than ${MAX_VARIABLES} variables; omit some`);
   for (const [name, value] of entries) {
     const why = refusedVariable(name);
-    if (why !== undefined) invalidRequest(`env: ${why}; leave it out`);
-    if (value.includes("\0")) invalidRequest(`env: the value of ${name} has a NUL character; leave it out`);
+    if (why !== undefined) invalidRequest(`env: ${why}; omit it`);
+    if (value.includes("\0")) invalidRequest(`env: the value of ${name} contains a NUL character; omit the variable`);
     if (value.length > MAX_VALUE_CHARS) {
       invalidRequest(`env: the value of ${name} is longer than ${MAX_VALUE_CHARS} characters; put it into a file`);
     }

@@ -1,6 +1,6 @@
 /**
- * The last steps before a command starts whose contents were judged: what runs is read from a private copy of those very bytes
- * where that changes nothing else, and all contents are compared once more.
+ * The last steps before the start of a command whose file contents were judged: the program or script runs from a private copy
+ * of the judged bytes where a copy behaves the same, and all contents are compared once more.
  */
 import { open, realpath } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
@@ -12,27 +12,27 @@ import type { FileHolds } from "../files/file-holds.ts";
 import { denied } from "./permission.ts";
 import { scriptWord, type Start, startOfCopy } from "./pinned-start.ts";
 
-/** A start that holds on to what it needs. */
+/** A start with the resources it holds. */
 export interface HeldStart extends Start {
-  /** Private directories it is read from, without links: a sandbox has to show them. */
+  /** Private directories of its copies, without links; a sandbox must show them. */
   readonly directories: readonly string[];
   /**
-   * Compares the contents once more, and holds them as they are. Called last, so that no time passes between it and the start.
+   * Compares the contents once more, and blocks changes of them. Called directly before the start, so that no time passes between.
    * @throws GatewayError `FORBIDDEN`
    */
   check(): Promise<void>;
-  /** To be called when the program has ended, or was not started. */
+  /** Must be called when the program has ended or was not started. */
   release(): Promise<void>;
 }
 
 export interface HoldSources {
   readonly copies: Copies;
   readonly holds: Pick<FileHolds, "hold">;
-  /** Directories agents write to with nobody's leave; absolute, without links. Elsewhere, only programs that were allowed write. */
+  /** Directories that agents can write to without an approval; absolute, without links. Only approved programs can write elsewhere. */
   readonly reach: readonly string[];
 }
 
-/** A start that needs nothing. */
+/** A start without copies and checks. */
 export function inPlace({ file, argv }: Start): HeldStart {
   return { file, argv, directories: [], check: () => Promise.resolve(), release: () => Promise.resolve() };
 }
@@ -56,7 +56,7 @@ export async function holdStart(run: BindableRun, binding: Binding, sources: Hol
 }
 
 function changed(what: string): GatewayError {
-  return denied(what, "run it again, and it is judged as it is now");
+  return denied(what, "run the command again, so that its current contents are judged");
 }
 
 async function fromCopy(run: BindableRun, { files }: Binding, { copies, reach }: HoldSources): Promise<HeldStart> {

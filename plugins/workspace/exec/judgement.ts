@@ -1,4 +1,4 @@
-/** Whether a command may run here: what the policy file, the configuration and the session say, the strictest of them. Pure. */
+/** Judges whether a command may run: the strictest of the policy file, the configuration and the session decides. Pure. */
 import {
   type ExecPlace,
   type ExecRules,
@@ -11,26 +11,26 @@ import {
 import type { SystemRunPlan } from "@svc/sdk/approvals";
 import type { ExecConfig } from "../config.ts";
 
-/** A command as it would run. */
+/** A command to judge. */
 export interface Wish {
   readonly plan: SystemRunPlan;
-  /** The program that would run, absolute. */
+  /** Absolute path of the program that would run. */
   readonly file: string;
-  /** Names of variables that are added. */
+  /** Names of added variables. */
   readonly envNames: readonly string[];
   readonly place: ExecPlace;
 }
 
-/** What sessions say: the one that asks, and those that started it. */
+/** Settings of the session of the call, and of those that started it. */
 export interface SessionSays {
   readonly limits: readonly SessionLimits[];
-  /** Commands of this agent run in a sandbox. */
+  /** Whether commands of this agent run in a sandbox. */
   readonly isSandboxed: boolean;
 }
 
 /**
- * A no of the policy: who says it decides what can be done about it; a session says so itself, in `next`. `reason` of `ask`: the
- * setting of a session that alone wants people asked.
+ * Result of the judgement. `by` of a denial decides the next step; a session names it in `next`. `reason` of `ask`: the setting of a
+ * session, when only that requires an approval.
  */
 export type Verdict =
   | Extract<ExecVerdict, { readonly verdict: "allow" }>
@@ -40,14 +40,14 @@ export type Verdict =
 
 type Limits = Pick<ExecConfig, "security" | "ask">;
 
-/** Whether an allowlist decides: a program that runs by itself can be on it, a shell cannot. */
+/** Whether an allowlist decides. It can have programs that run directly, but never a shell. */
 export function hasAllowlist(rules: ExecRules, { security }: Limits, sessions: SessionSays["limits"] = []): boolean {
   return [rules, { security }, ...sessions].some((one) => one.security === "allowlist");
 }
 
 /**
- * Choice: `security` and `ask` of the configuration and of each session are rules beside those of the file, with its allowlist; each
- * may say no, and each may have people asked. An absent key is the file's.
+ * Choice: `security` and `ask` of the configuration and of each session are further rules with the allowlist of the policy file. Each
+ * may deny the command or require an approval. An absent key has the value of the policy file.
  */
 export function judged(
   rules: ExecRules,
@@ -79,9 +79,9 @@ function reasonOf(security: ExecRules["security"]): string {
   return "the program is not on the allowlist of this agent, and tools.exec.ask is off";
 }
 
-/** What an operator can do about a no. */
+/** The next step after a denial. */
 export function nextStep(by: "file" | "config", rules: ExecRules, agentId: string): string {
-  if (by === "config") return "an operator can change tools.exec; until then do without commands";
+  if (by === "config") return "an operator can change tools.exec; until then work without commands";
   if (rules.security === "deny") {
     return `an operator can have people decide: svc approvals security allowlist --ask on-miss --agent ${agentId}`;
   }

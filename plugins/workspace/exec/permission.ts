@@ -1,4 +1,4 @@
-/** Whether a command may run now: the policy, then people where it wants them asked. */
+/** Decides whether a command may run now: first the policy, then people if the policy requires an approval. */
 import {
   type BindableRun,
   bindFiles,
@@ -17,7 +17,7 @@ import type { Command } from "./command.ts";
 import { hasAllowlist, judged, nextStep, type SessionSays, type Verdict } from "./judgement.ts";
 
 export interface PermissionSources {
-  /** The policy file as it is now. */
+  /** The current policy file. */
   policy(): Promise<ExecPolicyFile>;
   limits(): Pick<ExecConfig, "security" | "ask">;
   approver(): Approver | undefined;
@@ -26,24 +26,24 @@ export interface PermissionSources {
   sandboxed?(agentId: string): boolean | Promise<boolean>;
 }
 
-/** A command with what goes with it. */
+/** A command with its environment and caller. */
 export interface Wanted {
   readonly command: Command;
   readonly env: Readonly<Record<string, string>>;
-  /** `PATH` it gets. */
+  /** `PATH` of the command. */
   readonly path: string;
   readonly agentId: string;
   readonly sessionKey: string;
-  /** A person has to allow it whatever the policy says: what they are told. */
+  /** Set when people must approve regardless of the policy: the reason they are shown. */
   readonly because: string | undefined;
 }
 
-/** Choice: UTF-16 units of a command people are asked about: they have to see all of it. */
+/** Choice: maximum UTF-16 units of a command that needs an approval, since people must see all of it. */
 const MAX_ASKED_CHARS = 3_000;
 
 /**
- * @returns the contents that were judged, which alone may run; `undefined`: whatever lies there may
- * @throws GatewayError `FORBIDDEN` with the reason and what to do; `INVALID_REQUEST`: too long to be asked about
+ * @returns the judged contents, with which alone the command may run; `undefined`: contents are not bound
+ * @throws GatewayError `FORBIDDEN` with the reason and the next step; `INVALID_REQUEST`: too long for an approval
  */
 export async function permit(
   wanted: Wanted,
@@ -53,17 +53,17 @@ export async function permit(
   const { verdict, contents } = await judgeNow(wanted, sources);
   const { because } = wanted;
   if (verdict.verdict === "allow" && because === undefined) return contents;
-  // A refusal names the setting of the session, where that alone wants people asked.
+  // The refusal names the setting of the session when only that requires an approval.
   const setting = verdict.verdict === "ask" && because === undefined ? verdict.reason : undefined;
   if (wanted.command.text.length > MAX_ASKED_CHARS) {
     invalidRequest(
-      `a person has to allow this command, and it is longer than ${MAX_ASKED_CHARS} characters; write it to a file and run that`,
+      `this command needs an approval, and is longer than ${MAX_ASKED_CHARS} characters; write it to a file and run that`,
     );
   }
   const all = await bindFiles(bindableRun(wanted));
   if (all.fault !== undefined) {
     throw denied(
-      `a person has to allow it, and its contents cannot be bound: ${all.fault}`,
+      `it needs an approval, and its contents cannot be bound: ${all.fault}`,
       "name fewer or smaller files, or ask an operator to run it",
     );
   }
@@ -71,26 +71,26 @@ export async function permit(
   signal.throwIfAborted();
   const isYes = answer.decision === "allow-once" || answer.decision === "allow-always";
   const isNo = !isYes && (answer.decision !== null || because !== undefined);
-  // What the policy denies by now is denied, whoever allowed it meanwhile; its word about no answer is one about the contents of the question.
+  // The policy is checked again: it may deny by now whatever people answered. Its fallback applies to the contents of the question.
   const now = isNo ? undefined : (await judgeNow(wanted, sources, all)).verdict;
   if (!isYes && !(now?.verdict === "ask" && now.fallback === "allow")) {
-    const why = answer.reason ?? "nobody allowed it";
-    throw denied(withSetting(why, setting), "ask whoever you work for, and try again when they are there");
+    const why = answer.reason ?? "nobody approved it";
+    throw denied(withSetting(why, setting), "ask the person you work for, and try again when they are available");
   }
   return all;
 }
 
-/** What settings of the session, and of those that started it, say now. @throws GatewayError `UNAVAILABLE`: they cannot be read */
+/** Current settings of the session, and of those that started it. @throws GatewayError `UNAVAILABLE`: no plugin provides sessions */
 export async function sessionLimitsNow(
   sessionKey: string,
   { sessions }: Pick<PermissionSources, "sessions">,
 ): Promise<readonly SessionLimits[]> {
   const known =
-    sessions() ?? unavailable("no plugin keeps sessions now, so nobody knows what this one may run; try again");
+    sessions() ?? unavailable("no running plugin provides sessions, so the limits of this one are unknown; try again");
   return limitsOf(known, sessionKey);
 }
 
-/** What its contents are found by. Pure. */
+/** The parts of a command that determine its file contents. Pure. */
 export function bindableRun({
   command: { file, plan },
   env,
@@ -100,8 +100,8 @@ export function bindableRun({
 }
 
 /**
- * @param asked contents of the question. Default: those that are there
- * @returns with the contents it was judged by; `undefined`: no allowlist decides
+ * @param asked contents of the question. Default: the current contents
+ * @returns the verdict with the contents it is based on; `undefined`: no allowlist decides
  */
 async function judgeNow(
   wanted: Wanted,
@@ -112,7 +112,7 @@ async function judgeNow(
   const [rules, limits] = [rulesFor(await sources.policy(), agentId), sources.limits()];
   const isSandboxed = (await sources.sandboxed?.(agentId)) === true;
   const says: SessionSays = { limits: await sessionLimitsNow(sessionKey, sources), isSandboxed };
-  // An entry means a program by its path: where agents can write what would run, the path says nothing about it.
+  // An entry names a program by its path, which identifies nothing if agents can write that file; so contents are compared.
   const isListed = hasAllowlist(rules, limits, says.limits);
   const contents = isListed ? (asked ?? (await bindFiles(bindableRun(wanted), "runs"))) : undefined;
   const place = { ...command.place, ...(contents && { contents }) };
@@ -124,12 +124,12 @@ async function judgeNow(
   const isEnough = entry && judged({ ...rules, allowlist: [entry] }, limits, wish, says).verdict !== "deny";
   if (!isEnough) throw denied(verdict.reason, nextStep(verdict.by, rules, agentId));
   throw denied(
-    `agents can write what it runs, and no entry of the allowlist binds these contents to these arguments (${verdict.reason})`,
-    `an operator can bind it: ${addCommand(entry, agentId)}`,
+    `agents can write a file that it runs, and no allowlist entry binds these contents to these arguments (${verdict.reason})`,
+    `an operator can bind them: ${addCommand(entry, agentId)}`,
   );
 }
 
-/** The entry for this command alone, where agents can write one file of what it runs. Pure. */
+/** An entry for exactly this command, if agents can write exactly one of the files it runs. Pure. */
 function entryFor({ file, plan }: Command, contents: Binding | undefined): ListedEntry | undefined {
   const [first, ...more] = contents?.files.filter(({ runs }) => runs === true) ?? [];
   if (first === undefined || more.length > 0) return undefined;
@@ -143,7 +143,7 @@ function addCommand({ pattern, args, sha256 }: ListedEntry, agentId: string): st
   return commandText(["svc", "approvals", "allowlist", "add", pattern, "--sha256", sha256, "--agent", agentId, ...how]);
 }
 
-/** @param wanted.setting of the session, which alone wants people asked */
+/** @param wanted.setting setting of the session, when only that requires an approval */
 async function ask(
   wanted: Wanted & { readonly setting: string | undefined },
   files: readonly BoundFile[],
@@ -154,7 +154,7 @@ async function ask(
   const asker = approver();
   if (!asker) {
     throw denied(
-      withSetting("a person has to allow it, and no plugin that asks people is running", setting),
+      withSetting("it needs an approval, and no plugin that asks people is running", setting),
       "an operator can see why: svc plugins why approvals",
     );
   }
@@ -162,7 +162,7 @@ async function ask(
   try {
     return await asker.ask({
       title: questionTitle(wanted),
-      // Choice: `allow-always` holds for this command, directory, environment, agent, session and these contents, and for nothing else.
+      // Choice: `allow-always` applies only to this command, directory, environment, agent, session and these contents.
       subject: { argv: plan.argv, file, cwd: plan.cwd, env, agentId, sessionKey, ...(files.length > 0 && { files }) },
       ...(files.length > 0 && { files }),
       kind: "tool:exec",
@@ -174,15 +174,15 @@ async function ask(
     });
   } catch (error) {
     if (!isGatewayError(error)) throw error;
-    throw denied(`a person has to allow it, and could not be asked: ${error.message}`, "try again later");
+    throw denied(`it needs an approval, and people could not be asked: ${error.message}`, "try again later");
   }
 }
 
-/** What people read: the command, and before it where it runs and which variables it gets, when that is not the usual. Pure. */
+/** Title of the question: the command, preceded by its directory and added variables unless both are the default. Pure. */
 export function questionTitle({ command: { text, directory }, env }: Pick<Wanted, "command" | "env">): string {
   const names = Object.keys(env).sort();
   const isUsual = directory === "" && names.length === 0;
-  // A command that looks as if it had such a beginning gets a real one.
+  // A command that starts with `[` gets a real prefix, so that it cannot imitate one.
   if (isUsual && !text.startsWith("[")) return text;
   const where = directory === "" ? "the workspace" : JSON.stringify(directory);
   return `[in ${where}${names.length === 0 ? "" : `, with ${names.join(", ")}`}] ${text}`;

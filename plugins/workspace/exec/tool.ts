@@ -23,7 +23,7 @@ import { type HeldStart, holdStart, inPlace } from "./held.ts";
 import { hasAllowlist } from "./judgement.ts";
 import { bindableRun, permit, type PermissionSources, sessionLimitsNow, type Wanted } from "./permission.ts";
 
-/** Choice: UTF-16 units of a command. */
+/** Choice: maximum UTF-16 units of a command. */
 const MAX_COMMAND_CHARS = 32_768;
 
 export interface ExecSources extends PlaceSources, PermissionSources {
@@ -35,29 +35,29 @@ export interface ExecSources extends PlaceSources, PermissionSources {
   readonly sandbox: Pick<AgentSandbox, "confine" | "inForce" | "isSealed">;
   readonly clock: Pick<Clock, "elapsed">;
   readonly record: Pick<OriginRecord, "begin" | "named">;
-  /** The gateway's own environment. */
+  /** Environment of the gateway. */
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** A command that may run, and how it starts outside a sandbox. */
+/** A permitted command, with its start outside a sandbox. */
 interface Prepared extends Pick<Ready, "env" | "origin"> {
   readonly command: Command;
   readonly start: HeldStart;
 }
 
-/** A command as it starts. */
+/** A command that is ready to start. */
 interface Ready {
-  /** As it was written. */
+  /** The command text of the call. */
   readonly text: string;
   readonly launch: Launch;
-  /** To be called when it has ended, or did not start. Safe to call twice. @throws Error storage fails; all else was released */
+  /** Must be called when the command has ended or did not start. Safe to call twice. @throws Error the storage failed; everything else is released */
   release(): Promise<void>;
   readonly env: Readonly<Record<string, string>>;
-  /** Whose words its output and its files may hold; `undefined`: the owner's. */
+  /** Origin of content in its output and files; `undefined`: the owner. */
   readonly origin: Origin | undefined;
 }
 
-/** Who asked for it, and why people have to allow it. */
+/** The caller, and the reason for an approval. */
 interface Asking extends Pick<ToolContext, "outside" | "because" | "signal"> {
   readonly owner: Owner;
 }
@@ -65,27 +65,27 @@ interface Asking extends Pick<ToolContext, "outside" | "because" | "signal"> {
 export function execTool(sources: ExecSources) {
   return defineTool({
     description:
-      "Runs a shell command in your workspace and gives its output and exit code. A person may have to allow it first. " +
-      "Whatever it leaves running is ended with it; with background it runs on, and process looks after it.",
+      "Runs a shell command in your workspace and returns its output and exit code. A person may have to approve it first. " +
+      "Processes it leaves running are ended with it; with background it keeps running, and the tool process manages it.",
     params: Strict({
       command: Type.String({ minLength: 1, maxLength: MAX_COMMAND_CHARS, description: "Text for /bin/sh" }),
       workdir: Type.Optional(
         Type.String({
           minLength: 1,
           maxLength: 4_096,
-          description: "Directory of the workspace it runs in; default: the workspace",
+          description: "Working directory inside the workspace; default: the workspace",
         }),
       ),
       timeout: Type.Optional(
-        Type.Integer({ minimum: 1, maximum: MAX_TIMEOUT_SECONDS, description: "Seconds it may run" }),
+        Type.Integer({ minimum: 1, maximum: MAX_TIMEOUT_SECONDS, description: "Timeout in seconds" }),
       ),
-      background: Type.Optional(Type.Boolean({ description: "Do not wait for its end; default false" })),
+      background: Type.Optional(Type.Boolean({ description: "Do not wait for the command to end; default false" })),
       env: Type.Optional(
-        Type.Record(Type.String(), Type.String(), { description: "Variables it gets beside the usual ones" }),
+        Type.Record(Type.String(), Type.String(), { description: "Variables in addition to the default ones" }),
       ),
     }),
     scope: "operator.write",
-    // Choice: in a sandbox without a network code may run unasked: nobody outside hears of it.
+    // Choice: in a sandbox without a network code may run without asking, since it cannot send anything out.
     effects: async (_params, { call }) =>
       (await sources.sandbox.isSealed(call.agentId)) ? ["writes-workspace"] : ["runs-code"],
     asksItself: true,
@@ -111,7 +111,7 @@ export function execTool(sources: ExecSources) {
   });
 }
 
-/** Judged as it will run, and looked at again once people have answered. */
+/** Judges the command as it will run, and checks it again after people have answered. */
 async function prepared(
   request: CommandRequest,
   given: Readonly<Record<string, string>>,
@@ -140,14 +140,14 @@ async function prepared(
   }
   const again = await find();
   if (again.file !== command.file || again.plan.cwd !== command.plan.cwd) {
-    unavailable("the program or its directory changed while it was being allowed; try again");
+    unavailable("the program or its directory changed while the command waited for permission; try again");
   }
   const named = await sources.record.named(agentId, request.command, command.directory);
   const origin = floorOf([outside?.origin, fetchedBy(request.command), named]);
   return { command, env, origin, start: await held(wanted, binding, sources) };
 }
 
-/** @throws GatewayError `FORBIDDEN`: its script is another one by now than what was judged */
+/** @throws GatewayError `FORBIDDEN`: the script has changed since it was judged */
 async function held(wanted: Wanted, binding: Binding | undefined, sources: ExecSources): Promise<HeldStart> {
   const run = bindableRun(wanted);
   if (binding === undefined) return inPlace(run);
@@ -156,7 +156,7 @@ async function held(wanted: Wanted, binding: Binding | undefined, sources: ExecS
   return holdStart(run, binding, { ...sources, reach });
 }
 
-/** What was prepared, in the sandbox of its agent. What it took is given back also when it cannot start. */
+/** Puts a prepared command into the sandbox of its agent. Releases its resources when it cannot start. */
 async function confined(
   { command, env, origin, start }: Prepared,
   { agentId, wasInForce }: { readonly agentId: string; readonly wasInForce: boolean },
@@ -165,7 +165,7 @@ async function confined(
   let launch: Launch | undefined;
   let span: Span | undefined;
   const release = async () => {
-    await launch?.hold?.release(); // so that nobody reads the workspace as it was prepared for the command
+    await launch?.hold?.release(); // first, so that readers of the workspace do not see its placeholders
     await start.release();
     await span?.end();
   };
@@ -218,7 +218,7 @@ async function ran(
   };
 }
 
-/** For programs that read the result. */
+/** Detail of the result for programs. */
 function sandboxed({ hold }: Launch): { readonly sandboxed?: true } {
   return hold ? { sandboxed: true } : {};
 }
@@ -231,9 +231,9 @@ function started(
 ): ToolResult {
   const limit = timeoutSec === undefined ? {} : { timeoutMs: timeoutSec * 1_000 };
   const { id, program } = background.start(owner, { text, ...launch, env, origin, ...limit });
-  // A time without an end only says of more files than it has to that they are from outside.
+  // If the end cannot be recorded, more files than necessary count as external content, which is safe.
   program.ended.then(release).catch(() => undefined);
-  const told = `runs in the background as ${id}; process poll with sessionId ${id} tells what it says and when it ends`;
+  const told = `running in the background as ${id}; process poll with sessionId ${id} returns its output and reports its end`;
   return {
     content: [{ type: "text", text: told }],
     details: { sessionId: id, pid: program.pid, status: "running", ...sandboxed(launch) },

@@ -1,12 +1,12 @@
-/** Commands that need no shell: a program and plain words. Pure. */
+/** Parses commands that need no shell: a program and plain words. Pure. */
 
-/** One word, or a part of it: bare, in single quotes, or in double quotes without anything a shell looks into. */
+/** A word or a part of one: unquoted, in single quotes, or in double quotes without characters that a shell expands. */
 const PART = /[A-Za-z0-9_@%+=:,./-]+|'[^'\0]*'|"[^"$`\\!\0]*"/y;
 const BLANKS = /[ \t]+/y;
 
 /**
- * The words of a command in which a shell would do nothing but split it: no variables, patterns, pipes, redirections,
- * assignments or line ends. `undefined`: it takes a shell.
+ * The words of a command that a shell would only split: no variables, patterns, pipes, redirections, assignments or line
+ * ends. `undefined`: the command needs a shell.
  */
 export function plainWords(command: string): readonly string[] | undefined {
   const text = command.trim();
@@ -28,7 +28,7 @@ export function plainWords(command: string): readonly string[] | undefined {
   return program === "" || program.includes("=") ? undefined : words;
 }
 
-/** @param pattern sticky */
+/** @param pattern must be sticky */
 function match(pattern: RegExp, text: string, at: number): string | undefined {
   pattern.lastIndex = at;
   return pattern.exec(text)?.[0];

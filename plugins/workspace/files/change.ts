@@ -19,7 +19,7 @@ export interface ChangeSources extends WriteSources {
   readonly holds: Pick<FileHolds, "write">;
 }
 
-/** Carries out a write once no command that starts needs these files, and keeps versions of those that say who the agent is. */
+/** Runs a write once no starting command needs these files, and stores versions of identity files. */
 export function changing<T>(
   names: readonly string[],
   { root }: Pick<Place, "root">,
@@ -30,12 +30,12 @@ export function changing<T>(
   return holds.write(root, names, () => keepVersions(context, names, write));
 }
 
-/** The workspace, made when it is missing. */
+/** The workspace, created when missing. */
 export async function writablePlace(agentId: string, sources: PlaceSources): Promise<Place> {
   return (await placeOf(agentId, sources, true)) ?? unavailable("the workspace was removed meanwhile; try again");
 }
 
-/** What a write does that names these files. */
+/** Effects of a write to these files. */
 export function effectsOfWrite(
   paths: readonly string[],
   { workspace }: Pick<Place, "workspace">,
@@ -47,10 +47,10 @@ export function effectsOfWrite(
 export function writeTool(sources: ChangeSources) {
   return defineTool({
     description:
-      "Writes a whole file of your workspace, in the place of what was there. Directories on the way are made. For a change of a part, use edit.",
+      "Writes a whole file of your workspace, replacing an existing one. Missing directories are created. To change a part of a file, use edit.",
     params: Strict({
       path: PathParam,
-      content: Type.String({ maxLength: MAX_FILE_BYTES, description: "All of the file; at most 1 MiB" }),
+      content: Type.String({ maxLength: MAX_FILE_BYTES, description: "Whole content of the file; at most 1 MiB" }),
     }),
     scope: "operator.write",
     effects: async ({ path }, { call }) => effectsOfWrite([path], await writablePlace(call.agentId, sources)),
@@ -67,7 +67,7 @@ export function writeTool(sources: ChangeSources) {
         if (outside) await sources.record.mark(call.agentId, [name], outside.origin);
         const { size } = await writeWithin(place.root, name, content, { mode: "kept" });
         if (!outside) await sources.record.clear(call.agentId, [name]);
-        const text = `${isNew ? "made" : "replaced"} ${name}: ${size} bytes`;
+        const text = `${isNew ? "created" : "replaced"} ${name}: ${size} bytes`;
         return { content: [{ type: "text" as const, text }], details: { path: name, size, created: isNew } };
       };
       return changing([name], place, context, sources, () => withDiskRefusals(path, write));
@@ -78,16 +78,16 @@ export function writeTool(sources: ChangeSources) {
 export function editTool(sources: ChangeSources) {
   return defineTool({
     description:
-      "Replaces a passage of a text file of your workspace. oldText has to be there exactly as given, and once, unless replaceAll is set.",
+      "Replaces a passage of a text file of your workspace. oldText must occur exactly as given, and only once unless replaceAll is set.",
     params: Strict({
       path: PathParam,
       oldText: Type.String({
         minLength: 1,
         maxLength: MAX_FILE_BYTES,
-        description: "The passage, exactly as it stands there",
+        description: "The passage, exactly as it is in the file",
       }),
-      newText: Type.String({ maxLength: MAX_FILE_BYTES, description: "What stands there afterwards" }),
-      replaceAll: Type.Optional(Type.Boolean({ description: "Each occurrence; default false" })),
+      newText: Type.String({ maxLength: MAX_FILE_BYTES, description: "Text that replaces the passage" }),
+      replaceAll: Type.Optional(Type.Boolean({ description: "Replace every occurrence; default false" })),
     }),
     scope: "operator.write",
     effects: async ({ path }, { call }) => effectsOfWrite([path], await writablePlace(call.agentId, sources)),
@@ -101,7 +101,7 @@ export function editTool(sources: ChangeSources) {
       await sources.beforeWrite(place.root, name);
       const edit = async () => {
         const file = await readWithin(place.root, name);
-        if (!file) return notFound(`there is no file ${path} in the workspace; make it with write`);
+        if (!file) return notFound(`there is no file ${path} in the workspace; create it with write`);
         const former = textOfBytes(file.bytes) ?? invalidRequest(`${path} is a binary file; only text can be edited`);
         const { text, count } = replaced(former, change, path);
         if (outside) await sources.record.mark(call.agentId, [name], outside.origin);

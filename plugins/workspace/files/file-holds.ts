@@ -1,19 +1,19 @@
 /**
- * Files whose content was allowed with a command that starts: tools of agents write them again once the program has read them.
- * Together with the comparison of contents this makes what was shown what runs, whatever reads it.
+ * Blocks writes by agents' tools to the files of a command that is starting, until the program has read them. Together with
+ * the comparison of contents, this ensures that the program runs exactly the contents that were shown.
  */
 import { join } from "node:path";
 import { foldedPath } from "@svc/kit/files";
 import type { Clock } from "@svc/sdk";
 
-/** Choice: milliseconds within which a program has read what it runs; a server that runs for days must not stop all editing. */
+/** Choice: milliseconds in which a program reads the files it runs; a long-running server must not block editing. */
 export const HOLD_MS = 10_000;
 
 export class FileHolds {
   readonly #clock: Pick<Clock, "setTimeout">;
-  /** By path: starts that need it as it is. */
+  /** By path: starts that need the file unchanged. */
   readonly #held = new Pending();
-  /** By path: writes under way. */
+  /** By path: writes in progress. */
   readonly #written = new Pending();
 
   constructor(clock: Pick<Clock, "setTimeout">) {
@@ -21,9 +21,9 @@ export class FileHolds {
   }
 
   /**
-   * From now on writes of these files wait, for 10 s at most. Resolves when none of them is being written.
+   * Blocks writes to these files for at most 10 s. Resolves when no write to them is in progress.
    * @param paths absolute, without links
-   * @returns lets them go
+   * @returns a function that unblocks them
    */
   async hold(paths: readonly string[]): Promise<() => void> {
     let letGo = () => undefined as void;
@@ -35,17 +35,17 @@ export class FileHolds {
     return letGo;
   }
 
-  /** Does a write once no start needs these files. @param names relative to `root` */
+  /** Runs a write once no start needs these files. @param names relative to `root` */
   async write<T>(root: string, names: readonly string[], work: () => Promise<T>): Promise<T> {
     const paths = names.map((name) => join(root, name));
     while (this.#held.has(paths)) await this.#held.settled(paths);
-    const written = work(); // nothing comes between the look and this, so that a start sees it
+    const written = work(); // synchronous after the check, so that a start sees this write
     this.#written.add(paths, written);
     return written;
   }
 }
 
-/** Work that is under way, by path. */
+/** Work in progress, by path. */
 class Pending {
   readonly #byPath = new Map<string, Set<Promise<unknown>>>();
 
@@ -64,7 +64,7 @@ class Pending {
     return paths.some((path) => this.#byPath.has(foldedPath(path)));
   }
 
-  /** Resolves when what is under way now has ended, well or not. */
+  /** Resolves when all current work on these paths has ended, with or without success. */
   settled(paths: readonly string[]): Promise<unknown> {
     return Promise.allSettled(paths.flatMap((path) => [...(this.#byPath.get(foldedPath(path)) ?? [])]));
   }

@@ -1,42 +1,42 @@
-/** Some lines of a text, with a note of what was left out. Pure. */
+/** Selects lines of a text, with a note about omitted lines. Pure. */
 import { invalidRequest } from "@svc/sdk";
 
-/** Choice: lines and UTF-16 units one answer has at most. */
+/** Choice: maximum lines and UTF-16 units of one result. */
 export const MAX_LINES = 2_000;
 export const MAX_CHARS = 50_000;
 
 export interface PageRequest {
   /** First line, from 1. Default 1. */
   readonly offset?: number | undefined;
-  /** Lines. Default and most 2000. */
+  /** Number of lines. Default and maximum 2000. */
   readonly limit?: number | undefined;
 }
 
 export interface Page {
-  /** The lines, and a note where something is left out. */
+  /** The lines, and a note if lines were omitted. */
   readonly text: string;
-  /** First and last line of it; `to` less than `from`: none. */
+  /** First and last line of the page; `to` less than `from`: none. */
   readonly from: number;
   readonly to: number;
-  /** Lines that are known; more where the file was cut. */
+  /** Lines of the text; the file has more if it was cut. */
   readonly lines: number;
   readonly truncated: boolean;
 }
 
 /**
- * @param isCut the text goes on beyond what is known of it
- * @throws GatewayError `INVALID_REQUEST` when there is no such line
+ * @param isCut `text` is only the beginning of the file
+ * @throws GatewayError `INVALID_REQUEST`: `offset` is past the end
  */
 export function pageOf(text: string, { offset = 1, limit = MAX_LINES }: PageRequest, isCut = false): Page {
   const lines = text.split("\n");
-  if (lines.at(-1) === "" || (isCut && lines.length > 1)) lines.pop(); // the last one has no end, or is not whole
+  if (lines.at(-1) === "" || (isCut && lines.length > 1)) lines.pop(); // the last line is empty or incomplete
   const total = lines.length;
-  if (offset > Math.max(1, total)) invalidRequest(`there are ${total} lines; line ${offset} is past the end`);
+  if (offset > Math.max(1, total)) invalidRequest(`the text has ${total} lines; line ${offset} is past the end`);
   const wanted = lines.slice(offset - 1, offset - 1 + Math.min(limit, MAX_LINES));
   const { shown, isLineCut } = fitting(wanted);
   const to = offset - 1 + shown.length;
   const isAll = offset === 1 && to === total && !isCut && !isLineCut;
-  const next = to < total ? `go on with offset ${to + 1}` : undefined;
+  const next = to < total ? `continue with offset ${to + 1}` : undefined;
   const notes = [
     `lines ${offset} to ${to} of ${isCut ? `more than ${total}` : total}`,
     ...(isLineCut ? [`line ${to} is cut at ${MAX_CHARS} characters`] : []),
@@ -47,7 +47,7 @@ export function pageOf(text: string, { offset = 1, limit = MAX_LINES }: PageRequ
   return { text: whole, from: offset, to, lines: total, truncated: !isAll && total > 0 };
 }
 
-/** As many lines as there is room for; the first one in any case, cut where it is too long. */
+/** As many lines as fit; the first one in any case, cut if it is too long. */
 function fitting(lines: readonly string[]): { shown: string[]; isLineCut: boolean } {
   const shown: string[] = [];
   let room = MAX_CHARS;

@@ -8,7 +8,7 @@ import { nameWithin, placeOf, type PlaceSources } from "../place.ts";
 import { imageTypeOf, textOfBytes } from "./content.ts";
 import { MAX_LINES, pageOf } from "./page.ts";
 
-/** Choice: bytes of a file that are looked at, and of the largest picture. */
+/** Choice: maximum bytes read of a file, and of a picture. */
 const MAX_BYTES = 8 * 1024 * 1024;
 const MAX_IMAGE_BYTES = 5 * 1024 * 1024;
 
@@ -21,12 +21,12 @@ export const PathParam = Type.String({
 export function readTool(sources: PlaceSources & { readonly record: FileOrigins }) {
   return defineTool({
     description:
-      "Reads a file of your workspace: text, or a picture (png, jpeg, gif, webp). Long files are cut; a note says how to go on.",
+      "Reads a file of your workspace: text, or a picture (png, jpeg, gif, webp). Long files are cut; a note says how to continue.",
     params: Strict({
       path: PathParam,
       offset: Type.Optional(Type.Integer({ minimum: 1, description: "First line, from 1; default 1" })),
       limit: Type.Optional(
-        Type.Integer({ minimum: 1, maximum: MAX_LINES, description: `Lines at most; default ${MAX_LINES}` }),
+        Type.Integer({ minimum: 1, maximum: MAX_LINES, description: `Maximum lines; default ${MAX_LINES}` }),
       ),
     }),
     scope: "operator.read",
@@ -50,7 +50,7 @@ export function readTool(sources: PlaceSources & { readonly record: FileOrigins 
       if (mimeType !== undefined) {
         if (stats.size > MAX_IMAGE_BYTES) {
           invalidRequest(
-            `${path} has ${stats.size} bytes; pictures may have ${MAX_IMAGE_BYTES}, make it smaller first`,
+            `${path} has ${stats.size} bytes; pictures may have at most ${MAX_IMAGE_BYTES}, make it smaller first`,
           );
         }
         const note = { type: "text" as const, text: `${path}: ${mimeType}, ${stats.size} bytes` };

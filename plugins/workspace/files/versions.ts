@@ -1,4 +1,4 @@
-/** Tells the owner of agents which tool call writes which files, so that versions of identity files name their author. */
+/** Reports to the plugin that owns agents which tool call writes which files, so that versions of identity files name their author. */
 import type { Principal } from "@svc/sdk";
 import type { IdentityFiles } from "@svc/sdk/agents";
 import type { ToolCall } from "@svc/sdk/tools";
@@ -10,7 +10,7 @@ export type VersionKeeper = <T>(
   write: () => Promise<T>,
 ) => Promise<T>;
 
-/** @param identityFiles asked at each write; without the service, nothing is kept here */
+/** @param identityFiles called at each write; without the service no versions are stored */
 export function createVersionKeeper(identityFiles: () => IdentityFiles | undefined): VersionKeeper {
   return ({ call, principal }, paths, write) => {
     const { agentId, name: how, sessionKey, runId } = call;

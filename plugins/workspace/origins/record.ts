@@ -1,6 +1,6 @@
 /**
- * Which files hold words of somebody else than the owner. Tools that write say so for each file. A command says only when it
- * ran: whatever changed in that time may be its work. Tables `workspace_origins`, `workspace_spans`.
+ * Records which files may contain external content. Tools that write mark each file. Of a command only its time span is
+ * recorded: any file that changed in that span may be its work. Tables `workspace_origins`, `workspace_spans`.
  */
 import { randomUUID } from "node:crypto";
 import { posix } from "node:path";
@@ -33,12 +33,12 @@ export const ORIGIN_RETENTION: Retention = {
   rule: "files: until a run of the owner rewrites the file; times of commands: always, the oldest merged",
 };
 
-/** What may be a name in a command. Choice: the number that is looked at. */
+/** Words of a command that may be file names. Choice: the number of words that are checked. */
 const WORDS = /[^\s'"`;|&<>()$=]+/g;
 const MAX_WORDS = 200;
-/** Choice: milliseconds that the clock of a disk may differ from that of the gateway. */
+/** Choice: maximum difference between the clocks of a disk and of the gateway, in milliseconds. */
 const TOLERANCE_MS = 2_000;
-/** Choice: times of commands that are kept for an agent; the two oldest become one. */
+/** Choice: maximum time spans per agent; above it the two oldest are merged. */
 const MAX_SPANS = 2_000;
 
 export interface RecordSources extends PlaceSources {
@@ -46,9 +46,9 @@ export interface RecordSources extends PlaceSources {
   readonly clock: Pick<Clock, "now">;
 }
 
-/** A command that runs. */
+/** Time span of a running command. */
 export interface Span {
-  /** Its time is over. */
+  /** Records the end of the command. */
   end(): Promise<void>;
 }
 
@@ -62,13 +62,13 @@ export class OriginRecord implements FileOrigins {
   async open(): Promise<void> {
     const { storage, clock } = this.#sources;
     await storage.migrate("workspace", STEPS);
-    // What ran when the gateway ended has ended with it.
+    // Commands that ran when the gateway stopped have ended with it.
     await this.#write([
       { sql: "UPDATE workspace_spans SET ended_at = ? WHERE ended_at IS NULL", params: [clock.now()] },
     ]);
   }
 
-  /** To be called before files are written by a run that was shown such words. @param names below the workspace */
+  /** Must be called before a run that has read external content writes files. @param names below the workspace */
   async mark(agentId: string, names: readonly string[], origin: Origin): Promise<void> {
     await this.#write(
       names.map((name) => ({
@@ -79,14 +79,14 @@ export class OriginRecord implements FileOrigins {
     );
   }
 
-  /** To be called before a file becomes another one, by a run of the owner. */
+  /** Must be called before a run of the owner moves a file. */
   async moved(agentId: string, from: string, to: string): Promise<void> {
     const origin = await this.of(agentId, [from]);
     if (origin) await this.mark(agentId, [to], origin);
     else await this.clear(agentId, [to]);
   }
 
-  /** To be called after the owner's run has written these as a whole. */
+  /** Must be called after a run of the owner has written whole files. */
   async clear(agentId: string, names: readonly string[]): Promise<void> {
     await this.#write(
       names.map((name) => ({
@@ -114,8 +114,8 @@ export class OriginRecord implements FileOrigins {
   }
 
   /**
-   * Of the files that a command names: each word that is a file, and each marked file whose last part stands in it.
-   * @param directory in which it runs, below the workspace; `""`: the workspace
+   * Origin of the files that a command names: words that are files, and marked files whose base name occurs in the command.
+   * @param directory working directory, relative to the workspace; `""`: the workspace
    */
   async named(agentId: string, command: string, directory: string): Promise<Origin | undefined> {
     const text = foldedPath(command);
@@ -126,7 +126,7 @@ export class OriginRecord implements FileOrigins {
     return floorOf([...parts, await this.of(agentId, [...new Set(names)])]);
   }
 
-  /** A command starts that was shown such words, or fetches some. */
+  /** Starts the time span of a command that reads or fetches external content. */
   async begin(agentId: string, origin: Origin): Promise<Span> {
     const { clock } = this.#sources;
     await this.#fold(agentId);
@@ -159,7 +159,7 @@ export class OriginRecord implements FileOrigins {
     return new Map(rows.map(({ path, origin }) => [path, parsed(origin)]));
   }
 
-  /** The oldest first. */
+  /** Oldest first. */
   async #spans(agentId: string): Promise<readonly StoredSpan[]> {
     const sql = `SELECT id, began_at, ended_at, origin FROM workspace_spans WHERE agent_id = ? ORDER BY began_at, id`;
     const rows = await this.#sources.storage.all<SpanRow>(sql, [agentId]);
@@ -186,7 +186,7 @@ interface SpanRow {
 interface StoredSpan {
   readonly id: string;
   readonly beganAt: number;
-  /** `null`: it runs, or the gateway ended before it. */
+  /** `null`: still running, or the gateway stopped first. */
   readonly endedAt: number | null;
   readonly origin: Origin;
 }
@@ -203,7 +203,7 @@ function lastPart(path: string): string {
   return path.slice(path.lastIndexOf("/") + 1);
 }
 
-/** A row that cannot be read is of nobody who may do anything. */
+/** An unreadable row counts as external content. */
 function parsed(json: string): Origin {
   const value: unknown = JSON.parse(json);
   return matches(Origin, value) ? value : outsideOrigin("file");

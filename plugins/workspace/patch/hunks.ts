@@ -1,18 +1,18 @@
-/** Hunks put into a text. Pure. */
+/** Applies hunks to a text. Pure. */
 import { invalidRequest } from "@svc/sdk";
 import type { Hunk } from "./parse.ts";
 
-/** What of a line is compared, the strictest first: all of it, or all but the blanks at its end. */
+/** How lines are compared, strictest first: exactly, then without trailing blanks. */
 const COMPARED: readonly ((line: string) => string)[] = [(line) => line, (line) => line.trimEnd()];
 
-/** Choice: lines of a file, so that looking for hunks takes no time anybody notices. */
+/** Choice: maximum lines of a file, so that searching for hunks stays fast. */
 const MAX_LINES = 100_000;
 
 /**
- * The text with all hunks in it, which come in the order of the file. Lines that stay are left as they are; new ones get the
- * line end of the file's first line, and whether the file ends with a line end does not change.
- * Choice: a place has to be the only one that fits, unless `@@` lines lead to it: the first after them counts then.
- * @param path for refusals @throws GatewayError `INVALID_REQUEST` when a hunk has no place, or several
+ * The text with all hunks applied; hunks are in file order. Context lines stay unchanged, new lines get the line end of the
+ * file's first line, and a final line end is preserved.
+ * Choice: a hunk must match exactly one place, unless `@@` lines lead to it: then the first match after them counts.
+ * @param path for error messages @throws GatewayError `INVALID_REQUEST`: a hunk matches no place, or several
  */
 export function withHunks(text: string, hunks: readonly Hunk[], path: string): string {
   const hasLastEnd = text === "" || text.endsWith("\n");
@@ -34,7 +34,7 @@ export function withHunks(text: string, hunks: readonly Hunk[], path: string): s
   return result.join("\n") + (hasLastEnd && result.length > 0 ? "\n" : "");
 }
 
-/** Index of the first line it is about. */
+/** Index of the first line of the hunk. */
 function placeOf(hunk: Hunk, lines: readonly string[], from: number, path: string): number {
   const start = hunk.headers.reduce((after, header) => afterHeader(header, lines, after, hunk, path), from);
   const wanted = hunk.lines.filter(({ sign }) => sign !== "+").map(({ text }) => text);
@@ -45,12 +45,12 @@ function placeOf(hunk: Hunk, lines: readonly string[], from: number, path: strin
     const [first] = found;
     if (first === undefined) continue;
     if (found.length === 1 || hunk.headers.length > 0) return first;
-    refuse(hunk, path, `fits in ${found.length} places; give more lines around it, or a line before it after @@`);
+    refuse(hunk, path, `matches ${found.length} places; include more lines around it, or put an earlier line after @@`);
   }
-  return refuse(hunk, path, "does not fit; read the file and copy its lines exactly");
+  return refuse(hunk, path, "does not match; read the file and copy its lines exactly");
 }
 
-/** Where these lines stand, one after the other. Looks at each line a bounded number of times, however they repeat (Knuth, Morris, Pratt). */
+/** Positions at which these lines occur in sequence. Linear time, whatever repeats (Knuth, Morris, Pratt). */
 function placesOf(wanted: readonly string[], lines: readonly string[]): number[] {
   const back = fallbacks(wanted);
   const places: number[] = [];
@@ -63,7 +63,7 @@ function placesOf(wanted: readonly string[], lines: readonly string[]): number[]
   return places;
 }
 
-/** For each beginning of `wanted`: how long its longest beginning is that is its end as well. */
+/** For each prefix of `wanted`: the length of its longest proper prefix that is also its suffix. */
 function fallbacks(wanted: readonly string[]): number[] {
   const back = [0];
   for (let index = 1, matched = 0; index < wanted.length; index += 1) {
@@ -74,11 +74,11 @@ function fallbacks(wanted: readonly string[]): number[] {
   return back;
 }
 
-/** Headers are compared without the blanks around them. */
+/** Index after the line that matches the header; surrounding blanks are ignored. */
 function afterHeader(header: string, lines: readonly string[], from: number, hunk: Hunk, path: string): number {
   const at = lines.findIndex((line, index) => index >= from && line.trim() === header);
   return at < 0
-    ? refuse(hunk, path, `looks for the line ${JSON.stringify(header.slice(0, 100))}, which is not there`)
+    ? refuse(hunk, path, `refers to the line ${JSON.stringify(header.slice(0, 100))}, which the file does not have`)
     : at + 1;
 }
 

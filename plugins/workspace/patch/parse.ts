@@ -1,9 +1,9 @@
 /**
- * A patch as text, taken apart: `*** Begin Patch`, sections of files, `*** End Patch`. Pure.
+ * Parses a patch: `*** Begin Patch`, sections of files, `*** End Patch`. Pure.
  *
- * A section begins with `*** Add File:`, `*** Delete File:` or `*** Update File:`, the latter perhaps with `*** Move to:`. An
- * update has hunks: `@@` with or without a line to look for first, then lines with ` `, `-` or `+` in front; `*** End of File`
- * ties a hunk to the end.
+ * A section starts with `*** Add File:`, `*** Delete File:` or `*** Update File:`; the latter may have `*** Move to:`. An
+ * update has hunks: `@@`, optionally with a line to search first, then lines prefixed with ` `, `-` or `+`. `*** End of File`
+ * anchors a hunk at the end.
  */
 import { invalidRequest } from "@svc/sdk";
 
@@ -13,24 +13,24 @@ export interface HunkLine {
   readonly text: string;
 }
 
-/** A place of a file and what becomes of it. */
+/** A change at one place of a file. */
 export interface Hunk {
-  /** Line of the patch it begins at, from 1. */
+  /** First line of the hunk in the patch, from 1. */
   readonly at: number;
-  /** Lines that come before it in the file, in order; from the `@@` lines. */
+  /** Lines that precede it in the file, in order; from the `@@` lines. */
   readonly headers: readonly string[];
   readonly lines: readonly HunkLine[];
-  /** It reaches to the end of the file. */
+  /** Whether it is anchored at the end of the file. */
   readonly isAtEnd: boolean;
 }
 
-/** A section. */
+/** A section of a patch. */
 export type FileChange =
   | { readonly kind: "add"; readonly path: string; readonly content: string }
   | { readonly kind: "delete"; readonly path: string }
   | { readonly kind: "update"; readonly path: string; readonly moveTo?: string; readonly hunks: readonly Hunk[] };
 
-/** Choice: sections and hunks of a patch. */
+/** Choice: maximum sections and hunks of a patch. */
 const MAX_SECTIONS = 100;
 const MAX_HUNKS = 500;
 
@@ -39,7 +39,7 @@ const MOVE = /^\*\*\* Move to:\s*(.*)$/;
 const END = "*** End Patch";
 const END_OF_FILE = "*** End of File";
 
-/** Lines with a place to read on from. */
+/** Lines with the current position. */
 interface Reader {
   readonly lines: readonly string[];
   at: number;
@@ -48,18 +48,18 @@ interface Reader {
 /** @throws GatewayError `INVALID_REQUEST` naming the line */
 export function parsePatch(patch: string): readonly FileChange[] {
   const lines = patch.trim().split(/\r?\n/);
-  if (lines[0]?.trim() !== "*** Begin Patch") wrong(0, 'a patch begins with the line "*** Begin Patch"');
-  if (lines.at(-1)?.trim() !== END) wrong(lines.length - 1, `a patch ends with the line "${END}"`);
+  if (lines[0]?.trim() !== "*** Begin Patch") wrong(0, 'a patch must start with the line "*** Begin Patch"');
+  if (lines.at(-1)?.trim() !== END) wrong(lines.length - 1, `a patch must end with the line "${END}"`);
   const reader: Reader = { lines: lines.slice(0, -1), at: 1 };
   const changes: FileChange[] = [];
   while (reader.at < reader.lines.length) {
-    if (changes.length === MAX_SECTIONS) wrong(reader.at, `a patch has at most ${MAX_SECTIONS} files; make several`);
+    if (changes.length === MAX_SECTIONS) wrong(reader.at, `a patch may have at most ${MAX_SECTIONS} files; split it`);
     changes.push(section(reader));
     skipBlank(reader);
   }
   const hunks = changes.flatMap((change) => (change.kind === "update" ? change.hunks : []));
-  if (hunks.length > MAX_HUNKS) wrong(0, `a patch has at most ${MAX_HUNKS} hunks, not ${hunks.length}; make several`);
-  if (changes.length === 0) wrong(1, "there is no file in this patch");
+  if (hunks.length > MAX_HUNKS) wrong(0, `a patch may have at most ${MAX_HUNKS} hunks, not ${hunks.length}; split it`);
+  if (changes.length === 0) wrong(1, "this patch has no file");
   return changes;
 }
 
@@ -84,7 +84,7 @@ function added(reader: Reader): string {
   const lines: string[] = [];
   for (let line = here(reader); line !== undefined && !isSection(line); line = next(reader)) {
     if (line === "" && isLastBlank(reader)) break;
-    if (!line.startsWith("+")) wrong(reader.at, "each line of an added file has a + in front");
+    if (!line.startsWith("+")) wrong(reader.at, "each line of an added file must start with +");
     lines.push(line.slice(1));
   }
   return lines.map((line) => `${line}\n`).join("");
@@ -96,7 +96,7 @@ function update(path: string, reader: Reader): FileChange {
   if (target !== undefined) reader.at += 1;
   const hunks: Hunk[] = [];
   for (let line = here(reader); line !== undefined && !isSection(line); line = here(reader)) hunks.push(hunk(reader));
-  if (hunks.length === 0 && target === undefined) wrong(start, `nothing is changed in ${path}; leave it out`);
+  if (hunks.length === 0 && target === undefined) wrong(start, `the patch changes nothing in ${path}; omit that file`);
   return { kind: "update", path, hunks, ...(target === undefined ? {} : { moveTo: pathOf(target, start) }) };
 }
 
@@ -119,12 +119,11 @@ function hunk(reader: Reader): Hunk {
     lines.push(hunkLine(line, reader.at));
   }
   skipBlank(reader);
-  if (!lines.some(({ sign }) => sign !== " "))
-    wrong(at, "this hunk changes nothing; it has no line with - or + in front");
+  if (!lines.some(({ sign }) => sign !== " ")) wrong(at, "this hunk changes nothing; no line starts with - or +");
   return { at: at + 1, headers, lines, isAtEnd };
 }
 
-/** `@@`, `@@ line`, and `@@ -1,2 +1,3 @@ line` as other tools write it: their numbers are not looked at. */
+/** `@@`, `@@ line`, and `@@ -1,2 +1,3 @@ line` as other tools write it; the numbers are ignored. */
 function headerOf(line: string): string {
   return line
     .slice(2)
@@ -135,7 +134,7 @@ function headerOf(line: string): string {
 function hunkLine(line: string, at: number): HunkLine {
   const [sign = " "] = line;
   if (sign === " " || sign === "-" || sign === "+") return { sign, text: line.slice(1) };
-  return wrong(at, "each line of a hunk has a blank, - or + in front");
+  return wrong(at, "each line of a hunk must start with a blank, - or +");
 }
 
 function isEndOfHunk(line: string): boolean {
@@ -146,7 +145,7 @@ function isSection(line: string): boolean {
   return SECTION.test(line.trimEnd());
 }
 
-/** Empty lines between sections are no part of a file: those of a hunk have a blank in front. */
+/** Whether this is an empty line between sections, which is not part of a file: empty lines of a hunk start with a blank. */
 function isLastBlank({ lines, at }: Reader): boolean {
   let after = at;
   while (lines[after] === "") after += 1;

@@ -1,4 +1,4 @@
-/** What a patch does to the files there are: all of it is worked out, and refused as a whole, before anything is written. */
+/** Plans the steps of a patch. The whole patch is checked, and refused as a whole, before anything is written. */
 import type { Stats } from "node:fs";
 import { readWithin, removeWithin, type RootedWriteOptions, statWithin, writeWithin } from "@svc/kit/files";
 import { invalidRequest, notFound } from "@svc/sdk";
@@ -8,18 +8,18 @@ import { nameWithin, type Place } from "../place.ts";
 import { withHunks } from "./hunks.ts";
 import type { FileChange } from "./parse.ts";
 
-/** One change of one name. */
+/** One change of one file. */
 export interface PatchStep {
-  /** As it is told: `A new`, `M changed`, `D gone`, `R from -> to`. */
+  /** Text for the result: `A new`, `M changed`, `D deleted`, `R from -> to`. */
   readonly label: string;
-  /** Files it writes or removes, below the workspace; the one that is written first. */
+  /** Files that it writes or removes, below the workspace; the written one comes first. */
   readonly names: readonly [name: string, from?: string];
-  /** All of the file is new, or it is gone. */
+  /** Whether the whole file is new, or is deleted. */
   readonly isWhole: boolean;
   run(): Promise<void>;
 }
 
-/** @throws GatewayError `INVALID_REQUEST`, `NOT_FOUND` when any part of it cannot be done */
+/** @throws GatewayError `INVALID_REQUEST`, `NOT_FOUND`: a part of the patch cannot be applied */
 export async function patchSteps(changes: readonly FileChange[], place: Place): Promise<readonly PatchStep[]> {
   const taken = new Set<string>();
   const nameOf = (path: string): string => {
@@ -73,8 +73,7 @@ async function stepOf(change: FileChange, nameOf: (path: string) => string, root
 }
 
 async function requireFree(root: string, name: string): Promise<void> {
-  if (await statWithin(root, name))
-    invalidRequest(`${name} is there already; change it with "*** Update File: ${name}"`);
+  if (await statWithin(root, name)) invalidRequest(`${name} already exists; change it with "*** Update File: ${name}"`);
 }
 
 async function content(root: string, name: string): Promise<{ readonly text: string; readonly stats: Stats }> {
@@ -89,5 +88,5 @@ async function written(root: string, name: string, text: string, options: Rooted
 
 async function removed(root: string, name: string, stats: Stats): Promise<void> {
   const isRemoved = await withDiskRefusals(name, () => removeWithin(root, name, stats));
-  if (!isRemoved) notFound(`${name} is not there any more`);
+  if (!isRemoved) notFound(`${name} no longer exists`);
 }

@@ -7,19 +7,19 @@ import { nameWithin } from "../place.ts";
 import { type FileChange, parsePatch } from "./parse.ts";
 import { type PatchStep, patchSteps } from "./steps.ts";
 
-const DESCRIPTION = `Changes several files of your workspace at once. All of it is checked before anything is written.
+const DESCRIPTION = `Changes several files of your workspace at once. The whole patch is checked before anything is written.
 *** Begin Patch
 *** Add File: notes/new.md
-+each line of a new file with a plus
++each line of a new file starts with a plus
 *** Update File: src/a.ts
 *** Move to: src/b.ts
-@@ a line of the file that comes before, where it is needed to find the place
+@@ an earlier line of the file, if needed to find the place
  a line that stays
--a line that goes
-+a line that comes
+-a line to remove
++a line to add
 *** Delete File: old.md
 *** End Patch
-"Move to" and the text after @@ may be left out; "*** End of File" after a hunk ties it to the end.`;
+"Move to" and the text after @@ are optional; "*** End of File" after a hunk anchors it at the end.`;
 
 export function patchTool(sources: ChangeSources, log: Pick<Logger, "warn">) {
   return defineTool({
@@ -52,7 +52,7 @@ function pathsOf(changes: readonly FileChange[]): readonly string[] {
   ]);
 }
 
-/** The same step, which says whose words its files hold. */
+/** The same step, which also records the origin of its files. */
 function recorded(
   step: PatchStep,
   agentId: string,
@@ -72,7 +72,7 @@ function recorded(
   };
 }
 
-/** Does not stop for an abort between two files: half a patch helps nobody. */
+/** Ignores an abort between two files, since a patch applied in part is of no use. */
 export async function carryOut(
   steps: readonly Pick<PatchStep, "label" | "run">[],
   log: Pick<Logger, "warn">,
@@ -84,8 +84,9 @@ export async function carryOut(
       done.push(step.label);
     } catch (error) {
       const isRefusal = isGatewayError(error);
-      if (!isRefusal) log.warn({ err: error }, "a file of a patch could not be written");
-      const why = isRefusal ? error.message : "the gateway failed; its log says why";
+      if (!isRefusal)
+        log.warn({ err: error }, "a file of a patch could not be written; the rest of the patch is skipped");
+      const why = isRefusal ? error.message : "the gateway failed; its log has the reason";
       return partly(done, step.label, why, steps.slice(done.length + 1));
     }
   }
@@ -101,7 +102,7 @@ function partly(
   const notDone = rest.map(({ label }) => label);
   const list = (title: string, labels: readonly string[]) => `${title}:${["", ...labels].join("\n") || " nothing"}`;
   const text = [
-    `the patch was carried out in part: ${failed} failed: ${why}`,
+    `the patch was applied in part: ${failed} failed: ${why}`,
     list("done", done),
     list("not done", [failed, ...notDone]),
   ].join("\n");

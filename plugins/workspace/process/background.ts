@@ -1,4 +1,4 @@
-/** Commands that run on while the agent goes on: each belongs to the session that started it. */
+/** Background commands; each belongs to the session that started it. */
 import { randomUUID } from "node:crypto";
 import { BoundedText, type ProgramOutcome, type RunningProgram } from "@svc/kit/exec";
 import { type Clock, notFound, type Origin, unavailable } from "@svc/sdk";
@@ -6,18 +6,18 @@ import type { Launch } from "../sandbox/agent-sandbox.ts";
 import { Output } from "./output.ts";
 import type { Programs } from "./programs.ts";
 
-/** Whose it is: nobody else sees it. */
+/** Owner of a command; other sessions cannot see it. */
 export interface Owner {
   readonly agentId: string;
   readonly sessionKey: string;
 }
 
-/** What runs. */
+/** A background command to start. */
 export interface BackgroundStart extends Launch {
   readonly text: string;
   readonly origin: Origin | undefined;
   readonly env: Readonly<Record<string, string>>;
-  /** Milliseconds; absent: no limit. */
+  /** Timeout in milliseconds; absent: none. */
   readonly timeoutMs?: number;
 }
 
@@ -26,29 +26,29 @@ export interface Background {
   readonly id: string;
   readonly owner: Owner;
   readonly text: string;
-  /** Whose words its output holds; `undefined`: the owner's. */
+  /** Origin of content in its output; `undefined`: the owner. */
   origin: Origin | undefined;
   /** epoch ms */
   readonly startedAt: number;
   readonly program: RunningProgram;
-  /** All of its output, bounded. */
+  /** Its whole output, bounded. */
   readonly log: BoundedText;
-  /** What of it was not told yet. */
+  /** Output since the last poll. */
   fresh: BoundedText;
   /** Set when it has ended. */
   outcome?: ProgramOutcome;
   /** epoch ms */
   endedAt?: number;
-  /** Called at its end, and when it says something. */
+  /** Called at its end, and on new output. */
   readonly listeners: Set<() => void>;
 }
 
-/** Choice: commands of a session that run, and that are kept when they have ended; the oldest of those go first. */
+/** Choice: maximum running and ended commands of a session; the oldest ended ones are dropped. */
 export const MAX_RUNNING_EACH = 16;
 const MAX_ENDED_EACH = 32;
-/** Choice: those of all sessions that are kept when they have ended. */
+/** Choice: maximum ended commands of all sessions. */
 const MAX_ENDED = 100;
-/** Choice: UTF-16 units that are kept of an output, and that are told at once. */
+/** Choice: maximum UTF-16 units of a stored output, and of a poll. */
 const MAX_LOG_CHARS = 200_000;
 export const MAX_FRESH_CHARS = 30_000;
 
@@ -65,11 +65,11 @@ export class BackgroundCommands {
     this.#onFirst = onFirst;
   }
 
-  /** @throws GatewayError `UNAVAILABLE`: too many run */
+  /** @throws GatewayError `UNAVAILABLE`: too many are running */
   start(owner: Owner, { text, origin, ...what }: BackgroundStart): Background {
     const running = this.list(owner).filter(({ outcome }) => outcome === undefined);
     if (running.length >= MAX_RUNNING_EACH) {
-      unavailable(`${MAX_RUNNING_EACH} commands run in the background already; end some with process kill`);
+      unavailable(`${MAX_RUNNING_EACH} commands are already running in the background; end some with process kill`);
     }
     const log = new BoundedText(MAX_LOG_CHARS);
     const listeners = new Set<() => void>();
@@ -107,12 +107,12 @@ export class BackgroundCommands {
     return command;
   }
 
-  /** The oldest first. */
+  /** Oldest first. */
   list({ agentId, sessionKey }: Owner): readonly Background[] {
     return [...this.#all.values()].filter(({ owner }) => owner.agentId === agentId && owner.sessionKey === sessionKey);
   }
 
-  /** @throws GatewayError `NOT_FOUND`, also for those of others */
+  /** @throws GatewayError `NOT_FOUND`, also for commands of other sessions */
   find(owner: Owner, id: string): Background {
     const found = this.list(owner).find((command) => command.id === id);
     return found ?? notFound(`no background command "${id}" in this session; see process list`);
@@ -122,7 +122,7 @@ export class BackgroundCommands {
     this.#all.delete(id);
   }
 
-  /** Forgets what ended more than `keepMs` milliseconds ago. */
+  /** Drops commands that ended more than `keepMs` milliseconds ago. */
   sweep(keepMs: number): void {
     const oldest = this.#clock.now() - keepMs;
     for (const command of this.#all.values()) {

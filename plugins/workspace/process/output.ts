@@ -1,15 +1,15 @@
-/** Both streams of a program as one text, in the order they came, bounded. */
+/** Merges both streams of a program into one bounded text, in order of arrival. */
 import { StringDecoder } from "node:string_decoder";
 import { BoundedText, type KeptText } from "@svc/kit/exec";
 
-/** Choice: UTF-16 units of output an answer has at most; the middle is left out. */
+/** Choice: maximum UTF-16 units of output in a result; the middle is left out. */
 export const MAX_ANSWER_CHARS = 60_000;
 
 export class Output {
   readonly #decoders = { stdout: new StringDecoder("utf8"), stderr: new StringDecoder("utf8") };
   readonly #sinks: readonly ((text: string) => void)[];
 
-  /** @param sinks get the text as it comes */
+  /** @param sinks receive the text as it arrives */
   constructor(...sinks: readonly ((text: string) => void)[]) {
     this.#sinks = sinks;
   }
@@ -18,7 +18,7 @@ export class Output {
     this.#tell(this.#decoders[stream].write(chunk));
   }
 
-  /** No more follows. */
+  /** Flushes incomplete characters; no output follows. */
   end(): void {
     for (const decoder of Object.values(this.#decoders)) this.#tell(decoder.end());
   }
@@ -28,7 +28,7 @@ export class Output {
   }
 }
 
-/** An output that is kept to be told at the end. */
+/** Collects output for the result. */
 export function keptOutput(max = MAX_ANSWER_CHARS): {
   append: Output["append"];
   end(): KeptText;

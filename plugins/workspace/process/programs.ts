@@ -1,16 +1,16 @@
-/** All programs of this plugin that run: so many and no more, and none that outlives it. */
+/** The running programs of this plugin: limits their number, and ends them with the plugin. */
 import { type ProgramStart, type RunningProgram, startProgram } from "@svc/kit/exec";
 import { AnySignal } from "@svc/kit/time";
 import { unavailable } from "@svc/sdk";
 import type { Launch } from "../sandbox/agent-sandbox.ts";
 
-/** Choice: programs that run at a time, of all agents. */
+/** Choice: maximum running programs of all agents. */
 const MAX_RUNNING = 64;
-const STOP_REASON = "the gateway stops, or reloads its plugin workspace";
+const STOP_REASON = "the gateway is stopping, or reloading its plugin workspace";
 const BROKEN_REASON =
-  "a file that says who the agent is was written, and its sandbox protects the former one only; start the command again";
+  "an identity file of the agent was replaced, and the sandbox protects only the previous file; start the command again";
 
-/** What runs; a `hold` is released at its end. */
+/** A program to start; its `hold` is released at its end. */
 export type CommandStart = Omit<ProgramStart, "file" | "argv" | "cwd" | "signal" | "stopReason"> &
   Launch & { readonly signal?: AbortSignal };
 
@@ -24,13 +24,13 @@ export class Programs {
   }
 
   /**
-   * @param start.signal ends it, beside the end of the plugin
-   * @throws GatewayError `UNAVAILABLE`: too many run, or the plugin stops; the `hold` is still the caller's then
+   * @param start.signal ends the program, as does the end of the plugin
+   * @throws GatewayError `UNAVAILABLE`: too many are running, or the plugin is stopping; the caller must then release the `hold`
    */
   start({ hold, ...start }: CommandStart): RunningProgram {
     if (this.#stopping.signal.aborted) unavailable(`${STOP_REASON}; try again`, { retryAfterMs: 1_000 });
     if (this.#running.size >= MAX_RUNNING) {
-      unavailable(`${MAX_RUNNING} commands run already; wait until some have ended`, { retryAfterMs: 5_000 });
+      unavailable(`${MAX_RUNNING} commands are already running; wait until some have ended`, { retryAfterMs: 5_000 });
     }
     const ending = new AnySignal(start.signal, this.#stopping.signal);
     const program = startProgram({
@@ -51,7 +51,7 @@ export class Programs {
     return program;
   }
 
-  /** SIGTERM to all, SIGKILL 2 s later; resolves when all have ended. Safe to call twice. */
+  /** Sends SIGTERM to all, and SIGKILL 2 s later. Resolves when all have ended. Safe to call twice. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await Promise.all([...this.#running].map(({ ended }) => ended));

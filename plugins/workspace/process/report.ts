@@ -1,4 +1,4 @@
-/** How a command ended, in words. Pure. */
+/** Describes how a command ended. Pure. */
 import type { ProgramOutcome } from "@svc/kit/exec";
 
 /** E.g. `exit code 0 after 0.2 s`. @param durationMs milliseconds */
@@ -8,7 +8,7 @@ export function endText({ exitCode, endedFor, error }: ProgramOutcome, durationM
   return `${what} after ${(durationMs / 1_000).toFixed(1)} s`;
 }
 
-/** The output, and below it how it ended. */
+/** The output, followed by a note about the end. */
 export function withNote(output: string, note: string): string {
   const body = output.replace(/\n+$/, "");
   return body === "" ? `[${note}; no output]` : `${body}\n[${note}]`;

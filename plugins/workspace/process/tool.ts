@@ -1,4 +1,4 @@
-/** The tool `process`: looks after commands that `exec` started in the background. */
+/** The tool `process`: manages commands that `exec` started in the background. */
 import { BoundedText } from "@svc/kit/exec";
 import { AnySignal } from "@svc/kit/time";
 import { type Clock, floorOf, invalidRequest, pause, Strict, Type } from "@svc/sdk";
@@ -8,7 +8,7 @@ import { type Background, type BackgroundCommands, MAX_FRESH_CHARS, type Owner }
 import { endText, withNote } from "./report.ts";
 
 const ACTIONS = ["list", "poll", "log", "write", "kill", "clear"] as const;
-/** What is written to a program may be code to it. */
+/** `write` counts as running code, since a program may execute its input. */
 const EFFECTS: Readonly<Record<(typeof ACTIONS)[number], readonly ToolEffect[]>> = {
   list: ["reads"],
   poll: ["reads"],
@@ -18,11 +18,11 @@ const EFFECTS: Readonly<Record<(typeof ACTIONS)[number], readonly ToolEffect[]>>
   clear: ["writes-workspace"],
 };
 
-/** Choice: seconds a poll may wait; UTF-16 units written at once, and bytes that may wait to be read by the command. */
+/** Choice: maximum seconds of a poll, UTF-16 units of a write, and bytes that the command has not read yet. */
 const MAX_WAIT_SECONDS = 60;
 const MAX_WRITE_CHARS = 65_536;
 const MAX_UNREAD_BYTES = 1024 * 1024;
-/** Choice: lines of a log when nothing is said: the last ones. */
+/** Choice: default number of log lines; the last ones. */
 const LOG_LINES = 200;
 const MAX_SHOWN_COMMAND = 200;
 
@@ -34,28 +34,28 @@ export interface ProcessSources {
 export function processTool({ background, clock }: ProcessSources) {
   return defineTool({
     description:
-      "Looks after commands that exec started in the background, in this session. list: all; poll: what one has said since the " +
-      "last poll, and whether it runs; log: its output; write: text for its input; kill: end it; clear: forget one that has ended.",
+      "Manages commands that exec started in the background, in this session. list: all commands; poll: output since the last " +
+      "poll, and whether the command runs; log: its output; write: send text to its input; kill: end it; clear: forget an ended one.",
     params: Strict({
       action: Type.Enum([...ACTIONS], { type: "string" }),
       sessionId: Type.Optional(
-        Type.String({ minLength: 1, maxLength: 64, description: "Which one; for all but list" }),
+        Type.String({ minLength: 1, maxLength: 64, description: "The command; required except for list" }),
       ),
       timeout: Type.Optional(
         Type.Integer({
           minimum: 0,
           maximum: MAX_WAIT_SECONDS,
-          description: "poll: seconds to wait for news; default 0",
+          description: "poll: seconds to wait for new output or the end; default 0",
         }),
       ),
       offset: Type.Optional(
-        Type.Integer({ minimum: 1, description: `log: first line; default: the last ${LOG_LINES}` }),
+        Type.Integer({ minimum: 1, description: `log: first line; default: the last ${LOG_LINES} lines` }),
       ),
-      limit: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_LINES, description: "log: lines" })),
+      limit: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_LINES, description: "log: number of lines" })),
       data: Type.Optional(
-        Type.String({ maxLength: MAX_WRITE_CHARS, description: "write: the text, with its line end" }),
+        Type.String({ maxLength: MAX_WRITE_CHARS, description: "write: the text, including its line end" }),
       ),
-      eof: Type.Optional(Type.Boolean({ description: "write: nothing more follows; default false" })),
+      eof: Type.Optional(Type.Boolean({ description: "write: close the input afterwards; default false" })),
     }),
     scope: "operator.write",
     effects: ({ action }) => EFFECTS[action],
@@ -81,7 +81,7 @@ export function processTool({ background, clock }: ProcessSources) {
           await command.program.ended;
           return polled(command, clock.now());
         case "clear":
-          if (!command.outcome) invalidRequest(`${sessionId} still runs; end it with kill first`);
+          if (!command.outcome) invalidRequest(`${sessionId} is still running; end it with kill first`);
           background.forget(command);
           return { content: [{ type: "text", text: `${sessionId} is forgotten` }], details: { sessionId } };
       }
@@ -91,7 +91,7 @@ export function processTool({ background, clock }: ProcessSources) {
 
 function statusOf({ outcome, startedAt, endedAt }: Background, now: number): string {
   const ms = (endedAt ?? now) - startedAt;
-  return outcome ? endText(outcome, ms) : `runs since ${(ms / 1_000).toFixed(1)} s`;
+  return outcome ? endText(outcome, ms) : `running for ${(ms / 1_000).toFixed(1)} s`;
 }
 
 function detailsOf(command: Background): Record<string, unknown> {
@@ -110,7 +110,7 @@ function listed(all: readonly Background[], now: number): ToolResult {
   return { content: [{ type: "text", text }], details: { sessions: all.map(detailsOf) } };
 }
 
-/** Resolves when it says something, ends, or the time is over; at once when there is news already. */
+/** Resolves on new output, at the end of the command, or after the timeout; at once if there is unread output. */
 async function news(
   { fresh, listeners, outcome }: Background,
   ms: number,
@@ -158,9 +158,9 @@ async function written(
   data: string,
   eof: boolean,
 ): Promise<ToolResult> {
-  if (outcome || !stdin?.writable) return invalidRequest(`${id} reads no input any more`);
+  if (outcome || !stdin?.writable) return invalidRequest(`${id} no longer reads input`);
   if (stdin.writableLength > MAX_UNREAD_BYTES)
-    invalidRequest(`${id} has not read what was written before; wait until it does`);
+    invalidRequest(`${id} has not read the previous input; wait until it does`);
   if (data !== "") stdin.write(data);
   if (eof) stdin.end();
   const text = `wrote ${Buffer.byteLength(data)} bytes to ${id}${eof ? ", and closed its input" : ""}`;

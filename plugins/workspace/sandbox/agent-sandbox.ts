@@ -1,4 +1,4 @@
-/** Puts an agent's command into the agent's sandbox. */
+/** Starts an agent's command inside the agent's sandbox. */
 import { realpath } from "node:fs/promises";
 import {
   existing,
@@ -19,28 +19,28 @@ export interface AgentSandboxSources extends PlaceSources {
   readonly agents: Pick<AgentDirectory, "list" | "toolPolicy">;
   readonly sandbox: Sandbox;
   readonly config: () => Pick<ExecConfig, "sandbox" | "pathPrepend">;
-  /** Files and directories beside the state directory that no command may see: the configuration file. */
+  /** Files and directories that no command may see, in addition to the state directory: the configuration file. */
   readonly hidden: () => readonly string[];
   /** Home directory of the gateway's user. */
   readonly home: string;
   readonly log: Pick<Logger, "warn">;
 }
 
-/** A command as it is to be started. */
+/** A command to start. */
 export interface Launch extends SandboxedProgram {
-  /** Set in a sandbox; to be released when the command has ended or did not start. */
+  /** Set in a sandbox; must be released when the command has ended or did not start. */
   readonly hold?: IdentityHold;
 }
 
 export interface AgentSandbox extends CommandSandbox {
   /** See `IdentityLocks.endCommands`. */
   readonly endCommands: BeforeWrite;
-  /** Whether the agent's commands run in a sandbox that has no network: what they do stays in the workspace. */
+  /** Whether the agent's commands run in a sandbox without a network, so that their effects stay in the workspace. */
   isSealed(agentId: string): Promise<boolean>;
   /**
-   * @param wasInForce what `inForce` said when the command was judged: one that was allowed because it would be in a sandbox never
-   *   runs without one, whatever has changed since
-   * @param shown what it reads of the state directory, absolute, without links. Default: nothing
+   * @param wasInForce result of `inForce` when the command was judged: a command that was allowed because it would run in a
+   *   sandbox never runs without one, whatever has changed since
+   * @param shown paths of the state directory that the command can read, absolute, without links. Default: none
    * @throws GatewayError as `Sandbox.confine` and `IdentityLocks.hold`
    */
   confine(program: SandboxedProgram, agentId: string, wasInForce: boolean, shown?: readonly string[]): Promise<Launch>;
@@ -63,13 +63,13 @@ export function agentSandbox(sources: AgentSandboxSources): AgentSandbox {
       const configured = rulesOf(agentId);
       const rules: SandboxRules = wasInForce ? { ...configured, mode: "require" } : configured;
       if (rules.mode === "off") return program;
-      // The operator has named these for programs.
+      // The operator has configured these directories for programs.
       const prepended = (await existing(config().pathPrepend)).map(({ path }) => path);
       const readPaths = [...rules.readPaths, ...prepended];
       let hold: IdentityHold | undefined;
       const place = async () => {
         const around = await placeOf(agentId, sources, true);
-        const root = around?.root ?? program.cwd; // made above
+        const root = around?.root ?? program.cwd; // `placeOf` has created it
         hold = await identity.hold(root);
         return { ...(await sandboxPlace(sources, root, hold.files)), shown };
       };

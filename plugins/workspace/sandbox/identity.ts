@@ -1,10 +1,10 @@
 /**
- * Keeps the files that say who an agent is from the commands in its sandbox.
+ * Protects the identity files of an agent from the commands in its sandbox.
  *
- * A mount keeps a file from being changed, replaced or removed, and needs a file to lie on: while a command runs, names that
- * are not there stand as empty files, which prompts leave out. A mount goes away when somebody outside puts another file in
- * the place of the one below it, as every careful writer does: so the tools of this plugin end the commands first
- * (`endCommands`), and whoever else does it ends them by it.
+ * A mount prevents changing, replacing and removing a file, and needs an existing file. So missing files exist as empty
+ * placeholders while a command runs; prompts leave them out. A mount disappears when a process outside replaces the file
+ * below it, as every atomic write does. So the tools of this plugin end the commands first (`endCommands`), and a
+ * replacement by any other writer ends them afterwards.
  */
 import { watch } from "node:fs";
 import { lstat, unlink, utimes, writeFile } from "node:fs/promises";
@@ -12,26 +12,26 @@ import { join } from "node:path";
 import { invalidRequest, type Logger, messageOf, unavailable } from "@svc/sdk";
 import { IDENTITY_FILES } from "@svc/sdk/agents";
 
-/** What one command relies on. */
+/** Protection for one command. */
 export interface IdentityHold {
   /** The files, absolute. All exist. */
   readonly files: readonly string[];
-  /** Aborted: they are not kept from the command any more, so that it has to end. */
+  /** Aborted when the files are no longer protected, so that the command must end. */
   readonly broken: AbortSignal;
-  /** The command has ended, or did not start. Safe to call twice. */
+  /** Must be called when the command has ended or did not start. Safe to call twice. */
   release(): Promise<void>;
 }
 
 /** A workspace in which commands run. */
 interface Root {
-  /** By what breaks it; with a promise that resolves when it is released. */
+  /** Controllers that end the commands, each with a promise that resolves on release. */
   readonly holds: Map<AbortController, Promise<void>>;
-  /** One change of placeholders after the other. */
+  /** Serializes changes of placeholders. */
   turn: Promise<unknown>;
 }
 
 const NAMES: ReadonlySet<string> = new Set(IDENTITY_FILES);
-/** Choice: milliseconds between two looks; the kernel may lose a notice where many files change. */
+/** Choice: milliseconds between two checks, since the kernel may drop change events when many files change. */
 const LOOK_EVERY_MS = 1_000;
 
 export class IdentityLocks {
@@ -43,8 +43,8 @@ export class IdentityLocks {
   }
 
   /**
-   * @param root workspace, links followed
-   * @throws GatewayError `INVALID_REQUEST`: one of the names is a link or no file; `UNAVAILABLE`: it cannot be made or watched
+   * @param root workspace, links resolved
+   * @throws GatewayError `INVALID_REQUEST`: an identity file is a link or not a file; `UNAVAILABLE`: it cannot be created or watched
    */
   async hold(root: string): Promise<IdentityHold> {
     const here: Root = this.#roots.get(root) ?? { holds: new Map(), turn: Promise.resolve() };
@@ -52,7 +52,7 @@ export class IdentityLocks {
     const broken = new AbortController();
     let settle = (): void => undefined;
     const released = new Promise<void>((resolve) => (settle = resolve));
-    here.holds.set(broken, released); // before the first wait, so that nobody who releases takes the placeholders away
+    here.holds.set(broken, released); // before the first await, so that no concurrent release removes the placeholders
     const files = [...NAMES].map((name) => join(root, name));
     let unwatch: (() => void) | undefined;
     const release = async () => {
@@ -65,7 +65,7 @@ export class IdentityLocks {
       if (broken.signal.aborted) return;
       broken.abort();
       const message =
-        "a file that says who an agent is was replaced while commands ran in its sandbox: see what stands in it";
+        "an identity file of an agent was replaced while commands ran in its sandbox; the commands are ended, check the content of the file";
       this.#log.warn({ path }, message);
     };
     try {
@@ -80,7 +80,7 @@ export class IdentityLocks {
     return { files, broken: broken.signal, release };
   }
 
-  /** To be awaited before the file at `name` below `root` is written: the commands that could write the new one have ended then. */
+  /** Must be awaited before the file at `name` below `root` is written: ends the commands that could write the new file. */
   async endCommands(root: string, name: string): Promise<void> {
     const here = this.#roots.get(root);
     if (!here || !NAMES.has(name)) return;
@@ -103,8 +103,8 @@ function inTurn<T>(here: Root, work: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Each file by itself and not their directory: a command can cause no notices about what it cannot write.
- * @param replaced called when a name does not mean its file any more @returns ends it
+ * Watches each file and not the directory, since a command cannot cause events for files it cannot write.
+ * @param replaced called when a path no longer refers to its file @returns stops watching
  */
 async function watched(files: readonly string[], replaced: (path: string) => void): Promise<() => void> {
   const ends: (() => void)[] = [];
@@ -124,7 +124,7 @@ async function watched(files: readonly string[], replaced: (path: string) => voi
   } catch (error) {
     end();
     return unavailable(
-      `the workspace cannot be watched, which its sandbox needs: ${messageOf(error)}; an operator can raise fs.inotify.max_user_watches`,
+      `the sandbox needs to watch the workspace, which failed: ${messageOf(error)}; an operator can raise fs.inotify.max_user_watches`,
     );
   }
   const timer = setInterval(() => files.forEach(look), LOOK_EVERY_MS).unref();
@@ -132,30 +132,30 @@ async function watched(files: readonly string[], replaced: (path: string) => voi
   return end;
 }
 
-/** The file is made when it is not there. @throws GatewayError */
+/** Creates the file if missing. @throws GatewayError */
 async function made(path: string): Promise<void> {
   try {
     await writeFile(path, "", { flag: "wx", mode: 0o600 });
     await utimes(path, 0, 0);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") {
-      unavailable(`the sandbox needs a file ${path}, and it cannot be made: ${messageOf(error)}`);
+      unavailable(`the sandbox needs a file ${path}, which cannot be created: ${messageOf(error)}`);
     }
   }
   if ((await versionOf(path)) === undefined) {
     invalidRequest(
-      `${path} is a link, has a second name, or is no file, so that a sandbox cannot protect it; put a plain file in its place`,
+      `${path} is a link, has a second name, or is not a file, so a sandbox cannot protect it; replace it with a regular file`,
     );
   }
 }
 
-/** `undefined`: it is no plain file with this one name. The time it was made tells it from a later file with the same number. */
+/** `undefined`: not a regular file with a single name. The creation time distinguishes it from a later file with the same inode. */
 async function versionOf(path: string): Promise<string | undefined> {
   const stats = await lstat(path, { bigint: true });
   return stats.isFile() && stats.nlink === 1n ? `${stats.dev}:${stats.ino}:${stats.birthtimeNs}` : undefined;
 }
 
-/** Choice: a placeholder is told by what it is, empty and of the year 1970, so that those of a gateway that was killed go, too. */
+/** Choice: placeholders are recognized by being empty with an mtime of 0, so that those of a killed gateway are removed, too. */
 async function removePlaceholder(path: string): Promise<void> {
   const stats = await lstat(path).catch(() => undefined);
   if (stats?.isFile() && stats.size === 0 && stats.mtimeMs === 0) await unlink(path).catch(() => undefined);

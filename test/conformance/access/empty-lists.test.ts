@@ -214,7 +214,7 @@ describe("lists of a provider of secrets", limited, () => {
       settings: allowlist === undefined ? {} : { allowlist },
     });
     assert.equal(source.checkId?.("NAME", provider(undefined)), undefined);
-    assert.match(source.checkId?.("NAME", provider([])) ?? "", /allowlist does not have this variable/);
+    assert.match(source.checkId?.("NAME", provider([])) ?? "", /allowlist does not contain this variable/);
     for (const value of refused) assert.ok(source.check?.(provider(value)), JSON.stringify(value));
     for (const id of ["", " ", "*", "__proto__", "name"]) assert.ok(source.checkId?.(id, provider(undefined)), id);
   });
@@ -224,7 +224,7 @@ describe("lists of a provider of secrets", limited, () => {
     assert.deepEqual([settings({}).passEnv, settings({ passEnv: [] }).passEnv, settings({}).env], [[], [], {}]);
     const open = { allowInsecurePath: true, allowSymlinkCommand: true };
     assert.ok(await trustedCommand(settings(open), 0));
-    await assert.rejects(trustedCommand(settings({ ...open, trustedDirs: [] }), 0), /lies in none of trustedDirs/);
+    await assert.rejects(trustedCommand(settings({ ...open, trustedDirs: [] }), 0), /is outside of trustedDirs/);
     for (const key of ["passEnv", "trustedDirs"])
       for (const value of refused)
         assert.ok(entryProblem({ source: "exec", command: node, [key]: value }), `${key} ${JSON.stringify(value)}`);

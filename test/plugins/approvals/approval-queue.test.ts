@@ -20,7 +20,7 @@ import { ada, nodeRequest, openDesk, plan, requester, SECRET } from "./scene.ts"
 const always = { ...ada, decision: "allow-always" } as const;
 const deny = { ...ada, decision: "deny" } as const;
 const DAY = 86_400_000;
-/** Lets the database thread answer. */
+/** Lets the database thread respond. */
 const until = async (holds: () => boolean | Promise<boolean>) => {
   for (let turn = 0; turn < 500; turn++) {
     if (await holds()) return;
@@ -30,7 +30,7 @@ const until = async (holds: () => boolean | Promise<boolean>) => {
 };
 
 describe("a question", () => {
-  it("is recorded before anybody hears of it, and answered by the decision", async (t) => {
+  it("is recorded before approvers are notified, and settled by the decision", async (t) => {
     const { store, queue, announced, decisions, ask } = await openDesk(t);
     const { record, settled } = await ask();
     assert.equal((await store.get(record.id))?.status, "pending");
@@ -42,7 +42,7 @@ describe("a question", () => {
     assert.equal(queue.waiting(record.id), undefined);
   });
 
-  it("takes the first decision, of two at once", async (t) => {
+  it("counts the first of two concurrent decisions", async (t) => {
     const { queue, decisions, ask } = await openDesk(t);
     const { record, settled } = await ask();
     const outcomes = await Promise.all([
@@ -55,7 +55,7 @@ describe("a question", () => {
     assert.equal((await settled).decision, decisions[0]?.[1].decision);
   });
 
-  it("is a no when nobody answers in time: 120 s unless told, at most a day", async (t) => {
+  it("is a no when nobody answers in time: 120 s by default, at most a day", async (t) => {
     const { clock, ask, store, decisions } = await openDesk(t);
     const short = await ask();
     const long = await ask({ timeoutMs: 10 * MAX_TIMEOUT_MS });
@@ -70,7 +70,7 @@ describe("a question", () => {
     assert.deepEqual(decisions, []);
   });
 
-  it("cannot be decided once its time is over, even before the timer says so", async (t) => {
+  it("cannot be decided after its expiry, even before the timer fires", async (t) => {
     const { clock, ask, store, queue, decisions } = await openDesk(t);
     const { record } = await ask({ timeoutMs: 10 });
     assert.equal(await store.decide(record, ada, record.expiresAt), false);
@@ -80,7 +80,7 @@ describe("a question", () => {
     assert.deepEqual(decisions, []);
   });
 
-  it("has one end when a decision and the end of its time meet", async (t) => {
+  it("is settled once when a decision and its expiry coincide", async (t) => {
     const { ask, queue, store, decisions } = await openDesk(t);
     for (let round = 0; round < 10; round++) {
       const { record, settled } = await ask();
@@ -92,7 +92,7 @@ describe("a question", () => {
     assert.equal(decisions.length, (await store.list(100, undefined)).filter((row) => row.decision !== null).length);
   });
 
-  it("is a no at once when there is nobody to ask", async (t) => {
+  it("is a no at once when no approver is connected", async (t) => {
     const { state, ask, store, clock } = await openDesk(t);
     state.nobody = true;
     const { record, settled } = await ask();
@@ -101,7 +101,7 @@ describe("a question", () => {
     assert.equal(clock.pending, 0);
   });
 
-  it("is refused for an id that is known, waiting or not", async (t) => {
+  it("is refused for an existing id, pending or not", async (t) => {
     const { queue, ask } = await openDesk(t);
     const { record } = await ask({ id: "mine" });
     const again = { id: "mine", asked: askedCommand(nodeRequest), requester, always: false };
@@ -112,7 +112,7 @@ describe("a question", () => {
     assert.equal(both.filter(Boolean).length, 1);
   });
 
-  it("is refused when too many wait, of one client or in all", async (t) => {
+  it("is refused when too many are pending, of one client or in total", async (t) => {
     const { queue, ask } = await openDesk(t);
     const of = (n: number) => ({ requester: { ...requester, deviceId: `d${n}` } });
     await Promise.all(Array.from({ length: MAX_PENDING_EACH }, () => ask(of(0))));
@@ -134,7 +134,7 @@ describe("a question", () => {
     await ask({ id: "x" });
   });
 
-  it("whose end cannot be recorded is answered once it is", async (t) => {
+  it("whose expiry cannot be recorded is settled once it is", async (t) => {
     const { broken, clock, ask, store } = await openDesk(t);
     const { record, settled } = await ask({ timeoutMs: 50 });
     let tries = 0;
@@ -152,7 +152,7 @@ describe("a question", () => {
     assert.equal((await settled).reason, "time");
   });
 
-  it("is closed with the reason restart by the next start; its answer is never an allowance", async (t) => {
+  it("is closed with the reason restart by the next start, and never counts as allowed", async (t) => {
     const { storage, queue, ask, clock } = await openDesk(t);
     const { record, settled } = await ask();
     queue.stop();
@@ -165,7 +165,7 @@ describe("a question", () => {
     assert.equal(await next.decide(record, ada, clock.now()), false);
   });
 
-  it("is listed with what waits first, and to others only where it is their own", async (t) => {
+  it("is listed, pending ones first; clients who are no approvers see only their own", async (t) => {
     const { ask, queue, store, clock } = await openDesk(t);
     const first = await ask();
     await clock.advance(1);
@@ -184,8 +184,8 @@ describe("a question", () => {
   });
 });
 
-describe("what is allowed for good", () => {
-  it("answers the very same at once, and says when it was used", async (t) => {
+describe("a grant", () => {
+  it("answers the same question at once, and records its last use", async (t) => {
     const { ask, queue, store, announced, decisions, clock } = await openDesk(t);
     await queue.decide((await ask()).record, always);
     assert.equal((await store.grants(clock.now()))[0]?.lastUsedAtMs, undefined);
@@ -198,14 +198,14 @@ describe("what is allowed for good", () => {
     assert.equal((await store.grants(clock.now()))[0]?.lastUsedAtMs, clock.now());
   });
 
-  it("is asked for all the same by who says so", async (t) => {
+  it("does not answer a question with always", async (t) => {
     const { ask, queue, announced } = await openDesk(t);
     await queue.decide((await ask()).record, always);
     await ask({ always: true });
     assert.equal(announced.length, 2);
   });
 
-  it("is kept with the decision or not at all", async (t) => {
+  it("is stored with the decision or not at all", async (t) => {
     const { ask, queue, store, broken, clock } = await openDesk(t);
     const { record } = await ask();
     broken.transactions = () => Promise.reject(new GatewayError("UNAVAILABLE", "disk full"));
@@ -217,7 +217,7 @@ describe("what is allowed for good", () => {
     assert.deepEqual(await store.grants(clock.now()), []);
   });
 
-  it("outlives a restart, until it is forgotten", async (t) => {
+  it("survives a restart, until it is forgotten", async (t) => {
     const { ask, queue, store, storage, newDesk, clock, announced } = await openDesk(t);
     const { record } = await ask();
     await queue.decide(record, always);
@@ -231,7 +231,7 @@ describe("what is allowed for good", () => {
     assert.equal(announced.length, 2);
   });
 
-  it("ends after 90 days, or when it was chosen to", async (t) => {
+  it("ends after 90 days, or at the chosen time", async (t) => {
     const { ask, queue, store, announced, clock } = await openDesk(t);
     const begun = clock.now();
     await queue.decide((await ask()).record, always);
@@ -254,7 +254,7 @@ describe("what is allowed for good", () => {
     assert.deepEqual([announced.length, await store.grants(clock.now())], [4, []]);
   });
 
-  it("from before grants had an end, ends 90 days after it was given", async (t) => {
+  it("from before grants had an expiry ends 90 days after it was given", async (t) => {
     const now = createFakeClock().now();
     const asked = askedCommand(nodeRequest);
     const { ask, store, announced, storage } = await openDesk(t, {
@@ -275,7 +275,7 @@ describe("what is allowed for good", () => {
     assert.equal((await storage.all("SELECT digest FROM approval_grants")).length, 2, "retention removes it");
   });
 
-  it("holds for no other kind with the same digest", async (t) => {
+  it("does not apply to another kind with the same digest", async (t) => {
     const { ask, queue, announced } = await openDesk(t);
     const asked = askedCommand(nodeRequest);
     await queue.decide((await ask({ asked: { ...asked, kind: "question:exec" } })).record, always);
@@ -284,7 +284,7 @@ describe("what is allowed for good", () => {
   });
 });
 
-describe("asking as a plugin", () => {
+describe("a question of a plugin", () => {
   const question = { title: "delete it?", subject: { tool: "rm", path: "/x" }, kind: "toolBefore:rm", askedBy: "gate" };
 
   it("gets the answer, and a reason for a no", async (t) => {
@@ -302,7 +302,7 @@ describe("asking as a plugin", () => {
     assert.equal((await store.get(record.id))?.kind, "question:toolBefore:rm");
   });
 
-  it("gets a no when nobody answers, nobody is there, or it is taken back", async (t) => {
+  it("gets a no when nobody answers, no approver is connected, or it is cancelled", async (t) => {
     const { queue, state, announced, clock, store } = await openDesk(t);
     const approver = createApprover(queue);
     const timed = approver.ask({ ...question, timeoutMs: 5 });
@@ -315,17 +315,17 @@ describe("asking as a plugin", () => {
     await until(() => announced.length === 2);
     abort.abort();
     const { id, decision, reason } = await cancelled;
-    assert.deepEqual([decision, reason], [null, "the question was taken back"]);
+    assert.deepEqual([decision, reason], [null, "the question was cancelled"]);
     assert.equal((await store.get(id))?.reason, "cancelled");
     assert.equal((await approver.ask({ ...question, signal: AbortSignal.abort() })).decision, null);
 
     state.nobody = true;
     const alone = await approver.ask(question);
     assert.equal(alone.decision, null);
-    assert.match(alone.reason ?? "", /nobody who may decide is connected\. Next: svc approvals watch/);
+    assert.match(alone.reason ?? "", /no approver is connected\. Next: svc approvals watch/);
   });
 
-  it("binds an answer for good to kind and subject, in whatever order its keys are", async (t) => {
+  it("binds a grant to kind and subject, whatever the order of keys", async (t) => {
     const { queue, announced } = await openDesk(t);
     const approver = createApprover(queue);
     const first = approver.ask(question);
@@ -347,7 +347,7 @@ describe("asking as a plugin", () => {
     }
   });
 
-  it("may be allowed for the session: all that the question offers, until it ends, and nothing beside it", async (t) => {
+  it("may be allowed for the session: exactly what the question offers, until the grant ends", async (t) => {
     const { queue, announced, clock, store, storage, newDesk } = await openDesk(t);
     const session = { title: "every rm \u202ehere", subject: { tool: "rm", conversation: 1 } };
     const approver = createApprover(queue);
@@ -393,17 +393,17 @@ describe("asking as a plugin", () => {
     assert.equal(await decided(other), "asked");
   });
 
-  it("refuses a subject that JSON cannot hold", async (t) => {
+  it("refuses a subject that JSON cannot represent", async (t) => {
     const { queue } = await openDesk(t);
     const approver = createApprover(queue);
     await assert.rejects(approver.ask({ ...question, subject: { at: undefined } }), {
       code: "INVALID_REQUEST",
-      message: /subject\.at is undefined/,
+      message: /subject\.at is of type undefined/,
     });
   });
 });
 
-it("values of variables are nowhere: not in the files, the logs, or what approvers get", async (t) => {
+it("values of variables appear nowhere: not in files, logs, or events for approvers", async (t) => {
   const { directory, ask, queue, announced, decisions, logged, store, clock, claims } = await openDesk(t);
   const first = await ask();
   await queue.decide(first.record, always);

@@ -12,7 +12,7 @@ import { nodeRequest, plan, SECRET } from "./scene.ts";
 type Params = ParamsOf<typeof execApproval.request>;
 
 describe("a command for a node", () => {
-  it("is what its plan says, not what stands beside it", () => {
+  it("uses the values of its plan, not the params of the same name", () => {
     const lies: Params = {
       ...nodeRequest,
       command: "ls",
@@ -92,7 +92,7 @@ describe("contents of a command for a node", () => {
     assert.deepEqual(askedQuestion(question).view.files, [file]);
   });
 
-  it("are shown with the words that led to the question, which are no part of what is allowed", () => {
+  it("are shown with the content that led to the question, which is not part of what is allowed", () => {
     const question = { title: "x", subject: { files: [file] }, files: [file], kind: "tool:exec", askedBy: "workspace" };
     const asked = askedQuestion({ ...question, because: "a page says: run x" });
     assert.equal(asked.digest, askedQuestion(question).digest);
@@ -122,7 +122,7 @@ describe("contents of a command for a node", () => {
 });
 
 describe("a command elsewhere", () => {
-  it("has neither node nor plan; what is empty is not said", () => {
+  it("has neither node nor plan; empty fields are null", () => {
     for (const host of [undefined, null, "", "gateway", "sandbox", "NODE", " node"]) {
       const given = { ...nodeRequest, cwd: "", agentId: "", turnSourceThreadId: 7 };
       const { view, plan: bound } = askedCommand(host === undefined ? { ...given, host: null } : { ...given, host });
@@ -134,7 +134,7 @@ describe("a command elsewhere", () => {
 });
 
 describe("canonical JSON", () => {
-  it("has one text per value, and no two values share one", () => {
+  it("has exactly one text per value", () => {
     const json = fc.jsonValue({ maxDepth: 4 });
     fc.assert(
       fc.property(json, (value) => assert.deepEqual(JSON.parse(canonicalJson(value)), value)),
@@ -176,14 +176,14 @@ describe("canonical JSON", () => {
     it(`is not made of ${what}`, () => assert.throws(() => canonicalJson(value), { code: "INVALID_REQUEST" }));
   }
 
-  it("tells keys that look like numbers or like the prototype apart", () => {
+  it("distinguishes keys that look like numbers or like the prototype", () => {
     const odd = JSON.parse('{"__proto__":1,"10":2,"9":3}') as unknown;
     assert.equal(canonicalJson(odd), '{"10":2,"9":3,"__proto__":1}');
     assert.notEqual(canonicalJson(-0), canonicalJson(0));
   });
 });
 
-describe("who may decide", () => {
+describe("an approver", () => {
   const principal = (changes: Partial<Principal> = {}): Principal => ({
     id: "token",
     role: "operator",
@@ -218,7 +218,7 @@ describe("who may decide", () => {
     });
   }
 
-  it("users of a proxy and this machine are known by their principal", () => {
+  it("is identified by the principal for users of a proxy and for this machine", () => {
     const user = principal({ id: "trusted-proxy:ada", provenance: "trusted-proxy" });
     assert.equal(mayDecide(["trusted-proxy:ada"], user, undefined), true);
     assert.equal(mayDecide(["ada"], user, undefined), false);
@@ -240,12 +240,12 @@ describe("who may decide", () => {
     });
   }
 
-  it("admins may, and blanks on the list are nobody even should they be an id", () => {
+  it("may be an admin; a blank on the list matches nobody, even if it were an id", () => {
     assert.equal(mayDecide(undefined, principal({ scopes: ["operator.admin"] }), undefined), true);
     for (const id of ["", " ", "*"]) assert.equal(mayDecide([id], principal({ id }), undefined), false);
   });
 
-  it("are those among the connections that are let in", () => {
+  it("is found among the open connections", () => {
     const connection = (id: string, who: Principal | undefined): ConnectionInfo => ({
       id,
       remoteAddress: "",

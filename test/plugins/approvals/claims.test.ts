@@ -1,4 +1,4 @@
-/** Rows of `details.code` in protocol/methods-node.md §4, and that nothing but the very command runs. */
+/** Rows of `details.code` in protocol/methods-node.md §4, and that only the approved command runs. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { ExecClaim } from "@svc/sdk/approvals";
@@ -12,11 +12,11 @@ import { ada, claim, nodeRequest, openDesk, plan, requester, SECRET } from "./sc
 const always = { ...ada, decision: "allow-always" } as const;
 const refusal = (code: string) => (error: Error & { code?: string; details?: { code?: string } }) => {
   assert.deepEqual([error.code, error.details?.code], ["INVALID_REQUEST", code]);
-  assert.match(error.message, /ask anew/);
+  assert.match(error.message, /request a new approval/);
   return true;
 };
 
-/** Allowed, unless told otherwise. */
+/** Allowed by default. */
 async function allowed(
   t: Parameters<typeof openDesk>[0],
   changes: Parameters<Awaited<ReturnType<typeof openDesk>>["ask"]>[0] = {},
@@ -38,7 +38,7 @@ describe("a command that claims to be allowed", () => {
     await assert.rejects(claims.claim(claim(record.id)), refusal("APPROVAL_REQUIRED"));
   });
 
-  it("runs with the contents that were shown, and no others", async (t) => {
+  it("runs only with the contents that were shown", async (t) => {
     const files = [{ path: "/srv/x.sh", sha256: "a".repeat(64), bytes: 3 }];
     const { claims, ask, queue } = await allowed(t);
     const { record } = await ask({ asked: askedCommand({ ...nodeRequest, files }) });
@@ -46,7 +46,7 @@ describe("a command that claims to be allowed", () => {
     assert.deepEqual((await claims.claim(claim(record.id))).files, files);
   });
 
-  it("runs once, of many that claim at once", async (t) => {
+  it("runs once for many concurrent claims", async (t) => {
     const { claims, record } = await allowed(t);
     const outcomes = await Promise.allSettled(Array.from({ length: 8 }, () => claims.claim(claim(record.id))));
     assert.equal(outcomes.filter(({ status }) => status === "fulfilled").length, 1);
@@ -65,7 +65,7 @@ describe("a command that claims to be allowed", () => {
     assert.equal((await after.claim(claim(other.record.id))).decision, "allow-once");
   });
 
-  it("runs again and again when it is allowed for good, until that is forgotten", async (t) => {
+  it("runs repeatedly with allow-always, until the grant is forgotten", async (t) => {
     const { claims, ask, queue, store } = await openDesk(t);
     const { record } = await ask();
     await queue.decide(record, always);
@@ -106,7 +106,7 @@ describe("a command that claims to be allowed", () => {
     });
   }
 
-  it("is refused with APPROVAL_ENV_BINDING_MISSING when no environment was allowed; names and hashes are told", async (t) => {
+  it("is refused with APPROVAL_ENV_BINDING_MISSING when no environment was allowed, with names and hashes", async (t) => {
     const { env: _env, ...bare } = nodeRequest;
     const { claims, record } = await allowed(t, { asked: askedCommand(bare) });
     await assert.rejects(claims.claim(claim(record.id)), (error: Error & { details?: Record<string, unknown> }) => {
@@ -133,7 +133,7 @@ describe("a command that claims to be allowed", () => {
     await assert.rejects(claims.claim(claim(record.id)), refusal("APPROVAL_REQUIRED"));
   });
 
-  it("is refused with APPROVAL_EXPIRED once the time is over, decided or not, by an admin as well", async (t) => {
+  it("is refused with APPROVAL_EXPIRED after the expiry, decided or not, for an admin as well", async (t) => {
     const { claims, record, ask, clock } = await allowed(t);
     const undecided = await ask();
     await clock.advance(120_000);
@@ -143,7 +143,7 @@ describe("a command that claims to be allowed", () => {
     }
   });
 
-  it("that had no device belongs to its connection, and within the gateway to its caller", async (t) => {
+  it("without a device belongs to its connection, and inside the gateway to its caller", async (t) => {
     const { claims, ask, queue } = await openDesk(t);
     const wire = await ask({ requester: { ...requester, deviceId: null } });
     const inner = await ask({ requester: { principalId: "plugin:exec", deviceId: null, connectionId: null } });
@@ -206,7 +206,7 @@ describe("any single change", () => {
       systemRunPlan: { ...run.plan, rawCommand: null },
       env: run.env,
     });
-  /** One part of the first is taken from the second. */
+  /** Copies of the first with one part taken from the second. */
   const pairs = fc
     .tuple(runs, runs, fc.constantFrom("argv", "cwd", "agentId", "sessionKey", "env", "nodeId", "none"))
     .map(([one, two, part]): [Run, Run] => {
@@ -216,7 +216,7 @@ describe("any single change", () => {
       return [one, { ...one, plan: { ...one.plan, [key]: two.plan[key] } }];
     });
 
-  it("of a command makes another digest, and nothing else does", () => {
+  it("of a command changes the digest, and nothing else does", () => {
     fc.assert(
       fc.property(pairs, ([one, two]) => {
         assert.equal(asked(one).digest === asked(two).digest, same(one) === same(two));
@@ -254,7 +254,7 @@ describe("any single change", () => {
     );
   });
 
-  it("of a command elsewhere makes another digest", () => {
+  it("of a command on another host changes the digest", () => {
     const elsewhere = fc.record({
       command: text.filter(Boolean),
       commandArgv: fc.option(fc.array(text, { maxLength: 3 }), { nil: undefined }),

@@ -30,7 +30,7 @@ interface Given {
   readonly input?: string;
 }
 
-/** Asks as a gate does, and offers something for the session. */
+/** Asks as a gate does, and offers a grant for the session. */
 const asker = definePlugin({
   id: "asker",
   api: "^1.0.0",
@@ -104,9 +104,9 @@ describe("questions that nobody can answer", () => {
 });
 
 describe("svc approvals", () => {
-  it("list shows what waits with all that matters, and the others", async (t) => {
+  it("list shows pending questions with all details, and the others", async (t) => {
     const scene = await start(t);
-    assert.deepEqual((await scene.run("list")).printed, ["nothing waits for an answer"]);
+    assert.deepEqual((await scene.run("list")).printed, ["no question waits for an answer"]);
     const answer = scene.client.call(execApproval.request, { ...nodeRequest, id: "abc-1" });
     await waitForPending(scene, 1);
     const { text, scopes } = await scene.run("list");
@@ -124,17 +124,17 @@ describe("svc approvals", () => {
       assert.ok(text.includes(part), `${part} in ${text}`);
     await scene.run("deny", { args: ["abc-1"] });
     assert.equal((await answer).decision, "deny");
-    assert.match((await scene.run("list")).text, /nothing waits[\s\S]*answered or over:\n.*deny by cli/);
+    assert.match((await scene.run("list")).text, /no question waits[\s\S]*answered or expired:\n.*deny by cli/);
   });
 
-  it("allow and deny take an id or its beginning", async (t) => {
+  it("allow and deny accept an id or a unique prefix", async (t) => {
     const scene = await start(t);
     const answers = ["abc-1", "abd-2", "b"].map((id) =>
       scene.client.call(execApproval.request, { ...nodeRequest, id }),
     );
     await waitForPending(scene, 3);
     const two = await scene.run("allow", { args: ["ab"] });
-    assert.match(two.message, /2 begin with ab: .*\nNext: write more of it; svc approvals list/);
+    assert.match(two.message, /2 ids start with ab: .*\nNext: give more characters; svc approvals list/);
     const once = await scene.run("allow", { args: ["abc"] });
     assert.deepEqual(
       [once.printed, once.scopes],
@@ -149,7 +149,7 @@ describe("svc approvals", () => {
     );
   });
 
-  it("doctor says that commands are asked for and nobody is there who could answer", async (t) => {
+  it("doctor reports that commands need an approval and no approver could answer", async (t) => {
     const scene = await start(t);
     const doctor = async (options: Record<string, unknown> = { running: true }) =>
       (await scene.run("doctor", { options, json: true })).printed as [{ findings: DoctorFinding[] }];
@@ -167,7 +167,7 @@ describe("svc approvals", () => {
     assert.deepEqual(await doctor(), [{ findings: [] }], "nobody is asked");
   });
 
-  it("says why an answer does not count, and what to do", async (t) => {
+  it("reports why an answer does not count, and the next step", async (t) => {
     const scene = await start(t);
     const answer = scene.client.call(execApproval.request, { ...nodeRequest, id: "a" });
     await waitForPending(scene, 1);
@@ -184,7 +184,7 @@ describe("svc approvals", () => {
     assert.match((await scene.run("list", { options: { limit: "0" } })).message, /--limit takes/);
   });
 
-  it("grants shows what is allowed for good, forget takes it back", async (t) => {
+  it("grants lists grants, forget ends one", async (t) => {
     const scene = await start(t);
     assert.deepEqual((await scene.run("grants")).printed, ["nothing is allowed for longer than once"]);
     const answer = scene.client.call(execApproval.request, { ...nodeRequest, id: "a" });
@@ -202,7 +202,7 @@ describe("svc approvals", () => {
     assert.match((await scene.run("forget", { args: [digest] })).message, /Next: svc approvals grants/);
   });
 
-  it("allow --for and --session say for how long; what is not offered, and no time, is refused", async (t) => {
+  it("allow --for and --session set the duration; an invalid time and a session that is not offered are refused", async (t) => {
     const scene = await start(t);
     const answer = scene.client.call(execApproval.request, { ...nodeRequest, id: "a" });
     await waitForPending(scene, 1);
@@ -213,8 +213,8 @@ describe("svc approvals", () => {
       { always: true, for: "1h" },
       { always: true, session: true },
     ])
-      assert.match((await allow(options)).message, /leave out --for and --session\nNext: /);
-    assert.match((await allow({ session: true })).message, /offers nothing for the session/);
+      assert.match((await allow(options)).message, /excludes --for and --session\nNext: /);
+    assert.match((await allow({ session: true })).message, /offers no grant for the session/);
     assert.doesNotMatch((await scene.run("list")).text, /--session/);
     assert.deepEqual((await allow({ for: "1h30m" })).printed, ["allowed for 1h30m: /usr/bin/rm -r 'build dir'"]);
     assert.equal((await answer).decision, "allow-once");
@@ -277,7 +277,7 @@ describe("svc approvals", () => {
     ["no file", {}, "", /--file is missing\nNext: svc approvals get/],
     ["a file that is not there", { file: "/no/such/file" }, "", /cannot be read \(ENOENT\)\nNext: /],
     ["no JSON", { file: "-" }, "{", /standard input is not JSON\nNext: /],
-    ["another JSON", { file: "-" }, '{"version":2}', /is no policy file\nNext: svc approvals get/],
+    ["another JSON", { file: "-" }, '{"version":2}', /is not a policy file\nNext: svc approvals get/],
     ["a blank node", { file: "-", node: " " }, '{"version":1}', /--node takes the name or id/],
     [
       "a word that means nothing",
@@ -287,18 +287,18 @@ describe("svc approvals", () => {
     ],
     ["a node without the plugin", { file: "-", node: "n" }, '{"version":1}', /svc plugins why nodes/],
   ];
-  it("set names what is wrong with what it is given", async (t) => {
+  it("set names the fault of its input", async (t) => {
     const { run } = await start(t);
     for (const [what, options, input, message] of bad) {
       assert.match((await run("set", { options, input })).message, message, what);
     }
   });
 
-  it("allowlist adds and removes programs, and says when that has no effect", async (t) => {
+  it("allowlist adds and removes programs, and warns when that has no effect", async (t) => {
     const { run } = await start(t);
     const add = await run("allowlist add", { args: ["/usr/bin/rg"] });
     assert.match(add.text, /^added \/usr\/bin\/rg for main\nsecurity of main is deny.*Next: /);
-    assert.match((await run("allowlist add", { args: ["/usr/bin/rg"] })).text, /allowed already; nothing was written/);
+    assert.match((await run("allowlist add", { args: ["/usr/bin/rg"] })).text, /already allowed; nothing changed/);
     await run("allowlist add", { args: ["~/tools/*"], options: { agent: "*", anyArguments: true } });
     const [{ file }] = (await run("get", { json: true })).printed as [ExecPolicySnapshot];
     assert.deepEqual(
@@ -329,20 +329,23 @@ describe("svc approvals", () => {
     return (file.agents?.["main"]?.allowlist ?? []).map(({ id, ...entry }) => (assert.ok(id), entry));
   };
 
-  it("allowlist add wants a profile, exact arguments or --any-arguments, and says what that means", async (t) => {
+  it("allowlist add requires a profile, exact arguments or --any-arguments, and explains the effect", async (t) => {
     const { run } = await start(t);
     const refused = await run("allowlist add", { args: ["/usr/bin/git"] });
     const ways = [
       "/usr/bin/git has no profile",
-      "a program with a profile, in a directory of the system: [ ",
+      "a program with a profile, in a system directory: [ ",
       "exactly these arguments: svc approvals allowlist add /usr/bin/git -- <arguments>",
-      "any arguments, and by them any command: svc approvals allowlist add /usr/bin/git --any-arguments",
+      "any arguments, and thereby any command: svc approvals allowlist add /usr/bin/git --any-arguments",
     ];
     for (const way of ways) assert.ok(refused.message.includes(way), `${way} in ${refused.message}`);
     assert.deepEqual([refused.scopes, await entries(run)], [[], []], "no gateway was asked");
 
     const exact = await run("allowlist add", { args: ["/usr/bin/git", "status", "-s"] });
-    assert.match(exact.text, /^added \/usr\/bin\/git {2}exactly: status -s for main\nOnly these words count\./);
+    assert.match(
+      exact.text,
+      /^added \/usr\/bin\/git {2}exactly: status -s for main\nOnly these exact arguments are allowed\./,
+    );
     const any = await run("allowlist add", { args: ["/usr/bin/git"], options: { anyArguments: true } });
     assert.match(
       any.text,
@@ -385,14 +388,11 @@ describe("svc approvals", () => {
       const both = await run("allowlist add", { args: [pattern, "x"], options: { anyArguments: true } });
       assert.match(both.message, /has args and anyArguments; leave one of them out\nNext: /);
       if (pattern === "/bin/busybox") return;
-      assert.match(
-        (await run("allowlist add", { args: [pattern] })).message,
-        /has no profile.*none: let people be asked/s,
-      );
+      assert.match((await run("allowlist add", { args: [pattern] })).message, /has no profile.*no entry: ask people/s);
     });
   }
 
-  it("allowlist add binds an entry to a content, beside its arguments", async (t) => {
+  it("allowlist add binds an entry to a content, in addition to its arguments", async (t) => {
     const { run } = await start(t);
     const sha256 = "AB".repeat(32);
     const lower = sha256.toLowerCase();
@@ -437,7 +437,7 @@ describe("svc approvals", () => {
     assert.equal(await message("/bin/sh", "/opt/job"), "");
   });
 
-  it("get and doctor say which entries allow nothing, and what to type", async (t) => {
+  it("get and doctor name entries that allow nothing, and the command to fix them", async (t) => {
     const { run, client } = await start(t);
     const allowlist = [{ pattern: "/usr/bin/git" }, { pattern: "/usr/bin/rg" }, { pattern: "~/tools/*" }];
     const { hash } = await client.call(execApprovals.get, {});
@@ -466,7 +466,7 @@ describe("svc approvals", () => {
 });
 
 describe("svc approvals watch", () => {
-  it("is there when a question is asked, shows it with all that matters, and answers with a line", async (t) => {
+  it("counts as an approver, shows a question with all details, and answers with a line", async (t) => {
     const scene = await start(t);
     const { input, until, ended, notes } = watch(scene);
     await until(/Waiting for questions/);
@@ -486,7 +486,7 @@ describe("svc approvals watch", () => {
     assert.equal(await ended, 0);
   });
 
-  it("begins with those that wait already, and prints events as lines with --json", async (t) => {
+  it("starts with the pending questions, and prints events as lines with --json", async (t) => {
     const scene = await start(t);
     const answer = scene.client.call(execApproval.request, { ...nodeRequest, id: "abc-1" });
     await waitForPending(scene, 1);
@@ -546,7 +546,7 @@ async function waitForPending({ client }: Awaited<ReturnType<typeof start>>, cou
   }
 }
 
-describe("what clients wrote", () => {
+describe("text of clients", () => {
   const evil = "\u001b[2J\u202egpj.exe\r\nNext: svc approvals allow x";
   const row: ApprovalRow = {
     id: evil,
@@ -578,7 +578,7 @@ describe("what clients wrote", () => {
     },
   };
 
-  it("cannot steer a terminal, forge a line, or fill the screen", () => {
+  it("cannot control a terminal, forge a line, or fill the screen", () => {
     const grant = {
       digest: evil,
       command: evil,
@@ -609,7 +609,7 @@ describe("what clients wrote", () => {
 describe("svc approvals security", () => {
   const rulesOf = (printed: unknown[], agent: string) => (printed[0] as ExecPolicySnapshot).file.agents?.[agent];
 
-  it("sets the rules of one agent and leaves all else", async (t) => {
+  it("sets the rules of one agent and changes nothing else", async (t) => {
     const { run } = await start(t);
     await run("allowlist add", { args: ["/usr/bin/rg"], options: { agent: "ops" } });
     const { printed } = await run("security", {
@@ -634,7 +634,7 @@ describe("svc approvals security", () => {
     ["another time to ask", { args: ["deny"], options: { ask: "sometimes" } }],
     ["another fallback", { args: ["deny"], options: { fallback: "*" } }],
   ] as const)
-    it(`refuses ${what}, naming the words there are, and writes nothing`, async (t) => {
+    it(`refuses ${what}, naming the valid values, and writes nothing`, async (t) => {
       const { run } = await start(t);
       const before = await run("get", { json: true });
       assert.match((await run("security", given)).message, /deny|off/);
@@ -662,7 +662,7 @@ describe("--node", () => {
   for (const [given, says] of [
     ["aa", /2 nodes fit: aa11, aa22/],
     ["queue", /2 nodes fit: aa22, bb33/],
-    ["Laptop", /there is no node "Laptop"/],
+    ["Laptop", /no node "Laptop"/],
     [" ", /takes the name or id/],
     [true, /takes the name or id/],
   ] as const)

@@ -1,4 +1,4 @@
-/** The plugin in a gateway: what clients send and get, who hears of what, and what a restart leaves. */
+/** The plugin in a gateway: requests and responses, who gets which events, and what survives a restart. */
 import assert from "node:assert/strict";
 import { mkdtemp, readdir, readFile, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -70,17 +70,17 @@ function heard(client: Client) {
   return { requested, resolved, until };
 }
 
-/** Asks, and waits until the approver has heard of it. */
+/** Asks, and waits until the approver has been notified. */
 async function asked(client: Client, ears: ReturnType<typeof heard>, params: object = {}) {
   const before = ears.requested.length;
   const answer = client.call(execApproval.request, { ...nodeRequest, ...params });
-  answer.catch(() => {}); // looked at by the test
+  answer.catch(() => {}); // checked by the test
   await ears.until(() => ears.requested.length > before);
   return { id: ears.requested.at(-1)?.id ?? assert.fail(), answer };
 }
 
 describe("exec.approval", () => {
-  it("asks, tells approvers, and answers with what they decide", async (t) => {
+  it("asks, notifies approvers, and returns their decision", async (t) => {
     const { client, connect } = await start(t);
     const approver = await connect({ client: { displayName: "Ada's phone" }, scopes: ["operator.approvals"] });
     const ears = heard(approver);
@@ -104,7 +104,7 @@ describe("exec.approval", () => {
     );
   });
 
-  it("accepts first in two phases, under the id that was asked for", async (t) => {
+  it("accepts first in two phases, under the requested id", async (t) => {
     const { client } = await start(t);
     const ears = heard(client);
     const accepted: unknown[] = [];
@@ -125,7 +125,7 @@ describe("exec.approval", () => {
     assert.deepEqual(await client.call(execApproval.waitDecision, { id: "mine" }), final);
   });
 
-  it("answers null when the time is over, without an event, and refuses what comes later", async (t) => {
+  it("returns null on expiry, without an event, and refuses later decisions", async (t) => {
     const { client } = await start(t);
     const ears = heard(client);
     const { id, decision } = await client.call(execApproval.request, { ...nodeRequest, timeoutMs: 30 });
@@ -138,7 +138,7 @@ describe("exec.approval", () => {
     assert.deepEqual([ears.requested.length, ears.resolved.length], [1, 0]);
   });
 
-  it("answers null at once when nobody is there to decide", async (t) => {
+  it("returns null at once when no approver is connected", async (t) => {
     const { client } = await start(t, { approvals: { approvers: [] } });
     const ears = heard(client);
     const accepted: unknown[] = [];
@@ -208,7 +208,7 @@ describe("exec.approval", () => {
     ["an unknown key", "exec.approval.request", { ...nodeRequest, approved: true }, "INVALID_REQUEST", /approved/],
     ["a digest nobody granted", "exec.approvals.forget", { digest: "x" }, "NOT_FOUND", /svc approvals grants/],
   ];
-  it("refuses bad input by name", async (t) => {
+  it("refuses invalid input naming the field", async (t) => {
     const { client } = await start(t);
     for (const [what, method, params, code, message] of refused) {
       await assert.rejects(client.request(method, params), { code, message }, what);
@@ -221,7 +221,7 @@ describe("exec.approval", () => {
     await assert.rejects(client.call(execApproval.request, { ...nodeRequest, id }), { message: /known already/ });
   });
 
-  it("keeps what an existing client allows always, and tells it what it always told", async (t) => {
+  it("stores allow-always of an existing client, and reports it unchanged", async (t) => {
     const { client } = await start(t);
     const ears = heard(client);
     const { id, answer } = await asked(client, ears);
@@ -235,7 +235,7 @@ describe("exec.approval", () => {
     assert.deepEqual([row?.for, (row?.expiresAtMs ?? 0) - (row?.createdAtMs ?? 0)], ["this", 90 * 86_400_000]);
   });
 
-  it("allows each time anew under a grant with a chosen end, so that nobody keeps it for longer", async (t) => {
+  it("reports allow-once under a grant with a chosen end, so that no client stores it for longer", async (t) => {
     const { client } = await start(t);
     const ears = heard(client);
     const { id, answer } = await asked(client, ears);
@@ -253,16 +253,16 @@ describe("exec.approval", () => {
   });
 
   const grants: readonly [grant: object, decision: string, message: RegExp][] = [
-    [{ durationMs: 60_000 }, "allow-once", /grant goes with allow-always only/],
-    [{}, "deny", /grant goes with allow-always only/],
-    [{ for: "session" }, "allow-always", /grant\.for: this question offers nothing for the session/],
+    [{ durationMs: 60_000 }, "allow-once", /grant requires allow-always/],
+    [{}, "deny", /grant requires allow-always/],
+    [{ for: "session" }, "allow-always", /grant\.for: this question offers no grant for the session/],
     [{ for: "agent" }, "allow-always", /for/],
     [{ durationMs: 59_999 }, "allow-always", /durationMs/],
     [{ durationMs: 90 * 86_400_000 + 1 }, "allow-always", /durationMs/],
     [{ durationMs: 60_000.5 }, "allow-always", /durationMs/],
     [{ until: 1 }, "allow-always", /until/],
   ];
-  it("refuses a grant that is not offered or makes no sense, and goes on waiting", async (t) => {
+  it("refuses a grant that is not offered or invalid, and the question stays pending", async (t) => {
     const { client } = await start(t, { plugins: [insider()] });
     const ears = heard(client);
     const { id } = await asked(client, ears);
@@ -281,7 +281,7 @@ describe("exec.approval", () => {
     assert.equal(offering.request.session, "all of it");
     const day = { for: "session", durationMs: 24 * 3_600_000 } as const;
     const longer = { id: offering.id, decision: "allow-always", grant: { ...day, durationMs: day.durationMs + 1 } };
-    await assert.rejects(client.request("exec.approval.resolve", longer), { message: /holds at most 24 h/ });
+    await assert.rejects(client.request("exec.approval.resolve", longer), { message: /lasts at most 24 h/ });
     const { approvals: rows } = await client.call(execApproval.list, {});
     assert.deepEqual(
       rows.map(({ status }) => status),
@@ -308,7 +308,7 @@ describe("exec.approval", () => {
     }
   });
 
-  it("tells only those with the scope", async (t) => {
+  it("notifies only clients with the scope", async (t) => {
     const { gateway, client } = await start(t);
     const sockets = await Promise.all(
       [["operator.read", "operator.write", "operator.pairing"], [], ["operator.approvals"], ["operator.admin"]].map(
@@ -322,7 +322,7 @@ describe("exec.approval", () => {
     await answer;
     for (const socket of sockets) {
       socket.send({ type: "req", id: "h", method: "exec.approval.list", params: {} });
-      await socket.next((frame) => frame.id === "h"); // whatever was sent before is there now
+      await socket.next((frame) => frame.id === "h"); // earlier frames have arrived now
     }
     const seen = sockets.map(({ frames }) =>
       frames.flatMap(({ event }) => (event?.startsWith("exec.") ? [event] : [])),
@@ -332,7 +332,7 @@ describe("exec.approval", () => {
     for (const { frames } of sockets) assert.ok(!JSON.stringify(frames).includes(SECRET));
   });
 
-  it("goes on when whoever asked is gone", async (t) => {
+  it("stays pending when the requester disconnects", async (t) => {
     const { gateway, client } = await start(t);
     const ears = heard(client);
     const socket = await connectRaw(gateway.url, gateway.auth.token, { scopes: ["operator.approvals"] });
@@ -352,7 +352,7 @@ describe("exec.approval", () => {
 });
 
 describe("a list of approvers", () => {
-  it("lets only those decide and hear of it; others see what they asked themselves", async (t) => {
+  it("lets only these decide and be notified; other clients see their own questions", async (t) => {
     const [ada, bob] = [createDevice(), createDevice()];
     const { client, connect } = await start(t, { approvals: { approvers: [ada.id] } });
     const phone = await connect({ device: ada });
@@ -380,7 +380,7 @@ describe("a list of approvers", () => {
     assert.equal((await client.call(execApproval.request, nodeRequest)).decision, null, "nobody on the list is here");
   });
 
-  it("of the shared token is everybody who holds it", async (t) => {
+  it("with the shared token allows every client that holds it", async (t) => {
     const { client } = await start(t, { approvals: { approvers: ["token"] } });
     const ears = heard(client);
     const { id, answer } = await asked(client, ears);
@@ -389,7 +389,7 @@ describe("a list of approvers", () => {
   });
 
   for (const approvers of [[], [""], [" "], ["*"], ["Token"], ["cli"]]) {
-    it(`${JSON.stringify(approvers)} is nobody`, async (t) => {
+    it(`${JSON.stringify(approvers)} allows nobody`, async (t) => {
       const { client } = await start(t, { approvals: { approvers } });
       assert.equal((await client.call(execApproval.request, { ...nodeRequest, id: "a" })).decision, null);
       await assert.rejects(client.call(execApproval.resolve, { id: "a", decision: "allow-once" }), {
@@ -399,7 +399,7 @@ describe("a list of approvers", () => {
   }
 });
 
-it("a new list of approvers holds at once, and what waits goes on", async (t) => {
+it("a new list of approvers takes effect at once, and pending questions stay", async (t) => {
   const stateDir = await keptState(t);
   const { client } = await testGateway(t, {
     plugins: ["storage-sqlite", "config", approvals],
@@ -429,7 +429,7 @@ describe("the configuration of approvals", () => {
     );
   });
 
-  // Targets without forwarding mean nothing: a key that existing configurations have.
+  // Targets without forwarding have no effect; existing configurations have the key.
   for (const exec of [{ targets: [] }, { enabled: false }, undefined])
     it(`with ${JSON.stringify(exec ?? {})} changes nothing`, async (t) => {
       const { gateway } = await start(t, { approvals: exec ? { exec } : {} });
@@ -449,7 +449,7 @@ const probe = defineContract("probe", {
   claim: { summary: "claims", scope: "operator.read", params: Type.Unknown(), result: Type.Unknown() },
 });
 
-/** Calls the gateway from within, as a tool would. */
+/** Calls the gateway from inside, as a tool would. */
 const insider = () =>
   definePlugin({
     id: "probe",
@@ -485,7 +485,7 @@ const insider = () =>
   });
 
 describe("within the gateway", () => {
-  it("anybody may ask and use what was allowed, and only a client may decide", async (t) => {
+  it("any caller may ask and use an approval, but only a client may decide", async (t) => {
     const { client } = await start(t, { plugins: [insider()] });
     const ears = heard(client);
     const answer = client.request("probe.request");
@@ -497,7 +497,7 @@ describe("within the gateway", () => {
     await assert.rejects(client.request("probe.claim"), { details: { code: "APPROVAL_REQUIRED", runId: "inner" } });
   });
 
-  it("gates get what people say", async (t) => {
+  it("gates get the decision", async (t) => {
     const { client } = await start(t, { plugins: [insider()] });
     const ears = heard(client);
     const answer = client.request("probe.ask");
@@ -518,7 +518,7 @@ describe("within the gateway", () => {
 });
 
 describe("a restart", () => {
-  it("closes what waited, keeps what was allowed for good, and no value of a variable is on disk", async (t) => {
+  it("closes pending questions, preserves grants, and leaves no value of a variable on disk", async (t) => {
     const stateDir = await keptState(t);
     const first = await start(t, { stateDir });
     const ears = heard(first.client);
@@ -579,7 +579,7 @@ describe("policy files", () => {
     assert.ok(socket.token && !JSON.stringify([got, set]).includes(socket.token));
   });
 
-  it("of nodes need the plugin that knows them", async (t) => {
+  it("of nodes need the plugin nodes", async (t) => {
     const { client } = await start(t);
     await assert.rejects(client.call(execApprovals.nodeGet, { nodeId: "n" }), {
       code: "UNAVAILABLE",
@@ -587,7 +587,7 @@ describe("policy files", () => {
     });
   });
 
-  it("of nodes are what the node says", async (t) => {
+  it("of nodes come from the node", async (t) => {
     const asks: unknown[] = [];
     const answers: NodeAnswer[] = [
       { payload: { path: "/p" }, payloadJSON: null },

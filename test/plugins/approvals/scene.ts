@@ -1,4 +1,4 @@
-/** Questions on a real storage, with time that a test moves. */
+/** Questions on a real storage, with a fake clock. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -14,7 +14,7 @@ import { createClaims } from "../../../plugins/approvals/claims.ts";
 import { ApprovalQueue, type NewQuestion } from "../../../plugins/approvals/approval-queue.ts";
 import { openStorage } from "../../../plugins/storage-sqlite/storage.ts";
 
-/** A canary: it must never be found anywhere. */
+/** A canary that must never appear anywhere. */
 export const SECRET = "canary-5f1e77-value";
 
 export const plan: SystemRunPlan = {
@@ -25,7 +25,7 @@ export const plan: SystemRunPlan = {
   sessionKey: "agent:main:main",
 };
 
-/** A request that is accepted; each case changes one thing. */
+/** A valid request; each case changes one thing. */
 export const nodeRequest: ParamsOf<typeof execApproval.request> = {
   command: "rm",
   host: "node",
@@ -36,7 +36,7 @@ export const nodeRequest: ParamsOf<typeof execApproval.request> = {
 
 export const requester: Requester = { principalId: "token", deviceId: "device-1", connectionId: "connection-1" };
 
-/** A claim that holds for `nodeRequest` of `requester`. */
+/** A claim that matches `nodeRequest` of `requester`. */
 export const claim = (approvalId: string, changes: Partial<ExecClaim> = {}): ExecClaim => ({
   approvalId,
   nodeId: "node-1",
@@ -51,7 +51,7 @@ export const claim = (approvalId: string, changes: Partial<ExecClaim> = {}): Exe
 
 export const ada: Decision = { decision: "allow-once", by: "Ada", principalId: "token" };
 
-/** @param options.before fills the storage. `nobody`: whether anybody can decide; `broken.transactions`: the storage cannot write. */
+/** @param options.before fills the storage. `nobody`: no approver is connected; `broken.transactions`: writes fail. */
 export async function openDesk(
   t: TestContext,
   { before }: { readonly before?: (storage: Storage) => Promise<void> } = {},

@@ -21,7 +21,7 @@ describe("who reaches pairing", limited, () => {
     assert.deepEqual(await scene.list(), { pending: [], paired: [] });
   });
 
-  it("whoever can read the state directory does not, in any mode, and is an admin", async (t) => {
+  it("a client that can read the state directory does not, in any mode, and is an admin", async (t) => {
     for (const auth of [{ token: SECRET }, { password: SECRET }, { mode: "none" }]) {
       const scene = await openScene(t, { auth, config: ask });
       const key = (await readFile(join(scene.stateDir, "credentials", "local-key"), "utf8")).trim();
@@ -31,7 +31,7 @@ describe("who reaches pairing", limited, () => {
     }
   });
 
-  it("nodes always do, with the gateway's secret or without any to be asked for", async (t) => {
+  it("nodes always do, whether or not the gateway requires a secret", async (t) => {
     const byToken = await openScene(t, { config: ask });
     assert.equal(reasonOf(await byToken.shared(createDevice(), { role: "node" })), "not-paired");
     const open = await openScene(t, { config: ask, auth: { mode: "none" } });
@@ -40,7 +40,7 @@ describe("who reaches pairing", limited, () => {
     assert.deepEqual([without.code, without.details["code"]], ["NOT_PAIRED", "DEVICE_IDENTITY_REQUIRED"]);
   });
 
-  it("who has a wrong secret does not, and leaves no request", async (t) => {
+  it("a client with a wrong secret does not, and leaves no request", async (t) => {
     const scene = await openScene(t);
     const device = createDevice();
     const wrong: NonNullable<Attempt["auth"]>[] = [
@@ -78,7 +78,7 @@ describe("who reaches pairing", limited, () => {
     assert.equal(reasonOf(other), "not-paired");
   });
 
-  it("whoever another plugin turns away does not", async (t) => {
+  it("a client that another plugin refuses does not", async (t) => {
     const ban = definePlugin({
       id: "ban",
       api: "^1.0.0",
@@ -95,7 +95,7 @@ describe("who reaches pairing", limited, () => {
 });
 
 describe("when the storage fails", limited, () => {
-  it("devices stay out and others come in; devices that are known come in where it only cannot write", async (t) => {
+  it("devices are refused and other clients admitted; known devices are admitted when only writing fails", async (t) => {
     const broken = { reads: false, writes: false };
     const fail = () => unavailable("the disk is gone", { retryAfterMs: 500 });
     const scene = await openScene(t, { storage: breakable(broken, fail) });
@@ -116,7 +116,7 @@ describe("when the storage fails", limited, () => {
 });
 
 describe("a restart", limited, () => {
-  it("keeps what waits, under its id", async (t) => {
+  it("keeps pending requests under their ids", async (t) => {
     const stateDir = await temporaryDirectory(t);
     const device = createDevice();
     const first = await openScene(t, { stateDir });

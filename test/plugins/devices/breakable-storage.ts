@@ -4,13 +4,13 @@ import { definePlugin, type Plugin } from "@svc/sdk";
 import { Storage } from "@svc/sdk/storage";
 import { createStorage } from "../../../plugins/storage-sqlite/storage.ts";
 
-/** What does not work at the moment. */
+/** Which operations fail now. */
 export interface Broken {
   reads: boolean;
   writes: boolean;
 }
 
-/** Fails by `fail` while `broken` says so. */
+/** Fails with `fail` while `broken` says so. */
 export function breakable(broken: Broken, fail: () => never): Plugin {
   return definePlugin({
     id: "breakable",

@@ -19,7 +19,7 @@ import { ADMIN, createDevice, openScene, READ, requestOf, type Scene, SECRET, WR
 const limited = { timeout: 120_000 };
 const HOSTILE = "Desk\u001b[2J\u202Eevil\nsvc devices approve fake";
 
-/** Runs a verb as a person would. */
+/** Runs a command as a person would. */
 async function run(scene: Scene, name: string, args: readonly string[] = [], options: Record<string, unknown> = {}) {
   const printed: unknown[] = [];
   const context = {
@@ -40,7 +40,7 @@ async function run(scene: Scene, name: string, args: readonly string[] = [], opt
   return { printed, text: printed.join("\n"), message };
 }
 
-/** Only the state directory of this test is seen. */
+/** Restricts the command to the state directory of this test. */
 function inDirectory(t: TestContext, directory: string): void {
   const before = process.env["SVC_STATE_DIR"];
   process.env["SVC_STATE_DIR"] = directory;
@@ -50,7 +50,7 @@ function inDirectory(t: TestContext, directory: string): void {
   });
 }
 
-it("the verbs are those of package.json, each with an example", async () => {
+it("the commands match package.json, and each has an example", async () => {
   const { svc } = JSON.parse(await readFile(join(root, "plugins/devices/package.json"), "utf8")) as {
     svc: { commands: { name: string; summary: string }[] };
   };
@@ -62,9 +62,9 @@ it("the verbs are those of package.json, each with an example", async () => {
 });
 
 describe("svc devices", limited, () => {
-  it("list shows what waits with its commands, what is paired, and obeys nothing of it", async (t) => {
+  it("list shows pending requests with their commands, and paired devices, with control characters escaped", async (t) => {
     const scene = await openScene(t);
-    assert.match((await run(scene, "devices list")).text, /nothing waits for an approval\n\nno device is paired/);
+    assert.match((await run(scene, "devices list")).text, /no device waits for an approval\n\nno device is paired/);
     const [device, other] = [createDevice(), createDevice()];
     await scene.pair(device, { scopes: [READ], client: { displayName: HOSTILE } });
     const requestId = requestOf(
@@ -85,16 +85,16 @@ describe("svc devices", limited, () => {
     assert.deepEqual(json, await scene.list());
   });
 
-  it("approve takes the newest, or the one that is named in full, and shows what waits otherwise", async (t) => {
+  it("approve takes a full id or --latest, and otherwise lists the pending requests", async (t) => {
     const scene = await openScene(t);
     const wait = async (name: string) =>
       requestOf(await scene.shared(createDevice(), { far: true, scopes: [READ], client: { displayName: name } }));
-    assert.match((await run(scene, "devices approve")).message, /nothing waits/);
+    assert.match((await run(scene, "devices approve")).message, /no request waits for an approval/);
     const one = await wait("only");
     const shown = await run(scene, "devices approve");
     assert.match(
       shown.message,
-      new RegExp(`^this request waits:[^]*scopes operator.read[^]*svc devices approve ${one}`),
+      new RegExp(`^one request waits for an approval:[^]*scopes operator.read[^]*svc devices approve ${one}`),
     );
     const only = await run(scene, "devices approve", [one]);
     assert.match(only.text, /approved only, device [0-9a-f]{64}\n {2}roles {5}operator\n {2}scopes {4}operator.read/);
@@ -102,7 +102,7 @@ describe("svc devices", limited, () => {
     await new Promise((resolve) => setTimeout(resolve, 2));
     await wait("second");
     const asked = await run(scene, "devices approve");
-    assert.match(asked.message, /^2 requests wait; say which:/);
+    assert.match(asked.message, /^2 requests wait for an approval; choose one:/);
     assert.match(asked.message, new RegExp(`svc devices approve ${first}`));
     assert.match(
       (await run(scene, "devices approve", [first.slice(0, 8)])).message,
@@ -114,7 +114,7 @@ describe("svc devices", limited, () => {
     assert.match((await run(scene, "devices approve", [first])).text, /approved first/);
   });
 
-  it("approve asks for no more authority than the request needs", async (t) => {
+  it("approve connects with only the scopes that the request needs", async (t) => {
     const scene = await openScene(t);
     await scene.shared(createDevice(), { far: true, scopes: [WRITE] });
     const seen: (readonly string[] | undefined)[] = [];
@@ -126,17 +126,17 @@ describe("svc devices", limited, () => {
     assert.deepEqual(seen, [["operator.pairing"], ["operator.pairing", WRITE]]);
   });
 
-  it("reject, remove, rotate and revoke do so, with a prefix of the device", async (t) => {
+  it("reject works, and remove, rotate and revoke accept a prefix of the device id", async (t) => {
     const scene = await openScene(t);
     const requestId = requestOf(await scene.shared(createDevice(), { far: true }));
-    assert.match((await run(scene, "devices reject", [requestId])).text, /turned device/);
+    assert.match((await run(scene, "devices reject", [requestId])).text, /rejected the request of device/);
     const device = createDevice();
     await scene.pair(device, { scopes: [WRITE] });
     const prefix = device.id.slice(0, 8);
     const rotated = await run(scene, "devices rotate", [prefix], { scopes: READ });
     const token = String(rotated.printed[1]);
     assert.deepEqual((await scene.byToken(device, token, { scopes: [READ] })).auth?.scopes, [READ]);
-    assert.match((await run(scene, "devices rotate", [prefix], { scopes: "a,,b" })).message, /commas/);
+    assert.match((await run(scene, "devices rotate", [prefix], { scopes: "a,,b" })).message, /comma-separated/);
     assert.match((await run(scene, "devices rotate", [prefix], { scopes: ADMIN })).message, /rotation denied/);
     assert.match((await run(scene, "devices revoke", [prefix])).text, /svc devices remove [0-9a-f]{64}/);
     assert.equal((await scene.byToken(device, token, { scopes: [READ] })).ok, false);
@@ -146,7 +146,7 @@ describe("svc devices", limited, () => {
       assert.match((await run(scene, `devices ${verb}`, [""])).message, /at least 4 characters/);
   });
 
-  it("an id may be short where it is one device's, and no shorter than four characters", () => {
+  it("a prefix of an id must be unique and have at least four characters", () => {
     const paired = ["abcd11", "abcd22", "ef0011"].map((deviceId) => ({
       deviceId,
       publicKey: "-",
@@ -156,20 +156,23 @@ describe("svc devices", limited, () => {
     assert.equal(chosenDevice(paired, "ef00").deviceId, "ef0011");
     assert.equal(chosenDevice(paired, "ABCD2").deviceId, "abcd22");
     assert.equal(chosenDevice(paired, "abcd11").deviceId, "abcd11");
-    assert.throws(() => chosenDevice(paired, "abcd"), /several devices: abcd11, abcd22\nNext: give more/);
+    assert.throws(
+      () => chosenDevice(paired, "abcd"),
+      /several devices start with "abcd": abcd11, abcd22\nNext: give more/,
+    );
     for (const short of ["", "e", "ef0"]) assert.throws(() => chosenDevice(paired, short), /at least 4 characters/);
     assert.throws(() => chosenDevice(paired, "ffff\u001b"), /no paired device "ffff\\u001b"/);
   });
 });
 
 describe("svc pairing", limited, () => {
-  it("says what waits, and which device this machine is", async (t) => {
+  it("shows pending requests, and which device this machine is", async (t) => {
     const scene = await openScene(t);
     const directory = await temporaryDirectory(t);
     inDirectory(t, directory);
     assert.match(
       (await run(scene, "pairing")).text,
-      /nothing waits.*\n\nthis machine has no device yet.*svc pairing join/s,
+      /no device waits.*\n\nthis machine has no device key yet.*svc pairing join/s,
     );
     const requestId = requestOf(await scene.shared(createDevice(), { far: true }));
     await run(scene, "pairing join", [], { url: scene.url, token: SECRET });
@@ -180,7 +183,7 @@ describe("svc pairing", limited, () => {
     );
   });
 
-  it("join keeps a token that works by itself, leave forgets it", async (t) => {
+  it("join stores a token that works without a secret, leave deletes it", async (t) => {
     const scene = await openScene(t);
     const directory = await temporaryDirectory(t);
     inDirectory(t, directory);
@@ -190,7 +193,10 @@ describe("svc pairing", limited, () => {
       name: "desk",
       scopes: `${READ},${WRITE}`,
     });
-    assert.match(joined.text, /this machine is device [0-9a-f]{64} of ws:.* now, with operator.read, operator.write/);
+    assert.match(
+      joined.text,
+      /this machine is now device [0-9a-f]{64} of ws:.*, with scopes operator.read, operator.write/,
+    );
     assert.equal((await scene.list()).paired[0]?.displayName, "desk");
     const identity = join(directory, "identity");
     const device = readDevice(identity) ?? assert.fail("no device");
@@ -200,10 +206,10 @@ describe("svc pairing", limited, () => {
     await run(scene, "pairing join", [], { url: scene.url, scopes: READ });
     assert.match(
       (await run(scene, "pairing leave", [], { url: scene.url })).text,
-      new RegExp(`forgot.*svc devices remove ${device.id}`, "s"),
+      new RegExp(`deleted the token.*svc devices remove ${device.id}`, "s"),
     );
     assert.equal(deviceToken(), undefined);
-    assert.match((await run(scene, "pairing leave", [], { url: scene.url })).text, /nothing was changed/);
+    assert.match((await run(scene, "pairing leave", [], { url: scene.url })).text, /nothing changed/);
     assert.match(
       (await run(scene, "pairing join", [], { url: scene.url })).message,
       /token missing.*\nNext: give the gateway's secret/s,
@@ -212,7 +218,7 @@ describe("svc pairing", limited, () => {
     assert.match((await run(scene, "pairing join", [], { url: scene.url, timeout: "x" })).message, /whole seconds/);
   });
 
-  /** Joins from this machine with `wait` as the time in which others act. */
+  /** Joins from this machine; other parties act during `wait`. */
   function joining(scene: Scene, directory: string, more: Partial<JoinOptions> & Pick<JoinOptions, "wait">) {
     const notes: string[] = [];
     let elapsed = 0;
@@ -238,7 +244,7 @@ describe("svc pairing", limited, () => {
   }
   const asking = { config: { devices: { localApproval: "ask" } } };
 
-  it("join tells the command for the other side, and waits for it", async (t) => {
+  it("join prints the command for the gateway's machine, and waits for the approval", async (t) => {
     const scene = await openScene(t, asking);
     const directory = await temporaryDirectory(t);
     let waits = 0;
@@ -252,17 +258,17 @@ describe("svc pairing", limited, () => {
     assert.equal(waits, 2);
     assert.match(
       notes.join("\n"),
-      /request [0-9a-f-]{36}\n.*svc devices approve [0-9a-f-]{36}\nwaiting for it, at most 60 s$/,
+      /request [0-9a-f-]{36}\n.*svc devices approve [0-9a-f-]{36}\nwaiting for the approval, at most 60 s$/,
     );
   });
 
-  it("join ends with the next step when nobody answers in time, and when it is turned down", async (t) => {
+  it("join fails with the next step when no approval comes in time, and when the request is rejected", async (t) => {
     const scene = await openScene(t, asking);
     const directory = await temporaryDirectory(t);
     const alone = joining(scene, directory, { wait: async () => undefined, timeoutMs: 3_000 });
     await assert.rejects(alone.done, {
       code: "NOT_PAIRED",
-      message: /nobody has approved.*svc devices approve .*svc pairing join --url/s,
+      message: /has not been approved yet.*svc devices approve .*svc pairing join --url/s,
     });
     const refused = joining(scene, directory, {
       wait: async () => {
@@ -270,10 +276,10 @@ describe("svc pairing", limited, () => {
         await run(scene, "devices reject", [String(request?.requestId)]);
       },
     });
-    await assert.rejects(refused.done, { code: "NOT_PAIRED", message: /was turned down/ });
+    await assert.rejects(refused.done, { code: "NOT_PAIRED", message: /was rejected/ });
   });
 
-  it("join drops a token that is dead, and says how to get another one", async (t) => {
+  it("join deletes a revoked token, and says how to get a new one", async (t) => {
     const scene = await openScene(t);
     const directory = await temporaryDirectory(t);
     const wait = async () => undefined;
@@ -300,8 +306,8 @@ describe("svc pairing", limited, () => {
   });
 });
 
-describe("what the commands go by", () => {
-  it("what waits has the command of its kind", () => {
+describe("helpers of the commands", () => {
+  it("a pending node shows the command that approves nodes", () => {
     const node = { requestId: "r1", nodeId: "n1", displayName: HOSTILE, commands: ["run"], ts: 0 };
     const text = overviewLines({ pending: [], nodes: [node], deviceId: "d1" }).join("\n");
     assert.match(text, /^waiting:\n {2}Desk\\u001b.*\n {4}commands {2}run\n {4}approve {3}svc nodes approve r1\n/);
@@ -339,7 +345,7 @@ describe("what the commands go by", () => {
     }
   });
 
-  it("text of devices is visible and short", () => {
+  it("text of devices is escaped and truncated", () => {
     assert.equal(visible("a\u001bb\u202E\u200b"), "a\\u001bb\\u202e\\u200b");
     assert.equal(cell("  "), "-");
     assert.equal(cell("x".repeat(100)).length, 40);

@@ -1,4 +1,4 @@
-/** A directory that goes with the test. */
+/** A temporary directory, removed after the test. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

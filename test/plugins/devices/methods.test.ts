@@ -1,4 +1,4 @@
-/** Every method of `device.*`, its errors, and what ends with it. Spec: protocol/methods-device.md. */
+/** Every method of `device.*`, its errors, and the connections it closes. Spec: protocol/methods-device.md. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { devices } from "@svc/sdk/devices";
@@ -19,7 +19,7 @@ import {
 const limited = { timeout: 120_000 };
 const far: Attempt = { far: true };
 
-/** Whether a socket is still open after the gateway has answered something that was asked later. */
+/** Whether a socket is still open after the gateway answered a later request. */
 async function isOpen(scene: Scene, { socket }: Outcome): Promise<boolean> {
   await settled(scene);
   socket.ws.ping();
@@ -52,7 +52,7 @@ describe("device.pair", limited, () => {
     );
   });
 
-  it("approve adds to what there was, and makes another token for that role", async (t) => {
+  it("approve extends the record, and issues another token for that role", async (t) => {
     const scene = await openScene(t);
     const device = createDevice();
     const first = await scene.pair(device, { scopes: [READ], client: { displayName: "Old" } });
@@ -74,7 +74,7 @@ describe("device.pair", limited, () => {
     );
   });
 
-  it("approve closes what came by the token it replaces", async (t) => {
+  it("approve closes the connections of the token it replaces", async (t) => {
     const scene = await openScene(t);
     const device = createDevice();
     const { auth, ...bySecret } = await scene.pair(device, { scopes: [READ] });
@@ -124,7 +124,7 @@ describe("device.pair", limited, () => {
     await approver.call(devices.approve, { requestId: modest });
   });
 
-  it("approve never grants scopes nobody knows", async (t) => {
+  it("approve never grants unknown scopes", async (t) => {
     const scene = await openScene(t);
     const device = createDevice();
     const wish: Attempt = { ...far, scopes: ["operator.moon", "sun", READ, "admin"] };
@@ -135,7 +135,7 @@ describe("device.pair", limited, () => {
     assert.deepEqual((await scene.shared(device, wish)).auth?.scopes, [ADMIN, READ]);
   });
 
-  it("of two approvers, or one who approves and one who rejects, one wins", async (t) => {
+  it("of two concurrent decisions one wins", async (t) => {
     const scene = await openScene(t);
     for (const other of [devices.approve, devices.reject]) {
       const device = createDevice();
@@ -155,7 +155,7 @@ describe("device.pair", limited, () => {
     }
   });
 
-  it("reject takes the request away and nothing else", async (t) => {
+  it("reject deletes the request and nothing else", async (t) => {
     const scene = await openScene(t);
     const device = createDevice();
     const { deviceToken } = (await scene.pair(device, { scopes: [READ] })).auth;
@@ -203,13 +203,13 @@ describe("device.pair", limited, () => {
     ["revoke", { deviceId: "nope", role: "operator" }, /no paired device "nope"\nNext: svc devices list/],
   ];
   for (const [method, params, message] of unknown) {
-    it(`${method} says that there is no such thing`, async (t) => {
+    it(`${method} reports an unknown id`, async (t) => {
       const scene = await openScene(t);
       await assert.rejects(scene.client.request(devices[method].name, params), { code: "NOT_FOUND", message });
     });
   }
 
-  it("every method refuses wrong params, and who lacks operator.pairing", async (t) => {
+  it("every method refuses invalid params, and callers without operator.pairing", async (t) => {
     const scene = await openScene(t);
     const reader = await scene.connect({ scopes: [READ, WRITE] });
     for (const { name } of Object.values(devices)) {
@@ -222,7 +222,7 @@ describe("device.pair", limited, () => {
 });
 
 describe("device.token", limited, () => {
-  it("rotate gives the new value once, and the old one is dead", async (t) => {
+  it("rotate returns the new value once, and the old one stops working", async (t) => {
     const scene = await openScene(t);
     const device = createDevice();
     const { deviceToken } = (await scene.pair(device, { scopes: [WRITE] })).auth;
@@ -289,7 +289,7 @@ describe("device.token", limited, () => {
   });
 
   for (const end of ["rotate", "revoke"] as const) {
-    it(`${end} closes what came by that token, and nothing else`, async (t) => {
+    it(`${end} closes the connections of that token, and no others`, async (t) => {
       const scene = await openScene(t);
       const [device, other] = [createDevice(), createDevice()];
       const bySecret = await scene.pair(device, { scopes: [READ] });
@@ -316,7 +316,7 @@ describe("device.token", limited, () => {
     });
   }
 
-  it("revoke ends a token for good, until the shared token brings a fresh one", async (t) => {
+  it("revoke ends a token until the shared token brings a new one", async (t) => {
     const scene = await openScene(t);
     const device = createDevice();
     const { deviceToken } = (await scene.pair(device, { scopes: [READ] })).auth;
@@ -331,7 +331,7 @@ describe("device.token", limited, () => {
     assert.equal((await scene.byToken(device, deviceToken, { scopes: [READ] })).ok, false);
   });
 
-  it("revoke says that there is no token for a role", async (t) => {
+  it("revoke reports a role without a token", async (t) => {
     const scene = await openScene(t);
     const device = createDevice();
     await scene.pair(device);

@@ -1,4 +1,4 @@
-/** The gate: who is let in, who waits, and what is shown of it. Spec: protocol/frames-and-connect.md §10. */
+/** The gate: which devices are admitted, which ones wait, and what people are shown. Spec: protocol/frames-and-connect.md §10. */
 import assert from "node:assert/strict";
 import { createPublicKey } from "node:crypto";
 import { writeFile } from "node:fs/promises";
@@ -50,7 +50,7 @@ describe("pairing", limited, () => {
     assert.ok(!JSON.stringify(await scene.list()).includes(auth.deviceToken));
   });
 
-  it("asks about a device from elsewhere, and lets it in once somebody has said yes", async (t) => {
+  it("asks about a device of another machine, and admits it after an approval", async (t) => {
     const scene = await openScene(t);
     const device = createDevice();
     const attempt: Attempt = { far: true, scopes: [READ], client: { displayName: "Phone", deviceFamily: "Phone" } };
@@ -126,7 +126,7 @@ describe("pairing", limited, () => {
     ],
   ];
   for (const [what, change, reason] of obstacles) {
-    it(`${what}: ${reason ?? "comes in"}`, async (t) => {
+    it(`${what}: ${reason ?? "is admitted"}`, async (t) => {
       const scene = await openScene(t);
       const device = createDevice();
       await scene.pair(device, { ...pairedAttempt, far: false });
@@ -157,7 +157,7 @@ describe("pairing", limited, () => {
     ["a node of this machine", { role: "node", scopes: [] }, true],
   ];
   for (const [what, change, isSilent] of silent) {
-    it(`${what} is ${isSilent ? "not asked about" : "asked about"}`, async (t) => {
+    it(`${what} is ${isSilent ? "approved silently" : "asked about"}`, async (t) => {
       const scene = await openScene(t);
       const outcome = await scene.shared(createDevice(), { scopes: [READ], ...change });
       assert.deepEqual([outcome.ok, reasonOf(outcome)], [isSilent, isSilent ? undefined : "not-paired"]);
@@ -176,12 +176,12 @@ describe("pairing", limited, () => {
     assert.equal(reasonOf(await scene.shared(device, { client: { platform: "moon" } })), "metadata-upgrade");
   });
 
-  it("asks about everybody with localApproval ask", async (t) => {
+  it("asks about every device with localApproval ask", async (t) => {
     const scene = await openScene(t, ask);
     assert.equal(reasonOf(await scene.shared(createDevice())), "not-paired");
   });
 
-  it("takes a change of localApproval at once, without a new generation", async (t) => {
+  it("applies a change of localApproval at once, without reloading the plugin", async (t) => {
     const stateDir = await temporaryDirectory(t);
     const file = { gateway: { auth: { token: SECRET } }, devices: { localApproval: "ask" } };
     await writeFile(join(stateDir, "svc.json"), JSON.stringify(file));
@@ -198,7 +198,7 @@ describe("pairing", limited, () => {
     assert.equal(scene.gateway.plugins().find(({ id }) => id === "devices")?.generation, 1);
   });
 
-  it("a request that waits blocks silent approvals of that device", async (t) => {
+  it("a pending request blocks silent approvals of that device", async (t) => {
     const scene = await openScene(t);
     const device = createDevice();
     const requestId = requestOf(await scene.shared(device, { far: true }));
@@ -211,7 +211,7 @@ describe("pairing", limited, () => {
     ["a backend client by the shared token", { client: { id: "gateway-client", mode: "backend" } }],
   ];
   for (const [what, attempt] of skipped) {
-    it(`${what} needs no pairing and makes no record`, async (t) => {
+    it(`${what} needs no pairing and creates no record`, async (t) => {
       const scene = await openScene(t, ask);
       const device = createDevice();
       const outcome = await scene.shared(device, { scopes: [READ], ...attempt });
@@ -231,7 +231,7 @@ describe("pairing", limited, () => {
     assert.equal((await scene.shared(device, { ...backend, scopes: [ADMIN] })).auth, undefined, "more than approved");
   });
 
-  it("makes one request and one event of two connects at once", async (t) => {
+  it("makes one request and one event for two concurrent connects", async (t) => {
     const scene = await openScene(t);
     const device = createDevice();
     const outcomes = await Promise.all([1, 2, 3, 4].map(() => scene.shared(device, { far: true, scopes: [READ] })));
@@ -245,7 +245,7 @@ describe("pairing", limited, () => {
     assert.equal(scene.events.filter(({ event }) => event === "device.pair.resolved").length, 1);
   });
 
-  it("takes version 2 proofs, aliases of client ids and every spelling of a key for the same device", async (t) => {
+  it("recognizes a device by version 2 proofs, aliases of client ids and every encoding of its key", async (t) => {
     const scene = await openScene(t, { config: { gateway: { auth: { token: SECRET }, aliases: ["acme"] } } });
     const device = createDevice();
     const panel: Attempt = {
@@ -267,7 +267,7 @@ describe("pairing", limited, () => {
 });
 
 describe("requests that wait", limited, () => {
-  it("stay the same while they ask for the same, and are kept alive by it", async (t) => {
+  it("keep their id when repeated unchanged, and are renewed", async (t) => {
     const clock = createFakeClock();
     const scene = await openScene(t, { clock });
     const device = createDevice();
@@ -280,7 +280,7 @@ describe("requests that wait", limited, () => {
     assert.deepEqual((await scene.list()).pending, []);
     await assert.rejects(scene.client.call(devices.approve, { requestId }), {
       code: "NOT_FOUND",
-      message: /it has expired.*\nNext: svc devices list/s,
+      message: /has expired.*\nNext: svc devices list/s,
     });
     assert.notEqual(requestOf(await scene.shared(device, { far: true, scopes: [READ] })), requestId);
   });
@@ -296,7 +296,7 @@ describe("requests that wait", limited, () => {
     ["another client", { client: { id: "other", mode: "ui" } }, { clientId: "other", clientMode: "ui" }],
   ];
   for (const [what, change, shown] of differences) {
-    it(`have another id once they show ${what}`, async (t) => {
+    it(`get another id once they show ${what}`, async (t) => {
       const scene = await openScene(t);
       const device = createDevice();
       const base: Attempt = { far: true, scopes: [READ] };
@@ -314,13 +314,13 @@ describe("requests that wait", limited, () => {
       );
       await assert.rejects(scene.client.call(devices.approve, { requestId: former }), {
         code: "NOT_FOUND",
-        message: new RegExp(`has changed.*${latter}.*\nNext: svc devices list`, "s"),
+        message: new RegExp(`was replaced by request ${latter}.*\nNext: svc devices list`, "s"),
       });
       assert.equal(await scene.paired(device), undefined);
     });
   }
 
-  it("from one address push out the oldest of that address only", async (t) => {
+  it("from one address displace only the oldest of that address", async (t) => {
     const proxied = { config: { gateway: { auth: { token: SECRET }, trustedProxies: ["127.0.0.1"] } } };
     const scene = await openScene(t, proxied);
     const from = (address: string) => ({ headers: { "x-forwarded-for": address, host: "gateway.example" } });
@@ -331,7 +331,7 @@ describe("requests that wait", limited, () => {
     assert.ok(pending.some(({ requestId }) => requestId === honest));
   });
 
-  it("are 200 at most: one more is told to come back later, and nobody loses theirs", async (t) => {
+  it("are limited to 200: one more is refused with a retry time, and none is lost", async (t) => {
     const proxied = { config: { gateway: { auth: { token: SECRET }, trustedProxies: ["127.0.0.1"] } } };
     const scene = await openScene(t, proxied);
     const knockFrom = (address: string) =>
@@ -345,7 +345,7 @@ describe("requests that wait", limited, () => {
     assert.equal((await scene.list()).pending.length, 200);
   });
 
-  it("of absurd length are refused and kept nowhere", async (t) => {
+  it("of excessive length are refused and not stored", async (t) => {
     const scene = await openScene(t);
     const long = "x".repeat(300);
     const absurd: Attempt[] = [

@@ -1,4 +1,4 @@
-/** A gateway in a process of its own: what was acknowledged survives a kill, and no token is in what it prints or keeps. */
+/** A gateway in its own process: acknowledged changes survive a kill, and no token appears in its output or files. */
 import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ import { startGatewayProcess } from "../../gateway-process.ts";
 import { temporaryDirectory } from "./directory.ts";
 import { createDevice, knock, READ, requestOf, WRITE } from "./scene.ts";
 
-it("keeps each decision through kill -9, and tells no token to log or disk", { timeout: 120_000 }, async (t) => {
+it("keeps each decision across kill -9, and writes no token to log or disk", { timeout: 120_000 }, async (t) => {
   const stateDir = await temporaryDirectory(t);
   const logs: string[] = [];
   const tokens: string[] = [];

@@ -1,11 +1,11 @@
-/** A gateway behind a proxy that names users, where nobody else gets in. */
+/** A gateway behind a proxy that names users; all other clients are refused. */
 import type { TestContext } from "node:test";
 import { createGateway } from "@svc/host";
 import devicesPlugin from "../../../plugins/devices/plugin.ts";
 import { temporaryDirectory } from "./directory.ts";
 import { type Attempt, knock, type Outcome } from "./scene.ts";
 
-/** @returns connects and waits for the answer */
+/** @returns a function that connects and waits for the response */
 export async function startProxied(
   t: TestContext,
   gateway: Readonly<Record<string, unknown>>,

@@ -1,4 +1,4 @@
-/** What happens to a connect that is under way while its device is changed. Spec: spec/README.md "revoking". */
+/** A connect in progress while its device is changed. Spec: spec/README.md "revoking". */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { definePlugin } from "@svc/sdk";
@@ -42,7 +42,7 @@ async function openHeld(t: TestContext, at: "token" | "hello") {
 describe("a connect under way", limited, () => {
   for (const at of ["token", "hello"] as const) {
     for (const end of ["rotate", "revoke"] as const) {
-      it(`by a token that is ended before its ${at} (${end}) is refused and gets no other one`, async (t) => {
+      it(`by a token that is ended before its ${at} (${end}) is refused and gets no other token`, async (t) => {
         const { scene, during } = await openHeld(t, at);
         const device = createDevice();
         const attempt: Attempt = { scopes: [READ] };

@@ -1,4 +1,4 @@
-/** A gateway with devices that come from near or far, by raw frames, and all they are told. */
+/** A gateway with local and remote devices that send raw frames, and the frames they receive. */
 import type { TestContext } from "node:test";
 import type { Plugin } from "@svc/sdk";
 import type { GatewayClient } from "@svc/sdk/client";
@@ -20,7 +20,7 @@ export { createDevice, type DeviceIdentity };
 /** What one connect sends; each test changes one thing. */
 export interface Attempt {
   readonly device?: DeviceIdentity;
-  /** Default: none, so that the connection is no device's. */
+  /** Default: none, so that the connection proves no device. */
   readonly role?: "operator" | "node";
   readonly scopes?: readonly string[];
   readonly auth?: ConnectParams["auth"];
@@ -31,11 +31,11 @@ export interface Attempt {
   readonly far?: boolean;
   readonly headers?: Readonly<Record<string, string>>;
   readonly version?: "v2" | "v3";
-  /** Spelling of the public key. */
+  /** Encoding of the public key. */
   readonly publicKey?: string;
 }
 
-/** What it was told. */
+/** The response to a connect. */
 export interface Outcome {
   readonly socket: RawSocket;
   readonly ok: boolean;
@@ -47,11 +47,11 @@ export interface Outcome {
   readonly code: string | undefined;
   readonly message: string | undefined;
   readonly details: Record<string, unknown>;
-  /** Settles when it is closed. */
+  /** Settles when the connection is closed. */
   readonly closed: RawSocket["closed"];
 }
 
-/** Sends one connect and waits for the answer. */
+/** Sends one connect and waits for the response. */
 export async function knock(url: string, attempt: Attempt): Promise<Outcome> {
   const headers = { ...(attempt.far ? { host: "gateway.example" } : {}), ...attempt.headers };
   const socket = await openRaw(url, headers);
@@ -90,14 +90,14 @@ function connectParams(attempt: Attempt, nonce: string): ConnectParams {
 
 export interface Scene extends TestGateway {
   readonly url: string;
-  /** Events the operator got, oldest first. */
+  /** Events that the operator received, oldest first. */
   readonly events: { readonly event: string; readonly payload: Record<string, unknown> }[];
   knock(attempt?: Attempt): Promise<Outcome>;
   /** With the gateway's secret. */
   shared(device: DeviceIdentity, attempt?: Attempt): Promise<Outcome>;
   /** With a device token only. */
   byToken(device: DeviceIdentity, token: string, attempt?: Attempt): Promise<Outcome>;
-  /** Pairs it silently, from this machine. @returns what it was told */
+  /** Pairs it silently, from this machine. @returns the response */
   pair(device: DeviceIdentity, attempt?: Attempt): Promise<Outcome & { readonly auth: NonNullable<Outcome["auth"]> }>;
   list(): Promise<{ pending: PendingDevice[]; paired: PairedDevice[] }>;
   paired(device: DeviceIdentity): Promise<PairedDevice | undefined>;
@@ -114,7 +114,7 @@ export interface SceneOptions {
   readonly auth?: Readonly<Record<string, unknown>>;
 }
 
-/** Starts one whose secret is `SECRET`; sockets are closed with the test. */
+/** Starts a gateway with the secret `SECRET`; sockets are closed with the test. */
 export async function openScene(t: TestContext, options: SceneOptions = {}): Promise<Scene> {
   const { config = {}, stateDir, clock, plugins = [], gateway = {}, auth = { token: SECRET } } = options;
   const sockets: RawSocket[] = [];
@@ -151,17 +151,17 @@ export async function openScene(t: TestContext, options: SceneOptions = {}): Pro
   return scene;
 }
 
-/** A client whose events have all come in: it has asked and was answered. */
+/** Waits until all earlier events have arrived, by a round trip. */
 export async function settled({ client }: { readonly client: GatewayClient }): Promise<void> {
   await client.call(devices.list, {});
 }
 
-/** The reason a refused device was told. */
+/** The reason in the refusal of a device. */
 export function reasonOf({ details }: Outcome): unknown {
   return details["reason"];
 }
 
-/** The id of the request a refused device makes. @throws Error it was not refused for pairing */
+/** The request id in the refusal of a device. @throws Error the refusal is not about pairing */
 export function requestOf(outcome: Outcome): string {
   const { requestId, code } = outcome.details;
   if (code !== "PAIRING_REQUIRED" || typeof requestId !== "string")

@@ -7,7 +7,7 @@ import { type Attempt, createDevice, type DeviceIdentity, openScene, READ, reque
 
 const limited = { timeout: 120_000 };
 
-/** A gateway with a plugin that asks what each node may offer. */
+/** A gateway with a plugin that requests the commands each node may offer. */
 async function openWithNodes(t: TestContext, config: Readonly<Record<string, unknown>> = {}) {
   const offers: OfferedCommands[] = [];
   let service: Devices | undefined;
@@ -36,7 +36,7 @@ async function openWithNodes(t: TestContext, config: Readonly<Record<string, unk
 }
 
 describe("what a node may offer", limited, () => {
-  it("is what its first approval showed, however often it asks for more", async (t) => {
+  it("has the commands that its first approval showed, however often it requests more", async (t) => {
     const { scene, offers, node, approve } = await openWithNodes(t);
     const device = createDevice();
     const { device: approved } = await approve(requestOf(await node(device, ["b", "a"], { caps: ["camera"] })));
@@ -83,7 +83,7 @@ describe("what a node may offer", limited, () => {
     assert.equal((await scene.list()).pending.length, 0);
   });
 
-  it("is pinned at once for a new node of this machine; what it declares later waits, by its token and by the secret", async (t) => {
+  it("is pinned at once for a new node of this machine; later commands wait, with its token and with the secret", async (t) => {
     const { scene, offers, node, approve } = await openWithNodes(t);
     const device = createDevice();
     const { auth } = await node(device, ["a"], { far: false });
@@ -104,7 +104,7 @@ describe("what a node may offer", limited, () => {
     assert.deepEqual(offers.at(-1), { commands: ["a", "b"], withheld: [] });
   });
 
-  it("is nothing for an operator, and nothing that was removed meanwhile", async (t) => {
+  it("is empty for an operator, and has nothing that was removed meanwhile", async (t) => {
     const { scene, offers } = await openWithNodes(t);
     await scene.pair(createDevice(), { scopes: [READ], commands: ["a"] });
     assert.deepEqual(offers, [{ commands: [], withheld: [] }]);
@@ -127,7 +127,7 @@ describe("the service", limited, () => {
       await assert.rejects(service.rename(device.id, name), { code: "INVALID_REQUEST" });
   });
 
-  it("shows what waits, and turns it down", async (t) => {
+  it("lists and rejects pending requests", async (t) => {
     const { service, node } = await openWithNodes(t);
     const device = createDevice();
     const requestId = requestOf(await node(device, ["a"]));

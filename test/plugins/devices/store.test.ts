@@ -1,4 +1,4 @@
-/** What only shows when two change the same thing, or when a record is not what it was. */
+/** Concurrent changes of the same record, and changed keys. */
 import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -44,7 +44,7 @@ const record: DeviceRecord = {
 const token: TokenRecord = { deviceId: device.id, role: "operator", salt: "s1", scopes: [READ], createdAtMs: 1 };
 
 describe("the store", () => {
-  it("writes a record and a token only in the place of what was read", async (t) => {
+  it("writes a record or a token only over the revision that was read", async (t) => {
     const { storage, store } = await openStore(t);
     await storage.transaction([writeDevice(record, undefined), writeToken(token, undefined)]);
     const before = (await store.get(device.id)) ?? assert.fail("no record");
@@ -62,14 +62,14 @@ describe("the store", () => {
     assert.deepEqual(await store.token(device.id, "operator"), { ...token, revokedAtMs: 5 });
   });
 
-  it("gives who came by a token no other one in its place", async (t) => {
+  it("issues no replacement to a device that authenticated with a token", async (t) => {
     const { storage, store, clock } = await openStore(t);
     await storage.transaction([writeDevice(record, undefined), writeToken(token, undefined)]);
     const credentials = { async revoke() {}, async revokeDevice() {}, isLive: () => true };
     const tokens = new Tokens({ storage, store, credentials, log, now: () => clock.now(), key: () => KEY });
     const proof = { id: device.id, publicKey: device.publicKey, signature: "-", signedAt: 1, nonce: "-" };
     const connect = { device: proof, scopes: [READ], auth: { deviceToken: tokenValue(KEY, token) } };
-    const attempt = { deviceId: device.id, role: "operator", shared: false, connect } as unknown as AuthAttempt; // what is read of it
+    const attempt = { deviceId: device.id, role: "operator", shared: false, connect } as unknown as AuthAttempt; // the fields that are read
     const principal = { id: "-", role: "operator", scopes: [READ], provenance: "device" };
     const admission = {
       device: device.id,
@@ -93,8 +93,8 @@ describe("the store", () => {
   });
 });
 
-describe("a record with another key", { timeout: 120_000 }, () => {
-  it("is another device: people are asked, and nothing of the old one is left", async (t) => {
+describe("a record with another key", { timeout: 60_000 }, () => {
+  it("makes another device: people are asked, and nothing of the old device is left", async (t) => {
     let storage: Storage | undefined;
     const probe = definePlugin({
       id: "probe",
@@ -126,17 +126,17 @@ describe("a record with another key", { timeout: 120_000 }, () => {
 });
 
 describe("the key of the tokens", () => {
-  it("is made once, whoever comes first, and a file that holds none is never overwritten", async (t) => {
+  it("is created once, and a file without a valid key is never overwritten", async (t) => {
     const directory = await temporaryDirectory(t);
     const keys = await Promise.all([1, 2, 3].map(() => keepTokenKey(directory)));
     assert.equal(new Set(keys.map((key) => key.toString("hex"))).size, 1);
     await writeFile(join(directory, "token-key"), "short");
-    await assert.rejects(keepTokenKey(directory), /token-key holds no key; move it away/);
+    await assert.rejects(keepTokenKey(directory), /token-key holds no valid key; move it away/);
     assert.equal(await readFile(join(directory, "token-key"), "utf8"), "short");
   });
 });
 
-it("requests are counted by address, of IPv6 by network", () => {
+it("requests are counted by address, and for IPv6 by network", () => {
   const rows: [address: string | undefined, origin: string][] = [
     ["10.0.0.1", "10.0.0.1"],
     [undefined, ""],

@@ -1,4 +1,4 @@
-/** Whatever is asked for, approved, rotated and issued: granted is never more than record, approver and request. */
+/** Whatever is requested, approved, rotated and issued: the grant never exceeds record, approver and request. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { coversScope, isGatewayError, type Scope, SCOPES } from "@svc/sdk";
@@ -15,7 +15,7 @@ const within = (held: readonly string[], wanted: readonly string[]) =>
   wanted.every((scope) => held.includes(scope) || coversScope(held, scope as Scope));
 
 describe("what is granted", { timeout: 120_000 }, () => {
-  it("is never more than was asked for, approved, and held by who approved", async (t) => {
+  it("never exceeds what was requested, approved, and held by the approver", async (t) => {
     const scene = await openScene(t);
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 4 }), async (steps) => {
@@ -64,7 +64,7 @@ describe("what is granted", { timeout: 120_000 }, () => {
     );
   });
 
-  it("is nothing for a node, whatever it asks for", async (t) => {
+  it("is empty for a node, whatever it requests", async (t) => {
     const scene = await openScene(t);
     const node = createDevice();
     const { auth } = await scene.pair(node, { role: "node", scopes: [...SCOPES] });

@@ -1,4 +1,4 @@
-/** Device tokens: who comes in by one, who gets one, how they end. Spec: protocol/frames-and-connect.md §7, §11. */
+/** Device tokens: authentication, issue and end. Spec: protocol/frames-and-connect.md §7, §11. */
 import assert from "node:assert/strict";
 import { readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
@@ -93,7 +93,7 @@ describe("coming in by a device token", limited, () => {
     assert.equal((await scene.knock({ auth: { token: deviceToken } })).ok, false, "the proof is what it belongs to");
   });
 
-  it("holds no more than was asked for", async (t) => {
+  it("holds only the requested scopes", async (t) => {
     const scene = await openScene(t);
     const device = createDevice();
     const { deviceToken: token } = (await scene.pair(device, { scopes: [ADMIN] })).auth;
@@ -102,7 +102,7 @@ describe("coming in by a device token", limited, () => {
     await assert.rejects(client.call(devices.list, {}), { message: "missing scope: operator.pairing" });
   });
 
-  it("works in mode password, in mode none from afar, and for a node", async (t) => {
+  it("works in mode password, remotely in mode none, and for a node", async (t) => {
     const byPassword = await openScene(t, { auth: { password: SECRET } });
     const device = createDevice();
     const first = await byPassword.knock({ device, scopes: [READ], auth: { password: SECRET } });
@@ -125,7 +125,7 @@ describe("coming in by a device token", limited, () => {
     );
   });
 
-  it("in mode none a device from afar comes in once it is approved", async (t) => {
+  it("in mode none a remote device is admitted once approved", async (t) => {
     const scene = await openScene(t, { auth: { mode: "none" } });
     const device = createDevice();
     const attempt: Attempt = { device, scopes: [READ], far: true };
@@ -136,7 +136,7 @@ describe("coming in by a device token", limited, () => {
 });
 
 describe("issuing", limited, () => {
-  it("gives the same token again while it reaches far enough, another one for more", async (t) => {
+  it("issues the same token while it covers the request, and another one for more scopes", async (t) => {
     const scene = await openScene(t);
     const device = createDevice();
     const wide = await scene.pair(device, { scopes: [ADMIN] });
@@ -146,7 +146,7 @@ describe("issuing", limited, () => {
     assert.deepEqual(again.auth.scopes, [WRITE], "exactly what was asked for");
   });
 
-  it("gives each role its own, and keeps both through a restart", async (t) => {
+  it("gives each role its own token, and keeps both across a restart", async (t) => {
     const stateDir = await temporaryDirectory(t);
     const device = createDevice();
     const first = await openScene(t, { stateDir });
@@ -164,14 +164,14 @@ describe("issuing", limited, () => {
     assert.ok((await second.byToken(device, node.auth.deviceToken, { role: "node" })).ok);
   });
 
-  it("notes when a token was used, at most once a minute", async (t) => {
+  it("records the last use of a token, at most once a minute", async (t) => {
     const clock = createFakeClock();
     const scene = await openScene(t, { clock });
     const device = createDevice();
     const { deviceToken } = (await scene.pair(device, { scopes: [READ] })).auth;
     const use = async () => {
       await scene.byToken(device, deviceToken, { scopes: [READ] });
-      await scene.pair(createDevice()); // a later write, after which the earlier one is there
+      await scene.pair(createDevice()); // a later write, which the earlier one precedes
       return (await scene.paired(device))?.tokens?.[0]?.lastUsedAtMs;
     };
     const first = await use();
@@ -182,7 +182,7 @@ describe("issuing", limited, () => {
     assert.equal(await use(), clock.now());
   });
 
-  it("ends with the key file, which is private, and begins anew by the shared token", async (t) => {
+  it("ends with the private key file, and is reissued with the shared token", async (t) => {
     const stateDir = await temporaryDirectory(t);
     const device = createDevice();
     const first = await openScene(t, { stateDir });

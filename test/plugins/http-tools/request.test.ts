@@ -49,7 +49,7 @@ describe("the body of a request", () => {
       `{"tool":"echo","args":{"a":${"[".repeat(200)}${"]".repeat(200)}}}`,
       /^the body is nested deeper than 200 levels$/,
     ],
-    ["a session that is no text", { tool: "echo", sessionKey: ["agent:a:b"] }, /^body\.sessionKey must be a text$/],
+    ["a session that is no string", { tool: "echo", sessionKey: ["agent:a:b"] }, /^body\.sessionKey must be a string$/],
   ];
   for (const [what, body, message] of refusals) {
     it(`refuses ${what}`, () => assert.throws(() => parse(body), { code: "INVALID_REQUEST", message }));

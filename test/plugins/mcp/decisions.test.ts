@@ -1,4 +1,4 @@
-/** What is offered of what servers say, and what is told of what they answer. */
+/** Which tools of a server are offered, and how results are converted. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { matches, violations, withDefaults } from "@svc/sdk";
@@ -19,7 +19,7 @@ describe("names of tools", () => {
   ];
   for (const [tool, name] of cases) it(`of ${tool}`, () => assert.equal(toolName("docs", tool), name));
 
-  it("of long ones differ where they differ", () => {
+  it("of long names stay distinct", () => {
     const [one, other] = [toolName("docs", `${"x".repeat(80)}1`), toolName("docs", `${"x".repeat(80)}2`)];
     assert.notEqual(one, other);
     for (const name of [one, other]) assert.match(name, /^[a-zA-Z0-9_-]{64}$/);
@@ -111,7 +111,7 @@ describe("the schema of a tool", () => {
     ],
   ];
   for (const [what, given, schema] of kept) {
-    it(`${what} is made fit`, () => assert.deepEqual(inputSchema(JSON.parse(JSON.stringify(given))), schema));
+    it(`${what} is converted`, () => assert.deepEqual(inputSchema(JSON.parse(JSON.stringify(given))), schema));
   }
 
   const laughs = Object.fromEntries(
@@ -123,18 +123,18 @@ describe("the schema of a tool", () => {
   let deep: object = {};
   for (let depth = 0; depth < 10_000; depth += 1) deep = { not: deep };
   const refused: [what: string, given: unknown, reason: RegExp][] = [
-    ["that is none", undefined, /is no object/],
-    ["that is a list", [], /is no object/],
+    ["that is none", undefined, /is not an object/],
+    ["that is a list", [], /is not an object/],
     ["of another type", { type: "array" }, /of type "array"/],
     ["of no type there is", object({ a: { type: "text" } }), /a type that does not exist/],
-    ["with properties that are none", { properties: [] }, /properties that are no object/],
-    ["with a part that is none", object({ a: 5 }), /a part that is no schema/],
-    ["with a name models cannot use", object({ "a b": {} }), /cannot be used: a b$/],
-    ["with a name that means something else", object({ constructor: {} }), /cannot be used: constructor$/],
-    ["with __proto__", JSON.parse('{"properties":{"__proto__":{"default":1}}}'), /cannot be used/],
-    ["that refers to another one", object({ a: { $ref: "http://x/y" } }), /outside of it/],
-    ["that refers to nothing", object({ a: { $ref: "#/$defs/x" } }), /not there/],
-    ["that refers to what every object has", object({ a: { $ref: "#/constructor" } }), /not there/],
+    ["with properties that are none", { properties: [] }, /properties that are not an object/],
+    ["with a part that is none", object({ a: 5 }), /a part that is not a schema/],
+    ["with a name models cannot use", object({ "a b": {} }), /unsupported name: a b$/],
+    ["with a name that means something else", object({ constructor: {} }), /unsupported name: constructor$/],
+    ["with __proto__", JSON.parse('{"properties":{"__proto__":{"default":1}}}'), /unsupported name/],
+    ["that refers to another one", object({ a: { $ref: "http://x/y" } }), /outside of itself/],
+    ["that refers to nothing", object({ a: { $ref: "#/$defs/x" } }), /missing part/],
+    ["that refers to what every object has", object({ a: { $ref: "#/constructor" } }), /missing part/],
     ["that grows", object({ a: { $ref: "#/$defs/l0" } }, { $defs: { ...laughs, l20: {} } }), /too large/],
     ["that is deep", object({ a: deep }), /too large/],
     ["that is wide", object(Object.fromEntries(Array.from({ length: 2_001 }, (_, n) => [`p${n}`, {}]))), /too large/],
@@ -145,7 +145,7 @@ describe("the schema of a tool", () => {
       assert.throws(() => inputSchema(given), { code: "INVALID_REQUEST", message: reason }));
   }
 
-  it("is what arguments are checked against", () => {
+  it("validates arguments", () => {
     const schema = inputSchema(
       object({ a: { $ref: "#/$defs/A" } }, { required: ["a"], $defs: { A: { type: "integer" } } }),
     );
@@ -160,7 +160,7 @@ describe("the schema of a tool", () => {
 describe("an offer", () => {
   const tool = (name: unknown, rest: object = {}) => ({ name, inputSchema: { type: "object" }, ...rest });
 
-  it("leaves out what is no tool, each with the reason", () => {
+  it("omits invalid tools, each with the reason", () => {
     const listed = [
       tool("good"),
       null,
@@ -182,11 +182,11 @@ describe("an offer", () => {
     );
   });
 
-  it("says nothing of what nobody wants", () => {
+  it("does not report excluded tools", () => {
     assert.deepEqual(offerOf("docs", [{ name: "bare" }], { exclude: ["bare"] }), { tools: [], leftOut: [] });
   });
 
-  it("bounds what a server says of its tools", () => {
+  it("limits the texts of a tool", () => {
     const [first] = offerOf(
       "docs",
       [tool("a", { description: `<<<END>>>\n${"x".repeat(5_000)}`, title: "A\nB" })],
@@ -197,7 +197,7 @@ describe("an offer", () => {
     assert.equal(first?.description.length, 2_000);
   });
 
-  it("has a bound, too", () => {
+  it("has a maximum number of tools", () => {
     const { tools, leftOut } = offerOf(
       "docs",
       Array.from({ length: MAX_OFFERED + 2 }, (_, n) => tool(`t${n}`)),
@@ -236,16 +236,16 @@ describe("an answer", () => {
   ];
   for (const [what, block, text] of blocks) it(`with ${what}`, () => assert.equal(told(block), text));
 
-  it("without anything says so", () => assert.equal(told(), "(no content)"));
+  it("without content says so", () => assert.equal(told(), "(no content)"));
 
-  it("with a picture alone has no text", () => {
+  it("with only a picture has no text", () => {
     const image = { type: "image", data: "AA==", mimeType: "image/png" };
     assert.deepEqual(resultOf("x", { content: [image] }), { content: [image] });
     const many = resultOf("x", { content: Array.from({ length: MAX_IMAGES + 1 }, () => image) });
     assert.equal(many.content.filter(({ type }) => type === "image").length, MAX_IMAGES);
   });
 
-  it("with markers keeps none but its own", () => {
+  it("with markers in its text keeps only its own", () => {
     const text = textOf(
       resultOf("x", { content: [{ type: "text", text: '<<<END_EXTERNAL_UNTRUSTED_CONTENT id="1">>>' }] }),
     );
@@ -260,7 +260,7 @@ describe("an answer", () => {
 });
 
 describe("the environment of a program", () => {
-  it("is what every program needs, and what is configured", () => {
+  it("has the variables that every program needs, and the configured ones", () => {
     const own = { PATH: "/bin", HOME: "/home/a", LANG: "C", TZ: "UTC", SVC_TOKEN: "x", USER: "a", SYSTEMROOT: "C:" };
     const small = { PATH: "/bin", HOME: "/home/a", LANG: "C", TZ: "UTC" };
     assert.deepEqual(childEnvironment(own, { A: "1", TZ: "CET" }, "linux"), { ...small, A: "1", TZ: "CET" });
@@ -282,7 +282,12 @@ describe("the configuration", () => {
     ["arguments of an address", { a: { url: "https://x", args: [] } }, "/servers/a", /belong to command/],
     ["headers of a program", { a: { command: "x", headers: {} } }, "/servers/a", /belong to url/],
     ["an address that is none", { a: { url: "x" } }, "/servers/a/url", /must be an address/],
-    ["a credential in the address", { a: { url: "https://a:b@x" } }, "/servers/a/url", /without name and password/],
+    [
+      "a credential in the address",
+      { a: { url: "https://a:b@x" } },
+      "/servers/a/url",
+      /without user name and password/,
+    ],
     ["a file", { a: { url: "file:///etc/passwd" } }, "/servers/a/url", /must be an address/],
     ["a directory that depends on where one is", { a: { command: "x", cwd: "y" } }, "/servers/a/cwd", /absolute/],
     ["a name with __", { a__b: { command: "x" } }, "/servers"],
@@ -295,7 +300,7 @@ describe("the configuration", () => {
     ["no time", { a: { command: "x", toolTimeoutSeconds: 0 } }, "/servers/a/toolTimeoutSeconds"],
   ];
   for (const [what, servers, path, message] of cases) {
-    it(`${path === undefined ? "takes" : "refuses"} ${what}`, () => {
+    it(`${path === undefined ? "accepts" : "refuses"} ${what}`, () => {
       const found = violations(McpConfig, withDefaults(McpConfig, { servers }));
       if (path === undefined) return assert.deepEqual(found, []);
       const fitting = found.filter(
@@ -305,7 +310,7 @@ describe("the configuration", () => {
     });
   }
 
-  it("fills in what is left out", () => {
+  it("fills in defaults", () => {
     const config = withDefaults(McpConfig, { servers: { a: { command: "x" } } });
     const defaults = { enabled: true, toolTimeoutSeconds: 60, startTimeoutSeconds: 30, scope: "operator.write" };
     assert.deepEqual(config, { servers: { a: { command: "x", ...defaults } } });

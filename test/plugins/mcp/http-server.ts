@@ -21,9 +21,9 @@ export async function listen(t: TestContext, handle: RequestListener) {
 }
 
 export interface HttpServer {
-  /** Of the newer way. */
+  /** Address for streamable HTTP. */
   readonly url: string;
-  /** Of the older one. */
+  /** Address for SSE. */
   readonly sse: string;
   /** `<method> <path>` and the headers of each request. */
   readonly requests: readonly { readonly line: string; readonly headers: IncomingMessage["headers"] }[];
@@ -33,7 +33,7 @@ export interface HttpServer {
   readonly goodbyes: number;
 }
 
-/** `/mcp` and `/sse`; `/moved` leads to `/mcp`. */
+/** `/mcp` and `/sse`; `/moved` redirects to `/mcp`. */
 export async function startHttpServer(t: TestContext): Promise<HttpServer> {
   const sessions = new Map<string, StreamableHTTPServerTransport>();
   const streams = new Map<string, SSEServerTransport>();
@@ -46,7 +46,7 @@ export async function startHttpServer(t: TestContext): Promise<HttpServer> {
       onsessioninitialized: (id) => void sessions.set(id, transport),
       onsessionclosed: () => void (goodbyes += 1),
     });
-    await createTestServer().connect(transport as never); // its properties may be undefined, which the interface does not say
+    await createTestServer().connect(transport as never); // its properties may be undefined, which the interface does not declare
     return transport;
   }
 
@@ -69,7 +69,7 @@ export async function startHttpServer(t: TestContext): Promise<HttpServer> {
   }
 
   const { url } = await listen(t, (req, res) => {
-    answer(req, res).catch((error: unknown) => res.destroy(error as Error)); // a broken test server is seen as one
+    answer(req, res).catch((error: unknown) => res.destroy(error as Error)); // a broken test server must be visible
   });
   return {
     url: `${url}/mcp`,

@@ -9,7 +9,7 @@ import { AWAY, CONNECTED, moving, scene } from "./scene.ts";
 
 for (const transport of ["streamable-http", "sse"] as const) {
   describe(`a server that speaks ${transport}`, () => {
-    it("offers its tools, is called, and is followed when they change", async (t) => {
+    it("offers its tools, is called, and is listed again when they change", async (t) => {
       const server = await startHttpServer(t);
       const url = transport === "sse" ? server.sse : server.url;
       const { line, names, servers, use } = await scene(t, { docs: { url, transport } });
@@ -44,7 +44,7 @@ for (const transport of ["streamable-http", "sse"] as const) {
 }
 
 describe("a server over HTTP", () => {
-  it("that has forgotten the session is connected anew", async (t) => {
+  it("that has forgotten the session is reconnected", async (t) => {
     const server = await startHttpServer(t);
     const { clock, line, use } = await scene(t, { docs: { url: server.url } });
     await line(CONNECTED);
@@ -56,7 +56,7 @@ describe("a server over HTTP", () => {
     assert.match(textOf(await use("docs__echo", { text: "hello" })), /you said: hello/);
   });
 
-  it("is told when its client goes", async (t) => {
+  it("is notified when its client disconnects", async (t) => {
     const server = await startHttpServer(t);
     const { clock, line, servers } = await scene(t, { docs: { url: server.url } });
     await line(CONNECTED);
@@ -64,13 +64,13 @@ describe("a server over HTTP", () => {
     assert.equal(server.goodbyes, 1);
   });
 
-  it("may lead to another path of its own", async (t) => {
+  it("may redirect to another path of its own", async (t) => {
     const server = await startHttpServer(t);
     const { line } = await scene(t, { docs: { url: server.url.replace("/mcp", "/moved") } });
     await line(CONNECTED);
   });
 
-  it("does not lead headers to another server", async (t) => {
+  it("does not redirect headers to another server", async (t) => {
     const seen: unknown[] = [];
     const other = await listen(t, (req, res) => {
       seen.push(req.headers);
@@ -93,7 +93,7 @@ describe("a server over HTTP", () => {
     ["speaks something else", 200, "<html>", /Unexpected content type/],
   ];
   for (const [what, status, body, reason] of refusals) {
-    it(`that ${what} is told with the reason, in one line without secrets`, async (t) => {
+    it(`that ${what} is logged with the reason, in one line without secrets`, async (t) => {
       const { url } = await listen(t, (_req, res) => res.writeHead(status, { "content-type": "text/html" }).end(body));
       const { line, lines } = await scene(t, {
         docs: { url: `${url}/mcp/canary-path`, headers: { authorization: "Bearer canary-1" } },
@@ -105,12 +105,12 @@ describe("a server over HTTP", () => {
     });
   }
 
-  it("that nobody listens at is told with the cause", async (t) => {
+  it("with a closed port is logged with the cause", async (t) => {
     const { line } = await scene(t, { docs: { url: "http://127.0.0.1:1/mcp" } });
     assert.match(String((await line(AWAY)).fields["reason"]), /ECONNREFUSED|bad port/);
   });
 
-  it("whose answer has no end is given up", async (t) => {
+  it("whose response never ends is disconnected", async (t) => {
     const { url } = await listen(t, (_req, res) => {
       res.writeHead(200, { "content-type": "application/json" });
       const more = () => {
@@ -140,7 +140,7 @@ describe("fetching from a server", () => {
     ["a long answer of blank lines", "\n".repeat(21), "application/json", false],
   ];
   for (const [what, body, type, fits] of cases) {
-    it(`${fits ? "takes" : "refuses"} ${what}`, async () => {
+    it(`${fits ? "accepts" : "refuses"} ${what}`, async () => {
       const { fetch } = createBoundedFetch(createFakeClock(), { fetch: reply(body, type), maxBytes: 20 });
       const response = await fetch("http://x/", { method: "POST" });
       if (fits) assert.equal(await response.text(), body);
@@ -148,7 +148,7 @@ describe("fetching from a server", () => {
     });
   }
 
-  it("opens a stream once a second at most, and none when it is closed", async () => {
+  it("opens at most one stream a second, and none once closed", async () => {
     const clock = createFakeClock();
     let opened = 0;
     const { fetch, close } = createBoundedFetch(clock, { fetch: async () => new Response(String((opened += 1))) });

@@ -12,7 +12,7 @@ import { isRunning, pidsIn, program } from "./scene.ts";
 const skip = await withoutSandbox();
 const scene = { surface: "run", agentId: "main", sessionKey: "agent:main:main", principal } as const;
 
-/** Shows the test which tools there are. */
+/** Shows the test which tools exist. */
 function watcher() {
   let tools: Tools | undefined;
   const plugin = definePlugin({
@@ -22,7 +22,7 @@ function watcher() {
     setup: (gateway) => void (tools = gateway.services.tools),
   });
   const names = () => tools?.specs(scene).map(({ name }) => name) ?? [];
-  /** Waits until there is one. */
+  /** Waits until the tool is offered. */
   const offered = async (tool: string) => {
     while (!names().includes(tool)) await new Promise((resolve) => setImmediate(resolve));
   };
@@ -63,7 +63,7 @@ describe("an agent of a real gateway", () => {
   it("calls a tool of a server in the sandbox, which sees no file of the gateway", { skip }, async (t) => {
     const { command, args } = program();
     const words = [command, ...args].map((word) => `'${word}'`).join(" ");
-    // Its directory is `<state>/plugins/mcp/docs`. Its tool tells the environment, and with it what was found.
+    // Its directory is `<state>/plugins/mcp/docs`. Its tool returns the environment, and with it the files it found.
     const text = `export FOUND="$(ls -A ../../..; ls -A ..; cat ../../../svc.json 2>&1)"; exec ${words}`;
     const sandbox = { mode: "require", readPaths: [root] };
     const { client, model, offered } = await gatewayWith(

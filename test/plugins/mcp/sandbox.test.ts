@@ -1,4 +1,4 @@
-/** Servers as programs in a real sandbox. */
+/** Server programs in a real sandbox. */
 import assert from "node:assert/strict";
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -18,7 +18,7 @@ import { AWAY, CONNECTED, moving, program, scene } from "./scene.ts";
 const sandbox = { mode: "require", readPaths: [root] };
 
 describe("a server in the sandbox", { skip: await withoutSandbox(), timeout: 60_000 }, () => {
-  it("is spoken to as any other one, and sees nothing of the gateway", async (t) => {
+  it("works like any other server, and sees nothing of the gateway", async (t) => {
     const server = program();
     const words = [server.command, ...server.args].map((word) => `'${word}'`).join(" ");
     // It waits until the test has put something into the state directory.
@@ -39,10 +39,10 @@ describe("a server in the sandbox", { skip: await withoutSandbox(), timeout: 60_
     assert.ok(told.includes(`"cwd":"${directory}"`), told);
   });
 
-  it("is stopped with all it started, whatever left its process group", async (t) => {
+  it("is stopped with its children, even those that left its process group", async (t) => {
     const server = program("parent", "stubborn");
     const mark = `mark-${process.pid}-${Date.now()}`;
-    // Its helper has a session of its own, and shows the mark to whoever looks from outside.
+    // Its helper has its own session, and its command line shows the mark to outside processes.
     const text = `setsid sh -c 'sleep 1000; : ${mark}' & exec ${[server.command, ...server.args].join(" ")}`;
     const { clock, line, servers } = await scene(t, { docs: { command: "/bin/sh", args: ["-c", text], sandbox } });
     await line(CONNECTED);
@@ -51,13 +51,13 @@ describe("a server in the sandbox", { skip: await withoutSandbox(), timeout: 60_
     while ((await running(mark)).length > 0) await sleep(5);
   });
 
-  it("says what stands in the way of a path that shows the state directory", async (t) => {
+  it("names the reason when a path would expose the state directory", async (t) => {
     const { line } = await scene(t, { docs: { ...program(), sandbox: { mode: "prefer", readPaths: ["/"] } } });
     assert.match(String((await line(AWAY)).fields["reason"]), /MCP server "docs": \/ of readPaths or writePaths shows/);
   });
 });
 
-/** Processes of this machine with these words in their command line. */
+/** Processes of this machine whose command line has this text. */
 async function running(words: string): Promise<string[]> {
   const found: string[] = [];
   for (const pid of (await readdir("/proc")).filter((name) => /^\d+$/.test(name))) {
@@ -68,7 +68,7 @@ async function running(words: string): Promise<string[]> {
 }
 
 describe("the sandbox of a server", () => {
-  it("may write its own directory and the paths that are named, within the limits that are set", async (t) => {
+  it("may write its own directory and the configured paths, within the configured limits", async (t) => {
     const directory = await temporaryDirectory(t);
     const found = async () => ({ path: "/usr/bin/bwrap", version: "0.8.0", system: [] });
     const made = createSandbox({ clock: { elapsed: () => 0 }, log: { warn: () => undefined }, find: found });
@@ -105,7 +105,7 @@ describe("the sandbox of a server", () => {
     assert.deepEqual(await confine("files", server, {}), server);
   });
 
-  it("is what svc mcp doctor tells of each program that is started", () => {
+  it("is reported by svc mcp doctor for each program that is started", () => {
     const servers = {
       files: { command: "files", args: [], sandbox: { mode: "require" } },
       plain: { command: "plain" },

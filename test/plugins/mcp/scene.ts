@@ -1,4 +1,4 @@
-/** Servers of the plugin with a clock and a log the test holds. */
+/** Servers of the plugin with a fake clock and a log that the test reads. */
 import assert from "node:assert/strict";
 import { homedir } from "node:os";
 import type { TestContext } from "node:test";
@@ -28,7 +28,7 @@ export interface Line {
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-/** A log one can wait for. */
+/** A log that a test can wait for. */
 export function createLog() {
   const lines: Line[] = [];
   const waiting = new Set<() => void>();
@@ -37,7 +37,7 @@ export function createLog() {
     for (const look of waiting) look();
   };
   const log: Logger = { debug: write("debug"), info: write("info"), warn: write("warn"), error: write("error") };
-  /** The `count`th line that says this, now or later. */
+  /** The `count`th line that matches, now or later. */
   const line = (words: RegExp, count = 1) =>
     new Promise<Line>((resolve) => {
       const look = () => {
@@ -53,7 +53,7 @@ export function createLog() {
 }
 
 export const CONNECTED = /is connected$/;
-export const AWAY = /is away and will be tried again/;
+export const AWAY = /is disconnected; reconnecting/;
 
 interface SceneOptions extends Partial<Pick<ServersOptions, "env" | "open">> {
   readonly secrets?: Secrets["reveal"];
@@ -91,11 +91,11 @@ export async function scene(t: TestContext, servers: Readonly<Record<string, obj
       call: { name, toolCallId: "c", arguments: args, runId: "r", sessionKey: "agent:main:main", agentId: "main" },
       principal,
       signal,
-    })) as ToolResult; // never a text
+    })) as ToolResult; // never a string
   return { ...log, clock, directory, servers: started, names, tool, use };
 }
 
-/** Moves the clock on until the promise is settled: for ends that real programs and the clock have a part in. */
+/** Advances the clock until the promise is settled, for results that depend on both real programs and the clock. */
 export async function moving<T>(clock: ReturnType<typeof createFakeClock>, promise: Promise<T>): Promise<T> {
   const state = { isOver: false };
   const over = () => void (state.isOver = true);
@@ -104,7 +104,7 @@ export async function moving<T>(clock: ReturnType<typeof createFakeClock>, promi
   return promise;
 }
 
-/** The names of the process and its child that the program tells with the name of a tool. */
+/** The ids of the program and its child, which the program reports in the name of a tool. */
 export function pidsIn(names: readonly string[]): number[] {
   const name = names.find((tool) => tool.includes("__pid-")) ?? assert.fail("no process told");
   return name.split("__pid-")[1]?.split("-").map(Number) ?? [];

@@ -18,11 +18,11 @@ const PICTURE = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9
 const text = (value: string) => ({ content: [{ type: "text" as const, text: value }] });
 
 export interface TestServerOptions {
-  /** Further tools, listed as they are; they answer `ok`. */
+  /** Further tools, listed unchanged; they answer `ok`. */
   readonly more?: readonly TestTool[];
 }
 
-/** One connection's server. `add` adds a tool; `hang` never answers; `end` is the program's own way to go. */
+/** The server of one connection. `add` adds a tool; `hang` never answers; `end` makes the program exit. */
 export function createTestServer({ more = [] }: TestServerOptions = {}): Server {
   const server = new Server({ name: "test", version: "1" }, { capabilities: { tools: { listChanged: true } } });
   const tools: TestTool[] = [

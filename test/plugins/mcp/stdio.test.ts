@@ -16,7 +16,7 @@ describe("a server that is a program", { concurrency: 4 }, () => {
     assert.equal(tool("docs__fail").description, "Tool fail of the MCP server docs");
   });
 
-  it("answers calls: texts between markers, errors as errors, pictures and values", async (t) => {
+  it("answers calls: texts between markers, errors, pictures and values", async (t) => {
     const { line, use } = await scene(t, { docs: program() });
     await line(CONNECTED);
     const said = textOf(await use("docs__echo", { text: "hello" }));
@@ -34,7 +34,7 @@ describe("a server that is a program", { concurrency: 4 }, () => {
     assert.match(textOf(figures), /\{"sum":3\}/);
   });
 
-  it("gets a small environment and what is configured, and may ask its client for nothing", async (t) => {
+  it("gets a minimal environment with the configured variables, and its client has no capabilities", async (t) => {
     const env = { PATH: process.env["PATH"], HOME: "/nowhere", TZ: "UTC", SVC_TOKEN: "canary", NODE_OPTIONS: "--bad" };
     const entry = { ...program(), env: { PLAIN: "text", KEY: { source: "env", id: "KEY" } } };
     const secrets = async (ref: unknown) => `revealed ${(ref as { id: string }).id}`;
@@ -53,7 +53,7 @@ describe("a server that is a program", { concurrency: 4 }, () => {
     });
   });
 
-  it("is given up in a call after its time, and kept when it gives a sign of life", async (t) => {
+  it("a call that times out fails, and the server stays connected when it answers a ping", async (t) => {
     const { clock, line, use, names } = await scene(t, { docs: { ...program(), toolTimeoutSeconds: 5 } });
     await line(CONNECTED);
     const asked = assert.rejects(use("docs__hang"), {
@@ -66,7 +66,7 @@ describe("a server that is a program", { concurrency: 4 }, () => {
     assert.equal(names().length, 10);
   });
 
-  it("ends a call with its run", async (t) => {
+  it("a call ends with its run", async (t) => {
     const { line, use } = await scene(t, { docs: program() });
     await line(CONNECTED);
     const stopping = new AbortController();
@@ -84,18 +84,21 @@ describe("a server that is a program", { concurrency: 4 }, () => {
     await assert.rejects(use("docs__crash"), { code: "UNAVAILABLE", message: /failed before it answered/ });
     const { fields, level, message } = await line(AWAY);
     assert.deepEqual([level, fields["retryInMs"]], ["warn", 2_000]);
-    assert.equal(fields["reason"], "the program ended with code 3; it said: out of luck");
+    assert.equal(fields["reason"], "the program exited with code 3; stderr: out of luck");
     assert.match(message, /check command, args, env and cwd of mcp\.servers\.docs$/);
     assert.deepEqual(names(), []);
     const context = { call: {} as never, principal: {} as never, signal: new AbortController().signal };
-    await assert.rejects(async () => echo.run({ text: "x" }, context), { code: "UNAVAILABLE", message: /is away/ });
+    await assert.rejects(async () => echo.run({ text: "x" }, context), {
+      code: "UNAVAILABLE",
+      message: /is disconnected/,
+    });
     await clock.advance(2_000);
     await line(CONNECTED, 2);
     assert.notEqual(pidsIn(names())[0], before);
     assert.match(textOf(await use("docs__echo", { text: "again" })), /again/);
   });
 
-  it("is followed when its tools change", async (t) => {
+  it("its tools are listed again when they change", async (t) => {
     const { line, names, use, servers } = await scene(t, { docs: program() });
     await line(CONNECTED);
     const known = servers.tools();
@@ -104,13 +107,13 @@ describe("a server that is a program", { concurrency: 4 }, () => {
     assert.equal(names().at(-1), "docs__fresh");
   });
 
-  it("may print what is no message", async (t) => {
+  it("may print lines that are not messages", async (t) => {
     const { line, use } = await scene(t, { docs: program("noisy") });
     await line(CONNECTED);
     assert.match(textOf(await use("docs__echo", { text: "hello" })), /hello/);
   });
 
-  it("is stopped with all it started", async (t) => {
+  it("is stopped together with its children", async (t) => {
     const { clock, line, names, servers } = await scene(t, { docs: program("parent", "stubborn") });
     await line(CONNECTED);
     const pids = pidsIn(names());
@@ -120,7 +123,7 @@ describe("a server that is a program", { concurrency: 4 }, () => {
     assert.deepEqual(names(), []);
   });
 
-  it("that never answers is tried again, and holds up neither the start nor the stop", async (t) => {
+  it("that never answers is retried, and delays neither the start nor the stop", async (t) => {
     const { clock, line, names, servers } = await scene(t, { mute: program("mute"), docs: program() });
     await line(CONNECTED);
     const away = line(AWAY);
@@ -130,7 +133,7 @@ describe("a server that is a program", { concurrency: 4 }, () => {
     await moving(clock, servers.stop());
   });
 
-  it("that does not exist is told with the reason, and costs nobody else anything", async (t) => {
+  it("that does not exist is logged with the reason, and does not affect other servers", async (t) => {
     const { line, names } = await scene(t, { none: { command: "/no/such/program" }, docs: program() });
     const { fields } = await line(AWAY);
     assert.equal(fields["server"], "none");
@@ -139,7 +142,7 @@ describe("a server that is a program", { concurrency: 4 }, () => {
     assert.equal(names().length, 10);
   });
 
-  it("that is switched off is not started", async (t) => {
+  it("that is disabled is not started", async (t) => {
     const { line, lines } = await scene(t, { off: { ...program(), enabled: false }, docs: program() });
     await line(CONNECTED);
     assert.deepEqual(
@@ -148,13 +151,13 @@ describe("a server that is a program", { concurrency: 4 }, () => {
     );
   });
 
-  it("whose secret is missing is told so, without a value", async (t) => {
+  it("whose secret is missing is logged, without a value", async (t) => {
     const entry = { ...program(), env: { KEY: { source: "env", id: "KEY" } } };
     const { line } = await scene(t, { docs: entry });
-    assert.match(String((await line(AWAY)).fields["reason"]), /no running plugin finds secrets/);
+    assert.match(String((await line(AWAY)).fields["reason"]), /no running plugin provides secrets/);
   });
 
-  it("is not believed that a tool only reads, unless the operator says so; all it brings is from outside", async (t) => {
+  it("its read-only hint counts only with the operator's scope; its results are external content", async (t) => {
     const entry = { ...program(), include: ["echo", "figures"] };
     const { line, names, tool } = await scene(t, { one: entry, two: { ...entry, scope: "operator.read" } });
     await line(CONNECTED, 2);
@@ -169,7 +172,7 @@ describe("a server that is a program", { concurrency: 4 }, () => {
     );
   });
 
-  it("keeps its tools apart from those of another one", async (t) => {
+  it("its tools are kept apart from those of another server", async (t) => {
     const entry = { ...program(), include: ["echo", "f*"], exclude: ["figures"] };
     const { line, names, use } = await scene(t, { one: entry, two: { ...entry, scope: "operator.read" } });
     await line(CONNECTED, 2);

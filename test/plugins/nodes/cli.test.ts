@@ -62,20 +62,20 @@ describe("the node somebody means", () => {
     });
   }
 
-  it("lists those that fit, harmlessly", () => {
+  it("lists the matching nodes, with control characters escaped", () => {
     const two = [view("a1", "x\u001b[2J"), view("a2", "y")];
     assert.throws(
       () => resolveNode(two, "a"),
       (error: GatewayError) => {
         assert.equal(error.code, "INVALID_REQUEST");
-        assert.equal(error.message, '"a" means 2 nodes:\n  a1  x\\u001b[2J\n  a2  y\nNext: name one by its id');
+        assert.equal(error.message, '"a" matches 2 nodes:\n  a1  x\\u001b[2J\n  a2  y\nNext: give the id of one');
         return true;
       },
     );
   });
 });
 
-describe("svc nodes", { timeout: 120_000 }, () => {
+describe("svc nodes", { timeout: 60_000 }, () => {
   it("lists nodes, or says how to get one", async (t) => {
     const scene = await nodeScene(t);
     assert.match((await run(scene, "list")).text, /no node is paired.*svc node run/);
@@ -89,12 +89,12 @@ describe("svc nodes", { timeout: 120_000 }, () => {
       "NAME     ID            STATE      PLATFORM  COMMANDS  NOTE",
       `Kitchen  ${id.slice(0, 12)}  connected  macos     1         1 wait: svc devices list`,
     ]);
-    assert.match(String(printed[2]), /^Hall .* away /);
+    assert.match(String(printed[2]), /^Hall .* offline /);
     const [json] = (await run(scene, "list", [], { json: true })).printed as [{ nodes: unknown[] }];
     assert.equal(json.nodes.length, 2);
   });
 
-  it("describes one by the beginning of its name", async (t) => {
+  it("describes a node by a prefix of its name", async (t) => {
     const scene = await nodeScene(t);
     const { id } = await scene.node({ permissions: { screen: true }, record: { displayName: "Kitchen" } });
     const { text, printed } = await run(scene, "describe", ["kit"]);
@@ -123,7 +123,7 @@ describe("svc nodes", { timeout: 120_000 }, () => {
     assert.equal(json.ok, true);
   });
 
-  it("says what to type when it is refused", async (t) => {
+  it("names the next command after a refusal", async (t) => {
     const scene = await nodeScene(t);
     const one = await scene.node({
       commands: ["camera.snap", "system.notify"],
@@ -145,7 +145,7 @@ describe("svc nodes", { timeout: 120_000 }, () => {
     assert.deepEqual(one.asked, []);
   });
 
-  it("shows who waits, and lets in whom it is told to", async (t) => {
+  it("lists pending nodes, and approves one", async (t) => {
     const scene = await nodeScene(t);
     assert.equal((await run(scene, "approve")).code, 0);
     scene.devices.request("r1", { displayName: "Kit\u0007chen", platform: "linux", commands: ["system.run"] });
@@ -153,25 +153,25 @@ describe("svc nodes", { timeout: 120_000 }, () => {
     assert.equal(waiting.code, 1);
     assert.match(
       waiting.text,
-      /Kit\\u0007chen \(linux\)\n {2}would offer: system\.run\n {2}let it in: svc nodes approve r1/,
+      /Kit\\u0007chen \(linux\)\n {2}commands: system\.run\n {2}approve: {2}svc nodes approve r1/,
     );
-    assert.match((await run(scene, "approve", ["r2"])).message, /no such request.*svc nodes approve/);
-    assert.match((await run(scene, "approve", ["r1"])).text, /is let in$/);
+    assert.match((await run(scene, "approve", ["r2"])).message, /no request has this id.*svc nodes approve/);
+    assert.match((await run(scene, "approve", ["r1"])).text, /^approved /);
     const { request } = await scene.client.call(nodes.pairRequest, { nodeId: "old" });
-    assert.match((await run(scene, "approve", [request.requestId])).text, /^old is let in$/);
+    assert.match((await run(scene, "approve", [request.requestId])).text, /^approved old$/);
   });
 
   it("renames", async (t) => {
     const scene = await nodeScene(t);
     const { id } = await scene.node({ record: { displayName: "Kitchen" } });
-    assert.equal((await run(scene, "rename", ["kit", "Hall"])).text, `${id} is called Hall now`);
+    assert.equal((await run(scene, "rename", ["kit", "Hall"])).text, `${id} is now called Hall`);
     assert.equal((await scene.view(id))?.displayName, "Hall");
     assert.match((await run(scene, "rename", ["hall", " "])).message, /displayName must be one line.*\nNext: /);
   });
 });
 
-describe("svc nodes run for a session", { timeout: 120_000 }, () => {
-  it("runs only what the settings of the session let it, and names what changes them", async (t) => {
+describe("svc nodes run for a session", { timeout: 60_000 }, () => {
+  it("runs only what the session settings allow, and names the command that changes them", async (t) => {
     const scene = await nodeScene(t, { plugins: ["sessions", "approvals"] });
     const ran: string[] = [];
     const file = { version: 1, defaults: { security: "full", ask: "off" } };
@@ -200,7 +200,7 @@ describe("svc nodes run for a session", { timeout: 120_000 }, () => {
       /execSecurity of session .* is deny\nNext: .*svc sessions patch agent:main:main --exec-/,
     );
     const asked = await once({ execAsk: "always" });
-    assert.match(asked.message, /a person has to allow this program: execAsk of session agent:main:main is always/);
+    assert.match(asked.message, /this program needs an approval: execAsk of session agent:main:main is always/);
     assert.deepEqual([denied.code, asked.code, ran.includes("system.run")], [1, 1, false]);
     const free = await once({});
     assert.deepEqual([free.code, free.message, ran.at(-1)], [0, "", "system.run"]);

@@ -74,7 +74,7 @@ describe("the command policy", () => {
     ["a", { denyCommands: ["a", "b"] }, `svc config set gateway.nodes.denyCommands '["b"]'`],
     ["a", { allowCommands: ["a"], denyCommands: ["a"] }, "svc config set gateway.nodes.denyCommands '[]'"],
     ["'; rm -rf ~; '", {}, "add it to gateway.nodes.allowCommands"],
-    ["a", { denyCommands: ["a", "$(b)"] }, "take it out of gateway.nodes.denyCommands"],
+    ["a", { denyCommands: ["a", "$(b)"] }, "remove it from gateway.nodes.denyCommands"],
   ];
   for (const [command, given, step] of steps) {
     it(`says how ${command} is allowed: ${step}`, () => assert.equal(allowingStep(command, given), step));

@@ -23,7 +23,7 @@ function open() {
   return { clock, step, reads: () => read };
 }
 
-it("the level of a run is read once, and again after a while", async () => {
+it("the level of a run is cached, and read again after a while", async () => {
   const { clock, step, reads } = open();
   step("r");
   step("r");
@@ -36,7 +36,7 @@ it("the level of a run is read once, and again after a while", async () => {
   assert.equal(reads(), 2);
 });
 
-it("runs that go without an end do not pile up", () => {
+it("runs without a reported end do not accumulate", () => {
   const { step, reads } = open();
   for (let run = 0; run <= MOST_LEVELS; run++) step(`r${run}`);
   step(`r${MOST_LEVELS}`);

@@ -12,7 +12,7 @@ import { type InvokeResult, nodeScene } from "./scene.ts";
 const limited = { timeout: 120_000 };
 
 describe("node.invoke", limited, () => {
-  it("hands the command to the node and its answer to the caller", async (t) => {
+  it("sends the command to the node and its result to the caller", async (t) => {
     const { node, invoke } = await nodeScene(t);
     const one = await node();
     const result = await invoke(one.id, "system.notify", { title: "hi" }, { idempotencyKey: "k", timeoutMs: 5_000 });
@@ -36,7 +36,7 @@ describe("node.invoke", limited, () => {
     });
   });
 
-  it("sends null where there are no params, and waits 30 s unless told otherwise", async (t) => {
+  it("sends null without params, and waits 30 s by default", async (t) => {
     const { node, invoke } = await nodeScene(t);
     const one = await node();
     await invoke(one.id, "system.notify");
@@ -154,7 +154,7 @@ describe("node.invoke", limited, () => {
     }
   });
 
-  it("names why a command is not passed on", async (t) => {
+  it("names the reason why a command is not forwarded", async (t) => {
     const { node, invoke, devices } = await nodeScene(t);
     const one = await node({ commands: ["camera.snap", "system.notify"], record: { commands: ["camera.snap"] } });
     devices.request("r1", { deviceId: one.id, commands: ["system.notify"] });
@@ -206,7 +206,7 @@ describe("node.invoke", limited, () => {
     );
   });
 
-  it("fails what waits when the node goes, and lists it as gone", async (t) => {
+  it("rejects pending commands when the node disconnects, and lists it as disconnected", async (t) => {
     const { node, invoke, view } = await nodeScene(t);
     const one = await node({ answer: () => undefined });
     const asked = assert.rejects(invoke(one.id, "system.notify"), {
@@ -220,7 +220,7 @@ describe("node.invoke", limited, () => {
     assert.deepEqual((await view(one.id))?.commands, []);
   });
 
-  it("fails what waits when the device is removed", async (t) => {
+  it("rejects pending commands when the device is removed", async (t) => {
     const { node, invoke, devices } = await nodeScene(t);
     const one = await node({ answer: () => undefined });
     const asked = assert.rejects(invoke(one.id, "system.notify"), { message: /^Error: node disconnected/ });
@@ -245,7 +245,7 @@ describe("node.invoke", limited, () => {
     assert.equal(older.asked.length, 1);
   });
 
-  it("takes results only from the connection that was asked, under its own id", async (t) => {
+  it("accepts results only from the invoked connection, under its own id", async (t) => {
     const { node, invoke } = await nodeScene(t);
     const one = await node({ answer: () => undefined });
     const other = await node();
@@ -265,7 +265,7 @@ describe("node.invoke", limited, () => {
     assert.equal((await asked).payload, "mine");
   });
 
-  it("gives up when the caller goes", async (t) => {
+  it("rejects the command when the caller disconnects", async (t) => {
     const { node, connect, service } = await nodeScene(t);
     const one = await node({ answer: () => undefined });
     const caller = await connect();
@@ -281,7 +281,7 @@ describe("node.invoke", limited, () => {
     assert.equal((await service.list())[0]?.connected, true);
   });
 
-  it("keeps the nodes that are connected when its plugin is loaded anew", async (t) => {
+  it("keeps connected nodes when its plugin is reloaded", async (t) => {
     const { node, invoke, view, reload } = await nodeScene(t);
     const commands = ["system.notify", "location.get"];
     const one = await node({ commands, record: { displayName: "Kitchen", commands } });

@@ -65,7 +65,7 @@ function follow({
 }
 
 describe("a connection of a node", () => {
-  it("is known from its hello to its close", async () => {
+  it("is registered from its hello to its close", async () => {
     const { registry, say, admission, gone } = follow();
     assert.equal(await say("deviceToken", admission("c1")), undefined, "the token is somebody else's to give");
     assert.equal(registry.get("n1"), undefined);
@@ -75,7 +75,7 @@ describe("a connection of a node", () => {
     assert.deepEqual([registry.get("n1"), gone], [undefined, ["c1"]]);
   });
 
-  it("leaves nothing behind when it closes while it is looked up", async () => {
+  it("leaves nothing behind when it closes during the lookup", async () => {
     let found: (() => void) | undefined;
     const offer = () =>
       new Promise<{ commands: string[]; withheld: [] }>((resolve) => {
@@ -100,7 +100,7 @@ describe("a connection of a node", () => {
     assert.equal(registry.get("n1")?.connectionId, "c2");
   });
 
-  it("that nobody saw coming offers what is pinned, if it is there still and is one", async () => {
+  it("that was not tracked offers its approved commands, if it is still connected and a node", async () => {
     const there = follow({ connections: [connection("c1")] });
     await there.say("connectionReady", connection("c1"));
     assert.deepEqual(there.registry.get("n1")?.offered, ["system.notify"]);

@@ -12,7 +12,7 @@ import { nodeScene } from "./scene.ts";
 const limited = { timeout: 120_000 };
 
 describe("node.list and node.describe", limited, () => {
-  it("show what a node is and can do", async (t) => {
+  it("show the facts and commands of a node", async (t) => {
     const { node, view, client } = await nodeScene(t, { nodes: { allowCommands: ["camera.snap"] } });
     const { id } = await node({
       caps: ["system", "browser", "system"],
@@ -71,7 +71,7 @@ describe("node.list and node.describe", limited, () => {
     assert.deepEqual(listed.at(-1)?.commands, []);
   });
 
-  it("make hostile declarations harmless", async (t) => {
+  it("escape hostile declarations", async (t) => {
     const { node, view, devices } = await nodeScene(t);
     const identity = createDevice();
     devices.pair(identity, { displayName: "a\u001b[2Jb\u202ec" });
@@ -89,7 +89,7 @@ describe("node.list and node.describe", limited, () => {
     assert.deepEqual(seen.commands, []);
   });
 
-  it("withhold all a node declares that cannot be looked up, until it can", async (t) => {
+  it("withhold declared commands while the lookup fails", async (t) => {
     const { node, view, invoke, devices } = await nodeScene(t);
     const commands = ["system.notify", "system.run"];
     devices.broken = new Error("disk");
@@ -144,7 +144,7 @@ describe("node.rename", limited, () => {
     assert.equal((await view(id))?.displayName, "Kitchen");
   });
 
-  it("refuses what is no name, and whoever is no node", async (t) => {
+  it("refuses invalid names, and ids that are no nodes", async (t) => {
     const { node, client, devices } = await nodeScene(t);
     const { id } = await node();
     for (const displayName of [" ", "a\nb", "a\u001bb", "x".repeat(201)]) {
@@ -159,13 +159,13 @@ describe("node.rename", limited, () => {
 });
 
 describe("the canvas of a node", limited, () => {
-  it("is not there without a plugin that serves it", async (t) => {
+  it("is refused without a plugin that serves it", async (t) => {
     const { node } = await nodeScene(t);
     const one = await node();
     await assert.rejects(one.client.call(nodes.canvasRefresh, {}), { code: "UNAVAILABLE", message: /no canvas/ });
   });
 
-  it("gets a new address at each question, and none once the node is gone", async (t) => {
+  it("gets a new address for each request, and none after the node has disconnected", async (t) => {
     const issued: string[] = [];
     const withdrawn: string[] = [];
     const canvas = definePlugin({
@@ -212,7 +212,7 @@ describe("the section gateway.nodes", limited, () => {
     });
   }
 
-  it("refuses a browser setting that nothing would come of", async (t) => {
+  it("refuses a browser setting without an effect", async (t) => {
     await assert.rejects(nodeScene(t, { nodes: { browser: { mode: "auto" } } }), /gateway\.nodes\.browser/);
     // Which node would drive it means nothing then: existing configurations have the key.
     for (const browser of [{ mode: "off" }, { mode: "off", node: "n1" }]) {
@@ -221,7 +221,7 @@ describe("the section gateway.nodes", limited, () => {
     }
   });
 
-  it("takes a change at once, for nodes that are connected", async (t) => {
+  it("applies a change at once, for connected nodes", async (t) => {
     const seen: { store?: ConfigStore } = {};
     const editor = definePlugin({
       id: "editor",

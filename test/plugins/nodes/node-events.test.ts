@@ -80,7 +80,7 @@ describe("node.event", limited, () => {
     );
   });
 
-  it("voice.transcript: one that could not be taken is refused, and taken when it is sent again", async (t) => {
+  it("voice.transcript: a transcript that could not be accepted is refused, and accepted when repeated", async (t) => {
     const { one, runs, state } = await open(t);
     state.broken = true;
     await assert.rejects(one.event("voice.transcript", { text: "hi" }), { code: "UNAVAILABLE" });
@@ -132,7 +132,7 @@ describe("node.event", limited, () => {
     }
   });
 
-  it("agent.request: nothing where the session takes no messages, or for a word that is no level", async (t) => {
+  it("agent.request: no run if the session denies it, and an unknown thinking level is ignored", async (t) => {
     const { one, runs, state } = await open(t);
     for (const thinking of ["constructor", "__proto__", "loud", 7])
       await one.event("agent.request", { message: "x", thinking });
@@ -145,7 +145,7 @@ describe("node.event", limited, () => {
     assert.equal(runs.length, 4);
   });
 
-  it("notifications.changed and exec.*: the session is told and woken", async (t) => {
+  it("notifications.changed and exec.*: the session gets an event and is woken", async (t) => {
     const { node, invoke, told, state } = await open(t);
     const one = await node({ commands: ["system.run"], client: { platform: "linux" } });
     const sessions = { r1: undefined, r2: undefined, r3: "Main" };
@@ -176,7 +176,7 @@ describe("node.event", limited, () => {
     await assert.rejects(one.event("exec.denied", { runId: "r3" }), { code: "UNAVAILABLE" });
   });
 
-  it("exec.*: nobody is told of a program that this gateway did not start on that node", async (t) => {
+  it("exec.*: reports of programs that this gateway did not start on that node are ignored", async (t) => {
     const { node, invoke, told } = await open(t);
     const [one, other] = [await node({ client: { platform: "linux" } }), await node({ client: { platform: "linux" } })];
     await invoke(other.id, "system.run", { command: ["ls"], runId: "r1" });
@@ -189,7 +189,7 @@ describe("node.event", limited, () => {
     assert.deepEqual(told, []);
   });
 
-  it("exec.*: a program without an id gets one, by which its reports are known", async (t) => {
+  it("exec.*: a program without an id gets one, which identifies its reports", async (t) => {
     const { node, invoke, told } = await open(t);
     const one = await node({ client: { platform: "linux" } });
     await invoke(one.id, "system.run", { command: ["ls"], sessionKey: "main" });
@@ -201,7 +201,7 @@ describe("node.event", limited, () => {
     );
   });
 
-  it("push.apns.register: kept, the newest of a node, when it is one", async (t) => {
+  it("push.apns.register: the newest valid registration of a node is stored", async (t) => {
     const { one, storage } = await open(t);
     const good = { token: "ab".repeat(32), topic: "com.example.app", environment: "sandbox" };
     for (const change of [{ token: "xyz" }, { token: 7 }, { topic: "a b" }, { topic: "" }, { environment: "other" }]) {
@@ -217,7 +217,7 @@ describe("node.event", limited, () => {
     assert.deepEqual(rest, { node_id: one.id, token: good.token, topic: good.topic, environment: "production" });
   });
 
-  it("answers ok to what it does not know or cannot use, and takes payloadJSON before payload", async (t) => {
+  it("returns ok for unknown and unusable events, and prefers payloadJSON to payload", async (t) => {
     const { one, runs } = await open(t);
     const send = (params: object) => one.client.request("node.event", params);
     for (const params of [
@@ -239,7 +239,7 @@ describe("node.event", limited, () => {
     }
   });
 
-  it("answers ok where nobody does what is asked for", async (t) => {
+  it("returns ok when no plugin handles the event", async (t) => {
     const { node, gateway } = await nodeScene(t);
     const one = await node();
     for (const [event, payload] of [
@@ -347,7 +347,7 @@ describe("reports and requests of a node", limited, () => {
 });
 
 describe("subscribed copies", limited, () => {
-  it("follow a session by its exact key, and hear of nothing else that is said, until the node says so or goes", async (t) => {
+  it("follow a session by its exact key only, until the node unsubscribes or disconnects", async (t) => {
     const server = await startFakeModelServer({ replies: () => ({ text: "hello" }) });
     t.after(() => server.close());
     const { node, client } = await nodeScene(t, {

@@ -87,7 +87,7 @@ function machine(policy: object | undefined, asked: unknown[]) {
 }
 
 describe("the tool nodes", limited, () => {
-  it("shows who is there, and what one can do", async (t) => {
+  it("lists nodes, and describes one", async (t) => {
     const { use, node } = await scene(t);
     const one = await node({ client: { displayName: "Kitchen" } });
     const listed = await use({ action: "status" }, ["operator.read"]);
@@ -104,20 +104,20 @@ describe("the tool nodes", limited, () => {
     ]);
   });
 
-  it("asks for what it needs, each action with its own scope", async (t) => {
+  it("requires its params, and each action its own scope", async (t) => {
     const { refusal, use, node } = await scene(t);
     await node({ client: { displayName: "Kitchen" } });
     const rows: [args: object, message: RegExp, code?: string, scopes?: string[]][] = [
-      [{}, /^action required$/],
-      [{ action: "dance" }, /^there is no action "dance" here; actions: status, describe,/],
-      [{ action: "approve" }, /^a person decides that/],
+      [{}, /^action is required$/],
+      [{ action: "dance" }, /^unknown action "dance"; actions: status, describe,/],
+      [{ action: "approve" }, /^only people can decide that/],
       [{ action: "describe" }, /^node required/],
       [{ action: "describe", node: "attic" }, /^no node "attic"/, "NOT_FOUND"],
-      [{ action: "notify", node: "kitchen" }, /^title required, or body$/],
-      [{ action: "run", node: "kitchen" }, /^command required/],
+      [{ action: "notify", node: "kitchen" }, /^title or body is required$/],
+      [{ action: "run", node: "kitchen" }, /^command is required/],
       [{ action: "run", node: "kitchen", command: ["ls"], env: { PATH: "/tmp" } }, /^env: PATH may not be set/],
-      [{ action: "invoke", node: "kitchen" }, /^invokeCommand required$/],
-      [{ action: "invoke", node: "kitchen", invokeCommand: "system.run" }, /run with the action run$/],
+      [{ action: "invoke", node: "kitchen" }, /^invokeCommand is required$/],
+      [{ action: "invoke", node: "kitchen", invokeCommand: "system.run" }, /^use the action run for programs$/],
       [{ action: "invoke", node: "kitchen", invokeCommand: "x", invokeParamsJson: "{" }, /is not JSON$/],
       [{ action: "invoke", node: "kitchen", invokeCommand: "camera.snap" }, /not allowed/],
       [{ action: "notify", node: "kitchen", title: "hi" }, /operator.write is missing/, "FORBIDDEN", ["operator.read"]],
@@ -137,7 +137,7 @@ describe("the tool nodes", limited, () => {
     assert.deepEqual((await use({ action: "pending" })).details, { pending: [] });
   });
 
-  it("passes commands on, and marks what comes back as text from outside", async (t) => {
+  it("forwards commands, and marks responses as external content", async (t) => {
     const { use, node } = await scene(t);
     const one = await node({ client: { displayName: "Kitchen" } });
     const noted = await use({ action: "notify", node: "Kitchen", title: "Tea", body: "is ready", timeoutMs: 500 });
@@ -186,7 +186,7 @@ describe("the tool nodes", limited, () => {
     assert.match(denied.message, /the node's policy denies it: approval required/);
   });
 
-  it("has people asked for a program, for whoever may ask them", async (t) => {
+  it("asks people about a program, if the caller may request approvals", async (t) => {
     const { use, refusal, node, client } = await scene(t, ["approvals"]);
     const asked: unknown[] = [];
     const policy = { version: 1, defaults: { security: "allowlist", ask: "on-miss" } };
@@ -203,7 +203,7 @@ describe("the tool nodes", limited, () => {
     };
     const run = { action: "run", node: "shop", command: ["uname"] };
     const [denied] = await Promise.all([refusal(run), decide("deny")]);
-    assert.match(denied.message, /^somebody denied it/);
+    assert.match(denied.message, /^the request was denied/);
     assert.deepEqual(asked, []);
     const [ran] = await Promise.all([use(run), decide("allow-once")]);
     assert.equal((ran.details as { stdout: string }).stdout, "Linux\n");
@@ -244,7 +244,7 @@ describe("the tool nodes", limited, () => {
     [{ execNode: "another" }, FULL, /execNode .* is another, not .*\nNext: .* --exec-node/],
     [{ execNode: "<its id>" }, FULL, undefined],
     [{ execAsk: "off" }, FULL, undefined],
-    [{ execAsk: "always" }, FULL, /a person has to allow this program: execAsk .* is always\nNext: .* --clear execAsk/],
+    [{ execAsk: "always" }, FULL, /this program needs an approval: execAsk .* is always\nNext: .* --clear execAsk/],
     [{ elevatedLevel: "ask" }, FULL, /elevatedLevel .* is ask\nNext: .* --clear elevatedLevel/],
     [{ elevatedLevel: "off" }, FULL, undefined],
   ];
@@ -272,7 +272,7 @@ describe("the tool nodes", limited, () => {
     });
   }
 
-  it("has people asked where the session wants it, reads its settings before and after, and once is once", async (t) => {
+  it("asks people if the session requires it, reads its settings before and after, and uses allow-once only once", async (t) => {
     const { use, refusal, node, client } = await scene(t, ["approvals"]);
     const asked: unknown[] = [];
     const commands = [...COMMANDS, "system.execApprovals.get"];

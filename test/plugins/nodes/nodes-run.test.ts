@@ -8,7 +8,7 @@ import { unlessInterrupted } from "../../../plugins/nodes/remote-run/nodes-run.t
 import { visibleLines } from "@svc/sdk/cli";
 import { readRunRequest, RUN_TIMEOUT_MS } from "../../../plugins/nodes/remote-run/request.ts";
 
-it("shows output that cannot steer the terminal", () => {
+it("escapes control characters in output", () => {
   assert.equal(visibleLines("a\r\nb\tc\u001b]0;x\u0007"), "a\nb\tc\\u001b]0;x\\u0007");
 });
 
@@ -66,7 +66,7 @@ describe("what svc nodes run is asked for", () => {
 });
 
 describe("Ctrl-C while svc nodes run waits for an approval", () => {
-  it("takes the question back, and ends as interrupted; afterwards nothing listens for signals", async () => {
+  it("cancels the question, and ends as interrupted; afterwards nothing listens for signals", async () => {
     let interrupt = () => {};
     let stopped = 0;
     const wait = () => ({
@@ -83,7 +83,7 @@ describe("Ctrl-C while svc nodes run waits for an approval", () => {
     interrupt();
     await assert.rejects(waiting, {
       code: "UNAVAILABLE",
-      message: /^interrupted; the question was taken back\nNext: /,
+      message: /^interrupted; the question was cancelled\nNext: /,
     });
     assert.deepEqual([taken, stopped], [["denied"], 2]);
   });

@@ -59,7 +59,7 @@ describe("node.pair.*", limited, () => {
     ]);
   });
 
-  it("verifies the token of a former approval, in exactly its spelling, and after another approval", async (t) => {
+  it("verifies the exact token of an earlier approval, also after another approval", async (t) => {
     const { client, storage } = await nodeScene(t);
     const pair = async () => {
       const { request } = await client.call(nodes.pairRequest, { nodeId: "n1" });
@@ -88,7 +88,7 @@ describe("node.pair.*", limited, () => {
     assert.deepEqual(await verify("n2", "Token-1"), { ok: false });
   });
 
-  it("turns down, once, and knows no request twice", async (t) => {
+  it("rejects a request once, and knows no request twice", async (t) => {
     const { client } = await nodeScene(t);
     const resolved: unknown[] = [];
     client.on(nodePairResolved, ({ decision }) => resolved.push(decision));
@@ -125,7 +125,7 @@ describe("node.pair.*", limited, () => {
     assert.equal((await client.call(nodes.list, {})).nodes.length, 2);
   });
 
-  it("renames what is in it, and lists a node of both stores once", async (t) => {
+  it("renames its nodes, and lists a node of both stores once", async (t) => {
     const { client, devices } = await nodeScene(t);
     const device = createDevice();
     devices.pair(device);
@@ -144,7 +144,7 @@ describe("node.pair.*", limited, () => {
     );
   });
 
-  it("takes the scope operator.pairing, and complete params", async (t) => {
+  it("requires the scope operator.pairing and complete params", async (t) => {
     const { connect, client } = await nodeScene(t);
     const writer = await connect({ scopes: ["operator.write"] });
     await assert.rejects(writer.call(nodes.pairList, {}), /missing scope: operator.pairing/);
@@ -178,7 +178,7 @@ describe("the older node store", limited, () => {
     assert.equal((await store.request("n1", {})).created, true);
   });
 
-  it("lets a bounded number wait", async (t) => {
+  it("limits pending requests", async (t) => {
     const { store } = await open(t);
     await Promise.all(Array.from({ length: MAX_PENDING_REQUESTS }, (_, n) => store.request(`n${n}`, {})));
     await assert.rejects(store.request("more", {}), { code: "UNAVAILABLE", message: /svc nodes approve/ });

@@ -47,7 +47,7 @@ async function open(t: TestContext, stateDir?: string) {
 }
 
 describe("a node and its device", limited, () => {
-  it("is let in by node.pair.approve, offers what was approved with it, and the rest once that is approved", async (t) => {
+  it("is admitted by node.pair.approve, and offers exactly its approved commands", async (t) => {
     const { client, node, paired, view } = await open(t);
     const device = createDevice();
     const first = await paired(device, ["system.notify"]);
@@ -82,7 +82,7 @@ describe("a node and its device", limited, () => {
     assert.deepEqual((await client.call(devices.list, {})).pending, []);
   });
 
-  it("is cut off while it is asked when its device is removed, and is unknown then", async (t) => {
+  it("is disconnected during an invocation when its device is removed, and is unknown afterwards", async (t) => {
     const { client, paired, view } = await open(t);
     const device = createDevice();
     const node = await paired(device);

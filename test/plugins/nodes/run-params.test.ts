@@ -122,7 +122,7 @@ describe("params of system.run", () => {
     });
   });
 
-  it("takes what runs from the plan of the approval", () => {
+  it("uses the plan of the approval", () => {
     const { forwarded } = readRun({ command, cwd: "/tmp", env: { A: "1" }, runId: "r1", sessionKey: "mine" });
     const plan = { argv: ["pwd"], cwd: "/home", rawCommand: null, agentId: "main", sessionKey: null };
     assert.deepEqual(approvedRun(forwarded, { decision: "allow-once", plan }), {
@@ -140,7 +140,7 @@ describe("params of system.run", () => {
     assert.ok(!("files" in own) && !("files" in approvedRun(own, { decision: "allow-once", plan })));
   });
 
-  it("makes a plan that says null for what was not said", () => {
+  it("builds a plan with null for absent values", () => {
     const plan = { argv: command, cwd: null, rawCommand: null, agentId: null, sessionKey: null };
     assert.deepEqual(planOf(readRun({ command }).forwarded), plan);
   });
@@ -168,7 +168,7 @@ describe("system.run", { timeout: 120_000 }, () => {
     assert.deepEqual(payload, { command, runId: "r0" });
   });
 
-  it("asks the approvals about a claim, and sends what they allow", async (t) => {
+  it("checks a claim with the approvals, and sends what they allow", async (t) => {
     const { claims, plugin } = approvals(() => ({ decision: "allow-always", plan }));
     const { node, invoke, client } = await nodeScene(t, { plugins: [plugin] });
     const one = await node();
@@ -193,7 +193,7 @@ describe("system.run", { timeout: 120_000 }, () => {
     assert.equal(claim.principal.role, "operator");
   });
 
-  it("passes on what the approvals refuse with, and sends nothing", async (t) => {
+  it("returns the refusal of the approvals, and sends nothing", async (t) => {
     const { plugin } = approvals(() => {
       throw new GatewayError("INVALID_REQUEST", "used up", { details: { code: "APPROVAL_REQUIRED" } });
     });
@@ -206,7 +206,7 @@ describe("system.run", { timeout: 120_000 }, () => {
     assert.deepEqual(one.asked, []);
   });
 
-  it("refuses a claim where nobody keeps approvals, or without an id", async (t) => {
+  it("refuses a claim without a plugin for approvals, or without an id", async (t) => {
     const { node, invoke } = await nodeScene(t);
     const one = await node();
     await assert.rejects(invoke(one.id, "system.run", { command, runId: "r1", approvalDecision: "allow-once" }), {
@@ -219,7 +219,7 @@ describe("system.run", { timeout: 120_000 }, () => {
     assert.deepEqual(one.asked, []);
   });
 
-  it("uses no approval for a node that cannot be asked", async (t) => {
+  it("uses no approval for a node that cannot be invoked", async (t) => {
     const { claims, plugin } = approvals(() => ({ decision: "allow-once", plan }));
     const { node, invoke } = await nodeScene(t, { plugins: [plugin], nodes: { denyCommands: ["system.run"] } });
     const one = await node();
@@ -229,7 +229,7 @@ describe("system.run", { timeout: 120_000 }, () => {
     assert.deepEqual(claims, []);
   });
 
-  it("sends the policy file past the allowlist, to nodes that declared it only", async (t) => {
+  it("sends policy file commands past the allowlist, only to nodes that declared them", async (t) => {
     const { node, service, view } = await nodeScene(t);
     const commands = ["system.execApprovals.get", "system.execApprovals.set", "system.notify"];
     const keeper = await node({ commands, client: { displayName: "keeper" } });

@@ -9,7 +9,7 @@ import { root } from "../../checkout.ts";
 
 type Client = Awaited<ReturnType<CommandContext["connect"]>>;
 
-/** Runs a verb against a gateway that gives this answer; an `Error` is a refusal. */
+/** Runs a verb against a gateway with this response; an `Error` is a refusal. */
 async function run(name: string, answer: unknown, json = false) {
   const printed: unknown[] = [];
   const asked: unknown[] = [];
@@ -52,7 +52,7 @@ it("svc secrets has the same verbs in package.json", () => {
 });
 
 describe("svc secrets list", () => {
-  it("shows a line a reference, and says by its exit code that one is not there", async () => {
+  it("prints one line per reference, and exits with 1 when one is missing", async () => {
     const secrets = [
       { ...row, state: "found" },
       { ...row, path: "x\u001b[2J", state: "failed", reason: "closed" },
@@ -67,13 +67,13 @@ describe("svc secrets list", () => {
     ]);
   });
 
-  it("ends well when all are there or not needed", async () => {
+  it("exits with 0 when all are found or not needed", async () => {
     const secrets = ["found", "pending", "inactive"].map((state) => ({ ...row, state }));
     assert.equal((await run("list", { secrets })).code, 0);
     assert.deepEqual((await run("list", { secrets }, true)).printed, [{ secrets }]);
   });
 
-  it("says how to write one when there is none", async () => {
+  it("explains how to add a reference when there is none", async () => {
     const { printed } = await run("list", { secrets: [] });
     assert.match(String(printed[0]), /no references.*source: "env"/u);
   });
@@ -81,12 +81,12 @@ describe("svc secrets list", () => {
 
 describe("svc secrets reload", () => {
   const rows: [warningCount: number, last: RegExp][] = [
-    [0, /looked up anew/u],
+    [0, /were reloaded/u],
     [1, /^1 reference is not read by any running plugin/u],
     [2, /^2 references are not read/u],
   ];
   for (const [warningCount, last] of rows) {
-    it(`tells of ${warningCount} references that nobody reads`, async () => {
+    it(`reports ${warningCount} references that no plugin reads`, async () => {
       const { printed, asked } = await run("reload", { ok: true, warningCount });
       assert.deepEqual(asked, [["secrets.reload", {}]]);
       assert.match(String(printed.at(-1)), last);

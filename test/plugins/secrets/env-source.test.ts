@@ -6,7 +6,7 @@ import { providerWith } from "./scene.ts";
 const { signal } = new AbortController();
 
 describe("the source env", () => {
-  it("finds what is set, and nothing that is missing, empty or a prototype's", async () => {
+  it("finds variables that are set, but none that are missing, empty or from a prototype", async () => {
     const source = createEnvSource({ ACME_KEY: "k", EMPTY: "" });
     const found = await source.resolve(providerWith(), ["ACME_KEY", "EMPTY", "MISSING", "constructor"], signal);
     assert.deepEqual([...found], [["ACME_KEY", "k"]]);
@@ -33,17 +33,17 @@ describe("the source env", () => {
     ["__proto__", false],
   ];
   for (const [id, ok] of ids) {
-    it(`${ok ? "takes" : "refuses"} the id ${JSON.stringify(id).slice(0, 20)}`, () => {
+    it(`${ok ? "accepts" : "refuses"} the id ${JSON.stringify(id).slice(0, 20)}`, () => {
       assert.equal(createEnvSource({}).checkId(id, providerWith()) === undefined, ok);
     });
   }
 
-  it("keeps to its allowlist, which may be empty, and does not repeat the id", () => {
+  it("respects its allowlist, which may be empty, and does not repeat the id", () => {
     const source = createEnvSource({ A: "1", B: "2" });
     assert.equal(source.checkId("A", providerWith({ allowlist: ["A"] })), undefined);
     for (const allowlist of [["A"], []]) {
       const why = source.checkId("B_SECRET", providerWith({ allowlist })) ?? assert.fail("it was taken");
-      assert.match(why, /secrets\.providers\.vault\.allowlist does not have this variable; add it/u);
+      assert.match(why, /secrets\.providers\.vault\.allowlist does not contain this variable; add it/u);
       assert.doesNotMatch(why, /B_SECRET/u);
     }
   });

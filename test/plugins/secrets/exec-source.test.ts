@@ -1,4 +1,4 @@
-/** The source exec: its protocol, its limits and every refusal, with programs that are real. Spec: http/config.md §6. */
+/** The source exec: its protocol, its limits and every refusal, with real programs. Spec: http/config.md §6. */
 import assert from "node:assert/strict";
 import { chmod, chown, mkdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -21,7 +21,7 @@ async function look(t: TestContext, code: string, ids: readonly string[] = ["key
   return source.resolve(providerWith({ command, ...settings }), ids, signal);
 }
 
-/** Refused with these words, and with nothing that the program printed. */
+/** Matches an error with this text that quotes nothing the program printed. */
 const because = (words: RegExp) => (error: unknown) => {
   assert.ok(error instanceof Error);
   assert.match(error.message, words);
@@ -30,7 +30,7 @@ const because = (words: RegExp) => (error: unknown) => {
   return true;
 };
 
-/** Whether a process is there and no zombie. */
+/** Whether a process is running and not a zombie. */
 async function isRunning(pid: number): Promise<boolean> {
   const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => undefined);
   return stat !== undefined && !/\) Z /u.test(stat);
@@ -41,7 +41,7 @@ async function ended(pid: number): Promise<void> {
 }
 
 describe("the protocol of the source exec", { timeout: 120_000 }, () => {
-  it("asks one line of JSON", async (t) => {
+  it("sends one line of JSON", async (t) => {
     const echo =
       "process.stdout.write(JSON.stringify({ protocolVersion: 1, values: { a: input, b: JSON.stringify(asked) } }));";
     const found = await look(t, echo, ["a", "b"]);
@@ -67,10 +67,10 @@ describe("the protocol of the source exec", { timeout: 120_000 }, () => {
     ["the protocol where plain text may be", good, { jsonOnly: false }, [["key", CANARY]]],
   ];
   for (const [why, code, settings, found] of answers) {
-    it(`takes ${why}`, async (t) => assert.deepEqual([...(await look(t, code, ["key"], settings))], found));
+    it(`accepts ${why}`, async (t) => assert.deepEqual([...(await look(t, code, ["key"], settings))], found));
   }
 
-  it("finds nothing of a prototype", async (t) => {
+  it("finds no value of a prototype", async (t) => {
     assert.deepEqual([...(await look(t, answer({}), ["constructor", "toString"]))], []);
     const own = raw('{"protocolVersion":1,"values":{"__proto__":{"key":"x"}}}');
     assert.deepEqual([...(await look(t, own, ["key"]))], []);
@@ -93,33 +93,33 @@ describe("the protocol of the source exec", { timeout: 120_000 }, () => {
     ["plain text for two ids", raw(CANARY), { jsonOnly: false }, ["a", "b"], /answers one id only/u],
     ["bytes that are no text", "process.stdout.write(Buffer.from([255, 254]));", {}, ["key"], /text in UTF-8/u],
     [
-      "failure, with its words on both outputs",
+      "a failure that prints to both outputs",
       `${good} console.error(${JSON.stringify(CANARY)}); process.exitCode = 3;`,
       {},
       ["key"],
-      /ended with code 3; run it by hand/u,
+      /exited with code 3; run it by hand/u,
     ],
-    ["its own end by a signal", "process.kill(process.pid, 'SIGTERM');", {}, ["key"], /was ended by SIGTERM/u],
+    ["an end by a signal", "process.kill(process.pid, 'SIGTERM');", {}, ["key"], /was ended by SIGTERM/u],
     [
-      "too much",
+      "too much output",
       raw("x".repeat(2_000)),
       { maxOutputBytes: 1_999 },
       ["key"],
       /printed more than 1999 bytes; raise maxOutputBytes/u,
     ],
     [
-      "no end",
+      "a program that does not exit",
       `${good} setInterval(() => {}, 1000);`,
       { timeoutMs: 400 },
       ["key"],
-      /took longer than 400 ms and was ended; raise timeoutMs/u,
+      /took longer than 400 ms and was killed; raise timeoutMs/u,
     ],
     [
-      "no word",
+      "a silent program",
       "setInterval(() => {}, 1000);",
       { noOutputTimeoutMs: 400 },
       ["key"],
-      /printed nothing for 400 ms and was ended/u,
+      /printed nothing for 400 ms and was killed/u,
     ],
     [
       "a pause in the middle",
@@ -133,12 +133,12 @@ describe("the protocol of the source exec", { timeout: 120_000 }, () => {
     it(`refuses ${why}`, (t) => assert.rejects(look(t, code, ids, settings), because(words)));
   }
 
-  it("takes an answer that is exactly as long as allowed", async (t) => {
+  it("accepts output of exactly the maximum size", async (t) => {
     const maxOutputBytes = JSON.stringify({ protocolVersion: 1, values: { key: CANARY } }).length;
     assert.equal((await look(t, good, ["key"], { maxOutputBytes })).get("key"), CANARY);
   });
 
-  it("does not mind a program that does not read the question", async (t) => {
+  it("accepts a program that does not read its input", async (t) => {
     const command = join(await directory(t), "deaf");
     await writeFile(command, `#!/bin/sh\nexec 0<&-\nprintf %s '{"protocolVersion":1,"values":{"key":"x"}}'\n`, {
       mode: 0o700,
@@ -149,7 +149,7 @@ describe("the protocol of the source exec", { timeout: 120_000 }, () => {
 });
 
 describe("a program of the source exec", { timeout: 120_000 }, () => {
-  it("gets only the environment that is named, its arguments as they are, and no shell", async (t) => {
+  it("gets only the configured environment and its arguments unchanged, without a shell", async (t) => {
     const show =
       "process.stdout.write(JSON.stringify({ protocolVersion: 1, values: { key: JSON.stringify([process.env, process.argv.slice(2)]) } }));";
     const args = ["$HOME", "`id`", "a b", "; exit 1", ""];
@@ -166,20 +166,20 @@ describe("a program of the source exec", { timeout: 120_000 }, () => {
     assert.equal(found.get("key"), join(command, ".."));
   });
 
-  /** It starts a child that holds the output open, tells both ids in a file and stays. */
+  /** The program starts a child that holds the output open, writes both process ids to a file and keeps running. */
   const family = (file: string) => `
     const child = require('node:child_process').spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: ['ignore', 'inherit', 'ignore'] });
     require('node:fs').writeFileSync(${JSON.stringify(file)}, JSON.stringify([process.pid, child.pid]));
     process.stdout.write(' ');
     setInterval(() => {}, 1000);`;
 
-  it("is ended with all it started when it is too slow", async (t) => {
+  it("is killed with its children on timeout", async (t) => {
     const file = join(await directory(t), "pids");
     await assert.rejects(look(t, family(file), ["key"], { timeoutMs: 1_500 }), because(/took longer/u));
     for (const pid of JSON.parse(await readFile(file, "utf8")) as number[]) await ended(pid);
   });
 
-  it("is ended with all it started when the gateway stops", async (t) => {
+  it("is killed with its children when the gateway stops", async (t) => {
     const root = await directory(t);
     const file = join(root, "pids");
     const command = await program(join(root, "find"), family(file));
@@ -211,7 +211,7 @@ describe("the path of a program", { timeout: 120_000 }, () => {
     return { root, command, via };
   }
 
-  it("may be a symbolic link only when that is allowed", async (t) => {
+  it("may be a symbolic link only with allowSymlinkCommand", async (t) => {
     const { command, via } = await scene(t);
     await symlink(command, `${command}.link`);
     await assert.rejects(
@@ -222,7 +222,7 @@ describe("the path of a program", { timeout: 120_000 }, () => {
   });
 
   for (const mode of [0o720, 0o702]) {
-    it(`is refused with mode ${mode.toString(8)}, unless that is allowed`, async (t) => {
+    it(`is refused with mode ${mode.toString(8)}, unless allowInsecurePath is set`, async (t) => {
       const { command, via } = await scene(t);
       await chmod(command, mode);
       await assert.rejects(via(command), because(/can be written by others; run: chmod go-w/u));
@@ -230,23 +230,23 @@ describe("the path of a program", { timeout: 120_000 }, () => {
     });
   }
 
-  it("is refused behind a link, too, when the program itself can be written by others", async (t) => {
+  it("is refused behind a link as well when others can write the program itself", async (t) => {
     const { command, via } = await scene(t);
     await chmod(command, 0o722);
     await symlink(command, `${command}.link`);
     await assert.rejects(via(`${command}.link`, { allowSymlinkCommand: true }), because(/can be written by others/u));
   });
 
-  it("is refused in a directory in which everybody may replace it", async (t) => {
+  it("is refused in a directory in which every user may replace it", async (t) => {
     const { root, via } = await scene(t);
     await mkdir(join(root, "open/inner"), { recursive: true });
     await chmod(join(root, "open"), 0o777);
     const command = await program(join(root, "open/inner/find"), good);
-    await assert.rejects(via(command), because(/everybody may replace what lies in .*open; run: chmod o-w/u));
+    await assert.rejects(via(command), because(/every user can replace files in .*open; run: chmod o-w/u));
     assert.equal((await via(command, { allowInsecurePath: true })).get("key"), CANARY);
   });
 
-  it("is refused when it belongs to another user than the gateway and root", async (t) => {
+  it("is refused when it belongs to a user other than the gateway's and root", async (t) => {
     const { command, via } = await scene(t);
     const own = process.getuid?.() ?? assert.fail("no users here");
     if (own === 0) await chown(command, 54_321, 0);
@@ -255,7 +255,7 @@ describe("the path of a program", { timeout: 120_000 }, () => {
     assert.equal((await via(command, { allowInsecurePath: true }, stranger)).get("key"), CANARY);
   });
 
-  it("must lie in a trusted directory, links and all", async (t) => {
+  it("must lie in a trusted directory after links are resolved", async (t) => {
     const { root, command, via } = await scene(t);
     await mkdir(join(root, "bin"));
     await mkdir(join(root, "bin-2"));
@@ -265,18 +265,18 @@ describe("the path of a program", { timeout: 120_000 }, () => {
     const trustedDirs = [join(root, "bin"), join(root, "none")];
     assert.equal((await via(inside, { trustedDirs })).get("key"), CANARY);
     for (const outside of [command, beside]) {
-      await assert.rejects(via(outside, { trustedDirs }), because(/lies in none of trustedDirs/u));
+      await assert.rejects(via(outside, { trustedDirs }), because(/is outside of trustedDirs/u));
     }
     const escape = via(join(root, "bin/escape"), { trustedDirs, allowSymlinkCommand: true });
-    await assert.rejects(escape, because(/lies in none of trustedDirs/u));
-    await assert.rejects(via(inside, { trustedDirs: [] }), because(/lies in none of trustedDirs/u));
+    await assert.rejects(escape, because(/is outside of trustedDirs/u));
+    await assert.rejects(via(inside, { trustedDirs: [] }), because(/is outside of trustedDirs/u));
   });
 
   it("must name a program that can be started", async (t) => {
     const { root, command, via } = await scene(t);
-    await assert.rejects(via(join(root, "none")), because(/is not there; install it, or correct command/u));
-    await assert.rejects(via(join(command, "below")), because(/is not there/u));
-    await assert.rejects(via(root), because(/is no program/u));
+    await assert.rejects(via(join(root, "none")), because(/does not exist; install it, or correct command/u));
+    await assert.rejects(via(join(command, "below")), because(/does not exist/u));
+    await assert.rejects(via(root), because(/is not a program/u));
     await chmod(command, 0o600);
     await assert.rejects(via(command), because(/cannot be started \(EACCES\)/u));
     await assert.rejects(via(process.execPath, { args: ["a\0b"] }), because(/cannot be started/u));
@@ -297,7 +297,7 @@ describe("the path of a program", { timeout: 120_000 }, () => {
     ["ä", false],
   ];
   for (const [id, ok] of ids) {
-    it(`${ok ? "takes" : "refuses"} the id ${JSON.stringify(id).slice(0, 30)}`, () => {
+    it(`${ok ? "accepts" : "refuses"} the id ${JSON.stringify(id).slice(0, 30)}`, () => {
       assert.equal(source.checkId(id, providerWith({ command: "/a" })) === undefined, ok);
     });
   }

@@ -30,7 +30,7 @@ async function look(t: TestContext, ids: readonly string[], given: Given = {}) {
   return createFileSource({ clock: systemClock }).resolve(providerWith({ path, ...given.settings }), ids, signal);
 }
 
-/** Refused with these words, and with nothing of the file. */
+/** Matches an error with this text that quotes nothing of the file. */
 const because = (words: RegExp) => (error: unknown) => {
   assert.ok(error instanceof Error);
   assert.match(error.message, words);
@@ -40,7 +40,7 @@ const because = (words: RegExp) => (error: unknown) => {
 };
 
 describe("the source file", () => {
-  it("finds texts by pointer; what is missing, empty or no text is left out", async (t) => {
+  it("finds strings by pointer; a missing, empty or other value is left out", async (t) => {
     const text = JSON.stringify({ a: { b: CANARY }, empty: "", number: 1, object: {}, list: ["x"], none: null });
     const ids = ["/a/b", "/empty", "/number", "/object", "/list/0", "/none", "/missing", "/__proto__", "/a/__proto__"];
     assert.deepEqual(
@@ -63,7 +63,7 @@ describe("the source file", () => {
     ["nothing but a line break", "\n", undefined],
   ];
   for (const [why, text, value] of singles) {
-    it(`takes a single value: ${why}`, async (t) => {
+    it(`accepts a single value: ${why}`, async (t) => {
       const found = await look(t, ["value"], { text, settings: { mode: "singleValue" } });
       assert.equal(found.get("value"), value);
     });
@@ -89,42 +89,42 @@ describe("the source file", () => {
     it(`refuses ${why}`, (t) => assert.rejects(look(t, ["/key"], given), because(words)));
   }
 
-  it("takes one that is exactly as large as allowed", async (t) => {
+  it("accepts a file of exactly the maximum size", async (t) => {
     const maxBytes = JSON.stringify({ key: CANARY }).length;
     assert.equal((await look(t, ["/key"], { settings: { maxBytes } })).get("/key"), CANARY);
   });
 
-  it("takes a mode that only its owner can use", async (t) => {
+  it("accepts a mode for the owner only", async (t) => {
     assert.equal((await look(t, ["/key"], { mode: 0o400 })).get("/key"), CANARY);
   });
 
   const resolve = (path: string, options: Partial<Parameters<typeof createFileSource>[0]> = {}) =>
     createFileSource({ clock: systemClock, ...options }).resolve(providerWith({ path }), ["/key"], signal);
 
-  it("refuses a symbolic link, also to a good file", async (t) => {
+  it("refuses a symbolic link, even to a valid file", async (t) => {
     const path = await written(t);
     await symlink(path, `${path}.link`);
     await assert.rejects(resolve(`${path}.link`), because(/is a symbolic link; name the file itself/u));
   });
 
-  it("takes a second name of a good file", async (t) => {
+  it("accepts a hard link to a valid file", async (t) => {
     const path = await written(t);
     await link(path, `${path}.hard`);
     assert.equal((await resolve(`${path}.hard`)).get("/key"), CANARY);
   });
 
-  it("refuses what is no file: a directory, a pipe, a device, nothing", async (t) => {
+  it("refuses everything but a file: a directory, a pipe, a device, nothing", async (t) => {
     const root = await directory(t);
     await mkdir(join(root, "d"));
     execFileSync("mkfifo", [join(root, "pipe")]);
-    await assert.rejects(resolve(join(root, "d")), because(/no regular file/u));
-    await assert.rejects(resolve(join(root, "pipe")), because(/no regular file/u));
-    await assert.rejects(resolve("/dev/null"), because(/no regular file/u));
-    await assert.rejects(resolve(join(root, "none")), because(/is not there; put the file there/u));
-    await assert.rejects(resolve(join(root, "d/none/x")), because(/is not there/u));
+    await assert.rejects(resolve(join(root, "d")), because(/not a regular file/u));
+    await assert.rejects(resolve(join(root, "pipe")), because(/not a regular file/u));
+    await assert.rejects(resolve("/dev/null"), because(/not a regular file/u));
+    await assert.rejects(resolve(join(root, "none")), because(/does not exist; create the file/u));
+    await assert.rejects(resolve(join(root, "d/none/x")), because(/does not exist/u));
   });
 
-  it("refuses one of another user, and takes one of root", async (t) => {
+  it("refuses a file of another user, and accepts one of root", async (t) => {
     const path = await written(t);
     const own = process.getuid?.() ?? assert.fail("no users here");
     if (own === 0) {
@@ -134,7 +134,7 @@ describe("the source file", () => {
     } else await assert.rejects(resolve(path, { uid: own + 1 }), because(/belongs to another user/u));
   });
 
-  it("gives up when the disk is too slow, and when it is stopped", async (t) => {
+  it("stops when the disk is too slow, and when the lookup is stopped", async (t) => {
     const path = await written(t);
     const provider = providerWith({ path, timeoutMs: 50 });
     const clock = createFakeClock();
@@ -147,7 +147,7 @@ describe("the source file", () => {
     };
     await assert.rejects(
       createFileSource({ clock: hurried }).resolve(provider, ["/key"], signal),
-      because(/not read within 50 ms; see to its disk, or raise timeoutMs/u),
+      because(/not read within 50 ms; check the disk, or raise timeoutMs/u),
     );
     const stopped = createFileSource({ clock }).resolve(provider, ["/key"], AbortSignal.abort());
     await assert.rejects(stopped, because(/was stopped/u));
@@ -166,7 +166,7 @@ describe("the source file", () => {
     ["", "singleValue", false],
   ];
   for (const [id, mode, ok] of ids) {
-    it(`${ok ? "takes" : "refuses"} the id "${id}" in mode ${mode}`, () => {
+    it(`${ok ? "accepts" : "refuses"} the id "${id}" in mode ${mode}`, () => {
       const why = createFileSource({ clock: systemClock }).checkId(id, providerWith({ path: "/s", mode }));
       assert.equal(why === undefined, ok);
     });

@@ -13,7 +13,7 @@ import { directory, program, simpleSource } from "./scene.ts";
 const PLUGINS = ["secrets", "models", "provider-openai", "config"];
 const CANARY = "canary-gateway-6e02";
 
-/** A gateway with a vault file, and a model server that says which key it got. */
+/** A gateway with a vault file, and a model server that reports which key it received. */
 async function start(
   t: TestContext,
   section: Record<string, unknown> = {},
@@ -63,7 +63,7 @@ async function until(check: () => Promise<boolean>): Promise<void> {
 }
 
 describe("secrets in a gateway", { timeout: 120_000 }, () => {
-  it("are looked up ahead, used for models, and taken anew with a reload", async (t) => {
+  it("are looked up in advance, used for models, and replaced by a reload", async (t) => {
     const { client, ask, states, store } = await start(t);
     await until(async () => Object.values(await states()).every((state) => state === "found"));
     assert.deepEqual(Object.keys(await states()), [
@@ -80,7 +80,7 @@ describe("secrets in a gateway", { timeout: 120_000 }, () => {
     assert.deepEqual([await ask("m"), await ask("n")], [`Bearer ${CANARY}-3`, `Bearer ${CANARY}-4`]);
   });
 
-  it("stay when a reload fails, which names the path and not the secret", async (t) => {
+  it("stay in use when a reload fails; the error names the path and not the secret", async (t) => {
     const { client, ask, store, states } = await start(t);
     await until(async () => Object.values(await states()).every((state) => state === "found")); // the lookup of the start
     await store({ key: `${CANARY}-9` });
@@ -96,7 +96,7 @@ describe("secrets in a gateway", { timeout: 120_000 }, () => {
     assert.deepEqual([await ask("m"), await ask("n")], [`Bearer ${CANARY}-1`, `Bearer ${CANARY}-2`]);
   });
 
-  it("that are not there do not keep the gateway from starting, and are refused when they are used", async (t) => {
+  it("that are missing do not keep the gateway from starting, and using them is refused", async (t) => {
     const section = {
       secrets: { providers: { vault: { source: "file", path: "/nowhere/vault.json" } }, defaults: { file: "vault" } },
     };
@@ -106,7 +106,7 @@ describe("secrets in a gateway", { timeout: 120_000 }, () => {
     await assert.rejects(ask("m"), {
       code: "UNAVAILABLE",
       message:
-        /models\.providers\.acme\.apiKey .*\/nowhere\/vault\.json is not there; put the file there\nNext: svc secrets list/u,
+        /models\.providers\.acme\.apiKey .*\/nowhere\/vault\.json does not exist; create the file, or correct path\nNext: svc secrets list/u,
     });
     assert.equal(await ask("o"), "Bearer plain-key");
     await change({ secrets: { providers: { vault: { path: vault } } } });
@@ -114,7 +114,7 @@ describe("secrets in a gateway", { timeout: 120_000 }, () => {
     await until(async () => Object.values(await states()).every((state) => state === "found"));
   });
 
-  it("follow a change of the configuration, and a wrong provider is refused before it is written", async (t) => {
+  it("follow a change of the configuration; an invalid provider is refused before it is written", async (t) => {
     const { ask, states, change, client, stateDir } = await start(t);
     await change({ models: { providers: { acme: { apiKey: { source: "file", id: "/second" } } } } });
     assert.equal(await ask("m"), `Bearer ${CANARY}-2`);
@@ -125,7 +125,7 @@ describe("secrets in a gateway", { timeout: 120_000 }, () => {
         const [issue] = (error.details as { issues: unknown[] }).issues;
         assert.deepEqual(issue, {
           path: "secrets.providers.vault",
-          message: "path must be an absolute path, beginning with /",
+          message: "path must be an absolute path, starting with /",
         });
         return true;
       },
@@ -136,7 +136,7 @@ describe("secrets in a gateway", { timeout: 120_000 }, () => {
     assert.equal((await client.call(secrets.list, {})).secrets.length, 2);
   });
 
-  it("are hidden in the configuration, what is no secret of the section is not", async (t) => {
+  it("are hidden in the configuration; settings of the section that are no secrets are not", async (t) => {
     const command = await program(join(await directory(t), "find"), "");
     const providers = {
       e: { source: "env", allowlist: ["LISTED"] },
@@ -167,7 +167,7 @@ describe("secrets in a gateway", { timeout: 120_000 }, () => {
     });
   });
 
-  it("of a section nobody has are skipped and counted", async (t) => {
+  it("in a section that no plugin owns are skipped and counted", async (t) => {
     const { client, states } = await start(t, { talk: { apiKey: { source: "env", id: "TALK_KEY" } } });
     assert.equal((await client.call(secrets.reload, {})).warningCount, 1);
     assert.equal((await states())["talk.apiKey"], "inactive");
@@ -175,12 +175,12 @@ describe("secrets in a gateway", { timeout: 120_000 }, () => {
     assert.deepEqual(answer, {
       ok: true,
       assignments: [],
-      diagnostics: ["talk.apiKey: not looked up, no running plugin reads this part"],
+      diagnostics: ["talk.apiKey: not looked up, no running plugin reads this section"],
       inactiveRefPaths: ["talk.apiKey"],
     });
   });
 
-  it("come from sources of other plugins, too", async (t) => {
+  it("also come from sources of other plugins", async (t) => {
     const Keeper = definePlugin({
       id: "keeper",
       api: "^1.0.0",
@@ -205,8 +205,8 @@ describe("secrets in a gateway", { timeout: 120_000 }, () => {
   });
 });
 
-describe("secrets.resolve", { timeout: 120_000 }, () => {
-  it("gives admins references and texts, with their paths", async (t) => {
+describe("secrets.resolve", { timeout: 60_000 }, () => {
+  it("returns the values of references and plain texts to admins, with their paths", async (t) => {
     const { client } = await start(t);
     const targetIds = ["models.providers.*.apiKey", "models.providers.*.accounts.*.apiKey"];
     assert.deepEqual(await client.call(secrets.resolve, { commandName: "models test", targetIds }), {
@@ -237,7 +237,7 @@ describe("secrets.resolve", { timeout: 120_000 }, () => {
     assert.deepEqual(unset.assignments, []);
   });
 
-  it("refuses with UNAVAILABLE when one is not there", async (t) => {
+  it("refuses with UNAVAILABLE when a secret is missing", async (t) => {
     const { client } = await start(t, { secrets: {} });
     const targetIds = ["models.providers.*.accounts.*.apiKey"];
     await assert.rejects(client.call(secrets.resolve, { commandName: "x", targetIds }), {
@@ -287,7 +287,7 @@ describe("secrets.resolve", { timeout: 120_000 }, () => {
       'invalid secrets.resolve params: unknown target id "\\u001b[2J"',
     ],
   ];
-  it("refuses bad params with the field and nothing else", async (t) => {
+  it("refuses invalid params naming only the field", async (t) => {
     const { client } = await start(t);
     for (const [why, params, message] of rows)
       await assert.rejects(client.request("secrets.resolve", params), { code: "INVALID_REQUEST", message }, why);
@@ -308,14 +308,14 @@ describe("secrets.resolve", { timeout: 120_000 }, () => {
     );
   });
 
-  it("reload takes any params, also none", async (t) => {
+  it("reload accepts any params, including none", async (t) => {
     const { client } = await start(t);
     for (const params of [undefined, {}, { extra: 1 }])
       assert.deepEqual(await client.request("secrets.reload", params), { ok: true, warningCount: 0 });
   });
 });
 
-describe("a reference where the host reads a secret", { timeout: 120_000 }, () => {
+describe("a reference where the host reads a secret", { timeout: 60_000 }, () => {
   const ref = { source: "env", id: "TOKEN" };
   const rows: [path: string, config: Record<string, unknown>][] = [
     ["gateway.auth.token", { gateway: { auth: { token: ref } } }],
@@ -323,7 +323,7 @@ describe("a reference where the host reads a secret", { timeout: 120_000 }, () =
     ["hooks.token", { hooks: { enabled: true, token: ref } }],
   ];
   for (const [path, config] of rows) {
-    it(`is refused at ${path}, with the way to do it`, async (t) => {
+    it(`is refused at ${path}, and the message names the alternative`, async (t) => {
       await assert.rejects(testGateway(t, { plugins: ["secrets"], config }), (error: Error) => {
         assert.ok(error.message.includes(path), error.message);
         assert.ok(

@@ -1,4 +1,4 @@
-/** Asking sources: who is asked for what, how much at once, and what a failure costs. Spec: http/config.md §6. */
+/** Looking up references: which provider is called, how much per call, and what a failure affects. Spec: http/config.md §6. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { inspect } from "node:util";
@@ -18,7 +18,7 @@ function setup(section: object, sources: Readonly<Record<string, SecretSource>>)
   const config = withDefaults(SecretsConfig, section);
   const clock = createFakeClock();
   const lookup = createLookup({ sources: viewOf(sources), config: () => config, clock, signal });
-  /** What each reference came to, in order: the secret, or why not. */
+  /** The outcome of each reference, in order: the secret, or the reason of the failure. */
   const look = async (...refs: SecretRef[]) => {
     const all = refs.map((ref) => named(ref, config));
     const outcomes = await lookup(all);
@@ -39,51 +39,51 @@ describe("the provider of a reference", () => {
   };
 
   const rows: [why: string, ref: SecretRef, section: object, expected: string | RegExp][] = [
-    ["env needs none", { source: "env", id: "ACME" }, {}, "acme"],
-    ["env needs none that is named as the default", { source: "env", provider: "default", id: "ACME" }, {}, "acme"],
+    ["env needs no entry", { source: "env", id: "ACME" }, {}, "acme"],
+    ["env needs no entry for the default provider", { source: "env", provider: "default", id: "ACME" }, {}, "acme"],
     [
-      "env needs none that is named as another default",
+      "env needs no entry for another default provider",
       { source: "env", provider: "e", id: "ACME" },
       { defaults: { env: "e" } },
       "acme",
     ],
     [
-      "another one of env has to be there",
+      "any other provider of env needs an entry",
       { source: "env", provider: "e", id: "ACME" },
       {},
       /^failed: there is no secrets\.providers\.e; add it with source "env"/u,
     ],
     [
-      "the default one may be configured",
+      "the default provider may be configured",
       { source: "env", id: "ACME" },
       { providers: { default: { source: "env", allowlist: [] } } },
       /^failed: .*allowlist/u,
     ],
     [
-      "a default that is renamed is asked",
+      "a renamed default is used",
       { source: "env", id: "ACME" },
       { providers: { e: { source: "env", allowlist: [] } }, defaults: { env: "e" } },
       /allowlist/u,
     ],
     [
-      "file needs one",
+      "file needs an entry",
       { source: "file", id: "/a" },
       {},
       /^failed: there is no secrets\.providers\.default; add it with source "file"/u,
     ],
-    ["a source of a plugin that needs no settings needs none", { source: "vault", id: "x" }, {}, "x-value"],
-    ["one is named", { source: "vault", provider: "keys", id: "x" }, { providers }, "x-value"],
+    ["a source of a plugin without required settings needs no entry", { source: "vault", id: "x" }, {}, "x-value"],
+    ["a named provider is used", { source: "vault", provider: "keys", id: "x" }, { providers }, "x-value"],
     [
-      "one of another source is refused",
+      "a provider of another source is refused",
       { source: "vault", provider: "other", id: "x" },
       { providers },
       /^failed: secrets\.providers\.other has the source "env", the reference says "vault"/u,
     ],
     [
-      "a source nobody has is refused",
+      "a source that no plugin provides is refused",
       { source: "bank", id: "x" },
       {},
-      /^failed: no running plugin has the source "bank"; there are env, file, vault$/u,
+      /^failed: no running plugin provides the source "bank"; available: env, file, vault$/u,
     ],
     [
       "a key of a prototype is no provider",
@@ -92,25 +92,20 @@ describe("the provider of a reference", () => {
       /there is no secrets\.providers\.constructor/u,
     ],
     [
-      "a source of a prototype's name is none",
+      "the name of a prototype's member is no source",
       { source: "toString", id: "x" },
       {},
-      /no running plugin has the source "toString"/u,
+      /no running plugin provides the source "toString"/u,
     ],
     [
-      "what is missing is told",
+      "a missing secret is reported",
       { source: "vault", id: "no-x" },
       {},
       /^missing: the provider "default" \(vault\) has no such secret/u,
     ],
+    ["an invalid id is reported", { source: "env", id: "acme" }, {}, /^failed: the id must be the name of a variable/u],
     [
-      "an id that is none is told",
-      { source: "env", id: "acme" },
-      {},
-      /^failed: the id must be the name of a variable/u,
-    ],
-    [
-      "wrong settings are told",
+      "invalid settings are reported",
       { source: "file", provider: "f", id: "/a" },
       { providers: { f: { source: "file", path: "a" } } },
       /^failed: secrets\.providers\.f\.path: must be an absolute path/u,
@@ -143,11 +138,11 @@ describe("the provider of a reference", () => {
   });
 });
 
-describe("how much is asked at once", () => {
+describe("the size of a call", () => {
   const refs = (count: number, provider = "a") =>
     Array.from({ length: count }, (_, index) => ({ source: "vault", provider, id: `id${index}` }));
 
-  it("each reference once, all of a provider together", async () => {
+  it("has each reference once, all of a provider together", async () => {
     const asked: (readonly string[])[] = [];
     const vault = simpleSource({
       resolve: (_provider, ids) => (asked.push(ids), Promise.resolve(new Map(ids.map((id) => [id, "v"])))),
@@ -157,7 +152,7 @@ describe("how much is asked at once", () => {
     assert.deepEqual(asked, [["id0", "id1", "id2"]]);
   });
 
-  it("no more references than the limit, and no more bytes", () => {
+  it("stays within the limits of references and bytes", () => {
     const { config } = setup({}, {});
     const all = refs(5).map((ref) => named(ref, config));
     const sizes = (limits: object) => batches(all, { ...config.resolution, ...limits }).map(({ length }) => length);
@@ -169,7 +164,7 @@ describe("how much is asked at once", () => {
     assert.deepEqual(byProvider([]), []);
   });
 
-  it("batches of a provider one after the other, and an id that fits in none is refused", async () => {
+  it("calls batches of a provider one after the other, and refuses an id that fits in none", async () => {
     let running = 0;
     const asked: number[] = [];
     const vault = simpleSource({
@@ -190,7 +185,7 @@ describe("how much is asked at once", () => {
   });
 
   for (const width of [1, 3, 16]) {
-    it(`${width} of 20 providers at the same time`, async () => {
+    it(`calls ${width} of 20 providers at the same time`, async () => {
       let running = 0;
       let most = 0;
       const vault = simpleSource({
@@ -214,7 +209,7 @@ describe("how much is asked at once", () => {
   }
 });
 
-describe("what a source does wrong", () => {
+describe("a source that", () => {
   const ref = (id = "x") => ({ source: "vault", id });
   const rows: [why: string, change: Partial<SecretSource>, words: RegExp][] = [
     ["refuses", { resolve: () => Promise.reject(new Error("the vault is closed")) }, /^failed: the vault is closed$/u],
@@ -229,12 +224,12 @@ describe("what a source does wrong", () => {
     [
       "answers nothing",
       { resolve: () => Promise.resolve(undefined as never) },
-      /^failed: the source "vault" answered with something else than a map$/u,
+      /^failed: the source "vault" did not return a Map$/u,
     ],
     [
       "answers an object",
       { resolve: () => Promise.resolve({ x: "canary" } as never) },
-      /^failed: the source "vault" answered with something else than a map$/u,
+      /^failed: the source "vault" did not return a Map$/u,
     ],
     ["finds no text", { resolve: () => Promise.resolve(new Map([["x", 1 as never]])) }, /^missing: /u],
     [
@@ -246,7 +241,7 @@ describe("what a source does wrong", () => {
     ["refuses the id", { checkId: () => "no such thing" }, /^failed: no such thing$/u],
   ];
   for (const [why, change, words] of rows) {
-    it(`${why}: costs its references and no others`, async () => {
+    it(`${why}: only its references fail`, async () => {
       const providers = { default: { source: "vault" }, env: { source: "env" } };
       const { look } = setup({ providers }, { vault: simpleSource(change), env: createEnvSource({ A: "a" }) });
       const [broken = "", fine] = await look(ref(), { provider: "env", source: "env", id: "A" });
@@ -255,7 +250,7 @@ describe("what a source does wrong", () => {
     });
   }
 
-  it("never answers: is told to stop, and given up", async () => {
+  it("never answers: is aborted", async () => {
     const stopped: boolean[] = [];
     const vault = simpleSource({
       resolve: (_provider, _ids, own) => new Promise(() => own.addEventListener("abort", () => stopped.push(true))),
@@ -268,7 +263,7 @@ describe("what a source does wrong", () => {
     assert.equal(clock.pending, 0);
   });
 
-  it("goes away: costs its references and no others", async () => {
+  it("stops: only its references fail", async () => {
     const view = viewOf({ vault: simpleSource(), env: createEnvSource({ A: "a" }) });
     const config = withDefaults(SecretsConfig, {});
     const gone: typeof view = {
@@ -281,7 +276,7 @@ describe("what a source does wrong", () => {
     assert.deepEqual(states, ["failed", "found"]);
   });
 
-  it("finds something nobody asked for: nobody gets it", async () => {
+  it("returns ids that were not requested: they are dropped", async () => {
     const vault = simpleSource({ resolve: () => Promise.resolve(new Map([["y", "v"]])) });
     assert.match((await setup({}, { vault }).look(ref()))[0] ?? "", /^missing/u);
   });

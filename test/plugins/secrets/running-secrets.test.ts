@@ -1,4 +1,4 @@
-/** Secrets of the running configuration: when they are looked up, which ones are handed out, what is said. Spec: http/config.md §6. */
+/** Secrets of the running configuration: when they are looked up, which values are revealed, what is logged. Spec: http/config.md §6. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { inspect } from "node:util";
@@ -18,7 +18,7 @@ const place = (path: string, value: unknown, active = true): SecretPlace => ({
   active,
 });
 
-/** A runningSecrets whose vault has `stored`, both of which a test changes. */
+/** RunningSecrets with a vault that holds `stored`, which a test may change. */
 function setup(places: SecretPlace[], stored: Record<string, string> = {}) {
   const config = withDefaults(SecretsConfig, {});
   const { log, lines } = notedLog();
@@ -56,7 +56,7 @@ const tick = () => new Promise((resolve) => setImmediate(resolve));
 describe("revealing", () => {
   it("a text is itself", async () => assert.equal(await setup([]).runningSecrets.reveal("plain"), "plain"));
 
-  it("looks up once what was found, and anew what was not", async () => {
+  it("looks up a found secret once, and a missing one at each use", async () => {
     const { runningSecrets, asked, stored } = setup([], { a: "1" });
     assert.deepEqual(await Promise.all([runningSecrets.reveal(ref("a")), runningSecrets.reveal(ref("a"))]), ["1", "1"]);
     assert.equal(await runningSecrets.reveal(ref("a")), "1");
@@ -66,7 +66,7 @@ describe("revealing", () => {
     assert.deepEqual(asked, [["a"], ["b"], ["b"]]);
   });
 
-  it("tells the gateway each text, before anybody has it, so that no log shows it", async () => {
+  it("registers each value with the gateway before a caller gets it, so that no log shows it", async () => {
     const { runningSecrets, told, stored } = setup([place("x.apiKey", ref("a"))], { a: "1", b: "2" });
     await runningSecrets.refresh();
     await runningSecrets.reveal(ref("b"));
@@ -80,7 +80,7 @@ describe("revealing", () => {
     await assert.rejects(runningSecrets.reveal(ref("hidden-id")), (error: Error) => {
       assert.match(
         error.message,
-        /^the secret of x\.apiKey, y\.apiKey \(source vault, provider default\) is not there: the provider "default" \(vault\) has no such secret/u,
+        /^the secret of x\.apiKey, y\.apiKey \(source vault, provider default\) is not available: the provider "default" \(vault\) has no such secret/u,
       );
       assert.match(error.message, /Next: svc secrets list$/u);
       assert.doesNotMatch(error.message, /hidden-id/u);
@@ -91,7 +91,7 @@ describe("revealing", () => {
     });
   });
 
-  it("is answered from what was looked up ahead, all of it in one question", async () => {
+  it("uses the values looked up in advance, all in one call", async () => {
     const { runningSecrets, asked } = setup(
       [place("x", ref("a")), place("y", ref("b")), place("z", "plain"), place("w", ref("a"))],
       { a: "1", b: "2" },
@@ -102,15 +102,18 @@ describe("revealing", () => {
   });
 });
 
-describe("looking all up anew", () => {
-  it("takes all or nothing, and names what failed", async () => {
+describe("a reload", () => {
+  it("applies all or nothing, and names the failures", async () => {
     const { runningSecrets, stored } = setup([place("x.key", ref("a")), place("y.key", ref("b"))], { a: "1", b: "2" });
     assert.equal(await runningSecrets.reload(), 0);
     Object.assign(stored, { a: "new" });
     delete stored["b"];
     await assert.rejects(runningSecrets.reload(), (error: Error & { code: string }) => {
       assert.equal(error.code, "UNAVAILABLE");
-      assert.match(error.message, /^nothing was reloaded, the former secrets stay: y\.key: the provider "default"/u);
+      assert.match(
+        error.message,
+        /^nothing was reloaded, the previous secrets stay in use: y\.key: the provider "default"/u,
+      );
       assert.doesNotMatch(error.message, /x\.key/u);
       return true;
     });
@@ -120,7 +123,7 @@ describe("looking all up anew", () => {
     assert.deepEqual([await runningSecrets.reveal(ref("a")), await runningSecrets.reveal(ref("b"))], ["new", "newer"]);
   });
 
-  it("hands the former ones out until all are there", async () => {
+  it("reveals the previous values until all are found", async () => {
     const { runningSecrets, stored, hold } = setup([place("x", ref("a")), place("y", ref("b"))], { a: "1", b: "1" });
     await runningSecrets.reload();
     Object.assign(stored, { a: "2", b: "2" });
@@ -133,7 +136,7 @@ describe("looking all up anew", () => {
     assert.deepEqual([await runningSecrets.reveal(ref("a")), await runningSecrets.reveal(ref("b"))], ["2", "2"]);
   });
 
-  it("counts references that nobody reads, and does not look them up", async () => {
+  it("counts references that no plugin reads, and does not look them up", async () => {
     const { runningSecrets, asked } = setup(
       [place("x", ref("a")), place("gone.x", ref("b"), false), place("gone.y", "plain", false)],
       { a: "1" },
@@ -142,12 +145,12 @@ describe("looking all up anew", () => {
     assert.deepEqual(asked, [["a"]]);
   });
 
-  it("is done twice at most for many who ask at once, and none gets what was read before it asked", async () => {
+  it("runs at most twice for many concurrent callers, and none gets a value read before its call", async () => {
     const { runningSecrets, asked, stored, hold } = setup([place("x", ref("a"))], { a: "1" });
     const open = hold();
     const first = runningSecrets.reload();
     await tick();
-    stored["a"] = "2"; // written after the first one read, and before the others ask
+    stored["a"] = "2"; // written after the first reload read it, and before the others are requested
     const others = Array.from({ length: 50 }, () => runningSecrets.reload());
     open();
     await Promise.all([first, ...others]);
@@ -155,7 +158,7 @@ describe("looking all up anew", () => {
     assert.equal(asked.length, 2);
   });
 
-  it("goes on after one that failed", async () => {
+  it("works again after one that failed", async () => {
     const { runningSecrets, stored } = setup([place("x", ref("a"))]);
     const [first, second] = [runningSecrets.reload(), runningSecrets.reload()];
     await assert.rejects(first, { code: "UNAVAILABLE" });
@@ -164,7 +167,7 @@ describe("looking all up anew", () => {
     assert.equal(await runningSecrets.reload(), 0);
   });
 
-  it("forgets what no place refers to any more", async () => {
+  it("drops secrets that are no longer referenced", async () => {
     const { runningSecrets, asked, places } = setup([place("x", ref("a"))], { a: "1" });
     await runningSecrets.reload();
     places.length = 0;
@@ -189,7 +192,7 @@ describe("looking all up anew", () => {
 });
 
 describe("a change of the configuration", () => {
-  it("keeps the last value of what fails, takes the rest, and says so once", async () => {
+  it("keeps the last value of a failed reference, applies the rest, and logs this once", async () => {
     const { runningSecrets, stored, codes, lines } = setup([place("x", ref("a")), place("y", ref("b"))], {
       a: "1",
       b: "1",
@@ -212,7 +215,7 @@ describe("a change of the configuration", () => {
     assert.deepEqual(codes(), ["warn SECRETS_RELOADER_DEGRADED", "info SECRETS_RELOADER_RECOVERED"]);
   });
 
-  it("looks new references up, and warns of those that are not found", async () => {
+  it("looks up new references, and warns about those that are not found", async () => {
     const { runningSecrets, places, codes } = setup([place("x", ref("a"))], { a: "1" });
     await runningSecrets.refresh();
     places.push(place("y", ref("b")));
@@ -227,7 +230,7 @@ describe("a change of the configuration", () => {
     assert.deepEqual(codes(), ["warn SECRETS_RELOADER_DEGRADED"]);
   });
 
-  it("tells once of a reference that nobody reads", async () => {
+  it("logs once that no plugin reads a reference", async () => {
     const { runningSecrets, codes } = setup([place("x", ref("a"), false)]);
     await runningSecrets.refresh();
     await runningSecrets.refresh();
@@ -235,7 +238,7 @@ describe("a change of the configuration", () => {
   });
 });
 
-it("a runningSecrets prints neither values nor ids", async () => {
+it("RunningSecrets prints neither values nor ids", async () => {
   const { runningSecrets } = setup([place("x", ref("canary-id"))], { "canary-id": "canary-value" });
   await runningSecrets.refresh();
   const list = runningSecrets.list();

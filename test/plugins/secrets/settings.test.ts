@@ -1,4 +1,4 @@
-/** Every key of the section `secrets`: good, wrong and empty. Spec: http/config.md §6, http/config-keys.md. */
+/** Every key of the section `secrets`: valid, invalid and empty. Spec: http/config.md §6, http/config-keys.md. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { violations, withDefaults } from "@svc/sdk";
@@ -12,7 +12,7 @@ import { createFakeClock } from "../../../sdk/testing/fake-clock.ts";
 const clock = createFakeClock();
 const sources = { env: createEnvSource({}), file: createFileSource({ clock }), exec: createExecSource({ clock }) };
 
-/** What must be there, for each source; each row changes one key. */
+/** Required settings of each source; each row changes one key. */
 const NEEDED = { env: {}, file: { path: "/s" }, exec: { command: "/bin/s" } } as const;
 
 const flags = { good: [true, false], wrong: ["", "true", 1, null] };
@@ -58,15 +58,15 @@ for (const [id, rows] of Object.entries(KEYS) as [keyof typeof NEEDED, Rows][]) 
   const check = (settings: object) => source.check({ name: "vault", settings: { ...NEEDED[id], ...settings } });
 
   describe(`settings of the source ${id}`, () => {
-    it("are fine with no more than is needed", () => assert.equal(check({}), undefined));
+    it("are valid with the required keys only", () => assert.equal(check({}), undefined));
 
-    it("are refused with a key that is not known", () => {
+    it("are refused with an unknown key", () => {
       assert.equal(check({ extra: 1 }), "secrets.providers.vault: unexpected property 'extra'");
     });
 
     for (const [key, { good, wrong }] of Object.entries(rows)) {
       for (const value of good)
-        it(`take ${key} ${short(value)}`, () => assert.equal(check({ [key]: value }), undefined));
+        it(`accept ${key} ${short(value)}`, () => assert.equal(check({ [key]: value }), undefined));
       for (const value of wrong) {
         it(`refuse ${key} ${short(value)}, naming it`, () => {
           const why = check({ [key]: value }) ?? assert.fail("it was taken");
@@ -82,7 +82,7 @@ describe("the section secrets", () => {
   const problem = (section: unknown) => violations(SecretsConfig, withDefaults(SecretsConfig, section))[0];
 
   const entries: [entry: object, message: string][] = [
-    [{ source: "file", path: "b" }, "path must be an absolute path, beginning with /"],
+    [{ source: "file", path: "b" }, "path must be an absolute path, starting with /"],
     [{ source: "file" }, "must have required properties path"],
     [{ source: "env", allowlist: ["a"] }, 'allowlist[0] must match pattern "^[A-Z][A-Z0-9_]{0,127}$"'],
     [{ source: "exec", command: "/a", trustedDirs: ["/a", "b"] }, "trustedDirs[1] must be an absolute path"],
@@ -93,7 +93,7 @@ describe("the section secrets", () => {
     });
   }
 
-  it("does not judge entries of other sources", () => {
+  it("does not check entries of other sources", () => {
     for (const source of ["other", "constructor", "__proto__"])
       assert.equal(problem({ providers: { a: { source, path: 1 } } }), undefined);
   });
@@ -117,7 +117,7 @@ describe("the section secrets", () => {
     ],
     ["other defaults", { defaults: { env: "a", file: "b-1", exec: "c_2" } }],
   ];
-  for (const [why, section] of good) it(`takes ${why}`, () => assert.equal(problem(section), undefined));
+  for (const [why, section] of good) it(`accepts ${why}`, () => assert.equal(problem(section), undefined));
 
   const wrong: [why: string, section: unknown, path: string][] = [
     ["a key that is not known", { extra: 1 }, ""],

@@ -1,4 +1,4 @@
-/** What a person, or an entry of the allowlist, allowed is what runs: other bytes are another question. */
+/** Only the contents that a person or an allowlist entry allowed run; other contents are a new question. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -36,7 +36,7 @@ const posix = { timeout: 30_000, skip: process.platform === "win32" && "there is
 
 type Scene = Awaited<ReturnType<typeof openScene>>;
 
-/** Asks for everything, or for what is not listed. */
+/** Asks about every command, or about unlisted ones. */
 const ASK_ALL: ExecPolicyFile = { version: 1, defaults: { security: "full", ask: "always" } };
 const listed = (ask: string, ...allowlist: AllowedProgram[]): ExecPolicyFile => ({
   version: 1,
@@ -46,7 +46,7 @@ const sha256 = (text: string) => createHash("sha256").update(text).digest("hex")
 const real = (program: string) => realpathSync(`/usr/bin/${program}`);
 const has = (program: string) => existsSync(`/usr/bin/${program}`);
 
-/** Somebody who remembers `allow-always` as the plugin `approvals` does, and during whose first thought something happens. */
+/** An approver that remembers `allow-always` as the plugin `approvals` does; a callback runs while the first question is pending. */
 function person(decision: ApprovalAnswer["decision"] = "allow-once") {
   const [questions, always] = [[] as ApprovalQuestion[], new Set<string>()];
   const hands = { meanwhile: (): unknown => undefined };
@@ -68,9 +68,9 @@ async function script(path: string, text: string): Promise<void> {
   await chmod(path, 0o755);
 }
 
-const changed = { code: "FORBIDDEN", message: /changed since the command was judged.* Next: run it again/ };
+const changed = { code: "FORBIDDEN", message: /changed since the command was judged.* Next: run the command again/ };
 
-describe("a file that another session writes while a person thinks", posix, () => {
+describe("a file that another session writes while a question is pending", posix, () => {
   const ways: [command: string, file: string, skip?: boolean][] = [
     ["./once.sh", "once.sh"],
     ["sh ./once.sh arg", "once.sh"],
@@ -95,7 +95,7 @@ describe("a file that another session writes while a person thinks", posix, () =
   for (const policy of [ASK_ALL, listed("on-miss")]) {
     for (const [command, file, skip = false] of ways) {
       const rules = policy === ASK_ALL ? "ask always" : "on-miss";
-      it(`is not run: ${command} (${rules})`, { skip }, async (t) => {
+      it(`does not run: ${command} (${rules})`, { skip }, async (t) => {
         const { ask, questions, hands } = person();
         const scene = await openScene(t, { policy, ask });
         await mkdir(join(scene.root, "sub"));
@@ -140,7 +140,7 @@ describe("a start that is held", posix, () => {
 describe("files of a command that starts", posix, () => {
   const FILES = ["/w/x.py"];
 
-  it("are written once it has ended, and not before", async () => {
+  it("are written only after it has ended", async () => {
     const holds = new FileHolds(createFakeClock());
     const done: string[] = [];
     const letGo = await holds.hold(FILES);
@@ -168,7 +168,7 @@ describe("files of a command that starts", posix, () => {
     await written;
   });
 
-  it("are compared once a write under way has ended, also one that fails", async () => {
+  it("are compared after a write in progress has ended, even a failed one", async () => {
     const holds = new FileHolds(createFakeClock());
     for (const ends of [async () => "written", () => Promise.reject(new Error("disk full"))]) {
       let finish = () => {};
@@ -183,7 +183,7 @@ describe("files of a command that starts", posix, () => {
     }
   });
 
-  it("stay as they were allowed while a script of an interpreter runs, whatever another session writes", async (t) => {
+  it("stay unchanged while a script of an interpreter runs, whatever another session writes", async (t) => {
     const { ask } = person();
     const scene = await openScene(t, { policy: ASK_ALL, ask });
     const text = `const fs = require("fs");
@@ -198,8 +198,8 @@ setTimeout(() => console.log(fs.readFileSync(__filename, "utf8").length), 300);`
   });
 });
 
-describe("a command that people are asked about for the words that led to it", posix, () => {
-  it("binds its files as well, also where the policy lets everything run", async (t) => {
+describe("a command that needs an approval because of external content", posix, () => {
+  it("binds its files even if the policy allows every command", async (t) => {
     const { ask, questions, hands } = person();
     const scene = await openScene(t, { ask });
     const path = join(scene.root, "x.sh");
@@ -217,8 +217,8 @@ describe("a command that people are asked about for the words that led to it", p
   });
 });
 
-describe("an answer that nobody gives", posix, () => {
-  it("counts as what the entry says about the bytes of the question, and about no others", async (t) => {
+describe("a question that nobody answers", posix, () => {
+  it("applies the allowlist entry only to the contents of the question", async (t) => {
     const { ask, hands } = person(null);
     const scene = await openScene(t, { ask });
     const [path, text] = [join(scene.root, "x.sh"), "#!/bin/sh\necho one\n"];
@@ -229,15 +229,21 @@ describe("an answer that nobody gives", posix, () => {
     assert.match(await scene.say("exec", { command: "./x.sh" }), /^one\n/);
     hands.meanwhile = () => writeFile(path, "touch ran");
     await assert.rejects(scene.use("exec", { command: "./x.sh" }), changed);
-    await assert.rejects(scene.use("exec", { command: "./x.sh" }), { code: "FORBIDDEN", message: /nobody allowed it/ });
+    await assert.rejects(scene.use("exec", { command: "./x.sh" }), {
+      code: "FORBIDDEN",
+      message: /nobody approved it/,
+    });
     await script(path, text);
     hands.meanwhile = () => (scene.state.policy = listed("on-miss", { ...entry, sha256: sha256("other") }));
-    await assert.rejects(scene.use("exec", { command: "./x.sh" }), { code: "FORBIDDEN", message: /nobody allowed it/ });
+    await assert.rejects(scene.use("exec", { command: "./x.sh" }), {
+      code: "FORBIDDEN",
+      message: /nobody approved it/,
+    });
   });
 });
 
-describe("a yes for good", posix, () => {
-  it("holds for the bytes that were shown, and for them again", async (t) => {
+describe("allow-always", posix, () => {
+  it("applies only to the contents that were shown", async (t) => {
     const { ask, questions } = person("allow-always");
     const scene = await openScene(t, { policy: listed("on-miss"), ask });
     const path = join(scene.root, "tool.sh");
@@ -404,7 +410,7 @@ describe("what runs when it was allowed", posix, () => {
     );
   });
 
-  it("is not what is written into the script while it runs", async (t) => {
+  it("is not affected by writes to the script while it runs", async (t) => {
     const { ask } = person();
     const scene = await openScene(t, { policy: listed("on-miss"), ask });
     // The shell reads on only when it gets there; the same file grows under it.
@@ -419,7 +425,7 @@ describe("what runs when it was allowed", posix, () => {
   });
 });
 
-describe("a command whose files are swapped while a person thinks", posix, () => {
+describe("a command whose files are swapped while a question is pending", posix, () => {
   const swaps: [what: string, command: string, swap: (root: string) => Promise<unknown>, message: RegExp][] = [
     [
       "a symbolic link",
@@ -507,7 +513,7 @@ describe("a command whose files are swapped while a person thinks", posix, () =>
     ],
   ];
   for (const [what, make, message] of unbindable) {
-    it(`is not even asked about with ${what}`, async (t) => {
+    it(`is refused without a question with ${what}`, async (t) => {
       const { ask, questions } = person();
       const scene = await openScene(t, { policy: ASK_ALL, ask });
       await writeFile(join(scene.root, "big.txt"), "");
@@ -518,7 +524,7 @@ describe("a command whose files are swapped while a person thinks", posix, () =>
     });
   }
 
-  it("waits for no pipe", async (t) => {
+  it("does not wait for a pipe", async (t) => {
     const { ask, questions } = person();
     const scene = await openScene(t, { policy: ASK_ALL, ask });
     execFileSync("mkfifo", [join(scene.root, "pipe")]);
@@ -526,7 +532,7 @@ describe("a command whose files are swapped while a person thinks", posix, () =>
     assert.equal(questions[0]?.files, undefined);
   });
 
-  it("is judged with a program of 10 MB as with any other", async (t) => {
+  it("is judged with a program of 10 MB, too", async (t) => {
     const { ask, questions } = person();
     const scene = await openScene(t, { policy: listed("on-miss"), ask });
     await copyFile(real("true"), join(scene.root, "large"));
@@ -536,7 +542,7 @@ describe("a command whose files are swapped while a person thinks", posix, () =>
     assert.equal(questions[0]?.files?.[0]?.bytes, 10_000_000);
   });
 
-  it("reads nothing where the policy lets everything run", async (t) => {
+  it("reads no contents if the policy allows every command", async (t) => {
     const scene = await openScene(t);
     await writeFile(join(scene.root, "big.txt"), "");
     await truncate(join(scene.root, "big.txt"), 2 ** 40);

@@ -20,7 +20,7 @@ const isAlive = (pid: number): boolean => {
   }
 };
 
-/** Until it has ended; the suite's own limit is the limit. */
+/** Waits until it has ended; limited by the suite's timeout. */
 async function gone(pid: number): Promise<void> {
   while (isAlive(pid)) await sleep(5);
 }
@@ -33,7 +33,7 @@ async function pidIn(path: string): Promise<number> {
   }
 }
 
-/** Somebody who always says the same; and what was asked. */
+/** An approver with a fixed answer, and the questions it got. */
 function person(decision: ApprovalAnswer["decision"], meanwhile?: () => unknown) {
   const questions: ApprovalQuestion[] = [];
   const ask = async (question: ApprovalQuestion): Promise<ApprovalAnswer> => {
@@ -45,7 +45,7 @@ function person(decision: ApprovalAnswer["decision"], meanwhile?: () => unknown)
 }
 
 describe("exec", posix, () => {
-  it("runs shell text in the workspace and tells output and end", async (t) => {
+  it("runs shell text in the workspace and returns output and exit code", async (t) => {
     const { root, use } = await openScene(t);
     await mkdir(join(root, "sub"));
     const { content, details, isError } = await use("exec", { command: "pwd; echo bad >&2; exit 3", workdir: "sub" });
@@ -60,7 +60,7 @@ describe("exec", posix, () => {
     assert.equal(isError, undefined);
   });
 
-  it("gives a command nothing of the gateway's environment but what it needs", async (t) => {
+  it("gives a command only the variables it needs", async (t) => {
     const { say } = await openScene(t, { env: { SVC_GATEWAY_TOKEN: "canary", OPENAI_API_KEY: "canary", HOME: "/h" } });
     const said = await say("exec", { command: "env", env: { GREETING: "hello" } });
     assert.ok(!said.includes("canary"));
@@ -84,7 +84,7 @@ describe("exec", posix, () => {
     assert.ok(String(output).length <= 60_000);
   });
 
-  it("ends a command at its time with all it started", async (t) => {
+  it("ends a command with its children at its timeout", async (t) => {
     const { root, use } = await openScene(t, { exec: { timeoutSec: 1 } });
     const command = `sh -c 'trap "" TERM; echo $$ > pid; exec sleep 60' & trap 'exit 9' TERM; wait`;
     const result = await use("exec", { command });
@@ -160,7 +160,7 @@ describe("the policy of exec", posix, () => {
     agents: { main: { security: "allowlist", ask, allowlist: patterns.map((pattern) => ({ pattern })) } },
   });
 
-  it("denies by default, and says what an operator can do", async (t) => {
+  it("denies by default, and names the next step", async (t) => {
     const scene = await openScene(t, { policy: { version: 1 } });
     const message =
       /did not run: the policy file denies .* Next: an operator .* svc approvals security allowlist --ask on-miss --agent main/;
@@ -225,7 +225,7 @@ describe("the policy of exec", posix, () => {
     ["allow-always", undefined, undefined],
     ["deny", undefined, /Ada denied it/],
     ["deny", "full", /Ada denied it/],
-    [null, undefined, /nobody allowed it/],
+    [null, undefined, /nobody approved it/],
     [null, "full", undefined],
   ];
   for (const [decision, askFallback, refusal] of answers) {
@@ -246,7 +246,7 @@ describe("the policy of exec", posix, () => {
     });
   }
 
-  it("denies what nobody can be asked about", async (t) => {
+  it("denies a command when nobody can be asked", async (t) => {
     const scene = await openScene(t, { policy: allowlist("on-miss") });
     await assert.rejects(scene.use("exec", touch), {
       code: "FORBIDDEN",
@@ -255,7 +255,7 @@ describe("the policy of exec", posix, () => {
     assert.equal(await ran(scene), false);
   });
 
-  it("asks about nothing that people could not read to its end", async (t) => {
+  it("does not ask about commands that are too long to read", async (t) => {
     const { ask, questions } = person("allow-once");
     const scene = await openScene(t, { policy: allowlist("on-miss"), ask });
     const command = `: ${"x".repeat(3_000)}; touch ran`;
@@ -266,7 +266,7 @@ describe("the policy of exec", posix, () => {
     assert.deepEqual([questions.length, await ran(scene)], [0, false]);
   });
 
-  it("holds when it is changed while people think", async (t) => {
+  it("applies changes made while a question is pending", async (t) => {
     let deny = () => {};
     const { ask } = person("allow-once", () => deny());
     const scene = await openScene(t, { policy: allowlist("on-miss"), ask });
@@ -275,7 +275,7 @@ describe("the policy of exec", posix, () => {
     assert.equal(await ran(scene), false);
   });
 
-  it("does not run in a directory that was swapped while people thought", async (t) => {
+  it("does not run in a directory that was swapped while a question was pending", async (t) => {
     let swap: () => unknown = () => {};
     const { ask } = person("allow-once", () => swap());
     const scene = await openScene(t, { policy: allowlist("on-miss"), ask });
@@ -288,7 +288,7 @@ describe("the policy of exec", posix, () => {
     await assert.rejects(access(join(scene.stateDir, "ran")), { code: "ENOENT" });
   });
 
-  it("does not run what is stopped while people think", async (t) => {
+  it("does not run a command that is stopped while a question is pending", async (t) => {
     const stop = new AbortController();
     const { ask } = person("allow-once", () => stop.abort());
     const scene = await openScene(t, { policy: allowlist("on-miss"), ask });
@@ -301,13 +301,13 @@ describe("process", posix, () => {
   const start = async (scene: Awaited<ReturnType<typeof openScene>>, command: string, more: object = {}) =>
     String((await scene.details("exec", { command, background: true, ...more }))["sessionId"]);
 
-  it("follows a command, writes to it, and tells its end", async (t) => {
+  it("follows a command, writes to it, and reports its end", async (t) => {
     const scene = await openScene(t);
     const sessionId = await start(scene, "while read line; do echo got $line; done; echo over");
     assert.equal((await scene.details("process", { action: "poll", sessionId }))["status"], "running");
     await scene.use("process", { action: "write", sessionId, data: "one\n" });
-    assert.match(await scene.say("process", { action: "poll", sessionId, timeout: 10 }), /^got one\n\[runs since/);
-    assert.match(await scene.say("process", { action: "poll", sessionId }), /^\[runs since .*; no output\]/);
+    assert.match(await scene.say("process", { action: "poll", sessionId, timeout: 10 }), /^got one\n\[running for/);
+    assert.match(await scene.say("process", { action: "poll", sessionId }), /^\[running for .*; no output\]/);
     await scene.use("process", { action: "write", sessionId, data: "two\n", eof: true });
     let said = "";
     for (;;) {
@@ -326,18 +326,18 @@ describe("process", posix, () => {
       new RegExp(`^${sessionId}: exit code 0 after .*: while read`),
     );
     await assert.rejects(scene.use("process", { action: "write", sessionId, data: "x" }), {
-      message: /reads no input/,
+      message: /no longer reads input/,
     });
     await scene.use("process", { action: "clear", sessionId });
     assert.equal(await scene.say("process", { action: "list" }), "no background commands in this session");
   });
 
-  it("ends a command when it is told to, and at its time", async (t) => {
+  it("ends a command on kill, and at its timeout", async (t) => {
     const scene = await openScene(t);
     const sessionId = await start(scene, "echo $$ > pid; exec sleep 60");
     const pid = await pidIn(join(scene.root, "pid"));
     await assert.rejects(scene.use("process", { action: "clear", sessionId }), {
-      message: /still runs; end it with kill/,
+      message: /is still running; end it with kill/,
     });
     assert.match(await scene.say("process", { action: "kill", sessionId }), /ended by SIGTERM: process kill/);
     assert.equal(isAlive(pid), false);
@@ -360,7 +360,7 @@ describe("process", posix, () => {
     assert.equal((await scene.details("process", { action: "poll", sessionId }))["status"], "running");
   });
 
-  it("runs so many and no more, and forgets those that ended long ago", async (t) => {
+  it("limits running commands, and drops those that ended long ago", async (t) => {
     const scene = await openScene(t, { policy: FULL });
     const ids = await Promise.all(Array.from({ length: MAX_RUNNING_EACH }, () => start(scene, "exec sleep 60")));
     await assert.rejects(scene.use("exec", { command: "ls", background: true }), {
@@ -374,7 +374,7 @@ describe("process", posix, () => {
     assert.equal(scene.background.list({ agentId: "main", sessionKey: MAIN }).length, MAX_RUNNING_EACH - 1);
   });
 
-  it("ends all when the plugin stops, even what does not listen", async (t) => {
+  it("ends all commands when the plugin stops, even those that ignore SIGTERM", async (t) => {
     const scene = await openScene(t);
     await start(scene, `trap "" TERM; echo $$ > pid; while :; do sleep 1; done`);
     const pid = await pidIn(join(scene.root, "pid"));

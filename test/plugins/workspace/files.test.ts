@@ -1,4 +1,4 @@
-/** `read`, `write` and `edit` on real files: what they do, and that nothing leads out of the workspace. */
+/** `read`, `write` and `edit` on real files, and attempts to leave the workspace. */
 import assert from "node:assert/strict";
 import { chmod, link, mkdir, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -19,7 +19,7 @@ describe("identity files", () => {
     ["apply_patch", patch("*** Update File: USER.md\n*** Move to: memory.md\n-a\n+b"), ["memory.md", "USER.md"]],
   ];
   for (const [tool, args, paths] of calls) {
-    it(`are written by ${tool} (${paths.join(", ")}) through their owner, with what is known of the call`, async (t) => {
+    it(`are written by ${tool} (${paths.join(", ")}) through their owner, with the facts of the call`, async (t) => {
       const changes: IdentityChange[] = [];
       const texts: (string | undefined)[] = [];
       const { root, use } = await openScene(t, {
@@ -43,16 +43,16 @@ describe("identity files", () => {
 });
 
 describe("read", () => {
-  it("gives text as it is, and a note where it is cut", async (t) => {
+  it("returns text unchanged, with a note where it is cut", async (t) => {
     const { root, use, say } = await openScene(t);
     await writeFile(join(root, "a.txt"), "one\ntwo\nthree\n");
     assert.equal(await say("read", { path: "a.txt" }), "one\ntwo\nthree\n");
     const part = await use("read", { path: join(root, "a.txt"), offset: 2, limit: 1 });
-    assert.deepEqual(part.content, [{ type: "text", text: "two\n[lines 2 to 2 of 3; go on with offset 3]" }]);
+    assert.deepEqual(part.content, [{ type: "text", text: "two\n[lines 2 to 2 of 3; continue with offset 3]" }]);
     assert.deepEqual(part.details, { path: "a.txt", size: 14, from: 2, to: 2, lines: 3, truncated: true });
   });
 
-  it("gives pictures as pictures, by what they are and not by their name", async (t) => {
+  it("returns pictures, detected by content and not by name", async (t) => {
     const { root, use } = await openScene(t);
     await writeFile(join(root, "a.txt"), PNG);
     assert.deepEqual((await use("read", { path: "a.txt" })).content, [
@@ -88,18 +88,18 @@ describe("read", () => {
     });
   }
 
-  it("makes no workspace, and writing does", async (t) => {
+  it("creates no workspace, but writing does", async (t) => {
     const { root, use, say } = await openScene(t);
     await rm(root, { recursive: true });
     await assert.rejects(use("read", { path: "a.txt" }), { code: "NOT_FOUND" });
     await assert.rejects(stat(root), { code: "ENOENT" });
-    assert.equal(await say("write", { path: "a.txt", content: "x" }), "made a.txt: 1 bytes");
+    assert.equal(await say("write", { path: "a.txt", content: "x" }), "created a.txt: 1 bytes");
     assert.equal((await stat(root)).mode & 0o777, 0o700);
   });
 });
 
 describe("write and edit", () => {
-  it("keep the permissions of a file, and make new ones private", async (t) => {
+  it("keep the permissions of a file, and create private ones", async (t) => {
     const { root, say } = await openScene(t);
     await writeFile(join(root, "run.sh"), "old\n");
     await chmod(join(root, "run.sh"), 0o755);
@@ -109,13 +109,13 @@ describe("write and edit", () => {
       "replaced 1 passage of run.sh, line 1",
     );
     assert.equal(await readFile(join(root, "run.sh"), "utf8"), "one 2\n");
-    assert.equal(await say("write", { path: "a/b/new.txt", content: "" }), "made a/b/new.txt: 0 bytes");
+    assert.equal(await say("write", { path: "a/b/new.txt", content: "" }), "created a/b/new.txt: 0 bytes");
     const modes = ["run.sh", "a/b/new.txt"].map(async (name) => (await stat(join(root, name))).mode & 0o777);
     assert.deepEqual(await Promise.all(modes), [0o755, 0o600]);
     assert.deepEqual((await readdir(root)).sort(), ["a", "run.sh"]);
   });
 
-  it("edit what is there exactly once, or everywhere", async (t) => {
+  it("edit a passage that occurs exactly once, or all occurrences", async (t) => {
     const { root, use, details } = await openScene(t);
     await writeFile(join(root, "a"), "\ufeffx\r\ny y\r\n");
     await assert.rejects(use("edit", { path: "a", oldText: "y", newText: "z" }), { message: /is in a 2 times/ });
@@ -162,7 +162,7 @@ describe("the workspace", () => {
     });
   }
 
-  it("does not hold what lies in it and belongs to others", async (t) => {
+  it("excludes files in it that belong to others", async (t) => {
     // An operator may have made the home directory the workspace: the state directory lies in it then.
     const { directory, use, other } = await openScene(t, { workspace: "." });
     await writeFile(join(directory, "state", "secret"), "secret");

@@ -121,7 +121,10 @@ describe("an agent with a workspace", { timeout: 120_000 }, () => {
     await put("echo other");
     meanwhile = () => put("touch ran");
     await talk("changed");
-    assert.match(told(server), /did not run: .*once\.sh.* changed since the command was judged.*Next: run it again/);
+    assert.match(
+      told(server),
+      /did not run: .*once\.sh.* changed since the command was judged.*Next: run the command again/,
+    );
     meanwhile = () => Promise.resolve();
     await put("echo one");
     await talk("back");
@@ -208,7 +211,7 @@ describe("an agent with a workspace", { timeout: 120_000 }, () => {
     await client.call(config.patch, { raw, baseHash: hash });
     server.reply(calls("process", { action: "list" }), { text: "ok" });
     await talk("look");
-    assert.match(told(server), /: runs since .*: touch started/);
+    assert.match(told(server), /: running for .*: touch started/);
     server.reply(calls("exec", { command: "touch ran" }), { text: "ok" });
     await talk("run");
     assert.match(told(server), /tools\.exec\.security is deny/);

@@ -1,4 +1,4 @@
-/** Words from outside in files and commands: who is asked, and whose words a file holds afterwards. */
+/** External content in files and commands: required approvals, and the recorded origin of files. */
 import assert from "node:assert/strict";
 import { mkdir, readFile, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -13,7 +13,7 @@ const outside = { outside: { origin, text: "Run it" } };
 const patch = (body: string) => ({ patch: `*** Begin Patch\n${body}\n*** End Patch` });
 
 describe("whose words a file holds", () => {
-  it("is known of files that a run with words from outside wrote, until the owner's run writes them anew", async (t) => {
+  it("is external for files written by a run with external content, until a run of the owner rewrites them", async (t) => {
     const { use, root } = await openScene(t);
     const whose = async (path: string) => (await use("read", { path })).origin;
     await use("write", { path: "notes/Page.md", content: "Run it" }, outside);
@@ -29,7 +29,7 @@ describe("whose words a file holds", () => {
     assert.deepEqual(await whose("own.md"), origin);
   });
 
-  it("goes with a file that a patch adds, changes, moves or removes", async (t) => {
+  it("follows a file that a patch adds, changes, moves or removes", async (t) => {
     const { use, root } = await openScene(t);
     const whose = async (path: string) => (await use("read", { path })).origin;
     await use("apply_patch", patch("*** Add File: a.md\n+one"), outside);
@@ -41,7 +41,7 @@ describe("whose words a file holds", () => {
     assert.equal(await whose("b.md"), undefined);
   });
 
-  it("is told of whatever changed while a command of such a run ran", async (t) => {
+  it("is external for all files that changed while a command of such a run ran", async (t) => {
     const { use, root } = await openScene(t);
     await writeFile(join(root, "before.md"), "old");
     const whose = async (path: string) => (await use("read", { path })).origin;
@@ -61,7 +61,7 @@ describe("whose words a file holds", () => {
     assert.deepEqual((await use("exec", { command: "cat noted.md" })).origin, origin);
   });
 
-  it("survives a command in the background, which says it of its output as well", async (t) => {
+  it("applies to a background command and to its output", async (t) => {
     const { use } = await openScene(t);
     const started = await use("exec", { command: "printf hi > late.md; echo told", background: true }, outside);
     const { sessionId } = started.details as { sessionId: string };
@@ -90,10 +90,10 @@ describe("whose words a file holds", () => {
   }
 });
 
-describe("exec, because of words from outside", () => {
+describe("exec, because of external content", () => {
   const because = 'it runs a program, and this conversation holds words from web: "Run it"';
 
-  it("asks people though the policy allows it, with what led to it, and runs only after a yes", async (t) => {
+  it("asks people although the policy allows it, with the content that led to it, and runs only after a yes", async (t) => {
     const asked: ApprovalQuestion[] = [];
     let decision: "allow-once" | "deny" | null = "deny";
     const { use, root } = await openScene(t, {
@@ -118,7 +118,7 @@ describe("exec, because of words from outside", () => {
     assert.equal(await isMade(), true);
   });
 
-  it("is refused where nobody can be asked", async (t) => {
+  it("is refused when nobody can be asked", async (t) => {
     const { use } = await openScene(t);
     await assert.rejects(
       use("exec", { command: "true" }, { ...outside, because }),

@@ -1,4 +1,4 @@
-/** Patches: what they say, where their hunks belong, and that nothing else comes of any text. */
+/** Patches: parsing, places of hunks, and invalid texts. */
 import assert from "node:assert/strict";
 import { readFile, stat, writeFile, chmod, mkdir, readdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -23,7 +23,7 @@ function applied(text: string, lines: readonly string[]): string {
 }
 
 describe("a patch", () => {
-  it("is taken apart into sections", () => {
+  it("is parsed into sections", () => {
     const text = patch(
       "*** Add File: a/new.txt",
       "+one",
@@ -75,7 +75,7 @@ describe("a patch", () => {
       patch("*** Add File: a", "+x", "y"),
       /line 4 of the patch: each line of an added/,
     ],
-    ["no hunks", patch("*** Update File: a"), /line 3 of the patch: nothing is changed in a/],
+    ["no hunks", patch("*** Update File: a"), /line 3 of the patch: the patch changes nothing in a/],
     ["a hunk that changes nothing", update("@@", " a"), /line 3 of the patch: this hunk changes nothing/],
     ["a line without a sign", update("@@", "-a", "b"), /line 5 of the patch: each line of a hunk/],
     ["too many files", patch(...Array.from({ length: 101 }, (_, n) => `*** Delete File: f${n}`)), /at most 100 files/],
@@ -93,7 +93,7 @@ describe("hunks", () => {
     ["replace a line", abc, ["@@", " a", "-b", "+B", " c"], "a\nB\nc\n"],
     ["need no @@ at first", abc, ["-b", "+B"], "a\nB\nc\n"],
     ["come one after the other", abc, ["-a", "+A", "@@", "-c", "+C"], "A\nb\nC\n"],
-    ["are refused in another order", abc, ["-c", "+C", "@@", "-a", "+A"], /line 5 of the patch does not fit/],
+    ["are refused in another order", abc, ["-c", "+C", "@@", "-a", "+A"], /line 5 of the patch does not match/],
     ["take lines away", abc, ["-a", "-b", "-c"], ""],
     ["add at the end when they have no place", abc, ["+d"], "a\nb\nc\nd\n"],
     ["add to an empty file", "", ["+a"], "a\n"],
@@ -103,8 +103,8 @@ describe("hunks", () => {
     ["get the line ends of the file", "a\r\nb\r\n", ["-b", "+B", "+c"], "a\r\nB\r\nc\r\n"],
     ["fit where only blanks at line ends differ, and leave those", "a  \nb\n", [" a", "-b", "+B"], "a  \nB\n"],
     ["take an empty line for one that stays", "a\n\nb\n", [" a", "", "-b", "+B"], "a\n\nB\n"],
-    ["do not fit with another indentation", "  a\n", ["-a", "+b"], /does not fit; read the file/],
-    ["are refused where several places fit", twice, ["-x", "+y"], /fits in 2 places; give more lines/],
+    ["do not fit with another indentation", "  a\n", ["-a", "+b"], /does not match; read the file/],
+    ["are refused where several places fit", twice, ["-x", "+y"], /matches 2 places; include more lines/],
     ["are led by the line before", twice, ["@@ two", "-x", "+y"], "one\nx\ntwo\ny\n"],
     ["are led as other tools write it", twice, ["@@ -3,2 +3,2 @@ two", "-x", "+y"], "one\nx\ntwo\ny\n"],
     [
@@ -113,9 +113,9 @@ describe("hunks", () => {
       ["@@ c2", "@@ f", "-  x", "+  y"],
       "c1\n f\n  x\nc2\n f\n  y\n",
     ],
-    ["are refused where that line is not", twice, ["@@ three", "-x", "+y"], /looks for the line "three"/],
+    ["are refused where that line is not", twice, ["@@ three", "-x", "+y"], /refers to the line "three"/],
     ["are tied to the end", twice, ["-x", "+y", "*** End of File"], "one\nx\ntwo\ny\n"],
-    ["are refused when the end is elsewhere", abc, ["-a", "+A", "*** End of File"], /does not fit/],
+    ["are refused when the end is elsewhere", abc, ["-a", "+A", "*** End of File"], /does not match/],
     ["find a place whose beginning repeats", "a\na\na\nb\n", [" a", " a", "-b", "+c"], "a\na\na\nc\n"],
   ];
   for (const [what, text, lines, expected] of cases) {
@@ -127,7 +127,7 @@ describe("hunks", () => {
 
   const line = fc.constantFrom("", "a", "b", "c", " a", "+", "-x", "@@", "*** End of File", "ä  ");
 
-  it("make of any file what a difference of it says", () => {
+  it("turn any file into the result of its diff", () => {
     const edit = fc.record({ keep: fc.boolean(), line, added: fc.array(line, { maxLength: 2 }) });
     fc.assert(
       fc.property(fc.array(edit, { minLength: 1, maxLength: 12 }), (edits) => {
@@ -176,9 +176,9 @@ describe("hunks", () => {
     );
   });
 
-  it("are found in a long file of equal lines without looking at each again and again", () => {
+  it("are found in linear time in a long file of equal lines", () => {
     const lines = Array.from({ length: 40_000 }, () => " a");
-    assert.throws(() => applied("a\n".repeat(99_000), [...lines, "-b", "+c"]), { message: /does not fit/ });
+    assert.throws(() => applied("a\n".repeat(99_000), [...lines, "-b", "+c"]), { message: /does not match/ });
     assert.throws(() => applied("a\n".repeat(100_001), ["-a"]), { message: /more than 100000 lines/ });
   });
 });
@@ -226,10 +226,15 @@ describe("apply_patch", () => {
 
   const good = ["*** Update File: a.txt", "-a", "+A"];
   const refused: [what: string, lines: string[], code: string, message: RegExp][] = [
-    ["a hunk that does not fit", ["*** Update File: c.sh", "-x"], "INVALID_REQUEST", /c\.sh: the hunk .* does not fit/],
+    [
+      "a hunk that does not fit",
+      ["*** Update File: c.sh", "-x"],
+      "INVALID_REQUEST",
+      /c\.sh: the hunk .* does not match/,
+    ],
     ["a file that is not there", ["*** Delete File: none"], "NOT_FOUND", /no file none/],
     ["a file to update that is not there", ["*** Update File: none", "-x"], "NOT_FOUND", /no file none/],
-    ["a new file that is there", ["*** Add File: c.sh", "+x"], "INVALID_REQUEST", /c\.sh is there already/],
+    ["a new file that is there", ["*** Add File: c.sh", "+x"], "INVALID_REQUEST", /c\.sh already exists/],
     [
       "a place to move to that is taken",
       ["*** Update File: c.sh", "*** Move to: sub/b.txt"],
@@ -256,7 +261,7 @@ describe("apply_patch", () => {
     });
   }
 
-  it("tells what was done when a file fails after others", async () => {
+  it("reports what was done when a file fails after others", async () => {
     const step = (label: string, error?: Error) => ({
       label,
       names: [],
@@ -267,10 +272,13 @@ describe("apply_patch", () => {
     assert.equal(result.isError, true);
     assert.equal(
       textOf(result),
-      "the patch was carried out in part: M b failed: b: the disk is full; an operator has to make room\n" +
+      "the patch was applied in part: M b failed: b: the disk is full; an operator has to make room\n" +
         "done:\nM a\nnot done:\nM b\nD c",
     );
     const broken = await carryOut([step("M a", new Error("/secret/path"))], silentLog);
-    assert.match(textOf(broken), /^the patch .* M a failed: the gateway failed; its log says why\ndone: nothing\n/);
+    assert.match(
+      textOf(broken),
+      /^the patch .* M a failed: the gateway failed; its log has the reason\ndone: nothing\n/,
+    );
   });
 });

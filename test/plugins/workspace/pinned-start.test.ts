@@ -1,4 +1,4 @@
-/** How a program or a script starts from a private copy, and when it does not. */
+/** When and how a program or a script starts from a private copy. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { startOfCopy } from "../../../plugins/workspace/exec/pinned-start.ts";
@@ -52,7 +52,7 @@ describe("a start from a private copy", () => {
     });
   }
 
-  it("is not made for a script of which only the beginning was looked at", () => {
+  it("is not made for a script of which only the beginning was read", () => {
     assert.equal(startOfCopy(program(["./x"]), COPY, "#!/bin/sh\n", false), undefined);
   });
 });

@@ -1,4 +1,4 @@
-/** Commands in a real sandbox, and what gets out of it: nothing. */
+/** Commands in a real sandbox, and attempts to escape it. */
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
@@ -52,7 +52,7 @@ async function confined(t: TestContext, settings: object = {}, options: SceneOpt
   return { ...scene, sh };
 }
 
-/** Processes of this machine with these words in their command line. */
+/** Processes of this machine whose command line has this text. */
 async function running(words: string): Promise<string[]> {
   const found: string[] = [];
   for (const pid of (await readdir("/proc")).filter((name) => /^\d+$/.test(name))) {
@@ -62,13 +62,13 @@ async function running(words: string): Promise<string[]> {
   return found;
 }
 
-/** Until none is left; the suite's own limit is the limit. */
+/** Waits until none is left; limited by the suite's timeout. */
 async function untilGone(words: string): Promise<void> {
   while ((await running(words)).length > 0) await sleep(10);
 }
 
 describe("a command in the sandbox", real, () => {
-  it("works in the workspace, with the programs of the machine, a home and a /tmp of its own", async (t) => {
+  it("works in the workspace, with the programs of the machine, and its own home and /tmp", async (t) => {
     const { root, sh } = await confined(t);
     await mkdir(join(root, "sub"));
     const { exitCode, output, sandboxed } = await sh(
@@ -147,7 +147,7 @@ describe("a command in the sandbox", real, () => {
     });
   }
 
-  it("gives back what it took when it cannot start", async (t) => {
+  it("releases its resources when it cannot start", async (t) => {
     const { sh, root, stateDir, programs } = await confined(
       t,
       {},
@@ -175,7 +175,7 @@ describe("a command in the sandbox", real, () => {
     }
   });
 
-  it("has the sandbox it was judged with, also when the mode becomes off while people are asked", async (t) => {
+  it("keeps the sandbox it was judged with, even if the mode becomes off while people are asked", async (t) => {
     const scene = await confined(
       t,
       {},
@@ -290,7 +290,7 @@ describe("a command in the sandbox", real, () => {
     `mkdir ${name}; rm -rf ${name}`,
   ];
   for (const isThere of [true, false]) {
-    it(`cannot write a file that says who the agent is, ${isThere ? "be it there" : "nor make one"}`, async (t) => {
+    it(`cannot ${isThere ? "write" : "create"} an identity file`, async (t) => {
       const { root, sh } = await confined(t);
       if (isThere) for (const name of IDENTITY_FILES) await writeFile(join(root, name), `good ${name}`);
       const { exitCode } = await sh(`(${IDENTITY_FILES.flatMap(attacks).join("\n")}\n) 2>/dev/null; exit 5`);
@@ -320,7 +320,7 @@ describe("a command in the sandbox", real, () => {
       await put(root);
       await assert.rejects(use("exec", { command: "true" }), {
         code: "INVALID_REQUEST",
-        message: /MEMORY\.md is a link.*put a plain file/,
+        message: /MEMORY\.md is a link.*replace it with a regular file/,
       });
     });
   }
@@ -347,9 +347,9 @@ describe("a command in the sandbox", real, () => {
       await untilGone(words);
       const poll = () => say("process", { action: "poll", sessionId, timeout: 10 });
       let told = await poll();
-      while (/runs since/.test(told)) told = await poll(); // it is told as ended once its output has been read
-      assert.match(told, /a file that says who the agent is was written/);
-      assert.match(warned.join(), /was replaced while commands ran in its sandbox: see what stands in it/);
+      while (/running for/.test(told)) told = await poll(); // it is reported as ended once its output has been read
+      assert.match(told, /an identity file of the agent was replaced/);
+      assert.match(warned.join(), /was replaced while commands ran in its sandbox; the commands are ended/);
     });
   }
 
@@ -380,7 +380,7 @@ describe("a command in the sandbox", real, () => {
       await use(tool, args as Record<string, unknown>);
       assert.match(
         await say("process", { action: "poll", sessionId, timeout: 10 }),
-        /a file that says who the agent is was written/,
+        /an identity file of the agent was replaced/,
       );
       assert.deepEqual(warned, [], "nobody has to look at the file: there was no moment without protection");
       for (const name of ["AGENTS.md", "MEMORY.md"])
@@ -623,7 +623,7 @@ describe("which sandbox an agent has", () => {
     ["that is off", { mode: "off" }, true, "runs-code"],
   ];
   for (const [what, settings, has, effect] of sealed) {
-    it(`decides whether people are asked because of words from outside: ${what}`, async (t) => {
+    it(`decides whether people are asked because of external content: ${what}`, async (t) => {
       const { tools } = await openScene(t, { exec: { sandbox: settings }, find: has ? found : missing });
       const effects = tools["exec"]?.effects;
       const call = { name: "exec", toolCallId: "c", arguments: {}, runId: "r", sessionKey: "s", agentId: "main" };
@@ -632,7 +632,7 @@ describe("which sandbox an agent has", () => {
     });
   }
 
-  it("is what svc sandbox doctor tells of each agent", () => {
+  it("is reported by svc sandbox doctor for each agent", () => {
     const listed = [
       { id: "main", model: "m" },
       { id: "web", tools: { deny: ["x"], exec: { sandbox: { mode: "require", network: true } } } },
@@ -676,7 +676,7 @@ describe("which sandbox an agent has", () => {
     assert.deepEqual(await readdir(root), ["ran"]);
   });
 
-  it("leaves nothing behind where the program could not be started", async (t) => {
+  it("leaves nothing behind when the program cannot be started", async (t) => {
     const nowhere = async () => ({ path: "/no/such/bwrap", version: "0.8.0", system: [] });
     const { use, root } = await openScene(t, { exec: { sandbox: { mode: "require" } }, find: nowhere });
     assert.equal((await use("exec", { command: "true" })).isError, true);

@@ -1,4 +1,4 @@
-/** The tools of the plugin on real directories, for two agents, with people who answer as a test says. */
+/** The tools of the plugin on real directories, for two agents, with approvers controlled by the test. */
 import { mkdir, mkdtemp, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -35,18 +35,18 @@ export interface SceneOptions {
   readonly policy?: ExecPolicyFile;
   /** Section `tools.exec`. */
   readonly exec?: object;
-  /** `undefined`: nobody to ask. */
+  /** `undefined`: no approver. */
   readonly ask?: (question: ApprovalQuestion) => Promise<ApprovalAnswer>;
   readonly env?: Record<string, string>;
   /** Settings of sessions, by key. */
   readonly sessions?: Readonly<Record<string, object>>;
   /** Default: commands run in no sandbox. */
   readonly sandboxed?: (agentId: string) => boolean;
-  /** Default: nobody keeps versions. */
+  /** Default: no versions are stored. */
   readonly identityFiles?: IdentityFiles;
   /** `agents.list[].tools.exec.sandbox` by agent. */
   readonly sandboxes?: Readonly<Record<string, SandboxSettings>>;
-  /** Default: what this machine can. */
+  /** Default: the sandbox of this machine. */
   readonly find?: () => Promise<SandboxSearch>;
   readonly log?: Logger;
   /** Where the workspace of `main` lies, below the temporary directory. */
@@ -167,7 +167,7 @@ export async function openScene(t: TestContext, options: SceneOptions = {}) {
     const result = await tool.run(withDefaults(tool.params, args), { call, principal, signal, ...told });
     return typeof result === "string" ? { content: [{ type: "text", text: result }] } : result;
   }
-  /** What it tells the model. */
+  /** Text for the model. */
   const say = async (...call: Parameters<typeof use>) => textOf(await use(...call));
   /** Its value for programs. */
   const details = async (...call: Parameters<typeof use>) => (await use(...call)).details as Record<string, unknown>; // every tool of this plugin has them

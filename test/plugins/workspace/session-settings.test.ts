@@ -1,4 +1,4 @@
-/** What settings of a session mean for its commands: each value in each place, and `exec` with real programs. */
+/** Effects of session settings on commands: each value in each place, and `exec` with real programs. */
 import assert from "node:assert/strict";
 import { access } from "node:fs/promises";
 import { join } from "node:path";
@@ -78,7 +78,7 @@ describe("a setting of a session", () => {
     });
   }
 
-  it("names itself and the command that changes it, wherever it refuses or has people asked", () => {
+  it("is named with the command that changes it, whenever it refuses or requires an approval", () => {
     const rows: [settings: object, place: RunPlace, reason: RegExp, option: RegExp][] = [
       [{ execSecurity: "deny" }, HERE, /^execSecurity of .* is deny$/, /--exec-security allowlist$/],
       [{ execSecurity: "allowlist" }, N1, /^execSecurity .* allowlist, .* not on/, /--exec-security full$/],
@@ -104,7 +104,7 @@ describe("a setting of a session", () => {
     }
   });
 
-  it("is accepted by sessions.patch in each word that narrows, and in no other", () => {
+  it("is accepted by sessions.patch with each narrowing value, and no other", () => {
     const accepts = (setting: string, value: unknown) => {
       try {
         return wordOf(setting as Parameters<typeof wordOf>[0], String(value)) === value;
@@ -157,7 +157,7 @@ describe("a setting of a session", () => {
     assert.equal(count, 9 * 7 * 4 * 4 * 5 * 2);
   });
 
-  it("of a session holds for those it started", async () => {
+  it("of a session applies to sessions it started", async () => {
     const entries: Record<string, object> = {
       child: { spawnedBy: "Parent", execAsk: "always" },
       parent: { spawnedBy: "agent:", execSecurity: "deny" },
@@ -235,14 +235,14 @@ describe("exec in a session with settings", posix, () => {
     assert.equal(await ran(scene.root), false);
   });
 
-  it("has people asked, and runs what they allow", async (t) => {
+  it("asks people, and runs what they allow", async (t) => {
     const { ask, titles } = asking("allow-once");
     const scene = await openScene(t, { policy: FULL, ask, sessions: { [MAIN]: { execAsk: "always" } } });
     await scene.use("exec", touch);
     assert.deepEqual([titles, await ran(scene.root)], [[touch.command], true]);
     const silent = asking(null);
     const other = await openScene(t, { policy: FULL, ask: silent.ask, sessions: { [MAIN]: { execAsk: "always" } } });
-    await assert.rejects(other.use("exec", touch), { message: /nobody allowed it \(execAsk of session/ });
+    await assert.rejects(other.use("exec", touch), { message: /nobody approved it \(execAsk of session/ });
     assert.equal(await ran(other.root), false);
   });
 
@@ -254,7 +254,7 @@ describe("exec in a session with settings", posix, () => {
     await assert.rejects(scene.use("exec", touch, { agentId: "other" }), { message: /execHost .* sandbox/ });
   });
 
-  it("looks at the settings again once people have answered", async (t) => {
+  it("checks the settings again after people have answered", async (t) => {
     const { ask, titles } = asking("allow-once", () => {
       scene.state.sessions = { [MAIN]: { execSecurity: "deny" } };
     });
@@ -263,10 +263,13 @@ describe("exec in a session with settings", posix, () => {
     assert.deepEqual([titles.length, await ran(scene.root)], [1, false]);
   });
 
-  it("runs nothing while nobody knows the settings", async (t) => {
+  it("runs nothing while the settings cannot be read", async (t) => {
     const scene = await openScene(t, { policy: FULL });
     scene.state.keepsSessions = false;
-    await assert.rejects(scene.use("exec", touch), { code: "UNAVAILABLE", message: /no plugin keeps sessions now/ });
+    await assert.rejects(scene.use("exec", touch), {
+      code: "UNAVAILABLE",
+      message: /no running plugin provides sessions/,
+    });
     assert.equal(await ran(scene.root), false);
   });
 });

@@ -11,8 +11,8 @@ describe("a page of a file", () => {
     ["all of it, as it is", five, {}, false, five],
     ["all of it without a last line end", "a\nb", {}, false, "a\nb"],
     ["nothing of an empty file", "", {}, false, "[the file is empty]"],
-    ["the first lines", five, { limit: 2 }, false, "a\nb\n[lines 1 to 2 of 5; go on with offset 3]"],
-    ["lines in the middle", five, { offset: 2, limit: 2 }, false, "b\nc\n[lines 2 to 3 of 5; go on with offset 4]"],
+    ["the first lines", five, { limit: 2 }, false, "a\nb\n[lines 1 to 2 of 5; continue with offset 3]"],
+    ["lines in the middle", five, { offset: 2, limit: 2 }, false, "b\nc\n[lines 2 to 3 of 5; continue with offset 4]"],
     ["the rest", five, { offset: 5 }, false, "e\n[lines 5 to 5 of 5]"],
     ["an empty line", "\n\n", { offset: 2 }, false, "\n[lines 2 to 2 of 2]"],
     ["whole lines of a file that goes on", "a\nb\nhal", {}, true, "a\nb\n[lines 1 to 2 of more than 2]"],
@@ -26,14 +26,14 @@ describe("a page of a file", () => {
     const long = `${"x".repeat(1_000)}\n`.repeat(100);
     const { to, truncated, text } = pageOf(long, {});
     assert.deepEqual([to, truncated], [Math.floor(MAX_CHARS / 1_001), true]);
-    assert.match(text, /\[lines 1 to 49 of 100; go on with offset 50\]$/);
+    assert.match(text, /\[lines 1 to 49 of 100; continue with offset 50\]$/);
     assert.equal(pageOf("\n".repeat(5_000), {}).to, MAX_LINES);
   });
 
   it("cuts a line that is too long alone, and says so", () => {
     const { text, to } = pageOf(`${"x".repeat(MAX_CHARS + 1)}\nnext\n`, {});
     assert.equal(to, 1);
-    assert.match(text, /x\n\[lines 1 to 1 of 2; line 1 is cut at 50000 characters; go on with offset 2\]$/);
+    assert.match(text, /x\n\[lines 1 to 1 of 2; line 1 is cut at 50000 characters; continue with offset 2\]$/);
   });
 
   it("is refused past the end", () => {
@@ -55,7 +55,7 @@ describe("a passage that is replaced", () => {
     ["everywhere", "a a a", "a", "aa", true, "aa aa aa"],
     ["by text with signs of patterns", "a", "a", "$& $1", false, "$& $1"],
     ["by nothing", "abc", "b", "", false, "ac"],
-    ["where it is twice", "a a", "a", "b", false, /is in f 2 times; give more of its surroundings/],
+    ["where it is twice", "a a", "a", "b", false, /is in f 2 times; include more of the surrounding text/],
     ["where it overlaps itself", "aaa", "aa", "b", true, "ba"],
     ["where it is not", "abc", "B", "x", false, /is not in f; read the file/],
     ["with other line ends", "a\r\nb", "a\nb", "x", false, /is not in f/],

@@ -51,7 +51,7 @@ export const credentialRows: Readonly<Record<string, Row>> = {
   "Precedence: wider scopes": tested("plugins/devices/tokens", '[["admin"], [READ], false]', "AUTH_TOKEN_MISMATCH"),
   "Precedence: revoked": tested(
     "plugins/devices/methods",
-    "revoke ends a token for good, until the shared token brings a fresh one",
+    "revoke ends a token until the shared token brings a new one",
   ),
   "Client-side precedence": none("how existing clients choose; what they send is each a row above"),
 

@@ -16,7 +16,7 @@ export const httpRows: Readonly<Record<string, Row>> = {
   "§1 auth.password": section('"auth.password"'),
   "§1 auth.password as SecretRef (decided: refused)": tested(
     "plugins/secrets/gateway",
-    "is refused at ${path}, with the way to do it",
+    "is refused at ${path}, and the message names the alternative",
   ),
   "§1 auth.allowTailscale": later("tailnet"),
   "§1 auth.rateLimit.maxAttempts": all(section('"auth.rateLimit.maxAttempts"'), limiter("after the default number")),

@@ -27,7 +27,7 @@ describe("an approved command on a node", { timeout: 120_000 }, () => {
       assert.equal((await run({ command, ...ALLOWED })).payload["exitCode"], 0);
       program("tool", "touch ran");
       const changed =
-        /^SYSTEM_RUN_DENIED .*changed since the command was judged; call system.run.prepare, and ask anew$/;
+        /^SYSTEM_RUN_DENIED .*changed since the command was judged; call system.run.prepare, and request a new approval$/;
       assert.match(refusal(await run({ command, ...ALLOWED })), changed);
       assert.match(refusal(await run({ command, ...ALLOWED, approvalDecision: "allow-always", files })), changed);
       // Somebody else prepares it anew meanwhile: what the approval names counts.
@@ -37,7 +37,7 @@ describe("an approved command on a node", { timeout: 120_000 }, () => {
     });
   }
 
-  it("is not run with a file that was not there when people were asked", async (t) => {
+  it("is not run with a file that did not exist when people were asked", async (t) => {
     const { run, gateway, program } = await scene(t, ASK);
     const command = ["sh", "-c", "bin/later || true"];
     const { payload } = await gateway.invoke("system.run.prepare", { command });
@@ -47,17 +47,20 @@ describe("an approved command on a node", { timeout: 120_000 }, () => {
     assert.match(refusal(await run({ command, ...ALLOWED, files: [] })), /later" was not there/);
   });
 
-  it("is not run when nobody was shown its bytes, or they are gone", async (t) => {
+  it("is not run when its contents were not shown, or are missing", async (t) => {
     const { run, gateway, program } = await scene(t, ASK);
     const path = program("tool", "echo one");
     const command = ["sh", path];
-    assert.match(refusal(await run({ command, ...ALLOWED })), /nobody was shown what it runs; call system.run.prepare/);
+    assert.match(
+      refusal(await run({ command, ...ALLOWED })),
+      /the files it runs were not shown to people; call system.run.prepare/,
+    );
     await gateway.invoke("system.run.prepare", { command });
     rmSync(path);
     assert.match(refusal(await run({ command, ...ALLOWED })), /is gone/);
   });
 
-  it("never puts a program on the allowlist that agents can write", async (t) => {
+  it("never adds a program to the allowlist that agents can write", async (t) => {
     const { run, gateway, program, stateDir } = await scene(t, ASK);
     program("tool", "echo one");
     for (const command of [["tool"], ["sh", "bin/tool"]]) {

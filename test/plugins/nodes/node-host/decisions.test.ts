@@ -11,8 +11,8 @@ import { canBeListed, exactEntry, whyNot } from "../../../../plugins/nodes/node-
 import { stateLine } from "../../../../plugins/nodes/node-host/node-states.ts";
 import { nodeTarget } from "../../../../plugins/nodes/node-host/target.ts";
 
-describe("which gateway a node lends itself to", () => {
-  it("is the one the command line means, with its credential", () => {
+describe("the gateway of a node", () => {
+  it("is the one given on the command line, with its credential", () => {
     const meant = (url: string, secret: object = {}) => nodeTarget({ url, ...secret }, false);
     assert.deepEqual(meant("https://gateway.example/", { token: "flag" }), {
       url: "wss://gateway.example",
@@ -24,14 +24,14 @@ describe("which gateway a node lends itself to", () => {
     assert.deepEqual(meant("ws://127.0.0.1:4712", { token: "", password: "" }).secret, undefined);
   });
 
-  it("is reached in clear only on this machine, or where somebody insists", () => {
+  it("is reached unencrypted only on this machine, or with --insecure", () => {
     for (const url of [
       "ws://192.168.1.2:18789",
       "http://gateway.example",
       "ws://127.0.0.1.example",
       "ws://0.0.0.0:1",
     ]) {
-      assert.throws(() => nodeTarget({ url }, false, []), /in clear\nNext: use wss:\/\/.*--insecure/, url);
+      assert.throws(() => nodeTarget({ url }, false, []), /unencrypted\nNext: use wss:\/\/.*--insecure/, url);
       assert.ok(nodeTarget({ url }, true));
     }
     const own = nodeTarget({ url: "ws://192.168.1.2:18789" }, false, ["192.168.1.2"]);
@@ -43,7 +43,7 @@ describe("which gateway a node lends itself to", () => {
 
   for (const url of ["gateway", "ftp://x", "ws://", "18789"]) {
     it(`is never "${url}"`, () => {
-      assert.throws(() => nodeTarget({ url }, false), /is no address of a gateway\nNext: write it like/);
+      assert.throws(() => nodeTarget({ url }, false), /is not an address of a gateway\nNext: write it like/);
     });
   }
 
@@ -129,7 +129,7 @@ describe("what a refused connection means", () => {
 });
 
 describe("what a node tells its owner", () => {
-  it("has the command to type on the gateway", () => {
+  it("has the command to run on the gateway", () => {
     const told = {
       state: "waiting",
       url: "ws://x",
@@ -140,11 +140,11 @@ describe("what a node tells its owner", () => {
     } as const;
     assert.equal(
       stateLine(told),
-      "waiting for approval (request r1, not-paired); type on the gateway: svc devices approve r1",
+      "waiting for approval (request r1, not-paired); run on the gateway: svc devices approve r1",
     );
   });
 
-  it("lets no text of others steer the terminal", () => {
+  it("escapes control characters in texts of others", () => {
     assert.equal(stateLine({ state: "note", text: "a\u001b[2Jb\nc" }), "a\\u001b[2Jb\\u000ac");
   });
 });
@@ -181,7 +181,7 @@ describe("whether a command may run", () => {
     assert.equal(whyNot({ verdict: "allow" }, false), undefined);
   });
 
-  it("is settled for good for exactly one command, and never for programs that run whatever they are told", () => {
+  it("is stored for exactly one command, and never for programs that run other programs", () => {
     const rows: [path: string, called: string, canBe: boolean][] = [
       ["/usr/bin/git", "git", true],
       ["/srv/tool", "./tool", true],
@@ -210,7 +210,7 @@ describe("what a program gets and gives", () => {
     assert.deepEqual(childEnvironment(own, { D: "2" }, ["s3cret-token", "pw"]), { A: "1", D: "2", F: "pwd" });
   });
 
-  it("may be given variables that only look like those that steer programs", () => {
+  it("may get variables that only resemble dangerous ones", () => {
     for (const name of [
       "NODE_ENV",
       "GITHUB_TOKEN",

@@ -16,7 +16,7 @@ const tokenGone = refused("INVALID_REQUEST", "unauthorized: device token mismatc
 });
 
 describe("a node program", { timeout: 120_000 }, () => {
-  it("says who it is and what it can do", async (t) => {
+  it("declares its identity and commands", async (t) => {
     const gateway = await fakeGateway(t);
     const node = startNode(t, gateway.url, { env: { PATH: "/nowhere" } });
     const { nodeId } = await node.until("connected");
@@ -43,7 +43,7 @@ describe("a node program", { timeout: 120_000 }, () => {
     assert.equal(readDevice(join(node.stateDir, "identity"))?.id, nodeId);
   });
 
-  it("keeps the token it gets, and comes back with it instead of the gateway's secret", async (t) => {
+  it("stores its token, and reconnects with it instead of the gateway's secret", async (t) => {
     const gateway = await fakeGateway(t, (nth) => auth(`device-${nth}`));
     const node = startNode(t, gateway.url);
     await gateway.connected(1);
@@ -56,7 +56,7 @@ describe("a node program", { timeout: 120_000 }, () => {
     assert.deepEqual(gateway.connects[2]?.["auth"], { token: "device-2", deviceToken: "device-2" });
   });
 
-  it("waits until it is approved, and says once what to type", async (t) => {
+  it("waits until it is approved, and prints the command once", async (t) => {
     const gateway = await fakeGateway(t, (nth) => (nth < 3 ? unapproved("req-1") : {}));
     const node = startNode(t, gateway.url);
     const waiting = await node.until("waiting");
@@ -65,7 +65,7 @@ describe("a node program", { timeout: 120_000 }, () => {
     assert.equal(node.states.filter(({ state }) => state === "waiting").length, 1);
   });
 
-  it("gives up when the gateway's secret is wrong, with the next step", async (t) => {
+  it("stops when the gateway's secret is wrong, with the next step", async (t) => {
     const wrong = refused("INVALID_REQUEST", "unauthorized: gateway token mismatch", { code: "AUTH_TOKEN_MISMATCH" });
     const gateway = await fakeGateway(t, () => wrong);
     const node = startNode(t, gateway.url);
@@ -76,7 +76,7 @@ describe("a node program", { timeout: 120_000 }, () => {
     assert.equal(gateway.connects.length, 1);
   });
 
-  it("drops a token that is refused, and tries the gateway's secret", async (t) => {
+  it("deletes a refused token, and tries the gateway's secret", async (t) => {
     const gateway = await fakeGateway(t, (nth) => (nth === 1 ? auth("device-1") : nth === 2 ? tokenGone : {}));
     const node = startNode(t, gateway.url);
     await node.until("connected");
@@ -86,7 +86,7 @@ describe("a node program", { timeout: 120_000 }, () => {
     assert.equal(readDeviceToken(join(node.stateDir, "identity"), gateway.url, "node"), undefined);
   });
 
-  it("gives up when its token is refused and it has nothing else", async (t) => {
+  it("stops when its token is refused and it has no other credential", async (t) => {
     const stateDir = nodeState(t);
     const gateway = await fakeGateway(t, (nth) => (nth === 1 ? auth("device-1") : tokenGone));
     const first = startNode(t, gateway.url, { stateDir });
@@ -95,7 +95,7 @@ describe("a node program", { timeout: 120_000 }, () => {
     const second = startNode(t, gateway.url, { stateDir, secret: {} });
     assert.equal(await second.ended, 1);
     assert.deepEqual(gateway.connects[1]?.["auth"], { token: "device-1", deviceToken: "device-1" });
-    assert.match((await second.until("refused")).why, /taken the token of this device back/);
+    assert.match((await second.until("refused")).why, /revoked the token of this device/);
   });
 
   it("tries again when nobody answers", async (t) => {
@@ -113,7 +113,7 @@ describe("a node program", { timeout: 120_000 }, () => {
     assert.equal(node.states.at(-1)?.state, "stopped");
   });
 
-  it("answers a question that comes together with hello-ok", async (t) => {
+  it("answers an invocation sent together with hello-ok", async (t) => {
     const gateway = await fakeGateway(
       t,
       () => ({}),
@@ -132,11 +132,14 @@ describe("a node program", { timeout: 120_000 }, () => {
     assert.deepEqual([ok, payloadJSON], [true, '{"bins":{}}']);
   });
 
-  it("says that nothing runs yet when its policy file lets nothing run, and what to do", async (t) => {
+  it("notes that its policy file allows no command, and the next step", async (t) => {
     const gateway = await fakeGateway(t);
     const fresh = startNode(t, gateway.url);
     const { text } = await fresh.until("note");
-    assert.match(text, /lets nothing run yet; .*: svc approvals security allowlist --ask on-miss --node [0-9a-f]{64}$/);
+    assert.match(
+      text,
+      /allows no command yet; .*: svc approvals security allowlist --ask on-miss --node [0-9a-f]{64}$/,
+    );
     const open = startNode(t, gateway.url, { policy: { version: 1, defaults: { security: "full" } } });
     await open.until("connected");
     assert.deepEqual(
@@ -145,7 +148,7 @@ describe("a node program", { timeout: 120_000 }, () => {
     );
   });
 
-  it("keeps no token in the files it writes but in the one for tokens", async (t) => {
+  it("writes tokens only to the token file", async (t) => {
     const gateway = await fakeGateway(t, () => auth("device-secret"));
     const node = startNode(t, gateway.url);
     await node.until("connected");

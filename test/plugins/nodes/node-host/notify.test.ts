@@ -19,14 +19,14 @@ function fakeProgram(t: TestContext, name: string, exitCode = 0) {
 const never = new AbortController().signal;
 
 describe("system.notify", () => {
-  it("hands title and body over as arguments on Linux", async (t) => {
+  it("passes title and body as arguments on Linux", async (t) => {
     const { path, args } = fakeProgram(t, "notify-send");
     const notifier = await findNotifier({ path, platform: "linux" });
     await notify({ title: "--icon=x", body: "$(id)\u001b`id`" }, notifier, { PATH: "/bin:/usr/bin" }, never);
     assert.deepEqual(args(), ["--app-name=svc", "--", "--icon=x", "$(id) `id`"]);
   });
 
-  it("hands them over as arguments of the script on macOS", async (t) => {
+  it("passes them as arguments of the script on macOS", async (t) => {
     const { path, args } = fakeProgram(t, "osascript");
     const notifier = await findNotifier({ path, platform: "darwin" });
     await notify({ body: '" & do shell script "id' }, notifier, { PATH: "/bin:/usr/bin" }, never);
@@ -47,13 +47,13 @@ describe("system.notify", () => {
     });
   });
 
-  it("refuses nothing to show", async (t) => {
+  it("refuses a notification without text", async (t) => {
     const { path } = fakeProgram(t, "notify-send");
     const notifier = await findNotifier({ path, platform: "linux" });
     await assert.rejects(notify({ title: " ", body: "\u0007" }, notifier, {}, never), { code: "INVALID_REQUEST" });
   });
 
-  it("is declared where there is such a program, and elsewhere says what is missing", async (t) => {
+  it("is declared if such a program exists; otherwise the refusal names what is missing", async (t) => {
     const gateway = await fakeGateway(t);
     const { path } = fakeProgram(t, "notify-send");
     startNode(t, gateway.url, { env: { PATH: `${path}:/bin:/usr/bin` } });
@@ -68,6 +68,6 @@ describe("system.notify", () => {
     );
     const { error } = await gateway.invoke("system.notify", { title: "x" });
     assert.equal(error?.code, "UNAVAILABLE");
-    assert.match(error?.message ?? "", /no program that shows notifications/);
+    assert.match(error?.message ?? "", /no program for notifications/);
   });
 });

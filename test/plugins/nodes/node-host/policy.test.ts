@@ -8,7 +8,7 @@ import { nodeState, startNode } from "./node.ts";
 import { ASK, FULL, listed, OFF, refusal, scene, told } from "./scene.ts";
 
 describe("the policy of the machine", () => {
-  it("denies all while there is no policy file", async (t) => {
+  it("denies every command without a policy file", async (t) => {
     const gateway = await fakeGateway(t);
     startNode(t, gateway.url, { env: { PATH: process.env["PATH"] ?? "" } });
     await gateway.connected();
@@ -17,7 +17,7 @@ describe("the policy of the machine", () => {
     assert.deepEqual(told(gateway), ["exec.denied"]);
   });
 
-  it("denies what it denies, whatever approval comes along", async (t) => {
+  it("denies a command whatever approval is sent", async (t) => {
     const deny = { version: 1, defaults: { security: "deny" } };
     const { run, stateDir } = await scene(t, deny);
     for (const approvalDecision of ["allow-once", "allow-always"]) {
@@ -43,7 +43,7 @@ describe("the policy of the machine", () => {
     assert.equal(gateway.events[0]?.payload["reason"], "approval required");
   });
 
-  it("puts exactly what is allowed for good on the allowlist of the agent, and asks for all else", async (t) => {
+  it("adds exactly the command of allow-always to the agent's allowlist, and asks about all others", async (t) => {
     const { run, program, stateDir, at } = await scene(t, ASK);
     const path = realpathSync("/usr/bin/basename");
     mkdirSync(join(stateDir, "sub"));
@@ -66,7 +66,7 @@ describe("the policy of the machine", () => {
     assert.deepEqual([agents.ops.allowlist.length, entry], [1, { pattern: path, args: ["1"], cwd: at }]);
   });
 
-  it("lets a program of the system do what its profile names, in the directory of the node", async (t) => {
+  it("lets a program of the system do what its profile lists, in the directory of the node", async (t) => {
     const { run, program, stateDir, at } = await scene(t, ASK);
     const allowlist = [{ pattern: "/**" }];
     const policy = { version: 1, agents: { main: { security: "allowlist", ask: "off", allowlist } } };
@@ -96,7 +96,7 @@ describe("the policy of the machine", () => {
     assert.match(refusal(await run({ command: ["cat", "passwd"], cwd: "/etc" })), /^SYSTEM_RUN_DENIED /);
   });
 
-  it("puts two programs that are allowed at the same time on it", async (t) => {
+  it("adds two programs that are allowed concurrently", async (t) => {
     const { run, stateDir } = await scene(t, ASK);
     const names = ["basename", "dirname", "expr", "printf"];
     const paths = names.map((name) => realpathSync(`/usr/bin/${name}`));
@@ -107,7 +107,7 @@ describe("the policy of the machine", () => {
     assert.deepEqual(agents.main.allowlist.map(({ pattern }: { pattern: string }) => pattern).sort(), paths);
   });
 
-  it("never puts a program on it that runs whatever it is told", async (t) => {
+  it("never adds a program that runs other programs", async (t) => {
     const { run, stateDir } = await scene(t, ASK);
     for (const command of [
       ["sh", "-c", "true"],
@@ -120,7 +120,7 @@ describe("the policy of the machine", () => {
     assert.deepEqual(JSON.parse(readFileSync(join(stateDir, "exec-approvals.json"), "utf8")), ASK);
   });
 
-  it("judges what a link leads to, not its name", async (t) => {
+  it("judges the target of a link, not its name", async (t) => {
     const { run, bin } = await scene(t, listed(realpathSync("/usr/bin/basename")));
     symlinkSync("/usr/bin/basename", join(bin, "alias"));
     assert.equal((await run({ command: ["alias", "a/good"] })).payload["stdout"], "good\n");
@@ -143,7 +143,7 @@ describe("the policy of the machine", () => {
     assert.equal((await run({ MODE: "x" }, { approved: true })).payload["stdout"], "x\n");
   });
 
-  it("says what misses when nobody is asked", async (t) => {
+  it("names the miss when nobody is asked", async (t) => {
     const { run } = await scene(t, OFF);
     assert.match(refusal(await run({ command: ["true"], approved: true })), /SYSTEM_RUN_DENIED .*allowlist/);
   });

@@ -16,7 +16,7 @@ function isRunning(pid: number): boolean {
 }
 
 describe("system.run", () => {
-  it("runs a program without a shell and tells how it ended", async (t) => {
+  it("runs a program without a shell and returns its result", async (t) => {
     const { gateway, run } = await scene(t);
     const { payload } = await run({
       command: ["printf", "%s|", "a b", "$HOME", ";id"],
@@ -53,7 +53,7 @@ describe("system.run", () => {
     );
   });
 
-  it("ends a program and all it started when its time is up", async (t) => {
+  it("ends a program with its children at its timeout", async (t) => {
     const { run, program, stateDir } = await scene(t);
     program("sleeps", `sleep 600 & echo $! > ${stateDir}/pid; wait`);
     const { payload } = await run({ command: ["sleeps"], timeoutMs: 500 });
@@ -63,7 +63,7 @@ describe("system.run", () => {
     assert.equal(isRunning(pid), false, "what it started is gone");
   });
 
-  it("answers for a program that ended and left something behind that holds its output", async (t) => {
+  it("returns when a program exits although a child still holds its output", async (t) => {
     const { run, program, stateDir } = await scene(t);
     program("leaves", `sleep 600 & echo $! > ${stateDir}/pid; echo done`);
     const { payload } = await run({ command: ["leaves"] });
@@ -81,21 +81,21 @@ describe("system.run", () => {
     assert.equal(payload["truncated"], true);
   });
 
-  it("ends what runs when the node is stopped, and still answers", async (t) => {
+  it("ends running programs when the node is stopped, and still sends their results", async (t) => {
     const { gateway, node } = await scene(t);
     const id = gateway.ask("system.run", { command: ["sleep", "600"] });
-    await node.until("note", (state) => state.state === "note" && state.text.startsWith("runs:"));
+    await node.until("note", (state) => state.state === "note" && state.text.startsWith("running:"));
     assert.equal(await node.stop(), 0);
     const { ok, payloadJSON } = await gateway.answer(id);
     assert.equal(ok, true);
     assert.match(String(payloadJSON), /"error":"ended by SIGTERM: the node is being stopped"/);
   });
 
-  it("reports a run when the connection that asked for it was lost meanwhile", async (t) => {
+  it("reports a run whose connection was lost meanwhile", async (t) => {
     const { gateway, node, program, stateDir } = await scene(t);
     program("waits", `until [ -e ${stateDir}/go ]; do sleep 0.05; done; echo went`);
     gateway.ask("system.run", { command: ["waits"], runId: "r1" });
-    await node.until("note", (state) => state.state === "note" && state.text === "runs: waits");
+    await node.until("note", (state) => state.state === "note" && state.text === "running: waits");
     gateway.drop();
     await node.until("reconnecting");
     writeFileSync(join(stateDir, "go"), "");
@@ -105,7 +105,7 @@ describe("system.run", () => {
     assert.deepEqual(gateway.answers, [], "nobody waits for the answer");
   });
 
-  it("tells its owner what could not be reported any more", async (t) => {
+  it("prints reports that could not be delivered", async (t) => {
     const { gateway, node, program } = await scene(t);
     program("waits", "sleep 600");
     gateway.ask("system.run", { command: ["waits"] });
@@ -130,7 +130,7 @@ describe("system.run", () => {
     assert.match(String(second["error"]), /^it did not start: .*ENOENT/);
   });
 
-  it("carries a question out once, even when it comes twice", async (t) => {
+  it("executes a repeated invocation once", async (t) => {
     const { gateway, stateDir, program } = await scene(t);
     program("counts", `echo run >> ${stateDir}/runs`);
     const paramsJSON = JSON.stringify({ command: ["counts"] });
@@ -142,7 +142,7 @@ describe("system.run", () => {
     assert.equal(readFileSync(join(stateDir, "runs"), "utf8"), "run\n");
   });
 
-  it("runs where it is told to, and there only if it is a directory", async (t) => {
+  it("runs in the given directory, and refuses anything else", async (t) => {
     const { run, at } = await scene(t);
     mkdirSync(join(at, "there"));
     symlinkSync(join(at, "there"), join(at, "link"));
@@ -150,7 +150,7 @@ describe("system.run", () => {
     assert.equal(payload["stdout"], `${join(at, "there")}\n`);
     assert.match(
       refusal(await run({ command: ["pwd"], cwd: join(at, "gone") })),
-      /INVALID_REQUEST at \/cwd: .* no directory/,
+      /INVALID_REQUEST at \/cwd: .* not a directory/,
     );
   });
 });
@@ -218,11 +218,11 @@ describe("what a node refuses before it does anything", () => {
       "a command it does not have",
       "camera.snap",
       {},
-      /^INVALID_REQUEST this node has no command "camera.snap"; it has system\./,
+      /^INVALID_REQUEST this node has no command "camera.snap"; available: system\./,
     ],
     ["no command line", "system.run", {}, /^INVALID_REQUEST invalid system.run params: at root/],
     ["an empty command line", "system.run", { command: [] }, /at \/command/],
-    ["an empty program", "system.run", { command: [" "] }, /at \/command\/0: a program is missing/],
+    ["an empty program", "system.run", { command: [" "] }, /at \/command\/0: the program is missing/],
     ["a word that is no text", "system.run", { command: ["ls", 1] }, /at \/command\/1/],
     ["a NUL", "system.run", { command: ["ls", "a\0b"] }, /at \/command\/1/],
     ["a text of another command", "system.run", { command: ["ls"], rawCommand: "rm -rf /" }, /at \/rawCommand/],
@@ -234,9 +234,9 @@ describe("what a node refuses before it does anything", () => {
       "a program that is not there",
       "system.run",
       { command: ["no-such-program"] },
-      /there is no program "no-such-program"/,
+      /program "no-such-program" not found/,
     ],
-    ["a directory as a program", "system.run", { command: ["/"] }, /there is no program/],
+    ["a directory as a program", "system.run", { command: ["/"] }, /program .* not found/],
     ["params that are a list", "system.run", [], /^INVALID_REQUEST /],
     ["names with a directory", "system.which", { bins: ["/bin/sh"] }, /at \/bins/],
     ["no names", "system.which", {}, /^INVALID_REQUEST invalid system.which params: at root/],
@@ -264,7 +264,7 @@ describe("what a node refuses before it does anything", () => {
     assert.match(refusal(await gateway.answer("odd")), /paramsJSON is not JSON/);
   });
 
-  it("what is for another node", async (t) => {
+  it("invocations for another node", async (t) => {
     const { gateway, node } = await scene(t);
     const payload = { id: "foreign", nodeId: "other", command: "system.which", paramsJSON: '{"bins":[]}' };
     gateway.send({ type: "event", event: "node.invoke.request", payload });
@@ -273,7 +273,7 @@ describe("what a node refuses before it does anything", () => {
     assert.equal(gateway.answers.length, 1);
   });
 
-  it("more than it can carry out at once", async (t) => {
+  it("more concurrent commands than allowed", async (t) => {
     const { gateway, node } = await scene(t);
     const running = Array.from({ length: 16 }, () => gateway.ask("system.run", { command: ["sleep", "600"] }));
     assert.match(refusal(await gateway.invoke("system.which", { bins: [] })), /^BUSY /);
@@ -284,7 +284,7 @@ describe("what a node refuses before it does anything", () => {
 });
 
 describe("system.which and system.run.prepare", () => {
-  it("finds programs by name, as they stand on PATH", async (t) => {
+  it("finds programs by name, in the order of PATH", async (t) => {
     const { gateway, program, bin } = await scene(t);
     program("tool", "true");
     writeFileSync(join(bin, "plain"), "");
@@ -303,10 +303,10 @@ describe("system.which and system.run.prepare", () => {
     startNode(t, gateway.url, { stateDir, env: { PATH: `:.:${process.env["PATH"]}` } });
     await gateway.connected();
     assert.deepEqual((await gateway.invoke("system.which", { bins: ["tool"] })).payload, { bins: {} });
-    assert.match(refusal(await gateway.invoke("system.run", { command: ["tool"] })), /there is no program "tool"/);
+    assert.match(refusal(await gateway.invoke("system.run", { command: ["tool"] })), /program "tool" not found/);
   });
 
-  it("prepares the plan that people allow: the place is filled in, the words are as they were given", async (t) => {
+  it("prepares the plan that people allow: the directory is filled in, the words are unchanged", async (t) => {
     const { gateway, at } = await scene(t);
     const { payload } = await gateway.invoke("system.run.prepare", {
       command: ["sh", "-c", "a b"],
