@@ -37,14 +37,14 @@ describe("an approved command on a node", { timeout: 30_000 }, () => {
     });
   }
 
-  it("is not run with a file that was not there when people were asked", async (t) => {
+  it("is not run with a file that did not exist when people were asked", async (t) => {
     const { run, gateway, program } = await scene(t, ASK);
     const command = ["sh", "-c", "bin/later || true"];
     const { payload } = await gateway.invoke("system.run.prepare", { command });
     assert.deepEqual(payload["files"], []);
     program("later", "touch ran");
     await gateway.invoke("system.run.prepare", { command });
-    assert.match(refusal(await run({ command, ...ALLOWED, files: [] })), /later" was not there/);
+    assert.match(refusal(await run({ command, ...ALLOWED, files: [] })), /later" did not exist/);
   });
 
   it("is not run when nobody was shown its bytes, or they are gone", async (t) => {
@@ -54,7 +54,7 @@ describe("an approved command on a node", { timeout: 30_000 }, () => {
     assert.match(refusal(await run({ command, ...ALLOWED })), /nobody was shown what it runs; call system.run.prepare/);
     await gateway.invoke("system.run.prepare", { command });
     rmSync(path);
-    assert.match(refusal(await run({ command, ...ALLOWED })), /is gone/);
+    assert.match(refusal(await run({ command, ...ALLOWED })), /was removed/);
   });
 
   it("never puts a program on the allowlist that agents can write", async (t) => {
