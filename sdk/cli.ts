@@ -1,4 +1,7 @@
-/** Commands that plugins add to `svc`. Loaded only when one of them runs; help reads their summaries from package.json. */
+/**
+ * Commands that plugins add to `svc`. Imported only when one of them runs; help reads their summaries from
+ * package.json.
+ */
 import type { GatewayClient } from "./client/index.ts";
 import { type NextStep, withNext } from "./next-step.ts";
 import { visible } from "./terminal-text.ts";
@@ -8,51 +11,53 @@ export { commandText } from "./command-text.ts";
 export * from "./security-check.ts";
 export { cut, table, time, visible, visibleLines } from "./terminal-text.ts";
 
-/** A gateway as the options, the environment, the configuration and the last start name it. */
+/** Address and credentials of a gateway, from the options, the environment, the configuration or the last start. */
 export interface CommandTarget {
-  /** As it was written. */
+  /** URL as given. */
   readonly url: string;
-  /** SHA-256 of the certificate that is trusted. Absent: those this machine trusts. */
+  /** SHA-256 of the trusted certificate. Absent: the certificate authorities of this machine decide. */
   readonly tlsFingerprint?: string;
-  /** Named by the options or the environment; what lies on this machine only for the gateway that runs here. */
+  /**
+   * From the options or the environment; credentials stored on this machine are used only for the gateway running here.
+   */
   readonly token?: string;
   readonly password?: string;
 }
 
-/** What the verb `<name> doctor` of a plugin found; `svc doctor` reads `{ findings }` of each. */
+/** A finding of the verb `<name> doctor` of a plugin; `svc doctor` reads `{ findings }` of each. */
 export interface DoctorFinding {
-  /** `info`: nothing is wrong; what is in force. */
+  /** `info`: no problem, only a fact about the current state. */
   readonly severity: "error" | "warning" | "info";
   /** Name of the check. */
   readonly check: string;
-  /** A file, a key, a plugin. */
+  /** The affected file, key or plugin. */
   readonly about: string;
   readonly message: string;
-  /** The next step: a command, or what to do. */
+  /** The next step: a command or an action. */
   readonly next: string;
 }
 
-/** What a command gets. */
+/** Context of a command run. */
 export interface CommandContext {
   readonly args: readonly string[];
   readonly options: Readonly<Record<string, unknown>>;
-  /** `--json` was given: print one JSON value and nothing else. */
+  /** `--json` was given: print exactly one JSON value. */
   readonly json: boolean;
-  /** Connects to the gateway that `--url`, `--token`, the environment or the state directory name. */
+  /** Connects to the gateway given by `--url`, `--token`, the environment or the state directory. */
   connect(options?: {
     scopes?: readonly string[];
     caps?: readonly string[];
     timeoutMs?: number;
-    /** Connects again when the connection is lost; default false. */
+    /** Reconnects when the connection is lost; default false. */
     reconnect?: boolean;
   }): Promise<GatewayClient>;
-  /** State directory of this machine: `SVC_STATE_DIR`, else `.svc` in the home directory. Nothing is made. */
+  /** State directory of this machine: `SVC_STATE_DIR`, else `.svc` in the home directory. It may not exist. */
   readonly stateDir: string;
-  /** What `connect` would connect to, for verbs that connect on their own. */
+  /** The gateway `connect` would use, for verbs that connect themselves. */
   target(): Promise<CommandTarget>;
-  /** Prints a line (or the JSON value) on standard output. */
+  /** Prints a line (or the JSON value) to standard output. */
   print(value: unknown): void;
-  /** Prints a line on standard error. */
+  /** Prints a line to standard error. */
   note(line: string): void;
   readonly input: NodeJS.ReadableStream;
   readonly output: NodeJS.WritableStream;
@@ -61,8 +66,8 @@ export interface CommandContext {
 /** One verb of `svc`. */
 export interface Command {
   /**
-   * Words after `svc`, e.g. `gateway probe`; the same as in package.json under `svc.commands`. An entry there with
-   * `isGroup: true` is no verb: its summary is what help says of all verbs that begin with its name.
+   * Words after `svc`, e.g. `gateway probe`; must match package.json, `svc.commands`. An entry there with `isGroup:
+   * true` is not a verb: help shows its summary for all verbs that start with its name.
    */
   readonly name: string;
   readonly summary: string;
@@ -72,27 +77,30 @@ export interface Command {
     readonly flags: string;
     readonly description: string;
     readonly default?: string | boolean;
-    /** It may be given several times; its value is a list of texts then, in order. Has no default. */
+    /** The option may be repeated; its value is then a list of strings, in order. Cannot have a default. */
     readonly repeatable?: boolean;
-    /** A command line without it is wrong usage. */
+    /** Omitting it is a usage error. */
     readonly required?: boolean;
   }[];
-  /** It talks to no gateway: `--url`, `--token` and `--password` are not offered, and may be options of its own. */
+  /**
+   * The verb does not connect to a gateway: `--url`, `--token` and `--password` are not added and may be its own
+   * options.
+   */
   readonly isLocal?: boolean;
-  /** Lines of `--help` below the options. */
+  /** Lines of `--help` after the options. */
   readonly help?: readonly string[];
-  /** Whole command lines for `--help`. */
+  /** Complete command lines for `--help`. */
   readonly examples?: readonly string[];
   /** @returns the exit code; default 0. A thrown `GatewayError` is printed and becomes 1. */
   run(context: CommandContext): Promise<number | void>;
 }
 
-/** Declares the verbs of a plugin; the default export of its `svc.cli` file. */
+/** Declares the verbs of a plugin; default export of its `svc.cli` file. */
 export function defineCommands(commands: readonly Command[]): readonly Command[] {
   return commands;
 }
 
-/** Connects with these scopes, runs `work`, and closes whatever comes of it. */
+/** Connects with these scopes, runs `work` and always closes the connection. */
 export async function withGateway<T>(
   context: CommandContext,
   scopes: readonly string[],
@@ -106,9 +114,12 @@ export async function withGateway<T>(
   }
 }
 
-/** `withGateway` for the verbs of one plugin: a refusal says how to go on. @param next where it does not say so itself */
+/**
+ * `withGateway` for the verbs of one plugin; adds the next step to refusals.
+ * @param next used if the refusal has no next step
+ */
 export function askingWith(next: NextStep) {
-  /** @param step instead of the usual one */
+  /** @param step overrides the default step */
   return async <T>(
     context: CommandContext,
     scopes: readonly string[],
@@ -123,24 +134,24 @@ export function askingWith(next: NextStep) {
   };
 }
 
-/** Prints the value with `--json`, else the lines made of it. */
+/** Prints the value with `--json`, otherwise the lines made from it. */
 export function show<T>(context: CommandContext, value: T, lines: (value: T) => readonly string[]): void {
   if (context.json) context.print(value);
   else for (const line of lines(value)) context.print(line);
 }
 
-/** Shows what the verb `<name> doctor` found. @returns the exit code: 1 when something is broken */
+/** Prints the findings of the verb `<name> doctor`. @returns the exit code: 1 if there is an error */
 export function showFindings(context: CommandContext, findings: readonly DoctorFinding[]): number {
   show(context, { findings }, () => [
-    ...(findings.every(({ severity }) => severity === "info") ? ["Nothing is wrong."] : []),
+    ...(findings.every(({ severity }) => severity === "info") ? ["No problems found."] : []),
     ...findings.map(({ about, message, next }) => `${visible(about)}: ${visible(message)}\nNext: ${visible(next)}`),
   ]);
   return findings.some(({ severity }) => severity === "error") ? 1 : 0;
 }
 
 /**
- * The setting of the configuration file, as `svc config get <path> --json` shows it to this verb: secrets are left out.
- * @returns `null`: it is not set, or the file cannot be read
+ * A configuration value as printed by `svc config get <path> --json`: secrets are redacted.
+ * @returns `null` if it is not set or the file cannot be read
  */
 export async function configuredValue(path: string): Promise<unknown> {
   const { execFile } = await import("node:child_process");
@@ -152,12 +163,12 @@ export async function configuredValue(path: string): Promise<unknown> {
   return JSON.parse(text) as unknown;
 }
 
-/** Whether somebody reads or types there. */
+/** Whether the stream is a terminal. */
 export function isTerminal(stream: NodeJS.ReadableStream | NodeJS.WritableStream): boolean {
   return (stream as { isTTY?: boolean }).isTTY === true; // only the streams of a terminal have it
 }
 
-/** Asks a person; to be called on a terminal. @returns whether the answer is yes; anything else is no */
+/** Asks a yes/no question; call it on a terminal only. @returns whether the answer is yes; any other answer means no */
 export async function askYes(
   question: string,
   { input, output }: { readonly input: NodeJS.ReadableStream; readonly output: NodeJS.WritableStream },

@@ -1,9 +1,9 @@
-/** Command lines as people type them. Pure. */
+/** Command lines as typed by people. Pure. */
 
-/** Words that a shell takes as they are. */
+/** Words that need no quoting in a POSIX shell. */
 const PLAIN = /^[A-Za-z0-9_@%+=:,./-]+$/;
 
-/** The command line that means these arguments to a POSIX shell; what people are shown. */
+/** The command line that passes these arguments through a POSIX shell; for display. */
 export function commandText(argv: readonly string[]): string {
   return argv.map((word) => (PLAIN.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`)).join(" ");
 }

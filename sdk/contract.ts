@@ -1,34 +1,36 @@
-/** Contracts: one value says a method's name, scope, params, result and summary; all else follows from it. */
+/**
+ * Contracts: one value defines a method's name, scope, params, result and summary; everything else is derived from it.
+ */
 import type { Deprecation } from "./deprecation.ts";
 import type { Scope } from "./principal.ts";
 import type { Static, TSchema } from "./schema.ts";
 
-/** What a method is, written once. */
+/** Definition of a method. */
 export interface MethodSpec<P extends TSchema = TSchema, R extends TSchema = TSchema> {
   /** Wire name. Default `<namespace>.<key>`. */
   readonly name?: string;
-  /** One line for people: help, reference, catalogue. */
+  /** One line for people: help, reference, catalog. */
   readonly summary: string;
-  /** Scope an operator needs; `none` lets every authenticated connection call it. */
+  /** Scope an operator needs; `none`: every authenticated connection may call it. */
   readonly scope: Scope | "none";
-  /** Which role may call it; default `operator`. Spec: protocol/authorization.md §2. */
+  /** Role that may call it; default `operator`. Spec: protocol/authorization.md §2. */
   readonly role?: "operator" | "node" | "any";
   /**
-   * It brings what other calls of its plugin wait for: while the plugin is replaced it still reaches the old version, so that
-   * those can end. Default false: it waits for the new one.
+   * The method delivers what other calls of its plugin wait for. While the plugin is being replaced, it still reaches
+   * the old version so that those calls can finish. Default false: it waits for the new version.
    */
   readonly answers?: boolean;
-  /** Clients are not told about it in `features.methods` when false. Default true. */
+  /** False: not listed in `features.methods`. Default true. */
   readonly advertised?: boolean;
-  /** Plugins that call it are named when they do so first. */
+  /** A warning names each plugin on its first call of a deprecated method. */
   readonly deprecated?: Deprecation;
-  /** Budget it shares with all methods of the same bucket; consumed after authorisation and before validation. */
+  /** Rate limit shared with all methods of the same bucket; consumed after authorization and before validation. */
   readonly limit?: RateLimit;
   readonly params: P;
   readonly result: R;
 }
 
-/** How often methods may be called, by device and client address. Spec: protocol/authorization.md §4. */
+/** Rate limit of methods, per device and client address. Spec: protocol/authorization.md §4. */
 export interface RateLimit {
   readonly bucket: string;
   readonly calls: number;
@@ -36,15 +38,15 @@ export interface RateLimit {
   readonly windowMs: number;
 }
 
-/** Budget of everything that may restart the gateway: 3 calls in 60 s. Spec: §8. */
+/** Rate limit of everything that may restart the gateway: 3 calls in 60 s. Spec: §8. */
 export const CONTROL_PLANE_WRITES: RateLimit = { bucket: "control-plane-write", calls: 3, windowMs: 60_000 };
 
-/** A method of a contract: its spec with the wire name filled in. */
+/** A method of a contract, with its wire name. */
 export interface Method<P extends TSchema = TSchema, R extends TSchema = TSchema> extends MethodSpec<P, R> {
   readonly name: string;
 }
 
-/** A namespace's methods by key. */
+/** The methods of a namespace by key. */
 export type Contract<M extends Record<string, MethodSpec> = Record<string, MethodSpec>> = {
   readonly [K in keyof M]: M[K] extends MethodSpec<infer P, infer R> ? Method<P, R> : never;
 };
@@ -56,7 +58,7 @@ export type ResultOf<M> = M extends MethodSpec<TSchema, infer R> ? Static<R> : n
 
 /**
  * Declares a namespace. Share the value: the plugin serves it, the client calls it.
- * @param namespace prefix of the wire names; a spec's own `name` wins over `<namespace>.<key>`.
+ * @param namespace prefix of the wire names; a spec's own `name` takes precedence over `<namespace>.<key>`
  */
 export function defineContract<const M extends Record<string, MethodSpec>>(namespace: string, methods: M): Contract<M> {
   const entries = Object.entries(methods).map(([key, spec]) => [
@@ -66,26 +68,26 @@ export function defineContract<const M extends Record<string, MethodSpec>>(names
   return Object.fromEntries(entries) as Contract<M>;
 }
 
-/** What an event is, written once. */
+/** Definition of an event. */
 export interface EventSpec<P extends TSchema = TSchema> {
   /** Wire name. */
   readonly name: string;
   readonly summary: string;
   readonly payload: P;
-  /** Only operators holding this scope receive it; such events carry no `seq`. Default: every connection. */
+  /** Only operators with this scope receive the event, which then has no `seq`. Default: every connection. */
   readonly scope?: Scope;
   /**
-   * Older gateways sent it to every connection: `gateway.compat.chatEventsToAll` does so again. A node gets it where it is
-   * named as a receiver. Needs `scope`. Default false.
+   * Older gateways sent the event to every connection; `gateway.compat.chatEventsToAll` restores this. Nodes receive it
+   * only if they are named as receivers. Requires `scope`. Default false.
    */
   readonly formerlyForAll?: boolean;
-  /** A slow reader misses it instead of being cut off. Default false. Spec: §6 rule 2. */
+  /** A slow reader misses the event instead of being disconnected. Default false. Spec: §6 rule 2. */
   readonly droppable?: boolean;
-  /** A state snapshot: each emission raises its version and carries `stateVersion`. Spec: §2.1. */
+  /** A state snapshot: each emission increments its version and carries `stateVersion`. Spec: §2.1. */
   readonly snapshot?: boolean;
 }
 
-/** Declares an event; the plugin that owns it gets the emitter from `gateway.event`. */
+/** Declares an event; its owner gets the emitter from `gateway.event`. */
 export function defineEvent<P extends TSchema>(spec: EventSpec<P>): EventSpec<P> {
   return spec;
 }

@@ -1,11 +1,11 @@
-/** How a part of the plugin API is marked that will go away. */
+/** Deprecation of parts of the plugin API. */
 
-/** A mark on a hook, a service, an extension point or a method. Versions are those of `API_VERSION`. */
+/** Deprecation notice of a hook, service, extension point or method. Versions are those of `API_VERSION`. */
 export interface Deprecation {
-  /** First version with the mark. */
+  /** First version with the notice. */
   readonly since: string;
-  /** First version without the part; a major one. */
+  /** First version without the deprecated part; a major version. */
   readonly removedIn: string;
-  /** What to use then, in a few words. */
+  /** What to use instead, in a few words. */
   readonly instead: string;
 }

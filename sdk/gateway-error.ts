@@ -1,62 +1,69 @@
-/** The error catalogue: every code the gateway may put on the wire, and the one door for what else is thrown. */
+/** The error catalog: every error code on the wire, and the conversion of thrown values to errors for clients. */
 
 interface ErrorEntry {
-  /** Status of the same refusal over HTTP. */
+  /** HTTP status of the error. */
   readonly http: number;
-  /** May the client send the very same request again, after `retryAfterMs` when it is given? */
+  /** Whether the client may send the same request again, after `retryAfterMs` if present. */
   readonly retry: boolean;
   /** One sentence for people. */
   readonly meaning: string;
 }
 
-/** Every `error.code` the gateway may put on the wire. Spec: §7, protocol/frames-and-connect.md §2; "(choice)" is ours. */
+/**
+ * Every `error.code` on the wire. Spec: §7, protocol/frames-and-connect.md §2; "(choice)" marks codes specific to this
+ * gateway.
+ */
 export const ERRORS = {
-  INVALID_REQUEST: { http: 400, retry: false, meaning: "The frame, the params or the credential are not acceptable." },
+  INVALID_REQUEST: { http: 400, retry: false, meaning: "The frame, the params or the credential is invalid." },
   UNAUTHORIZED: {
     http: 401,
     retry: false,
-    meaning: "No credential, or one the gateway does not know; HTTP only. (choice)",
+    meaning: "Missing or unknown credential; HTTP only. (choice)",
   },
   FORBIDDEN: {
     http: 403,
     retry: false,
-    meaning: "The credential does not reach as far as the route asks; HTTP only. (choice)",
+    meaning: "The credential lacks the permission that the route requires; HTTP only. (choice)",
   },
-  NOT_FOUND: { http: 404, retry: false, meaning: "The addressed thing does not exist." },
+  NOT_FOUND: { http: 404, retry: false, meaning: "The requested object does not exist." },
   TIMEOUT: { http: 408, retry: true, meaning: "The request body did not arrive in time; HTTP only. (choice)" },
-  CONFLICT: { http: 409, retry: false, meaning: "Somebody else changed the thing first; read it again. (choice)" },
-  PAYLOAD_TOO_LARGE: { http: 413, retry: false, meaning: "The body is larger than the endpoint takes." },
+  CONFLICT: { http: 409, retry: false, meaning: "The object was changed by another client; read it again. (choice)" },
+  PAYLOAD_TOO_LARGE: { http: 413, retry: false, meaning: "The body exceeds the size limit of the endpoint." },
   TOO_MANY_ATTEMPTS: { http: 429, retry: true, meaning: "Too many failed attempts; see `retryAfterMs`." },
   UNAVAILABLE: {
     http: 503,
     retry: true,
     meaning: "Not possible right now: over a limit, not ready, or a dependency failed.",
   },
-  NOT_PAIRED: { http: 403, retry: false, meaning: "The device has to be paired first." },
+  NOT_PAIRED: { http: 403, retry: false, meaning: "The device must be paired first." },
   NOT_LINKED: { http: 403, retry: false, meaning: "The channel account is not logged in." },
-  AGENT_TIMEOUT: { http: 504, retry: false, meaning: "The agent run took longer than it was allowed to." },
+  AGENT_TIMEOUT: { http: 504, retry: false, meaning: "The agent run exceeded its time limit." },
   PROTOCOL_MISMATCH: {
     http: 400,
     retry: false,
-    meaning: "The client speaks no protocol version this gateway speaks. (choice)",
+    meaning: "Client and gateway share no protocol version. (choice)",
   },
-  INTERNAL: { http: 500, retry: false, meaning: "A bug. The log has it under the same correlation id. (choice)" },
+  INTERNAL: {
+    http: 500,
+    retry: false,
+    meaning: "Internal error; the log has it under the same correlation id. (choice)",
+  },
 } as const satisfies Record<string, ErrorEntry>;
 
 export type ErrorCode = keyof typeof ERRORS;
 
-/** What a refusal may carry beside code and message. */
+/** Optional facts of an error in addition to code and message. */
 export interface RefusalOptions {
   /** Milliseconds until a retry can succeed. */
   readonly retryAfterMs?: number;
-  /** Machine-readable particulars, e.g. `{ code: "MISSING_SCOPE" }`. Shown to the client. */
+  /** Machine-readable details, e.g. `{ code: "MISSING_SCOPE" }`. Sent to the client. */
   readonly details?: unknown;
-  /** Payload of the response that carries the error; a few methods answer both. Spec: frames-and-connect.md §2. */
+  /** Payload of the response that carries the error; a few methods send both. Spec: frames-and-connect.md §2. */
   readonly payload?: unknown;
   readonly cause?: unknown;
 }
 
-/** A refusal that is safe to show to the client. Anything else that is thrown becomes `INTERNAL`. */
+/** An error that is safe to show to the client. Any other thrown value becomes `INTERNAL`. */
 export class GatewayError extends Error {
   override readonly name = "GatewayError";
   readonly code: ErrorCode;
@@ -73,12 +80,12 @@ export class GatewayError extends Error {
   }
 }
 
-/** Whether `thrown` is a `GatewayError` of this or another copy of the SDK. */
+/** Whether `thrown` is a `GatewayError` from this or another copy of the SDK. */
 export function isGatewayError(thrown: unknown): thrown is GatewayError {
   return thrown instanceof Error && thrown.name === "GatewayError" && "code" in thrown && String(thrown.code) in ERRORS;
 }
 
-/** The words of whatever was thrown. */
+/** The message of any thrown value. */
 export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }
@@ -93,12 +100,12 @@ export function invalidRequest(message: string, details?: unknown): never {
   throw new GatewayError("INVALID_REQUEST", message, { details });
 }
 
-/** @throws GatewayError always: `UNAVAILABLE`, with the wait in milliseconds where one is known. */
+/** @throws GatewayError always: `UNAVAILABLE`, with `retryAfterMs` if given */
 export function unavailable(message: string, options: RefusalOptions = {}): never {
   throw new GatewayError("UNAVAILABLE", message, options);
 }
 
-/** The `error` object of a response frame. Absent keys are absent, never null: existing clients hang on either. */
+/** The `error` object of a response frame. Unset keys are absent, never null: existing clients rely on it. */
 export interface ErrorShape {
   code: ErrorCode;
   message: string;
@@ -107,7 +114,7 @@ export interface ErrorShape {
   retryAfterMs?: number;
 }
 
-/** The one door: what a client is told about `thrown`. Never leaks the message of an unexpected error. */
+/** Converts any thrown value to the error sent to the client. Never leaks the message of an unexpected error. */
 export function toErrorShape(thrown: unknown, correlationId?: string): ErrorShape {
   if (!isGatewayError(thrown)) {
     return { code: "INTERNAL", message: `internal error${correlationId ? ` (${correlationId})` : ""}` };

@@ -1,5 +1,7 @@
 /**
- * Every hook of `gateway.hooks`, and for each: when it runs, what a return means, what a throw does. An owner declares its
+ * Every hook of `gateway.hooks` with three facts: when it runs, what a return value does and what a throw does. Each
+ * owner declares its hooks in `<domain>/hooks.ts`. Those files contain only plain data and type imports, so that
+ * `@svc/sdk` evaluates no domain module.
  * hooks in `<domain>/hooks.ts`. Those files hold plain data and import types only, so that `@svc/sdk` evaluates no domain.
  */
 import { agentHooks } from "./agents/hooks.ts";
@@ -10,7 +12,7 @@ import { sessionHooks } from "./sessions/hooks.ts";
 import { toolHooks } from "./tools/hooks.ts";
 import { webhookHooks } from "./webhooks/hooks.ts";
 
-/** The catalogue. Keys are the names plugins use: `gateway.hooks.<key>`. */
+/** The catalogue of hooks. Each key is the name a plugin uses: `gateway.hooks.<key>`. */
 export const HOOKS = {
   ...hostHooks,
   ...webhookHooks,
@@ -20,5 +22,5 @@ export const HOOKS = {
   ...toolHooks,
 } as const;
 
-/** What `gateway.hooks` offers. */
+/** Type of `gateway.hooks`. */
 export type GatewayHooks = { readonly [K in keyof typeof HOOKS]: HookFacade<(typeof HOOKS)[K]> };

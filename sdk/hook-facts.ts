@@ -1,7 +1,7 @@
-/** Sentences that many hooks share about what a return or a throw does. */
-export const never = "Nothing.";
-export const recorded = "Recorded against the plugin; nobody notices.";
-export const denies = "Denies.";
+/** Sentences shared by many hooks about the effect of a return value or a throw. */
+export const never = "Ignored.";
+export const recorded = "Recorded as an error of the plugin; the caller is unaffected.";
+export const denies = "Counts as a denial.";
 export const skipped = "Counts as no answer.";
-export const kept = "The value stays as it was.";
-export const refuses = "Refuses: whoever emitted it gets the error.";
+export const kept = "The value stays unchanged.";
+export const refuses = "The caller receives the error.";

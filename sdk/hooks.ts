@@ -1,14 +1,21 @@
 /**
- * Hooks: the kinds, how a plugin taps one, and how its owner emits it. The catalogue is `hook-catalogue.ts`.
+ * Hooks: their kinds, how a plugin taps one and how the owner emits it. `hook-catalogue.ts` lists them all.
  *
- * Tap inside `setup` only: later taps throw. Within a phase taps run in plugin order. A handler has the
- * deadline of its kind; what it throws never reaches the caller except where the kind says so.
+ * Tap inside `setup` only; a later tap throws. Within a phase, handlers run in plugin order. Each handler has the
+ * deadline of its kind. An error in a handler never reaches the caller unless the kind says so.
  */
 import type { Deprecation } from "./deprecation.ts";
 import type { ErrorCode } from "./gateway-error.ts";
 
 /**
- * - `observe`: all run at once, nothing is returned, a throw is recorded.
+ * - `observe`: all handlers run concurrently; return values are ignored, a throw is recorded.
+ * - `series`: handlers run one after the other; return values are ignored, a throw is recorded and the next handler
+ *   runs.
+ * - `first`: the first answer ends the emission; a throw counts as no answer, unless the hook `refuses`.
+ * - `gate`: a handler may only deny, or ask for approval where the hook allows it; a throw or a missed deadline denies.
+ * - `waterfall`: each handler may replace the value; after a throw the value stays unchanged.
+ * - `collect`: all handlers run concurrently, one item each; a throw becomes the error of that item.
+ * - `trace`: synchronous, on the hot path; the third throw removes the handler.
  * - `series`: one after the other, nothing is returned, a throw is recorded and the next runs.
  * - `first`: the first answer ends it; a throw counts as no answer, unless the hook `refuses`.
  * - `gate`: a handler may only deny, or ask people where the hook says so; a throw or a missed deadline denies.
@@ -18,7 +25,7 @@ import type { ErrorCode } from "./gateway-error.ts";
  */
 export type HookKind = "observe" | "series" | "first" | "gate" | "waterfall" | "collect" | "trace";
 
-/** Milliseconds a handler may take, by kind; 0 means none (synchronous). A tap may ask for less. */
+/** Deadline of a handler in milliseconds, by kind; 0: none (synchronous). A tap may set a shorter one. */
 export const HOOK_DEADLINE_MS: Readonly<Record<HookKind, number>> = {
   observe: 30_000,
   series: 15_000,
@@ -29,29 +36,29 @@ export const HOOK_DEADLINE_MS: Readonly<Record<HookKind, number>> = {
   trace: 0,
 };
 
-/** A gate's no. */
+/** Denial returned by a gate handler. */
 export interface Denial {
   readonly allow: false;
-  /** Shown to whoever asked. */
+  /** Shown to the caller. */
   readonly reason: string;
   readonly retryAfterMs?: number;
-  /** Error code for the client. Default: what the hook says. */
+  /** Error code for the client. Default: the code that the hook documents. */
   readonly code?: ErrorCode;
   /** `error.details` for the client. */
   readonly details?: unknown;
 }
 
 /**
- * A gate's question: people decide, after all other handlers have had their say. A denial of any handler wins without
- * anybody being asked; of several questions all have to be allowed. Nobody to ask, or no answer in time: denied.
+ * Question returned by a gate handler: people decide after all other handlers have run. If any handler denies, nobody
+ * is asked. With several questions, all must be allowed. Without an approver or an answer in time, the call is denied.
  */
 export interface Ask {
   readonly allow: "ask";
-  /** One line, shown to people, e.g. the command. */
+  /** One line, shown to approvers, e.g. the command. */
   readonly title: string;
   /**
-   * What is asked for, as JSON: all that matters of it, and nothing that changes from one time to the next, e.g. the
-   * tool, its arguments and the agent. An `allow-always` holds for exactly this.
+   * What is to be approved, as JSON: everything that matters and nothing that varies between calls, e.g. the tool, its
+   * arguments and the agent. `allow-always` applies to exactly this value.
    */
   readonly subject: unknown;
   readonly agentId?: string;
@@ -60,7 +67,7 @@ export interface Ask {
   readonly timeoutMs?: number;
 }
 
-/** One hook: its kind and its three facts. Make one with `defineHook`. */
+/** One hook: its kind and its three facts. Created with `defineHook`. */
 export interface HookSpec<
   K extends HookKind = HookKind,
   Input = unknown,
@@ -69,22 +76,25 @@ export interface HookSpec<
 > {
   readonly name: string;
   readonly kind: K;
-  /** Tapped with `.for(key)`; only taps of that key run. */
+  /** Tapped with `.for(key)`; only handlers of that key run. */
   readonly keyed: Keyed;
-  /** Who emits it: `host` or a plugin id. */
+  /** Who emits the hook: `host` or a plugin id. */
   readonly owner: string;
   readonly when: string;
   readonly returns: string;
   readonly throws: string;
   /** Milliseconds; default by kind. */
   readonly deadlineMs?: number;
-  /** Gates: an answer with `allow: "ask"` is taken; elsewhere it denies. Default false. */
+  /** Gates: handlers may answer `allow: "ask"`; otherwise that answer denies. Default false. */
   readonly asks?: boolean;
-  /** `first`: what a handler throws ends the emission, which rejects with it. A `GatewayError` is no failure of the plugin. Default false. */
+  /**
+   * `first`: an error thrown by a handler ends the emission, which rejects with that error. A `GatewayError` does not
+   * count as a failure of the plugin. Default false.
+   */
   readonly refuses?: boolean;
-  /** Plugins that tap it are named at their start. */
+  /** A warning at start names the plugins that tap a deprecated hook. */
   readonly deprecated?: Deprecation;
-  /** Carry the types only; never set. */
+  /** These fields only carry types; they are never set. */
   readonly input?: Input;
   readonly answer?: Answer;
 }
@@ -103,7 +113,7 @@ export function defineHook<Input, Answer = void>() {
   });
 }
 
-/** As `defineHook`, tapped and emitted per key. */
+/** Like `defineHook`, for a hook that is tapped and emitted per key. */
 export function defineKeyedHook<Input, Answer = void>() {
   return <K extends HookKind>(kind: K, facts: HookFacts): HookSpec<K, Input, Answer, true> => ({
     ...facts,
@@ -112,7 +122,7 @@ export function defineKeyedHook<Input, Answer = void>() {
   });
 }
 
-/** What a handler of the hook may return. `undefined` always passes. */
+/** Allowed return values of a handler. `undefined` always passes. */
 export type HandlerResult<H> =
   H extends HookSpec<infer K, infer Input, infer Answer, boolean>
     ? K extends "first"
@@ -126,28 +136,33 @@ export type HandlerResult<H> =
             : void
     : never;
 
-/** What handlers of the hook get. */
+/** Input of the handlers of a hook. */
 export type InputOf<H> = H extends HookSpec<HookKind, infer Input, unknown, boolean> ? Input : never;
 
-/** Tells a handler about its own call. */
+/** Second argument of a handler: facts about this call. */
 export interface HookCall {
-  /** Key of a keyed hook, else `undefined`. */
+  /** Key of a keyed hook, otherwise `undefined`. */
   readonly key: string | undefined;
   /** Aborts at the deadline and when the plugin stops. */
   readonly signal: AbortSignal;
 }
 
-/** Place and patience of one tap. */
+/** Phase and deadline of one tap. */
 export interface TapOptions {
-  /** Default `normal`. Phases, not positions: "before plugin x" means nothing when x is absent. */
+  /**
+   * Default `normal`. There are phases instead of positions because "before plugin x" means nothing when x is absent.
+   */
   readonly phase?: "first" | "early" | "normal" | "late" | "last";
-  /** Milliseconds, at most the hook's own deadline. */
+  /** Milliseconds, at most the deadline of the hook. */
   readonly timeoutMs?: number;
-  /** A call of the hook while the plugin sleeps neither wakes it nor reaches it. Default false. */
+  /** While the plugin sleeps, the hook neither wakes nor reaches it. Default false. */
   readonly onlyAwake?: boolean;
 }
 
-/** Where a plugin taps: tapable's words, with attribution, deadline, once-only completion and containment added. */
+/**
+ * Entry point for tapping a hook. `tap` works as in tapable, with attribution, deadlines, single completion and error
+ * containment added.
+ */
 export interface Tappable<H> {
   tap(
     handler: (input: InputOf<H>, call: HookCall) => HandlerResult<H> | Promise<HandlerResult<H>>,
@@ -155,12 +170,12 @@ export interface Tappable<H> {
   ): void;
 }
 
-/** Where a plugin taps a keyed hook: first the key, then as usual. */
+/** Entry point for tapping a keyed hook: choose the key first, then tap. */
 export interface KeyedTappable<H> {
   for(key: string): Tappable<H>;
 }
 
-/** The way a plugin taps the given hook. */
+/** How a plugin taps the given hook. */
 export type HookFacade<H> =
   H extends HookSpec<HookKind, unknown, unknown, infer Keyed>
     ? Keyed extends true
@@ -168,7 +183,7 @@ export type HookFacade<H> =
       : Tappable<H>
     : never;
 
-/** What emitting gives back to the owner. */
+/** Result of emitting the hook, for its owner. */
 export type EmitResult<H> =
   H extends HookSpec<infer K, infer Input, infer Answer, boolean>
     ? K extends "first"
@@ -191,14 +206,14 @@ export interface Collected<Answer> {
   readonly error?: string;
 }
 
-/** The owner's side of a hook. */
+/** Emitter of a hook, used by its owner. */
 export interface HookEmitter<H> {
-  /** False when nobody tapped it: skip the work of building the input. */
+  /** False when no plugin taps the hook; the owner can then skip building the input. */
   isUsed(key?: string): boolean;
   /**
    * Never rejects because of a handler, unless the hook `refuses`.
    * @param key required for keyed hooks
-   * @param signal gates: takes the questions back that people are being asked; it counts as denied
+   * @param signal gates: withdraws pending questions, which counts as a denial
    */
   emit(input: InputOf<H>, key?: string, signal?: AbortSignal): EmitResult<H>;
 }

@@ -4,11 +4,11 @@ import { defineHook, defineKeyedHook } from "./hooks.ts";
 import type { Principal, Role, Scope } from "./principal.ts";
 import type { ConnectParams } from "./protocol/connect.ts";
 
-/** A connection as plugins see it. */
+/** A connection, as shown to plugins. */
 export interface ConnectionInfo {
   readonly id: string;
   readonly remoteAddress: string;
-  /** The peer and its `Host` header are this machine. Spec: protocol/frames-and-connect.md §8. */
+  /** Both the peer address and the `Host` header belong to this machine. Spec: protocol/frames-and-connect.md §8. */
   readonly local: boolean;
   readonly client: ConnectParams["client"] | undefined;
   readonly caps: readonly string[];
@@ -16,7 +16,7 @@ export interface ConnectionInfo {
   readonly principal: Principal | undefined;
 }
 
-/** A credential nobody has vouched for yet. */
+/** A credential that has not been verified yet. */
 export interface AuthAttempt {
   readonly connectionId: string;
   readonly remoteAddress: string;
@@ -27,30 +27,30 @@ export interface AuthAttempt {
   readonly role: Role;
   /** Set when the device proof was verified. */
   readonly deviceId: string | undefined;
-  /** The gateway's own credential was right, or none is asked for: nothing but a pairing is missing. */
+  /** The shared credential of the gateway was valid, or none is required; only a pairing may be missing. */
   readonly shared: boolean;
-  /** It carries the `Origin` of a web page. */
+  /** The request carries the `Origin` header of a web page. */
   readonly fromPage: boolean;
 }
 
-/** Who a plugin says it is. The host keeps only scopes that were also asked for. */
+/** Identity that a plugin asserts for a client. The host grants only the scopes that the client also requested. */
 export interface Identity {
   readonly id: string;
   readonly scopes: readonly Scope[];
 }
 
-/** A connection whose credential was accepted and that is not let in yet. */
+/** A connection whose credential was accepted, before it is admitted. */
 export interface Admission extends ConnectionInfo {
-  /** What it asked for, without its secrets. `device` was verified. */
+  /** Parameters of `connect` without secrets. `device` has been verified. */
   readonly connect: Omit<ConnectParams, "auth">;
   /** `connect.client.id` with aliases resolved. */
   readonly clientId: string;
   readonly principal: Principal;
-  /** It carried the `Origin` of a web page. */
+  /** The request carried the `Origin` header of a web page. */
   readonly fromPage: boolean;
 }
 
-/** A device that asks to be let in. Spec: protocol/frames-and-connect.md §10. */
+/** A pending pairing request of a device. Spec: protocol/frames-and-connect.md §10. */
 export interface PairingRequest {
   readonly requestId?: string;
   readonly reason: "not-paired" | "metadata-upgrade" | "role-upgrade" | "scope-upgrade";
@@ -65,15 +65,15 @@ export interface DeviceToken {
   readonly issuedAtMs?: number;
 }
 
-/** An event on its way out. */
+/** An event that is being published. */
 export interface PublishedEvent {
   readonly event: string;
   readonly payload: unknown;
-  /** It went to named connections only. */
+  /** The event was sent to named connections only. */
   readonly isTargeted: boolean;
 }
 
-/** One method call on its way. `params` is frozen where a gate sees it. */
+/** A method call in progress. `params` is frozen in gates. */
 export interface RpcCall {
   readonly method: string;
   readonly params: unknown;
@@ -81,7 +81,7 @@ export interface RpcCall {
   readonly connectionId: string | undefined;
 }
 
-/** Keys are the names plugins use: `gateway.hooks.<key>`. */
+/** Each key is the name a plugin uses: `gateway.hooks.<key>`. */
 export const hostHooks = {
   hostReady: defineHook<{ url: string }>()("series", {
     name: "hostReady",
@@ -93,7 +93,7 @@ export const hostHooks = {
   hostStopping: defineHook<{ reason: string }>()("observe", {
     name: "hostStopping",
     owner: "host",
-    when: "A stop or restart begins, before sockets close.",
+    when: "A stop or restart begins, before any socket is closed.",
     returns: never,
     throws: recorded,
     deadlineMs: 5_000,
@@ -108,64 +108,64 @@ export const hostHooks = {
   configValidate: defineHook<{ config: unknown; previous: unknown; changed: readonly string[] }>()("gate", {
     name: "configValidate",
     owner: "host",
-    when: "A new configuration passed its schemas, before it is used or written.",
-    returns: "A denial: the configuration is refused, the running one stays.",
+    when: "A new configuration matches all schemas; it is not yet written or in use.",
+    returns: "A denial rejects the new configuration; the running one stays in use.",
     throws: denies,
   }),
   configChanged: defineHook<{ changed: readonly string[] }>()("series", {
     name: "configChanged",
     owner: "host",
-    when: "A new configuration is in use, after the plugins it concerns were told or reloaded.",
+    when: "A new configuration is in use, and the plugins it affects have been notified or reloaded.",
     returns: never,
     throws: recorded,
   }),
   connectionOpened: defineHook<ConnectionInfo>()("observe", {
     name: "connectionOpened",
     owner: "host",
-    when: "A WebSocket was opened; nothing is verified.",
+    when: "A WebSocket was opened; nothing has been verified yet.",
     returns: never,
     throws: recorded,
   }),
   authenticate: defineHook<AuthAttempt, Identity>()("first", {
     name: "authenticate",
     owner: "host",
-    when: "`connect` carries a credential the shared secret check refused, or a device that needs more than that. Spec: §5.1.",
-    returns: "Who it is.",
-    throws: `${skipped} Nobody answers: refused.`,
+    when: "`connect` carries a credential that the shared-secret check rejected, or a device that needs further verification. Spec: §5.1.",
+    returns: "The identity of the client.",
+    throws: `${skipped} Without an answer the connection is refused.`,
   }),
   admit: defineHook<Admission>()("gate", {
     name: "admit",
     owner: "host",
-    when: "A credential was accepted, before `hello-ok`: bans and maintenance. Not for the key of the state directory.",
-    returns: "A denial with its reason; `code` and `details` go to the client.",
+    when: "A credential was accepted, before `hello-ok`; meant for bans and maintenance. Does not run for the key of the state directory.",
+    returns: "A denial with its reason; `code` and `details` are sent to the client.",
     throws: denies,
   }),
   admitDevice: defineHook<Admission>()("gate", {
     name: "admitDevice",
     owner: "host",
-    when: "As `admit` and behind it, for connections that proved a device: whether it is paired. Others do not depend on who stands here.",
-    returns: "A denial with its reason; `code` and `details` go to the client, e.g. `NOT_PAIRED`.",
+    when: "After `admit`, only for connections that proved a device: decides whether the device is paired. Connections without a device skip this hook.",
+    returns: "A denial with its reason; `code` and `details` are sent to the client, e.g. `NOT_PAIRED`.",
     throws: denies,
   }),
   deviceToken: defineHook<Admission, DeviceToken>()("first", {
     name: "deviceToken",
     owner: "host",
     when: "A connection with a verified device was admitted.",
-    returns: "The token that device may come back with: `hello-ok.auth`.",
-    throws: `${skipped} Nobody answers: \`hello-ok\` has no \`auth\`.`,
+    returns: "The token with which the device may reconnect; sent as `hello-ok.auth`.",
+    throws: `${skipped} Without an answer \`hello-ok\` has no \`auth\`.`,
   }),
   pairing: defineHook<AuthAttempt, PairingRequest>()("first", {
     name: "pairing",
     owner: "host",
-    when: "A device proved its key, and nobody vouches for it: it is about to be refused with `NOT_PAIRED`.",
-    returns: "The request somebody may approve, which the client is told.",
-    throws: `${skipped} The client is refused without one.`,
+    when: "A device proved its key but no plugin accepted it; it is about to be refused with `NOT_PAIRED`.",
+    returns: "The pending pairing request, which is reported to the client.",
+    throws: `${skipped} Without an answer the refusal names no request.`,
   }),
   hello: defineHook<Record<string, unknown>>()("waterfall", {
     name: "hello",
     owner: "host",
-    when: "`hello-ok` is put together.",
-    returns: "The `snapshot` with more keys; the host's own keys win.",
+    when: "`hello-ok` is being assembled.",
+    returns: "The `snapshot` with additional keys; the keys of the host take precedence.",
     throws: kept,
   }),
   connectionReady: defineHook<ConnectionInfo>()("observe", {
@@ -185,30 +185,30 @@ export const hostHooks = {
   eventPublished: defineKeyedHook<PublishedEvent>()("trace", {
     name: "eventPublished",
     owner: "host",
-    when: "By event: it was handed to the connections it is for.",
+    when: "Per event name: after the event was sent to its recipients.",
     returns: never,
-    throws: "Recorded; the third throw removes the tap.",
+    throws: "Recorded; the third throw removes the handler.",
   }),
   rpcParams: defineKeyedHook<{ params: unknown; principal: Principal }>()("waterfall", {
     name: "rpcParams",
     owner: "host",
-    when: "By method: a call passed its scope, before validation.",
-    returns: "New params; they are validated.",
+    when: "Per method: after the scope check, before validation.",
+    returns: "Replacement params; they are validated.",
     throws: kept,
   }),
   rpcBefore: defineKeyedHook<RpcCall>()("gate", {
     name: "rpcBefore",
     owner: "host",
-    when: "By method: the params are final and frozen.",
-    returns: "A denial: the caller gets UNAVAILABLE with the reason. Or a question for people.",
+    when: "Per method: after validation; the params are final and frozen.",
+    returns: "A denial: the caller receives UNAVAILABLE with the reason. Alternatively, a question for an approver.",
     throws: denies,
     asks: true,
   }),
   rpcResult: defineKeyedHook<{ result: unknown; principal: Principal }>()("waterfall", {
     name: "rpcResult",
     owner: "host",
-    when: "By method: the handler answered.",
-    returns: "A new result.",
+    when: "Per method: after the handler returned.",
+    returns: "A replacement result.",
     throws: kept,
   }),
   rpcAfter: defineHook<{ method: string; ok: boolean; code?: string; durationMs: number; principal: Principal }>()(
@@ -216,7 +216,7 @@ export const hostHooks = {
     {
       name: "rpcAfter",
       owner: "host",
-      when: "A call was answered, over any transport.",
+      when: "After every call, over any transport.",
       returns: never,
       throws: recorded,
     },
@@ -224,7 +224,7 @@ export const hostHooks = {
   credentialsEnded: defineHook<{ reason: string }>()("observe", {
     name: "credentialsEnded",
     owner: "host",
-    when: "Credentials ended, and connections by them are closed: whoever works for a principal asks `Credentials.isLive` again.",
+    when: "Credentials ended and their connections are being closed. Plugins that work on behalf of a principal must check `Credentials.isLive` again.",
     returns: never,
     throws: recorded,
   }),
@@ -239,8 +239,8 @@ export const hostHooks = {
   >()("first", {
     name: "httpRequest",
     owner: "host",
-    when: "An HTTP request arrived, before routing and before auth.",
-    returns: "A reply that ends the request.",
+    when: "An HTTP request arrived, before routing and authentication.",
+    returns: "A response, which ends the request.",
     throws: skipped,
   }),
 } as const;

@@ -1,4 +1,6 @@
-/** The plugin API: `@svc/sdk`. A snapshot test holds it. What belongs to a namespace is at `@svc/sdk/<domain>`. */
+/**
+ * The plugin API: `@svc/sdk`. A snapshot test guards it. Everything of a namespace is exported by `@svc/sdk/<domain>`.
+ */
 export * from "./contract.ts";
 export * from "./deprecation.ts";
 export * from "./gateway-error.ts";

@@ -1,14 +1,15 @@
-/** How deep JSON is nested, counted in its text: whatever walks a parsed value that deep exhausts the stack. */
+/** Nesting depth of JSON, counted in its text: recursion over a deeply nested value would exhaust the stack. */
 import { invalidRequest, messageOf } from "./gateway-error.ts";
 
-/** Choice: deeper JSON is nobody's message. */
+/** Choice: no legitimate message is nested deeper. */
 export const MAX_JSON_DEPTH = 200;
 
 const [QUOTE, BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x22, 0x5c, 0x5b, 0x5d, 0x7b, 0x7d];
 
 /**
- * Whether lists and objects in JSON text are nested deeper than 200 levels. Counts brackets outside of texts, in one pass; for text that
- * is no JSON the answer means nothing. Choice: before parsing, since a walk of the parsed value takes up to 17 times as long.
+ * Whether lists and objects in JSON text are nested deeper than 200 levels. Counts brackets outside strings in one
+ * pass; the result is meaningless for text that is not JSON. Choice: runs before parsing, because walking the parsed
+ * value takes up to 17 times as long.
  */
 export function isTooDeep(json: string): boolean {
   let depth = 0;
@@ -26,8 +27,8 @@ export function isTooDeep(json: string): boolean {
 const UTF_8 = new TextDecoder("utf-8", { fatal: true });
 
 /**
- * The body of a request; `{}` for an empty one.
- * @throws GatewayError `INVALID_REQUEST`: not UTF-8, nested too deep, or not JSON, with what the parser says
+ * Parses the body of a request; `{}` for an empty one.
+ * @throws GatewayError `INVALID_REQUEST`: not UTF-8, nested too deep, or not JSON, with the message of the parser
  */
 export function parseJsonBody(raw: Uint8Array): unknown {
   if (raw.byteLength === 0) return {};
@@ -48,7 +49,7 @@ function textOf(raw: Uint8Array): string {
   }
 }
 
-/** Place of the closing quote; the end where there is none. */
+/** Index of the closing quote; the length of the text if there is none. */
 function endOfText(text: string, start: number): number {
   for (let at = text.indexOf('"', start + 1); at >= 0; at = text.indexOf('"', at + 1)) {
     let escapes = 0;

@@ -1,19 +1,20 @@
-/** Code that is imported when it is needed for the first time. */
+/** Lazy imports. */
 import { closeSync, openSync } from "node:fs";
 import { unavailable } from "./gateway-error.ts";
 
-/** Files that a large package opens at once while it is imported. */
+/** Number of files that a large package opens at once during its import. */
 const DESCRIPTORS = 64;
-/** Milliseconds for which enough descriptors count as enough. */
+/** Milliseconds for which a successful descriptor check stays valid. */
 const LOOK_EVERY_MS = 100;
-/** Milliseconds after which it is worth trying again. */
+/** Suggested retry delay in milliseconds. */
 const RETRY_MS = 1_000;
 
 /**
- * Imports once, and again after a failure. The runtime keeps a file that could not be read as failed for as long as the process
- * lives: so nothing is imported while too few files can be opened.
+ * Imports a module once, and again after a failure. The runtime remembers a file that could not be read as failed for
+ * the lifetime of the process, so nothing is imported while too few files can be opened.
  * @param load `() => import("...")`
- * @returns the module. @throws GatewayError `UNAVAILABLE` with `retryAfterMs`: too few files can be opened; whatever the import throws
+ * @returns the module
+ * @throws GatewayError `UNAVAILABLE` with `retryAfterMs` if too few files can be opened; errors of the import
  */
 export function lazy<M>(load: () => Promise<M>): () => Promise<M> {
   let loading: Promise<M> | undefined;
@@ -33,7 +34,7 @@ async function imported<M>(load: () => Promise<M>): Promise<M> {
 
 let foundAt = Number.NEGATIVE_INFINITY;
 
-/** Looks at most once in 100 ms: a start imports many plugins. @throws GatewayError `UNAVAILABLE` */
+/** Checks at most once per 100 ms, because a start imports many plugins. @throws GatewayError `UNAVAILABLE` */
 export function requireDescriptors(): void {
   if (performance.now() - foundAt < LOOK_EVERY_MS) return;
   const open: number[] = [];
@@ -43,7 +44,7 @@ export function requireDescriptors(): void {
   } catch (cause) {
     const { code } = Object(cause) as { readonly code?: unknown };
     if (code !== "EMFILE" && code !== "ENFILE") return; // this process may not open that file
-    unavailable("too few files can be opened now; close connections, or raise the limit (ulimit -n)", {
+    unavailable("too few file descriptors are available; close connections, or raise the limit (ulimit -n)", {
       retryAfterMs: RETRY_MS,
       cause,
     });

@@ -1,9 +1,12 @@
-/** The name that somebody most likely meant. Pure. */
+/** Suggests the intended name for a misspelled one. Pure. */
 
-/** Longer names are not compared: they come from nobody's keyboard, and each comparison costs the product of both lengths. */
+/** Longer names are not compared: nobody types them, and a comparison costs the product of both lengths. */
 const LONGEST = 200;
 
-/** The known name with the fewest slips; `undefined`: none is near. Choice: at most one slip in three characters, and two in all. */
+/**
+ * The known name with the fewest typos; `undefined` if none is close. Choice: at most one typo per three characters and
+ * two in total.
+ */
 export function nearestName(name: string, known: Iterable<string>): string | undefined {
   if (name.length > LONGEST) return undefined;
   const wanted = name.toLowerCase();
@@ -13,7 +16,7 @@ export function nearestName(name: string, known: Iterable<string>): string | und
     const slips = editDistance(wanted, other.toLowerCase(), limit);
     if (slips > limit || other === name) continue;
     nearest = other;
-    limit = slips - 1; // only a nearer one replaces it
+    limit = slips - 1; // only a closer match replaces it
     if (limit < 0) break;
   }
   return nearest;

@@ -1,18 +1,18 @@
-/** What to type after a refusal. Pure. */
+/** The next step after an error. Pure. */
 import { detailsCode } from "./error-codes.ts";
 import { GatewayError, isGatewayError } from "./gateway-error.ts";
 
-/** How to go on where a refusal does not say so itself. */
+/** Next step for errors that name none. */
 export interface NextStep {
-  /** Plugin whose methods are called, for a gateway that does not have them. */
+  /** Plugin that serves the called methods, in case the gateway does not have them. */
   readonly plugin: string;
-  /** The command as it is typed, or what else to do; `undefined`: nothing is known. */
+  /** The command to type, or another action; `undefined`: unknown. */
   readonly step: string | ((refusal: GatewayError) => string | undefined);
 }
 
 /**
- * A refusal with the way on in a line of its own, as all commands show it. What methods write into their sentence
- * (`... Next: svc x`) gets its line; one that names a command of `svc` stays; what is no refusal stays as well.
+ * Puts the next step of a refusal on its own line, as all commands show it. A next step within the message (`... Next:
+ * svc x`) is moved to its own line; a message that names an `svc` command stays unchanged, and so do other errors.
  */
 export function withNext(thrown: unknown, next: NextStep): unknown {
   if (!isGatewayError(thrown)) return thrown;
@@ -28,7 +28,7 @@ export function withNext(thrown: unknown, next: NextStep): unknown {
   });
 }
 
-/** Whether a message for people has a line with the next step; commands add none then. */
+/** Whether a message already has a line with the next step, so that commands add none. */
 export function namesNextStep(message: string): boolean {
   return /^Next: /m.test(message);
 }

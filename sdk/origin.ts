@@ -1,9 +1,9 @@
-/** Whose words a text is, and how far what a run does may go by them. Spec: design/security.md. Pure. */
+/** Origin of texts: who wrote them, and which actions of a run they may justify. Spec: design/security.md. Pure. */
 import { hash } from "node:crypto";
 import { coversScope, type Principal, SCOPES, type Scope } from "./principal.ts";
 import { type Static, Type } from "./schema.ts";
 
-/** Who can have written a text. `agent`: another agent, or a program that calls one; `gateway`: the gateway itself. */
+/** Possible authors of a text. `agent`: another agent, or a program that calls one; `gateway`: the gateway itself. */
 export const ORIGIN_KINDS = [
   "person",
   "channel",
@@ -17,46 +17,46 @@ export const ORIGIN_KINDS = [
   "gateway",
 ] as const;
 
-/** Whose words a text is. A text without one is the owner's, or the gateway's own. */
+/** Author of a text and the author's authority. A text without an origin comes from the owner or the gateway. */
 export const Origin = Type.Object({
   kind: Type.Enum([...ORIGIN_KINDS]),
-  id: Type.Optional(Type.String({ description: "who or what exactly, for people: an address, a URL, a name" })),
-  scopes: Type.Array(Type.String(), { description: "what whoever wrote it may do in this gateway; empty: nothing" }),
+  id: Type.Optional(Type.String({ description: "exact author, for people: an address, a URL, a name" })),
+  scopes: Type.Array(Type.String(), { description: "scopes of the author in this gateway; empty: none" }),
   authors: Type.Optional(
     Type.Array(Type.String(), {
-      description: "a digest of each author, where `kind` and `id` do not say it; see `authorsOf`",
+      description: "a digest per author, if `kind` and `id` do not identify them; see `authorsOf`",
     }),
   ),
 });
 export type Origin = Static<typeof Origin>;
 
-/** Characters of an id; more are cut off. */
+/** Maximum characters of an id; longer ids are truncated. */
 const MAX_ID_CHARS = 200;
-/** Choice: authors that are told apart. */
+/** Choice: maximum number of distinguished authors. */
 const MAX_AUTHORS = 32;
 
-/** What the gateway says itself, in the place of nothing: of a text that nobody else wrote. */
+/** Explicit origin of texts written by the gateway itself. */
 export const GATEWAY_WORDS: Origin = { kind: "gateway", scopes: ["operator.admin"] };
 
-/** Words of somebody who may do nothing here. */
+/** Origin of an author without any authority in this gateway. */
 export function outsideOrigin(kind: Origin["kind"], id?: string): Origin {
   return { kind, ...(id ? { id: id.slice(0, MAX_ID_CHARS) } : {}), scopes: [] };
 }
 
-/** An origin in words, e.g. `web (https://example.com/)`. */
+/** Display name of an origin, e.g. `web (https://example.com/)`. */
 export function originName({ kind, id }: Pick<Origin, "kind" | "id">): string {
   return id === undefined ? kind : `${kind} (${id})`;
 }
 
-/** Words of whoever holds this principal. */
+/** Origin of texts written by a principal. */
 export function originOf({ id, provenance, scopes }: Pick<Principal, "id" | "provenance" | "scopes">): Origin {
   if (provenance === "webhook") return outsideOrigin("webhook", id);
   return { kind: provenance === "plugin" ? "gateway" : "person", id, scopes: [...scopes] };
 }
 
 /**
- * Whose words a model says that was shown words of `origin`: an agent's, with the same authority. They are not the words of
- * `origin` again: an address in them can be made up.
+ * Origin of the output of a model that saw text of `origin`: an agent with the same authority. It is not `origin`
+ * itself, because the model may have invented an address in it.
  */
 export function saidAfter(origin: Origin): Origin {
   if (origin.kind === "agent") return origin;
@@ -64,15 +64,15 @@ export function saidAfter(origin: Origin): Origin {
   return { ...outsideOrigin("agent", `told by ${originName(origin)}`), scopes: origin.scopes, authors };
 }
 
-/** Whether the words of `origin` suffice for what needs `scope`. */
+/** Whether `origin` has enough authority for an action that needs `scope`. */
 export function mayAsk(origin: Origin | undefined, scope: Scope): boolean {
   return origin === undefined || coversScope(origin.scopes, scope);
 }
 
 /**
- * What all of them together may do: the scopes that each of them has, under the name of the one with the fewest, with
- * a digest of each that may do less than the owner.
- * @returns `undefined`: all are the owner's
+ * The combined authority of several origins: the scopes shared by all, under the name of the one with the fewest, plus
+ * a digest of each author with less authority than the owner.
+ * @returns `undefined` if all come from the owner
  */
 export function floorOf(origins: Iterable<Origin | undefined>): Origin | undefined {
   let least: Origin | undefined;
@@ -94,8 +94,8 @@ export function floorOf(origins: Iterable<Origin | undefined>): Origin | undefin
 }
 
 /**
- * A digest of each author whose words went into a text of `origin`, in a fixed order: another author is another list.
- * @returns `undefined`: there are too many to tell them apart
+ * A digest of each author that contributed to a text, in a fixed order: a different author yields a different list.
+ * @returns `undefined` if there are too many to distinguish
  */
 export function authorsOf(origin: Origin): readonly string[] | undefined {
   const { authors = [authorDigest(origin)] } = origin;
@@ -108,7 +108,7 @@ function authorDigest(origin: Origin): string {
   return hash("sha256", text, "base64url").slice(0, 22);
 }
 
-/** What an origin covers, spelled out. */
+/** The scopes covered by an origin. */
 function allowed(origin: Origin | undefined): readonly Scope[] {
   return SCOPES.filter((scope) => mayAsk(origin, scope));
 }

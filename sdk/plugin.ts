@@ -1,4 +1,4 @@
-/** The plugin API: what a plugin is and what the gateway hands to its `setup`. */
+/** The plugin API: the definition of a plugin, and what the gateway passes to its `setup`. */
 import type { Contract, EventSpec, Method, ParamsOf, PayloadOf, ResultOf } from "./contract.ts";
 import type { Deprecation } from "./deprecation.ts";
 import type { GatewayHooks } from "./hook-catalogue.ts";
@@ -11,10 +11,10 @@ import type { ExtensionPoint, ExtensionView, Requirements, ServicesOf, ServiceTo
 /** Version of this API. A plugin's `api` is a semver range that must contain it. */
 export const API_VERSION = "1.0.0";
 
-/** Members of `PluginGateway` that will go away; whoever calls one is named at its start. None yet. */
+/** Deprecated members of `PluginGateway`; a warning at start names each plugin that uses one. None yet. */
 export const DEPRECATED_MEMBERS: Readonly<Partial<Record<keyof PluginGateway, Deprecation>>> = {};
 
-/** Same shape as pino's: an object of fields first, then the sentence. */
+/** Same interface as pino: an object with fields, then the message. */
 export interface Logger {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;
@@ -22,72 +22,75 @@ export interface Logger {
   error(fields: object, message: string): void;
 }
 
-/** Time, so that tests can hold it. */
+/** Time source, replaceable in tests. */
 export interface Clock {
   /** epoch ms */
   now(): number;
   /** Monotonic milliseconds, for durations. */
   elapsed(): number;
-  /** @returns cancels it. */
+  /** @returns a function that cancels the timer */
   setTimeout(callback: () => void, ms: number): () => void;
-  /** @returns cancels it. */
+  /** @returns a function that cancels the timer */
   setInterval(callback: () => void, ms: number): () => void;
 }
 
-/** What a method handler gets. */
+/** Context of a method call. */
 export interface Call<P> {
   readonly params: P;
   readonly principal: Principal;
-  /** Absent when the call did not come over a WebSocket. */
+  /** Absent if the call did not arrive over a WebSocket. */
   readonly connection: ConnectionInfo | undefined;
-  /** Aborts when the caller is gone or the plugin stops. */
+  /** Aborts when the caller disconnects or the plugin stops. */
   readonly signal: AbortSignal;
-  /** Sends a first response under the same id; the returned value follows as the second. Does nothing outside a WebSocket. */
+  /**
+   * Sends a first response under the same id; the returned value follows as the second. Has no effect outside a
+   * WebSocket.
+   */
   accept(payload: unknown): void;
 }
 
-/** Answers one method: returns the result, or throws a `GatewayError` to refuse. */
+/** Implements one method: returns the result, or throws a `GatewayError`. */
 export type Handler<M> = (call: Call<ParamsOf<M>>) => DeepReadonly<ResultOf<M>> | Promise<DeepReadonly<ResultOf<M>>>;
 
 /** A handler for every method of a contract. */
 export type Handlers<C extends Contract> = { readonly [K in keyof C]: Handler<C[K]> };
 
-/** Who receives an event. */
+/** Receivers of an event. */
 export interface Audience {
-  /** Only these connections; such events carry no `seq`. Default: all that hold the event's scope. */
+  /** Only these connections; the event then has no `seq`. Default: all connections that hold the event's scope. */
   readonly connections?: readonly string[];
-  /** This one emission may be missed by a slow reader. Default: what the event declares. */
+  /** Whether a slow reader may miss this emission. Default: as declared by the event. */
   readonly droppable?: boolean;
 }
 
-/** Sends one event. Never throws because of a receiver. */
+/** Publishes one event. Never throws because of a receiver. */
 export type Emit<E extends EventSpec> = (payload: PayloadOf<E>, audience?: Audience) => void;
 
 /** A parsed HTTP request. */
 export interface RouteRequest<B> {
   readonly method: string;
   readonly path: string;
-  /** Captures of the path pattern. */
+  /** Values captured by the path pattern. */
   readonly params: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** Parsed JSON that matches the route's `body`, or `undefined` for a route without one. */
+  /** Parsed JSON that matches the route's `body`; `undefined` for a route without one. */
   readonly body: B;
-  /** The body as it came, for signatures. */
+  /** The body as received, for signatures. */
   readonly rawBody: Uint8Array;
   /** Set on routes with `auth: "gateway"`. */
   readonly principal: Principal | undefined;
   readonly remoteAddress: string;
-  /** Aborts when the client goes away. */
+  /** Aborts when the client disconnects. */
   readonly signal: AbortSignal;
 }
 
-/** What a route answers. */
+/** Response of a route. */
 export interface RouteReply {
   /** Default 200. */
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** An object is sent as JSON, a string as text, bytes as they are, an async iterable as a stream. */
+  /** An object is sent as JSON, a string as text, bytes unchanged, an async iterable as a stream. */
   readonly body?: unknown;
 }
 
@@ -95,120 +98,129 @@ export interface RouteReply {
 export interface RouteSpec<B extends TSchema = TSchema> {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   /**
-   * Below `/plugins/<id>/`, or below a prefix that `package.json` lists under `svc.routes`. `:name` captures; `*name` at the
-   * end all that is left, slashes and encoded slashes included.
+   * Path below `/plugins/<id>/`, or below a prefix listed in `package.json` under `svc.routes`. `:name` captures one
+   * segment; a final `*name` captures the rest, including slashes and encoded slashes.
    */
   readonly path: string;
-  /** `gateway`: the gateway's credential is verified first. `plugin`: the handler verifies the request itself. */
+  /** `gateway`: the gateway verifies its credential first. `plugin`: the handler verifies the request itself. */
   readonly auth: "gateway" | "plugin";
-  /** Scope a `gateway` route needs; required there. */
+  /** Scope for a `gateway` route; required there. */
   readonly scope?: Scope;
   readonly summary: string;
-  /** JSON the body must match; 400 names the path otherwise. Absent: any body, unparsed. */
+  /** Schema of the JSON body; a mismatch is answered with 400 naming the path. Absent: any body, unparsed. */
   readonly body?: B;
-  /** Default 1 MiB; larger gives 413. */
+  /** Default 1 MiB; a larger body is answered with 413. */
   readonly maxBodyBytes?: number;
   handler(request: RouteRequest<Static<B>>): RouteReply | Promise<RouteReply>;
 }
 
-/** Stops what a `start` began. Called once, within 5 seconds. */
+/** Releases what `start` acquired. Called once; must finish within 5 seconds. */
 export type Stop = () => void | Promise<void>;
 
 /**
- * Further sections of the configuration that a plugin owns, each with its schema; keys as in `Plugin.section`. The key
- * `hooks.mappings[<action>]` says which keys mappings of webhooks with this action have; its value is empty.
+ * Additional configuration sections owned by a plugin, with their schemas; keys as in `Plugin.section`. The key
+ * `hooks.mappings[<action>]` defines the keys of webhook mappings with this action; its value is empty.
  */
 export type Sections = Readonly<Record<string, TSchema>>;
 
-/** Their values, validated, defaults filled in, frozen. */
+/** Values of the sections: validated, with defaults, frozen. */
 export type SectionValues<X extends Sections> = { readonly [K in keyof X]: Static<X[K]> };
 
-/** What `setup` gets. Declarations may only be made inside `setup`; a later one throws and names the rule. */
+/** Passed to `setup`. Declarations are only allowed inside `setup`; a later one throws an error that names the rule. */
 export interface PluginGateway<Config = unknown, R extends Requirements = Requirements, X extends Sections = Sections> {
   readonly id: string;
-  /** The plugin's own section, validated, defaults filled in, frozen: as it was when this generation was set up. */
+  /**
+   * The plugin's own configuration section: validated, with defaults, frozen. Its value at the setup of this
+   * generation.
+   */
   readonly config: Config;
-  /** The same for its further sections. */
+  /** Values of the additional sections, likewise. */
   readonly sections: SectionValues<X>;
-  /** What `requires` asked for. Use them from `start` on: their providers have started then. */
+  /** The services listed in `requires`. Use them from `start` on, when their providers have started. */
   readonly services: ServicesOf<R>;
   readonly log: Logger;
   readonly clock: Clock;
-  /** Private directory of this plugin, mode 0700; made on first use of this property. */
+  /** Private directory of this plugin, mode 0700; created on first access to this property. */
   readonly stateDir: string;
   /** Aborts when this generation of the plugin stops. */
   readonly signal: AbortSignal;
 
-  /** Answers every method of a contract. */
+  /** Implements every method of a contract. */
   serve<C extends Contract>(contract: C, handlers: Handlers<C>): void;
-  /** Declares an event. @returns its emitter. */
+  /** Declares an event. @returns its emitter */
   event<E extends EventSpec>(event: E): Emit<E>;
   /**
-   * Sends a copy of an event that another plugin or the gateway has published to named connections, beside the one they
-   * get anyway: without `seq` and `stateVersion`, and not seen by taps of `eventPublished`. Its scope holds.
+   * Sends a copy of an event already published by another plugin or the gateway to named connections, in addition to
+   * the regular delivery. The copy has no `seq` and no `stateVersion` and does not reach handlers of `eventPublished`.
+   * The scope of the event applies.
    */
   forward<E extends EventSpec>(event: E, payload: PayloadOf<E>, connections: readonly string[]): void;
   route<B extends TSchema>(route: RouteSpec<B>): void;
-  /** Gives a service to others; must be listed in `provides`. */
+  /** Provides a service to other plugins; it must be listed in `provides`. */
   provide<T>(token: ServiceToken<T>, value: T): void;
-  /** Contributes to an extension point; inert until the owner is there. */
+  /** Contributes to an extension point; has no effect until the owner is active. */
   extend<T>(point: ExtensionPoint<T>, id: string, value: T): void;
-  /** Owns an extension point. Only one plugin can. */
+  /** Takes ownership of an extension point. Each point has exactly one owner. */
   own<T>(point: ExtensionPoint<T>): ExtensionView<T>;
-  /** The catalogue, to tap. */
+  /** The hook catalog, for tapping. */
   readonly hooks: GatewayHooks;
-  /** A hook that another plugin declares, to tap. */
+  /** A hook declared by another plugin, for tapping. */
   hook<H extends HookSpec>(hook: H): HookFacade<H>;
-  /** The owner's side of a hook; `hook.owner` must be this plugin. */
+  /** The emitter of a hook; `hook.owner` must be this plugin. */
   emits<H extends HookSpec>(hook: H): HookEmitter<H>;
-  /** Acquires resources, after everything this plugin requires has started. What it returns releases them. */
+  /** Acquires resources, after everything this plugin requires has started. The returned function releases them. */
   start(begin: () => void | Stop | Promise<void | Stop>): void;
-  /** Releases what was acquired by use rather than by a start, after the stops of all starts. A plugin with a start is imported when the gateway starts. */
+  /**
+   * Releases resources acquired on use instead of in `start`; runs after the stop functions of all starts. A plugin
+   * with a `start` is imported when the gateway starts.
+   */
   onStop(release: Stop): void;
 
   /**
-   * Takes changes of keys that the schema marks `reload: "hot"`; without it, and for all other keys, the plugin is
-   * reloaded. A throw is recorded and the plugin is reloaded instead.
+   * Handles changes of keys marked `reload: "hot"` in the schema. Without a handler, and for all other keys, the plugin
+   * is reloaded. A throw is recorded and the plugin is reloaded.
    */
   configChanged(handler: (config: Config, sections: SectionValues<X>) => void | Promise<void>): void;
 
-  /** Says whether it has work under way that a planned restart should wait for, e.g. a run. A throw counts as yes. */
+  /** Reports whether work is under way that a planned restart should wait for, e.g. a run. A throw counts as busy. */
   busy(check: () => boolean): void;
 
-  /** Runs `work` every `ms` milliseconds from start until stop; a throw is recorded. */
+  /** Runs `work` every `ms` milliseconds between start and stop; a throw is recorded. */
   every(ms: number, work: () => void | Promise<void>): void;
-  /** Runs `work` once, `ms` milliseconds after now (or after start, when called in `setup`); a throw is recorded. */
+  /** Runs `work` once after `ms` milliseconds (counted from start if called in `setup`); a throw is recorded. */
   after(ms: number, work: () => void | Promise<void>): void;
   /**
-   * Calls a method of this gateway as this plugin: with the scopes its package lists under
-   * `svc.permissions.calls`, or as `principal`: one that was handed to this plugin by the gateway; any other object may
-   * do no more than the plugin itself. From start on. @throws GatewayError what the method refuses with
+   * Calls a method of this gateway as this plugin, with the scopes its package lists under `svc.permissions.calls`.
+   * With `principal`, calls on behalf of a principal that the gateway passed to this plugin; any other object has no
+   * more rights than the plugin. Available from `start` on.
+   * @throws GatewayError as thrown by the method
    */
   call<M extends Method>(method: M, params: ParamsOf<M>, options?: { principal?: Principal }): Promise<ResultOf<M>>;
 }
 
-/** Something in a configuration that is valid and does not do what it says. */
+/** A configuration value that is valid but does not work as intended. */
 export interface ConfigWarning {
   /** Dotted: `agents.list[0].model`. */
   readonly path: string;
-  /** With what to do about it. */
+  /** Includes what to do about it. */
   readonly message: string;
-  /** What uses the key fails: `svc doctor` calls it an error. Default false. */
+  /** Whatever uses the key fails, so `svc doctor` reports an error. Default false. */
   readonly breaks?: boolean;
 }
 
-/** A whole configuration, and what is known of the plugins in use without running any. */
+/** A complete configuration, and what is known about the plugins in use without running them. */
 export interface ConfigView {
-  /** An object that matches the schemas of all plugins in use, their defaults filled in. */
+  /** An object that matches the schemas of all plugins in use, with their defaults. */
   readonly config: unknown;
   /**
-   * What plugins in use contribute to an extension point; `value` is its data, without functions, and absent where the plugin was not built.
-   * `undefined`: a plugin in use is a single file, of which nothing is known before it runs.
+   * Contributions of the plugins in use to an extension point; `value` is the data without functions, and absent if the
+   * plugin was not built. `undefined` if a plugin in use is a single file, whose contributions are unknown before it
+   * runs.
    */
   contributions(point: Pick<ExtensionPoint<unknown>, "id">): readonly { id: string; value?: unknown }[] | undefined;
 }
 
-/** A plugin. */
+/** Definition of a plugin. */
 export interface Plugin<
   S extends TSchema = TSchema,
   R extends Requirements = Requirements,
@@ -216,41 +228,43 @@ export interface Plugin<
 > {
   /** `^[a-z][a-z0-9-]{1,63}$` */
   readonly id: string;
-  /** Semver range of `API_VERSION`; checked before import (package.json) and again here. */
+  /** Semver range of `API_VERSION`; checked before the import (package.json) and again after it. */
   readonly api: string;
   /** Default: the version in package.json, else `0.0.0`. */
   readonly version?: string;
   /**
-   * Schema of its configuration section. Unknown keys are refused by name unless it says otherwise (`additionalProperties`).
-   * Keywords beside JSON Schema: `reload: "hot"` (see `configChanged`), `sensitive: true` (hidden from readers), and for
-   * forms `title`, `description`, `group`, `order`, `advanced`, `placeholder`.
+   * Schema of the plugin's configuration section. Unknown keys are rejected by name unless the schema permits them
+   * (`additionalProperties`). Additional keywords: `reload: "hot"` (see `configChanged`), `sensitive: true` (hidden
+   * from readers), and for forms `title`, `description`, `group`, `order`, `advanced`, `placeholder`.
    */
   readonly config?: S;
   /**
-   * Key of that section: one at the top, one below a section of the gateway that is open for plugins (`hooks.mail`), or one
-   * below a key that several plugins share and none owns as a whole (`chats.mail`). A key below another holds an object.
-   * Default: the id.
+   * Key of that section: a top-level key, a key below a gateway section that is open to plugins (`hooks.mail`), or a
+   * key below a name that several plugins share (`chats.mail`). A nested key holds an object. Default: the id.
    */
   readonly section?: string;
-  /** Further keys of that kind it owns. A key has one owner. */
+  /** Further sections of this kind. Each key has one owner. */
   readonly sections?: X;
   readonly requires?: R;
   readonly provides?: readonly ServiceToken<unknown>[];
-  /** Plugin ids that go first in order when present; not a requirement. */
+  /** Ids of plugins that are ordered before this one if present; not a requirement. */
   readonly after?: readonly string[];
   /**
-   * What is wrong with a whole configuration although each of its keys is valid. Pure. `svc config validate`, `svc config set` and `svc doctor`
-   * call it; a gateway never does, so it keeps no plugin awake and refuses no start.
+   * Reports problems of a configuration whose keys are all valid. Pure. Called by `svc config validate`, `svc config
+   * set` and `svc doctor`, never by a gateway: it keeps no plugin awake and prevents no start.
    */
   configWarnings?(view: ConfigView): readonly ConfigWarning[];
-  /** Declares; must not open anything. May throw `notReady`, `authRequired`, `misconfigured`. */
+  /**
+   * Declares everything the plugin does; must not open any resource. May throw `notReady`, `authRequired` or
+   * `misconfigured`.
+   */
   setup(gateway: PluginGateway<Static<S>, R, X>): void | Promise<void>;
 }
 
-/** Marks a plugin so that two copies of this SDK agree on what one is. */
+/** Marks plugins, so that two copies of the SDK recognize each other's plugins. */
 export const PLUGIN = Symbol.for("svc.plugin/1");
 
-/** Declares a plugin; the default export of its entry file. */
+/** Declares a plugin; default export of its entry file. */
 export function definePlugin<S extends TSchema, R extends Requirements = {}, X extends Sections = {}>(
   plugin: Plugin<S, R, X>,
 ): Plugin {
@@ -258,10 +272,10 @@ export function definePlugin<S extends TSchema, R extends Requirements = {}, X e
   const sections = plugin.sections && {
     sections: Object.fromEntries(Object.entries(plugin.sections).map(([key, schema]) => [key, closedSchema(schema)])),
   };
-  return Object.assign({ ...plugin, ...config, ...sections }, { [PLUGIN]: true }) as unknown as Plugin; // the kernel keeps plugins of all types in one list
+  return Object.assign({ ...plugin, ...config, ...sections }, { [PLUGIN]: true }) as unknown as Plugin; // the kernel stores plugins of all types in one list
 }
 
-/** Whether `value` came from `definePlugin`. */
+/** Whether `value` was created by `definePlugin`. */
 export function isPlugin(value: unknown): value is Plugin {
   return typeof value === "object" && value !== null && PLUGIN in value;
 }

@@ -1,9 +1,12 @@
-/** Who acts: roles, scopes and the principal that the gateway mints after it has verified a credential. */
+/** Identity of a caller: roles, scopes, and the principal that the gateway creates after verifying a credential. */
 
 /** Role of a connection. Spec: §5.1 rule 3. */
 export type Role = "operator" | "node";
 
-/** The scopes methods can ask for. A connection may hold other strings; they grant nothing. Spec: protocol/authorization.md §1. */
+/**
+ * Scopes that methods can require. A connection may hold other strings; they grant nothing. Spec:
+ * protocol/authorization.md §1.
+ */
 export const SCOPES = [
   "operator.read",
   "operator.write",
@@ -15,21 +18,24 @@ export const SCOPES = [
 export type Scope = (typeof SCOPES)[number];
 
 /**
- * Who a request acts for. Only the host's auth layer makes one; handlers get it instead of headers.
- * A derived principal (a plugin, a tool, a webhook run) can only hold less than its source.
+ * The identity a request acts for. Only the authentication layer of the host creates principals; handlers receive one
+ * instead of headers. A derived principal (of a plugin, a tool or a webhook run) never has more rights than its source.
  */
 export interface Principal {
   /** Stable for the same credential holder, e.g. `token`, `plugin:notes`. */
   readonly id: string;
   readonly role: Role;
   readonly scopes: readonly string[];
-  /** How it came to be. */
+  /** How the caller was authenticated. */
   readonly provenance: "token" | "password" | "none" | "trusted-proxy" | "local" | "device" | "plugin" | "webhook";
-  /** Grows when a credential ends, over restarts too; a principal of before the end of its credential is dead. */
+  /** Increases when a credential is revoked, also across restarts; a principal with an older epoch is invalid. */
   readonly epoch: number;
-  /** Id of the device that was proven with the credential; revoking that device ends this principal, too. */
+  /** Id of the device proven with the credential; revoking the device invalidates this principal, too. */
   readonly device?: string;
-  /** The gateway's own credential let its device in: the principal ends with that credential, too. */
+  /**
+   * The device was admitted by the gateway's shared credential; revoking that credential invalidates the principal,
+   * too.
+   */
   readonly onShared?: boolean;
 }
 

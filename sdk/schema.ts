@@ -1,7 +1,7 @@
 /**
- * Schemas: TypeBox re-exported, and the one way this project checks a value against one.
+ * Schemas: re-exports TypeBox and provides the only validation used in this codebase.
  *
- * Validators compile on first use (about 0.2 ms a schema) and then cost nanoseconds a check.
+ * Validators are compiled on first use (about 0.2 ms per schema); a check then takes nanoseconds.
  */
 import { type Static, type TObject, type TProperties, type TSchema, Type } from "typebox";
 import { Compile, type Validator } from "typebox/compile";
@@ -9,13 +9,13 @@ import { Value } from "typebox/value";
 
 export { type Static, type TObject, type TProperties, type TSchema, Type };
 
-/** One thing wrong with a value: where (`/a/b`, `""` for the value itself) and what. */
+/** One mismatch: its location (`/a/b`, `""` for the value itself) and the reason. */
 export interface Violation {
   readonly path: string;
   readonly message: string;
-  /** Name of the property that must not be there. */
+  /** Name of the unexpected property. */
   readonly unexpected?: string;
-  /** JSON type the value must have. */
+  /** Expected JSON type. */
   readonly type?: unknown;
 }
 
@@ -32,7 +32,7 @@ export function matches<S extends TSchema>(schema: S, value: unknown): value is 
   return validatorOf(schema).Check(value);
 }
 
-/** What is wrong with `value`, at most 20 entries, most specific place first met; empty when it matches. */
+/** All mismatches of `value`, at most 20, the most specific first; empty if it matches. */
 export function violations(schema: TSchema, value: unknown): Violation[] {
   const found: Violation[] = [];
   const unionPaths = new Map<string, unknown[]>();
@@ -45,7 +45,7 @@ export function violations(schema: TSchema, value: unknown): Violation[] {
       found.push({ path: path.slice(0, at), message: `unexpected property '${unexpected}'`, unexpected });
       continue;
     }
-    if (keyword === "additionalProperties") continue; // restates the ones above
+    if (keyword === "additionalProperties") continue; // repeats the entries above
     if (keyword === "type" && /\/anyOf\/\d+$/.test(error.schemaPath)) continue; // a member of a union of literals
     if (keyword === "enum") {
       const choices = params["allowedValues"] as unknown[];
@@ -53,7 +53,7 @@ export function violations(schema: TSchema, value: unknown): Violation[] {
       continue;
     }
     if (keyword === "const") {
-      // members of a union of literals: told once, with all the choices
+      // members of a union of literals: reported once, with all choices
       const seen = unionPaths.get(path) ?? [];
       unionPaths.set(path, [...seen, params["allowedValue"]]);
       continue;
@@ -67,12 +67,12 @@ export function violations(schema: TSchema, value: unknown): Violation[] {
     found.push({ path, message: error.message, ...(keyword === "type" ? { type: params["type"] } : {}) });
   }
   for (const [path, choices] of unionPaths) found.push({ path, message: `must be ${JSON.stringify(choices[0])}` });
-  // Unions of objects may leave nothing to name; a value that does not match is never told to be fine.
+  // Unions of objects may yield no named mismatch; an invalid value must still be reported.
   if (found.length === 0 && !matches(schema, value)) found.push({ path: "", message: "does not match the schema" });
   return found.slice(0, 20);
 }
 
-/** JSON pointers write `/` as `~1` and `~` as `~0`. */
+/** Decodes a JSON pointer segment: `~1` is `/` and `~0` is `~`. */
 function unescapePointer(segment: string): string {
   return segment.replaceAll("~1", "/").replaceAll("~0", "~");
 }
@@ -83,21 +83,21 @@ export function describeViolations(schema: TSchema, value: unknown): string {
   return lines.join("; ");
 }
 
-/** A copy of `value` with the schema's `default`s filled in. Never validates. */
+/** A copy of `value` with the defaults of the schema. Does not validate. */
 export function withDefaults<S extends TSchema>(schema: S, value: unknown): Static<S> {
   return Value.Default(schema, structuredClone(value)) as Static<S>;
 }
 
-/** `Type.Object` that refuses unknown keys, as every params object of the wire does. */
+/** `Type.Object` that rejects unknown keys, as all params on the wire do. */
 export function Strict<P extends TProperties>(properties: P, options: object = {}): TObject<P> {
   return Type.Object(properties, { additionalProperties: false, ...options });
 }
 
-/** The same schema, refusing keys it does not name; one that says something about further keys stays as it is. */
+/** The schema changed to reject unknown keys; unchanged if it already has a rule for further keys. */
 export function closedSchema<S extends TSchema>(schema: S): S {
   if (!("properties" in schema) || "additionalProperties" in schema || "patternProperties" in schema) return schema;
   const closed = { value: false, enumerable: true };
-  // A copy by descriptors: TypeBox keeps what kind of schema it is in keys that a spread leaves out.
+  // Copies descriptors: TypeBox stores the kind of a schema in non-enumerable keys, which a spread omits.
   const copy: unknown = Object.defineProperties(
     {},
     { ...Object.getOwnPropertyDescriptors(schema), additionalProperties: closed },
@@ -105,7 +105,7 @@ export function closedSchema<S extends TSchema>(schema: S): S {
   return copy as S;
 }
 
-/** Freezes plain data through and through; objects of classes are left alone. @returns the value itself */
+/** Freezes plain data recursively; class instances are left alone. @returns the value itself */
 export function deepFreeze<T>(value: T): T {
   if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
   if (!Array.isArray(value) && Object.getPrototypeOf(value) !== Object.prototype) return value;
@@ -114,8 +114,8 @@ export function deepFreeze<T>(value: T): T {
   return value;
 }
 
-/** A string of at least one character. */
+/** A non-empty string. */
 export const NonEmpty = Type.String({ minLength: 1 });
 
-/** The same JSON value, for readers only. */
+/** A deeply read-only view of a JSON value. */
 export type DeepReadonly<T> = T extends object ? { readonly [K in keyof T]: DeepReadonly<T[K]> } : T;

@@ -1,61 +1,66 @@
-/** Security checks of a plugin: `svc security audit` imports the file that package.json names under `svc.security`. */
+/** Security checks of a plugin: `svc security audit` imports the file named in package.json under `svc.security`. */
 import { isLoopbackHost } from "./client/address.ts";
 import type { GatewayClient } from "./client/index.ts";
 import { commandText } from "./command-text.ts";
 
-/** `critical`: somebody can take over the gateway or read its secrets. `warning`: one further mistake away from that. `info`: worth knowing. */
+/**
+ * `critical`: an attacker can take over the gateway or read its secrets. `warning`: one more mistake leads to that.
+ * `info`: worth knowing.
+ */
 export type SecuritySeverity = "critical" | "warning" | "info";
 
-/** What a check reads. */
+/** Input of a check. */
 export interface SecurityView {
-  /** The configuration with includes and variables in place. A value may have any shape: the file need not be valid. */
+  /**
+   * The configuration after resolving includes and variables. Values may have any shape: the file need not be valid.
+   */
   readonly config: Readonly<Record<string, unknown>>;
-  /** State directory of this machine; it need not exist. */
+  /** State directory of this machine; it may not exist. */
   readonly stateDir: string;
   /** epoch ms */
   readonly now: number;
 }
 
-/** One place where a check found what it looks for. */
+/** One finding of a check. */
 export interface SecurityHit {
-  /** A key, a file, a device. */
+  /** The affected key, file or device. */
   readonly about: string;
-  /** What is so, in one sentence. Never a secret. */
+  /** The finding in one sentence. Never contains a secret. */
   readonly message: string;
-  /** The command line that mends it. */
+  /** The command line that fixes it. */
   readonly mend: string;
-  /** Default: that of the check. */
+  /** Default: the severity of the check. */
   readonly severity?: SecuritySeverity;
 }
 
 interface CheckFacts {
-  /** `<id of the plugin>.<name>`; stays the same from version to version. */
+  /** `<plugin id>.<name>`; stable across versions. */
   readonly id: string;
   readonly severity: SecuritySeverity;
   /** Why it matters, in one sentence. */
   readonly why: string;
 }
 
-/** A check of configuration and files. It needs no running gateway. */
+/** A check of configuration and files. Needs no running gateway. */
 export interface SecurityFileCheck extends CheckFacts {
   find(view: SecurityView): readonly SecurityHit[] | Promise<readonly SecurityHit[]>;
 }
 
-/** A check of what only the running gateway knows. The audit says that it was not made where none answers. */
+/** A check of facts only known to the running gateway. Without a running gateway, the audit reports it as not run. */
 export interface SecurityGatewayCheck extends CheckFacts {
   /** @param client with the scopes `operator.admin` and `operator.pairing` */
   ask(client: GatewayClient, view: SecurityView): Promise<readonly SecurityHit[]>;
 }
 
-/** One check. Throwing is no finding: the audit says that the check was not made. */
+/** One check. If it throws, the audit reports the check as not run. */
 export type SecurityCheck = SecurityFileCheck | SecurityGatewayCheck;
 
-/** Declares the checks of a plugin; the default export of its `svc.security` file. */
+/** Declares the checks of a plugin; default export of its `svc.security` file. */
 export function defineSecurityChecks(checks: readonly SecurityCheck[]): readonly SecurityCheck[] {
   return checks;
 }
 
-/** The own value at a dotted path of a configuration of any shape, or `undefined`. */
+/** The own property at a dotted path of a configuration of any shape, or `undefined`. */
 export function configAt(config: unknown, path: string): unknown {
   return path.split(".").reduce<unknown>((node, key) => {
     if (typeof node !== "object" || node === null || !Object.hasOwn(node, key)) return undefined;
@@ -63,7 +68,7 @@ export function configAt(config: unknown, path: string): unknown {
   }, config);
 }
 
-/** The members of an object or list that are objects themselves, by key. Anything else has none. */
+/** The members of an object or list that are objects themselves, by key; empty for any other value. */
 export function entriesOf(
   value: unknown,
 ): readonly (readonly [key: string, entry: Readonly<Record<string, unknown>>])[] {
@@ -73,22 +78,22 @@ export function entriesOf(
   );
 }
 
-/** The texts of a list of any shape, trimmed. */
+/** The strings of a list of any shape, trimmed. */
 export function textsOf(value: unknown): readonly string[] {
   return Array.isArray(value) ? value.flatMap((item) => (typeof item === "string" ? [item.trim()] : [])) : [];
 }
 
-/** Whether a value is an address that is reached over a network without TLS: `http:` or `ws:`, and not on this machine. */
+/** Whether a value is an address reached over a network without TLS: `http:` or `ws:`, and not this machine. */
 export function isClearAddress(value: unknown): value is string {
   if (typeof value !== "string" || !URL.canParse(value)) return false;
   const { protocol, hostname } = new URL(value);
   return ["http:", "ws:"].includes(protocol) && !isLoopbackHost(hostname);
 }
 
-/** Keys, and places in lists. */
+/** Keys and list indexes. */
 export type SettingPath = readonly (string | number)[];
 
-/** A path as `svc config set` takes it, quoted where it has to be: `mcp.servers."a.b".args[1]`. */
+/** A path in the notation of `svc config set`, quoted if necessary: `mcp.servers."a.b".args[1]`. */
 export function settingText(path: SettingPath): string {
   return path
     .map((part, index) => {
@@ -99,7 +104,7 @@ export function settingText(path: SettingPath): string {
     .join("");
 }
 
-/** Texts that need no quotes as a value, unless JSON5 reads them as something else. */
+/** Texts that need no quotes as a value, unless JSON5 gives them another meaning. */
 const PLAIN_TEXT = /^(?:[A-Za-z][\w:/.-]*|\$\{\w+\})$/;
 const JSON5_WORD = /^(?:true|false|null|NaN|Infinity)$/;
 

@@ -1,28 +1,30 @@
-/** Typed service tokens: how plugins lend each other abilities without importing each other. */
+/** Typed service tokens: plugins use each other's services without importing each other. */
 
 import type { Deprecation } from "./deprecation.ts";
 
-/** Names a service. The type parameter is what the provider gives and the consumer gets. */
+/** Identifies a service. The type parameter is the type of its value. */
 export interface ServiceToken<T> {
   readonly kind: "service";
   readonly id: string;
-  /** Semver of the service's own interface; a consumer's token must have the same major. */
+  /** Semver version of the service's interface; a consumer's token must have the same major version. */
   readonly version: string;
-  /** All its members are data or methods that return promises, so that it can be used from another thread or process. */
+  /**
+   * All members are data or methods that return promises, so the service can be used from another thread or process.
+   */
   readonly remotable?: boolean;
-  /** Plugins that require it are named at their start. */
+  /** A warning at start names the plugins that require a deprecated service. */
   readonly deprecated?: Deprecation;
-  /** Carries the type only; never set. */
+  /** Only carries the type; never set. */
   readonly type?: T;
 }
 
-/** A requirement that may be absent: the service is `undefined` then, and the plugin still starts. */
+/** An optional requirement: if absent, the service is `undefined` and the plugin still starts. */
 export interface OptionalToken<T> {
   readonly kind: "optional";
   readonly token: ServiceToken<T>;
 }
 
-/** A requirement that follows its provider: a handle that is asked at each use, and plays no part in the start order. */
+/** A live requirement: a handle that is resolved at each use and does not affect the start order. */
 export interface LiveToken<T> {
   readonly kind: "live";
   readonly token: ServiceToken<T>;
@@ -30,16 +32,16 @@ export interface LiveToken<T> {
 
 /** Handle of a live requirement. */
 export interface Live<T> {
-  /** The provider's value now, or `undefined` while there is none. */
+  /** The current value of the provider; `undefined` if there is none. */
   get(): T | undefined;
 }
 
 /** One entry of `requires`. */
 export type Requirement = ServiceToken<unknown> | OptionalToken<unknown> | LiveToken<unknown>;
-/** All that a plugin requires, by the name it will use. */
+/** All requirements of a plugin, by the name used in `gateway.services`. */
 export type Requirements = Readonly<Record<string, Requirement>>;
 
-/** What `gateway.services` holds for a plugin's `requires`. */
+/** Type of `gateway.services` for a plugin's `requires`. */
 export type ServicesOf<R extends Requirements> = {
   readonly [K in keyof R]: R[K] extends ServiceToken<infer T>
     ? T
@@ -50,7 +52,10 @@ export type ServicesOf<R extends Requirements> = {
         : never;
 };
 
-/** Makes a token: `defineService<Storage>()("storage", "1.0.0")`. Two calls keep the type parameter and the literals apart. */
+/**
+ * Creates a token: `defineService<Storage>()("storage", "1.0.0")`. Two calls, so that the type parameter is given and
+ * the literals are inferred.
+ */
 export function defineService<T>(): (
   id: string,
   version: string,
@@ -59,31 +64,31 @@ export function defineService<T>(): (
   return (id, version, options = {}) => ({ kind: "service", id, version, ...options });
 }
 
-/** The plugin starts without it. */
+/** Marks a required service as optional: the plugin starts without it. */
 export function optional<T>(token: ServiceToken<T>): OptionalToken<T> {
   return { kind: "optional", token };
 }
 
-/** The plugin gets a handle, and does not restart when the provider does. */
+/** Marks a required service as live: the plugin gets a handle and does not restart with the provider. */
 export function live<T>(token: ServiceToken<T>): LiveToken<T> {
   return { kind: "live", token };
 }
 
-/** Names an extension point: one owner plugin, many contributors. */
+/** Identifies an extension point: one owner, many contributors. */
 export interface ExtensionPoint<T> {
   readonly kind: "extension-point";
   readonly id: string;
   /**
-   * What is contributed to it is data, and functions whose promises the owner awaits: it can be contributed from another thread or process, and
-   * by a plugin that is asleep. Default false.
+   * Contributions consist of data and of functions whose promises the owner awaits, so they can come from another
+   * thread or process, or from a sleeping plugin. Default false.
    */
   readonly remotable?: boolean;
-  /** Plugins that contribute to it are named at their start. */
+  /** A warning at start names the plugins that contribute to a deprecated extension point. */
   readonly deprecated?: Deprecation;
   readonly type?: T;
 }
 
-/** Makes an extension point: `defineExtensionPoint<Tool>("tool")`. */
+/** Creates an extension point: `defineExtensionPoint<Tool>("tool")`. */
 export function defineExtensionPoint<T>(
   id: string,
   options: Pick<ExtensionPoint<T>, "remotable" | "deprecated"> = {},
@@ -91,7 +96,7 @@ export function defineExtensionPoint<T>(
   return { kind: "extension-point", id, ...options };
 }
 
-/** One contribution as its owner sees it. */
+/** One contribution, as seen by the owner. */
 export interface Contribution<T> {
   readonly id: string;
   /** Plugin that contributed it. */
@@ -99,10 +104,13 @@ export interface Contribution<T> {
   readonly value: T;
 }
 
-/** The owner's view of its extension point. Contributions appear when their plugin is committed, in plugin order. */
+/**
+ * The owner's view of its extension point. Contributions become visible when their plugin is committed, in plugin
+ * order.
+ */
 export interface ExtensionView<T> {
   list(): readonly Contribution<T>[];
   get(id: string): Contribution<T> | undefined;
-  /** Runs `work` so that what it throws is charged to the contributor, then rethrows. */
+  /** Runs `work`; an error is attributed to the contributor and rethrown. */
   call<R>(contribution: Contribution<T>, work: (value: T) => R): R;
 }

@@ -1,4 +1,4 @@
-/** Errors that nobody awaits, of code that somebody else wrote: whose they are. */
+/** Attribution of unhandled errors in third-party code. */
 import { AsyncLocalStorage } from "node:async_hooks";
 
 type Handler = (error: unknown) => void;
@@ -6,14 +6,14 @@ type Handler = (error: unknown) => void;
 const context = new AsyncLocalStorage<Handler>();
 
 /**
- * Runs code of somebody else. What it throws later (a timer, a promise nobody awaits) goes to `handle` instead of being charged
- * to the plugin that runs it, in whatever carrier that runs.
+ * Runs third-party code. Its later errors (in a timer or an unawaited promise) are passed to `handle` instead of being
+ * attributed to the plugin that runs it, wherever that plugin runs.
  */
 export function withStrayErrors<T>(handle: (error: unknown) => void, work: () => T): T {
   return context.run(handle, work);
 }
 
-/** Who takes the stray errors of the code that runs now. For hosts. */
+/** Handler for stray errors of the running code. Used by hosts. */
 export function strayErrorHandler(): ((error: unknown) => void) | undefined {
   return context.getStore();
 }

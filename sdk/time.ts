@@ -1,9 +1,9 @@
-/** Waiting with a signal, and days. */
+/** Waiting with an abort signal, and calendar days. */
 import type { Clock } from "./plugin.ts";
 
 /**
- * Settles as `promise` does, or rejects with the signal's reason the moment it aborts: whoever ignores the signal
- * cannot keep the run. What the loser does later is ignored.
+ * Settles like `promise`, or rejects with the signal's reason as soon as it aborts, so code that ignores the signal
+ * cannot block the caller. The later outcome of the loser is ignored.
  */
 export async function untilAborted<T>(promise: PromiseLike<T>, signal: AbortSignal): Promise<T> {
   let stop: ((reason: Error) => void) | undefined;
@@ -20,7 +20,7 @@ export async function untilAborted<T>(promise: PromiseLike<T>, signal: AbortSign
   }
 }
 
-/** Resolves after `ms` milliseconds, or at the signal when that is earlier. */
+/** Resolves after `ms` milliseconds, or earlier when the signal aborts. */
 export function pause(ms: number, clock: Pick<Clock, "setTimeout">, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {
@@ -33,7 +33,7 @@ export function pause(ms: number, clock: Pick<Clock, "setTimeout">, signal: Abor
   });
 }
 
-/** Local day of a moment, `YYYY-MM-DD`. @param at epoch ms */
+/** The local date of a time, `YYYY-MM-DD`. @param at epoch ms */
 export function localDay(at: number): string {
   const date = new Date(at);
   const two = (value: number) => String(value).padStart(2, "0");

@@ -1,26 +1,29 @@
 /**
- * What a file of the transforms directory is written with: `@svc/sdk/transform`. Nothing to install, no build step.
- * Spec: §4.5, http/webhooks.md §6.3.
+ * API of files in the transforms directory: `@svc/sdk/transform`. Needs no installation and no build step. Spec: §4.5,
+ * http/webhooks.md §6.3.
  */
 import { type Static, type TSchema, Type } from "./schema.ts";
 
 export { type Static, type TSchema, Type };
 
-/** One webhook request as a transform sees it. */
+/** One webhook request, as passed to a transform. */
 export interface TransformContext<P = unknown> {
-  /** The body: parsed JSON, an object or a list. */
+  /** The parsed JSON body, an object or a list. */
   readonly payload: P;
-  /** Names in lower case, repeated headers joined with `, `. Choice: without `authorization`, `cookie` and the hook token. */
+  /**
+   * Names in lower case, repeated headers joined with `, `. Choice: without `authorization`, `cookie` and the hook
+   * token.
+   */
   readonly headers: Readonly<Record<string, string>>;
-  /** Its origin is a placeholder. */
+  /** The origin is a placeholder. */
   readonly url: URL;
-  /** What comes after the base path, without slashes around it. */
+  /** The part after the base path, without leading and trailing slashes. */
   readonly path: string;
   /** Aborts at the deadline of the transform. */
   readonly signal: AbortSignal;
 }
 
-/** Makes the request a system event of the main session. What is left out keeps what the mapping says. */
+/** Turns the request into a system event of the main session. Omitted fields keep the values of the mapping. */
 export interface WakeOverride {
   readonly kind?: "wake";
   readonly text?: string;
@@ -29,7 +32,7 @@ export interface WakeOverride {
   readonly allowUnsafeExternalContent?: boolean;
 }
 
-/** Makes the request a run of an agent. What is left out keeps what the mapping says. */
+/** Turns the request into an agent run. Omitted fields keep the values of the mapping. */
 export interface AgentOverride {
   readonly kind?: "agent";
   readonly message?: string;
@@ -42,49 +45,51 @@ export interface AgentOverride {
   readonly to?: string;
   readonly model?: string;
   readonly thinking?: string;
-  /** Seconds, more than 0. */
+  /** Seconds, greater than 0. */
   readonly timeoutSeconds?: number;
-  /** True hands the text to the model unmarked. Dangerous: whoever can post then speaks as you. */
+  /**
+   * True passes the text to the model unmarked. Dangerous: anyone who can send the webhook then speaks as the owner.
+   */
   readonly allowUnsafeExternalContent?: boolean;
 }
 
-/** `null`: nothing is done, and the sender gets 204. `undefined`: what the mapping says. */
+/** `null`: nothing is done and the sender receives 204. `undefined`: the mapping applies unchanged. */
 export type TransformResult<R> = R | null | undefined | void;
 
 /**
- * Turns a request into an action: the default export of a file in the transforms directory.
- * A throw, or no answer within the deadline (5 s by default), is answered with 500 and changes nothing.
+ * Turns a request into an action: the default export of a file in the transforms directory. A throw, or no result
+ * within the deadline (5 s by default), is answered with 500 and changes nothing.
  * @typeParam R for an action of a plugin: its fields, e.g. `{ kind: "ticket"; title: string }`
  */
 export type Transform<P = unknown, R = WakeOverride | AgentOverride> = (
   context: TransformContext<P>,
 ) => TransformResult<R> | Promise<TransformResult<R>>;
 
-/** A request and what the transform must make of it; tried before a new version goes live. */
+/** A request and the expected result; checked before a new version goes live. */
 export interface TransformExample {
-  /** For the report. Default: its place in the list. */
+  /** Shown in the report. Default: its position in the list. */
   readonly name?: string;
   readonly payload: unknown;
   /** Default: none. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Default: the path of the mapping. */
   readonly path?: string;
-  /** Exactly what the transform returns; `null` for a request it skips. */
+  /** The exact result of the transform; `null` for a skipped request. */
   readonly expect: object | null;
 }
 
-/** A transform with more to say about itself; make one with `defineTransform`. */
+/** A transform with a schema and examples; created with `defineTransform`. */
 export interface TransformModule<P extends TSchema = TSchema, R = WakeOverride | AgentOverride> {
-  /** JSON Schema of the body; one that does not match is answered with 400 and the path. Default: anything. */
+  /** JSON Schema of the body; a mismatch is answered with 400 and the path. Default: any body. */
   readonly payload?: P;
   readonly examples?: readonly TransformExample[];
   readonly transform: Transform<Static<P>, R>;
 }
 
-/** Marks a transform so that two copies of this SDK agree on what one is. */
+/** Marks transforms, so that two copies of the SDK recognize each other's transforms. */
 export const TRANSFORM = Symbol.for("svc.transform/1");
 
-/** What a result is held to: with the kind of one of ours, to the fields of that kind. Actions of plugins check their own. */
+/** Type check of a result: a built-in kind is checked against its fields. Actions of plugins check their own. */
 type Checked<R> = R extends { readonly kind: "wake" }
   ? Only<R, WakeOverride>
   : R extends { readonly kind: "agent" }
@@ -92,13 +97,13 @@ type Checked<R> = R extends { readonly kind: "wake" }
     : R extends object
       ? R
       : never;
-/** A misspelt field is an error, where an assignment would let it pass. */
+/** Makes a misspelled field an error; plain assignability would accept it. */
 type Only<R extends { readonly kind: unknown }, Fields> = Fields &
   Pick<R, "kind"> & {
     readonly [K in Exclude<keyof R, keyof Fields>]?: undefined;
   };
 
-/** Declares a transform whose `payload` is typed and checked by a schema, and whose result is typed by its `kind`. */
+/** Declares a transform whose `payload` is typed and validated by a schema, and whose result is typed by its `kind`. */
 export function defineTransform<P extends TSchema, const R = WakeOverride | AgentOverride>(
   module: TransformModule<P, R> & { readonly transform: Transform<Static<P>, Checked<R>> },
 ): TransformModule<P, R> {

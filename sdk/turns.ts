@@ -1,10 +1,10 @@
-/** Work on the same thing, one after the other. */
+/** Serializes work on the same key. */
 
-/** One at a time for each key, in the order of the calls. */
+/** Runs one task at a time per key, in the order of the calls. */
 export class Turns {
   readonly #last = new Map<string, Promise<unknown>>();
 
-  /** Runs `work` when all earlier work under `key` has ended, however it ended. @throws what `work` throws */
+  /** Runs `work` after all earlier work under `key` has settled. @throws the error of `work` */
   async take<T>(key: string, work: () => Promise<T>): Promise<T> {
     const turn = (this.#last.get(key) ?? Promise.resolve()).then(work, work);
     this.#last.set(key, turn);

@@ -1,4 +1,4 @@
-/** One connection to a server, from its first line to its last. The only file that talks to the network. */
+/** One connection to a server from start to end. The only file that uses the network. */
 import { type Clock, GatewayError, type Logger, pause, unavailable } from "@svc/sdk";
 import type { ChannelRun, InboundMessage } from "@svc/sdk/channels";
 import type { Client } from "irc-framework";
@@ -7,16 +7,16 @@ import { fold } from "./names.ts";
 import { Pace } from "./pace.ts";
 import { refusalIn, toInbound, toLines } from "./translate.ts";
 
-/** Milliseconds the server may take: until it lets us in, and to confirm what we said. */
+/** Milliseconds to wait for the registration, and for the confirmation of a text. */
 const REGISTER_MS = 30_000;
 const CONFIRM_MS = 30_000;
-/** Milliseconds a farewell may take. */
+/** Milliseconds to wait after QUIT. */
 const FAREWELL_MS = 1_000;
-/** Other nicks that are tried when the wanted one is taken. */
+/** Number of alternative nicks to try if the wanted one is taken. */
 const NICK_TRIES = 3;
-/** Messages that wait for the gateway; more are lost, and that is logged. */
+/** Maximum messages waiting for the gateway; further ones are dropped and logged. */
 const MAX_WAITING = 500;
-/** Times a message is brought again that the gateway could not take. */
+/** Number of attempts to submit a message to the gateway. */
 const RECEIVE_TRIES = 5;
 
 interface ConnectionContext {
@@ -24,7 +24,7 @@ interface ConnectionContext {
   readonly log: Logger;
 }
 
-/** A text the server has not confirmed. */
+/** A text that the server has not confirmed yet. */
 interface Unconfirmed {
   readonly target: string;
   refusal?: string;
@@ -36,7 +36,7 @@ export class IrcConnection {
   readonly #around: ConnectionContext;
   readonly #client: Client;
   readonly #pace: Pace;
-  /** Settles when the connection is gone. */
+  /** Settles when the connection is closed. */
   readonly #gone: Promise<void>;
   #end: (error?: Error) => void = () => undefined;
   #isRegistered = false;
@@ -45,10 +45,10 @@ export class IrcConnection {
   #nickTries = 0;
   #inbox: Promise<void> = Promise.resolve();
   #waiting = 0;
-  /** By the token of their PING. */
+  /** Unconfirmed texts by the token of their PING. */
   readonly #unconfirmed = new Map<string, Unconfirmed>();
   #tokens = 0;
-  /** Texts go one after the other. */
+  /** Serializes texts. */
   #saying: Promise<unknown> = Promise.resolve();
 
   constructor(client: Client, run: ChannelRun<Settings>, around: ConnectionContext) {
@@ -67,7 +67,10 @@ export class IrcConnection {
     this.#listen();
   }
 
-  /** Resolves when the signal has aborted, and the connection is gone. @throws Error why it ended before that */
+  /**
+   * Resolves when the signal has aborted and the connection is closed.
+   * @throws Error with the reason if it ended earlier
+   */
   async live(): Promise<void> {
     const { settings, signal, report } = this.#run;
     const { host, port, tls, tlsVerify, nick, username, realname, password, sasl } = settings;
@@ -75,7 +78,7 @@ export class IrcConnection {
     report({ state: "connecting" });
     const cancel = this.#around.clock.setTimeout(() => {
       if (!this.#isRegistered)
-        this.#close(new Error(`the server did not let us in within ${REGISTER_MS / 1_000} seconds`));
+        this.#close(new Error(`the server did not complete the registration within ${REGISTER_MS / 1_000} seconds`));
     }, REGISTER_MS);
     const stop = () => this.#farewell();
     signal.addEventListener("abort", stop, { once: true });
@@ -87,8 +90,8 @@ export class IrcConnection {
       nick,
       username,
       gecos: realname,
-      account: sasl ?? {}, // an empty one: the password of the server is for the server
-      auto_reconnect: false, // the gateway runs the account again, later each time
+      account: sasl ?? {}, // if empty, the password is the server password
+      auto_reconnect: false, // the gateway runs the account again, with back-off
       version: "",
       ping_interval: 30,
       ping_timeout: 120,
@@ -103,7 +106,10 @@ export class IrcConnection {
     }
   }
 
-  /** Resolves when the server has taken all of it. @throws GatewayError `UNAVAILABLE`; `INVALID_REQUEST` it was refused */
+  /**
+   * Resolves when the server has confirmed the whole text.
+   * @throws GatewayError `UNAVAILABLE`; `INVALID_REQUEST` if the server refused it
+   */
   say(to: string, text: string, signal: AbortSignal): Promise<void> {
     const said = this.#saying.catch(() => undefined).then(() => this.#say(to, toLines(text), signal));
     this.#saying = said;
@@ -155,23 +161,23 @@ export class IrcConnection {
       for (const text of this.#unconfirmed.values()) if (text.target === refusal?.target) text.refusal = refusal.reason;
     });
     client.on("nick in use", ({ nick }) => this.#nickTaken(nick));
-    client.on("nick invalid", ({ nick }) => this.#needsLogin(`the server does not take the nick "${nick}"`));
+    client.on("nick invalid", ({ nick }) => this.#needsLogin(`the server rejects the nick "${nick}"`));
     client.on("sasl failed", ({ reason, message = reason }) =>
       this.#needsLogin(`the login to the services failed: ${message}`),
     );
     client.on("irc error", ({ error, reason = error }) => this.#refused(error, reason));
     client.on("socket close", (error) => {
-      if (error) this.#lastError ??= error.message; // what the server said before tells more
+      if (error) this.#lastError ??= error.message; // an earlier message of the server is more specific
     });
     client.on("close", () => this.#closed());
-    // A line that makes no sense must end this connection, and not what else runs here.
+    // An invalid line must only end this connection and not affect other code.
     const { command_handler: handler } = client;
     const dispatch = handler.dispatch.bind(handler);
     handler.dispatch = (message) => {
       try {
         dispatch(message);
       } catch (error) {
-        this.#close(new Error(`the server sent a line that makes no sense: ${String(error)}`));
+        this.#close(new Error(`the server sent an invalid line: ${String(error)}`));
       }
     };
   }
@@ -185,12 +191,12 @@ export class IrcConnection {
   #received(message: InboundMessage | undefined): void {
     if (!message) return;
     if (this.#waiting >= MAX_WAITING)
-      return this.#around.log.warn({ chat: message.chat.id }, "too many IRC messages wait; one is lost");
+      return this.#around.log.warn({ chat: message.chat.id }, "too many IRC messages are waiting; dropping one");
     this.#waiting += 1;
     this.#inbox = this.#inbox.then(() => this.#deliver(message)).finally(() => (this.#waiting -= 1));
   }
 
-  /** IRC brings nothing twice, so what cannot be taken now is kept for a while. Never rejects. */
+  /** IRC never repeats a message, so a message that was not accepted is retried for a while. Never rejects. */
   async #deliver(message: InboundMessage): Promise<void> {
     const { log, clock } = this.#around;
     const { signal } = this.#run;
@@ -198,18 +204,18 @@ export class IrcConnection {
       try {
         const receipt = await this.#run.receive(message);
         if (!receipt.accepted)
-          log.debug({ reason: receipt.reason, chat: message.chat.id }, "an IRC message was not taken");
+          log.debug({ reason: receipt.reason, chat: message.chat.id }, "an IRC message was not accepted");
         return;
       } catch (error) {
         if (tries === RECEIVE_TRIES || this.#isOver || signal.aborted)
-          return log.warn({ err: error }, "an IRC message is lost: the gateway could not take it");
+          return log.warn({ err: error }, "an IRC message was dropped: the gateway did not accept it");
         await pause(1_000 * tries, clock, signal);
       }
     }
   }
 
   #refused(error: string, reason: string): void {
-    // Some servers only say it when they close.
+    // Some servers only report it when they close.
     const isPassword = error === "password_mismatch" || (error === "irc" && /password/i.test(reason));
     if (isPassword && !this.#isRegistered) return this.#needsLogin(`the server refused the password: ${reason}`);
     if (error === "irc") this.#lastError = reason;
@@ -219,7 +225,7 @@ export class IrcConnection {
   #nickTaken(nick: string): void {
     if (this.#isRegistered) return;
     if (this.#nickTries === NICK_TRIES)
-      return this.#close(new Error(`the nick "${nick}" and others like it are taken`));
+      return this.#close(new Error(`the nick "${nick}" and its alternatives are taken`));
     this.#nickTries += 1;
     const next = `${this.#run.settings.nick}${"_".repeat(this.#nickTries)}`;
     this.#run.report({ state: "connecting", detail: `the nick "${nick}" is taken; trying "${next}"` });
@@ -249,7 +255,7 @@ export class IrcConnection {
   }
 }
 
-/** The library is loaded when the first connection is made. */
+/** The library is imported for the first connection. */
 export async function connect(run: ChannelRun<Settings>, around: ConnectionContext): Promise<IrcConnection> {
   const { default: library } = await import("irc-framework");
   return new IrcConnection(new library.Client(), run, around);

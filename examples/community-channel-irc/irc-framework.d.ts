@@ -1,4 +1,4 @@
-/** The part of the library that is used here; it comes without types. */
+/** Types of the used part of the library, which has none. */
 declare module "irc-framework" {
   interface Who {
     readonly nick: string;
@@ -6,7 +6,7 @@ declare module "irc-framework" {
     readonly hostname: string;
   }
 
-  /** A message to a person or a channel. `account`: services account, where the server tells it. */
+  /** A message to a person or a channel. `account`: services account, if the server reports it. */
   interface PrivateMessage extends Partial<Who> {
     readonly from_server: boolean;
     readonly target: string;
@@ -41,7 +41,7 @@ declare module "irc-framework" {
     readonly password?: string;
     readonly account: { readonly account?: string; readonly password?: string };
     readonly auto_reconnect: boolean;
-    /** Answer to CTCP VERSION; empty: none. */
+    /** Reply to CTCP VERSION; empty: none. */
     readonly version: string;
     /** Seconds. */
     readonly ping_interval: number;
@@ -54,7 +54,7 @@ declare module "irc-framework" {
     readonly command_handler: { dispatch(message: unknown): void };
     on<E extends keyof Events>(event: E, listener: Events[E]): this;
     connect(options: Options): void;
-    /** One command; the last argument may have blanks. Line breaks are not taken out. */
+    /** Sends one command; the last argument may contain blanks. Line breaks are not removed. */
     raw(...words: readonly string[]): void;
     join(channel: string, key?: string): void;
     changeNick(nick: string): void;

@@ -1,16 +1,16 @@
 /** Names on IRC. Pure. */
 
-/** Lower case as IRC has it: `[]\~` are the capitals of `{}|^`. */
+/** Lower case by the rules of IRC: `[]\~` are the upper case of `{}|^`. */
 export function fold(name: string): string {
   return name.toLowerCase().replace(/[[\]\\~]/g, (sign) => "{}|^"["[]\\~".indexOf(sign)] ?? sign);
 }
 
-/** A channel, folded; `undefined` for what is none. */
+/** A channel name, folded; `undefined` if it is not one. */
 export function channelName(text: string): string | undefined {
   return /^[#&][^\s,:\p{Cc}]{1,99}$/u.test(text) ? fold(text) : undefined;
 }
 
-/** A nickname, folded; `undefined` for what is none. */
+/** A nickname, folded; `undefined` if it is not one. */
 export function nickName(text: string): string | undefined {
   return /^[A-Za-z[\]\\`_^{|}][A-Za-z0-9[\]\\`_^{|}-]{0,63}$/.test(text) ? fold(text) : undefined;
 }
@@ -20,8 +20,8 @@ export function isChannel(name: string): boolean {
 }
 
 /**
- * Who sent a message. The services account where the server vouches for one: nobody else can have it. Otherwise nick, user and
- * host together, which is as firm as the network makes it. The two can never look alike: an account has no `!`.
+ * Id of a sender: the services account if the server vouches for one, because nobody else can have it; otherwise nick,
+ * user and host together, which is as reliable as the network. The two formats never collide: an account has no `!`.
  */
 export function personId(who: {
   readonly nick: string;
@@ -34,7 +34,7 @@ export function personId(who: {
   return foldPerson(isVouched ? `account:${account}` : `${nick}!${ident}@${hostname}`);
 }
 
-/** Such an id in its one spelling: only nicks and accounts have the capitals of IRC. */
+/** The canonical form of such an id: only nicks and accounts use the case rules of IRC. */
 export function foldPerson(id: string): string {
   const [nick = "", ...rest] = id.split("!");
   return [fold(nick), ...rest.map((part) => part.toLowerCase())].join("!");

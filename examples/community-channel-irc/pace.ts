@@ -1,24 +1,24 @@
-/** Keeps lines apart, since servers throw out who sends too many. */
+/** Paces outgoing lines, because servers disconnect clients that send too many. */
 import { type Clock, pause } from "@svc/sdk";
 
 export interface PaceOptions {
-  /** Lines that may go at once. */
+  /** Number of lines that may be sent at once. */
   readonly burst: number;
-  /** Milliseconds after which one more may go. */
+  /** Milliseconds after which one more line may be sent. */
   readonly intervalMs: number;
   readonly clock: Pick<Clock, "elapsed" | "setTimeout">;
 }
 
 export class Pace {
   readonly #options: PaceOptions;
-  /** When the bucket is full again. */
+  /** Time at which the bucket is full again. */
   #fullAt = 0;
 
   constructor(options: PaceOptions) {
     this.#options = options;
   }
 
-  /** Resolves when the next line may go. @throws the signal's reason when it aborts first */
+  /** Resolves when the next line may be sent. @throws the signal's reason if it aborts first */
   async turn(signal: AbortSignal): Promise<void> {
     const { burst, intervalMs, clock } = this.#options;
     signal.throwIfAborted();

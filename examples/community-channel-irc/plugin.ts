@@ -1,7 +1,8 @@
 /**
  * IRC: talk to agents in direct messages and channels.
  *
- * `connection.ts` is the only file that talks to the network, `translate.ts` is pure, and this one ties them to the gateway.
+ * `connection.ts` is the only file that uses the network, `translate.ts` is pure, and this file connects them to the
+ * gateway.
  */
 import { definePlugin, unavailable } from "@svc/sdk";
 import { Channel, defineChannel } from "@svc/sdk/channels";
@@ -9,7 +10,7 @@ import { accountOf, IrcConfig, type Settings } from "./config.ts";
 import { connect, type IrcConnection } from "./connection.ts";
 import { channelName, isChannel, nickName } from "./names.ts";
 
-/** Characters of one message. Lines are shorter still: `connection.ts` cuts them by bytes. */
+/** Maximum characters of one message. `connection.ts` splits lines further, by bytes. */
 const MAX_TEXT_CHARS = 350;
 
 export default definePlugin({

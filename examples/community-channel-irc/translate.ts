@@ -1,17 +1,17 @@
-/** Between the lines of IRC and messages. Pure. */
+/** Translation between IRC lines and messages. Pure. */
 import type { InboundMessage } from "@svc/sdk/channels";
 import type { PrivateMessage } from "irc-framework";
 import { fold, isChannel, personId } from "./names.ts";
 
-/** Bytes of text in one line: 512, less the longest prefix, command and target a server may put before it. */
+/** Maximum bytes of text in one line: 512, minus the longest prefix, command and target a server may add. */
 export const LINE_BYTES = 350;
 
-/** Colours with the numbers that belong to them, bold and the like. */
+/** Color codes with their numbers, bold and the like. */
 const FORMATTING =
-  // oxlint-disable-next-line no-control-regex -- they are what is looked for
+  // oxlint-disable-next-line no-control-regex -- it matches control characters
   /\u0003(?:\d{1,2}(?:,\d{1,2})?)?|\u0004(?:[0-9a-fA-F]{6}(?:,[0-9a-fA-F]{6})?)?|[\u0002\u000f\u0011\u0016\u001d\u001e\u001f]/g;
 
-/** What of a message reaches the gateway; `undefined`: nothing. @param nick the agent's, as it is now */
+/** The message for the gateway; `undefined`: ignored. @param nick current nick of the agent */
 export function toInbound(event: PrivateMessage, nick: string): InboundMessage | undefined {
   const {
     from_server: fromServer,
@@ -26,7 +26,7 @@ export function toInbound(event: PrivateMessage, nick: string): InboundMessage |
     time,
   } = event;
   if (fromServer || from === "" || fold(from) === fold(nick)) return undefined;
-  if (batch?.type === "chathistory") return undefined; // said before we came
+  if (batch?.type === "chathistory") return undefined; // sent before the agent joined
   const plain = message.replace(FORMATTING, "");
   if (plain.includes("\u0001")) return undefined; // CTCP
   const sender = { id: personId({ nick: from, ident, hostname, account }), name: from };
@@ -37,7 +37,7 @@ export function toInbound(event: PrivateMessage, nick: string): InboundMessage |
   return { ...common, chat: { type: "group", id: fold(target), name: target }, text, mentioned: isMentioned };
 }
 
-/** `bot: text` and `text, bot?` both speak to `bot`; its name at the front is taken off. */
+/** `bot: text` and `text, bot?` both address `bot`; a leading name is removed. */
 function addressed(text: string, nick: string): { readonly isMentioned: boolean; readonly text: string } {
   const name = nick.replace(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`);
   const first = new RegExp(String.raw`^\s*@?${name}(?:[:,]\s*|\s+|$)`, "i");
@@ -47,8 +47,8 @@ function addressed(text: string, nick: string): { readonly isMentioned: boolean;
 }
 
 /**
- * Lines to send: no line break, no control character (what follows one would be a command of its own), at most `maxBytes` bytes
- * of UTF-8 each, cut at blanks where there are any and never inside a character.
+ * Lines to send: without line breaks and control characters (text after one would become a command), at most `maxBytes`
+ * bytes of UTF-8 each, split at blanks if possible and never inside a character.
  */
 export function toLines(text: string, maxBytes: number = LINE_BYTES): readonly string[] {
   return text
@@ -89,7 +89,7 @@ function cut(line: string, maxBytes: number): string[] {
   return pieces;
 }
 
-/** Characters as people count them; one that is longer than a line, in code points. */
+/** Grapheme clusters; one that is longer than a line is split into code points. */
 function* units(line: string, maxBytes: number): Generator<string> {
   for (const { segment } of characters.segment(line)) {
     if (Buffer.byteLength(segment) <= maxBytes) yield segment;
@@ -97,7 +97,7 @@ function* units(line: string, maxBytes: number): Generator<string> {
   }
 }
 
-/** A server's refusal of something we sent: to whom, and why. */
+/** A server's refusal of a sent message: its target and reason. */
 export function refusalIn(line: string): { readonly target: string; readonly reason: string } | undefined {
   const [, target, reason] =
     /^(?:@\S+ )?:\S+ (?:40[1-8]|415|442|477|489|531|716) \S+ (\S+) :?(.*)$/.exec(line.trimEnd()) ?? [];

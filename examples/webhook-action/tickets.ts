@@ -3,7 +3,7 @@ import { defineContract, defineEvent, definePlugin, invalidRequest, matches, typ
 import { type Row, Storage } from "@svc/sdk/storage";
 import { WebhookAction, type WebhookJob } from "@svc/sdk/webhooks";
 
-/** What a mapping fills. Only people read it; mark a text that a model will read with `external: true`. */
+/** Fields filled by a mapping. Only people read them; mark a text that a model will read with `external: true`. */
 const Fields = Type.Object({
   title: Type.String({ minLength: 1, maxLength: 200 }),
   text: Type.Optional(Type.String()),
@@ -16,7 +16,7 @@ type Ticket = Static<typeof Ticket>;
 
 export const tickets = defineContract("tickets", {
   list: {
-    summary: "Tickets, newest first",
+    summary: "List tickets, newest first",
     scope: "operator.read",
     params: Type.Object({}),
     result: Type.Object({ tickets: Type.Array(Ticket) }),
@@ -45,12 +45,13 @@ export default definePlugin({
     });
 
     gateway.extend(WebhookAction, "ticket", {
-      summary: "Files a ticket",
+      summary: "File a ticket",
       fields: Fields,
-      // The sender hears 400 with this sentence. Nothing may be changed yet.
+      // The sender receives 400 with this message. Nothing may be changed yet.
       prepare: (fields) =>
         matches(Fields, fields) ? { params: fields } : invalidRequest("a ticket needs a title of 1 to 200 characters"),
-      // Part of the transaction that records the webhook: the ticket is on disk when the sender hears 200, and once.
+      // Part of the transaction that records the webhook: when the sender receives 200, the ticket is on disk exactly
+      // once.
       commit(job) {
         const ticket = toTicket(job);
         return [{ sql: INSERT, params: [ticket.id, ticket.filedAt, JSON.stringify(ticket)] }];
@@ -61,9 +62,9 @@ export default definePlugin({
 });
 
 function toTicket({ runId, acceptedAt, params }: WebhookJob): Ticket {
-  return { ...(params as Fields), id: runId, filedAt: acceptedAt }; // what `prepare` let through
+  return { ...(params as Fields), id: runId, filedAt: acceptedAt }; // validated by `prepare`
 }
 
 function read({ ticket }: Row): Ticket {
-  return JSON.parse(String(ticket)) as Ticket; // what `commit` wrote
+  return JSON.parse(String(ticket)) as Ticket; // written by `commit`
 }

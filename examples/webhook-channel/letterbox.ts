@@ -1,6 +1,6 @@
 /**
- * A small channel: a chat server posts messages to a route of the gateway, and replies are posted to the server.
- * `run` keeps the account up; everything else (who may talk, sessions, retries) belongs to the plugin `channels`.
+ * A small channel: a chat server posts messages to a route of the gateway, and the gateway posts replies to the server.
+ * `run` keeps the account up; the plugin `channels` does everything else (admission, sessions, retries).
  */
 import { createHash, timingSafeEqual } from "node:crypto";
 import { definePlugin, invalidRequest, Strict, Type, unavailable } from "@svc/sdk";
@@ -11,10 +11,10 @@ interface Settings {
   readonly secret: string;
 }
 
-/** What the chat server posts. `id` is the same when it posts a message again. */
+/** A message posted by the chat server. A repeated message has the same `id`. */
 const Message = Type.Object({
   id: Type.String({ minLength: 1 }),
-  from: Type.String({ minLength: 1, description: "id of the person, which nobody else can take" }),
+  from: Type.String({ minLength: 1, description: "id of the person, which no other user can take over" }),
   text: Type.String(),
 });
 
@@ -23,11 +23,11 @@ export default definePlugin({
   api: "^1.0.0",
   section: "channels.letterbox",
   config: Strict({
-    replyUrl: Type.String({ pattern: "^https?://", description: "Where replies are posted as {to, text}" }),
-    secret: Type.String({ minLength: 16, sensitive: true, description: "Both sides send it as a bearer token" }),
+    replyUrl: Type.String({ pattern: "^https?://", description: "URL to which replies are posted as {to, text}" }),
+    secret: Type.String({ minLength: 16, sensitive: true, description: "Bearer token sent by both sides" }),
     allowFrom: Type.Array(Type.String({ minLength: 1 }), {
       default: [],
-      description: "Ids of people who may talk; * is everybody",
+      description: "Ids of people who may send messages; *: everyone",
     }),
   }),
 
@@ -41,7 +41,9 @@ export default definePlugin({
       accounts: [{ id: "default", allowFrom, settings: { replyUrl, secret } }],
       target: (text) => (/^\S+$/.test(text.trim()) ? text.trim() : undefined),
 
-      /** The server comes to us, so there is nothing to connect to: the account is up until it is stopped. */
+      /**
+       * The server connects to the gateway, so there is no connection to open: the account is up until it is stopped.
+       */
       async run(run) {
         if (run.signal.aborted) return;
         current = run;
@@ -55,11 +57,11 @@ export default definePlugin({
           method: "POST",
           headers: { authorization: `Bearer ${settings.secret}`, "content-type": "application/json" },
           body: JSON.stringify({ to, text }),
-          redirect: "error", // the secret goes nowhere else
+          redirect: "error", // never send the secret to another address
           signal,
         });
-        if (reply.status >= 500 || reply.status === 429) unavailable(`the chat server answered ${reply.status}`);
-        if (!reply.ok) invalidRequest(`the chat server refused the text with ${reply.status}`);
+        if (reply.status >= 500 || reply.status === 429) unavailable(`the chat server responded ${reply.status}`);
+        if (!reply.ok) invalidRequest(`the chat server rejected the text with ${reply.status}`);
         return {};
       },
     });
@@ -69,13 +71,14 @@ export default definePlugin({
       method: "POST",
       path: "/plugins/letterbox/messages",
       auth: "plugin",
-      summary: "A message of the chat server",
+      summary: "Receive a message from the chat server",
       body: Message,
       async handler({ headers, body }) {
         if (!isSame(String(headers["authorization"] ?? ""), `Bearer ${secret}`)) return { status: 401 };
         if (!current) return unavailable("the channel is not running yet", { retryAfterMs: 1_000 });
         const { id, from, text } = body;
-        // It is on disk when this resolves, so the server may forget it. Where it throws, the server posts it again.
+        // The message is on disk when this resolves, so the server may discard it. If this throws, the server posts it
+        // again.
         const receipt = await current.receive({ id, text, chat: { type: "direct", id: from }, sender: { id: from } });
         return { status: receipt.accepted ? 202 : 200, body: receipt };
       },
@@ -83,7 +86,7 @@ export default definePlugin({
   },
 });
 
-/** Takes as long for every guess. */
+/** Takes the same time for every guess. */
 function isSame(given: string, wanted: string): boolean {
   const [left, right] = [given, wanted].map((text) => createHash("sha256").update(text).digest());
   return left !== undefined && right !== undefined && timingSafeEqual(left, right);

@@ -1,9 +1,9 @@
-/** `svc plugins ...`. A verb is imported when it runs. */
+/** `svc plugins ...`. Each verb is imported when it runs. */
 import { type Command, type CommandContext, defineCommands } from "@svc/sdk/cli";
 
 const AGREEING: NonNullable<Command["options"]> = [
-  { flags: "--yes", description: "agree to everything it asks for" },
-  { flags: "--agree <word>", description: "agree to what was shown with this word, and to nothing else" },
+  { flags: "--yes", description: "agree to all requested permissions" },
+  { flags: "--agree <word>", description: "agree to exactly the permissions shown with this word" },
 ];
 
 const first = ({ args }: CommandContext) => args[0] ?? "";
@@ -12,7 +12,7 @@ export default defineCommands([
   {
     name: "plugins list",
     summary: "All plugins, their state and why one is not active",
-    help: ["Asks the running gateway; when none answers within a second, tells of the last start."],
+    help: ["Queries the running gateway; without a response within a second, shows the states of the last start."],
     examples: ["svc plugins list", "svc plugins list --json"],
     run: async (context) => (await import("./cli/list.ts")).listPlugins(context),
   },
@@ -36,9 +36,9 @@ export default defineCommands([
     args: "<spec>",
     options: [
       ...AGREEING,
-      { flags: "--link", description: "use the directory where it lies, without a copy: for development" },
+      { flags: "--link", description: "use the directory in place, without a copy; for development" },
     ],
-    help: ["Shows what the plugin asks for and installs it when you agree. Runs no install scripts."],
+    help: ["Shows the requested permissions and installs the plugin once you agree. Runs no install scripts."],
     examples: [
       "svc plugins install some-plugin",
       "svc plugins install @someone/some-plugin@1.2.0 --yes",
@@ -53,7 +53,7 @@ export default defineCommands([
     summary: "Install the newest version of what a plugin was installed from; the one before is kept",
     args: "<id>",
     options: AGREEING,
-    help: ["Asks again only when it wants more than was agreed to."],
+    help: ["Asks again only for permissions that were not agreed to before."],
     examples: ["svc plugins update some-plugin"],
     run: async (context) => (await import("./cli/install.ts")).updatePlugin(first(context), context),
   },
@@ -62,8 +62,8 @@ export default defineCommands([
     summary: "Remove an installed plugin; what it stored and its configuration stay",
     args: "<id>",
     options: [
-      { flags: "--purge", description: "remove these, too" },
-      { flags: "--yes", description: "for scripts that always say so; nothing is asked" },
+      { flags: "--purge", description: "also remove its data and configuration" },
+      { flags: "--yes", description: "accepted for scripts; has no effect, because nothing is asked" },
     ],
     examples: ["svc plugins remove some-plugin", "svc plugins remove some-plugin --purge"],
     run: async (context) => (await import("./cli/remove.ts")).removePlugin(first(context), context),
@@ -89,7 +89,7 @@ export default defineCommands([
       { flags: "--fix", description: "remove what interrupted installs left behind; nothing else is changed" },
       { flags: "--running", description: "accepted from svc doctor; has no effect" },
     ],
-    help: ["Exits with 1 when something is broken. Changes nothing without --fix."],
+    help: ["Exits with 1 if there is an error. Changes nothing without --fix."],
     examples: ["svc plugins doctor", "svc plugins doctor --fix"],
     run: async (context) => (await import("./cli/doctor.ts")).checkInstallation(context),
   },
@@ -99,10 +99,10 @@ export default defineCommands([
     isLocal: true,
     args: "[names...]",
     options: [
-      { flags: "--profile <name>", description: "the plugins of this profile, and those that are named" },
-      { flags: "--with-requirements", description: "add the plugins that the named ones cannot do without" },
+      { flags: "--profile <name>", description: "use the plugins of this profile and the named ones" },
+      { flags: "--with-requirements", description: "also use the plugins that the named ones require" },
     ],
-    help: ["Writes plugins.use. A single name that is a profile is the profile."],
+    help: ["Writes plugins.use. A single name that matches a profile selects the profile."],
     examples: ["svc plugins use minimal", "svc plugins use config notes --with-requirements"],
     run: async (context) => (await import("./cli/use.ts")).usePlugins(context.args, context),
   },
@@ -110,7 +110,7 @@ export default defineCommands([
     name: "plugins inspect",
     summary: "Everything about one plugin: what it declared, and what it costs",
     args: "<id>",
-    help: ["Asks the running gateway; when none answers within a second, tells what the package says."],
+    help: ["Queries the running gateway; without a response within a second, shows the facts of the package."],
     examples: ["svc plugins inspect notes", "svc plugins inspect notes --json"],
     run: async (context) => (await import("./cli/inspect.ts")).inspectPlugin(first(context), context),
   },

@@ -1,4 +1,4 @@
-/** Plugins: what runs in this gateway and what it costs, installing, switching and reloading it. */
+/** Plugins: lists the plugins of this gateway and their resource usage; installs, switches and reloads them. */
 import { definePlugin, lazy } from "@svc/sdk";
 import { ConfigStore } from "@svc/sdk/config";
 import { GatewayInfo } from "@svc/sdk/gateway";
@@ -47,7 +47,7 @@ export default definePlugin({
   },
 });
 
-/** Its code is imported on first use: a start reads none of it. */
+/** The installer is imported on first use, not at startup. */
 function lazyInstaller(services: InstallServices): PluginInstaller {
   const opened = lazy(async () => (await import("./install/service.ts")).createInstallService(services));
   return {

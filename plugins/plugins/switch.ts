@@ -1,4 +1,4 @@
-/** Switches a plugin on or off where everything else of the configuration is: `plugins.entries.<id>.enabled`. */
+/** Enables or disables a plugin through the configuration key `plugins.entries.<id>.enabled`. */
 import { notFound } from "@svc/sdk";
 import type { ConfigStore } from "@svc/sdk/config";
 import type { PluginControl, PluginReport } from "@svc/sdk/plugins";
@@ -8,7 +8,7 @@ export interface SwitchParts {
   readonly config: ConfigStore;
 }
 
-/** @throws GatewayError `NOT_FOUND`, and whatever the configuration refuses */
+/** @throws GatewayError `NOT_FOUND`, and errors of the configuration */
 export async function switchPlugin(id: string, enabled: boolean, actor: string, { control, config }: SwitchParts) {
   const before = reportOf(id, control);
   let changed = false;
@@ -23,7 +23,7 @@ export async function switchPlugin(id: string, enabled: boolean, actor: string, 
 function reportOf(id: string, control: PluginControl): PluginReport {
   const reports = control.reports();
   const found = reports.find((report) => report.id === id);
-  return found ?? notFound(`no plugin "${id}" in this gateway; there are: ${reports.map((one) => one.id).join(", ")}`);
+  return found ?? notFound(`no plugin "${id}" in this gateway; available: ${reports.map((one) => one.id).join(", ")}`);
 }
 
 function isEnabled(parsed: Readonly<Record<string, unknown>>, id: string): boolean {

@@ -1,11 +1,14 @@
-/** Agents: `agent`, `agent.wait`, `agents.*` and the `agent` event. Spec: protocol/methods-agent.md, protocol/events.md §3. */
+/**
+ * Agents: `agent`, `agent.wait`, `agents.*` and the `agent` event. Spec: protocol/methods-agent.md, protocol/events.md
+ * §3.
+ */
 import { defineContract, defineEvent } from "../contract.ts";
 import { NonEmpty, Strict, Type } from "../schema.ts";
 
 const text = Type.Optional(Type.String());
 const AgentId = Type.String({ minLength: 1, maxLength: 200 });
 const AgentName = Type.String({ minLength: 1, maxLength: 200 });
-const WorkspacePath = Type.String({ minLength: 1, maxLength: 4096, description: "absolute, or from `~`" });
+const WorkspacePath = Type.String({ minLength: 1, maxLength: 4096, description: "absolute, or starting with `~`" });
 const Emoji = Type.String({ minLength: 1, maxLength: 64 });
 const Avatar = Type.String({
   minLength: 1,
@@ -13,10 +16,10 @@ const Avatar = Type.String({
   description: "http(s) or data URL, path of an image in the workspace, or a few characters",
 });
 
-/** How an agent presents itself; `avatarUrl` can be shown as it is. */
+/** How an agent presents itself; `avatarUrl` can be displayed directly. */
 const AgentIdentity = Type.Object({ name: text, theme: text, emoji: text, avatar: text, avatarUrl: text });
 
-/** A file of a workspace: there, or missing. */
+/** A workspace file, which may be missing. */
 const WorkspaceFile = Type.Object({
   name: Type.String(),
   path: Type.String(),
@@ -28,28 +31,28 @@ const WorkspaceFile = Type.Object({
 
 const VersionNumber = (description: string) => Type.Integer({ minimum: 1, description });
 
-/** A version of an identity file, without its text. */
+/** Metadata of one version of an identity file, without its text. */
 const FileVersion = Type.Object({
   name: Type.String(),
-  version: VersionNumber("counts from 1 for each file"),
+  version: VersionNumber("counted from 1 per file"),
   at: Type.Integer({ description: "epoch ms" }),
   how: Type.String({
     description:
-      "tool or method that wrote it, e.g. `write`, `agents.files.set`; `template`: as in a new workspace; `outside`: an editor, a command or another program",
+      "tool or method that wrote it, e.g. `write`, `agents.files.set`; `template`: unchanged from the template of a new workspace; `outside`: changed by an editor, a command or another program",
   }),
   principal: Type.Optional(Type.Object({ id: Type.String(), provenance: Type.String() })),
   sessionKey: Type.Optional(Type.String()),
   runId: Type.Optional(Type.String()),
-  size: Type.Optional(Type.Integer({ description: "bytes; absent: there was no file" })),
-  sha256: Type.Optional(Type.String({ description: "of the first 1 MiB, in hex" })),
-  isKept: Type.Boolean({ description: "false: the file had more than 1 MiB, and only its size and hash are kept" }),
+  size: Type.Optional(Type.Integer({ description: "bytes; absent: the file did not exist" })),
+  sha256: Type.Optional(Type.String({ description: "SHA-256 of the first 1 MiB, hex" })),
+  isKept: Type.Boolean({ description: "false: the file exceeded 1 MiB; only its size and hash are stored" }),
 });
 
-/** Run agents and name them. */
+/** Running and managing agents. */
 export const agents = defineContract("agents", {
   run: {
     name: "agent",
-    summary: "Run an agent: answers `accepted` at once and the outcome under the same id",
+    summary: "Run an agent; responds `accepted` at once and sends the outcome under the same id",
     scope: "operator.write",
     params: Strict({
       message: NonEmpty,
@@ -71,7 +74,7 @@ export const agents = defineContract("agents", {
       deliver: Type.Optional(Type.Boolean()),
       bestEffortDeliver: Type.Optional(Type.Boolean()),
       attachments: Type.Optional(Type.Array(Type.Unknown())),
-      timeout: Type.Optional(Type.Integer({ minimum: 0, description: "seconds; 0 means no limit" })),
+      timeout: Type.Optional(Type.Integer({ minimum: 0, description: "seconds; 0: no limit" })),
       lane: text,
       extraSystemPrompt: text,
       internalEvents: Type.Optional(Type.Array(Type.Unknown())),
@@ -89,7 +92,7 @@ export const agents = defineContract("agents", {
   },
   wait: {
     name: "agent.wait",
-    summary: "Wait for a run to end",
+    summary: "Wait until a run ends",
     scope: "operator.write",
     params: Strict({
       runId: NonEmpty,
@@ -105,7 +108,7 @@ export const agents = defineContract("agents", {
   },
   identity: {
     name: "agent.identity.get",
-    summary: "Name and picture to show for an agent",
+    summary: "Get the name and picture to show for an agent",
     scope: "operator.read",
     params: Strict({ agentId: Type.Optional(AgentId), sessionKey: text }),
     result: Type.Object({
@@ -116,7 +119,7 @@ export const agents = defineContract("agents", {
     }),
   },
   list: {
-    summary: "The configured agents, the default one first",
+    summary: "List the configured agents, default agent first",
     scope: "operator.read",
     params: Strict({}),
     result: Type.Object({
@@ -127,7 +130,7 @@ export const agents = defineContract("agents", {
     }),
   },
   create: {
-    summary: "Add an agent with a workspace of its own",
+    summary: "Create an agent with its own workspace",
     scope: "operator.admin",
     params: Strict({
       name: AgentName,
@@ -143,7 +146,7 @@ export const agents = defineContract("agents", {
     }),
   },
   update: {
-    summary: "Change an agent; what is left out stays",
+    summary: "Change an agent; omitted fields stay unchanged",
     scope: "operator.admin",
     params: Strict({
       agentId: AgentId,
@@ -155,39 +158,41 @@ export const agents = defineContract("agents", {
     result: Type.Object({ ok: Type.Literal(true), agentId: Type.String() }),
   },
   delete: {
-    summary: "Take an agent off the list; its files go to the trash",
+    summary: "Remove an agent from the list; its files are moved to the trash",
     scope: "operator.admin",
     params: Strict({
       agentId: AgentId,
       deleteFiles: Type.Optional(
-        Type.Boolean({ description: "default true: files to the trash, conversations archived; false: both stay" }),
+        Type.Boolean({
+          description: "default true: files are moved to the trash, conversations archived; false: both stay",
+        }),
       ),
     }),
     result: Type.Object({
       ok: Type.Literal(true),
       agentId: Type.String(),
       removedBindings: Type.Integer({ minimum: 0 }),
-      trash: Type.Optional(Type.String({ description: "where its files lie now" })),
-      kept: Type.Optional(Type.Array(Type.String(), { description: "what stays where it is, and why" })),
+      trash: Type.Optional(Type.String({ description: "new location of the files" })),
+      kept: Type.Optional(Type.Array(Type.String(), { description: "items left in place, and why" })),
     }),
   },
   filesList: {
     name: "agents.files.list",
-    summary: "The files an agent's prompt is made of",
+    summary: "List the files that make up an agent's prompt",
     scope: "operator.read",
     params: Strict({ agentId: AgentId }),
     result: Type.Object({ agentId: Type.String(), workspace: Type.String(), files: Type.Array(WorkspaceFile) }),
   },
   filesGet: {
     name: "agents.files.get",
-    summary: "One of these files",
+    summary: "Read one prompt file of an agent",
     scope: "operator.read",
     params: Strict({ agentId: AgentId, name: NonEmpty }),
     result: Type.Object({ agentId: Type.String(), workspace: Type.String(), file: WorkspaceFile }),
   },
   filesSet: {
     name: "agents.files.set",
-    summary: "Write one of these files",
+    summary: "Write one prompt file of an agent",
     scope: "operator.admin",
     params: Strict({ agentId: AgentId, name: NonEmpty, content: Type.String() }),
     result: Type.Object({
@@ -199,7 +204,7 @@ export const agents = defineContract("agents", {
   },
   filesLog: {
     name: "agents.files.log",
-    summary: "Versions of these files, the newest first: who changed them, when and by what",
+    summary: "List the versions of an agent's prompt files, newest first: who changed them, when and how",
     scope: "operator.read",
     advertised: false,
     params: Strict({
@@ -211,45 +216,52 @@ export const agents = defineContract("agents", {
   },
   filesDiff: {
     name: "agents.files.diff",
-    summary: "What changed between two versions of one of these files",
+    summary: "Compare two versions of a prompt file",
     scope: "operator.read",
     advertised: false,
     params: Strict({
       agentId: Type.Optional(AgentId),
       name: NonEmpty,
       from: Type.Optional(
-        Type.Integer({ minimum: 0, description: "default: the version before `to`; 0: there is no file yet" }),
+        Type.Integer({ minimum: 0, description: "default: the version before `to`; 0: before the file existed" }),
       ),
-      to: Type.Optional(VersionNumber("default: the newest, which is the file as it stands")),
+      to: Type.Optional(VersionNumber("default: the newest version, i.e. the current file")),
     }),
     result: Type.Object({
       agentId: Type.String(),
       name: Type.String(),
       from: Type.Integer({ minimum: 0 }),
       to: Type.Integer({ minimum: 1 }),
-      diff: Type.String({ description: "unified format; empty: they are equal" }),
+      diff: Type.String({ description: "unified format; empty: no difference" }),
     }),
   },
   filesRestore: {
     name: "agents.files.restore",
-    summary: "Put one of these files back as it was in a version; what stands there is kept as a version first",
+    summary: "Restore a version of a prompt file; the current content is first saved as a version",
     scope: "operator.admin",
     advertised: false,
-    params: Strict({ agentId: Type.Optional(AgentId), name: NonEmpty, version: VersionNumber("of agents.files.log") }),
+    params: Strict({
+      agentId: Type.Optional(AgentId),
+      name: NonEmpty,
+      version: VersionNumber("version number from agents.files.log"),
+    }),
     result: Type.Object({
       ok: Type.Literal(true),
       agentId: Type.String(),
       workspace: Type.String(),
-      version: Type.Integer({ minimum: 1, description: "the newest version now" }),
+      version: Type.Integer({ minimum: 1, description: "the newest version after the restore" }),
       file: WorkspaceFile,
     }),
   },
 });
 
-/** Everything a run does. The `tool` stream goes only to connections with the cap `tool-events` that take part in the run. */
+/**
+ * All progress of a run. The `tool` stream is only sent to connections that have the cap `tool-events` and take part in
+ * the run.
+ */
 export const agentEvent = defineEvent({
   name: "agent",
-  summary: "A run's steps: lifecycle, assistant text, tools",
+  summary: "Progress of a run: lifecycle, assistant text, tools",
   scope: "operator.read",
   formerlyForAll: true,
   payload: Type.Object({

@@ -1,16 +1,16 @@
-/** Hooks that the owner of agents emits. */
+/** Hooks emitted by the owner of agents. */
 import { denies, kept, never, recorded } from "../hook-facts.ts";
 import { defineHook } from "../hooks.ts";
 import type { OutsideWords } from "../tools/service.ts";
 import type { RunEvent, RunOutcome, RunRequest } from "./service.ts";
 
-/** Keys are the names plugins use: `gateway.hooks.<key>`. */
+/** Each key is the name a plugin uses: `gateway.hooks.<key>`. */
 export const agentHooks = {
   runBefore: defineHook<RunRequest>()("gate", {
     name: "runBefore",
     owner: "agents",
-    when: "A run is asked for, before it is accepted.",
-    returns: "A denial: the caller gets UNAVAILABLE. Or a question for people.",
+    when: "A run was requested and is not accepted yet.",
+    returns: "A denial: the caller receives UNAVAILABLE. Alternatively, a question for an approver.",
     throws: denies,
     asks: true,
   }),
@@ -18,26 +18,26 @@ export const agentHooks = {
     runId: string;
     sessionKey: string;
     system: string;
-    /** Words of others than the owner that were added to it. */
+    /** External content that was added to the prompt. */
     outside?: readonly OutsideWords[];
   }>()("waterfall", {
     name: "runPrompt",
     owner: "agents",
-    when: "The system prompt of a run was put together.",
-    returns: "The prompt to use, and in `outside` the words of others than the owner that it holds.",
+    when: "The system prompt of a run was assembled.",
+    returns: "The prompt to use; `outside` lists the external content it contains.",
     throws: kept,
   }),
   runEvent: defineHook<RunEvent>()("trace", {
     name: "runEvent",
     owner: "agents",
-    when: "A run makes progress: each text piece, tool step and lifecycle step.",
+    when: "A run makes progress: every text chunk, tool step and lifecycle step.",
     returns: never,
-    throws: "Recorded; the third throw removes the tap.",
+    throws: "Recorded; the third throw removes the handler.",
   }),
   runFinished: defineHook<RunOutcome>()("observe", {
     name: "runFinished",
     owner: "agents",
-    when: "A run ended, whatever way.",
+    when: "A run ended: finished, failed or aborted.",
     returns: never,
     throws: recorded,
   }),

@@ -1,11 +1,11 @@
-/** The files that say who an agent is, and the `IdentityFiles` service, which keeps their versions. */
+/** The files that define an agent's identity, and the `IdentityFiles` service, which stores their versions. */
 import { posix } from "node:path";
 import type { Principal } from "../principal.ts";
 import { defineService } from "../service.ts";
 
 /**
- * Names of the identity files, in the root of an agent's workspace. Most of them stand in the prompt as the agent's own
- * instructions. Spec: protocol/methods-agent.md §6.
+ * Names of the identity files, in the root of an agent's workspace. Most of them are included in the prompt as the
+ * agent's own instructions. Spec: protocol/methods-agent.md §6.
  */
 export const IDENTITY_FILES = [
   "AGENTS.md",
@@ -23,22 +23,23 @@ export const IDENTITY_FILES = [
 export type IdentityFile = (typeof IDENTITY_FILES)[number];
 
 /**
- * The identity files that a write to this path can change; empty: none. Spellings that some file systems take for the same
- * name count everywhere: another case, other compositions of accents, characters that cannot be seen, dots, blanks and
- * slashes at the end.
- * @param path relative to the root of the workspace, links resolved by the caller, e.g. `AGENTS.md`, `./notes/../agents.md`
+ * The identity files that a write to this path can change; empty: none. Spellings that some file systems treat as the
+ * same name always match: other letter case, other Unicode compositions, invisible characters, and trailing dots,
+ * blanks and slashes.
+ * @param path relative to the root of the workspace, links resolved by the caller, e.g. `AGENTS.md`,
+ * `./notes/../agents.md`
  */
 export function identityFilesAt(path: string): readonly IdentityFile[] {
   const name = folded(path);
   return IDENTITY_FILES.filter((file) => folded(file) === name);
 }
 
-/** Whether a write to this path can change an identity file. @param path as `identityFilesAt` */
+/** Whether a write to this path can change an identity file. @param path as in `identityFilesAt` */
 export function isIdentityFile(path: string): boolean {
   return identityFilesAt(path).length > 0;
 }
 
-/** Upper case first: some letters have more than one lower case form, e.g. `s` and `ſ`. */
+/** Converts to upper case first: some letters have more than one lower case form, e.g. `s` and `ſ`. */
 function folded(path: string): string {
   const name = posix.normalize(path.replaceAll("\\", "/").replaceAll(/\p{Default_Ignorable_Code_Point}/gu, ""));
   return name
@@ -48,10 +49,10 @@ function folded(path: string): string {
     .toLowerCase();
 }
 
-/** Who changes identity files, and by what. */
+/** A change of identity files: who makes it, and how. */
 export interface IdentityChange {
   readonly agentId: string;
-  /** Paths below the root of the workspace; those that are no identity files are ignored. */
+  /** Paths below the root of the workspace; paths of other files are ignored. */
   readonly paths: readonly string[];
   /** Name of the tool or method, e.g. `write`, `agents.files.set`. */
   readonly how: string;
@@ -60,16 +61,19 @@ export interface IdentityChange {
   readonly runId?: string;
 }
 
-/** Versions of the identity files of all agents. */
+/** Version history of the identity files of all agents. */
 export interface IdentityFiles {
   /**
-   * Runs `write` and keeps what stood in these files before it and what stands there afterwards, also when it fails. Changes
-   * of one agent's files run one after the other; do not call it from within `write`. A version that cannot be kept is
-   * logged: the write goes on, and the next prompt of the agent records the change as made outside.
-   * @returns what `write` returns @throws what `write` throws
+   * Runs `write` and stores the content of these files before and after it, even if `write` fails. Changes of one
+   * agent's files run one after the other; do not call this method from within `write`. If a version cannot be stored,
+   * an error is logged and the write proceeds; the next prompt of the agent then records the change as made outside.
+   * @returns the result of `write` @throws the error of `write`
    */
   change<T>(change: IdentityChange, write: () => Promise<T>): Promise<T>;
 }
 
-/** Versions of identity files. Provided by the plugin `agents`. */
+/**
+ * Service: records versions of identity files. Provided by the plugin `agents`; used by every plugin that writes files
+ * of a workspace.
+ */
 export const IdentityFiles = defineService<IdentityFiles>()("agent.identity-files", "1.0.0");

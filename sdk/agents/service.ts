@@ -1,4 +1,4 @@
-/** The `AgentRuns` and `AgentDirectory` services: who the agents are, and running them. */
+/** The `AgentRuns` and `AgentDirectory` services: running agents and listing them. */
 import type { Origin } from "../origin.ts";
 import type { Principal } from "../principal.ts";
 import { defineService } from "../service.ts";
@@ -22,180 +22,206 @@ export interface AgentInfo {
   readonly id: string;
   readonly name?: string;
   readonly isDefault: boolean;
-  /** Directory of its files. */
+  /** Directory of the agent's files. */
   readonly workspace: string;
 }
 
 /** The configured agents. */
 export interface AgentDirectory {
-  /** The default agent first, then by id. */
+  /** The default agent first, the others sorted by id. */
   list(): readonly AgentInfo[];
   readonly defaultId: string;
   has(id: string): boolean;
-  /** What the configuration says of this agent's tools: `agents.list[].tools`. `undefined`: nothing. */
+  /** Tool settings of the agent: `agents.list[].tools`. `undefined`: none configured. */
   toolPolicy(id: string): ToolPolicy | undefined;
   /**
-   * How this agent's heart beats; `undefined`: it does not. Those with a `heartbeat` of their own do, and only the default
-   * agent where none has. Spec: http/sessions-routing.md §7.1.
+   * Heartbeat settings of the agent; `undefined`: it has no heartbeat. Agents with their own `heartbeat` have one; if
+   * there is none, only the default agent has. Spec: http/sessions-routing.md §7.1.
    */
   heartbeat(id: string): HeartbeatSettings | undefined;
-  /** How its memory is searched: `agents.list[].memorySearch` over `agents.defaults.memorySearch`; empty where nothing is said. */
+  /**
+   * Memory search settings: `agents.list[].memorySearch` merged over `agents.defaults.memorySearch`; empty if neither
+   * is set.
+   */
   memorySearch(id: string): MemorySearch;
-  /** `agents.defaults.userTimezone`, else the zone of this machine (IANA name): whose days and hours count. */
+  /** `agents.defaults.userTimezone`, otherwise the zone of this machine (IANA name). Determines days and hours. */
   readonly timeZone: string;
-  /** `agents.defaults.subagents.maxSpawnDepth`: how deep sub-runs may start others. */
+  /** `agents.defaults.subagents.maxSpawnDepth`: maximum nesting depth of sub-runs. */
   readonly maxSpawnDepth: number;
 }
 
-/** Which agents there are. Provided by the plugin `agents`. */
+/**
+ * Service: lists the configured agents and their settings. Provided by the plugin `agents`; used by plugins that act on
+ * behalf of an agent.
+ */
 export const AgentDirectory = defineService<AgentDirectory>()("agent.directory", "1.0.0");
 
-/** What a run that may end in an acknowledgement is to be measured by; data, so that it outlives a restart. */
+/** Rule that decides whether the answer of a run is a mere acknowledgement. Plain data, so it survives a restart. */
 export interface AcknowledgementRule {
-  /** Characters beside the word that still say nothing. */
+  /** Maximum number of characters in addition to the acknowledgement token. */
   readonly maxChars: number;
-  /** An answer of exactly this says nothing new. */
+  /** An answer identical to this text contains nothing new. */
   readonly repeats?: string;
 }
 
-/** Why an answer says nothing. */
+/** Why an answer counts as an acknowledgement. */
 export type Acknowledged = "token" | "empty" | "duplicate";
 
-/** Where the reply of a run is sent, beside its events. */
+/** Where the reply of a run is sent, in addition to its events. */
 export interface ReplyDelivery {
-  /** Channel id, or `last`: where the session was spoken to last. */
+  /** Channel id, or `last`: the channel of the last message in the session. */
   readonly channel: string;
-  /** Recipient in the channel's own notation. Default: the last one of the session. */
+  /** Recipient in the notation of the channel. Default: the last recipient of the session. */
   readonly to?: string;
-  /** Login of the channel. Default: that of the last conversation, else the channel's first. */
+  /**
+   * Account of the channel. Default: the account of the last conversation, otherwise the first account of the channel.
+   */
   readonly accountId?: string;
-  /** A reply that could not be sent does not fail the request. */
+  /** True: a failed delivery does not fail the request. */
   readonly isBestEffort: boolean;
 }
 
-/** What is asked of an agent. */
+/** Request for an agent run. */
 export interface RunRequest {
-  /** Chosen by the caller (its idempotency key); unique for ever. */
+  /** Chosen by the caller (its idempotency key); never reused. */
   readonly runId: string;
-  /** Canonical. */
+  /** Canonical session key. */
   readonly sessionKey: string;
   readonly message: string;
-  /** Whose words `message` and `images` are. Default: those of the principal. */
+  /** Origin of `message` and `images`. Default: the principal. */
   readonly origin?: Origin;
   /**
-   * Asks the agent nothing and replaces the older part of the conversation by a summary; the text says what to keep, and may
-   * be empty. Only for people who write the command `/compact`: details of the conversation are lost.
+   * Asks the agent nothing; replaces the older part of the conversation with a summary. The text says what to preserve
+   * and may be empty. Only for people who enter the command `/compact`, because details of the conversation are lost.
    */
   readonly compact?: string;
   readonly images?: readonly ImageBlock[];
   readonly thinking?: ThinkingLevel;
-  /** Model to use instead of the session's and the agent's. */
+  /** Model to use instead of the model of the session or agent. */
   readonly model?: string;
-  /** Which global lane it waits in after that of its session: `main` (default), `subagent`, `hook`, `http`, `cron`, `nested`, or a name of one's own. Spec: http/sessions-routing.md §6. */
+  /**
+   * Global lane in which the run waits after the lane of its session: `main` (default), `subagent`, `hook`, `http`,
+   * `cron`, `nested`, or a custom name. Spec: http/sessions-routing.md §6.
+   */
   readonly lane?: string;
   /**
-   * What happens while the session is busy. Default: `agent` and internal runs wait for their turn (`followup`); a
-   * channel or a chat passes what the session and `messages.queue` say.
+   * What happens while the session is busy. Default: `followup` for `agent` and internal runs. Channels and chats pass
+   * the mode from the session and `messages.queue`.
    */
   readonly queue?: QueueMode;
-  /** Run that started this one, for sub-runs: stopping it stops this one. */
+  /** Run that started this sub-run; stopping it also stops this run. */
   readonly parentRunId?: string;
-  /** How many messages from session to session led to this one, the last included. Default 0: it came from elsewhere. */
+  /** Number of session-to-session messages that led to this run, including the last one. Default 0: none. */
   readonly relayed?: number;
-  /** Milliseconds; 0 means no limit; default `agents.defaults.timeoutSeconds`. */
+  /** Milliseconds; 0: no limit; default `agents.defaults.timeoutSeconds`. */
   readonly timeoutMs?: number;
   readonly extraSystemPrompt?: string;
-  /** Default: the reply is sent nowhere. */
+  /** Default: the reply is not delivered. */
   readonly delivery?: ReplyDelivery;
-  /** No files of the workspace stand in the prompt. Default false. */
+  /** Omits workspace files from the prompt. Default false. */
   readonly lightContext?: boolean;
   /**
-   * An answer that says nothing by this rule is taken back: with its end the messages of the run go out of the transcript,
-   * and the session counts as unused by it, unless somebody else's words went into the run. `RunOutcome.takenBack` says so.
+   * If the answer is an acknowledgement by this rule, it is withdrawn: at the end, the messages of the run are removed
+   * from the transcript, and the run does not count as use of the session, unless external content went into the run.
+   * `RunOutcome.takenBack` reports it.
    */
   readonly acknowledgement?: AcknowledgementRule;
   /**
-   * The conversation so far as the caller has it, oldest first: the model is shown this and not what the session has. A
-   * session without messages takes it over; in any other it is not stored.
+   * The conversation as the caller knows it, oldest message first; the model sees this instead of the session's own
+   * messages. A session without messages adopts it; any other session does not store it.
    */
   readonly history?: readonly Message[];
   /**
-   * Answers to tool calls of the session's (or `history`'s) last answer; stand before `message`, which may be empty
-   * then. Calls that are not among them count as unanswered.
+   * Results of tool calls in the last answer of the session (or of `history`); they precede `message`, which may then
+   * be empty. Calls without a result count as unanswered.
    */
   readonly toolResults?: readonly ToolResultMessage[];
-  /** Tools that the caller runs itself: the run ends where the model calls one, with `RunOutcome.pendingCalls`. They stand before the gateway's own of the same name. */
+  /**
+   * Tools that the caller runs itself. If the model calls one, the run ends with `RunOutcome.pendingCalls`. They take
+   * precedence over tools of the gateway with the same name.
+   */
   readonly clientTools?: readonly ToolSpec[];
   /**
-   * Of the run's first question. `none` takes `clientTools` away; `required` and a name let the model choose among
-   * `clientTools` only, and a run without such a call is an error. Default `auto`.
+   * Applies to the first model request of the run. `none` removes `clientTools`; `required` or a name limits the choice
+   * to `clientTools`, and a run without such a call is an error. Default `auto`.
    */
   readonly toolChoice?: ToolChoice;
   readonly answerOptions?: AnswerOptions;
-  /** What tools are told about where the caller is. */
+  /** Address of the caller, passed to tools. */
   readonly toolAddress?: ToolAddress;
-  /** Who started it, e.g. `chat`, `agent`. */
+  /** Who started the run, e.g. `chat`, `agent`. */
   readonly source: string;
-  /** Connection that asked, for its tool events. */
+  /** Connection of the caller, which receives tool events. */
   readonly connectionId?: string;
   readonly principal: Principal;
 }
 
-/** What to do with a message for a session whose run is active. Spec: http/sessions-routing.md §6. */
+/** How a message is handled while a run of its session is active. Spec: http/sessions-routing.md §6. */
 export type QueueMode = "collect" | "followup" | "steer" | "steer-backlog" | "interrupt";
 
-/** How a run ended. */
+/** Outcome of a run. */
 export interface RunOutcome {
   readonly runId: string;
   readonly sessionKey: string;
   readonly status: "ok" | "error" | "aborted";
-  /** epoch ms; absent when it never started */
+  /** epoch ms; absent if the run never started */
   readonly startedAt?: number;
   readonly endedAt: number;
-  /** Whole text of the reply, or what there was of it. */
+  /** Full text of the reply, or the part produced so far. */
   readonly text: string;
   readonly errorMessage?: string;
-  /** Of `error`: asking again later may help, since a server or the storage could not be used. Default false. */
+  /** For `error`: a retry later may succeed, because a server or the storage was unavailable. Default false. */
   readonly retryable?: boolean;
-  /** Of `error`: how the model server failed, where it was that. */
+  /** For `error`: how the model server failed, if it did. */
   readonly failure?: ProviderFailure["kind"];
-  /** Of `error`: whether it had called tools, so that asking again may repeat what they did. Absent: that is not known. */
+  /** For `error`: whether the run had called tools, so a retry may repeat their effects. Absent: unknown. */
   readonly calledTools?: boolean;
-  /** Its messages are not in the transcript: its answer said nothing, by `RunRequest.acknowledgement`. */
+  /**
+   * Set if the messages of the run were removed from the transcript because its answer was an acknowledgement
+   * (`RunRequest.acknowledgement`).
+   */
   readonly takenBack?: Acknowledged;
-  /** `rpc`, `stop`, `timeout`, `restart` for aborted runs; `collected` or `steered` for a request whose message went into another run. */
+  /**
+   * For aborted runs: `rpc`, `stop`, `timeout` or `restart`; `collected` or `steered` if the message was merged into
+   * another run.
+   */
   readonly abortReason?: string;
-  /** Run that took this one's message over. */
+  /** Run into which this message was merged. */
   readonly mergedInto?: string;
   readonly message?: AssistantMessage;
-  /** Of the last answer. `toolUse` with `pendingCalls`. */
+  /** Stop reason of the last answer. `toolUse` if there are `pendingCalls`. */
   readonly stopReason?: StopReason;
-  /** Calls of `clientTools` the caller has to answer with a further run. */
+  /** Calls of `clientTools` whose results the caller must supply with another run. */
   readonly pendingCalls?: readonly ToolCallBlock[];
   readonly usage?: Usage;
   readonly provider?: string;
   readonly model?: string;
   readonly sessionId?: string;
-  /** Whose words `text` is, when its model was shown words of others than the owner (`saidAfter`); absent: it was not, or it never started. */
+  /**
+   * Origin of `text` if the model saw external content (`saidAfter`); absent: it saw none, or the run never started.
+   */
   readonly origin?: Origin;
 }
 
-/** One step of a run; the same as the payload of the `agent` event. */
+/** One step of a run; same as the payload of the `agent` event. */
 export interface RunEvent {
   readonly runId: string;
-  /** Per run, from 1. */
+  /** Sequence number within the run, from 1. */
   readonly seq: number;
   readonly stream: "lifecycle" | "assistant" | "tool" | "thinking" | "compaction";
   readonly ts: number;
   readonly data: Readonly<Record<string, unknown>>;
   readonly sessionKey: string;
-  /** Its answer may say nothing (`RunRequest.acknowledgement`), so its text is not shown before the end. Not in the `agent` event. */
+  /**
+   * The answer may turn out to be an acknowledgement (`RunRequest.acknowledgement`), so its text is not shown before
+   * the end. Not included in the `agent` event.
+   */
   readonly isQuiet?: true;
   /** Set on the last event of a run. */
   readonly outcome?: RunOutcome;
 }
 
-/** State of a run one can ask for, also after a restart. */
+/** State of a run; can still be queried after a restart. */
 export interface RunState {
   readonly runId: string;
   readonly sessionKey: string;
@@ -206,35 +232,38 @@ export interface RunState {
   readonly error?: string;
 }
 
-/** Starting, stopping and following agent runs. */
+/** Starts, stops and follows agent runs. */
 export interface AgentRuns {
   /**
-   * Accepts a run. Resolves when the request is on disk; runs of one session go one after the other.
-   * @param prepare changes the session before the run, e.g. resets it. Called once, and not for a `runId` that was accepted
-   *   before, nor while the gateway stops: a session stays as it is when nothing runs in it.
-   * @returns `fresh: false` when `runId` was accepted before (nothing new is started).
-   * @throws GatewayError `UNAVAILABLE` when a gate denies; with `details.code` `GATEWAY_STOPPING` when the gateway stops;
-   *   what `prepare` throws
+   * Accepts a run. Resolves when the request is on disk. Runs of one session execute one after the other.
+   * @param prepare changes the session before the run, e.g. resets it. Called once; not called if `runId` was accepted
+   * before or while the gateway stops, so a session without a run stays unchanged.
+   * @returns `fresh: false` if `runId` was accepted before (no new run is started).
+   * @throws GatewayError `UNAVAILABLE` if a gate denies; with `details.code` `GATEWAY_STOPPING` if the gateway is
+   * stopping; errors of `prepare`
    */
   start(
     request: RunRequest,
     prepare?: () => Promise<unknown>,
   ): Promise<{ readonly fresh: boolean; readonly state: RunState; readonly acceptedAt: number }>;
-  /** How messages for this session are queued: its entry, then `messages.queue` by channel, then overall. */
+  /** Queue mode of this session: from its entry, then `messages.queue` for the channel, then the global setting. */
   queueMode(sessionKey: string, channel?: string): Promise<QueueMode>;
-  /** Stops a run that waits or runs, and its sub-runs. @returns whether there was one to stop. */
+  /** Stops a waiting or running run and its sub-runs. @returns whether there was a run to stop */
   abort(runId: string, reason: string): boolean;
-  /** Runs of a session that wait or run, oldest first. */
+  /** Waiting and running runs of a session, oldest first. */
   active(sessionKey: string): readonly RunState[];
-  /** Whether runs of this global lane wait or run. */
+  /** Whether runs of this global lane are waiting or running. */
   isBusy(lane: string): boolean;
   state(runId: string): Promise<RunState | undefined>;
   /**
-   * The outcome, or `undefined` after `timeoutMs` milliseconds. Unknown runs are waited for too.
-   * @throws GatewayError `UNAVAILABLE` with `details.code` `GATEWAY_STOPPING` for a run that begins after the restart
+   * The outcome, or `undefined` after `timeoutMs` milliseconds. Also waits for runs that are not known yet.
+   * @throws GatewayError `UNAVAILABLE` with `details.code` `GATEWAY_STOPPING` for a run that starts after the restart
    */
   wait(runId: string, timeoutMs: number): Promise<RunOutcome | undefined>;
 }
 
-/** Agent turns. Provided by the plugin `agents`. */
+/**
+ * Service: runs agents. Provided by the plugin `agents`; used by chats, channels, scheduled jobs, webhooks and HTTP
+ * endpoints.
+ */
 export const AgentRuns = defineService<AgentRuns>()("agent.runs", "1.0.0");

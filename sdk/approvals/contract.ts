@@ -1,4 +1,7 @@
-/** Approvals: policy files for running commands, and questions that people answer. Spec: protocol/methods-exec-approvals.md, events.md §2, stores.md §7. */
+/**
+ * Approvals: policy files for running commands, and approval requests decided by people. Spec:
+ * protocol/methods-exec-approvals.md, events.md §2, stores.md §7.
+ */
 import { defineContract, defineEvent } from "../contract.ts";
 import { BoundFile, ExecPolicyFile, ExecPolicySnapshot, SystemRunPlan } from "./exec-schema.ts";
 import { NonEmpty, type Static, Strict, Type } from "../schema.ts";
@@ -7,33 +10,35 @@ const Time = Type.Integer({ description: "epoch ms" });
 const maybe = Type.Optional(Type.Union([Type.String(), Type.Null()]));
 const nullable = Type.Union([Type.String(), Type.Null()]);
 
-/** What a person can say. */
+/** Possible decisions. */
 export const ApprovalDecision = Type.Enum(["allow-once", "allow-always", "deny"]);
 export type ApprovalDecision = Static<typeof ApprovalDecision>;
 
-/** Choice: how long a grant may hold, in milliseconds. */
+/** Choice: minimum and maximum duration of a grant, in milliseconds. */
 const MIN_GRANT_MS = 60_000;
 const MAX_GRANT_MS = 90 * 86_400_000;
 
-/** What a grant is for: the very thing that was asked, or what the question offers for the session (`request.session`). */
+/** What a grant covers: exactly this request, or what the request offers for the session (`request.session`). */
 const GrantFor = Type.Enum(["this", "session"]);
 
-/** A grant with an end that a person chose. */
+/** A grant with an expiry chosen by a person. */
 export const ApprovalGrant = Type.Object({ for: GrantFor, expiresAtMs: Time });
 export type ApprovalGrant = Static<typeof ApprovalGrant>;
 
-/** What is asked, as approvers see it: names of environment variables, never their values. */
+/** The request as approvers see it: names of environment variables, never their values. */
 export const ApprovalRequestView = Type.Object({
   command: Type.String(),
   commandArgv: Type.Optional(Type.Array(Type.String())),
   envKeys: Type.Optional(Type.Array(Type.String())),
-  digest: Type.Optional(Type.String({ description: "of the exact plan: what is allowed is this and nothing else" })),
-  files: Type.Optional(Type.Array(BoundFile, { description: "what is allowed is these bytes and no others" })),
-  because: Type.Optional(Type.String({ description: "what makes it a question, e.g. the words that led to it" })),
+  digest: Type.Optional(Type.String({ description: "hash of the exact plan; an approval covers this plan only" })),
+  files: Type.Optional(Type.Array(BoundFile, { description: "an approval covers exactly these file contents" })),
+  because: Type.Optional(
+    Type.String({ description: "why approval is needed, e.g. the external content that led to the request" }),
+  ),
   session: Type.Optional(
     Type.String({ description: "what a grant for the session would cover; absent: none is offered" }),
   ),
-  askedBy: Type.Optional(Type.String({ description: "the plugin or hook that asks; absent: a client" })),
+  askedBy: Type.Optional(Type.String({ description: "the plugin or hook that requests approval; absent: a client" })),
   systemRunBinding: Type.Union([Type.Unknown(), Type.Null()]),
   systemRunPlan: Type.Union([SystemRunPlan, Type.Null()]),
   cwd: nullable,
@@ -51,7 +56,7 @@ export const ApprovalRequestView = Type.Object({
 });
 export type ApprovalRequestView = Static<typeof ApprovalRequestView>;
 
-/** A question that was asked, and what became of it. */
+/** An approval request and its outcome. */
 export const ApprovalRow = Type.Object({
   id: NonEmpty,
   status: Type.Enum(["pending", "decided", "expired"]),
@@ -59,7 +64,7 @@ export const ApprovalRow = Type.Object({
   reason: Type.Optional(
     Type.String({
       description:
-        "of an expiry: time, nobody to ask, cancelled, restart; of an allowance that nobody was asked for: a grant allows it",
+        "for expired requests: time, nobody to ask, cancelled, restart; for requests allowed without asking: a grant allows it",
     }),
   ),
   request: ApprovalRequestView,
@@ -72,7 +77,7 @@ export const ApprovalRow = Type.Object({
 });
 export type ApprovalRow = Static<typeof ApprovalRow>;
 
-/** Something that somebody allowed for longer than once. */
+/** A grant: something that was allowed beyond a single use. */
 export const ApprovalGrantRow = Type.Object({
   digest: NonEmpty,
   command: Type.String(),
@@ -95,52 +100,52 @@ const Decided = Type.Object({
   expiresAtMs: Time,
 });
 
-/** Policy files of the gateway and of nodes; all for admins. */
+/** Policy files of the gateway and of nodes, and grants; for admins only. */
 export const execApprovals = defineContract("exec.approvals", {
   get: {
-    summary: "The policy file of this gateway",
+    summary: "Get the policy file of this gateway",
     scope: "operator.admin",
     params: Strict({}),
     result: ExecPolicySnapshot,
   },
   set: {
-    summary: "Replaces the policy file of this gateway",
+    summary: "Replace the policy file of this gateway",
     scope: "operator.admin",
     params: Strict({ file: ExecPolicyFile, baseHash: Type.Optional(NonEmpty) }),
     result: ExecPolicySnapshot,
   },
   nodeGet: {
     name: "exec.approvals.node.get",
-    summary: "The policy file of a node",
+    summary: "Get the policy file of a node",
     scope: "operator.admin",
     params: Strict({ nodeId: NonEmpty }),
     result: Type.Unknown(),
   },
   nodeSet: {
     name: "exec.approvals.node.set",
-    summary: "Replaces the policy file of a node",
+    summary: "Replace the policy file of a node",
     scope: "operator.admin",
     params: Strict({ nodeId: NonEmpty, file: ExecPolicyFile, baseHash: Type.Optional(NonEmpty) }),
     result: Type.Unknown(),
   },
   grants: {
-    summary: "What was allowed for longer than once, and until when",
+    summary: "List all grants and when they expire",
     scope: "operator.admin",
     params: Strict({}),
     result: Type.Object({ grants: Type.Array(ApprovalGrantRow) }),
   },
   forget: {
-    summary: "Takes back what was allowed for longer than once; it is asked for again",
+    summary: "Revoke a grant; the command needs approval again",
     scope: "operator.admin",
     params: Strict({ digest: NonEmpty }),
     result: Type.Object({ digest: NonEmpty }),
   },
 });
 
-/** Questions people answer. */
+/** Approval requests and their decisions. */
 export const execApproval = defineContract("exec.approval", {
   request: {
-    summary: "Asks people whether a command may run; answers when they have decided",
+    summary: "Request approval for a command; responds once it is decided",
     scope: "operator.approvals",
     params: Strict({
       id: Type.Optional(NonEmpty),
@@ -149,7 +154,7 @@ export const execApproval = defineContract("exec.approval", {
       systemRunPlan: Type.Optional(SystemRunPlan),
       env: Type.Optional(Type.Record(NonEmpty, Type.String())),
       files: Type.Optional(
-        Type.Array(BoundFile, { maxItems: 64, description: "for a node: `files` of its system.run.prepare" }),
+        Type.Array(BoundFile, { maxItems: 64, description: "for a node: `files` from its system.run.prepare" }),
       ),
       cwd: maybe,
       host: maybe,
@@ -163,19 +168,19 @@ export const execApproval = defineContract("exec.approval", {
       turnSourceAccountId: maybe,
       nodeId: Type.Optional(Type.Union([NonEmpty, Type.Null()])),
       turnSourceThreadId: Type.Optional(Type.Union([Type.String(), Type.Number(), Type.Null()])),
-      timeoutMs: Type.Optional(Type.Integer({ minimum: 1, description: "default 120000" })),
+      timeoutMs: Type.Optional(Type.Integer({ minimum: 1, description: "milliseconds; default 120000" })),
       twoPhase: Type.Optional(Type.Boolean()),
     }),
     result: Decided,
   },
   waitDecision: {
-    summary: "Waits for the decision about a question",
+    summary: "Wait for the decision on an approval request",
     scope: "operator.approvals",
     params: Type.Object({ id: Type.Optional(Type.Unknown()) }),
     result: Decided,
   },
   resolve: {
-    summary: "Decides: allow-once, allow-always or deny. The first decision counts",
+    summary: "Decide a request: allow-once, allow-always or deny; the first decision counts",
     scope: "operator.approvals",
     answers: true,
     params: Strict({
@@ -193,14 +198,14 @@ export const execApproval = defineContract("exec.approval", {
               }),
             ),
           },
-          { description: "only with allow-always: for what, and for how long; default: this, 90 days" },
+          { description: "only with allow-always: what the grant covers and for how long; default: this, 90 days" },
         ),
       ),
     }),
     result: Type.Object({ ok: Type.Literal(true) }),
   },
   list: {
-    summary: "Questions that wait, and what became of the latest others",
+    summary: "List pending approval requests and the latest decided ones",
     scope: "operator.approvals",
     params: Strict({ limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 500, description: "default 50" })) }),
     result: Type.Object({
@@ -208,8 +213,8 @@ export const execApproval = defineContract("exec.approval", {
       approvers: Type.Optional(
         Type.Object(
           {
-            connected: Type.Integer({ description: "connections that could decide now, beside the caller's" }),
-            listed: Type.Optional(Type.Array(Type.String(), { description: "approvals.approvers, where it is set" })),
+            connected: Type.Integer({ description: "other connections that could decide now" }),
+            listed: Type.Optional(Type.Array(Type.String(), { description: "approvals.approvers, if set" })),
           },
           { description: "for admins" },
         ),
@@ -218,19 +223,19 @@ export const execApproval = defineContract("exec.approval", {
   },
 });
 
-/** A question waits for an answer. */
+/** An approval request is pending. */
 export const execApprovalRequested = defineEvent({
   name: "exec.approval.requested",
-  summary: "Somebody has to allow or deny something",
+  summary: "An approval request is pending",
   payload: Type.Object({ id: NonEmpty, request: ApprovalRequestView, createdAtMs: Time, expiresAtMs: Time }),
   scope: "operator.approvals",
   droppable: true,
 });
 
-/** A question was answered. */
+/** An approval request was decided. */
 export const execApprovalResolved = defineEvent({
   name: "exec.approval.resolved",
-  summary: "Something was allowed or denied",
+  summary: "An approval request was allowed or denied",
   payload: Type.Object({
     id: NonEmpty,
     decision: ApprovalDecision,

@@ -1,9 +1,12 @@
-/** Shapes around running a command: its plan, and the policy file that says what may run. Spec: protocol/stores.md §7, methods-exec-approvals.md §1-2. */
+/**
+ * Schemas for running a command: its plan, and the policy file that says what may run. Spec: protocol/stores.md §7,
+ * methods-exec-approvals.md §1-2.
+ */
 import { NonEmpty, type Static, Strict, Type } from "../schema.ts";
 
 const nullable = Type.Union([Type.String(), Type.Null()]);
 
-/** A command as it will run, no shell in between. All keys are there; `null` is "not said". */
+/** A command as it will run, without a shell. All keys are present; `null` means unspecified. */
 export const SystemRunPlan = Strict({
   argv: Type.Array(Type.String()),
   cwd: nullable,
@@ -13,14 +16,14 @@ export const SystemRunPlan = Strict({
 });
 export type SystemRunPlan = Static<typeof SystemRunPlan>;
 
-/** A file whose content is allowed together with a command. */
+/** A file whose content is approved together with a command. */
 export const BoundFile = Strict({
   path: Type.String({ description: "absolute, symbolic links followed" }),
-  sha256: Type.String({ description: "of its content, hex" }),
+  sha256: Type.String({ description: "SHA-256 of its content, hex" }),
   bytes: Type.Integer({ minimum: 0 }),
   runs: Type.Optional(
     Type.Literal(true, {
-      description: "it is run: the program, its script, or what that loads. Absent: the command names it",
+      description: "executed: the program, its script, or a file they load; absent: the command only names the file",
     }),
   ),
 });
@@ -29,7 +32,7 @@ export type BoundFile = Static<typeof BoundFile>;
 const rules = {
   security: Type.Optional(Type.String({ description: "deny, allowlist or full; default deny" })),
   ask: Type.Optional(Type.String({ description: "off, on-miss or always; default on-miss" })),
-  askFallback: Type.Optional(Type.String({ description: "what holds when nobody answers; default deny" })),
+  askFallback: Type.Optional(Type.String({ description: "used if nobody answers; default deny" })),
   autoAllowSkills: Type.Optional(Type.Boolean()),
 };
 
@@ -37,28 +40,28 @@ const allowed = {
   pattern: Type.String(),
   args: Type.Optional(
     Type.Array(Type.String(), {
-      description: "exactly these arguments, without the program's name; absent: see anyArguments",
+      description: "exactly these arguments, without the program name; absent: see anyArguments",
     }),
   ),
   cwd: Type.Optional(
-    Type.String({ description: "absolute, links followed: in this directory only; absent: everywhere" }),
+    Type.String({ description: "only in this directory: absolute, links resolved; absent: anywhere" }),
   ),
   anyArguments: Type.Optional(
     Type.Boolean({
-      description: "every argument; default false: those of the program's profile, and none without one",
+      description: "allow any arguments; default false: only those of the program's profile, or none without a profile",
     }),
   ),
   sha256: Type.Optional(
     Type.String({
       pattern: "^[0-9a-fA-F]{64}$",
-      description: "of the one file agents can write that would run; absent: they can write none",
+      description: "hash of the one executed file that agents can write; absent: agents can write none",
     }),
   ),
 };
 
 /**
- * Which program an agent may run, and with which arguments. Spec: `pattern` (protocol/stores.md §7). Choice: all else; an entry with
- * a pattern alone means what it did for programs that have a profile, and nothing for others.
+ * A program an agent may run, and its allowed arguments. Spec: `pattern` (protocol/stores.md §7). Choice: everything
+ * else. An entry with only a pattern keeps its meaning for programs with a profile and allows nothing for others.
  */
 export const AllowedProgram = Strict(allowed);
 export type AllowedProgram = Static<typeof AllowedProgram>;
@@ -90,7 +93,7 @@ export const ExecPolicyFile = Strict({
 });
 export type ExecPolicyFile = Static<typeof ExecPolicyFile>;
 
-/** The file as readers get it: without the token of its socket. */
+/** The policy file as returned to clients, without the token of its socket. */
 export const ExecPolicySnapshot = Type.Object({
   path: Type.String(),
   exists: Type.Boolean(),

@@ -1,4 +1,4 @@
-/** Approvals, and the commands that people allowed: `@svc/sdk/approvals`. */
+/** Approvals, and the commands that were approved: `@svc/sdk/approvals`. */
 export * from "./contract.ts";
 export * from "./exec-schema.ts";
 export * from "./service.ts";

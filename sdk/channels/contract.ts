@@ -1,4 +1,4 @@
-/** Channels and what is sent through them. Spec: protocol/methods-channels.md, protocol/methods-send.md. */
+/** Channels and outbound messages. Spec: protocol/methods-channels.md, protocol/methods-send.md. */
 import { defineContract } from "../contract.ts";
 import { NonEmpty, type Static, Strict, Type } from "../schema.ts";
 
@@ -6,7 +6,7 @@ const text = Type.Optional(Type.String());
 const flag = Type.Optional(Type.Boolean());
 const Time = Type.Optional(Type.Union([Type.Integer({ description: "epoch ms" }), Type.Null()]));
 
-/** What is known of one login of a channel. Never has a secret. */
+/** State of one account of a channel. Never contains a secret. */
 export const ChannelAccountSnapshot = Type.Object({
   accountId: NonEmpty,
   name: text,
@@ -14,9 +14,9 @@ export const ChannelAccountSnapshot = Type.Object({
   configured: flag,
   running: flag,
   connected: flag,
-  linked: Type.Optional(Type.Boolean({ description: "false: it waits for somebody to log in" })),
+  linked: Type.Optional(Type.Boolean({ description: "false: login required" })),
   state: Type.Optional(
-    Type.String({ description: "for people: what the channel said last, or what is done about it" }),
+    Type.String({ description: "for people: the last report of the channel, or the current recovery step" }),
   ),
   reconnectAttempts: Type.Optional(Type.Integer({ minimum: 0 })),
   nextAttemptAt: Time,
@@ -31,38 +31,38 @@ export const ChannelAccountSnapshot = Type.Object({
   lastError: Type.Optional(Type.Union([Type.String(), Type.Null()])),
   lastProbeAt: Time,
   probe: Type.Optional(Type.Unknown()),
-  waitingInbound: Type.Optional(Type.Integer({ description: "messages that wait for an agent's answer" })),
-  waitingOutbound: Type.Optional(Type.Integer({ description: "texts that wait to be sent" })),
-  failedOutbound: Type.Optional(Type.Integer({ description: "texts of the last days that could not be sent" })),
+  waitingInbound: Type.Optional(Type.Integer({ description: "messages waiting for an agent's answer" })),
+  waitingOutbound: Type.Optional(Type.Integer({ description: "messages waiting to be sent" })),
+  failedOutbound: Type.Optional(Type.Integer({ description: "messages of the last days that could not be sent" })),
   refusedInbound: Type.Optional(
-    Type.Integer({ description: "messages of people and groups that are not listed, since the start" }),
+    Type.Integer({ description: "messages from unlisted people and groups since the start" }),
   ),
   lastRefusedInbound: Type.Optional(
     Type.Object({
       who: Type.String({ description: "id of the person or group" }),
       why: Type.String(),
-      next: Type.String({ description: "what lets them in" }),
+      next: Type.String({ description: "how to admit the sender" }),
       at: Type.Integer({ description: "epoch ms" }),
     }),
   ),
   warnings: Type.Optional(
     Type.Array(Type.Object({ message: Type.String(), next: Type.String() }), {
-      description: "settings that do what hardly anybody wants",
+      description: "settings that are valid but rarely intended",
     }),
   ),
-  lastFailedOutbound: Type.Optional(Type.String({ description: "why the last of them could not be sent" })),
+  lastFailedOutbound: Type.Optional(Type.String({ description: "why the last failed message could not be sent" })),
 });
 export type ChannelAccountSnapshot = Static<typeof ChannelAccountSnapshot>;
 
-/** The channels of this gateway, and logging out of them. */
+/** The channels of this gateway and their accounts. */
 export const channels = defineContract("channels", {
   status: {
-    summary: "Channels, their accounts and how they are; `probe: true` asks each network",
+    summary: "List channels, their accounts and their state; `probe: true` contacts each network",
     scope: "operator.read",
     params: Strict({
       probe: flag,
       timeoutMs: Type.Optional(
-        Type.Integer({ minimum: 0, description: "milliseconds one probe may take, at least 1000; default 10000" }),
+        Type.Integer({ minimum: 0, description: "milliseconds per probe, at least 1000; default 10000" }),
       ),
     }),
     result: Type.Object({
@@ -80,7 +80,7 @@ export const channels = defineContract("channels", {
     }),
   },
   logout: {
-    summary: "Stops an account and forgets its login, where the channel can",
+    summary: "Stop an account and delete its login, if the channel supports it",
     scope: "operator.admin",
     params: Strict({ channel: NonEmpty, accountId: text }),
     result: Type.Object({ channel: NonEmpty, accountId: NonEmpty, cleared: Type.Boolean(), loggedOut: flag }),
@@ -89,7 +89,7 @@ export const channels = defineContract("channels", {
 
 const addressed = {
   to: NonEmpty,
-  channel: Type.Optional(Type.String({ description: "default: the only one that is configured" })),
+  channel: Type.Optional(Type.String({ description: "default: the only configured channel" })),
   accountId: text,
   threadId: text,
   idempotencyKey: NonEmpty,
@@ -104,11 +104,11 @@ const sent = {
   conversationId: text,
 };
 
-/** Saying something in a chat as an operator. */
+/** Sending messages to chats as an operator. */
 export const outbound = defineContract("outbound", {
   send: {
     name: "send",
-    summary: "Sends a text to a chat",
+    summary: "Send a text to a chat",
     scope: "operator.write",
     params: Strict({
       ...addressed,
@@ -118,14 +118,14 @@ export const outbound = defineContract("outbound", {
       gifPlayback: flag,
       agentId: text,
       sessionKey: Type.Optional(
-        Type.String({ description: "session that notes the text; default: that of the recipient" }),
+        Type.String({ description: "session that records the text; default: the session of the recipient" }),
       ),
     }),
     result: Type.Object(sent),
   },
   poll: {
     name: "poll",
-    summary: "Asks a chat to choose",
+    summary: "Send a poll to a chat",
     scope: "operator.write",
     advertised: false,
     params: Strict({

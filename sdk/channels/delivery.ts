@@ -1,27 +1,30 @@
-/** The `Delivery` service: sending an agent's words to where people are. */
+/** The `Delivery` service: sends texts of agents to people. */
 import { defineService } from "../service.ts";
 import type { HeartbeatVisibility } from "../heartbeat/service.ts";
 
-/** A text for somebody. */
+/** A text to deliver. */
 export interface DeliveryRequest {
-  /** Unique: the same text is not sent twice for the same id. */
+  /** Unique: a text is not sent twice under the same id. */
   readonly id: string;
-  /** Channel id, or `last`: where the session was spoken to last. */
+  /** Channel id, or `last`: the channel of the last message in the session. */
   readonly channel: string;
-  /** Recipient in the channel's own notation. Default: the last one of the session. */
+  /** Recipient in the notation of the channel. Default: the last recipient of the session. */
   readonly to?: string;
-  /** Login of the channel that sends it. Default: the one the session was last spoken to with, else the channel's first. */
+  /**
+   * Account of the channel that sends the text. Default: the account last used in the session, otherwise the first
+   * account of the channel.
+   */
   readonly accountId?: string;
-  /** Session whose last address counts. */
+  /** Session that supplies the last address. */
   readonly sessionKey: string;
   readonly text: string;
-  /** Whether the thread of the last conversation is kept. Default true. */
+  /** Whether to reply in the thread of the last conversation. Default true. */
   readonly keepsThread?: boolean;
-  /** Whether it may go to a direct chat. Default true; else the outcome says `dm-blocked`. */
+  /** Whether the text may be sent to a direct chat. Default true; if false, a direct chat yields `dm-blocked`. */
   readonly allowsDirect?: boolean;
 }
 
-/** Where a text went, or why it went nowhere. */
+/** Where a text was sent, or why it was not sent. */
 export type DeliveryOutcome =
   | { readonly delivered: true; readonly channel: string; readonly to: string; readonly accountId?: string }
   | {
@@ -31,17 +34,20 @@ export type DeliveryOutcome =
       readonly code?: "dm-blocked";
     };
 
-/** Sends texts through the channels that are loaded. */
+/** Sends texts through the loaded channels. */
 export interface Delivery {
   /** Ids of the loaded channels. */
   channels(): readonly string[];
-  /** The id a name or alias means, or `undefined`. */
+  /** The channel id for a name or alias, or `undefined`. */
   channelId(name: string): string | undefined;
   /** What people see of heartbeats. */
   heartbeats(): HeartbeatVisibility;
-  /** @throws GatewayError `UNAVAILABLE` when it may work later */
+  /** @throws GatewayError `UNAVAILABLE` if a later attempt may succeed */
   deliver(request: DeliveryRequest): Promise<DeliveryOutcome>;
 }
 
-/** Delivery to channels. Provided by the plugin that owns the channels. */
+/**
+ * Service: delivers texts to chats. Provided by the plugin that owns the channels; used by agent runs, heartbeats and
+ * scheduled jobs.
+ */
 export const Delivery = defineService<Delivery>()("delivery", "1.0.0");

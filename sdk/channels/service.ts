@@ -1,100 +1,103 @@
 /**
- * The `Channel` extension point: where people talk to agents. A channel speaks one network's language and nothing else;
- * supervision, who may talk, sessions, runs and retries belong to the owner of the point.
+ * The `Channel` extension point: connects a chat network to agents. A channel only implements the protocol of one
+ * network; supervision, admission of senders, sessions, runs and retries are the task of the owner of the point.
  *
- * Everything here can cross to another thread or process: accounts and capabilities are data, all functions may be
- * asynchronous.
+ * Everything here can cross to another thread or process: accounts and capabilities are plain data, all functions may
+ * be asynchronous.
  */
 import { defineExtensionPoint } from "../service.ts";
 
-/** What a channel can carry. */
+/** Capabilities of a channel. */
 export interface ChannelCapabilities {
-  /** Kinds of conversation it knows. */
+  /** Supported kinds of conversation. */
   readonly chats: readonly ("direct" | "group")[];
-  /** Longest text of one message in characters; longer ones are split before `send`. */
+  /** Maximum characters of one message; longer texts are split before `send`. */
   readonly maxTextChars: number;
   /** Messages can belong to a thread. Default false. */
   readonly threads?: boolean;
 }
 
-/** One login of a channel, from its configuration. A change of the configuration reloads the plugin. */
+/** One account of a channel, from its configuration. A configuration change reloads the plugin. */
 export interface ChannelAccount<Settings = unknown> {
-  /** `default` where there is only one. */
+  /** `default` if there is only one account. */
   readonly id: string;
   readonly name?: string;
-  /** False: it is listed and not run. Default true. */
+  /** False: listed but not run. Default true. */
   readonly enabled?: boolean;
-  /** False: something it cannot do without is missing; it is listed and not run. Default true. */
+  /** False: a required setting is missing; listed but not run. Default true. */
   readonly configured?: boolean;
   /**
-   * Ids of the people whose direct messages reach an agent; `*` is everybody. Only ids that nobody else can take, as in
-   * `sender.id`. Default: nobody.
+   * Ids of people whose direct messages reach an agent; `*`: everyone. Use only ids that no other user can take over,
+   * as in `sender.id`. Default: nobody.
    */
   readonly allowFrom?: readonly string[];
-  /** Groups, by `chat.id`, in which the agent listens; `*` is every group. Default: none. */
+  /** Groups, by `chat.id`, in which the agent listens; `*`: every group. Default: none. */
   readonly groups?: readonly string[];
-  /** In a group only what mentions the agent reaches it. Default true. */
+  /** In groups, only messages that mention the agent reach it. Default true. */
   readonly requireMention?: boolean;
-  /** What `run` and `send` get. May hold secrets: nobody else sees it. */
+  /** Passed to `run` and `send`. May contain secrets; no other code receives it. */
   readonly settings: Settings;
 }
 
-/** A message that came in. */
+/** An incoming message. */
 export interface InboundMessage {
-  /** Unique within the account: the same id is taken once. Default: every message counts as new. */
+  /** Unique within the account: messages with a known id are ignored. Default: every message counts as new. */
   readonly id?: string;
   readonly chat: {
     readonly type: "direct" | "group";
-    /** Address that `send` takes for an answer. */
+    /** Address for `send` to reply to. */
     readonly id: string;
     readonly name?: string;
     readonly threadId?: string;
   };
   readonly sender: {
-    /** An id that nobody else can take. */
+    /** An id that no other user can take over. */
     readonly id: string;
     readonly name?: string;
   };
-  /** Without a mention in front, so that commands such as `/new` are found. */
+  /** Without a leading mention, so that commands such as `/new` are recognized. */
   readonly text: string;
-  /** It speaks to the agent. Meant for groups. */
+  /** The message addresses the agent. Used in groups. */
   readonly mentioned?: boolean;
   /** epoch ms; default: now. */
   readonly at?: number;
 }
 
-/** What became of a message that came in. */
+/** Outcome of an incoming message. */
 export type Receipt =
-  /** It is on disk and will reach an agent. */
+  /** The message is on disk and will reach an agent. */
   | { readonly accepted: true; readonly sessionKey: string }
   | {
       readonly accepted: false;
       readonly reason: "duplicate" | "not-allowed" | "not-mentioned" | "empty" | "busy";
     };
 
-/** How an account is. `needs-login` is not tried again before something changes. */
+/** State of an account. After `needs-login`, the account is not retried until something changes. */
 export interface ChannelReport {
   readonly state: "connecting" | "connected" | "disconnected" | "needs-login";
-  /** For people. */
+  /** Shown to people. */
   readonly detail?: string;
 }
 
-/** What one run of an account has to work with. */
+/** Context of one run of an account. */
 export interface ChannelRun<Settings = unknown> {
   readonly accountId: string;
   readonly settings: Settings;
-  /** Hands a message over. Resolves when it is on disk. @throws GatewayError `UNAVAILABLE` when it could not be taken: bring it again */
+  /**
+   * Submits an incoming message. Resolves when it is on disk. @throws GatewayError `UNAVAILABLE` if it could not be
+   * accepted; submit it again later
+   */
   receive(message: InboundMessage): Promise<Receipt>;
   report(report: ChannelReport): void;
-  /** Aborts when the account is to stop. */
+  /** Aborts when the account must stop. */
   readonly signal: AbortSignal;
 }
 
-/** A text on its way out. */
+/** An outgoing text. */
 export interface OutboundMessage<Settings = unknown> {
   readonly accountId: string;
   readonly settings: Settings;
-  /** As `target` returned it, or `chat.id` of a message that came in. */
+  /** Address as returned by `target`, or `chat.id` of an incoming message. */
   readonly to: string;
   readonly threadId?: string;
   /** At most `maxTextChars` characters. */
@@ -102,56 +105,68 @@ export interface OutboundMessage<Settings = unknown> {
   readonly signal: AbortSignal;
 }
 
-/** What the network called the message that was sent. */
+/** The network's id of the sent message. */
 export interface SendReceipt {
-  /** Default: one is made up. */
+  /** Default: a generated id. */
   readonly messageId?: string;
 }
 
-/** The login an operator asks something of. */
+/** The account on which an operator acts. */
 export interface ChannelLogin<Settings = unknown> {
   readonly accountId: string;
   readonly settings: Settings;
   readonly signal: AbortSignal;
 }
 
-/** What a logout came to. */
+/** Outcome of a logout. */
 export interface LogoutReceipt {
-  /** What it logged in with is forgotten. */
+  /** The stored login was deleted. */
   readonly cleared: boolean;
-  /** The network knows that it is logged out. Default: as `cleared`. */
+  /** The network was notified of the logout. Default: same as `cleared`. */
   readonly loggedOut?: boolean;
 }
 
-/** A channel. Contribution id = channel id, lower case; `gateway.extend(Channel, "irc", channel)`. */
+/** A channel. The contribution id is the channel id, in lower case: `gateway.extend(Channel, "irc", channel)`. */
 export interface Channel<Settings = unknown> {
   /** Shown to people. */
   readonly label: string;
-  /** Other names people know it by, lower case. */
+  /** Other common names of the channel, in lower case. */
   readonly aliases?: readonly string[];
   readonly capabilities: ChannelCapabilities;
   readonly accounts: readonly ChannelAccount<Settings>[];
-  /** The address a person meant, in its one spelling; `undefined`: it is none of this channel. */
+  /** Normalizes an address entered by a person; `undefined`: not an address of this channel. */
   target(text: string): string | undefined | Promise<string | undefined>;
-  /** What kind of conversation an address that `target` returned is. Default: direct, where the channel knows such. */
+  /** Kind of conversation of an address returned by `target`. Default: direct, if the channel supports it. */
   chatType?(to: string): "direct" | "group" | Promise<"direct" | "group">;
   /**
-   * Runs one account until `signal` aborts. Returns or throws earlier: it is run again with back-off.
-   * Resources are acquired here and gone when it has settled.
+   * Runs one account until `signal` aborts. If it returns or throws earlier, it is run again with back-off. Resources
+   * are acquired here and must be released before it settles.
    */
   run(run: ChannelRun<Settings>): Promise<void>;
-  /** @throws GatewayError `UNAVAILABLE` it may work later; `INVALID_REQUEST` it never will; anything else counts as the former */
+  /**
+   * @throws GatewayError `UNAVAILABLE`: a retry may succeed; `INVALID_REQUEST`: a retry is pointless; any other error
+   * counts as `UNAVAILABLE`
+   */
   send(message: OutboundMessage<Settings>): Promise<SendReceipt>;
-  /** Forgets the login of an account, which does not run meanwhile. Absent: people take it out of the configuration. */
+  /**
+   * Deletes the login of an account, which is stopped meanwhile. Absent: people remove the account from the
+   * configuration.
+   */
   logout?(login: ChannelLogin<Settings>): Promise<LogoutReceipt>;
-  /** Asks the network how the account is, for people. Absent: what `run` reports is all there is. @throws whatever is wrong with it */
+  /**
+   * Checks the account with the network; the result is shown to people. Absent: only the reports of `run` are
+   * available. @throws an error that describes the problem
+   */
   probe?(login: ChannelLogin<Settings>): Promise<unknown>;
 }
 
-/** Ties the type of the settings together. */
+/** Ties the settings type of accounts and functions together. */
 export function defineChannel<Settings>(channel: Channel<Settings>): Channel {
   return channel as unknown as Channel; // the owner hands each account's settings back to the channel they came from
 }
 
-/** Channels. Owner: the plugin `channels`. */
+/**
+ * Extension point: channels. Owned by the plugin `channels`, which runs them; contributed by every plugin that connects
+ * a chat network.
+ */
 export const Channel = defineExtensionPoint<Channel>("channel", { remotable: true });

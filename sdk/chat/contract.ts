@@ -2,7 +2,7 @@
 import { defineContract, defineEvent } from "../contract.ts";
 import { NonEmpty, Strict, Type } from "../schema.ts";
 
-/** A file sent along. `content` is base64 or a data URL; items without usable content are dropped. */
+/** An attached file. `content` is base64 or a data URL; items without usable content are dropped. */
 export const Attachment = Type.Object({
   type: Type.Optional(Type.String()),
   mimeType: Type.Optional(Type.String()),
@@ -12,10 +12,10 @@ export const Attachment = Type.Object({
 
 const RunIds = Type.Array(Type.String());
 
-/** Talk to an agent. */
+/** Conversations with an agent. */
 export const chat = defineContract("chat", {
   history: {
-    summary: "The last messages of a session, oldest first",
+    summary: "Get the last messages of a session, oldest first",
     scope: "operator.read",
     params: Strict({
       sessionKey: NonEmpty,
@@ -30,7 +30,7 @@ export const chat = defineContract("chat", {
     }),
   },
   send: {
-    summary: "Send a message; the reply comes as `chat` events",
+    summary: "Send a message; the reply arrives as `chat` events",
     scope: "operator.write",
     params: Strict({
       sessionKey: NonEmpty,
@@ -38,7 +38,7 @@ export const chat = defineContract("chat", {
       thinking: Type.Optional(Type.String()),
       deliver: Type.Optional(Type.Boolean()),
       attachments: Type.Optional(Type.Array(Type.Unknown())),
-      timeoutMs: Type.Optional(Type.Integer({ minimum: 0, description: "milliseconds; 0 means no limit" })),
+      timeoutMs: Type.Optional(Type.Integer({ minimum: 0, description: "milliseconds; 0: no limit" })),
       idempotencyKey: NonEmpty,
     }),
     result: Type.Union([
@@ -56,7 +56,7 @@ export const chat = defineContract("chat", {
     ]),
   },
   abort: {
-    summary: "Stop the runs of a session that `chat.send` started",
+    summary: "Stop the runs of a session started by `chat.send`",
     scope: "operator.write",
     params: Strict({ sessionKey: NonEmpty, runId: Type.Optional(NonEmpty) }),
     result: Type.Object({ ok: Type.Literal(true), aborted: Type.Boolean(), runIds: RunIds }),
@@ -70,10 +70,13 @@ export const chat = defineContract("chat", {
   },
 });
 
-/** Progress of every run that has a session key. `delta` text is cumulative; exactly one of the other states ends a run. */
+/**
+ * Progress of every run with a session key. The text of `delta` is cumulative; exactly one of the other states ends a
+ * run.
+ */
 export const chatEvent = defineEvent({
   name: "chat",
-  summary: "A reply in progress, finished, failed or stopped",
+  summary: "A reply progressed, finished, failed or was stopped",
   scope: "operator.read",
   formerlyForAll: true,
   payload: Type.Object({

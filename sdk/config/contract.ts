@@ -5,29 +5,29 @@ import { KeptNote, PlannedRestart, restartDelay } from "../gateway/restart.ts";
 
 const Issue = Type.Object({ path: Type.String(), message: Type.String() });
 
-/** What the gateway uses, which may differ from what the file says now. */
+/** Configuration in use, which may differ from the file. */
 const Running = Type.Object({
-  hash: Type.String({ description: "of the text in use" }),
+  hash: Type.String({ description: "hash of the text in use" }),
   restart: Type.Optional(
     Type.Object(
       {
         paths: Type.Array(Type.String()),
-        delayMs: Type.Optional(Type.Integer({ description: "milliseconds until it; absent: nobody has scheduled it" })),
+        delayMs: Type.Optional(Type.Integer({ description: "milliseconds until the restart; absent: not scheduled" })),
       },
-      { description: "dotted paths that take effect with the next restart" },
+      { description: "dotted paths that take effect at the next restart" },
     ),
   ),
   refused: Type.Optional(
-    Type.Object({ hash: Type.String(), reason: Type.String() }, { description: "the file that is not used, and why" }),
+    Type.Object({ hash: Type.String(), reason: Type.String() }, { description: "the rejected file, and why" }),
   ),
 });
 
 const Written = {
   ok: Type.Literal(true),
   path: Type.String(),
-  config: Type.Unknown({ description: "with defaults, secrets hidden" }),
-  hash: Type.String({ description: "of the file as it stands now; the next `baseHash`" }),
-  changed: Type.Array(Type.String(), { description: "dotted paths that differ from before" }),
+  config: Type.Unknown({ description: "with defaults, secrets redacted" }),
+  hash: Type.String({ description: "hash of the current file; use it as the next `baseHash`" }),
+  changed: Type.Array(Type.String(), { description: "dotted paths whose value changed" }),
 };
 
 const writeParams = {
@@ -37,15 +37,15 @@ const writeParams = {
 
 const restartParams = {
   ...writeParams,
-  sessionKey: Type.Optional(Type.String({ description: "session to tell `note`" })),
+  sessionKey: Type.Optional(Type.String({ description: "session that receives `note`" })),
   note: Type.Optional(Type.String()),
   restartDelayMs: restartDelay,
 };
 
-/** Read and change the configuration. */
+/** Reading and changing the configuration. */
 export const config = defineContract("config", {
   get: {
-    summary: "The configuration file as read, redacted",
+    summary: "Get the configuration file, redacted",
     scope: "operator.read",
     params: Strict({}),
     result: Type.Object({
@@ -56,7 +56,9 @@ export const config = defineContract("config", {
       resolved: Type.Unknown(),
       valid: Type.Boolean(),
       config: Type.Unknown(),
-      hash: Type.String({ description: "SHA-256 of the file's text, hex; of the empty string when there is no file" }),
+      hash: Type.String({
+        description: "SHA-256 of the text of the file, hex; of the empty string if there is no file",
+      }),
       issues: Type.Array(Issue),
       warnings: Type.Array(Issue),
       legacyIssues: Type.Array(Issue),
@@ -70,21 +72,21 @@ export const config = defineContract("config", {
     result: Type.Object(Written),
   },
   patch: {
-    summary: "Merge a patch into the configuration file; restarts where a changed key needs it",
+    summary: "Merge a patch into the configuration file; restarts the gateway if a changed key needs it",
     scope: "operator.admin",
     limit: CONTROL_PLANE_WRITES,
     params: Strict(restartParams),
     result: Type.Object({ ...Written, restart: PlannedRestart, sentinel: KeptNote }),
   },
   apply: {
-    summary: "Replace the configuration file; restarts where a changed key needs it",
+    summary: "Replace the configuration file; restarts the gateway if a changed key needs it",
     scope: "operator.admin",
     limit: CONTROL_PLANE_WRITES,
     params: Strict(restartParams),
     result: Type.Object({ ...Written, restart: PlannedRestart, sentinel: KeptNote }),
   },
   schema: {
-    summary: "JSON Schema of the whole configuration, plugins included",
+    summary: "Get the JSON Schema of the whole configuration, including plugins",
     scope: "operator.admin",
     params: Strict({}),
     result: Type.Object({

@@ -1,7 +1,7 @@
 /** The service that reads and changes the configuration file. */
 import { defineService } from "../service.ts";
 
-/** A snapshot of the configuration, secrets replaced by a sentinel. Spec: protocol/methods-config.md §1. */
+/** A snapshot of the configuration, with secrets replaced by a sentinel. Spec: protocol/methods-config.md §1. */
 export interface ConfigSnapshot {
   readonly path: string;
   readonly exists: boolean;
@@ -14,20 +14,20 @@ export interface ConfigSnapshot {
   readonly issues: readonly { path: string; message: string }[];
   readonly warnings: readonly { path: string; message: string }[];
   readonly legacyIssues: readonly { path: string; message: string }[];
-  /** What the gateway uses; absent where none runs. */
+  /** The configuration in use; absent if no gateway is running. */
   readonly running?: {
     readonly hash: string;
-    /** Dotted paths that take effect with the next restart. */
+    /** Dotted paths that take effect at the next restart. */
     readonly restart?: { readonly paths: readonly string[]; readonly delayMs?: number };
-    /** The file that is not used, and why. */
+    /** The rejected file, and why. */
     readonly refused?: { readonly hash: string; readonly reason: string };
   };
 }
 
-/** How a change takes effect: at once, by a reload of the plugin that owns the key, or by a restart of the gateway. */
+/** How a change takes effect: at once, by reloading the plugin that owns the key, or by restarting the gateway. */
 export type ReloadKind = "hot" | "plugin" | "restart";
 
-/** Who changes the configuration, for the audit line. */
+/** Author of a configuration change, for the audit log. */
 export interface ConfigAuthor {
   /** E.g. a principal id, `cli`. */
   readonly actor: string;
@@ -35,52 +35,54 @@ export interface ConfigAuthor {
   readonly action: string;
 }
 
-/** A change written as text. */
+/** A configuration change given as text. */
 export interface ConfigChange extends ConfigAuthor {
   /** `replace`: `raw` is the whole file. `patch`: `raw` is a merge patch (RFC 7396). */
   readonly mode: "replace" | "patch";
-  /** JSON5. The redaction sentinel stands for the value that is there. */
+  /** JSON5. The redaction sentinel stands for the current value. */
   readonly raw: string;
-  /** Hash of the file the change was made from; required when there is a file. */
+  /** Hash of the file that the change is based on; required if the file exists. */
   readonly baseHash?: string;
   /** The caller schedules the restart that a changed key needs. Default false: `gateway.reload.mode` decides. */
   readonly restartsItself?: boolean;
 }
 
-/** One value put at a path, or taken away (`value` absent or `undefined`). Numbers are places in arrays. */
+/** Sets one value at a path, or removes it (`value` absent or `undefined`). Numbers are array indexes. */
 export interface ConfigEdit {
   readonly path: readonly (string | number)[];
   readonly value?: unknown;
 }
 
-/** What became of a change. */
+/** Outcome of a change. */
 export interface ConfigWritten {
   readonly path: string;
-  /** Of the file as it stands now. */
+  /** Hash of the current file. */
   readonly hash: string;
-  /** With defaults, secrets hidden. */
+  /** With defaults, secrets redacted. */
   readonly config: unknown;
-  /** Dotted paths that differ from before. */
+  /** Dotted paths whose value changed. */
   readonly changed: readonly string[];
-  /** What the changed keys need, the strongest of them; `undefined` when nothing changed. */
+  /** The strongest reload that the changed keys need; `undefined` if nothing changed. */
   readonly reload: ReloadKind | undefined;
 }
 
 /** Reads and changes the configuration. */
 export interface ConfigStore {
-  /** Reads the file anew. */
+  /** Reads the file again. */
   snapshot(): Promise<ConfigSnapshot>;
   /** The composed JSON Schema, with hints for forms. */
   schema(): { schema: unknown; uiHints: Record<string, unknown>; version: string };
   /**
-   * Writes a change to the file, durably, and brings the running gateway in line with it (a restart is left to `Restarts`).
-   * Order of checks: base hash, syntax, sentinels, schema, the hook `configValidate`.
-   * @throws GatewayError `INVALID_REQUEST` naming what is wrong, `details.issues` for schema violations; `UNAVAILABLE` when the file cannot be written
+   * Writes a change durably to the file and applies it to the running gateway (a restart is left to `Restarts`). Order
+   * of checks: base hash, syntax, sentinels, schema, the hook `configValidate`.
+   * @throws GatewayError `INVALID_REQUEST` naming the problem, with `details.issues` for schema violations;
+   * `UNAVAILABLE` if the file cannot be written
    */
   write(change: ConfigChange): Promise<ConfigWritten>;
   /**
-   * As `write`, for single values: `decide` gets the file as parsed (no defaults, placeholders unresolved) and runs
-   * under the lock all writers share. No edits: nothing is written. @throws GatewayError as `write`, and whatever `decide` throws
+   * Like `write`, for single values: `decide` receives the parsed file (without defaults, placeholders unresolved) and
+   * runs under the lock shared by all writers. If it returns no edits, nothing is written. @throws GatewayError like
+   * `write`, and errors of `decide`
    */
   edit(
     author: ConfigAuthor,
@@ -88,5 +90,5 @@ export interface ConfigStore {
   ): Promise<ConfigWritten>;
 }
 
-/** The configuration file. Provided by the host. */
+/** Service: reads and changes the configuration file. Provided by the host; used by plugins that manage settings. */
 export const ConfigStore = defineService<ConfigStore>()("config.store", "1.0.0");

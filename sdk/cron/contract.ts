@@ -1,4 +1,4 @@
-/** Jobs that run by the clock. Spec: protocol/methods-cron.md, events.md §6, stores.md §3-4. */
+/** Scheduled jobs. Spec: protocol/methods-cron.md, events.md §6, stores.md §3-4. */
 import { defineContract, defineEvent } from "../contract.ts";
 import { Origin } from "../origin.ts";
 import { NonEmpty, type Static, Strict, Type } from "../schema.ts";
@@ -15,7 +15,7 @@ const clearable = Type.Optional(Type.Union([NonEmpty, Type.Null()]));
 export const CronSchedule = Type.Union([
   Strict({
     kind: Type.Literal("at"),
-    at: Type.String({ minLength: 1, description: "ISO 8601, or epoch ms as digits" }),
+    at: Type.String({ minLength: 1, description: "ISO 8601, or epoch milliseconds as digits" }),
   }),
   Strict({ kind: Type.Literal("every"), everyMs: Type.Integer({ minimum: 1 }), anchorMs: natural }),
   Strict({
@@ -25,7 +25,10 @@ export const CronSchedule = Type.Union([
       Type.String({ description: "IANA name; default: agents.defaults.userTimezone, else the zone of the gateway" }),
     ),
     staggerMs: Type.Optional(
-      Type.Integer({ minimum: 0, description: "each time is put off by a part of it that is the job's own" }),
+      Type.Integer({
+        minimum: 0,
+        description: "milliseconds; delays each job by a fixed offset below this value, different per job",
+      }),
     ),
   }),
 ]);
@@ -36,7 +39,7 @@ const AgentTurn = {
   model: text,
   fallbacks: Type.Optional(Type.Array(Type.String())),
   thinking: text,
-  timeoutSeconds: Type.Optional(Type.Integer({ minimum: 0, description: "0: no limit" })),
+  timeoutSeconds: Type.Optional(Type.Integer({ minimum: 0, description: "seconds; 0: no limit" })),
   allowUnsafeExternalContent: flag,
   lightContext: flag,
   deliver: flag,
@@ -56,11 +59,11 @@ const Mode = Type.Enum(["announce", "webhook"]);
 
 const FailureDestination = Strict({ channel: text, to: text, accountId: text, mode: Type.Optional(Mode) });
 
-/** Where the words of an isolated job go. */
+/** Where the output of an isolated job is delivered. */
 export const CronDelivery = Strict({
   mode: Type.Enum(["none", "announce", "webhook"]),
   channel: Type.Optional(
-    Type.String({ minLength: 1, description: "`last`: where the agent's main session was spoken to" }),
+    Type.String({ minLength: 1, description: "`last`: the last chat of the agent's main session" }),
   ),
   to: text,
   accountId: filled,
@@ -69,7 +72,7 @@ export const CronDelivery = Strict({
 });
 export type CronDelivery = Static<typeof CronDelivery>;
 
-/** Who hears of jobs that fail again and again. */
+/** Who is notified of jobs that fail repeatedly. */
 export const CronFailureAlert = Type.Union([
   Type.Literal(false),
   Strict({
@@ -83,30 +86,38 @@ export const CronFailureAlert = Type.Union([
 ]);
 export type CronFailureAlert = Static<typeof CronFailureAlert>;
 
-/** What becomes of times that came while nobody could run the job. Choice: ours; default `last`. */
+/**
+ * What happens to scheduled runs missed while the gateway was down. Choice: specific to this gateway; default `last`.
+ */
 export const CronCatchUp = Strict({
   mode: Type.Enum(["none", "last", "all"], {
     description:
-      "none: what is more than a minute late is missed. last: the newest is made up for. all: every one in the window",
+      "none: runs more than a minute late are missed; last: the newest missed run is made up; all: every missed run in the window is made up",
   }),
-  windowMs: Type.Optional(Type.Integer({ minimum: 1, description: "of `all`; default 86400000" })),
+  windowMs: Type.Optional(
+    Type.Integer({ minimum: 1, description: "milliseconds; applies to `all`; default 86400000" }),
+  ),
 });
 export type CronCatchUp = Static<typeof CronCatchUp>;
 
-/** What becomes of a time that comes while the job still runs. Choice: ours; default `skip`. */
+/**
+ * What happens to a scheduled run that is due while the job is still running. Choice: specific to this gateway; default
+ * `skip`.
+ */
 export const CronOverlap = Type.Enum(["skip", "queue", "replace"], {
-  description: "skip: it is left out. queue: it runs afterwards. replace: what runs is stopped for it",
+  description:
+    "skip: drop the new run; queue: start it afterwards; replace: stop the current run and start the new one",
 });
 export type CronOverlap = Static<typeof CronOverlap>;
 
 /** How a run ended. */
 export const CronStatus = Type.Enum(["ok", "error", "skipped"]);
 export type CronStatus = Static<typeof CronStatus>;
-/** What became of what a run had to say. */
+/** Delivery status of the output of a run. */
 export const CronDeliveryStatus = Type.Enum(["delivered", "not-delivered", "unknown", "not-requested"]);
 export type CronDeliveryStatus = Static<typeof CronDeliveryStatus>;
 
-/** How a job is and how its last run was. */
+/** State of a job and of its last run. */
 export const CronJobState = Type.Object({
   nextRunAtMs: Type.Optional(Time),
   runningAtMs: Type.Optional(Time),
@@ -127,7 +138,7 @@ export type CronJobState = Static<typeof CronJobState>;
 const SessionTarget = Type.Enum(["main", "isolated"]);
 const WakeMode = Type.Enum(["now", "next-heartbeat"]);
 
-/** What a job does, when, and what becomes of it. */
+/** What a job does, when, and how its output is delivered. */
 const what = {
   schedule: CronSchedule,
   sessionTarget: SessionTarget,
@@ -139,7 +150,7 @@ const what = {
   overlap: Type.Optional(CronOverlap),
 };
 
-/** What a job is added as, once the words of older clients are put right: `cron.add` takes more. Spec: §2. */
+/** A new job in normalized form. `cron.add` also accepts the fields of older clients. Spec: §2. */
 export const CronJobDraft = Strict({
   name: NonEmpty,
   agentId: clearable,
@@ -151,7 +162,7 @@ export const CronJobDraft = Strict({
 });
 export type CronJobDraft = Static<typeof CronJobDraft>;
 
-/** A job. */
+/** A scheduled job. */
 export const CronJob = Type.Object({
   id: NonEmpty,
   agentId: text,
@@ -168,7 +179,7 @@ export const CronJob = Type.Object({
 });
 export type CronJob = Static<typeof CronJob>;
 
-/** What `cron.update` may change, once the words of older clients are put right. Spec: §3. */
+/** Changes to a job in normalized form. `cron.update` also accepts the fields of older clients. Spec: §3. */
 export const CronJobPatch = Strict({
   name: filled,
   agentId: clearable,
@@ -210,9 +221,9 @@ const RunUsage = Type.Object({
   cache_write_tokens: natural,
 });
 
-/** What became of one time a job was due, or was run by hand. */
+/** Outcome of one scheduled or manual run. */
 export const CronRunEntry = Type.Object({
-  ts: Type.Integer({ description: "epoch ms; when it was settled" }),
+  ts: Type.Integer({ description: "epoch ms of the record" }),
   jobId: NonEmpty,
   jobName: text,
   action: Type.Literal("finished"),
@@ -231,17 +242,21 @@ export const CronRunEntry = Type.Object({
   provider: text,
   usage: Type.Optional(RunUsage),
   record: Type.Optional(
-    Type.Enum(["ran", "skipped", "missed"], { description: "what became of this time; `status` says how a run ended" }),
+    Type.Enum(["ran", "skipped", "missed"], {
+      description: "outcome of the scheduled run; `status` says how a run ended",
+    }),
   ),
-  reason: Type.Optional(Type.String({ description: "why it was skipped or missed" })),
+  reason: Type.Optional(Type.String({ description: "why the run was skipped or missed" })),
   dueAtMs: Type.Optional(Time),
-  throughAtMs: Type.Optional(Type.Integer({ description: "epoch ms; the record stands for all times up to this one" })),
-  slots: Type.Optional(Type.Integer({ minimum: 1, description: "how many times it stands for; absent: one" })),
-  manual: Type.Optional(Type.Boolean({ description: "run by hand" })),
+  throughAtMs: Type.Optional(
+    Type.Integer({ description: "epoch ms; the record covers all scheduled runs up to this time" }),
+  ),
+  slots: Type.Optional(Type.Integer({ minimum: 1, description: "number of scheduled runs covered; absent: one" })),
+  manual: Type.Optional(Type.Boolean({ description: "started manually" })),
 });
 export type CronRunEntry = Static<typeof CronRunEntry>;
 
-/** Exactly one of them; both or none are refused. */
+/** Exactly one of the two; both or none are rejected. */
 const ById = { id: filled, jobId: filled };
 const Page = {
   total: Natural,
@@ -252,13 +267,13 @@ const Page = {
 };
 const Limit = Type.Optional(Type.Integer({ minimum: 1, maximum: 200 }));
 const SortDir = Type.Optional(Type.Enum(["asc", "desc"]));
-/** Whatever older clients send is put right before it is checked. Spec: §2. */
+/** Input of older clients is normalized before validation. Spec: §2. */
 const Loose = Type.Record(Type.String(), Type.Unknown());
 
-/** Jobs and their runs. */
+/** Scheduled jobs and their runs. */
 export const cron = defineContract("cron", {
   list: {
-    summary: "Jobs, the next to run first",
+    summary: "List jobs, next due first",
     scope: "operator.read",
     params: Strict({
       includeDisabled: flag,
@@ -272,7 +287,7 @@ export const cron = defineContract("cron", {
     result: Type.Object({ jobs: Type.Array(CronJob), ...Page }),
   },
   status: {
-    summary: "Whether jobs run, how many there are, and when the next one is due",
+    summary: "Get the scheduler state: whether it is enabled, number of jobs, next due time",
     scope: "operator.read",
     params: Strict({}),
     result: Type.Object({
@@ -285,13 +300,13 @@ export const cron = defineContract("cron", {
   add: { summary: "Add a job", scope: "operator.admin", params: Loose, result: CronJob },
   update: { summary: "Change a job", scope: "operator.admin", params: Loose, result: CronJob },
   remove: {
-    summary: "Remove a job; the record of its runs stays",
+    summary: "Remove a job; the records of its runs stay",
     scope: "operator.admin",
     params: Strict(ById),
     result: Type.Object({ ok: Type.Literal(true), removed: Type.Boolean() }),
   },
   run: {
-    summary: "Run a job now; answers when it has ended",
+    summary: "Run a job now; responds when the run has ended",
     scope: "operator.admin",
     params: Strict({ ...ById, mode: Type.Optional(Type.Enum(["due", "force"])) }),
     result: Type.Object({
@@ -301,14 +316,14 @@ export const cron = defineContract("cron", {
     }),
   },
   cancel: {
-    summary: "Stop what a job is doing, and drop what waits",
+    summary: "Stop the current runs of a job and drop the waiting ones",
     scope: "operator.admin",
     advertised: false,
     params: Strict(ById),
     result: Type.Object({ ok: Type.Literal(true), cancelled: Natural }),
   },
   runs: {
-    summary: "What became of each time a job was due",
+    summary: "List the outcomes of scheduled and manual runs",
     scope: "operator.read",
     params: Strict({
       scope: Type.Optional(Type.Enum(["job", "all"])),
@@ -326,10 +341,13 @@ export const cron = defineContract("cron", {
   },
 });
 
-/** What happens to jobs. Spec: events.md §6. Choice: `summary` is conversation, so it goes to who may read those. */
+/**
+ * Changes of jobs and runs. Spec: events.md §6. Choice: `summary` is part of a conversation, so only readers of
+ * conversations receive it.
+ */
 export const cronEvent = defineEvent({
   name: "cron",
-  summary: "A job was added, changed, removed, started or has ended",
+  summary: "A job was added, changed, removed, started or finished",
   scope: "operator.read",
   formerlyForAll: true,
   droppable: true,

@@ -1,14 +1,17 @@
-/** Text as a reader takes it in, so that a word in disguise is found by a plain search. Pure, linear. */
+/** Folds text to a canonical form, so that a plain search finds disguised words. Pure, linear. */
 
-/** Folded text, and where each of its characters comes from. */
+/** Folded text with the source index of each character. */
 export interface FoldedText {
-  /** Capitals without accents; what looks like `<`, `>` or `_` as these; a line break as `\n`, other gaps as a space. */
+  /**
+   * Upper case without accents; look-alikes of `<`, `>` and `_` replaced by them; line breaks as `
+   * `, other gaps as a space.
+   */
   readonly text: string;
-  /** By index of `text`: index in the original of the character it comes from. */
+  /** By index of `text`: index of the source character in the original. */
   readonly from: readonly number[];
 }
 
-/** What looks like another character and does not decompose into it. Letters: those of the markers. */
+/** Look-alikes that do not decompose into the character they resemble. Letters: those of the markers. */
 const LOOK_ALIKES = new Map(
   Object.entries({
     A: "АаΑαᎪꓮ𐊠ᴀɑ",
@@ -29,17 +32,17 @@ const LOOK_ALIKES = new Map(
   }).flatMap(([plain, others]) => Array.from(others, (other) => [other, plain] as const)),
 );
 
-/** First of 26 letters that stand in a box or a disc: flags and white on black. */
+/** First of 26 boxed or circled letters (regional indicators and white on black). */
 const BOXED_A: readonly number[] = [0x1f150, 0x1f170, 0x1f1e6];
 
 const LINE_BREAK = /[\v\f\u0085\u2028\u2029]/;
-/** What nobody sees: format, control and unassigned characters, fillers, and marks on letters. */
+/** Invisible characters: format, control and unassigned characters, fillers, and combining marks. */
 const INVISIBLE = /[\p{C}\p{Default_Ignorable_Code_Point}\p{M}\u2800]/u;
 
-/** What most texts consist of alone. */
+/** Matches plain ASCII, which most texts consist of. */
 const PLAIN = /^[\t\n\r -~]*$/;
 
-/** Folds `text`. */
+/** Folds a text. */
 export function foldText(text: string): FoldedText {
   return PLAIN.test(text) ? foldPlain(text) : foldAny(text);
 }
@@ -53,7 +56,7 @@ function foldPlain(text: string): FoldedText {
 function foldAny(text: string): FoldedText {
   const folded: string[] = [];
   const from: number[] = [];
-  const known = new Map<string, string>(); // a text has few different characters
+  const known = new Map<string, string>(); // a text has few distinct characters
   let at = 0;
   for (const char of text) {
     let seen = known.get(char);

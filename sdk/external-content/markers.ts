@@ -1,21 +1,21 @@
-/** The markers around text from outside, and taking forged ones out of it. Spec: http/webhooks.md §8. Pure. */
+/** The markers around external content, and removal of forged markers. Spec: http/webhooks.md §8. Pure. */
 import { foldText } from "./fold-text.ts";
 
 const NAME = "EXTERNAL_UNTRUSTED_CONTENT";
 
-/** What stands before text from outside. */
+/** Marker before external content. */
 export function startMarker(id: string): string {
   return `<<<${NAME} id="${id}">>>`;
 }
 
-/** What stands after it. */
+/** Marker after external content. */
 export function endMarker(id: string): string {
   return `<<<END_${NAME} id="${id}">>>`;
 }
 
 const MARKER = new RegExp(`<<<(?:END_)?${NAME}\\b[^<>\\n]{0,80}>>>\\n?`, "g");
 
-/** A text for people: without markers, which models repeat at times. */
+/** Removes markers, which models sometimes repeat, from a text for people. */
 export function withoutMarkers(text: string): string {
   return text.replace(MARKER, "");
 }
@@ -23,22 +23,22 @@ export function withoutMarkers(text: string): string {
 const NO_START = "[removed: a start marker]";
 const NO_END = "[removed: an end marker]";
 
-/** Between two letters of a marker. Letters are not in it, so a search never tries a gap twice: linear. */
+/** Gap between two letters of a marker. It contains no letters, so the search never retries a gap: linear. */
 const GAP = "[^A-Z0-9<>]*";
 const spaced = (name: string) => Array.from(name.replaceAll("_", "")).join(GAP);
-/** The letters of a marker in folded text, whatever stands between them. */
+/** The letters of a marker in folded text, with any gaps. */
 const LETTERS = new RegExp(`(?<end>(?<![A-Z])${spaced("END")}${GAP})?${spaced(NAME)}`, "g");
-/** The name as it stands in a marker. */
+/** The name as it is written in a marker. */
 const WRITTEN = /(?<end>END_+)?EXTERNAL_+UNTRUSTED_+CONTENT$/;
 
-/** Neither a letter nor a digit, nor what closes a bracket. */
+/** Any sign or space except letters, digits and `>`. */
 const SIGN = /(?!>)[\s\p{P}\p{S}]/u;
-/** Characters before the letters that are looked at for brackets. */
+/** Number of characters before the letters that are searched for brackets. */
 const MAX_OPENING = 64;
-/** Characters between the letters and the closing brackets. */
+/** Maximum number of characters between the letters and the closing brackets. */
 const MAX_ATTRIBUTES = 256;
 
-/** A part of a text that is replaced. */
+/** A range of text to replace. */
 interface Hit {
   readonly from: number;
   readonly to: number;
@@ -46,9 +46,9 @@ interface Hit {
 }
 
 /**
- * Replaces everything a reader could take for a marker, with any id or none: also in other letters that look the same,
- * in other brackets, with invisible characters or gaps in between. Choice: the name as it stands in a marker is replaced
- * without brackets, too; its letters with gaps only behind a bracket.
+ * Replaces everything a reader could mistake for a marker, with any id or none, including look-alike letters, other
+ * brackets, invisible characters and gaps. Choice: the exact name of a marker is replaced even without brackets; its
+ * letters with gaps only after a bracket.
  */
 export function neutralizeMarkers(text: string): string {
   const folded = foldText(text);
@@ -67,7 +67,7 @@ function findMarkers(folded: string): Hit[] {
   let free = 0;
   for (const match of folded.matchAll(LETTERS)) {
     const { index } = match;
-    if (index < free) continue; // inside the last one's brackets
+    if (index < free) continue; // inside the brackets of the previous hit
     const after = index + match[0].length;
     const opening = openingBefore(folded, index, free);
     const bracketed = opening < index;
@@ -83,7 +83,7 @@ function findMarkers(folded: string): Hit[] {
   return hits;
 }
 
-/** Where the brackets before `index` begin, gaps and signs between them included; `index` when there are none. */
+/** Index where the brackets before `index` begin, including gaps and signs between them; `index` if there are none. */
 function openingBefore(folded: string, index: number, free: number): number {
   let from = index;
   const last = Math.max(free, index - MAX_OPENING);
@@ -91,7 +91,7 @@ function openingBefore(folded: string, index: number, free: number): number {
   return from;
 }
 
-/** Where the brackets end that close a marker, attributes included; `index` when nothing closes it. */
+/** Index where the closing brackets of a marker end, including attributes; `index` if nothing closes it. */
 function closingAfter(folded: string, index: number): number {
   const [attributes] = /^[^<>\n]*/.exec(folded.slice(index, index + MAX_ATTRIBUTES)) ?? [""];
   let to = index + attributes.length;

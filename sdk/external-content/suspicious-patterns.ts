@@ -1,14 +1,17 @@
-/** Phrases that try to steer a model, for a line in the log; nothing is ever refused for them. Spec: http/webhooks.md §8. Pure. */
+/**
+ * Phrases that try to steer a model, for a log line only; nothing is rejected because of them. Spec: http/webhooks.md
+ * §8. Pure.
+ */
 import { foldText } from "./fold-text.ts";
 
-/** Characters that are looked at. Choice: it is a hint in a log, not a guard. */
+/** Number of characters that are scanned. Choice: it is a hint in a log, not a safeguard. */
 const MAX_SCANNED = 262_144;
 
 const PRIOR =
   "(ALL |ANY |THE |YOUR |OF |MY |THESE |THOSE ){0,4}(PRIOR|PREVIOUS|EARLIER|ABOVE|PRECEDING|FOREGOING|FORMER)";
 const ORDERS = "(INSTRUCTION|PROMPT|RULE|DIRECTION|DIRECTIVE|GUIDELINE|ORDER|CONTEXT|MESSAGE)";
 
-/** Each looks at folded text: capitals, one kind of blank. Gaps are bounded, so that all of them are linear. */
+/** Each pattern expects folded text: upper case, one kind of blank. Gaps are bounded, so all patterns are linear. */
 const PATTERNS: readonly [name: string, pattern: RegExp][] = [
   ["ignore prior instructions", new RegExp(`\\bIGNORE\\s{1,4}${PRIOR}\\s{1,4}${ORDERS}`)],
   ["disregard prior instructions", new RegExp(`\\bDISREGARD\\s{1,4}(${PRIOR}|${ORDERS}|EVERYTHING|ALL)`)],
@@ -44,7 +47,10 @@ const PATTERNS: readonly [name: string, pattern: RegExp][] = [
   ["fake turn at the start of a line", /(^|\n)[ #*>]{0,8}(SYSTEM|ASSISTANT|HUMAN|DEVELOPER)[*]{0,2}\s{0,4}:/],
 ];
 
-/** Names of what was found in the first 256 Ki characters, each once, in a fixed order; empty: nothing. Only for logging. */
+/**
+ * Names of the patterns found in the first 256 Ki characters, each once, in a fixed order; empty: none. Only for
+ * logging.
+ */
 export function suspiciousPatterns(text: string): readonly string[] {
   const folded = foldText(text.slice(0, MAX_SCANNED)).text;
   return PATTERNS.filter(([, pattern]) => pattern.test(folded)).map(([name]) => name);

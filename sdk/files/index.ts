@@ -1,4 +1,6 @@
-/** `@svc/sdk/files`: files that several processes write, whole or not at all, which paths may be used, and code that is imported on first use. Not for browsers. */
+/**
+ * `@svc/sdk/files`: atomic writes of shared files, locks, checks of allowed paths, and lazy imports. Not for browsers.
+ */
 export { lazy } from "../lazy.ts";
 export * from "./inside.ts";
 export * from "./lock.ts";

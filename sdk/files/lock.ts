@@ -1,8 +1,8 @@
 /**
- * One writer of a file at a time, in whatever process: the gateway and the command line write the same files.
+ * Lets one process at a time write a file: the gateway and the command line write the same files.
  *
- * Choice: own code. The library that locks with a directory also handles signals for the whole process, and a gateway
- * whose disk is full would then be killed (SIGXFSZ) instead of saying so.
+ * Choice: custom code. The library that locks with a directory also handles signals for the whole process; a gateway
+ * with a full disk would then be killed (SIGXFSZ) instead of reporting an error.
  */
 import { randomBytes } from "node:crypto";
 import { linkSync, readFileSync, renameSync, unlinkSync, writeFileSync } from "node:fs";
@@ -10,28 +10,35 @@ import { hostname } from "node:os";
 import { setTimeout as pause } from "node:timers/promises";
 import { refusal } from "../error-codes.ts";
 
-/** Milliseconds. */
+/** Time limits of a lock, in milliseconds. */
 export interface LockLimits {
-  /** How long a lock may stay as it is, whoever's it is: its process may stand still, or its id be another's by now. A write takes a few. */
+  /**
+   * Age after which a lock counts as abandoned: its process may be suspended, or its process id reused. A write takes a
+   * few milliseconds.
+   */
   readonly stale: number;
-  /** Until a writer gives up. */
+  /** How long a writer waits for the lock. */
   readonly patience: number;
 }
 
 const LIMITS: LockLimits = { stale: 5_000, patience: 15_000 };
 
-/** Locks of this process that are held. One that bears its process id and is not here is of a process before it. */
+/** Locks held by this process. A lock with this process id that is missing here belongs to an earlier process. */
 const held = new Set<string>();
 
-/** Held. */
+/** A lock that is held. */
 export interface WriteLock {
-  /** False: others took the lock for abandoned, so this process stood still for long. Nothing may be written any more. */
+  /**
+   * False: another process considered the lock abandoned, so this process was suspended for long. Nothing may be
+   * written any more.
+   */
   isMine(): boolean;
 }
 
 /**
- * Runs `work` while `<path>.lock` is held; the directory must be there. What a killed process left is taken over.
- * @throws Error of `work`; of the file system, when the lock cannot be made; GatewayError `UNAVAILABLE` when others hold it all the time
+ * Runs `work` while `<path>.lock` is held; the directory must exist. A lock left by a killed process is taken over.
+ * @throws Error of `work`; a file system error if the lock cannot be created; GatewayError `UNAVAILABLE` if other
+ * processes hold it for too long
  */
 export async function withWriteLock<T>(
   path: string,
@@ -62,7 +69,7 @@ async function acquire(lock: string, mine: string, { stale, patience }: LockLimi
       if (performance.now() > giveUp)
         throw refusal(
           "FILE_LOCKED",
-          `others keep writing it (${lock} is held by ${holder || "nobody known"}); try again, or end that process`,
+          `other processes keep writing it (${lock} is held by ${holder || "an unknown process"}); try again, or end that process`,
           {},
           { retryAfterMs: 1_000 },
         );
@@ -71,19 +78,19 @@ async function acquire(lock: string, mine: string, { stale, patience }: LockLimi
   }
 }
 
-/** @returns false when somebody holds it */
+/** @returns false if the lock is already held */
 function create(lock: string, mine: string): boolean {
   try {
     writeFileSync(lock, mine, { flag: "wx", mode: 0o600 });
     return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
-    removeHeldBy("", lock); // made, and no room for the name
+    removeHeldBy("", lock); // created, but writing the holder failed
     throw error;
   }
 }
 
-/** @returns empty when nobody holds it, or nobody can tell who */
+/** @returns the content of the lock; empty if it does not exist or names no holder */
 function holderOf(lock: string): string {
   try {
     return readFileSync(lock, "utf8");
@@ -94,8 +101,8 @@ function holderOf(lock: string): string {
 }
 
 /**
- * Removes the lock if `holder` has it still, and no other's: by the time one is known to be abandoned, somebody else may
- * hold it. Not a promise in between, so that it takes microseconds; what comes between them nevertheless is put back.
+ * Removes the lock only if `holder` still holds it: another process may have taken it since it was found abandoned. All
+ * calls are synchronous, so the gap between check and removal is microseconds; a lock created in that gap is put back.
  */
 function removeHeldBy(holder: string, lock: string): void {
   const aside = `${lock}.${process.pid}.${randomBytes(6).toString("hex")}.tmp`;
@@ -105,7 +112,7 @@ function removeHeldBy(holder: string, lock: string): void {
     if (holderOf(aside) !== holder) linkSync(aside, lock);
     unlinkSync(aside);
   } catch {
-    // Gone already, or it cannot be removed: then whoever waits for it says so in the end.
+    // Already gone, or it cannot be removed; in that case the waiting process reports it in the end.
   }
 }
 
@@ -120,11 +127,11 @@ function parse(holder: string): { readonly pid?: unknown; readonly host?: unknow
   try {
     return Object(JSON.parse(holder)) as object;
   } catch {
-    return {}; // being written, or not of ours
+    return {}; // still being written, or not a lock of the gateway
   }
 }
 
-/** Whether a process of this machine runs, whoever's it is. */
+/** Whether a process with this id runs on this machine, under any user. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);

@@ -1,15 +1,18 @@
-/** The service `FileOrigins`: whose words the files of a workspace hold. */
+/** The service `FileOrigins`: the origin of the content of workspace files. */
 import type { Origin } from "../origin.ts";
 import { defineService } from "../service.ts";
 
-/** Files that were written by runs which were shown words of somebody else than the owner. */
+/** Files written by runs that were shown external content. */
 export interface FileOrigins {
   /**
    * @param names files below the agent's workspace
-   * @returns with the least authority; `undefined`: as far as is known, all were written by the owner and for him
+   * @returns the origin with the least authority; `undefined`: as far as known, all files were written for the owner
    */
   of(agentId: string, names: readonly string[]): Promise<Origin | undefined>;
 }
 
-/** Whose words files hold. Provided by the plugin whose tools write them. */
+/**
+ * Service: origin of the content of files. Provided by the plugin whose tools write files; used by tools that read
+ * them.
+ */
 export const FileOrigins = defineService<FileOrigins>()("file.origins", "1.0.0");

@@ -1,19 +1,21 @@
-/** Whether another user of this machine could change what a path names. */
+/** Whether another user of this machine could change the file at a path. */
 import { realpath, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 
-/** A file or directory that somebody else can change. */
+/** A file or directory that another user can change. */
 export interface SharedPlace {
   readonly path: string;
-  /** `writable`: its mode lets others write. `foreign`: it belongs to neither this user nor root. */
+  /** `writable`: its mode lets others write. `foreign`: its owner is neither this user nor root. */
   readonly fault: "writable" | "foreign";
 }
 
 /**
- * The first place that another user could change: the file or directory, links followed, or one that it lies in.
- * Choice: the group of this process counts as its user, and a directory with the sticky bit, as `/tmp`, protects what lies in it.
- * @param isDirectoryOf it is asked about a directory for what lies in it: its own sticky bit protects that, too
- * @returns `undefined` when there is none, when nothing is there, and on systems without users
+ * The first entry that another user could change: the file or directory (links resolved) or one of its parent
+ * directories. Choice: the group of this process counts as its user, and a sticky directory such as `/tmp` protects its
+ * entries.
+ * @param isDirectoryOf the path is a directory checked for the sake of its entries: its own sticky bit protects them,
+ * too
+ * @returns `undefined` if there is none, if the path does not exist, and on systems without users
  */
 export async function sharedPlace(path: string, isDirectoryOf = false): Promise<SharedPlace | undefined> {
   const uid = process.getuid?.();

@@ -1,13 +1,17 @@
-/** Which paths may name a place in the transforms directory. Pure: reads the text of the path only. Spec: http/webhooks.md §7. */
+/**
+ * Which paths may be used in the transforms directory. Pure: only inspects the text of the path. Spec: http/webhooks.md
+ * §7.
+ */
 import { isAbsolute, relative, resolve } from "node:path";
 import { isInside } from "./inside.ts";
 
-// oxlint-disable-next-line no-control-regex -- control characters are what it finds
+// oxlint-disable-next-line no-control-regex -- it matches control characters
 const CONTROL = /[\u0000-\u001f\u007f]/;
 
 /**
- * Why a path cannot name a place in the transforms directory.
- * @param root given for `hooks.transformsDir`, which may be absolute when it stays inside; without it the path must be relative
+ * Why a path is not allowed in the transforms directory.
+ * @param root set for `hooks.transformsDir`, which may be absolute if it stays inside; otherwise the path must be
+ * relative
  * @returns the problem and what to write instead; `undefined`: none
  */
 export function transformPathProblem(path: string, root?: string): string | undefined {

@@ -1,4 +1,4 @@
-/** Watches files and directories that may be missing, appear, and be replaced. */
+/** Watches files and directories that may be missing, be created later, or be replaced. */
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { lazy } from "../lazy.ts";
@@ -8,39 +8,42 @@ import { Turns } from "../turns.ts";
 
 const watcherCode = lazy(() => import("chokidar"));
 
-/** Choice: milliseconds until a watcher that is not ready is opened again; twice as long each time. */
+/** Choice: milliseconds until a watcher that is not ready is reopened; doubled each time. */
 const READY_MS = 5_000;
 
-/** What is watched at a time. */
+/** The paths that are watched. */
 export interface WatchedPlaces {
-  /** Differs when other places are to be watched, or other directories have the same names. */
+  /** Changes if other paths must be watched, or if other directories have the same names. */
   readonly key: string;
   /** Existing directories. */
   readonly roots: readonly string[];
-  /** How many levels below the entries of `roots` are watched, too; 0: none. Default: all. */
+  /** Number of levels below the entries of `roots` that are also watched; 0: none. Default: all. */
   readonly depth?: number;
-  /** Whether changes of this path do not count. */
+  /** Whether changes of this path are ignored. */
   ignored(path: string): boolean;
-  /** Must keep their size and time for `stableMs` before a change counts. Default none. */
+  /** Files that must keep their size and time for `stableMs` before a change counts. Default: none. */
   readonly files?: ReadonlySet<string>;
 }
 
-/** What to watch, and whom to call. */
+/** What to watch, and the callbacks. */
 export interface WatchPlacesOptions {
   /** Called at the start and after each change. */
   places(): Promise<WatchedPlaces>;
-  /** Milliseconds of quiet after the last event; called for each event. */
+  /** Milliseconds without an event before a change is reported; called for each event. */
   quietMs(): number;
   /** Milliseconds. Default 0. */
   readonly stableMs?: number;
-  /** Called once for each settled change, and once more when the places changed. The next call waits until this one is done. */
+  /** Called once for each settled change, and again if the watched paths changed. Calls never overlap. */
   changed(): void | Promise<void>;
   /** Called when changes may be missed from now on. */
   failed(error: unknown): void;
   readonly clock: Clock;
 }
 
-/** Ready when this resolves; earlier changes are not reported. @returns stops it; safe to call twice, also within `changed` */
+/**
+ * Resolves when watching has started; earlier changes are not reported.
+ * @returns a function that stops watching; safe to call twice, also within `changed`
+ */
 export async function watchPlaces(options: WatchPlacesOptions): Promise<Stop> {
   const { clock, stableMs = 0, failed } = options;
   const turns = new Turns();
@@ -68,44 +71,48 @@ export async function watchPlaces(options: WatchPlacesOptions): Promise<Stop> {
     if ((await fingerprint(watched?.files)) !== before) return schedule();
     await options.changed();
     following = follow();
-    if (await following) schedule(); // the new places may have changed before they were watched
+    if (await following) schedule(); // the new paths may have changed before they were watched
   }
 
-  /** Watches what is to be watched now. @returns whether that differs from before */
+  /** Watches the current places. @returns whether they differ from before */
   async function follow(): Promise<boolean> {
     const places = await options.places();
     if (stopped || places.key === watched?.key) return false;
-    await watched?.close(); // first: chokidar shares what watches a path, also where another directory has that name now
+    // must come first: chokidar shares watchers by path, even if another directory has that name now
+    await watched?.close();
     watched = { ...places, close: await open(places) };
     return true;
   }
 
-  /** Opens a new watcher for each set of places: chokidar, told to forget a directory, forgets what is below, too. */
+  /**
+   * Opens a new watcher for each set of places: when chokidar unwatches a directory, it also unwatches everything
+   * below.
+   */
   async function open({ roots, depth, ignored }: WatchedPlaces): Promise<() => Promise<void>> {
     const { watch } = await watcherCode();
     for (let ms = READY_MS; ; ms *= 2) {
       const watcher = watch([...roots], {
         ...(depth !== undefined && { depth }),
         ignored,
-        followSymlinks: depth === 0, // links further down may lead in a circle
+        followSymlinks: depth === 0, // deeper links may form a loop
         ignoreInitial: true,
         atomic: false,
         ignorePermissionErrors: true,
       });
       watcher.on("all", schedule);
-      // chokidar tells of no change when an entry takes the place of one of another kind between two of its looks.
+      // chokidar reports no change if an entry is replaced by one of another kind between two scans.
       watcher.on("raw", (_event, name, about) => {
         const { watchedPath } = about as { readonly watchedPath?: string };
         if (watchedPath && name && !ignored(join(watchedPath, name))) schedule();
       });
       watcher.on("error", failed);
-      // chokidar is never ready when a file takes the place of a directory that it reads.
+      // chokidar never becomes ready if a file replaces a directory while it is read.
       opening = new AbortController();
       watcher.once("ready", () => opening.abort());
       if (stopped) opening.abort();
       await pause(ms, clock, opening.signal);
       const close = () => {
-        watcher.add = () => watcher; // chokidar adds again what is removed while it looks, also when it is closed
+        watcher.add = () => watcher; // chokidar re-adds entries removed during a scan, even after it was closed
         return watcher.close();
       };
       if (opening.signal.aborted) return close;
@@ -118,7 +125,7 @@ export async function watchPlaces(options: WatchPlacesOptions): Promise<Stop> {
   return () => {
     cancelTimer();
     opening.abort();
-    const settled = following.catch(() => false); // `failed` was told
+    const settled = following.catch(() => false); // `failed` was already called
     return (stopped ??= settled.then(() => watched?.close()));
   };
 }

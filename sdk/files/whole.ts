@@ -1,9 +1,12 @@
-/** Files that are there whole or not at all, whenever a process or the machine stops; mode 0600. */
+/**
+ * Creates and replaces files atomically: after a crash of the process or machine, a file is complete or absent. Mode
+ * 0600.
+ */
 import { randomBytes } from "node:crypto";
 import { link, open, rename, unlink } from "node:fs/promises";
 import { dirname } from "node:path";
 
-/** What is used of the file system, so that a test can make any step fail. */
+/** The file system calls used here, so that a test can make any step fail. */
 export interface FileCalls {
   readonly link: typeof link;
   readonly open: typeof open;
@@ -13,17 +16,17 @@ export interface FileCalls {
 
 const nodeCalls: FileCalls = { link, open, rename, unlink };
 
-/** How a file is replaced. */
+/** Options of `replaceFile`. */
 export interface ReplaceOptions {
-  /** Runs when the new content is on disk and before it takes its place; a throw leaves all as it was. */
+  /** Runs when the new content is on disk, before it replaces the file; a throw leaves the file unchanged. */
   readonly before?: () => Promise<void>;
   readonly files?: FileCalls;
 }
 
 /**
- * Puts `content` at `path`, in the place of what is there: on disk when it resolves. The directory must be there.
- * Until then it lies beside, as `<path>.<pid>.<12 hex digits>.tmp`; a failure leaves nothing of it.
- * @throws Error of the file system, or what `before` throws
+ * Replaces the file at `path` with `content`; on disk when it resolves. The directory must exist. The new content is
+ * first written to `<path>.<pid>.<12 hex digits>.tmp`, which is removed on failure.
+ * @throws a file system error, or the error of `before`
  */
 export async function replaceFile(
   path: string,
@@ -36,15 +39,15 @@ export async function replaceFile(
     await before?.();
     await files.rename(staged, path);
   } catch (error) {
-    await files.unlink(staged).catch(() => undefined); // it may not have come to be
+    await files.unlink(staged).catch(() => undefined); // the file may not have been created
     throw error;
   }
   await syncDirectory(dirname(path), files);
 }
 
 /**
- * As `replaceFile`, and only where nothing is there: of several processes the first wins.
- * @returns whether it was this one
+ * Like `replaceFile`, but only if the file does not exist: among several processes, the first wins.
+ * @returns whether this call created the file
  */
 export async function createFile(
   path: string,
@@ -79,7 +82,7 @@ async function writeWhole(path: string, content: string | Uint8Array, files: Fil
   }
 }
 
-/** Makes a new name last. Some file systems cannot sync a directory; there it lasts without. */
+/** Makes a new directory entry durable. Some file systems cannot sync a directory and do not need it. */
 async function syncDirectory(directory: string, files: FileCalls): Promise<void> {
   const handle = await files.open(directory, "r");
   try {

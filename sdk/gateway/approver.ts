@@ -1,50 +1,59 @@
-/** The service that puts a question of a gate to people. */
+/** The service that asks people to decide a question of a gate. */
 import type { ApprovalDecision } from "../approvals/contract.ts";
 import type { BoundFile } from "../approvals/exec-schema.ts";
 import { defineService } from "../service.ts";
 
-/** Something that a person should decide. */
+/** A question for a person to decide. */
 export interface ApprovalQuestion {
   /** One line, shown to people, e.g. the command. */
   readonly title: string;
-  /** What is asked for, as JSON: all of it, and nothing that changes from one time to the next. `allow-always` binds to it. */
+  /**
+   * What is to be approved, as JSON: everything that matters, and nothing that varies between calls. `allow-always` is
+   * bound to it.
+   */
   readonly subject: unknown;
   /**
-   * What people may allow for the session at once, beside this very thing: in words, and as JSON that the grant binds to. It must
-   * name the conversation, and everything else that makes it a new question when it changes. Absent: nothing.
+   * What people may allow for the whole session in addition to this request: a description, and JSON that the grant is
+   * bound to. The JSON must name the conversation and everything else whose change requires a new question. Absent:
+   * nothing.
    */
   readonly session?: { readonly title: string; readonly subject: unknown } | undefined;
-  /** Shown to people: contents that are allowed with it. They bind only where `subject` has them, too. */
+  /**
+   * Shown to people: file contents that are approved as well. They are binding only if `subject` also contains them.
+   */
   readonly files?: readonly BoundFile[] | undefined;
-  /** What kind of thing, e.g. `toolBefore:exec`; two kinds never share an answer. */
+  /** Kind of request, e.g. `toolBefore:exec`; two kinds never share an answer. */
   readonly kind: string;
-  /** For people: what makes it a question, e.g. the words of somebody else that led to it. Shown and not bound. */
+  /** For people: why approval is needed, e.g. the external content that led to the request. Shown, but not binding. */
   readonly because?: string | undefined;
-  /** For people; the plugin or hook that asks. */
+  /** Shown to people: the plugin or hook that asks. */
   readonly askedBy: string;
   readonly agentId?: string | undefined;
   readonly sessionKey?: string | undefined;
-  /** Milliseconds; default 120000. Nobody answers in time: denied. */
+  /** Milliseconds; default 120000. Without an answer in time: denied. */
   readonly timeoutMs?: number | undefined;
-  /** Takes the question back: it counts as denied. */
+  /** Withdraws the question, which counts as denied. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What came of it; `decision: null`: nobody answered, which is a no. */
+/** Outcome of a question; `decision: null`: no answer, which counts as a denial. */
 export interface ApprovalAnswer {
   readonly id: string;
   readonly decision: ApprovalDecision | null;
-  /** A grant gave the answer, which may end at any time: ask again instead of keeping it. */
+  /** The answer comes from a grant, which may end at any time: ask again instead of storing the answer. */
   readonly isGranted?: true;
-  /** Why it is a no, for whoever asked. */
+  /** Why the request was denied; shown to the caller. */
   readonly reason?: string;
 }
 
-/** Asks people. */
+/** Asks people for approval. */
 export interface Approver {
-  /** @throws GatewayError `UNAVAILABLE` when the question cannot be recorded */
+  /** @throws GatewayError `UNAVAILABLE` if the question cannot be recorded */
   ask(question: ApprovalQuestion): Promise<ApprovalAnswer>;
 }
 
-/** Asks people. Provided by the plugin `approvals`; gates use it for answers with `allow: "ask"`. */
+/**
+ * Service: asks people for approval. Provided by the plugin `approvals`; used by gates for answers with `allow: "ask"`,
+ * and by tools that ask themselves.
+ */
 export const Approver = defineService<Approver>()("approver", "1.0.0", { remotable: true });

@@ -1,30 +1,36 @@
-/** The event loop of the gateway's own thread, for a plugin that watches it. */
+/** The event loop of the gateway's main thread, for a plugin that watches it. */
 import { defineService } from "../service.ts";
 
-/** A block of the event loop that is over. */
+/** A finished block of the event loop. */
 export interface EventLoopBlock {
-  /** Milliseconds */
+  /** Milliseconds. */
   readonly ms: number;
-  /** Where the code stood after a second, innermost call first; empty: unknown. */
+  /** Stack of the running code after one second, innermost call first; empty: unknown. */
   readonly stack: readonly string[];
 }
 
 /**
- * Whose code runs in the gateway's own thread, for a plugin that watches that thread. Every generation of a plugin has a number of its
- * own, never used again in this process; 0 stands for code of no plugin.
+ * Attributes code that runs in the gateway's main thread to plugins. Every generation of a plugin has its own number,
+ * never reused in this process; 0: code of no plugin.
  */
 export interface EventLoopOwners {
-  /** Holds one `Int32`: the owner of the code that runs now, up to its first `await`. Other threads may read it. */
+  /** One `Int32`: the owner of the code that runs now, up to its first `await`. Other threads may read it. */
   readonly running: SharedArrayBuffer;
-  /** False while the log leaves errors out. */
+  /** False if the log level omits errors. */
   readonly logsErrors: boolean;
-  /** Owner of the async context this is called in. */
+  /** Owner of the async context of this call. */
   current(): number;
-  /** Calls `listen` with each owner there is now, and with each change: `undefined` when a generation has ended. @returns stops it */
+  /**
+   * Calls `listen` for each current owner and each change; `undefined`: that generation has ended.
+   * @returns a function that stops it
+   */
   follow(listen: (owner: number, plugin: string | undefined) => void): () => void;
-  /** Counts a block in the statistics of its plugin and charges the plugin with it; a block by code of no plugin goes to the log. */
+  /**
+   * Counts a block in the statistics of its plugin and records it as an error of the plugin; a block by code of no
+   * plugin is logged.
+   */
   attribute(owner: number, block: EventLoopBlock): void;
 }
 
-/** Owners of running code. Provided by the host. */
+/** Service: attributes running code to plugins. Provided by the host; used by the plugin `watchdog`. */
 export const EventLoopOwners = defineService<EventLoopOwners>()("gateway.event-loop", "1.0.0");

@@ -1,4 +1,4 @@
-/** The gateway as a whole: restarts, credentials, facts, questions to people: `@svc/sdk/gateway`. */
+/** The gateway as a whole: restarts, credentials, facts, approval questions: `@svc/sdk/gateway`. */
 export * from "./approver.ts";
 export * from "./event-loop.ts";
 export * from "./restart-notes.ts";

@@ -1,7 +1,7 @@
-/** What a restart is to tell whom: kept over it, told by the gateway that comes up. Spec: protocol/stores.md §8. */
+/** Notes that outlive a restart; the restarted gateway reports them. Spec: protocol/stores.md §8. */
 import { defineService } from "../service.ts";
 
-/** One thing to tell. Without a session that can be told, the main session is. */
+/** One note. Without a session that can receive it, the main session receives it. */
 export interface RestartNote {
   /** `config-apply`, `config-patch`, `update` or `restart`. */
   readonly kind: string;
@@ -10,19 +10,22 @@ export interface RestartNote {
   /** epoch ms */
   readonly ts: number;
   readonly sessionKey?: string;
-  /** Nothing: it is kept for whoever reads the file, and nobody is told. */
+  /** Absent or null: the note is only stored in the file; no session is notified. */
   readonly message?: string | null;
   readonly doctorHint?: string | null;
   readonly stats?: unknown;
 }
 
-/** Keeps notes over the next restart. */
+/** Stores notes until the next restart. */
 export interface RestartNotes {
-  /** The file. */
+  /** Path of the file. */
   readonly path: string;
-  /** Keeps it beside what is there; on disk when it resolves. @throws Error the file cannot be written */
+  /** Adds a note to the stored ones; on disk when it resolves. @throws Error if the file cannot be written */
   keep(note: RestartNote): Promise<void>;
 }
 
-/** Notes over a restart. Provided by the plugin that changes the configuration. */
+/**
+ * Service: stores notes for after a restart. Provided by the plugin that changes the configuration; used by every
+ * plugin that restarts the gateway.
+ */
 export const RestartNotes = defineService<RestartNotes>()("restart.notes", "1.0.0");

@@ -1,7 +1,7 @@
-/** What methods that restart the gateway answer with. Spec: protocol/methods-config.md §3. */
+/** Results of methods that restart the gateway. Spec: protocol/methods-config.md §3. */
 import { Type } from "../schema.ts";
 
-/** The restart after a change, or why there is none. */
+/** The restart scheduled by a change, or why there is none. */
 export const PlannedRestart = Type.Object({
   ok: Type.Literal(true),
   pid: Type.Integer(),
@@ -12,11 +12,11 @@ export const PlannedRestart = Type.Object({
   coalesced: Type.Boolean(),
   cooldownMsApplied: Type.Integer(),
   scheduled: Type.Boolean({
-    description: "false: nothing restarts now; `reason` says why where something would have to",
+    description: "false: no restart is scheduled; `reason` says why if one would be needed",
   }),
 });
 
-/** Where it is kept what is told after the restart; `null`: it is not. Spec: protocol/stores.md §8. */
+/** Where the note for after the restart is stored; `path: null`: it is not stored. Spec: protocol/stores.md §8. */
 export const KeptNote = Type.Object({ path: Type.Union([Type.String(), Type.Null()]), payload: Type.Unknown() });
 
 export const restartDelay = Type.Optional(

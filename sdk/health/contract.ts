@@ -1,11 +1,11 @@
-/** Health, status, presence and what clients report. Spec: protocol/methods-health.md, protocol/events.md §2 and §7. */
+/** Health, status, presence and client reports. Spec: protocol/methods-health.md, protocol/events.md §2 and §7. */
 import { defineContract, defineEvent } from "../contract.ts";
 import { Type } from "../schema.ts";
 
 const text = Type.Optional(Type.String());
 const strings = Type.Optional(Type.Array(Type.String()));
 
-/** Somebody or something connected, the gateway itself included. */
+/** A connected client or device, or the gateway itself. */
 export const PresenceEntry = Type.Object({
   host: text,
   ip: text,
@@ -24,12 +24,12 @@ export const PresenceEntry = Type.Object({
   ts: Type.Integer({ description: "epoch ms" }),
 });
 
-/** How the gateway is, for people and panels. */
+/** Health of the gateway, for people and dashboards. */
 export const HealthSummary = Type.Object({
-  ok: Type.Boolean({ description: "false: some plugin that is to run does not" }),
-  missingPlugins: Type.Array(Type.String(), { description: "names of the plugins that are to run and do not" }),
+  ok: Type.Boolean({ description: "false: a plugin that should run is not running" }),
+  missingPlugins: Type.Array(Type.String(), { description: "plugins that should run but do not" }),
   ts: Type.Integer({ description: "epoch ms" }),
-  durationMs: Type.Integer({ description: "milliseconds the refresh took" }),
+  durationMs: Type.Integer({ description: "duration of the refresh in milliseconds" }),
   channels: Type.Record(Type.String(), Type.Unknown()),
   channelOrder: Type.Array(Type.String()),
   channelLabels: Type.Record(Type.String(), Type.String()),
@@ -39,16 +39,16 @@ export const HealthSummary = Type.Object({
   sessions: Type.Unknown(),
   lastGoodConfig: Type.Optional(
     Type.Literal(true, {
-      description: "the start refused the configuration file; the last configuration that worked is used",
+      description: "the configuration file was rejected at startup; the last working configuration is in use",
     }),
   ),
 });
 
-/** How the gateway is and who is there. */
+/** Health, status and presence. */
 export const health = defineContract("health", {
   check: {
     name: "health",
-    summary: "How the gateway is; `probe: true` asks every channel",
+    summary: "Get the health of the gateway; `probe: true` contacts every channel",
     scope: "none",
     role: "any",
     params: Type.Object({ probe: Type.Optional(Type.Unknown()) }),
@@ -56,41 +56,41 @@ export const health = defineContract("health", {
   },
   status: {
     name: "status",
-    summary: "Sessions, agents and heartbeat at a glance; paths only for admins",
+    summary: "Get an overview of sessions, agents and heartbeats; paths for admins only",
     scope: "operator.read",
     params: Type.Object({}),
     result: Type.Object({}),
   },
   presence: {
     name: "system-presence",
-    summary: "Who is connected, newest first",
+    summary: "List connected clients, newest first",
     scope: "operator.read",
     params: Type.Object({}),
     result: Type.Array(PresenceEntry),
   },
   event: {
     name: "system-event",
-    summary: "Something says how it is: a line of presence, and an event for the main session",
+    summary: "Report a system event: adds a presence entry, and an event for the main session",
     scope: "operator.admin",
-    // Spec: methods-health.md §4: further fields are taken by their type, and ignored where that is another.
+    // Spec: methods-health.md §4: further fields are accepted if their type matches, otherwise ignored.
     params: Type.Object({ text: Type.String() }),
     result: Type.Object({ ok: Type.Literal(true) }),
   },
 });
 
-/** Snapshot: the whole presence list. */
+/** Snapshot: the complete presence list. */
 export const presenceEvent = defineEvent({
   name: "presence",
-  summary: "Who is connected changed",
+  summary: "The list of connected clients changed",
   payload: Type.Object({ presence: Type.Array(PresenceEntry) }),
   droppable: true,
   snapshot: true,
 });
 
-/** Snapshot: a fresh health summary. */
+/** Snapshot: a new health summary. */
 export const healthEvent = defineEvent({
   name: "health",
-  summary: "Health was refreshed",
+  summary: "The health summary was refreshed",
   payload: HealthSummary,
   snapshot: true,
 });

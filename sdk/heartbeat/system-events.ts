@@ -1,45 +1,48 @@
-/** The `SystemEvents` service: what happened that no person said, told to a session, and waking the session for it. */
+/** The `SystemEvents` service: queues events that no person sent for a session, and wakes the session. */
 import type { Origin } from "../origin.ts";
 import { defineService } from "../service.ts";
 import type { Statement } from "../storage/service.ts";
 
-/** Something that happened. */
+/** An event for a session that no person sent. */
 export interface SystemEvent {
-  /** Unique: a second event with the same id changes nothing. */
+  /** Unique: a second event with the same id is ignored. */
   readonly id: string;
-  /** Canonical key of the session that is told. */
+  /** Canonical key of the session that receives the event. */
   readonly sessionKey: string;
-  /** Plain text. Words of anybody but the owner and the gateway are wrapped when they are told. */
+  /** Plain text. External content is wrapped when it is shown to the session. */
   readonly text: string;
-  /** Whose words it is; the gateway's own: `GATEWAY_WORDS`. Default: nobody's who may do anything. */
+  /** Origin of the text; for texts of the gateway: `GATEWAY_WORDS`. Default: an origin without any authority. */
   readonly origin?: Origin;
-  /** It is wrapped already, or its owner wants it told as it is. Default false. */
+  /** The text is already wrapped, or its owner wants it unwrapped. Default false. */
   readonly isMarked?: boolean;
   /**
-   * `now`: the session is woken for it, as far as the heart of its agent beats (http/sessions-routing.md §7.2).
-   * `next-heartbeat`: it waits for the next turn of the session.
+   * `now`: wakes the session, if the heartbeat settings of its agent allow it (http/sessions-routing.md §7.2).
+   * `next-heartbeat`: waits for the next turn of the session.
    */
   readonly wake: "now" | "next-heartbeat";
-  /** What it is about, e.g. `hook:wake`. `cron:<jobId>` and `exec-event` change what the agent is asked. */
+  /** Subject, e.g. `hook:wake`. `cron:<jobId>` and `exec-event` change the prompt of the agent. */
   readonly reason: string;
   /** epoch ms */
   readonly at: number;
 }
 
-/** Durable queue of events by session; drained into the system prompt of the next turn. Spec: http/webhooks.md §10. */
+/** Durable queue of events per session; drained into the system prompt of the next turn. Spec: http/webhooks.md §10. */
 export interface SystemEvents {
   /**
-   * Statements that store the event; run them in a transaction of your own, then call `stored`. However many events wait, they
-   * succeed: the oldest are folded into one that says how many they were.
+   * Statements that store the event; run them in your own transaction, then call `stored`. They succeed however many
+   * events wait: the oldest are folded into one event that states their number.
    */
   statements(event: SystemEvent): readonly Statement[];
-  /** To be called when the statements are durable: wakes the session where it is asked for. */
+  /** Call this when the statements are durable: wakes the session if requested. */
   stored(event: Pick<SystemEvent, "sessionKey" | "wake" | "reason">): void;
-  /** Both. Durable when it resolves. */
+  /** Runs the statements and calls `stored`. Durable when it resolves. */
   add(event: SystemEvent): Promise<void>;
-  /** Events a session has not been told yet, oldest first. */
+  /** Events not yet shown to the session, oldest first. */
   waiting(sessionKey: string): Promise<readonly SystemEvent[]>;
 }
 
-/** System events. Provided by the plugin `heartbeat`. */
+/**
+ * Service: queues system events for sessions. Provided by the plugin `heartbeat`; used by webhooks, scheduled jobs and
+ * tools that report later.
+ */
 export const SystemEvents = defineService<SystemEvents>()("system.events", "1.0.0");

@@ -1,45 +1,51 @@
-/** Ids of agents and accounts, and which agent and session a request of the chat-compatible APIs means. Pure. Spec: http/chat-completions.md §3 and §9. */
+/**
+ * Agent and account ids, and the agent and session addressed by a request of the chat-compatible APIs. Pure. Spec:
+ * http/chat-completions.md §3 and §9.
+ */
 import { invalidRequest } from "@svc/sdk";
 import type { AgentDirectory } from "@svc/sdk/agents";
 import { refusal } from "@svc/sdk/errors";
 import type { Sessions } from "@svc/sdk/sessions";
 import type { ToolAddress } from "@svc/sdk/tools";
 
-/** Headers as a route gets them: the gateway's aliases are `x-svc-*` already. */
+/** Headers as passed to a route: alias names are already rewritten to `x-svc-*`. */
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
-/** What names an agent and a session. */
+/** The parts of a request that address an agent and a session. */
 export interface AddressedRequest {
   readonly headers: Headers;
   readonly model?: string | undefined;
   readonly user?: string | undefined;
 }
 
-/** What else it takes. */
+/** Dependencies of `agentAddress`. */
 export interface AddressSources {
   readonly agents: Pick<AgentDirectory, "defaultId" | "has">;
   readonly sessions: Pick<Sessions, "canonicalKey" | "agentOf">;
   /** `gateway.aliases`. */
   readonly aliases: readonly string[];
-  /** Word in the keys of sessions, e.g. `openai`: `agent:<id>:<word>-user:<user>` or `agent:<id>:<word>:<new id>`. */
+  /** Word used in session keys, e.g. `openai`: `agent:<id>:<word>-user:<user>` or `agent:<id>:<word>:<new id>`. */
   readonly word: string;
   readonly newId: () => string;
 }
 
-/** An agent and a session. */
+/** The addressed agent and session. */
 export interface AgentAddress {
   readonly agentId: string;
   /** Canonical. */
   readonly sessionKey: string;
-  /** The session is this request's own: nobody has named it. */
+  /** The session was created for this request; the request named none. */
   readonly isFresh: boolean;
 }
 
-/** Sessions the gateway keeps for itself. */
+/** Sessions reserved for the gateway. */
 const RESERVED = /^(?:agent:[^:]*:)?(?:subagent|cron|acp):/i;
 const AGENT_ID = /^[a-z0-9][a-z0-9_-]{0,63}$/i;
 
-/** An id as keys hold it: lower case, other characters as `-`, at most 64; empty: `fallback`. Spec: http/sessions-routing.md §1. */
+/**
+ * Normalizes an id for use in keys: lower case, other characters as `-`, at most 64; `fallback` if empty. Spec:
+ * http/sessions-routing.md §1.
+ */
 export function normalizeId(id: string | undefined, fallback: string = "main"): string {
   const clean = (id ?? "")
     .toLowerCase()
@@ -49,13 +55,16 @@ export function normalizeId(id: string | undefined, fallback: string = "main"): 
   return clean || fallback;
 }
 
-/** The first value of a header, trimmed; `undefined` when it is absent or blank. */
+/** The first value of a header, trimmed; `undefined` if absent or blank. */
 export function headerOf(headers: Headers, name: string): string | undefined {
   const value = headers[name];
   return (Array.isArray(value) ? value[0] : value)?.trim() || undefined;
 }
 
-/** Where a caller says it is, for tools. @param channelId the id a name of a channel means; default: none has another */
+/**
+ * Address of the caller, from headers, for tools.
+ * @param channelId resolves a channel name to an id; default: names are ids
+ */
 export function toolAddressOf(
   headers: Headers,
   channelId: (name: string) => string | undefined = () => undefined,
@@ -74,17 +83,18 @@ export function toolAddressOf(
 }
 
 /**
- * A session key decides, then the agent header, then the model string, then the default agent. Choice: an agent that is
- * not configured is a refusal (it was made up on the fly, or the default answered), and a model string that names none
- * (`gpt-4o`) is the default agent, as programs have names built in.
- * @throws GatewayError `NOT_FOUND` with `details.code` `model_not_found`; `INVALID_REQUEST` for a reserved or malformed key
+ * Resolves the address in this order: session key, agent header, model string, default agent. Choice: an agent that is
+ * not configured is refused instead of being replaced by the default agent. A model string without an agent (`gpt-4o`)
+ * means the default agent, because many programs have built-in model names.
+ * @throws GatewayError `NOT_FOUND` with `details.code` `model_not_found`; `INVALID_REQUEST` for a reserved or malformed
+ * key
  */
 export function agentAddress(request: AddressedRequest, sources: AddressSources): AgentAddress {
   const { agents, sessions, word, newId } = sources;
   const key = headerOf(request.headers, "x-svc-session-key");
   if (key !== undefined) {
     if (RESERVED.test(key))
-      invalidRequest(`session ${key} is one of the gateway's own; name another in x-svc-session-key`);
+      invalidRequest(`session ${key} is reserved for the gateway; use another key in x-svc-session-key`);
     const sessionKey = sessions.canonicalKey(key);
     const agentId = sessions.agentOf(sessionKey);
     if (!agents.has(agentId)) noAgent(agentId);
@@ -104,7 +114,7 @@ function agentOf({ headers, model }: AddressedRequest, { agents, aliases }: Addr
   return AGENT_ID.test(id) && agents.has(id) ? id : noAgent(named);
 }
 
-/** `svc:<id>`, `svc/<id>`, `agent:<id>`; `undefined` for the default agent and for names of models. */
+/** Agent id in `svc:<id>`, `svc/<id>` or `agent:<id>`; `undefined` for the default agent and for model names. */
 function agentInModel(model: string | undefined, aliases: readonly string[]): string | undefined {
   const [, prefix = "", mark, id] = /^([a-z][a-z0-9-]*)([:/])(.+)$/i.exec(model?.trim() ?? "") ?? [];
   const names = ["svc", ...aliases].includes(prefix.toLowerCase());
@@ -113,5 +123,5 @@ function agentInModel(model: string | undefined, aliases: readonly string[]): st
 }
 
 function noAgent(name: string): never {
-  throw refusal("model_not_found", `no agent "${name.slice(0, 64)}"; GET /v1/models lists those there are`);
+  throw refusal("model_not_found", `no agent "${name.slice(0, 64)}"; GET /v1/models lists the available ones`);
 }

@@ -1,43 +1,47 @@
 /**
  * Leases on rows of the storage: a row belongs to its owner until `lease_until`, which the owner renews. Each write of
- * an owner names it (`WHERE owner = ?`), so that an owner that was held up changes nothing once another has taken the row.
+ * an owner names it (`WHERE owner = ?`), so an owner that was delayed changes nothing after another one has taken the
+ * row.
  *
- * Choice: a clock that jumps neither loses nor doubles a lease. The SQL that all storages share has no clock, and the clocks of
- * two gateways may differ, so nobody compares `lease_until` with the time: another owner's lease has expired once it
- * has not been renewed for `LEASE_MS` of monotonic time, counted from the first time it is read here.
+ * Choice: a clock that jumps neither loses nor duplicates a lease. The shared SQL dialect has no clock, and the clocks
+ * of two gateways may differ, so `lease_until` is never compared with the time: another owner's lease has expired once
+ * it has not been renewed for `LEASE_MS` of monotonic time, counted from its first read by this process.
  */
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import type { Clock, Logger } from "@svc/sdk";
 
-/** Choice: milliseconds a lease lasts, and between two renewals. */
+/** Choice: duration of a lease and interval of renewals, in milliseconds. */
 export const LEASE_MS = 10_000;
 export const RENEW_MS = 3_000;
-/** Choice: milliseconds after which an owner that renews nothing is forgotten; one that is read again has a full lease. */
+/**
+ * Choice: milliseconds after which an owner without renewals is dropped from memory; if it appears again, it gets a
+ * full lease.
+ */
 const FORGET_MS = 3_600_000;
 
-/** A lease as a row has it. */
+/** A lease as stored in a row. */
 export interface Lease {
-  /** Absent: nobody, or the row does not say. */
+  /** Absent: no owner, or the row does not record it. */
   readonly owner?: string | undefined;
   /** epoch ms by the clock of its owner at its start; raised by each renewal. 0: released */
   readonly until: number;
 }
 
-/** When this process started, epoch ms; tells it from an earlier one of the same number. */
+/** Start of this process, epoch ms; distinguishes it from an earlier one with the same id. */
 const PROCESS_START = Math.round(performance.timeOrigin);
 
-/** A name for one generation of a plugin in one process; never used twice. */
+/** A unique name for one generation of a plugin in one process. */
 export function newOwner(): string {
   return [hostname(), process.pid, PROCESS_START, randomUUID()].join("/");
 }
 
-/** The leases of one owner, and those of others as this one sees them. */
+/** The leases of one owner, and its view of the leases of others. */
 export class Leases {
   readonly #clock: Pick<Clock, "elapsed">;
   /** Epoch ms of monotonic 0. */
   readonly #origin: number;
-  /** Of each other owner: its newest lease, and when that was first read (monotonic). */
+  /** Per other owner: its newest lease, and when that was first read (monotonic). */
   readonly #seen = new Map<string | undefined, { readonly until: number; readonly at: number }>();
 
   constructor(clock: Pick<Clock, "now" | "elapsed">) {
@@ -45,12 +49,12 @@ export class Leases {
     this.#origin = clock.now() - clock.elapsed();
   }
 
-  /** `lease_until` of a lease that is taken or renewed now. It only ever rises. */
+  /** `lease_until` of a lease that is acquired or renewed now. It never decreases. */
   until(): number {
     return Math.round(this.#origin + this.#clock.elapsed()) + LEASE_MS;
   }
 
-  /** Milliseconds until this owner may take the row of another one; 0: now. */
+  /** Milliseconds until this owner may take the row of another owner; 0: now. */
   left({ owner, until }: Lease): number {
     if (until === 0 || (owner !== undefined && hasEnded(owner))) {
       this.#seen.delete(owner);
@@ -65,7 +69,7 @@ export class Leases {
   }
 }
 
-/** Whether the process of an owner is known to have ended. Of another machine nothing is known. */
+/** Whether the process of an owner is known to have ended. Unknown for processes of other machines. */
 function hasEnded(owner: string): boolean {
   const [host, pid, start] = owner.split("/");
   if (host !== hostname() || pid === undefined) return false;
@@ -98,16 +102,18 @@ export class Renewal {
     this.#isNeeded = isNeeded;
   }
 
-  /** To be called whenever a lease was taken. */
+  /** Call this whenever a lease was acquired. */
   start(): void {
     if (this.#isStopped) return;
     this.#cancel ??= this.#clock.setInterval(() => {
       if (!this.#isNeeded()) return this.#pause();
-      this.#renew().catch((error: unknown) => this.#log.warn({ err: error }, "a lease could not be renewed"));
+      this.#renew().catch((error: unknown) =>
+        this.#log.warn({ err: error }, "lease renewal failed; retrying at the next interval"),
+      );
     }, RENEW_MS);
   }
 
-  /** Renews nothing more. Safe to call twice. */
+  /** Stops all renewals. Safe to call twice. */
   stop(): void {
     this.#isStopped = true;
     this.#pause();

@@ -1,22 +1,26 @@
-/** Writes that must not get lost: repeated while storage cannot write. */
+/** Writes that must not be lost: retried while the storage is unavailable. */
 import { type Clock, isGatewayError, pause } from "@svc/sdk";
 
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 10_000;
 
-/** How writes are repeated. */
+/** Retry options. */
 export interface PersistOptions {
   readonly clock: Pick<Clock, "setTimeout">;
-  /** Gives up between two attempts. A write under way is always waited for: its outcome has to be known. */
+  /** Aborts between two attempts. A write in progress is always awaited, because its outcome must be known. */
   readonly signal: AbortSignal;
-  /** Asked when a repeated write conflicts: whether an attempt that seemed to fail had done it. Default: it had not. */
+  /**
+   * Called when a retried write conflicts: whether an earlier attempt succeeded although it seemed to fail. Default: it
+   * did not.
+   */
   readonly isDone?: () => Promise<boolean>;
 }
 
 /**
- * Repeats a write while storage is `UNAVAILABLE`. Choice: a full disk or a busy database holds work up instead of failing
- * it, since its failure could not be stored either. Pauses: what storage asks for, else 0.5 s, doubling, at most 10 s.
- * @throws what `write` throws unless that is `UNAVAILABLE`; the signal's reason when it aborts during a pause
+ * Retries a write while the storage is `UNAVAILABLE`. Choice: a full disk or a busy database delays work instead of
+ * failing it, because the failure could not be stored either. Pause: as requested by the storage, else 0.5 s, doubling
+ * up to 10 s.
+ * @throws the error of `write` unless it is `UNAVAILABLE`; the signal's reason if it aborts during a pause
  */
 export async function persist(write: () => Promise<unknown>, options: PersistOptions): Promise<void> {
   const { clock, signal, isDone } = options;

@@ -1,17 +1,20 @@
-/** `fetch` for servers that get credentials: a redirect never takes them to another origin: `@svc/kit/same-origin`. */
+/**
+ * `fetch` for servers that receive credentials: a redirect never sends them to another origin: `@svc/kit/same-origin`.
+ */
 import { unavailable } from "@svc/sdk";
 
-/** Choice: redirects that are followed within one origin. */
+/** Choice: maximum number of redirects within one origin. */
 const MAX_REDIRECTS = 5;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
 type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
 
 /**
- * `real`, following redirects within the origin of the address only. Choice: `fetch` itself drops `authorization` and cookies
- * on the way to another origin, but neither `x-api-key`, other headers nor the body; `http:` and `https:` of one host are two origins.
- * A body must be text or bytes: it is sent again after a 307 or 308.
- * @throws GatewayError `UNAVAILABLE` for a redirect to another origin, to no address, or for the sixth one; else what `real` throws
+ * Wraps `real` to follow redirects within the origin of the address only. Choice: `fetch` itself drops `authorization`
+ * and cookies on redirects to another origin, but not `x-api-key`, other headers or the body; `http:` and `https:` of
+ * one host are two origins. A body must be text or bytes, because it is sent again after a 307 or 308.
+ * @throws GatewayError `UNAVAILABLE` for a redirect to another origin or an invalid address, and for the sixth
+ * redirect; errors of `real`
  */
 export function sameOriginFetch(real: typeof globalThis.fetch = globalThis.fetch): typeof globalThis.fetch {
   const guarded: Fetch = async (address, first = {}) => {
@@ -29,13 +32,13 @@ export function sameOriginFetch(real: typeof globalThis.fetch = globalThis.fetch
     }
   };
   return async (input, init) => {
-    if (input instanceof Request) throw new TypeError("sameOriginFetch takes an address, no Request");
+    if (input instanceof Request) throw new TypeError("sameOriginFetch takes an address, not a Request");
     return guarded(input, init);
   };
 }
 
 function within({ href, origin }: URL, location: string, status: number): URL {
-  if (!URL.canParse(location, href)) unavailable(`${origin} redirects to what is no address (${status})`);
+  if (!URL.canParse(location, href)) unavailable(`${origin} redirects to an invalid address (${status})`);
   const next = new URL(location, href);
   if (next.origin === origin) return next;
   return unavailable(
@@ -44,7 +47,7 @@ function within({ href, origin }: URL, location: string, status: number): URL {
   );
 }
 
-/** Spec: Fetch standard, "HTTP-redirect fetch": what changes the method drops the body. */
+/** Spec: Fetch standard, "HTTP-redirect fetch": a change of the method drops the body. */
 function afterRedirect(init: RequestInit, status: number): RequestInit {
   const { method = "GET", body: _body, ...rest } = init;
   const becomesGet = status === 303 ? !/^(?:GET|HEAD)$/iu.test(method) : status < 303 && /^POST$/iu.test(method);

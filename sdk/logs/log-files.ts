@@ -1,37 +1,37 @@
 /**
- * How the files of the log are called, for the gateway that writes them and whoever reads them. Pure.
+ * Names of log files, for the gateway that writes them and for readers. Pure.
  *
- * The file that is written to never has a number: `svc-2026-01-31.log` (a day), or `gateway.log` (a name somebody chose).
- * A full one is renamed and gets the next number: `svc-2026-01-31.3.log`, `gateway.3.log`. Higher is younger.
+ * The current file has no number: `svc-2026-01-31.log` (daily), or `gateway.log` (a configured name). A full file is
+ * renamed with the next number: `svc-2026-01-31.3.log`, `gateway.3.log`. Higher numbers are newer.
  */
 
-/** Files that belong together. */
+/** A series of log files. */
 export interface LogSeries {
-  /** Before the day or the number. */
+  /** The part before the day or number. */
   readonly stem: string;
-  /** With its dot; may be empty. */
+  /** Including the dot; may be empty. */
   readonly extension: string;
-  /** A file a day. */
+  /** One file per day. */
   readonly isDaily: boolean;
 }
 
-/** What a gateway writes unless it is told otherwise, below `logs` in the state directory. */
+/** Default log files, below `logs` in the state directory. */
 export const USUAL_LOG: LogSeries = { stem: "svc-", extension: ".log", isDaily: true };
 
 /** One file of a series. */
 export interface LogFileName {
   readonly name: string;
-  /** `YYYY-MM-DD`; empty where the series has no days. */
+  /** `YYYY-MM-DD`; empty if the series is not daily. */
   readonly day: string;
-  /** 0: it has no number, and is the youngest of its day. */
+  /** 0: the current file, the newest of its day. */
   readonly number: number;
-  /** The name it has, or will have, once it is full: tells which file a place in the log belongs to. */
+  /** The numbered name the file has or will get when it is full; identifies the file in log positions. */
   readonly part: string;
 }
 
 const DAILY = /^(.*-)(\d{4}-\d{2}-\d{2})(\.[^.]*)?$/;
 
-/** The series a file without a number belongs to. @param name without its directory */
+/** The series of a file without a number. @param name without its directory */
 export function logSeries(name: string): LogSeries {
   const [, stem, , extension = ""] = DAILY.exec(name) ?? [];
   if (stem !== undefined) return { stem, extension, isDaily: true };
@@ -40,12 +40,14 @@ export function logSeries(name: string): LogSeries {
   return { stem: name.slice(0, end), extension: name.slice(end), isDaily: false };
 }
 
-/** Name of the file of a day; of the only one where the series has no days. @param number 0 for the file that is written to */
+/**
+ * Name of the log file of a day, or of the only file if the series is not daily. @param number 0 for the current file
+ */
 export function logFileName({ stem, extension }: LogSeries, day: string, number = 0): string {
   return `${stem}${day}${number === 0 ? "" : `.${number}`}${extension}`;
 }
 
-/** Those of the names that belong to the series, oldest first. */
+/** The names that belong to the series, oldest first. */
 export function logFiles(series: LogSeries, names: readonly string[]): LogFileName[] {
   const found = names.flatMap((name) => {
     const place = placeOf(series, name);
@@ -58,7 +60,10 @@ export function logFiles(series: LogSeries, names: readonly string[]): LogFileNa
     .toSorted((a, b) => compareTexts(a.day, b.day) || (a.number || Infinity) - (b.number || Infinity));
 }
 
-/** Which of two files of a series is older, by their `part`: negative for the first. `undefined`: one of them is none. */
+/**
+ * Compares the age of two files of a series by their `part`: negative if the first is older. `undefined`: one of them
+ * is not in the series.
+ */
 export function compareParts(series: LogSeries, a: string, b: string): number | undefined {
   const [left, right] = [placeOf(series, a), placeOf(series, b)];
   if (!left || !right) return undefined;

@@ -1,2 +1,2 @@
-/** Documents that are read for a model: `@svc/sdk/media`. */
+/** Reading documents for models: `@svc/sdk/media`. */
 export * from "./service.ts";

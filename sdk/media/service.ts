@@ -1,49 +1,52 @@
-/** The `Documents` service: files and pictures in the form a model can be shown. */
+/** The `Documents` service: converts files and pictures to a form that models accept. */
 import { defineService } from "../service.ts";
 import type { ImageBlock } from "../models/messages.ts";
 
-/** How much of a document is read. Spec: http/responses.md §4. */
+/** Limits for reading a document. Spec: http/responses.md §4. */
 export interface DocumentLimits {
-  /** Characters of text; the rest is cut off. */
+  /** Characters of text; the rest is truncated. */
   readonly maxChars: number;
   readonly pdf: {
-    /** Pages that are looked at. */
+    /** Maximum number of pages read. */
     readonly maxPages: number;
     /** Width times height of a rendered page. */
     readonly maxPixels: number;
-    /** A PDF with less text than this is rendered to pictures as well. */
+    /** A PDF with less text than this is also rendered to pictures. */
     readonly minTextChars: number;
   };
 }
 
-/** What a document says. */
+/** Content of a document. */
 export interface ReadDocument {
   readonly text: string;
-  /** Rendered pages of a PDF without enough text; else none. */
+  /** Rendered pages of a PDF with too little text; otherwise empty. */
   readonly images: readonly ImageBlock[];
-  /** Some of it was cut off. */
+  /** The text was truncated. */
   readonly isCut: boolean;
 }
 
 /** A file to read. */
 export interface DocumentFile {
   readonly bytes: Uint8Array;
-  /** Lower case, without parameters; `application/pdf` is a PDF, everything else text. */
+  /** Lower case, without parameters; `application/pdf` is read as PDF, everything else as text. */
   readonly mimeType: string;
-  /** Default, and where it is unknown: UTF-8. */
+  /** Default, also for unknown values: UTF-8. */
   readonly charset?: string;
 }
 
-/** Reads documents and pictures. Hostile ones cost a process of their own at most. */
+/** Reads documents and pictures. A malicious file can at most crash its own process. */
 export interface Documents {
-  /** @throws GatewayError `INVALID_REQUEST` for a file that cannot be read; the signal's reason */
+  /** @throws GatewayError `INVALID_REQUEST` for an unreadable file; the reason of the signal */
   read(file: DocumentFile, limits: DocumentLimits, signal?: AbortSignal): Promise<ReadDocument>;
   /**
-   * A picture as models take it: PNG, JPEG, GIF or WebP, as it is. The bytes decide what it is, not its declared type.
-   * @throws GatewayError `INVALID_REQUEST` when it is none of these, or has more than `maxPixels` (default 100,000,000)
+   * A picture in a format that models accept, unchanged: PNG, JPEG, GIF or WebP. The format is detected from the bytes,
+   * not from the declared type.
+   * @throws GatewayError `INVALID_REQUEST` for other formats, or more than `maxPixels` pixels (default 100,000,000)
    */
   image(bytes: Uint8Array, options?: { readonly maxPixels?: number }): Promise<ImageBlock>;
 }
 
-/** Reading documents. Provided by the plugin `media`. */
+/**
+ * Service: reads documents and pictures. Provided by the plugin `media`; used by the HTTP endpoints that accept files.
+ */
 export const Documents = defineService<Documents>()("documents", "1.0.0");

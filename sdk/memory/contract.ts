@@ -1,84 +1,89 @@
-/** What agents wrote down, for people and programs. Spec: protocol/methods-memory.md; choice: all but `doctor.memory.status`. */
+/**
+ * Memory: notes written by agents, and their indexes. Spec: protocol/methods-memory.md; choice: all methods except
+ * `doctor.memory.status`.
+ */
 import { defineContract } from "../contract.ts";
 import { Strict, Type } from "../schema.ts";
 
 const AgentId = Type.Optional(Type.String({ minLength: 1, maxLength: 100, description: "default: see the method" }));
 const count = (description: string) => Type.Optional(Type.Integer({ minimum: 0, description }));
 
-/** Whether the server that tells what texts mean answers. */
+/** Whether the embeddings server responds. */
 const Embedding = Type.Object({ ok: Type.Boolean(), error: Type.Optional(Type.String()) });
 
-/** Figures of an index; absent: there is none yet, or it cannot be read. */
+/** Index statistics; absent: no index yet, or it cannot be read. */
 const figures = {
-  files: count("files that can be searched"),
-  chunks: count("places they were cut into"),
-  vectors: count("places of which it is known what they mean"),
-  pending: count("places that wait to be asked about"),
-  indexBytes: count("bytes of the file with the indexes of all agents"),
-  lastIndexedAt: Type.Optional(Type.Integer({ description: "epoch ms of the last look for changed files" })),
+  files: count("searchable files"),
+  chunks: count("chunks they were split into"),
+  vectors: count("chunks with a stored embedding"),
+  pending: count("chunks waiting for an embedding"),
+  indexBytes: count("size in bytes of the file that holds the indexes of all agents"),
+  lastIndexedAt: Type.Optional(Type.Integer({ description: "epoch ms of the last check for changed files" })),
 };
 
-/** The memory of one agent and how it can be searched. */
+/** Memory of one agent and the state of its index. */
 export const MemoryStatus = Type.Object({
   agentId: Type.String(),
   provider: Type.Optional(
-    Type.String({ description: "kind of embeddings server; absent: none is set up, or it could not be asked" }),
+    Type.String({
+      description: "kind of embeddings server; absent: none is configured, or it could not be determined",
+    }),
   ),
   model: Type.Optional(Type.String()),
   embedding: Embedding,
   ...figures,
 });
 
-/** What bringing one index up to date came to. */
+/** Outcome of updating one index. */
 export const MemorySync = Type.Object({
   agentId: Type.String(),
-  files: Type.Integer({ description: "files that can be searched" }),
+  files: Type.Integer({ description: "searchable files" }),
   chunks: Type.Integer(),
-  changed: Type.Integer({ description: "files that were read anew" }),
-  removed: Type.Integer({ description: "files that are gone" }),
-  embedded: Type.Integer({ description: "places the server was asked about" }),
-  pending: count("places that wait to be asked about; absent: no server is set up"),
+  changed: Type.Integer({ description: "files indexed again" }),
+  removed: Type.Integer({ description: "deleted files" }),
+  embedded: Type.Integer({ description: "chunks sent to the embeddings server" }),
+  pending: count("chunks waiting for an embedding; absent: no server is configured"),
   leftOut: Type.Array(Type.Object({ path: Type.String(), reason: Type.String() })),
-  error: Type.Optional(Type.String({ description: "why places wait" })),
+  error: Type.Optional(Type.String({ description: "why chunks are waiting" })),
 });
 
-/** A place that fits. */
+/** A matching passage. */
 export const MemoryPlace = Type.Object({
-  path: Type.String({ description: "below the workspace; absolute for one of `extraPaths`" }),
-  startLine: Type.Integer({ description: "from 1; both lines belong to it" }),
+  path: Type.String({ description: "relative to the workspace; absolute for files of `extraPaths`" }),
+  startLine: Type.Integer({ description: "from 1; the range includes both lines" }),
   endLine: Type.Integer(),
-  score: Type.Number({ description: "0 to 1; compares the places of one search" }),
-  snippet: Type.String({ description: "the part of these lines that fits best" }),
+  score: Type.Number({ description: "0 to 1; comparable within one search only" }),
+  snippet: Type.String({ description: "best matching part of these lines" }),
 });
 
-/** What a search found. */
+/** Result of a search. */
 export const MemoryFound = Type.Object({
   agentId: Type.String(),
   results: Type.Array(MemoryPlace),
-  files: Type.Integer({ description: "files that were searched" }),
+  files: Type.Integer({ description: "searched files" }),
   leftOut: Type.Array(Type.Object({ path: Type.String(), reason: Type.String() })),
-  mode: Type.Enum(["keyword", "hybrid", "vector"], { description: "by words, by words and meaning, by meaning" }),
-  meaning: Type.Optional(Type.String({ description: "why meaning was searched in part or not at all" })),
+  mode: Type.Enum(["keyword", "hybrid", "vector"], { description: "by keyword, by both, by embedding" }),
+  meaning: Type.Optional(Type.String({ description: "why semantic search was partial or unavailable" })),
 });
 
-/** The indexes of agents' memories. */
+/** Memory indexes of the agents. */
 export const memory = defineContract("memory", {
   doctor: {
     name: "doctor.memory.status",
-    summary: "Whether the default agent's memory can be searched, and by meaning",
+    summary: "Check whether keyword and semantic search of the default agent's memory work",
     scope: "operator.read",
     params: Type.Object({}),
     result: MemoryStatus,
   },
   status: {
-    summary: "The same for one agent, or for all",
+    summary: "Get the memory state of one agent or of all agents",
     scope: "operator.read",
     advertised: false,
     params: Strict({ agentId: AgentId }),
     result: Type.Object({ agents: Type.Array(MemoryStatus) }),
   },
   search: {
-    summary: "Search the memory of an agent; without one, that of the default agent",
+    summary: "Search the memory of an agent; default: the default agent",
     scope: "operator.read",
     advertised: false,
     params: Strict({
@@ -90,7 +95,7 @@ export const memory = defineContract("memory", {
     result: MemoryFound,
   },
   index: {
-    summary: "Bring the index of one agent up to date, or those of all; `force` builds it anew",
+    summary: "Update the index of one agent or of all agents; `force` rebuilds it",
     scope: "operator.admin",
     advertised: false,
     params: Strict({ agentId: AgentId, force: Type.Optional(Type.Boolean()) }),

@@ -1,3 +1,3 @@
-/** Search in what agents keep: `@svc/sdk/memory`. */
+/** Search in the memory of agents: `@svc/sdk/memory`. */
 export * from "./contract.ts";
 export * from "./settings.ts";

@@ -1,8 +1,11 @@
-/** How memory is searched: `agents.defaults.memorySearch`, `agents.list[].memorySearch`. Spec: http/config-keys.md, as far as it goes here. */
+/**
+ * Memory search settings: `agents.defaults.memorySearch`, `agents.list[].memorySearch`. Spec: http/config-keys.md, as
+ * far as it covers them.
+ */
 import { type Static, Strict, Type } from "../schema.ts";
 import { SecretSetting } from "../secrets/service.ts";
 
-/** Kinds of embeddings servers; both are asked for `POST <baseUrl>/embeddings`. */
+/** Kinds of embeddings servers; both serve `POST <baseUrl>/embeddings`. */
 export const EMBEDDING_PROVIDERS = ["openai", "ollama"] as const;
 
 const flag = (description: string) => Type.Optional(Type.Boolean({ description }));
@@ -14,7 +17,7 @@ const share = (description: string) => Type.Optional(Type.Number({ minimum: 0, m
 /** Characters that make one path look like another, or end a line. */
 const UNREADABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\\]/u;
 
-/** Choice: a path has one meaning and one spelling, wherever the gateway was started. */
+/** Choice: a path has one meaning and one spelling, independent of where the gateway was started. */
 function isPlainAbsolute(path: string): boolean {
   const [first, ...steps] = path.split("/");
   return first === "" && steps.every((step) => !["", ".", ".."].includes(step)) && !UNREADABLE.test(path);
@@ -24,52 +27,54 @@ const Remote = Strict({
   baseUrl: Type.Optional(
     Type.String({
       pattern: "^https?://",
-      description: "address of the embeddings server; default: that of the provider",
+      description: "address of the embeddings server; default: the address of the provider",
     }),
   ),
-  apiKey: Type.Optional(SecretSetting({ description: "its key, or a reference to it; default: none is sent" })),
+  apiKey: Type.Optional(SecretSetting({ description: "API key, or a reference to it; default: none is sent" })),
   headers: Type.Optional(
-    Type.Record(Type.String(), Type.String({ sensitive: true }), { description: "sent with every request to it" }),
+    Type.Record(Type.String(), Type.String({ sensitive: true }), { description: "headers sent with every request" }),
   ),
 });
 
 const Sync = Strict({
-  watch: flag("changes of the files are noticed while the gateway runs; default true"),
-  watchDebounceMs: count("quiet milliseconds after the last change; default 1500", { minimum: 0 }),
-  onSearch: flag("each search looks for changed files first; default true"),
-  // Choice: a year at most, beyond which timers overflow.
-  intervalMinutes: count("minutes between looks for changed files; 0, the default: none", {
+  watch: flag("watch the files for changes; default true"),
+  watchDebounceMs: count("milliseconds to wait after the last change; default 1500", { minimum: 0 }),
+  onSearch: flag("check for changed files before each search; default true"),
+  // Choice: at most one year; longer timers overflow.
+  intervalMinutes: count("minutes between checks for changed files; 0, the default: none", {
     minimum: 0,
     maximum: 525_600,
   }),
 });
 
 const Hybrid = Strict({
-  enabled: flag("true, the default: by words and by meaning; false: by meaning alone, where there is a server for it"),
-  vectorWeight: share("weight of the meaning; default 0.7"),
-  textWeight: share("weight of the words; default 0.3"),
-  candidateMultiplier: count("places looked at for each that is given; default 4", { maximum: 20 }),
+  enabled: flag(
+    "true, the default: keyword and semantic search; false: semantic search only, if an embeddings server is configured",
+  ),
+  vectorWeight: share("weight of semantic search; default 0.7"),
+  textWeight: share("weight of keyword search; default 0.3"),
+  candidateMultiplier: count("candidates considered per returned result; default 4", { maximum: 20 }),
   mmr: Type.Optional(
     Strict({
-      enabled: flag("places that say the same as a better one move down; default false"),
-      lambda: share("1: only what fits counts; 0: only what differs; default 0.7"),
+      enabled: flag("move near-duplicates of better results down; default false"),
+      lambda: share("1: relevance only; 0: diversity only; default 0.7"),
     }),
   ),
   temporalDecay: Type.Optional(
     Strict({
-      enabled: flag("notes with a date in their name count for less as they age; default false"),
-      halfLifeDays: count("days after which one counts for half; default 30"),
+      enabled: flag("lower the score of dated notes as they age; default false"),
+      halfLifeDays: count("days after which the score is halved; default 30"),
     }),
   ),
 });
 
-/** Settings of one level; the defaults named are in force where neither level says anything. */
+/** Settings of one level; defaults apply if neither level sets a value. */
 export const MemorySearch = Strict({
-  enabled: flag("false: this memory cannot be searched; default true"),
+  enabled: flag("false: memory search is off; default true"),
   sources: Type.Optional(
     Type.Array(Type.Enum(["memory"]), {
       minItems: 1,
-      description: "what is searched; `memory`, the default: MEMORY.md and the notes below memory/",
+      description: "what to search; `memory`, the default: MEMORY.md and the notes below memory/",
     }),
   ),
   extraPaths: Type.Optional(
@@ -81,48 +86,49 @@ export const MemorySearch = Strict({
       ),
       {
         maxItems: 32,
-        description: "further .md files, or directories with such, for search and reading; default none",
+        description: "further .md files, or directories containing such files, to search and read; default none",
       },
     ),
   ),
   provider: Type.Optional(
     Type.Enum([...EMBEDDING_PROVIDERS], {
-      description:
-        "server that tells what texts mean: openai is any with that API; default: none, or openai with remote",
+      description: "embeddings server; openai is any server with that API; default: none, or openai if remote is set",
     }),
   ),
   remote: Type.Optional(Remote),
   model: text("embedding model; default text-embedding-3-small, nomic-embed-text for ollama"),
   fallback: Type.Optional(
-    Type.Enum(["none"], { description: "what else is asked when the server fails: nothing, words are searched" }),
+    Type.Enum(["none"], { description: "fallback if the server fails; none: keyword search only" }),
   ),
   store: Type.Optional(
     Strict({
       vector: Type.Optional(
         Strict({
-          enabled: flag("true, the default: sqlite-vec compares vectors where it can be loaded; false: slower"),
+          enabled: flag(
+            "true, the default: compare vectors with sqlite-vec if it can be loaded; false: use a slower comparison",
+          ),
         }),
       ),
     }),
   ),
   chunking: Type.Optional(
     Strict({
-      tokens: count("estimated tokens of a place; default 400", { minimum: 50, maximum: 4_000 }),
-      overlap: count("tokens it shares with the one before; default 80, at most half of a place", { minimum: 0 }),
+      tokens: count("estimated tokens per chunk; default 400", { minimum: 50, maximum: 4_000 }),
+      overlap: count("tokens shared with the previous chunk; default 80, at most half a chunk", { minimum: 0 }),
     }),
   ),
   sync: Type.Optional(Sync),
   query: Type.Optional(
     Strict({
-      maxResults: count("places one search gives when it does not say; default 6", { maximum: 50 }),
-      minScore: share("weaker places are left out when a search does not say; default 0"),
+      maxResults: count("default number of results per search; default 6", { maximum: 50 }),
+      minScore: share("default minimum score of results; default 0"),
       hybrid: Type.Optional(Hybrid),
     }),
   ),
   cache: Type.Optional(
     Strict({
-      enabled: flag("what a text means is kept, so that it is not asked for again; default true"),
-      maxEntries: count("texts of which it is kept, those used last; default 50000"),
+      enabled: flag("store embeddings, so that they are not requested again; default true"),
+      maxEntries: count("most recently used embeddings to store; default 50000"),
     }),
   ),
 });

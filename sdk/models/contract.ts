@@ -2,7 +2,7 @@
 import { defineContract } from "../contract.ts";
 import { NonEmpty, type Static, Strict, Type } from "../schema.ts";
 
-/** One model a user can pick. */
+/** One model that users can select. */
 export const ModelChoice = Type.Object({
   id: NonEmpty,
   name: NonEmpty,
@@ -15,8 +15,8 @@ export type ModelChoice = Static<typeof ModelChoice>;
 
 const AccountStatus = Type.Object({
   name: NonEmpty,
-  hasKey: Type.Boolean({ description: "an API key is configured; the key itself is never told" }),
-  coolingUntil: Type.Optional(Type.Integer({ description: "epoch ms; absent: it can be asked now" })),
+  hasKey: Type.Boolean({ description: "an API key is configured; the key is never returned" }),
+  coolingUntil: Type.Optional(Type.Integer({ description: "epoch ms; absent: usable now" })),
   lastFailure: Type.Optional(
     Type.Object({
       kind: Type.String({ description: "rate_limit, auth, billing, timeout, network or server_error" }),
@@ -30,36 +30,36 @@ const AccountStatus = Type.Object({
 const ProviderStatus = Type.Object({
   name: NonEmpty,
   api: NonEmpty,
-  usable: Type.Boolean({ description: "an enabled plugin speaks this kind of API" }),
+  usable: Type.Boolean({ description: "an enabled plugin supports this API" }),
   models: Type.Integer(),
-  accounts: Type.Array(AccountStatus, { description: "in the order they are asked" }),
+  accounts: Type.Array(AccountStatus, { description: "in the order in which they are used" }),
 });
 
-/** Which models there are, whether they can be asked, and a try. */
+/** Available models, their accounts, and a test call. */
 export const models = defineContract("models", {
   list: {
-    summary: "The models that can be used, by provider and name",
+    summary: "List the usable models, by provider and name",
     scope: "operator.read",
     params: Strict({}),
     result: Type.Object({ models: Type.Array(ModelChoice) }),
   },
   status: {
-    summary: "Accounts that can be asked or cool down, the default model, aliases; and what a reference means",
+    summary: "Get accounts and their cooldowns, the default model and aliases; optionally resolve a model reference",
     scope: "operator.read",
     advertised: false,
     params: Strict({ model: Type.Optional(Type.String({ minLength: 1, description: "reference to resolve" })) }),
     result: Type.Object({
       default: Type.Optional(
-        Type.String({ description: "`provider/id` used when nobody chooses: neither a request nor `agents`" }),
+        Type.String({ description: "`provider/id` used if neither a request nor `agents` selects a model" }),
       ),
-      resolved: Type.Optional(Type.String({ description: "`provider/id` that `model` means" })),
-      restricted: Type.Boolean({ description: "only the models of `agents.defaults.models` may be used" }),
+      resolved: Type.Optional(Type.String({ description: "`provider/id` that `model` resolves to" })),
+      restricted: Type.Boolean({ description: "only models listed in `agents.defaults.models` may be used" }),
       aliases: Type.Array(Type.Object({ alias: NonEmpty, model: NonEmpty })),
       providers: Type.Array(ProviderStatus),
     }),
   },
   test: {
-    summary: "Ask a model one short question, which costs a few tokens",
+    summary: "Send one short request to a model; costs a few tokens",
     scope: "operator.write",
     advertised: false,
     params: Strict({
@@ -69,7 +69,7 @@ export const models = defineContract("models", {
       model: Type.String({ description: "`provider/id`" }),
       account: Type.String({ description: "account that answered" }),
       text: Type.String(),
-      firstTokenMs: Type.Integer({ description: "milliseconds until the first piece" }),
+      firstTokenMs: Type.Integer({ description: "milliseconds until the first chunk" }),
       durationMs: Type.Integer(),
       usage: Type.Optional(
         Type.Object({
@@ -80,7 +80,7 @@ export const models = defineContract("models", {
           totalTokens: Type.Integer(),
         }),
       ),
-      cost: Type.Optional(Type.Number({ description: "US dollars; absent where no price is configured" })),
+      cost: Type.Optional(Type.Number({ description: "US dollars; absent if no price is configured" })),
     }),
   },
 });

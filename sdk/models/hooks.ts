@@ -1,15 +1,15 @@
-/** Hooks that the owner of models emits. */
+/** Hooks emitted by the owner of models. */
 import { kept } from "../hook-facts.ts";
 import { defineHook } from "../hooks.ts";
 import type { ModelRequest } from "./service.ts";
 
-/** Keys are the names plugins use: `gateway.hooks.<key>`. */
+/** Each key is the name a plugin uses: `gateway.hooks.<key>`. */
 export const modelHooks = {
   modelRequest: defineHook<ModelRequest>()("waterfall", {
     name: "modelRequest",
     owner: "models",
-    when: "A request is about to go to a model provider.",
-    returns: "The request to send instead.",
+    when: "A request is about to be sent to a model provider.",
+    returns: "A replacement request.",
     throws: kept,
   }),
 } as const;

@@ -1,22 +1,22 @@
-/** Messages as transcripts keep them and models get them. Spec: protocol/stores.md §2. */
+/** Messages as stored in transcripts and sent to models. Spec: protocol/stores.md §2. */
 
 import type { Origin } from "../origin.ts";
 
-/** Plain text. */
+/** A block of text. */
 export interface TextBlock {
   readonly type: "text";
   readonly text: string;
 }
 
-/** What the model thought before it spoke; only kept where the provider shows it. */
+/** Reasoning of the model; stored only if the provider exposes it. */
 export interface ThinkingBlock {
   readonly type: "thinking";
   readonly thinking: string;
-  /** What the provider wants to see again with the thought, opaque. */
+  /** Opaque data that the provider expects back with the reasoning. */
   readonly thinkingSignature?: string;
 }
 
-/** A picture, inline. */
+/** An inline picture. */
 export interface ImageBlock {
   readonly type: "image";
   /** base64 */
@@ -24,7 +24,7 @@ export interface ImageBlock {
   readonly mimeType: string;
 }
 
-/** The model asks for a tool. */
+/** A tool call requested by the model. */
 export interface ToolCallBlock {
   readonly type: "toolCall";
   readonly id: string;
@@ -32,7 +32,7 @@ export interface ToolCallBlock {
   readonly arguments: Readonly<Record<string, unknown>>;
 }
 
-/** Price of one answer in US dollars, by kind of token. */
+/** Cost of one answer in US dollars, by kind of token. */
 export interface Cost {
   readonly input: number;
   readonly output: number;
@@ -41,43 +41,43 @@ export interface Cost {
   readonly total: number;
 }
 
-/** Tokens of one answer, as the provider counted them. */
+/** Token usage of one answer, as reported by the provider. */
 export interface Usage {
   readonly input: number;
   readonly output: number;
   readonly cacheRead: number;
   readonly cacheWrite: number;
   readonly totalTokens: number;
-  /** Filled in by the plugin `models` where the price of the model is configured. */
+  /** Set by the plugin `models` if a price is configured for the model. */
   readonly cost?: Cost;
 }
 
-/** What a person or an outside system said. */
+/** A message from a person or an external system. */
 export interface UserMessage {
   readonly role: "user";
   readonly content: readonly (TextBlock | ImageBlock)[];
   /** epoch ms */
   readonly timestamp: number;
-  /** Whose words it is; absent: the owner's. */
+  /** Origin of the text; absent: the owner. */
   readonly origin?: Origin;
 }
 
 /** Why an answer ended. */
 export type StopReason = "stop" | "length" | "toolUse" | "error" | "aborted";
 
-/** What a model answered, or the gateway in its place. */
+/** An answer of a model, or of the gateway in its place. */
 export interface AssistantMessage {
   readonly role: "assistant";
   readonly content: readonly (TextBlock | ThinkingBlock | ToolCallBlock)[];
   readonly api: string;
   readonly provider: string;
   readonly model: string;
-  /** Absent when the provider did not say. */
+  /** Absent if the provider did not report it. */
   readonly usage?: Usage;
   readonly stopReason: StopReason;
   readonly errorMessage?: string;
   readonly timestamp: number;
-  /** With the least authority among the words the model was shown; absent: all were the owner's. */
+  /** The origin with the least authority among the texts the model saw; absent: all came from the owner. */
   readonly origin?: Origin;
   readonly idempotencyKey?: string;
   readonly svcAbort?: { readonly aborted: true; readonly origin: string; readonly runId: string };
@@ -86,8 +86,9 @@ export interface AssistantMessage {
 const NO_USAGE: Usage = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, totalTokens: 0 };
 
 /**
- * A text the gateway puts into a transcript, which no model said. Spec: protocol/stores.md §2.
- * @param model what stands for the model. @param timestamp epoch ms
+ * A text that the gateway, not a model, adds to a transcript. Spec: protocol/stores.md §2.
+ * @param model value that stands in for the model
+ * @param timestamp epoch ms
  */
 export function injectedMessage(
   text: string,
@@ -106,7 +107,7 @@ export function injectedMessage(
   };
 }
 
-/** What a tool answered; follows the assistant message that asked. */
+/** Result of a tool call; follows the assistant message that requested it. */
 export interface ToolResultMessage {
   readonly role: "toolResult";
   readonly toolCallId: string;
@@ -114,14 +115,14 @@ export interface ToolResultMessage {
   readonly content: readonly (TextBlock | ImageBlock)[];
   readonly isError: boolean;
   readonly timestamp: number;
-  /** Whose words it is; absent: the owner's. */
+  /** Origin of the content; absent: the owner. */
   readonly origin?: Origin;
 }
 
 /** One entry of a transcript. */
 export type Message = UserMessage | AssistantMessage | ToolResultMessage;
 
-/** The text blocks of a message, joined. */
+/** The joined text blocks of a message. */
 export function textOf(message: { readonly content: readonly { readonly type: string }[] }): string {
   return message.content
     .filter((block): block is TextBlock => block.type === "text")

@@ -1,4 +1,4 @@
-/** Nodes: devices that lend what they can do. Spec: protocol/methods-node.md, protocol/events.md §2 and §8. */
+/** Nodes: devices that offer commands to the gateway. Spec: protocol/methods-node.md, protocol/events.md §2 and §8. */
 import { defineContract, defineEvent } from "../contract.ts";
 import { NonEmpty, type Static, Strict, Type } from "../schema.ts";
 
@@ -7,9 +7,9 @@ const filled = Type.Optional(NonEmpty);
 const strings = Type.Array(Type.String());
 const Time = Type.Integer({ description: "epoch ms" });
 
-/** A node as `node.list` shows it. */
+/** A node as listed by `node.list`. */
 export const NodeView = Type.Object({
-  nodeId: Type.String({ description: "its device id" }),
+  nodeId: Type.String({ description: "device id of the node" }),
   displayName: text,
   platform: text,
   version: text,
@@ -17,9 +17,9 @@ export const NodeView = Type.Object({
   modelIdentifier: text,
   remoteIp: text,
   caps: strings,
-  commands: Type.Array(Type.String(), { description: "what it can be asked for now" }),
+  commands: Type.Array(Type.String(), { description: "commands that can be invoked now" }),
   pendingCommands: Type.Optional(
-    Type.Array(Type.String(), { description: "declared, and withheld until somebody approves them" }),
+    Type.Array(Type.String(), { description: "declared commands, withheld until they are approved" }),
   ),
   pathEnv: text,
   permissions: Type.Optional(Type.Record(Type.String(), Type.Boolean())),
@@ -29,7 +29,7 @@ export const NodeView = Type.Object({
 });
 export type NodeView = Static<typeof NodeView>;
 
-/** What a node of the older store, or a device that waits to be one, says of itself. */
+/** Facts reported by a node of the older store, or by a device awaiting approval as a node. */
 const olderFacts = {
   displayName: text,
   platform: text,
@@ -44,7 +44,7 @@ const olderFacts = {
   remoteIp: text,
 };
 
-/** A request of the older node store, and a device of role node that waits: `device.pair.*` shows the latter, too. */
+/** A request in the older node store, or a pending device with the role node; `device.pair.*` lists the latter, too. */
 export const PendingNode = Type.Object({
   requestId: NonEmpty,
   nodeId: NonEmpty,
@@ -67,28 +67,28 @@ export type PairedNode = Static<typeof PairedNode>;
 
 const Request = Strict({ requestId: NonEmpty });
 
-/** Nodes: who they are, what they can do, and asking them to do it. */
+/** Nodes: listing, naming, pairing and invoking their commands. */
 export const nodes = defineContract("node", {
   list: {
-    summary: "Nodes, connected ones first",
+    summary: "List nodes, connected ones first",
     scope: "operator.read",
     params: Strict({}),
     result: Type.Object({ ts: Time, nodes: Type.Array(NodeView) }),
   },
   describe: {
-    summary: "One node",
+    summary: "Get one node",
     scope: "operator.read",
     params: Strict({ nodeId: NonEmpty }),
     result: Type.Object({ ts: Time, ...NodeView.properties }),
   },
   invoke: {
-    summary: "Asks a node to carry out one of its commands, and waits for the answer",
+    summary: "Run a command on a node and wait for its result",
     scope: "operator.write",
     params: Strict({
       nodeId: NonEmpty,
       command: NonEmpty,
       params: Type.Optional(Type.Unknown()),
-      timeoutMs: Type.Optional(Type.Integer({ minimum: 0, description: "default 30000" })),
+      timeoutMs: Type.Optional(Type.Integer({ minimum: 0, description: "milliseconds; default 30000" })),
       idempotencyKey: filled,
     }),
     result: Type.Object({
@@ -100,14 +100,14 @@ export const nodes = defineContract("node", {
     }),
   },
   rename: {
-    summary: "Gives a node another name",
+    summary: "Rename a node",
     scope: "operator.pairing",
     params: Strict({ nodeId: NonEmpty, displayName: NonEmpty }),
     result: Type.Object({ nodeId: NonEmpty, displayName: NonEmpty }),
   },
   pairRequest: {
     name: "node.pair.request",
-    summary: "Asks for an approval in the older node store, which opens no connection",
+    summary: "Request approval in the older node store, which grants no connection",
     scope: "operator.pairing",
     params: Strict({
       nodeId: NonEmpty,
@@ -127,35 +127,35 @@ export const nodes = defineContract("node", {
   },
   pairList: {
     name: "node.pair.list",
-    summary: "Nodes that wait for an approval, and those that are paired",
+    summary: "List pending and paired nodes",
     scope: "operator.pairing",
     params: Strict({}),
     result: Type.Object({ pending: Type.Array(PendingNode), paired: Type.Array(PairedNode) }),
   },
   pairApprove: {
     name: "node.pair.approve",
-    summary: "Lets a waiting node in; takes requests of devices, too",
+    summary: "Approve a pending node; also accepts requests of devices",
     scope: "operator.pairing",
     params: Request,
     result: Type.Object({ requestId: NonEmpty, node: PairedNode }),
   },
   pairReject: {
     name: "node.pair.reject",
-    summary: "Turns a waiting node down; takes requests of devices, too",
+    summary: "Reject a pending node; also accepts requests of devices",
     scope: "operator.pairing",
     params: Request,
     result: Type.Object({ requestId: NonEmpty, nodeId: NonEmpty }),
   },
   pairVerify: {
     name: "node.pair.verify",
-    summary: "Whether a former approval of the older node store gave a node this token",
+    summary: "Check whether this token was issued to a node by an approval in the older node store",
     scope: "operator.pairing",
     params: Strict({ nodeId: NonEmpty, token: NonEmpty }),
     result: Type.Object({ ok: Type.Boolean(), node: Type.Optional(PairedNode) }),
   },
   invokeResult: {
     name: "node.invoke.result",
-    summary: "A node answers what it was asked",
+    summary: "Return the result of a command; sent by the node that ran it",
     scope: "none",
     role: "node",
     answers: true,
@@ -172,7 +172,7 @@ export const nodes = defineContract("node", {
     result: Type.Object({ ok: Type.Literal(true), ignored: Type.Optional(Type.Literal(true)) }),
   },
   event: {
-    summary: "A node reports what happened on it",
+    summary: "Report an event; sent by a node",
     scope: "none",
     role: "node",
     params: Strict({
@@ -184,7 +184,7 @@ export const nodes = defineContract("node", {
   },
   canvasRefresh: {
     name: "node.canvas.capability.refresh",
-    summary: "A new address of the canvas for this node",
+    summary: "Get a new canvas URL for this node",
     scope: "none",
     role: "node",
     params: Strict({}),
@@ -192,16 +192,16 @@ export const nodes = defineContract("node", {
   },
 });
 
-/** A node asks for an approval, in the older store or as a device. */
+/** A node requests approval, in the older store or as a device. */
 export const nodePairRequested = defineEvent({
   name: "node.pair.requested",
-  summary: "A node asks to be paired",
+  summary: "A node requests approval",
   payload: PendingNode,
   scope: "operator.pairing",
   droppable: true,
 });
 
-/** Somebody decided about a node. */
+/** A request of a node was decided. */
 export const nodePairResolved = defineEvent({
   name: "node.pair.resolved",
   summary: "A request of a node was approved or rejected",
@@ -215,10 +215,10 @@ export const nodePairResolved = defineEvent({
   droppable: true,
 });
 
-/** Sent to one node: it is asked to carry out a command. */
+/** Sent to one node to run a command. */
 export const nodeInvokeRequest = defineEvent({
   name: "node.invoke.request",
-  summary: "A node is asked to carry out a command",
+  summary: "A node must run a command",
   payload: Type.Object({
     id: NonEmpty,
     nodeId: NonEmpty,

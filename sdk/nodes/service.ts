@@ -1,4 +1,4 @@
-/** The `Nodes` service: asking connected nodes to do things. */
+/** The `Nodes` service: runs commands on connected nodes. */
 import type { NodeView } from "./contract.ts";
 import type { Principal } from "../principal.ts";
 import { defineService } from "../service.ts";
@@ -7,43 +7,49 @@ import { defineService } from "../service.ts";
 export interface NodeInvocation {
   readonly nodeId: string;
   readonly command: string;
-  /** Sent as JSON; absent: none. */
+  /** Sent as JSON; absent: no params. */
   readonly params?: unknown;
   /** Milliseconds; default 30000; 0 times out at once. */
   readonly timeoutMs?: number;
   readonly idempotencyKey?: string;
 }
 
-/** Whom it is asked for. */
+/** On whose behalf a command runs. */
 export interface NodeInvoker {
   readonly principal: Principal;
-  /** Device and connection that asked, where there are any: an approval belongs to whoever requested it. */
+  /** Device and connection of the caller, if any: an approval belongs to its requester. */
   readonly deviceId?: string;
   readonly connectionId?: string;
   readonly signal?: AbortSignal;
 }
 
-/** What a node answered. */
+/** Result of a node command. */
 export interface NodeAnswer {
-  /** `payloadJSON` parsed where the node sent that, else what it sent. */
+  /** Parsed `payloadJSON` if the node sent it, otherwise `payload`. */
   readonly payload: unknown;
   readonly payloadJSON: string | null;
 }
 
-/** Nodes that are paired or connected. */
+/** Paired and connected nodes. */
 export interface Nodes {
   /** Connected ones first. */
   list(): Promise<readonly NodeView[]>;
-  /** As the method `node.invoke`: through the command policy and, for `system.run`, the approvals. @throws GatewayError as it */
+  /**
+   * Same as the method `node.invoke`: checks the command policy and, for `system.run`, the approvals.
+   * @throws GatewayError like `node.invoke`
+   */
   invoke(invocation: NodeInvocation, invoker: NodeInvoker): Promise<NodeAnswer>;
-  /** The policy file of a node, which no client may ask it for directly. @throws GatewayError `UNAVAILABLE` */
+  /**
+   * Reads or replaces the policy file of a node, which no client can request directly.
+   * @throws GatewayError `UNAVAILABLE`
+   */
   policyFile(nodeId: string, change?: { readonly file: unknown; readonly baseHash?: string }): Promise<NodeAnswer>;
 }
 
-/** Nodes. Provided by the plugin `nodes`. */
+/** Service: runs commands on nodes. Provided by the plugin `nodes`; used by the plugin `approvals`. */
 export const Nodes = defineService<Nodes>()("nodes", "1.0.0");
 
-/** An address of the canvas that works for a while. */
+/** A canvas URL that is valid for a limited time. */
 export interface CanvasCapability {
   readonly canvasCapability: string;
   /** epoch ms */
@@ -51,13 +57,16 @@ export interface CanvasCapability {
   readonly canvasHostUrl: string;
 }
 
-/** Serves the pages that nodes show. */
+/** Serves the pages that nodes display. */
 export interface CanvasHost {
-  /** A new capability for this connection; its former one is dead. */
+  /** Issues a new capability for this connection and invalidates its previous one. */
   issue(connectionId: string): CanvasCapability;
-  /** Its connection has closed. */
+  /** Invalidates the capability of a connection that has closed. */
   withdraw(connectionId: string): void;
 }
 
-/** The canvas. No plugin of the bundle provides it yet; `node.canvas.capability.refresh` says so then. */
+/**
+ * Service: serves canvas pages. No bundled plugin provides it yet; `node.canvas.capability.refresh` then reports that
+ * it is unavailable.
+ */
 export const CanvasHost = defineService<CanvasHost>()("canvas.host", "1.0.0");

@@ -3,88 +3,93 @@ import { defineService } from "../service.ts";
 import type { PluginReport, ReloadReport } from "../plugin-report.ts";
 import type { PluginFinding, PluginInspection, PluginInstallation, PluginRemoval, PluginStats } from "./contract.ts";
 
-/** `PluginStats`, with what only a monitoring system wants. */
+/** `PluginStats` with additional values for monitoring systems. */
 export interface PluginMeasures extends PluginStats {
   readonly id: string;
   readonly version: string;
   readonly state: string;
-  /** Milliseconds all its answers took together. */
+  /** Total duration of all finished calls in milliseconds. */
   readonly callsMs: number;
-  /** Answers that took less than `belowMs`, ascending, each including the ones before it; slower ones are in `calls` only. */
+  /**
+   * Histogram: calls that took less than `belowMs`, ascending and cumulative; slower calls are counted in `calls` only.
+   */
   readonly answers: readonly { readonly belowMs: number; readonly calls: number }[];
-  /** What became of the calls of each method; at most 500 methods, further ones together as `other`. */
+  /** Outcomes of the calls of each method; at most 500 methods, the remaining ones are combined as `other`. */
   readonly methods: readonly {
     readonly name: string;
     readonly ok: number;
-    /** Answered with a `GatewayError`. */
+    /** Failed with a `GatewayError`. */
     readonly refused: number;
-    /** Threw something else. */
+    /** Failed with another error. */
     readonly failed: number;
   }[];
 }
 
-/** Plugins as the configuration and the record of installed plugins want them, running or not. */
+/** Plugins required by the configuration and the record of installed plugins, running or not. */
 export interface PlannedPlugins {
-  /** What is asked for and cannot be loaded. */
+  /** Plugins that are required but cannot be loaded. */
   readonly missing: readonly { readonly origin: string; readonly reason: string }[];
-  /** Ids that the configuration disables. */
+  /** Ids disabled in the configuration. */
   readonly disabled: readonly string[];
   /** Ids below `plugins.entries`. */
   readonly configured: readonly string[];
-  /** Owners of sections of the configuration, as far as they are known. */
+  /** Owners of configuration sections, as far as known. */
   readonly sections: readonly { readonly section: string; readonly plugin: string }[];
-  /** In words what has this id: a plugin of the bundle, or one that the configuration names. `undefined`: neither. */
+  /** Describes who already uses this id: a bundled plugin, or one named in the configuration. `undefined`: neither. */
   holderOf(id: string): string | undefined;
 }
 
 /** Controls the plugins of this gateway. */
 export interface PluginControl {
   reports(): readonly PluginReport[];
-  /** @throws GatewayError `NOT_FOUND` for an id that is not here */
+  /** @throws GatewayError `NOT_FOUND` for an unknown id */
   inspect(id: string): PluginInspection;
-  /** Of every plugin, by id. */
+  /** Measures of every plugin, sorted by id. */
   measures(): readonly PluginMeasures[];
   /**
-   * Loads a plugin's code anew and puts it in the place of the running one, with calls to it held meanwhile.
-   * Also brings back a plugin that failed or is in quarantine.
-   * @throws GatewayError `NOT_FOUND` for an id that is not here
+   * Loads the code of a plugin again and replaces the running one; calls to it are held meanwhile. Also restarts a
+   * plugin that failed or is in quarantine.
+   * @throws GatewayError `NOT_FOUND` for an unknown id
    */
   reload(id: string): Promise<ReloadReport>;
   /**
-   * Looks anew at what is installed and what the configuration says of plugins: loads what is new, takes down what is gone
-   * or disabled, replaces what comes from another place now.
-   * @returns what became of each plugin that was concerned
+   * Applies the current installation record and plugin configuration: loads new plugins, stops removed or disabled
+   * ones, and replaces those whose source changed.
+   * @returns the outcome for each affected plugin
    */
   align(): Promise<readonly ReloadReport[]>;
   planned(): PlannedPlugins;
 }
 
-/** Reloading plugins. Provided by the host. */
+/** Service: inspects and reloads plugins. Provided by the host; used by the plugins `plugins` and `metrics`. */
 export const PluginControl = defineService<PluginControl>()("plugin.control", "1.0.0");
 
-/** Who installs, for the log of changes, and what was agreed to. */
+/** Author of an installation, for the audit log, and the given agreement. */
 export interface InstallAuthor {
   /** E.g. a principal id. */
   readonly actor: string;
-  /** `details.agree` of the refusal that showed what the plugin asks for. */
+  /** `details.agree` of the refusal that listed the requested permissions. */
   readonly agree?: string;
 }
 
 /**
- * Installs plugins of other people into this gateway. One at a time; a failure names its step and leaves all as it was.
- * Refusals: GatewayError, with `details.step`; `details.code` is `AGREEMENT_NEEDED` (with `summary` and `agree`) while nobody
- * agreed, `INSTALL_FAILED` else; `UNAVAILABLE` while another install is under way; `NOT_FOUND` for an id that is not installed.
+ * Installs third-party plugins into this gateway. One operation at a time; a failure names its step and changes
+ * nothing. Refusals are GatewayErrors with `details.step`; `details.code` is `AGREEMENT_NEEDED` (with `summary` and
+ * `agree`) until the permissions are agreed to, otherwise `INSTALL_FAILED`; `UNAVAILABLE` while another install is
+ * under way; `NOT_FOUND` for an id that is not installed.
  */
 export interface PluginInstaller {
-  /** @param spec `<name>[@<version>]` of the registry, or an absolute path of an archive, directory or git repository */
+  /**
+   * @param spec `<name>[@<version>]` in the registry, or an absolute path of an archive, directory or git repository
+   */
   install(spec: string, author: InstallAuthor): Promise<PluginInstallation>;
-  /** Installs what it was installed from, as that is now. Asks only for what was not agreed to before. */
+  /** Installs the current version from the same source. Only permissions not yet agreed to need agreement. */
   update(id: string, author: InstallAuthor): Promise<PluginInstallation>;
-  /** @param options.purge also what it keeps for itself, and its configuration */
+  /** @param options.purge also delete its data and configuration */
   remove(id: string, author: InstallAuthor, options?: { readonly purge?: boolean }): Promise<PluginRemoval>;
-  /** What is wrong with what is installed; changes nothing. */
+  /** Reports problems of installed plugins; changes nothing. */
   doctor(): Promise<readonly PluginFinding[]>;
 }
 
-/** Installing plugins. Provided by the plugin `plugins`. */
+/** Service: installs plugins. Provided by the plugin `plugins`. */
 export const PluginInstaller = defineService<PluginInstaller>()("plugin.installer", "1.0.0");

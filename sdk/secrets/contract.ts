@@ -6,10 +6,10 @@ import { NonEmpty, type Static, Strict, Type } from "../schema.ts";
 export const SecretsResolveParams = Strict({ commandName: NonEmpty, targetIds: Type.Array(NonEmpty) });
 export type SecretsResolveParams = Static<typeof SecretsResolveParams>;
 
-/** Secrets that are kept outside the configuration. */
+/** Secrets stored outside the configuration. */
 export const secrets = defineContract("secrets", {
   list: {
-    summary: "References of the configuration and whether they are found; never a value, never an id",
+    summary: "List secret references of the configuration and whether they resolve; never values or ids",
     scope: "operator.admin",
     advertised: false,
     params: Type.Object({}),
@@ -19,7 +19,7 @@ export const secrets = defineContract("secrets", {
           path: NonEmpty,
           source: NonEmpty,
           provider: NonEmpty,
-          // pending: not looked up yet. inactive: no running plugin reads it.
+          // pending: not resolved yet. inactive: no running plugin reads it.
           state: Type.Enum(["found", "missing", "failed", "pending", "inactive"]),
           reason: Type.Optional(NonEmpty),
         }),
@@ -27,15 +27,16 @@ export const secrets = defineContract("secrets", {
     }),
   },
   reload: {
-    summary: "Looks all references up anew; what was known stays when one of them fails",
+    summary: "Resolve all secret references again; if one fails, the known values stay",
     scope: "operator.admin",
     params: Type.Object({}),
     result: Type.Object({ ok: Type.Literal(true), warningCount: Type.Integer({ minimum: 0 }) }),
   },
   resolve: {
-    summary: "The values of secrets, for commands of admins",
+    summary: "Get the values of secrets, for admin commands",
     scope: "operator.admin",
-    // Open for the dispatcher: its refusal names only the field, so the handler checks them. Spec: methods-secrets.md §2.
+    // Accepts any object: the dispatcher would name only the field, so the handler validates the params. Spec:
+    // methods-secrets.md §2.
     params: Type.Unsafe<SecretsResolveParams>(Type.Object({})),
     result: Type.Object({
       ok: Type.Literal(true),

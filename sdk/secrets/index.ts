@@ -1,3 +1,3 @@
-/** Secrets and where they come from: `@svc/sdk/secrets`. */
+/** Secrets and their sources: `@svc/sdk/secrets`. */
 export * from "./contract.ts";
 export * from "./service.ts";

@@ -1,20 +1,31 @@
-/** References to secrets: how configuration names one that is kept elsewhere, who finds it, and who may see it. Spec: http/config.md §6. */
+/**
+ * References to secrets: how the configuration names a secret stored elsewhere, who resolves it, and who may see it.
+ * Spec: http/config.md §6.
+ */
 import { type Static, Strict, Type } from "../schema.ts";
 import { defineExtensionPoint, defineService } from "../service.ts";
 
-/** Names a secret: which source, which of its configured providers (default: `secrets.defaults`), and its id there. */
+/**
+ * Names a secret: its source, the configured provider of that source (default: `secrets.defaults`), and its id there.
+ */
 export const SecretRef = Strict({
-  source: Type.String({ minLength: 1, description: "Where it is kept: env, file, exec, or a source of a plugin" }),
+  source: Type.String({
+    minLength: 1,
+    description: "Where the secret is stored: env, file, exec, or a source of a plugin",
+  }),
   provider: Type.Optional(
-    Type.String({ pattern: "^[a-z][a-z0-9_-]{0,63}$", description: "Which of that source; default: secrets.defaults" }),
+    Type.String({
+      pattern: "^[a-z][a-z0-9_-]{0,63}$",
+      description: "Provider of the source; default: secrets.defaults",
+    }),
   ),
-  id: Type.String({ minLength: 1, description: "Its name there" }),
+  id: Type.String({ minLength: 1, description: "Id of the secret at the provider" }),
 });
 export type SecretRef = Static<typeof SecretRef>;
 
 /**
- * A setting that holds a secret, as text or as a reference; hidden from readers of the configuration either way.
- * One schema of two types, no union: what is wrong with a value is told once and by its key.
+ * A setting that holds a secret, as text or as a reference; always hidden from readers of the configuration. One schema
+ * with two types instead of a union: an invalid value is reported once, with its key.
  */
 export function SecretSetting(options: { readonly description?: string } = {}) {
   return Type.Unsafe<string | SecretRef>({
@@ -26,7 +37,7 @@ export function SecretSetting(options: { readonly description?: string } = {}) {
   });
 }
 
-/** Whether a value of the configuration is a reference: these keys and no others, all of them texts. */
+/** Whether a configuration value is a reference: exactly these keys, all of them strings. */
 export function isSecretRef(value: unknown): value is SecretRef {
   if (typeof value !== "object" || value === null) return false;
   const { source, provider, id, ...rest } = value as Readonly<Record<string, unknown>>;
@@ -34,63 +45,72 @@ export function isSecretRef(value: unknown): value is SecretRef {
   return texts && ["string", "undefined"].includes(typeof provider) && Object.keys(rest).length === 0;
 }
 
-/** One entry of `secrets.providers`, as its source understands it. */
+/** One entry of `secrets.providers`, passed to its source. */
 export interface SecretProvider {
   /** Key in `secrets.providers`. */
   readonly name: string;
-  /** The entry, without `source`; empty for the default provider of a source that needs no settings. */
+  /** The entry without `source`; empty for the default provider of a source that needs no settings. */
   readonly settings: Readonly<Record<string, unknown>>;
 }
 
-/** Where secrets come from. Contribute one with `gateway.extend(SecretSource, "vault", source)`; its id is `source` of a reference. */
+/**
+ * A source of secrets. Contributed with `gateway.extend(SecretSource, "vault", source)`; the contribution id is
+ * `source` of a reference.
+ */
 export interface SecretSource {
-  /** Why these settings cannot work, naming the key; `undefined` when they can. */
+  /** Why these settings are invalid, naming the key; `undefined` if they are valid. */
   check(provider: SecretProvider): string | undefined;
-  /** Why this is no id of this source; `undefined` when it is one. */
+  /** Why this id is invalid for the source; `undefined` if it is valid. */
   checkId(id: string, provider: SecretProvider): string | undefined;
   /**
-   * Looks ids up, all at once. An id that is missing in the answer was not found.
-   * @throws Error naming the provider and what is wrong, never a value
+   * Resolves all ids at once. Ids missing in the result were not found.
+   * @throws Error naming the provider and the problem, never a value
    */
   resolve(provider: SecretProvider, ids: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, string>>;
 }
 
-/** Sources of secrets. Owner: the plugin `secrets`, which also brings `env`, `file` and `exec`. */
+/**
+ * Extension point: sources of secrets. Owned by the plugin `secrets`, which also contributes `env`, `file` and `exec`;
+ * contributed by plugins for other secret stores.
+ */
 export const SecretSource = defineExtensionPoint<SecretSource>("secrets.source");
 
-/** Finds secrets. */
+/** Resolves secrets. */
 export interface Secrets {
   /**
-   * The secret a setting means: a text is itself. From the active snapshot; what is not in it is looked up and kept until the
-   * next reload.
-   * @throws GatewayError `UNAVAILABLE` naming the reference and what to do, never the value
+   * The secret of a setting; a plain text is returned unchanged. References are answered from the active snapshot; a
+   * missing one is resolved and stored until the next reload.
+   * @throws GatewayError `UNAVAILABLE` naming the reference and the next step, never the value
    */
   reveal(setting: string | SecretRef): Promise<string>;
 }
 
-/** Finds secrets. Provided by the plugin `secrets`. */
+/**
+ * Service: resolves secret settings. Provided by the plugin `secrets`; used by every plugin with a secret in its
+ * configuration.
+ */
 export const Secrets = defineService<Secrets>()("secrets", "1.0.0", { remotable: true });
 
-/** A place of the configuration that holds a secret. */
+/** A configuration value that holds a secret. */
 export interface SecretPlace {
   readonly path: readonly (string | number)[];
-  /** The pattern it fits, `*` for members: `models.providers.*.apiKey`. */
+  /** The matching pattern, `*` for members: `models.providers.*.apiKey`. */
   readonly target: string;
   /** The text, or the reference. */
   readonly value: unknown;
-  /** Whether it belongs to the host or a plugin that is there; else nobody reads it. */
+  /** Whether the setting belongs to the host or an available plugin; otherwise nothing reads it. */
   readonly active: boolean;
 }
 
-/** The secrets of the running configuration, in clear: for the plugin that answers admins about them, and nobody else. */
+/** The secrets of the running configuration in clear text, exclusively for the plugin that resolves them for admins. */
 export interface SecretPlaces {
-  /** Places that are set. */
+  /** Secret settings that have a value. */
   list(): readonly SecretPlace[];
-  /** Patterns of all places there can be. */
+  /** Patterns of all possible secret settings. */
   targets(): readonly string[];
-  /** What references stand for: no log shows these texts from now on. */
+  /** Registers resolved secrets: from now on the log redacts these texts. */
   found(secrets: readonly string[]): void;
 }
 
-/** Secrets of the configuration. Provided by the host. */
+/** Service: locates secrets in the configuration. Provided by the host; used by the plugin `secrets`. */
 export const SecretPlaces = defineService<SecretPlaces>()("config.secret-places", "1.0.0");

@@ -9,7 +9,7 @@ const number = Type.Optional(Type.Integer());
 const flag = Type.Optional(Type.Boolean());
 const record = Type.Optional(Type.Object({}));
 
-/** One session as `sessions.list` shows it. */
+/** One session as listed by `sessions.list`. */
 export const SessionRow = Type.Object({
   key: NonEmpty,
   kind: Type.Union([Type.Literal("direct"), Type.Literal("group"), Type.Literal("global"), Type.Literal("unknown")]),
@@ -32,7 +32,7 @@ export const SessionRow = Type.Object({
   sendPolicy: text,
   inputTokens: number,
   outputTokens: number,
-  totalTokens: Type.Optional(Type.Integer({ description: "absent when not fresh" })),
+  totalTokens: Type.Optional(Type.Integer({ description: "absent if outdated" })),
   totalTokensFresh: Type.Boolean(),
   responseUsage: text,
   modelProvider: text,
@@ -46,23 +46,27 @@ export const SessionRow = Type.Object({
   lastMessagePreview: text,
 });
 
-/** A stored session. `sessionId` changes at every reset; more fields than named here may stand in it. */
+/** A stored session. `sessionId` changes at every reset; further fields may be present. */
 export const SessionRecord = Type.Object({ sessionId: NonEmpty, updatedAt: Type.Integer({ description: "epoch ms" }) });
 
-/** A value, or null to go back to the default; absent leaves it. Words are checked by the handler: aliases are taken. */
+/**
+ * A value, or null to restore the default; absent: unchanged. The handler validates the text, because aliases are
+ * accepted.
+ */
 const Clearable = (description: string) =>
   Type.Optional(Type.Union([Type.String({ minLength: 1 }), Type.Null()], { description }));
 
-/** Find, preview, restart and forget conversations. */
+/** Listing, previewing, resetting and deleting conversations. */
 export const sessions = defineContract("sessions", {
   list: {
-    summary: "Newest sessions first",
+    summary: "List sessions, newest first",
     scope: "operator.read",
     params: Strict({
       key: Type.Optional(
         Type.String({
           minLength: 1,
-          description: "canonical; only this session, also the run of a scheduled job; other filters do not apply",
+          description:
+            "canonical key; returns only this session, also the run of a scheduled job; other filters are ignored",
         }),
       ),
       limit: Type.Optional(Count),
@@ -78,8 +82,8 @@ export const sessions = defineContract("sessions", {
     }),
     result: Type.Object({
       ts: Type.Integer({ description: "epoch ms" }),
-      path: Type.String({ description: "file of the store" }),
-      count: Type.Integer({ description: "returned rows" }),
+      path: Type.String({ description: "path of the session store" }),
+      count: Type.Integer({ description: "number of returned rows" }),
       defaults: Type.Object({
         modelProvider: Type.Union([Type.String(), Type.Null()]),
         model: Type.Union([Type.String(), Type.Null()]),
@@ -89,13 +93,13 @@ export const sessions = defineContract("sessions", {
     }),
   },
   preview: {
-    summary: "The last messages of several sessions",
+    summary: "Get the last messages of several sessions",
     scope: "operator.read",
     params: Strict({
       keys: Type.Array(NonEmpty, { minItems: 1 }),
-      limit: Type.Optional(Type.Integer({ minimum: 1, description: "messages a session; default 12, at most 50" })),
+      limit: Type.Optional(Type.Integer({ minimum: 1, description: "messages per session; default 12, at most 50" })),
       maxChars: Type.Optional(
-        Type.Integer({ minimum: 20, description: "characters a message; default 240, at most 2000" }),
+        Type.Integer({ minimum: 20, description: "characters per message; default 240, at most 2000" }),
       ),
     }),
     result: Type.Object({
@@ -110,13 +114,13 @@ export const sessions = defineContract("sessions", {
             Type.Literal("error"),
           ]),
           items: Type.Array(Type.Object({ role: Type.String(), text: Type.String() })),
-          damaged: Type.Optional(Type.Integer({ description: "messages left out because they cannot be read" })),
+          damaged: Type.Optional(Type.Integer({ description: "unreadable messages that were omitted" })),
         }),
       ),
     }),
   },
   resolve: {
-    summary: "The canonical key of one session",
+    summary: "Resolve the canonical key of a session",
     scope: "operator.read",
     advertised: false,
     params: Strict({
@@ -131,13 +135,13 @@ export const sessions = defineContract("sessions", {
     result: Type.Object({ ok: Type.Literal(true), key: Type.String() }),
   },
   reset: {
-    summary: "Start the conversation afresh",
+    summary: "Start the conversation over",
     scope: "operator.admin",
     params: Strict({ key: NonEmpty, reason: Type.Optional(Type.Union([Type.Literal("new"), Type.Literal("reset")])) }),
     result: Type.Object({ ok: Type.Literal(true), key: Type.String(), entry: SessionRecord }),
   },
   delete: {
-    summary: "Forget a session; its transcript is archived",
+    summary: "Delete a session; its transcript is archived",
     scope: "operator.admin",
     params: Strict({ key: NonEmpty, deleteTranscript: flag, emitLifecycleHooks: flag }),
     result: Type.Object({
@@ -157,15 +161,15 @@ export const sessions = defineContract("sessions", {
       verboseLevel: Clearable("off, on or full"),
       reasoningLevel: Clearable("off, on or stream"),
       responseUsage: Type.Optional(Type.Union([Type.Enum(["off", "tokens", "full", "on"]), Type.Null()])),
-      elevatedLevel: Clearable("off, or ask: people are asked before each command; on and full are refused"),
+      elevatedLevel: Clearable("off, or ask: every command needs approval; on and full are rejected"),
       execHost: Clearable("where commands may run: sandbox, gateway or node"),
-      execSecurity: Clearable("commands that may run at most: deny, allowlist or full"),
-      execAsk: Clearable("when people are asked at least: off, on-miss or always"),
-      execNode: Clearable("id of the only node that commands may run on"),
+      execSecurity: Clearable("upper limit of which commands may run: deny, allowlist or full"),
+      execAsk: Clearable("minimum of when approval is required: off, on-miss or always"),
+      execNode: Clearable("id of the only node on which commands may run"),
       model: Clearable("provider/model, a model id or an alias"),
       sendPolicy: Type.Optional(Type.Union([Type.Enum(["allow", "deny"]), Type.Null()])),
       groupActivation: Type.Optional(Type.Union([Type.Enum(["mention", "always"]), Type.Null()])),
-      spawnedBy: Clearable("key of the session that started this one; only once, for subagent sessions"),
+      spawnedBy: Clearable("key of the session that started this one; set only once, for subagent sessions"),
       spawnDepth: Type.Optional(Type.Union([Type.Integer({ minimum: 0 }), Type.Null()])),
     }),
     result: Type.Object({

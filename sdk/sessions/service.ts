@@ -4,7 +4,7 @@ import type { Origin } from "../origin.ts";
 import { defineService } from "../service.ts";
 import type { Statement } from "../storage/service.ts";
 
-/** A stored session, protocol/stores.md §1; fields of later capabilities are kept as they come. */
+/** A stored session, protocol/stores.md §1; unknown fields are preserved. */
 export interface SessionEntry {
   readonly sessionId: string;
   /** epoch ms */
@@ -28,20 +28,23 @@ export interface SessionEntry {
   readonly [field: string]: unknown;
 }
 
-/** A message of a transcript with its place in it. */
+/** A message of a transcript and its id. */
 export interface TranscriptItem {
   /** 8 hex characters. */
   readonly id: string;
   readonly message: Message;
 }
 
-/** What a key means to an agent: one without `agent:` is one of its own, an empty one its main session. To be made canonical. */
+/**
+ * Interprets a key from the point of view of an agent: a key without `agent:` is one of its own sessions, an empty key
+ * its main session. The result must still be made canonical.
+ */
 export function ownSessionKey(text: string, agentId: string): string {
   const key = text.trim();
   return /^(?:agent:|global$|unknown$)/i.test(key) ? key : `agent:${agentId}:${key || "main"}`;
 }
 
-/** What `hello-ok` tells clients about keys. */
+/** Session facts that `hello-ok` sends to clients. */
 export interface SessionDefaults {
   readonly defaultAgentId: string;
   readonly mainKey: string;
@@ -49,13 +52,13 @@ export interface SessionDefaults {
   readonly scope: "per-sender" | "global";
 }
 
-/** Where a message from outside comes from. Spec: http/sessions-routing.md §3. */
+/** Source address of an incoming message. Spec: http/sessions-routing.md §3. */
 export interface InboundAddress {
   readonly channel: string;
   /** Default `default`. */
   readonly accountId?: string;
   readonly peer?: { readonly kind: "direct" | "group" | "channel"; readonly id: string };
-  /** Of the thread's parent. */
+  /** Peer of the thread's parent. */
   readonly parentPeer?: { readonly kind: "direct" | "group" | "channel"; readonly id: string };
   readonly threadId?: string;
   readonly guildId?: string;
@@ -63,7 +66,7 @@ export interface InboundAddress {
   readonly roles?: readonly string[];
 }
 
-/** Where it goes. */
+/** Agent and session that receive a message. */
 export interface Route {
   readonly agentId: string;
   readonly channel: string;
@@ -71,25 +74,29 @@ export interface Route {
   /** Canonical. */
   readonly sessionKey: string;
   readonly mainSessionKey: string;
-  /** Rule that decided, e.g. `binding.peer`, `default`. */
+  /** The rule that matched, e.g. `binding.peer`, `default`. */
   readonly matchedBy: string;
 }
 
-/** Finds, fills and restarts conversations. */
+/** Finds, fills and resets conversations. */
 export interface Sessions {
   defaults(): SessionDefaults;
-  /** Lower-case `agent:<id>:<rest>` form, or `global`/`unknown`. @throws GatewayError `INVALID_REQUEST` for a malformed `agent:` key. Spec: protocol/methods-sessions.md §1. */
+  /**
+   * Canonical form: lower-case `agent:<id>:<rest>`, or `global`/`unknown`. Spec: protocol/methods-sessions.md §1.
+   * @throws GatewayError `INVALID_REQUEST` for a malformed `agent:` key
+   */
   canonicalKey(key: string): string;
-  /** Agent a canonical key belongs to; the default agent for `global` and `unknown`. */
+  /** Agent of a canonical key; the default agent for `global` and `unknown`. */
   agentOf(canonicalKey: string): string;
   get(canonicalKey: string): Promise<SessionEntry | undefined>;
-  /** The entry, created with a fresh `sessionId` when missing, with `patch` merged in. Durable when it resolves. */
+  /** The entry with `patch` merged in, created with a new `sessionId` if missing. Durable when it resolves. */
   ensure(canonicalKey: string, patch?: Partial<SessionEntry>): Promise<SessionEntry>;
   /** Merges `patch` (an `undefined` value removes the field). @throws GatewayError `NOT_FOUND` */
   update(canonicalKey: string, patch: Partial<SessionEntry>): Promise<SessionEntry>;
   /**
-   * Appends messages, creates the session if needed, and runs `alongside` in the same transaction.
-   * @returns ids of the appended messages, in order. Durable when it resolves.
+   * Appends messages, creates the session if needed, and runs `alongside` in the same transaction. Durable when it
+   * resolves.
+   * @returns ids of the appended messages, in order
    */
   append(
     canonicalKey: string,
@@ -97,8 +104,8 @@ export interface Sessions {
     alongside?: readonly Statement[],
   ): Promise<readonly string[]>;
   /**
-   * Takes messages out of the transcript and runs `alongside`, in one transaction; their usage stays counted. Where
-   * nothing was said since `unusedSince` (epoch ms), that is `updatedAt` again. Durable when it resolves.
+   * Removes messages from the transcript and runs `alongside` in one transaction; their usage stays counted. If there
+   * are no newer messages since `unusedSince` (epoch ms), `updatedAt` is reset to it. Durable when it resolves.
    */
   withdraw(
     canonicalKey: string,
@@ -107,24 +114,23 @@ export interface Sessions {
   ): Promise<void>;
   /** The last `limit` messages, oldest first; empty for an unknown session. */
   transcript(canonicalKey: string, limit: number): Promise<readonly TranscriptItem[]>;
-  /** Newest first, by the agent when given. */
+  /** Newest sessions first, optionally of one agent. */
   recent(options: { limit: number; agentId?: string }): Promise<readonly { key: string; entry: SessionEntry }[]>;
   count(agentId?: string): Promise<number>;
-  /**
-   * What a model is to be shown: the summary of the last compaction, and the messages after it, at most the last `limit`.
-   */
+  /** What a model is shown: the summary of the last compaction and the messages after it, at most the last `limit`. */
   context(
     canonicalKey: string,
     limit: number,
   ): Promise<{
     readonly summary: string | undefined;
-    /** Of the summary: with the least authority among the words it sums up; absent: the owner's. */
+    /** Origin of the summary: the one with the least authority among the summarized texts; absent: the owner. */
     readonly origin?: Origin;
     readonly items: readonly TranscriptItem[];
   }>;
   /**
-   * Records that everything before the message `firstKeptId` is summed up by `summary`; the messages stay stored.
-   * Raises `compactionCount`. Durable when it resolves. @throws GatewayError `NOT_FOUND` for a message that is not in the transcript
+   * Records that `summary` replaces everything before the message `firstKeptId`; the messages stay stored. Increments
+   * `compactionCount`. Durable when it resolves.
+   * @throws GatewayError `NOT_FOUND` for a message that is not in the transcript
    */
   addCompaction(
     canonicalKey: string,
@@ -136,27 +142,31 @@ export interface Sessions {
     },
   ): Promise<void>;
   /**
-   * To be called for each inbound message before its run: starts the session afresh when its reset policy says so.
-   * Spec: http/sessions-routing.md §5. @returns the entry to use, and whether it is a new conversation
+   * Call this for each incoming message before its run: resets the session if its reset policy requires it. Spec:
+   * http/sessions-routing.md §5.
+   * @returns the entry to use, and whether it is a new conversation
    */
   freshen(
     canonicalKey: string,
     context?: { readonly channel?: string; readonly isThread?: boolean; readonly isGroup?: boolean },
   ): Promise<{ readonly entry: SessionEntry; readonly restarted: boolean }>;
-  /** Which agent and which session a message from outside belongs to. Pure, by the configuration. */
+  /** Agent and session for an incoming message, from the configuration. Pure. */
   route(inbound: InboundAddress): Route;
-  /** Whether the gateway may speak in this session: its entry, then `session.sendPolicy`. */
+  /** Whether the gateway may send messages in this session: from its entry, then `session.sendPolicy`. */
   sendPolicy(canonicalKey: string, entry: SessionEntry | undefined): "allow" | "deny";
   /**
-   * Whether tools that run for the session `from` may see `target` and speak to it; both canonical, and neither has to exist.
-   * By `tools.sessions.visibility` and `tools.agentToAgent`. Spec: http/tools-invoke.md §8.
+   * Whether tools running for the session `from` may read and write to `target`; both keys are canonical, neither
+   * session has to exist. Decided by `tools.sessions.visibility` and `tools.agentToAgent`. Spec: http/tools-invoke.md
+   * §8.
    */
   mayTouch(from: string, target: string): Promise<boolean>;
-  /** As `sessions.reset`. */
+  /** Same as `sessions.reset`. */
   reset(canonicalKey: string, reason: "new" | "reset"): Promise<SessionEntry>;
-  /** Where sessions live, for people. */
+  /** Location of the session store, shown to people. */
   readonly location: string;
 }
 
-/** Conversations. Provided by the plugin `sessions`. */
+/**
+ * Service: stores conversations. Provided by the plugin `sessions`; used by agents, chats, channels and HTTP endpoints.
+ */
 export const Sessions = defineService<Sessions>()("sessions", "1.0.0");

@@ -1,7 +1,7 @@
 /** The `Storage` service: durable tables for plugins. */
 import { defineService } from "../service.ts";
 
-/** What a column can hold. Convert dates yourself: epoch milliseconds. */
+/** A column value. Convert dates yourself: epoch milliseconds. */
 export type SqlValue = string | number | bigint | null | Uint8Array;
 /** One row, by column. */
 export type Row = Readonly<Record<string, SqlValue>>;
@@ -10,34 +10,37 @@ export type Row = Readonly<Record<string, SqlValue>>;
 export interface Statement {
   readonly sql: string;
   readonly params?: readonly SqlValue[];
-  /** Rows it must change; another number rolls the whole transaction back and throws `CONFLICT`. */
+  /** Number of rows it must change; any other number rolls the whole transaction back and throws `CONFLICT`. */
   readonly expectChanges?: number;
 }
 
-/** What one statement did. */
+/** Result of one statement. */
 export interface StatementResult {
   readonly changes: number;
-  /** Rows of a statement with `RETURNING`, else empty. */
+  /** Rows of a statement with `RETURNING`, otherwise empty. */
   readonly rows: readonly Row[];
 }
 
 /**
- * SQL in the dialect SQLite and PostgreSQL share. Nothing runs on the event loop's thread.
- * @throws GatewayError `UNAVAILABLE` (with `retryAfterMs`) when the disk or the database cannot write; reads go on.
+ * SQL in the dialect shared by SQLite and PostgreSQL. Nothing runs on the thread of the event loop.
+ * @throws GatewayError `UNAVAILABLE` (with `retryAfterMs`) if the disk or database cannot be written; reads still work.
  */
 export interface Storage {
   /** File of the database, or a display form of its address. */
   readonly location: string;
   /**
-   * Applies the steps of `owner` that were not applied yet, in order, each with its record in one transaction.
-   * Steps are only ever appended; a changed earlier step throws.
+   * Applies those migration steps of `owner` that are not applied yet, in order, each in one transaction with its
+   * record. Only append steps; a changed earlier step throws.
    */
   migrate(owner: string, steps: readonly string[]): Promise<void>;
   all<T = Row>(sql: string, params?: readonly SqlValue[]): Promise<T[]>;
   get<T = Row>(sql: string, params?: readonly SqlValue[]): Promise<T | undefined>;
-  /** All statements or none. Resolves when it survives a power cut; transactions waiting together share one commit. */
+  /**
+   * Runs all statements or none. Resolves when the result survives a power failure; waiting transactions share one
+   * commit.
+   */
   transaction(statements: readonly Statement[]): Promise<StatementResult[]>;
 }
 
-/** Durable tables. Provided by a storage plugin. */
+/** Service: durable SQL tables. Provided by a storage plugin; used by every plugin that stores records. */
 export const Storage = defineService<Storage>()("storage", "1.0.0", { remotable: true });

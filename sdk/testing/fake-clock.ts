@@ -1,4 +1,4 @@
-/** Time that moves only when a test says so. */
+/** A clock that only advances when a test says so. */
 import type { Clock } from "../plugin.ts";
 
 interface Timer {
@@ -7,11 +7,11 @@ interface Timer {
   readonly callback: () => void;
 }
 
-/** A clock that a test moves. */
+/** A clock controlled by a test. */
 export interface FakeClock extends Clock {
-  /** Moves time on and runs what falls due, in order; promises get their turn after each. */
+  /** Advances time and runs due timers in order; pending promises are processed after each. */
   advance(ms: number): Promise<void>;
-  /** Timers that wait. */
+  /** Number of pending timers. */
   readonly pending: number;
 }
 

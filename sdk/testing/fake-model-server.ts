@@ -1,6 +1,6 @@
 /**
- * A model server for tests: real HTTP on 127.0.0.1, answers from a script, in two languages: the public
- * chat-completions API and the Messages API of Anthropic.
+ * A model server for tests: real HTTP on 127.0.0.1, scripted answers, two APIs: public chat completions and the
+ * Messages API of Anthropic.
  *
  *     await using server = await startFakeModelServer({ replies: [{ text: "hi" }, { status: 429, retryAfter: 1 }] });
  *     // point models.providers.<name>.baseUrl at server.url
@@ -17,13 +17,13 @@ import { complete, type FakeModelReply, type FakeModelRequest, type FakeModelScr
 
 export type { FakeModelBody, FakeModelReply, FakeModelRequest, FakeModelScript } from "./fake-model/script.ts";
 
-/** How the server behaves. */
+/** Options of the server. */
 export interface FakeModelServerOptions {
-  /** Answers in order, then echoes; or a function of the request and its number, from 0. */
+  /** Answers in order, then echoes; or a function of the request and its index, from 0. */
   readonly replies?: readonly FakeModelReply[] | FakeModelScript;
-  /** Listed by `GET /v1/models`; others get 404. Default: `["fake-model"]` is listed and any is answered. */
+  /** Models listed by `GET /v1/models`; others get 404. Default: lists `["fake-model"]` and accepts any model. */
   readonly models?: readonly string[];
-  /** Refuses other keys with 401, be they in `authorization` or in `x-api-key`. Default: any, or none. */
+  /** Rejects other keys with 401, in `authorization` or `x-api-key`. Default: any key, or none. */
   readonly apiKey?: string;
 }
 
@@ -31,19 +31,19 @@ export interface FakeModelServerOptions {
 export interface FakeModelServer extends AsyncDisposable {
   /** Base URL, ending in `/v1`. */
   readonly url: string;
-  /** Every question, oldest first; those with a wrong key were never read. */
+  /** Every request, oldest first; requests with a wrong key are not recorded. */
   readonly requests: readonly FakeModelRequest[];
-  /** Adds answers to the queue; they go before the function of `replies`. */
+  /** Adds answers to the queue; they precede the function in `replies`. */
   reply(...replies: readonly FakeModelReply[]): void;
   /** Stops listening and drops open connections. Safe to call twice. */
   close(): Promise<void>;
 }
 
-/** One of the two languages. */
+/** One of the two APIs. */
 interface Language {
   readonly answer: typeof answerChat;
   readonly refuse: typeof refuseChat;
-  /** Why a question is refused that no script is asked about. */
+  /** Why a request is rejected without asking the script. */
   readonly check: typeof whyRefused;
 }
 
@@ -56,7 +56,7 @@ export async function startFakeModelServer(options: FakeModelServerOptions = {})
   const queue: FakeModelReply[] = Array.isArray(options.replies) ? [...options.replies] : [];
   const script: FakeModelScript = typeof options.replies === "function" ? options.replies : () => ({});
   const stopping = new AbortController();
-  setMaxListeners(0, stopping.signal); // every paced answer waits on it
+  setMaxListeners(0, stopping.signal); // every delayed answer waits on it
   let toolCalls = 0;
 
   async function converse(req: IncomingMessage, res: ServerResponse, { answer, refuse, check }: Language) {
@@ -99,7 +99,7 @@ export async function startFakeModelServer(options: FakeModelServerOptions = {})
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
-  const { port } = server.address() as AddressInfo; // a TCP server that listens has one
+  const { port } = server.address() as AddressInfo; // a listening TCP server has one
   let closing: Promise<void> | undefined;
   const close = () =>
     (closing ??= new Promise((resolve) => {

@@ -1,26 +1,29 @@
-/** Counts how often each hook fires: the harness behind "each hook fires exactly once on every path that should fire it". */
+/** Counts how often each hook fires, for tests that each hook fires exactly once on every path that should fire it. */
 import { type GatewayHooks, HOOKS } from "../hook-catalogue.ts";
 import { definePlugin, type Plugin } from "../plugin.ts";
 import { Type } from "../schema.ts";
 
-/** Every hook's facade at once. */
+/** The facade of any hook. */
 interface AnyTappable {
   tap(handler: () => void): void;
   for(key: string): { tap(handler: () => void): void };
 }
 
-/** Counts hook calls. */
+/** Counter of hook calls. */
 export interface HookProbe {
-  /** Put this among the plugins of the test gateway. */
+  /** Add this plugin to the test gateway. */
   readonly plugin: Plugin;
-  /** Times each hook fired since the start or the last `reset`; hooks that did not fire are absent. Keyed hooks read `name(key)`. */
+  /**
+   * Number of times each hook fired since the start or the last `reset`; hooks that did not fire are absent. Keyed
+   * hooks appear as `name(key)`.
+   */
   fired(): Readonly<Record<string, number>>;
   reset(): void;
 }
 
 /**
- * @param keys of keyed hooks to listen to, e.g. `{ rpcBefore: ["notes.add"] }`.
- * @param only hooks to tap. Default: all.
+ * @param keys keys of keyed hooks to count, e.g. `{ rpcBefore: ["notes.add"] }`
+ * @param only hooks to tap. Default: all
  */
 export function createHookProbe(
   keys: Readonly<Record<string, readonly string[]>> = {},

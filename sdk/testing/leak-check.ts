@@ -1,18 +1,21 @@
-/** Finds what a piece of code left behind: timers, sockets, servers, workers. */
+/** Detects resources left open by a piece of code: timers, sockets, servers, workers. */
 
-/** A look at what was open before. */
+/** A snapshot of the open resources. */
 export interface LeakCheck {
   /**
    * Waits until no more resources are open than at the start.
-   * @param withinMs how long closing may take. Default 2000.
-   * @throws Error naming the kinds that are left over
+   * @param withinMs time limit for closing. Default 2000.
+   * @throws Error naming the remaining kinds
    */
   expectNone(withinMs?: number): Promise<void>;
 }
 
 const STEP_MS = 25;
 
-/** Looks at the process now; `expectNone` compares. Kinds are Node's: `Timeout`, `TCPSocketWrap`, `MessagePort`, ... */
+/**
+ * Takes a snapshot of the process; `expectNone` compares with it. Kinds are Node's: `Timeout`, `TCPSocketWrap`,
+ * `MessagePort`, ...
+ */
 export function startLeakCheck(): LeakCheck {
   const before = count();
   return {

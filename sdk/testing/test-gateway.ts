@@ -1,4 +1,7 @@
-/** A real gateway in a test: temporary state, a free port, results checked against their schemas, closed with the test. */
+/**
+ * A real gateway in a test: temporary state, a free port, results validated against their schemas, closed with the
+ * test.
+ */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,46 +10,49 @@ import type { ClientOptions, GatewayClient } from "../client/gateway-client.ts";
 import type { Plugin } from "../plugin.ts";
 import type { PluginReport, ReloadReport } from "../plugin-report.ts";
 
-/** The part of `node:test`'s context that is used. */
+/** The part of `node:test`'s context used here. */
 interface TestContext {
   after(cleanUp: () => Promise<void>): void;
 }
 
-/** What to start. */
+/** Options of `testGateway`. */
 export interface TestGatewayOptions {
-  /** Exactly these: values, ids of bundled plugins, paths. Default: the full bundle. */
+  /** Exactly these plugins: values, ids of bundled plugins, or paths. Default: the full bundle. */
   readonly plugins?: readonly (Plugin | string)[];
-  /** The configuration, instead of a file. */
+  /** The configuration, in place of a file. */
   readonly config?: Readonly<Record<string, unknown>>;
   /** Scopes of `client`. Default: all. */
   readonly scopes?: readonly string[];
-  /** Keep state across two gateways of one test. Default: a temporary directory. */
+  /** State directory, to keep state across two gateways of one test. Default: a temporary directory. */
   readonly stateDir?: string;
-  /** Anything else `createGateway` takes. */
+  /** Further options of `createGateway`. */
   readonly gateway?: Readonly<Record<string, unknown>>;
 }
 
-/** The running gateway, as the host hands it out. */
+/** The running gateway, as returned by the host. */
 export interface HostedGateway {
   readonly url: string;
   readonly port: number;
   readonly auth: { readonly mode: string; readonly token?: string; readonly password?: string };
   readonly warnings: readonly string[];
   plugins(): readonly PluginReport[];
-  /** Loads a plugin's code anew and puts it in the place of the running version. @param id or what named it, e.g. a path */
+  /**
+   * Loads the code of a plugin again and replaces the running version.
+   * @param id or the spec of the plugin, e.g. a path
+   */
   reload(id: string): Promise<ReloadReport>;
-  /** How much of each kind plugins have declared now, e.g. `taps`: what a reload must leave as it was. */
+  /** Number of declarations of plugins by kind, e.g. `taps`; a reload must not change them. */
   holdings(): Readonly<Record<string, number>>;
   stop(reason?: string): Promise<void>;
 }
 
-/** A gateway that belongs to a test. */
+/** A gateway owned by a test. */
 export interface TestGateway {
   readonly gateway: HostedGateway;
-  /** Connected, with the gateway's credential. */
+  /** Connected with the credential of the gateway. */
   readonly client: GatewayClient;
   readonly stateDir: string;
-  /** One more client; closed with the test. */
+  /** Opens another client; closed with the test. */
   connect(options?: Partial<ClientOptions>): Promise<GatewayClient>;
 }
 
@@ -54,12 +60,12 @@ interface Host {
   createGateway(options: object): Promise<HostedGateway>;
 }
 
-/** The host is found by name at run time: the SDK depends on nothing of ours. */
+/** The host is imported by name at run time: the SDK depends on no other package of this repository. */
 const HOST_PACKAGE = "@svc/host";
 
 /**
- * @param t context of the test that owns it.
- * @throws whatever a start is refused with
+ * @param t context of the owning test
+ * @throws any error of the start
  */
 export async function testGateway(t: TestContext, options: TestGatewayOptions = {}): Promise<TestGateway> {
   const { createGateway } = (await import(HOST_PACKAGE)) as Host;
@@ -86,7 +92,7 @@ export async function testGateway(t: TestContext, options: TestGatewayOptions = 
   t.after(async () => {
     await Promise.all(clients.map((client) => client.close()));
     await gateway.stop();
-    if (options.stateDir === undefined) await rm(stateDir, { recursive: true, force: true, maxRetries: 10 }); // a write may still be under way
+    if (options.stateDir === undefined) await rm(stateDir, { recursive: true, force: true, maxRetries: 10 }); // a write may still be in progress
   });
   const client = await open(options.scopes ? { scopes: options.scopes } : {});
   return { gateway, client, stateDir, connect: open };

@@ -15,14 +15,14 @@ const CatalogTool = Type.Object({
   defaultProfiles: Type.Array(Profile),
 });
 
-/** Which tools there are. */
+/** The available tools. */
 export const tools = defineContract("tools", {
   catalog: {
-    summary: "The tools of this gateway in groups, with the profiles that allow them",
+    summary: "List the tools of this gateway by group, with the profiles that allow them",
     scope: "operator.read",
     params: Strict({
       agentId: Type.Optional(Type.String({ minLength: 1, description: "default: the default agent" })),
-      includePlugins: Type.Optional(Type.Boolean({ description: "also those of other plugins; default true" })),
+      includePlugins: Type.Optional(Type.Boolean({ description: "include tools of other plugins; default true" })),
     }),
     result: Type.Object({
       agentId: NonEmpty,

@@ -1,30 +1,30 @@
-/** Hooks that the owner of tools emits. */
+/** Hooks emitted by the owner of tools. */
 import { denies, kept } from "../hook-facts.ts";
 import { defineKeyedHook } from "../hooks.ts";
 import type { ToolCall, ToolResult } from "./service.ts";
 
-/** Keys are the names plugins use: `gateway.hooks.<key>`. */
+/** Each key is the name a plugin uses: `gateway.hooks.<key>`. */
 export const toolHooks = {
   toolParams: defineKeyedHook<ToolCall>()("waterfall", {
     name: "toolParams",
     owner: "tools",
-    when: "By tool: it is asked for, before its arguments are validated.",
-    returns: "The call with other arguments.",
+    when: "Per tool: a call was requested; its arguments are not validated yet.",
+    returns: "The call with replacement arguments.",
     throws: kept,
   }),
   toolBefore: defineKeyedHook<ToolCall>()("gate", {
     name: "toolBefore",
     owner: "tools",
-    when: "By tool: the arguments are final and frozen.",
-    returns: "A denial: who asked is told the reason. Or a question for people.",
+    when: "Per tool: the arguments are validated, final and frozen.",
+    returns: "A denial: the caller receives the reason. Alternatively, a question for an approver.",
     throws: denies,
     asks: true,
   }),
   toolResult: defineKeyedHook<ToolResult & { call: ToolCall }>()("waterfall", {
     name: "toolResult",
     owner: "tools",
-    when: "By tool: it answered, before whoever asked sees it.",
-    returns: "Another result.",
+    when: "Per tool: it returned a result that the caller has not received yet.",
+    returns: "A replacement result.",
     throws: kept,
   }),
 } as const;

@@ -1,4 +1,4 @@
-/** What the configuration says about tools at one level: `tools`, or `agents.list[].tools`. Spec: http/tools-invoke.md §7. */
+/** Tool settings of one level: `tools`, or `agents.list[].tools`. Spec: http/tools-invoke.md §7. */
 import { type Static, Strict, Type } from "../schema.ts";
 import { SandboxSettings } from "./sandbox.ts";
 
@@ -11,12 +11,12 @@ const names = (description: string) => Type.Optional(Type.Array(Type.String(), {
 const rules = {
   profile: Type.Optional(
     Type.Enum([...TOOL_PROFILES], {
-      description: "a ready-made list of allowed tools; full: all of them; default full",
+      description: "predefined list of allowed tools; full: all tools; default full",
     }),
   ),
-  allow: names("names, globs (`web_*`), `group:<name>` or plugin ids; empty or absent: all that are not denied"),
-  alsoAllow: names("added to `allow`, and to what the profile allows"),
-  deny: names("the same kinds of names; wins over every `allow`"),
+  allow: names("names, globs (`web_*`), `group:<name>` or plugin ids; empty or absent: all tools that are not denied"),
+  alsoAllow: names("added to `allow` and to the tools allowed by the profile"),
+  deny: names("the same kinds of names; takes precedence over every `allow`"),
 };
 
 /** Rules for one provider or model. */
@@ -28,18 +28,18 @@ const TOOL_POLICY_KEYS = {
   ...rules,
   byProvider: Type.Optional(
     Type.Record(Type.String(), ToolRules, {
-      description: "further rules by `provider` or `provider/model`, in any case, the longer one first",
+      description: "additional rules by `provider` or `provider/model`, in any case; the longer key first",
     }),
   ),
 };
 
-/** All of them, as an agent has them, and how its commands run. */
+/** Tool policy of an agent, and how its commands run. */
 export const ToolPolicy = Strict({
   ...TOOL_POLICY_KEYS,
   exec: Type.Optional(
     Strict(
       { sandbox: Type.Optional(SandboxSettings) },
-      { description: "how its commands run, key by key over tools.exec" },
+      { description: "how commands of the agent run; each key overrides tools.exec" },
     ),
   ),
 });

@@ -1,4 +1,7 @@
-/** The extension points `Tool` and `ToolSource`: what agents can do beside talking; and the service `Tools`, which uses them. */
+/**
+ * The extension points `Tool` and `ToolSource`: what agents can do in addition to answering; and the service `Tools`,
+ * which runs them.
+ */
 import type { GatewayError } from "../gateway-error.ts";
 import type { Origin } from "../origin.ts";
 import type { Principal, Scope } from "../principal.ts";
@@ -8,7 +11,7 @@ import type { ImageBlock, TextBlock } from "../models/messages.ts";
 import type { ToolSpec } from "../models/service.ts";
 import type { ToolRules } from "./policy.ts";
 
-/** Where whoever asks is: what tools that send and the rules of groups go by. */
+/** Address of the caller: used by tools that send messages and by group rules. */
 export interface ToolAddress {
   /** Channel id. */
   readonly channel?: string;
@@ -18,19 +21,19 @@ export interface ToolAddress {
   readonly threadId?: string;
 }
 
-/** A tool call on its way. */
+/** A tool call in progress. */
 export interface ToolCall {
   readonly name: string;
   readonly toolCallId: string;
   readonly arguments: Readonly<Record<string, unknown>>;
-  /** Of `/tools/invoke`, where no run is: the same as `toolCallId`. */
+  /** For `/tools/invoke`, which has no run: same as `toolCallId`. */
   readonly runId: string;
   readonly sessionKey: string;
   readonly agentId: string;
   readonly address?: ToolAddress;
 }
 
-/** The arguments of a call as a model wrote them: JSON, or nothing for `{}`. `undefined`: it is no object. */
+/** Parses the arguments of a call as written by a model: JSON, or empty text for `{}`. `undefined`: not an object. */
 export function parseToolArguments(json: string): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(json.trim() || "{}");
@@ -41,35 +44,40 @@ export function parseToolArguments(json: string): Record<string, unknown> | unde
   }
 }
 
-/** Words of somebody who may do less than the owner. */
+/** External content: text from a sender with less authority than the owner. */
 export interface OutsideWords {
-  /** With the least authority among the words a model was shown. */
+  /** The origin with the least authority among the texts the model saw. */
   readonly origin: Origin;
-  /** The beginnings of the newest of them, as the model saw them, else of its answer to them; empty: neither is known any more. */
+  /**
+   * Beginning of the newest such texts as the model saw them, otherwise of its answer to them; empty: no longer known.
+   */
   readonly text: string;
 }
 
-/** What a tool is told about a call beside its arguments. */
+/** Context for deciding the effects of a call, in addition to its arguments. */
 export interface EffectsContext {
   readonly call: ToolCall;
-  /** Arguments that stand word for word in a message to the agent or on a web page of the conversation: the model did not make them up. */
+  /**
+   * Arguments that appear verbatim in a message to the agent or on a web page of the conversation: the model did not
+   * invent them.
+   */
   readonly seen: readonly string[];
 }
 
-/** What a tool tells the model. */
+/** What a tool returns to the model. */
 export interface ToolResult {
   readonly content: readonly (TextBlock | ImageBlock)[];
-  /** Whose words `content` holds. Default: what the tool says of all its results (`Tool.brings`). */
+  /** Origin of `content`. Default: the origin declared for all results of the tool (`Tool.brings`). */
   readonly origin?: Origin;
-  /** The same as a value, for programs that call the tool; models never see it. */
+  /** The result as a value, for programs that call the tool; never shown to models. */
   readonly details?: unknown;
   readonly isError?: boolean;
 }
 
 /**
- * What a tool can do: it only reads; writes files of the workspace, or what belongs to the conversation; writes files that
- * say who the agent is; tells somebody outside of the conversation; runs programs; costs money or time; changes the gateway,
- * its jobs or devices.
+ * What a tool can do: only read; write workspace files or data of the conversation; write files that define the agent's
+ * identity; send to someone outside the conversation; run programs; cost money or time; change the gateway, its jobs or
+ * devices.
  */
 export const TOOL_EFFECTS = [
   "reads",
@@ -82,46 +90,55 @@ export const TOOL_EFFECTS = [
 ] as const;
 export type ToolEffect = (typeof TOOL_EFFECTS)[number];
 
-/** What a tool runs with. */
+/** Context of a tool run. */
 export interface ToolContext {
   readonly call: ToolCall;
   readonly principal: Principal;
   /** Aborts with the run. */
   readonly signal: AbortSignal;
-  /** `origin`: whose words the arguments are. Absent: the model was shown the owner's words only. */
+  /**
+   * External content the model saw; its `origin` is the origin of the arguments. Absent: the model saw only texts of
+   * the owner.
+   */
   readonly outside?: OutsideWords;
-  /** Of a tool that asks people itself (`asksItself`): they have to allow this call, and this is what they are told. */
+  /** Only for tools that ask people themselves (`asksItself`): this call needs approval, and this reason is shown. */
   readonly because?: string;
 }
 
-/** A tool. Make one with `defineTool`, contribute it with `gateway.extend(Tool, name, tool)`. */
+/** A tool. Create it with `defineTool` and contribute it with `gateway.extend(Tool, name, tool)`. */
 export interface Tool<P extends TSchema = TSchema> {
   readonly description: string;
-  /** Arguments; validated before `run`. */
+  /** Schema of the arguments; validated before `run`. */
   readonly params: P;
-  /** Scope the run's principal must hold. */
+  /** Scope that the principal of the run must hold. */
   readonly scope: Scope;
   /** Shown to people. Default: its name. */
   readonly label?: string;
-  /** Only for runs of whoever owns this gateway: a principal that holds `operator.admin`. Default false. */
+  /** Only for runs of the owner of this gateway: a principal that holds `operator.admin`. Default false. */
   readonly ownerOnly?: boolean;
   /**
-   * What it can do, or what a call with these arguments does: where its model was shown words of somebody who may not ask for
-   * that, people are asked first. Absent: all that its scope allows; only with `operator.admin` it may change the gateway or
-   * who the agent is.
+   * What the tool, or a call with these arguments, can do. If the model saw text from a sender who may not request such
+   * an effect, approval is required first. Absent: everything its scope allows; only with `operator.admin` may it
+   * change the gateway or the agent's identity.
    */
   readonly effects?:
     | readonly ToolEffect[]
     | ((params: Static<P>, context: EffectsContext) => readonly ToolEffect[] | Promise<readonly ToolEffect[]>);
-  /** It asks people itself, with `because` of its context: nobody is asked before it runs. Default false. */
+  /**
+   * The tool asks people itself and shows `because` of its context; no approval is requested before it runs. Default
+   * false.
+   */
   readonly asksItself?: boolean;
-  /** Whose words its results are, unless a result says so itself. `none`: the gateway's and the owner's. Default: nobody's who may do anything. */
+  /**
+   * Origin of its results, unless a result sets its own. `none`: the gateway and the owner. Default: an origin without
+   * any authority.
+   */
   readonly brings?: "none" | Origin["kind"];
-  /** Offered only where some policy names it, its plugin or `group:plugins`. Default false. */
+  /** Offered only if a policy names the tool, its plugin or `group:plugins`. Default false. */
   readonly optional?: boolean;
-  /** It needs an agent's run around it: `/tools/invoke` does not know it. Default false. */
+  /** Requires an agent run; not available through `/tools/invoke`. Default false. */
   readonly runOnly?: boolean;
-  /** @throws anything: the model is told the message of a `GatewayError`, else that it failed. */
+  /** @throws any error: the model receives the message of a `GatewayError`, otherwise only that the tool failed */
   run(params: Static<P>, context: ToolContext): ToolResult | string | Promise<ToolResult | string>;
 }
 
@@ -130,28 +147,34 @@ export function defineTool<P extends TSchema>(tool: Tool<P>): Tool {
   return tool as unknown as Tool; // the owner validates arguments against `params` before it calls `run`
 }
 
-/** Tools; the contribution id is the name. Owner: the plugin `tools`. */
+/**
+ * Extension point: tools of agents; the contribution id is the tool name. Owned by the plugin `tools`, which applies
+ * policy, validation and approvals; contributed by every plugin that offers tools.
+ */
 export const Tool = defineExtensionPoint<Tool>("tool", { remotable: true });
 
-/** Tools that come and go while the plugin runs, e.g. those of a server. */
+/** Tools that can change while the plugin runs, e.g. the tools of a server. */
 export interface ToolSource {
-  /** Those there are now, by name (`^[a-zA-Z0-9_-]{1,64}$`). A name somebody else has is left out and told. */
+  /** The current tools, by name (`^[a-zA-Z0-9_-]{1,64}$`). A name that is already in use is skipped and reported. */
   tools(): ReadonlyMap<string, Tool>;
 }
 
-/** Sources of tools. Owner: the plugin `tools`. */
+/**
+ * Extension point: changing sets of tools. Owned by the plugin `tools`; contributed by plugins such as `mcp`, whose
+ * tools come from servers.
+ */
 export const ToolSource = defineExtensionPoint<ToolSource>("tool.source");
 
-/** What a channel's configuration says of the tools of a group; all of a group have the same profile as anybody. */
+/** Tool rules for a group in the configuration of a channel; groups cannot set a profile. */
 export type GroupToolRules = Omit<ToolRules, "profile">;
 
-/** Rules of groups, from `channels.<channel>[.accounts.<account>].groups`. Spec: http/tools-invoke.md §7.3. */
+/** Tool rules of groups, from `channels.<channel>[.accounts.<account>].groups`. Spec: http/tools-invoke.md §7.3. */
 export interface GroupToolPolicy {
   /**
-   * The first of: those of the group by sender, those of the group, those of all groups (`*`) by sender, those of all
-   * groups. Nobody knows the sender here, so of rules by sender only `*` counts.
+   * Returns the first match of: rules of the group by sender, rules of the group, rules of all groups (`*`) by sender,
+   * rules of all groups. The sender is unknown here, so only `*` of the rules by sender applies.
    * @param group.groupId as in a session key: lower case
-   * @returns the same object as long as they are the same; `undefined`: there are none. A throw takes all tools away.
+   * @returns the same object as long as the rules are unchanged; `undefined`: no rules. A throw removes all tools.
    */
   of(group: {
     readonly channel: string;
@@ -160,49 +183,50 @@ export interface GroupToolPolicy {
   }): GroupToolRules | undefined;
 }
 
-/** Rules of groups for tools. Provided by the plugin that owns the channels. */
+/** Service: tool rules of groups. Provided by the plugin that owns the channels; used by the plugin `tools`. */
 export const GroupToolPolicy = defineService<GroupToolPolicy>()("tool.group-policy", "1.0.0");
 
-/** Who asks for tools, and in what surroundings: what the policy decides on. */
+/** The caller and its context, on which the tool policy decides. */
 export interface ToolScene {
-  /** `http`: `/tools/invoke`, which has deny rules of its own and no run. */
+  /** `http`: `/tools/invoke`, which has its own deny rules and no run. */
   readonly surface: "run" | "http";
   readonly agentId: string;
   /** Canonical. */
   readonly sessionKey: string;
   readonly principal: Principal;
-  /** That answers, where one is known. */
+  /** The answering model, if known. */
   readonly model?: { readonly provider: string; readonly id: string };
   readonly address?: ToolAddress;
-  /** Absent: the model was shown the owner's words only. `saw`: see `EffectsContext.seen`. */
+  /** Absent: the model saw only texts of the owner. `saw`: see `EffectsContext.seen`. */
   readonly outside?: OutsideWords & { saw(text: string): boolean };
 }
 
-/** What became of a call. */
+/** Outcome of a call. */
 export type ToolAttempt =
   | { readonly outcome: "done"; readonly result: ToolResult }
-  /** There is no such tool here, or the policy has taken it away: nobody is told which. */
+  /** The tool does not exist, or the policy removed it; the caller does not learn which. */
   | { readonly outcome: "unknown" }
-  /** Wrong arguments, a gate, a missing scope, or the tool's own no. */
+  /** Invalid arguments, a denying gate, a missing scope, or a refusal by the tool itself. */
   | {
       readonly outcome: "refused";
       readonly error: GatewayError;
-      /** Whose words the refusal may hold; absent: the gateway's own. */
+      /** Origin of text that the refusal may contain; absent: only texts of the gateway. */
       readonly origin?: Origin;
     }
-  /** It broke; the log says why and its plugin is charged. */
+  /** The tool failed; the error is logged and attributed to its plugin. */
   | { readonly outcome: "failed" }
-  /** Of a dry run: it could be called with these arguments, gates aside. */
+  /** Dry run: the call would be accepted with these arguments, apart from gates. */
   | { readonly outcome: "checked"; readonly arguments: Readonly<Record<string, unknown>> };
 
-/** Which tools there are for whom, and calling them. */
+/** Lists and calls the tools available to a caller. */
 export interface Tools {
-  /** What the policy leaves, in the order of the catalogue. `parameters` is the tool's own schema. */
+  /** The tools allowed by the policy, in catalog order. `parameters` is the tool's own schema. */
   specs(scene: ToolScene): readonly ToolSpec[];
   /**
-   * Policy, hook `toolParams`, validation, scope, `tools.fromOutside`, gate `toolBefore`, the tool, hook `toolResult`, bounds.
+   * Order of steps: policy, hook `toolParams`, validation, scope, `tools.fromOutside`, gate `toolBefore`, the tool,
+   * hook `toolResult`, size limits.
    * @param options.dryRun stops before the gate: nobody is asked and nothing runs
-   * @throws the signal's reason, and nothing else
+   * @throws only the reason of the signal
    */
   attempt(
     call: ToolCall,
@@ -212,5 +236,8 @@ export interface Tools {
   ): Promise<ToolAttempt>;
 }
 
-/** Tools and their policy. Provided by the plugin `tools`. */
+/**
+ * Service: lists and runs tools under the tool policy. Provided by the plugin `tools`; used by agents and
+ * `/tools/invoke`.
+ */
 export const Tools = defineService<Tools>()("tools", "1.0.0");

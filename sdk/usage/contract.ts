@@ -1,4 +1,6 @@
-/** Usage of conversations (tokens, money, messages, time) and quotas of model providers. Spec: protocol/methods-usage.md. */
+/**
+ * Usage of conversations (tokens, cost, messages, time) and quotas of model providers. Spec: protocol/methods-usage.md.
+ */
 import { defineContract } from "../contract.ts";
 import { NonEmpty, Strict, Type } from "../schema.ts";
 
@@ -6,7 +8,7 @@ const text = Type.Optional(Type.String());
 const number = Type.Optional(Type.Integer());
 const Day = Type.String({ pattern: "^\\d{4}-\\d{2}-\\d{2}$" });
 
-/** Tokens and US dollars that are known. */
+/** Known tokens and costs in US dollars. */
 export const UsageTotals = Type.Object({
   input: Type.Number(),
   output: Type.Number(),
@@ -18,9 +20,9 @@ export const UsageTotals = Type.Object({
   outputCost: Type.Number(),
   cacheReadCost: Type.Number(),
   cacheWriteCost: Type.Number(),
-  missingCostEntries: Type.Number({ description: "answers whose price is unknown" }),
+  missingCostEntries: Type.Number({ description: "answers without a known price" }),
   missingUsageEntries: Type.Optional(
-    Type.Number({ description: "answers whose provider did not say what they used; absent: none" }),
+    Type.Number({ description: "answers whose provider did not report usage; absent: none" }),
   ),
 });
 
@@ -38,19 +40,19 @@ const ToolUsage = Type.Object({
   tools: Type.Array(Type.Object({ name: Type.String(), count: Type.Integer() })),
 });
 const orUnknown = (description: string) => Type.Union([Type.Number(), Type.Null()], { description });
-/** What the answers used that called a tool; one that called two counts for both. Choice. */
+/** Usage of the answers that called a tool; an answer that called two tools counts for both. Choice. */
 const ByTool = Type.Array(
   Type.Object({
     name: Type.String(),
     calls: Type.Integer(),
     answers: Type.Integer(),
-    tokens: orUnknown("null: no provider said"),
-    cost: orUnknown("US dollars; null: no price is known"),
+    tokens: orUnknown("null: not reported by any provider"),
+    cost: orUnknown("US dollars; null: no known price"),
     missingCostEntries: Type.Integer(),
     missingUsageEntries: Type.Integer(),
   }),
 );
-/** Milliseconds from a message of the user to the answer. */
+/** Milliseconds from the user's message to the answer. */
 const Latency = Type.Object({
   count: Type.Integer(),
   avgMs: Type.Number(),
@@ -58,8 +60,8 @@ const Latency = Type.Object({
   minMs: Type.Number(),
   maxMs: Type.Number(),
 });
-/** First member of everything by day. */
-const Dated = { date: Type.String({ description: "YYYY-MM-DD in the time zone of the mode" }) };
+/** First field of every daily record. */
+const Dated = { date: Type.String({ description: "YYYY-MM-DD, in the time zone selected by `mode`" }) };
 const DailyLatency = Type.Array(Type.Object({ ...Dated, ...Latency.properties }));
 const DailyModel = Type.Array(
   Type.Object({
@@ -73,7 +75,7 @@ const DailyModel = Type.Array(
 );
 const ByModel = Type.Array(Type.Object({ provider: text, model: text, count: Type.Integer(), totals: UsageTotals }));
 
-/** What one session used. */
+/** Usage of one session. */
 export const SessionUsage = Type.Object({
   ...UsageTotals.properties,
   sessionId: text,
@@ -92,21 +94,23 @@ export const SessionUsage = Type.Object({
   latency: Type.Optional(Latency),
 });
 
-/** Usage of conversations, one by one and added up. */
+/** Usage per session and in total. */
 export const sessionsUsage = defineContract("sessions.usage", {
   report: {
     name: "sessions.usage",
-    summary: "Tokens and cost by session, with totals by model, agent, channel and day",
+    summary: "Get tokens and cost by session, with totals by model, agent, channel and day",
     scope: "operator.read",
     advertised: false,
     params: Strict({
       key: Type.Optional(NonEmpty),
       startDate: Type.Optional(Day),
       endDate: Type.Optional(Day),
-      days: Type.Optional(Type.Integer({ minimum: 1, description: "up to and with today, without dates; default 30" })),
+      days: Type.Optional(
+        Type.Integer({ minimum: 1, description: "days up to and including today, if no dates are given; default 30" }),
+      ),
       mode: Type.Optional(Type.Enum(["utc", "gateway", "specific"])),
       utcOffset: Type.Optional(Type.String({ pattern: "^UTC[+-]\\d{1,2}(?::[0-5]\\d)?$" })),
-      limit: Type.Optional(Type.Integer({ minimum: 1, description: "sessions; default 50" })),
+      limit: Type.Optional(Type.Integer({ minimum: 1, description: "number of sessions; default 50" })),
       includeContextWeight: Type.Optional(Type.Boolean()),
     }),
     result: Type.Object({
@@ -128,7 +132,7 @@ export const sessionsUsage = defineContract("sessions.usage", {
           modelProvider: text,
           model: text,
           usage: Type.Union([SessionUsage, Type.Null()]),
-          contextWeight: Type.Optional(Type.Unknown({ description: "the last system prompt report, or null" })),
+          contextWeight: Type.Optional(Type.Unknown({ description: "last system prompt report, or null" })),
         }),
       ),
       totals: UsageTotals,
@@ -159,7 +163,7 @@ export const sessionsUsage = defineContract("sessions.usage", {
     }),
   },
   timeseries: {
-    summary: "How the tokens and the cost of a session grew",
+    summary: "Get the growth of tokens and cost of a session over time",
     scope: "operator.read",
     advertised: false,
     // Lenient: unknown params are ignored. Spec: methods-usage.md.
@@ -182,7 +186,7 @@ export const sessionsUsage = defineContract("sessions.usage", {
     }),
   },
   logs: {
-    summary: "The last messages of a session with their tokens and cost",
+    summary: "Get the last messages of a session with their tokens and cost",
     scope: "operator.read",
     advertised: false,
     params: Type.Object({
@@ -203,13 +207,13 @@ export const sessionsUsage = defineContract("sessions.usage", {
   },
 });
 
-/** Any JSON; an unusable value is ignored. Spec: §3 "Invalid params never fail". */
+/** Any JSON; an invalid value is ignored. Spec: §3 "Invalid params never fail". */
 const anything = Type.Optional(Type.Unknown());
 
-/** Quotas of model providers, and cost by day. */
+/** Quotas of model providers, and daily cost. */
 export const usage = defineContract("usage", {
   status: {
-    summary: "How much of what model subscriptions allow is used up",
+    summary: "Get how much of the quotas of model subscriptions is used",
     scope: "operator.read",
     params: Type.Object({}),
     result: Type.Object({
@@ -232,7 +236,7 @@ export const usage = defineContract("usage", {
     }),
   },
   cost: {
-    summary: "Tokens and cost of the default agent, day by day",
+    summary: "Get tokens and cost of the default agent by day",
     scope: "operator.read",
     params: Type.Object({
       startDate: anything,
@@ -243,7 +247,7 @@ export const usage = defineContract("usage", {
     }),
     result: Type.Object({
       updatedAt: Type.Integer({ description: "epoch ms" }),
-      days: Type.Integer({ description: "one more than the range has" }),
+      days: Type.Integer({ description: "number of days in the range plus one" }),
       daily: Type.Array(Type.Object({ ...Dated, ...UsageTotals.properties })),
       totals: UsageTotals,
     }),

@@ -1,18 +1,18 @@
-/** Usage of models: what conversations recorded, and quotas of accounts. */
+/** Model usage recorded by conversations, and quotas of accounts. */
 import type { ResultOf } from "../contract.ts";
 import type { sessionsUsage } from "./contract.ts";
 import { defineService } from "../service.ts";
 
-/** A period, and where its days begin. */
+/** A period, and the zone that defines its days. */
 export interface UsagePeriod {
-  /** epoch ms, both included */
+  /** epoch ms, both inclusive */
   readonly from: number;
   readonly to: number;
-  /** Offset from UTC, or the IANA name of a zone. */
+  /** Offset from UTC, or an IANA zone name. */
   readonly zone: { readonly offsetMs: number } | string;
 }
 
-/** Sums over the messages of one transcript, day, role and model. */
+/** Sums over the messages of one transcript, by day, role and model. */
 export interface UsageSum {
   readonly sessionId: string;
   /** `YYYY-MM-DD` */
@@ -28,15 +28,15 @@ export interface UsageSum {
   readonly cacheRead: number;
   readonly cacheWrite: number;
   readonly totalTokens: number;
-  /** US dollars, as all costs. */
+  /** US dollars, like all costs. */
   readonly totalCost: number;
   readonly inputCost: number;
   readonly outputCost: number;
   readonly cacheReadCost: number;
   readonly cacheWriteCost: number;
-  /** Of `answers`, those without a price. */
+  /** Number of `answers` without a price. */
   readonly unpriced: number;
-  /** Answers of a model whose provider did not report usage. */
+  /** Answers whose provider did not report usage. */
   readonly uncounted: number;
   readonly toolCalls: number;
   readonly errors: number;
@@ -52,51 +52,57 @@ export interface ToolSum {
   readonly sessionId: string;
   readonly name: string;
   readonly count: number;
-  /** Answers that called it. */
+  /** Answers that called the tool. */
   readonly messages: number;
-  /** Of `messages`, those whose provider reported usage. */
+  /** Number of `messages` whose provider reported usage. */
   readonly answers: number;
   readonly totalTokens: number;
-  /** US dollars; null: no price is known. */
+  /** US dollars; null: no known price. */
   readonly cost: number | null;
   readonly unpriced: number;
 }
 
-/** A session, or a retired transcript, with its sums in a period. */
+/** A session or retired transcript with its sums in a period. */
 export interface UsedTranscript {
-  /** Its row of the report `sessions.usage`, but for what it used. */
+  /** Its row in the report `sessions.usage`, without the usage. */
   readonly row: Omit<ResultOf<typeof sessionsUsage.report>["sessions"][number], "usage">;
   readonly sessionId: string;
-  /** Where it is stored, for people. */
+  /** Storage location, shown to people. */
   readonly location: string;
   readonly sums: readonly UsageSum[];
   readonly tools: readonly ToolSum[];
 }
 
-/** Which transcripts a report is about. */
+/** Selects the transcripts of a report. */
 export interface UsageSelection {
-  /** Only this session, or the retired transcript that a report listed under this key. */
+  /** Only this session, or the retired transcript listed under this key. */
   readonly key?: string | undefined;
   readonly limit: number;
-  /** Whether `row` has the last system prompt report. */
+  /** Whether `row` includes the last system prompt report. */
   readonly includeContextWeight: boolean;
 }
 
-/** What conversations recorded about their usage. A session that was reset or deleted counts as long as its transcript is kept. */
+/** Usage recorded by conversations. A session that was reset or deleted counts as long as its transcript is stored. */
 export interface UsageRecords {
-  /** Transcripts used since the period began, newest first. @throws GatewayError `INVALID_REQUEST` for a malformed key */
+  /**
+   * Transcripts used since the period began, newest first.
+   * @throws GatewayError `INVALID_REQUEST` for a malformed key
+   */
   transcripts(period: UsagePeriod, selection: UsageSelection): Promise<readonly UsedTranscript[]>;
   ofAgent(agentId: string, period: UsagePeriod): Promise<readonly UsageSum[]>;
-  /** How tokens and cost of a session grew, in at most `maxPoints`; `undefined`: no such session. */
+  /** Growth of tokens and cost of a session over time, in at most `maxPoints` points; `undefined`: unknown session. */
   timeseries(key: string, maxPoints: number): Promise<ResultOf<typeof sessionsUsage.timeseries> | undefined>;
-  /** The newest messages of a session, oldest first; none of a missing session. @param maxChars of one text */
+  /**
+   * The newest messages of a session, oldest first; empty for an unknown session.
+   * @param maxChars characters per text
+   */
   logs(key: string, limit: number, maxChars: number): Promise<ResultOf<typeof sessionsUsage.logs>>;
 }
 
-/** What conversations recorded about their usage. Provided by the plugin `sessions`. */
+/** Service: usage recorded by conversations. Provided by the plugin `sessions`; used by the plugin `usage`. */
 export const UsageRecords = defineService<UsageRecords>()("usage.records", "1.0.0");
 
-/** Used part of what a subscription allows. Spec: protocol/methods-usage.md §1. */
+/** Used share of a subscription's quota. Spec: protocol/methods-usage.md §1. */
 export interface ProviderQuota {
   readonly windows: readonly {
     readonly label: string;
@@ -108,21 +114,24 @@ export interface ProviderQuota {
   readonly plan?: string;
 }
 
-/** Where the quota of one account can be asked. */
+/** Source for the quota of one account. */
 export interface QuotaSource {
-  /** As protocol/methods-usage.md §1 names it, e.g. `zai`. */
+  /** Name as in protocol/methods-usage.md §1, e.g. `zai`. */
   readonly provider: string;
-  /** For people. */
+  /** Shown to people. */
   readonly displayName: string;
-  /** @throws Error with a message for people when it cannot be had; the signal's reason on abort */
+  /** @throws Error with a message for people if the quota is unavailable; the reason of the signal on abort */
   ask(signal: AbortSignal): Promise<ProviderQuota>;
 }
 
 /** Quotas of the configured accounts. */
 export interface ModelQuotas {
-  /** Of every account with a key whose provider can be asked, the first of each provider; nothing is asked yet. */
+  /**
+   * Sources of all accounts that have a key and whose provider supports it, the first account of each provider; sends
+   * no request.
+   */
   sources(signal: AbortSignal): Promise<readonly QuotaSource[]>;
 }
 
-/** Quotas of model providers. Provided by the plugin `models`. */
+/** Service: quotas of model providers. Provided by the plugin `models`; used by the plugin `usage`. */
 export const ModelQuotas = defineService<ModelQuotas>()("model.quotas", "1.0.0");

@@ -1,3 +1,3 @@
-/** Requests to the outside, and web search: `@svc/sdk/web`. */
+/** Outbound requests and web search: `@svc/sdk/web`. */
 export * from "./outbound.ts";
 export * from "./search.ts";

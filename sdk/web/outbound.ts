@@ -1,45 +1,45 @@
-/** The `OutboundFetch` service: fetching what content from outside names, without reaching what is not public. */
+/** The `OutboundFetch` service: fetches URLs named by external content without reaching non-public addresses. */
 import { defineService } from "../service.ts";
 
-/** What to fetch. */
+/** A request to send. */
 export interface OutboundRequest {
   /** `http:` or `https:`. */
   readonly url: string;
-  /** Default `GET`. A redirect of 301, 302 or 303 makes it `GET`. */
+  /** Default `GET`. A redirect with 301, 302 or 303 changes it to `GET`. */
   readonly method?: "GET" | "POST";
-  /** Credentials among them are left out once a redirect leads to another origin. */
+  /** Credential headers are dropped once a redirect leads to another origin. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array;
   /**
-   * Hosts that may be asked, at every step: exact names, or `*.suffix` for what is below it. Default and blank: every
-   * public one. Never opens a range that is not public. Choice: an entry that is a URL counts by its host and, where it
-   * has one, its path as prefix.
+   * Allowed hosts, checked at every step: exact names, or `*.suffix` for subdomains. Default and blank: every public
+   * host. Never permits a non-public range. Choice: an entry that is a URL matches by its host and, if it has one, its
+   * path as prefix.
    */
   readonly allowHosts?: readonly string[];
-  /** Bytes of the body; more is a refusal. */
+  /** Maximum bytes of the body; a larger body is rejected. */
   readonly maxBytes: number;
-  /** 0: none is followed. */
+  /** 0: redirects are not followed. */
   readonly maxRedirects: number;
-  /** Milliseconds for the whole chain. */
+  /** Milliseconds for the whole redirect chain. */
   readonly timeoutMs: number;
   readonly signal?: AbortSignal;
 }
 
-/** What came back: the last answer of the chain, whatever its status. */
+/** The last response of the redirect chain, whatever its status. */
 export interface OutboundResponse {
   readonly status: number;
-  /** Where it came from in the end. */
+  /** URL of the last response. */
   readonly url: string;
-  /** Lower-case names. */
+  /** Header names are in lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Lower case, without parameters; `application/octet-stream` where the server does not say. */
+  /** Lower case, without parameters; `application/octet-stream` if the server does not declare it. */
   readonly contentType: string;
-  /** As declared. */
+  /** Charset declared by the server. */
   readonly charset: string | undefined;
   readonly body: Uint8Array;
 }
 
-/** Why a fetch was refused: `details.code` of the `INVALID_REQUEST`. */
+/** Why a fetch was rejected: `details.code` of the `INVALID_REQUEST`. */
 export type OutboundRefusalCode =
   | "URL_INVALID"
   | "HOST_NOT_ALLOWED"
@@ -51,13 +51,16 @@ export type OutboundRefusalCode =
 /** Fetches from public addresses only. */
 export interface OutboundFetch {
   /**
-   * Resolves each host once, refuses when any of its addresses is not public (in every spelling), connects to the vetted
-   * address, and does all of it again for each redirect.
-   * @throws GatewayError `INVALID_REQUEST` with `details.code` an `OutboundRefusalCode`; `UNAVAILABLE` when the host does
-   *   not answer in time or at all; the signal's reason
+   * Resolves each host once, rejects it if any of its addresses is not public (in any spelling), connects to the
+   * checked address, and repeats this for each redirect.
+   * @throws GatewayError `INVALID_REQUEST` with an `OutboundRefusalCode` in `details.code`; `UNAVAILABLE` if the host
+   * does not respond in time or at all; the reason of the signal
    */
   fetch(request: OutboundRequest): Promise<OutboundResponse>;
 }
 
-/** Fetching from outside. Provided by the plugin `outbound`. */
+/**
+ * Service: fetches public URLs safely. Provided by the plugin `outbound`; used by every plugin that fetches a URL it
+ * does not control.
+ */
 export const OutboundFetch = defineService<OutboundFetch>()("outbound.fetch", "1.0.0");

@@ -1,37 +1,43 @@
-/** The `WebSearchProvider` extension point: engines the tool `web_search` can ask. */
+/** The `WebSearchProvider` extension point: search engines for the tool `web_search`. */
 import { defineExtensionPoint } from "../service.ts";
 
-/** A question to a search engine. */
+/** A search query. */
 export interface WebSearchQuery {
   readonly query: string;
-  /** Results wanted, 1 to 10. */
+  /** Wanted number of results, 1 to 10. */
   readonly count: number;
-  /** Two letters, e.g. `DE`. Providers that cannot use it leave it out. */
+  /** Two letters, e.g. `DE`. Ignored by providers that do not support it. */
   readonly country?: string;
   /** E.g. `de`. */
   readonly language?: string;
-  /** How old a page may be. */
+  /** Maximum age of a page. */
   readonly freshness?: "day" | "week" | "month" | "year";
 }
 
-/** One page that was found. */
+/** One search result. */
 export interface WebSearchResult {
   readonly title: string;
   readonly url: string;
   readonly snippet: string;
-  /** As the engine puts it. */
+  /** Publication date in the format of the engine. */
   readonly published?: string;
 }
 
-/** A search engine. Contribution id = value of `tools.web.search.provider`. */
+/** A search engine. The contribution id is the value of `tools.web.search.provider`. */
 export interface WebSearchProvider {
   /** Shown to people. */
   readonly label: string;
-  /** What is missing before it can be asked, in a sentence that names the key; `undefined`: nothing. */
+  /**
+   * What is missing before the engine can be used, as a sentence that names the configuration key; `undefined`:
+   * nothing.
+   */
   missing(): string | undefined;
   /** @throws GatewayError `UNAVAILABLE` or `INVALID_REQUEST` with a message for people */
   search(query: WebSearchQuery, signal: AbortSignal): Promise<readonly WebSearchResult[]>;
 }
 
-/** Search engines. Owner: the plugin `web`. */
+/**
+ * Extension point: search engines. Owned by the plugin `web`, whose tool `web_search` uses them; contributed by one
+ * plugin per engine.
+ */
 export const WebSearchProvider = defineExtensionPoint<WebSearchProvider>("web.search.provider", { remotable: true });

@@ -85,20 +85,20 @@ describe("third-party plugins", { timeout: 300_000 }, () => {
 
   it("installs by name, with dependencies, into the running gateway; --agree fetches nothing again", async () => {
     const refusal = [
-      /Failed at agree: nobody agreed to e2e-notes 1\.0\.0/,
+      /Failed at agree: e2e-notes 1\.0\.0 was not agreed to/,
       /- it runs with all rights of the gateway/,
       /- it serves methods below e2e-notes\./,
     ];
     const word = wordIn(await fails(["install", NOTES], ...refusal));
     const waiting = join(at.stateDir, "cache/install", word, "generation/package.json");
     await appendFile(waiting, " ");
-    await fails(["install", NOTES, "--agree", word], /Failed at fetch: what was fetched has been changed since/);
+    await fails(["install", NOTES, "--agree", word], /Failed at fetch: the fetched package was changed meanwhile/);
     assert.equal(wordIn(await fails(["install", NOTES], ...refusal)), word);
     assert.equal(existsSync(codeRan()), false, "nobody has agreed yet");
     const nowhere = { ...registry.env, npm_config_registry: "http://127.0.0.1:1/" };
     const { code, stdout, stderr } = await at.svc(["plugins", "install", NOTES, "--agree", word], nowhere);
     assert.equal(code, 0, stderr);
-    assert.match(stdout, /Installed e2e-notes 1\.0\.0.*\n.*it is active/);
+    assert.match(stdout, /Installed e2e-notes 1\.0\.0.*\n.*gateway: active/);
     assert.deepEqual(treeLines(dirname(dirname(dirname(waiting)))), [
       `${dirname(dirname(dirname(waiting)))} is not there`,
     ]);
@@ -107,12 +107,12 @@ describe("third-party plugins", { timeout: 300_000 }, () => {
     const ran = (await readdir(at.stateDir, { recursive: true })).filter((name) => name.endsWith("script-ran"));
     assert.deepEqual(ran, [], "scripts of packages");
     assert.match(await done("list"), /^e2e-notes +1\.0\.0 +installed +active/m);
-    assert.match(await done("install", NOTES), /installed already/);
+    assert.match(await done("install", NOTES), /already installed/);
   });
 
   it("updates without a question if the permissions are unchanged, and keeps the previous version", async () => {
     await publish(notes("1.1.0"));
-    assert.match(await done("update", NOTES), /Installed e2e-notes 1\.1\.0 .*before: 1\.0\.0, which is kept/);
+    assert.match(await done("update", NOTES), /Installed e2e-notes 1\.1\.0 .*the previous version 1\.0\.0 is kept/);
     assert.equal(await versionOf(NOTES), "1.1.0");
     const { plugins: record } = JSON.parse(await readFile(join(at.stateDir, "extensions/installed.json"), "utf8"));
     assert.equal(record[NOTES].previous.version, "1.0.0");
@@ -123,7 +123,7 @@ describe("third-party plugins", { timeout: 300_000 }, () => {
     await publish(notes("2.0.0", { svc: { permissions: { net: ["api.example.org:443"], exec: true } } }));
     const asked = await fails(
       ["update", NOTES],
-      /asks for more than was agreed to/,
+      /requests more permissions than were agreed to/,
       /connects to api\.example\.org:443/,
       /runs programs/,
     );
@@ -137,8 +137,8 @@ describe("third-party plugins", { timeout: 300_000 }, () => {
     await publish(notes("2.0.1", { code, svc: { permissions: { net: ["api.example.org:443"], exec: true } } }));
     await fails(
       ["update", NOTES],
-      /Failed at load: e2e-notes 2\.0\.1 does not come up: .*no pen/,
-      /2\.0\.0 counts and runs again/,
+      /Failed at load: e2e-notes 2\.0\.1 does not start: .*no pen/,
+      /2\.0\.0 is restored and runs again/,
     );
     assert.equal(await versionOf(NOTES), "2.0.0");
   });
@@ -151,21 +151,21 @@ describe("third-party plugins", { timeout: 300_000 }, () => {
   const refusals: [what: string, spec: () => Promise<string>, ...says: RegExp[]][] = [
     ["a package nobody published", async () => "e2e-nobody", /Failed at fetch: npm says:/, /E404/],
     ["a range nothing fits", async () => `${NOTES}@^9.0.0`, /Failed at fetch: npm says:/, /ETARGET/],
-    ["a package that is no plugin", async () => "e2e-library", /Failed at manifest: e2e-library is no plugin/],
+    ["a package that is not a plugin", async () => "e2e-library", /Failed at manifest: e2e-library is not a plugin/],
     [
       "a wrong API range",
       () => packed({ name: "too-new", svc: { api: "^99.0.0" } }),
-      /Failed at manifest: too-new 1\.0\.0 does not fit: it needs plugin API \^99\.0\.0/,
+      /Failed at manifest: too-new 1\.0\.0 is incompatible: it needs plugin API \^99\.0\.0/,
     ],
     [
       "an id of the bundle",
       () => packed({ name: "my-health", svc: { id: "health" } }),
-      /Failed at manifest: the id "health" of my-health is that of @svc\/plugin-health, which comes with the gateway/,
+      /Failed at manifest: the id "health" of my-health is already used by @svc\/plugin-health, which comes with the gateway/,
     ],
     [
       "an id that is installed",
       () => packed({ name: "other-notes", svc: { id: NOTES } }),
-      /Failed at manifest: the id "e2e-notes" of other-notes is that of e2e-notes 1\.1\.0, which is installed/,
+      /Failed at manifest: the id "e2e-notes" of other-notes is already used by e2e-notes 1\.1\.0, which is installed/,
     ],
     [
       "a dependency by a path",
@@ -186,13 +186,13 @@ describe("third-party plugins", { timeout: 300_000 }, () => {
           files: { "later.js": 'export const go = () => import("e2e-forgotten");' },
           code: `import "./later.js";\n${pluginCode("forgetful", "1")}`,
         }),
-      /Failed at trial: later\.js imports e2e-forgotten, which is not there: list e2e-forgotten under dependencies/,
+      /Failed at trial: later\.js imports e2e-forgotten, which is not installed: list e2e-forgotten under dependencies/,
     ],
     ["a path where nothing is", async () => join(directory, "nothing"), /Failed at fetch: there is nothing at/],
     [
       "a package of another machine",
       async () => "https://example.org/plugin.tgz",
-      /Failed at fetch: .* lies on another machine/,
+      /Failed at fetch: .* is on another machine/,
     ],
   ];
   for (const [what, spec, ...says] of refusals)
@@ -226,7 +226,7 @@ describe("third-party plugins", { timeout: 300_000 }, () => {
     const linked = await written(typescript("1.0.0"));
     assert.match(
       await done("install", linked, "--link", "--yes"),
-      /Linked from-link 1\.0\.0 to .*: used where it lies.*\nSaving a file does not reload it: svc plugins reload from-link\. .*svc dev /,
+      /Linked from-link 1\.0\.0 to .*: used in place.*\nSaving a file does not reload it; run: svc plugins reload from-link\. .*svc dev /,
     );
     for (const name of ["from-archive", "from-directory", "from-git", "from-link"])
       assert.equal(await versionOf(name), "1.0.0");
@@ -236,7 +236,7 @@ describe("third-party plugins", { timeout: 300_000 }, () => {
     assert.equal(await versionOf("from-link"), "changed");
     assert.match(await done("list"), /^from-link +1\.0\.0 +linked +active +host/m);
     assert.match(await done("list"), /^from-directory +1\.0\.0 +installed +active +process/m);
-    assert.match(await done("doctor"), /Nothing is wrong/);
+    assert.match(await done("doctor"), /No problems found/);
   });
 
   it("refuses a file changed since the install, reports it everywhere, and repairs it with an update", async () => {
@@ -276,10 +276,7 @@ describe("third-party plugins", { timeout: 300_000 }, () => {
     assert.deepEqual(treeLines(join(at.stateDir, "extensions/from-git")), [
       `${join(at.stateDir, "extensions/from-git")} is not there`,
     ]);
-    assert.match(
-      await done("remove", "from-git", "--purge"),
-      /Removed what from-git had left\. Nothing of it is left\./,
-    );
+    assert.match(await done("remove", "from-git", "--purge"), /Removed the leftovers of from-git\. Nothing is left\./);
     assert.deepEqual(treeLines(kept), [`${kept} is not there`]);
     assert.doesNotMatch(await readFile(at.configPath, "utf8"), /from-git/);
     await fails(["remove", "health"], /health was not installed: it comes from .*\nNext: svc plugins disable health/);
@@ -291,7 +288,10 @@ describe("third-party plugins", { timeout: 300_000 }, () => {
     const { code, details } = refusal as { code: string; details: { code: string; summary: string[]; agree: string } };
     assert.deepEqual([code, details.code], ["INVALID_REQUEST", "AGREEMENT_NEEDED"]);
     assert.match(details.summary.join("\n"), /runs with all rights of the gateway/);
-    await assert.rejects(client.call(plugins.install, { spec: archive, agree: "of-something-else" }), /nobody agreed/);
+    await assert.rejects(
+      client.call(plugins.install, { spec: archive, agree: "of-something-else" }),
+      /was not agreed to/,
+    );
     const installed = await client.call(plugins.install, { spec: archive, agree: details.agree });
     assert.deepEqual([installed.id, installed.changed, installed.state], ["by-panel", true, "active"]);
     assert.equal((await client.call(plugins.disable, { id: "by-panel" })).state, "disabled");

@@ -1,4 +1,4 @@
-/** The contract suites find what they are there to find: each case is right but for one thing. */
+/** The contract suites find the faults they test for: each case has exactly one fault. */
 import assert from "node:assert/strict";
 import { createServer } from "node:net";
 import { describe, it } from "node:test";
@@ -19,7 +19,7 @@ import { defineTransform } from "@svc/sdk/transform";
 import channelPlugin from "../../plugins/dev/new/templates/channel/plugin.ts";
 import { type LineServer, startLineServer } from "../../plugins/dev/new/templates/channel/test/line-server.ts";
 
-/** Runs a suite as `node:test` does. @returns `name: message` of each check that failed */
+/** Runs a suite like `node:test`. @returns `name: message` of each check that failed */
 async function failuresOf(suite: (t: ContractContext) => Promise<void>): Promise<string[]> {
   const failures: string[] = [];
   const contextOf = (): { t: ContractContext; over(): Promise<void> } => {
@@ -48,7 +48,7 @@ const exactly = (failures: readonly string[], ...wanted: RegExp[]) => {
   for (const [index, pattern] of wanted.entries()) assert.match(failures[index] ?? "", pattern);
 };
 
-describe("the contract of a namespace", { timeout: 120_000 }, () => {
+describe("the contract of a namespace", { timeout: 60_000 }, () => {
   const spec = {
     summary: "Adds",
     scope: "operator.write" as const,
@@ -65,16 +65,16 @@ describe("the contract of a namespace", { timeout: 120_000 }, () => {
     });
   const samples = { add: [{ text: "milk" }] };
 
-  it("is kept by one that is right", async () => {
+  it("is fulfilled by a correct one", async () => {
     const contract = contractOf();
     exactly(await failuresOf((t) => namespaceContract(t, { plugin: pluginOf(contract), contract, samples })));
   });
 
-  it("finds params that take anything, a result that does not fit, and a sample that does not", async () => {
+  it("finds params that accept anything, an invalid result, and an invalid sample", async () => {
     const open = contractOf({ params: Type.Object({ text: Type.String({ minLength: 1 }) }) });
     exactly(
       await failuresOf((t) => namespaceContract(t, { plugin: pluginOf(open), contract: open, samples })),
-      /takes keys nobody knows: write its params with Strict/,
+      /accepts unknown keys: write its params with Strict/,
     );
     const contract = contractOf();
     const wrong = { plugin: pluginOf(contract, {}, { id: 1 }), contract, gateway: { logLevel: "silent" } };
@@ -82,11 +82,11 @@ describe("the contract of a namespace", { timeout: 120_000 }, () => {
     const bad = { plugin: pluginOf(contract), contract, samples: { add: [{ text: "" }] } };
     exactly(
       await failuresOf((t) => namespaceContract(t, bad as never)),
-      /the sample \{"text":""\} of notes\.add does not fit/,
+      /the sample \{"text":""\} of notes\.add does not match/,
     );
   });
 
-  it("finds a method that is not served, or lets in everybody", async () => {
+  it("finds a method that is not served, or open to everyone", async () => {
     const contract = contractOf();
     const more: Contract = { ...contract, ...defineContract("notes", { list: { ...spec, summary: "Lists" } }) };
     const found = await failuresOf((t) =>
@@ -99,11 +99,11 @@ describe("the contract of a namespace", { timeout: 120_000 }, () => {
     const free = pluginOf(contractOf({ scope: "none" }));
     exactly(
       await failuresOf((t) => namespaceContract(t, { plugin: free, contract, samples })),
-      /notes\.add lets in who holds operator\.write, and nobody else: .*notes\.add with \[\]/,
+      /notes\.add allows only callers with the scope operator\.write: .*notes\.add with \[\]/,
     );
   });
 
-  it("finds what setup opens, what reloads leave, and what stays open in the end", async () => {
+  it("finds resources that setup opens, and those left open by reloads and at the end", async () => {
     const contract = contractOf();
     const timers: NodeJS.Timeout[] = [];
     const inSetup = pluginOf(contract, {
@@ -116,7 +116,7 @@ describe("the contract of a namespace", { timeout: 120_000 }, () => {
     for (const timer of timers) clearInterval(timer);
     exactly(
       found,
-      /opens nothing in setup: setup only declares/,
+      /opens nothing in setup: setup must only declare/,
       /leaves nothing open when the gateway stops: left open: 6 Timeout/,
     );
 
@@ -132,17 +132,17 @@ describe("the contract of a namespace", { timeout: 120_000 }, () => {
     exactly(leaks, /left open: 6 TCPServerWrap/);
   });
 
-  it("says why a plugin does not run", async () => {
+  it("reports why a plugin does not run", async () => {
     const contract = contractOf();
     const broken = pluginOf(contract, { setup: () => Promise.reject(new Error("no way")) });
     const found = await failuresOf((t) =>
       namespaceContract(t, { plugin: broken, contract, samples, gateway: { logLevel: "silent" } }),
     );
-    assert.match(found[0] ?? "", /^runs, with all it needs: [^]*notes is failed: setup: no way/);
+    assert.match(found[0] ?? "", /^runs with everything it needs: [^]*notes is failed: setup: no way/);
   });
 });
 
-describe("the contract of a tool", { timeout: 120_000 }, () => {
+describe("the contract of a tool", { timeout: 60_000 }, () => {
   const right = {
     description: "Looks a word up",
     scope: "operator.read" as const,
@@ -154,22 +154,22 @@ describe("the contract of a tool", { timeout: 120_000 }, () => {
   const tried = (change: object, more: object = {}) =>
     failuresOf((t) => toolContract(t, { tool: toolOf(change), name: "look_up", samples, patienceMs: 200, ...more }));
 
-  it("is kept by one that is right", async () => exactly(await tried({}, { invalid: [{ word: "" }] })));
+  it("is fulfilled by a correct one", async () => exactly(await tried({}, { invalid: [{ word: "" }] })));
 
   const rows: readonly [what: string, change: object, found: RegExp][] = [
-    ["no description", { description: " " }, /say what it does and when to use it/],
+    ["no description", { description: " " }, /say what the tool does and when to use it/],
     [
-      "params that take anything",
+      "params that accept anything",
       { params: Type.Object({ word: Type.String({ minLength: 1 }) }) },
       /write params with Strict/,
     ],
     [
-      "a throw that tells nothing",
+      "an error without a message for the model",
       { run: () => Promise.reject(new Error("no disk")) },
       /failed: no disk; throw a GatewayError/,
     ],
-    ["an answer that is none", { run: () => 7 }, /must return a text, or \{ content/],
-    ["too long an answer", { run: () => "x".repeat(100_001) }, /more than 100000 characters/],
+    ["an invalid result", { run: () => 7 }, /must return a string, or \{ content/],
+    ["a result that is too long", { run: () => "x".repeat(100_001) }, /more than 100000 characters/],
     ["changed arguments", { run: (args: { word: string }) => (args.word = "x") }, /read only/],
   ];
   for (const [what, change, pattern] of rows)
@@ -181,14 +181,14 @@ describe("the contract of a tool", { timeout: 120_000 }, () => {
       );
     });
 
-  it("finds one that goes on after its run was stopped", async () => {
+  it("finds a tool that continues after its run was stopped", async () => {
     const run = (_: unknown, { signal }: { signal: AbortSignal }) =>
       signal.aborted ? new Promise(() => {}) : new Promise((resolve) => void setTimeout(resolve, 1_000, "late"));
-    exactly(await tried({ run }), /did not stop when its run was stopped/);
+    exactly(await tried({ run }), /did not stop with its run/);
   });
 });
 
-describe("the contract of a model provider", { timeout: 120_000 }, () => {
+describe("the contract of a model provider", { timeout: 60_000 }, () => {
   const answer = (events: readonly ModelEvent[]): ModelProvider => ({
     async *stream(_request, _account, signal) {
       signal.throwIfAborted();
@@ -200,12 +200,12 @@ describe("the contract of a model provider", { timeout: 120_000 }, () => {
   const tried = (provider: ModelProvider) =>
     failuresOf((t) => providerContract(t, { provider, server: "none", patienceMs: 300 }));
 
-  it("is kept by one that is right", async () => exactly(await tried(answer([text, finish]))));
+  it("is fulfilled by a correct one", async () => exactly(await tried(answer([text, finish]))));
   it("finds an answer without an end, or with two", async () => {
-    exactly(await tried(answer([text])), /finish comes once and last, not: text/);
-    exactly(await tried(answer([text, finish, finish])), /finish comes once and last, not: text, finish, finish/);
+    exactly(await tried(answer([text])), /finish must come once and last, not: text/);
+    exactly(await tried(answer([text, finish, finish])), /finish must come once and last, not: text, finish, finish/);
   });
-  it("finds one that asks though it was stopped, and one that cannot be stopped", async () => {
+  it("finds a provider that ignores an abort", async () => {
     const deaf: ModelProvider = {
       async *stream() {
         yield text;
@@ -213,9 +213,9 @@ describe("the contract of a model provider", { timeout: 120_000 }, () => {
         yield finish;
       },
     };
-    exactly(await tried(deaf), /it went on after it was stopped/, /it went on after it was stopped/);
+    exactly(await tried(deaf), /it continued after the abort/, /it continued after the abort/);
   });
-  it("finds refusals that failover cannot read, and that tell the key", async () => {
+  it("finds errors that failover cannot read, and that reveal the key", async () => {
     const provider: ModelProvider = {
       async *stream(request, { baseUrl = "", apiKey = "" }, signal) {
         const response = await fetch(`${baseUrl}/chat/completions`, {
@@ -230,11 +230,11 @@ describe("the contract of a model provider", { timeout: 120_000 }, () => {
     };
     const found = await failuresOf((t) => providerContract(t, { provider, patienceMs: 300 }));
     assert.ok(
-      found.some((line) => /says "auth".*the message tells the key/.test(line)),
+      found.some((line) => /reports "auth".*the message reveals the key/.test(line)),
       found.join("\n"),
     );
     assert.ok(
-      found.some((line) => /nobody listens: it throws TypeError: fetch failed/.test(line)),
+      found.some((line) => /cannot be reached: the provider throws TypeError: fetch failed/.test(line)),
       found.join("\n"),
     );
   });
@@ -249,24 +249,24 @@ describe("the contract of a transform", () => {
   const tried = (change: object) =>
     failuresOf((t) => transformContract(t, { transform: defineTransform({ ...right, ...change } as typeof right) }));
 
-  it("is kept by one that is right", async () => exactly(await tried({})));
+  it("is fulfilled by a correct one", async () => exactly(await tried({})));
 
   const rows: readonly [what: string, change: object, found: RegExp][] = [
-    ["no example", { examples: [] }, /has examples, one of which becomes an action/],
+    ["no example", { examples: [] }, /has an example that results in an action/],
     ["an example that does not hold", { transform: () => ({ kind: "wake", text: "up" }) }, /example "down" holds: /],
-    ["a schema that lets everything through", { payload: Type.Unknown() }, /refuses payloads/],
+    ["a schema that accepts everything", { payload: Type.Unknown() }, /rejects payloads/],
     [
       "a payload that is changed",
       { transform: (context: { payload: { status: string } }) => (context.payload.status = "x") },
       /must not change its payload/,
     ],
     [
-      "a misspelt field",
+      "a misspelled field",
       {
         examples: [{ payload: { status: "down" }, expect: { kind: "wake", txt: "down" } }],
         transform: () => ({ kind: "wake", txt: "down" }),
       },
-      /is no wake action/,
+      /is not a wake action/,
     ],
   ];
   for (const [what, change, pattern] of rows)
@@ -279,8 +279,8 @@ describe("the contract of a transform", () => {
     });
 });
 
-describe("the contract of a channel", { timeout: 120_000 }, () => {
-  /** The channel of the template, changed, against its network. */
+describe("the contract of a channel", { timeout: 60_000 }, () => {
+  /** A modified copy of the template's channel, against its network. */
   const tried = (change: (channel: Channel, network: LineServer) => Partial<Channel>) =>
     failuresOf(async (t) => {
       const network = await startLineServer();
@@ -291,39 +291,39 @@ describe("the contract of a channel", { timeout: 120_000 }, () => {
       await channelContract(t, { channel: changed, network, targets: ["ada"], patienceMs: 400 });
     });
 
-  it("is kept by the one of the template", async () => exactly(await tried(() => ({}))));
+  it("is fulfilled by the template", async () => exactly(await tried(() => ({}))));
 
   const rows: readonly [what: string, change: Parameters<typeof tried>[0], found: RegExp][] = [
     [
-      "accounts that are no data",
+      "accounts that are not plain data",
       () => ({ accounts: [{ id: "default", settings: { f: () => 1 } }] }),
-      /could not be cloned|data alone/,
+      /could not be cloned|plain data/,
     ],
     [
-      "an address that changes when it is asked for again",
+      "an address that changes when normalized again",
       () => ({ target: (text) => (/^\w+$/.test(text) ? `@${text}` : undefined) }),
-      /must leave its own answer/,
+      /must return its own result/,
     ],
-    ["garbage that is taken for an address", () => ({ target: (text) => text }), /is no address/],
+    ["garbage accepted as an address", () => ({ target: (text) => text }), /must not be an address/],
     [
       "a run that never ends",
       ({ run }) => ({ run: (how) => run(how).then(() => new Promise(() => {})) }),
       /run must end when its signal/,
     ],
     [
-      "ids that are all the same",
+      "identical ids",
       ({ run }) => ({ run: (how) => run({ ...how, receive: (message) => how.receive({ ...message, id: "1" }) }) }),
-      /two messages must have two ids/,
+      /two messages must have different ids/,
     ],
     [
-      "a text that is sent though nobody wants it any more",
+      "a text sent after an abort",
       ({ send }) => ({ send: (message) => send({ ...message, signal: new AbortController().signal }) }),
-      /send must refuse when its signal has aborted/,
+      /send must fail when its signal has aborted/,
     ],
     [
-      "a text that is cut",
+      "a truncated text",
       ({ send }) => ({ send: (message) => send({ ...message, text: message.text.slice(0, 1_000) }) }),
-      /what was sent never reached the network/,
+      /the sent text never reached the network/,
     ],
     [
       "an error without a code",

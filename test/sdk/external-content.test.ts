@@ -11,7 +11,7 @@ describe("wrapped text", () => {
   it("stands between two markers, behind a warning and what is known about it", () => {
     const wrapped = wrapExternalContent("Hello", { source: "email", from: "Ada <a@b.c>", subject: "Hi" }, ID);
     const [warning, rest] = wrapped.split(`\n\n${START}\n`);
-    assert.match(String(warning), /^SECURITY: .*outside.*cannot be trusted/);
+    assert.match(String(warning), /^SECURITY: .*external content.*cannot be trusted/);
     assert.equal(rest, `Source: Email\nFrom: Ada <a@b.c>\nSubject: Hi\n---\nHello\n${END}`);
   });
 

@@ -1,4 +1,4 @@
-/** What becomes of lines, without a network: `npm test`. */
+/** Translation of lines, without a network: `npm test`. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { PrivateMessage } from "irc-framework";
@@ -18,7 +18,7 @@ const said = (more: Partial<PrivateMessage> = {}): PrivateMessage => ({
 });
 
 describe("a message that comes in", () => {
-  it("is direct, from who the server says it is", () => {
+  it("is direct, from the sender reported by the server", () => {
     assert.deepEqual(toInbound(said(), "bot"), {
       chat: { type: "direct", id: "ann", name: "Ann" },
       sender: { id: "ann!~ann@host.example", name: "Ann" },
@@ -50,11 +50,11 @@ describe("a message that comes in", () => {
     });
   }
 
-  it("knows a nick with signs in it", () => {
+  it("recognizes a nick with special characters", () => {
     assert.equal(toInbound(said({ target: "#x", message: "b|ot[1]: hi" }), "b|ot[1]")?.text, "hi");
   });
 
-  it("has no colours, and is nothing when it is CTCP, an echo or old", () => {
+  it("has no colors, and is ignored if it is CTCP, an echo or old", () => {
     assert.equal(
       toInbound(said({ message: "\u0002bold\u0002 \u000304,12red\u000f \u0004ff0000x" }), "bot")?.text,
       "bold red x",
@@ -70,16 +70,16 @@ describe("a message that comes in", () => {
   });
 });
 
-describe("who somebody is", () => {
+describe("the id of a sender", () => {
   const who = { nick: "Ann", ident: "a", hostname: "h" };
-  it("is the services account, else nick, user and host; the two are never alike", () => {
+  it("is the services account, else nick, user and host; the two never collide", () => {
     assert.equal(personId({ ...who, account: "A" }), "account:a");
     assert.equal(personId({ ...who, account: "*" }), "ann!a@h");
     assert.equal(personId({ ...who, account: "x!y@z" }), "ann!a@h");
     assert.equal(personId({ ...who, nick: "account:b" }), "account:b!a@h");
   });
 
-  it("is folded as the network folds it", () => {
+  it("is folded like on the network", () => {
     assert.equal(fold("A[b]\\~Z"), "a{b}|^z");
     assert.deepEqual(
       [channelName("#A"), channelName("#a b"), channelName("a"), nickName("A[1]"), nickName("1a"), nickName("a b")],
@@ -88,8 +88,8 @@ describe("who somebody is", () => {
   });
 });
 
-describe("lines that go out", () => {
-  it("are never commands of their own", () => {
+describe("outgoing lines", () => {
+  it("never become commands", () => {
     assert.deepEqual(toLines("one\r\nQUIT :x\nJOIN #y\rNICK z\u2028k\u0085l"), [
       "one",
       "QUIT :x",
@@ -102,7 +102,7 @@ describe("lines that go out", () => {
     assert.deepEqual(toLines(" \n\n\t\n"), []);
   });
 
-  it("fit, in bytes, and lose nothing", () => {
+  it("fit by bytes, and lose nothing", () => {
     for (const text of [
       "word ".repeat(300),
       "漢".repeat(500),
@@ -123,7 +123,7 @@ describe("lines that go out", () => {
     assert.ok(toLines(`e${"\u0301".repeat(300)}`, 20).every((line) => Buffer.byteLength(line) <= 20));
   });
 
-  it("are answered for: refusals of the server are known", () => {
+  it("have their refusals by the server recognized", () => {
     assert.deepEqual(refusalIn(":irc.example 401 bot Nobody :No such nick or channel name\r"), {
       target: "nobody",
       reason: "No such nick or channel name",
@@ -137,8 +137,8 @@ describe("lines that go out", () => {
   });
 });
 
-describe("the pace", () => {
-  it("lets some go at once, then one after the other", async () => {
+describe("the pacing", () => {
+  it("lets a burst pass, then one line per interval", async () => {
     let now = 0;
     const waits: number[] = [];
     const pace = new Pace({
@@ -178,7 +178,7 @@ describe("the configuration", () => {
     lineIntervalMs: 2_000,
   };
 
-  it("says whom the agent listens to, and where", () => {
+  it("defines whom the agent listens to, and where", () => {
     const { allowFrom, groups, settings, configured, name } = accountOf(config);
     assert.deepEqual(allowFrom, ["account:ann", "bob!~b@host", "*"]);
     assert.deepEqual(groups, ["#team", "#secret"]);
@@ -190,9 +190,9 @@ describe("the configuration", () => {
   });
 
   const wrong: [why: string, more: Partial<IrcConfig>, message: RegExp][] = [
-    ["a nickname", { allowFrom: ["ann"] }, /"ann" names nobody for sure/],
-    ["a pattern", { allowFrom: ["*!*@*"] }, /names nobody for sure/],
-    ["no channel", { channels: ["team"] }, /"team" is no channel/],
+    ["a nickname", { allowFrom: ["ann"] }, /"ann" does not identify a person/],
+    ["a pattern", { allowFrom: ["*!*@*"] }, /does not identify a person/],
+    ["no channel", { channels: ["team"] }, /"team" is not a channel/],
     ["a line break", { realname: "x\r\nQUIT" }, /line break/],
   ];
   for (const [why, more, message] of wrong)

@@ -1,4 +1,4 @@
-/** `svc plugins bisect`: which plugin makes a command fail, or keeps a gateway from being well. */
+/** `svc plugins bisect`: finds the plugin that makes a command fail or keeps a gateway from running properly. */
 import { EXIT, plannedStart, refuse } from "@svc/cli";
 import type { CommandContext } from "@svc/sdk/cli";
 import { firstBad, inOrder, type Suspect, withDependents } from "./order.ts";
@@ -8,7 +8,7 @@ export interface BisectFlags {
   readonly timeout?: string;
 }
 
-/** @returns 0 when a culprit was found, 1 when there is none to be found */
+/** @returns 0 if a culprit was found, otherwise 1 */
 export async function bisectPlugins(
   command: readonly string[],
   flags: BisectFlags,
@@ -16,9 +16,13 @@ export async function bisectPlugins(
 ): Promise<number> {
   const timeout = Number(flags.timeout ?? 60);
   if (!(timeout > 0 && timeout <= 3_600))
-    return refuse("--timeout is a number of seconds, up to 3600\nNext: svc plugins bisect --help", output, EXIT.usage);
+    return refuse(
+      "--timeout must be a number of seconds, at most 3600\nNext: svc plugins bisect --help",
+      output,
+      EXIT.usage,
+    );
   const { config, plugins } = await plannedStart();
-  output.note(`Looking at ${plugins.length} plugins.`);
+  output.note(`Checking ${plugins.length} plugins.`);
   const broken = plugins.find(({ problem }) => problem !== undefined);
   if (broken) return found({ id: broken.id, why: broken.problem ?? "", tries: 0 }, output);
   return search(inOrder(plugins), { config, command, timeoutMs: timeout * 1_000 }, output);
@@ -32,19 +36,19 @@ async function search(order: readonly Suspect[], options: TrialOptions, output: 
       some.map(({ spec }) => spec),
       options,
     );
-    output.note(`try ${tries}: ${what} (${some.length}): ${verdict.isWell ? "well" : "not well"}`);
+    output.note(`try ${tries}: ${what} (${some.length}): ${verdict.isWell ? "passed" : "failed"}`);
     return verdict;
   };
   const all = await attempt(order, "all plugins");
   if (all.isWell)
     return refuse(
-      "With all plugins all is well, so there is nothing to find.\nNext: svc plugins list, svc plugins doctor",
+      "With all plugins the check passes, so there is nothing to find.\nNext: svc plugins list, svc plugins doctor",
       output,
     );
   const none = await attempt([], "no plugin");
   if (!none.isWell)
     return refuse(
-      `Without any plugin it is not well either, so it is no plugin: ${none.words}\nNext: svc config validate`,
+      `The check also fails without any plugin, so no plugin is the cause: ${none.words}\nNext: svc config validate`,
       output,
     );
   const words = new Map([[order.length, all.words]]);
@@ -57,7 +61,7 @@ async function search(order: readonly Suspect[], options: TrialOptions, output: 
   if (!culprit) throw new Error("the search went past the list");
   const gone = withDependents(culprit, order);
   const rest = order.filter((one) => !gone.has(one));
-  const isAlone = (await attempt(rest, `all but ${[...gone].map(({ id }) => id).join(", ")}`)).isWell;
+  const isAlone = (await attempt(rest, `all except ${[...gone].map(({ id }) => id).join(", ")}`)).isWell;
   return found({ id: culprit.id, why: words.get(index + 1) ?? "", tries, isAlone }, output);
 }
 
@@ -65,14 +69,19 @@ interface Finding {
   readonly id: string;
   readonly why: string;
   readonly tries: number;
-  /** Without it, and what needs it, all is well. */
+  /** Without the culprit and its dependents, the check passes. */
   readonly isAlone?: boolean;
 }
 
 function found(finding: Finding, output: CommandContext): number {
   const { id, why, isAlone } = finding;
-  const others = isAlone === false ? ["Without it something is still not well: disable it, then look again."] : [];
-  const lines = [`It is the plugin ${id}.`, ...(why === "" ? [] : [why]), ...others, `Next: svc plugins disable ${id}`];
+  const others = isAlone === false ? ["Without it the check still fails: disable it, then bisect again."] : [];
+  const lines = [
+    `The cause is the plugin ${id}.`,
+    ...(why === "" ? [] : [why]),
+    ...others,
+    `Next: svc plugins disable ${id}`,
+  ];
   output.print(output.json ? finding : lines.join("\n"));
   return 0;
 }

@@ -1,14 +1,17 @@
-/** In which order plugins are tried, and which one it is. Pure but for the trials. */
+/** The order in which plugins are tried, and the bisection. Pure except for the trials. */
 import type { PlannedCode } from "@svc/cli";
 
 /** A plugin that can be tried. */
 export type Suspect = Omit<PlannedCode, "problem">;
 
-/** Providers before those that need them, else as they came: each beginning of the list has all that it needs. */
+/**
+ * Providers before the plugins that need them, otherwise in the given order: each prefix of the list has everything it
+ * needs.
+ */
 export function inOrder(suspects: readonly Suspect[]): Suspect[] {
   const order: Suspect[] = [];
   const visit = (one: Suspect, trail: readonly Suspect[]) => {
-    if (order.includes(one) || trail.includes(one)) return; // two that need each other run in no gateway
+    if (order.includes(one) || trail.includes(one)) return; // two plugins that need each other run in no gateway
     for (const other of suspects)
       if (other.provides.some((service) => one.requires.includes(service))) visit(other, [...trail, one]);
     order.push(one);
@@ -17,7 +20,7 @@ export function inOrder(suspects: readonly Suspect[]): Suspect[] {
   return order;
 }
 
-/** What cannot run without `culprit`, the culprit included. */
+/** The culprit and all plugins that cannot run without it. */
 export function withDependents(culprit: Suspect, suspects: readonly Suspect[]): ReadonlySet<Suspect> {
   const found = new Set([culprit]);
   for (const one of found)
@@ -27,8 +30,8 @@ export function withDependents(culprit: Suspect, suspects: readonly Suspect[]): 
 }
 
 /**
- * The first that spoils it: with all before it all is well, with it not. By halves.
- * @param isWell tries the first `count` of them; true for 0, false for all
+ * Index of the first plugin that makes the check fail, found by bisection.
+ * @param isWell checks the first `count` plugins; must be true for 0 and false for all
  */
 export async function firstBad(total: number, isWell: (count: number) => Promise<boolean>): Promise<number> {
   let well = 0;

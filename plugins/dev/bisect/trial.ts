@@ -1,4 +1,4 @@
-/** One try: a throw-away gateway with some of the plugins, and whether all is well in it. */
+/** One trial: a temporary gateway with some of the plugins, and the verdict. */
 import { spawn } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -8,23 +8,23 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { PluginReport } from "@svc/sdk/plugins";
 
 export interface TrialOptions {
-  /** The configuration, all placeholders filled in. */
+  /** The configuration with all placeholders resolved. */
   readonly config: Readonly<Record<string, unknown>>;
-  /** What decides; empty: the gateway itself does. */
+  /** The command that decides; empty: the gateway itself decides. */
   readonly command: readonly string[];
   readonly timeoutMs: number;
 }
 
 export interface Verdict {
   readonly isWell: boolean;
-  /** What was seen. */
+  /** Output or states that led to the verdict. */
   readonly words: string;
 }
 
-/** States in which a plugin is at fault for not running. */
+/** States that count as a failure of the plugin. */
 const BAD = new Set(["failed", "quarantined", "blocked"]);
 
-/** Characters of what is kept of what was printed. */
+/** Maximum characters of recorded output. */
 const KEPT = 4_000;
 
 /** @param use entries of `plugins.use` */
@@ -41,7 +41,7 @@ export async function tryWith(use: readonly string[], options: TrialOptions): Pr
   }
 }
 
-/** Webhooks are off in it: mappings for a plugin that is left out would keep it from starting. */
+/** Webhooks are disabled: mappings for an omitted plugin would keep the gateway from starting. */
 function trialConfig(config: TrialOptions["config"], use: readonly string[]): Record<string, unknown> {
   const plugins = Object(config["plugins"]) as Record<string, unknown>;
   const { load: _load, ...rest } = plugins;
@@ -50,7 +50,7 @@ function trialConfig(config: TrialOptions["config"], use: readonly string[]): Re
 }
 
 async function run(env: NodeJS.ProcessEnv, { command, timeoutMs }: TrialOptions): Promise<Verdict> {
-  const script = process.argv[1] ?? ""; // the command that runs now
+  const script = process.argv[1] ?? ""; // the running command
   const gateway = start(
     process.execPath,
     [script, "gateway", "run", "--port", "0", "--json", "--log-level", "error"],
@@ -75,7 +75,7 @@ async function run(env: NodeJS.ProcessEnv, { command, timeoutMs }: TrialOptions)
   }
 }
 
-/** By what the gateway says of its start. */
+/** Judges the states that the gateway reports at startup. */
 function judge(reports: Ready["plugins"]): Verdict {
   const bad = reports.filter(({ state }) => BAD.has(state));
   return {
@@ -84,7 +84,7 @@ function judge(reports: Ready["plugins"]): Verdict {
   };
 }
 
-/** What a gateway prints once it is up. */
+/** The line a gateway prints when it is ready. */
 interface Ready {
   readonly plugins: readonly PluginReport[];
 }

@@ -1,4 +1,4 @@
-/** The process in which one plugin is checked: see `check-task.ts`. */
+/** Process in which one plugin is checked; see `check-task.ts`. */
 import { messageOf } from "@svc/sdk/errors";
 import { watchStrayErrors } from "@svc/host";
 import { checkPlugin, type CheckTask } from "./check-task.ts";
@@ -6,8 +6,8 @@ import { DONE, failed, type Finding } from "./findings.ts";
 
 const send = (finding: Finding | typeof DONE) => void process.send?.(finding);
 watchStrayErrors((error) => {
-  const why = `code nobody awaited threw: ${messageOf(error)}`;
-  send({ check: "stray errors", problems: [failed(why, "await it, or catch what it throws")] });
+  const why = `unawaited code threw: ${messageOf(error)}`;
+  send({ check: "stray errors", problems: [failed(why, "await it, or catch its errors")] });
 });
 await checkPlugin(JSON.parse(process.argv[2] ?? "") as CheckTask, send); // written by check.ts
-process.send?.(DONE, () => process.exit()); // whatever it left open was found
+process.send?.(DONE, () => process.exit()); // open resources were already reported

@@ -1,6 +1,6 @@
 /**
- * All checks of one plugin, in a process of its own: what the plugin does to it costs nothing else. Started by
- * `check.ts` with the task as its one argument; tells each finding as a message.
+ * All checks of one plugin, in a separate process that the plugin may break. Started by `check.ts` with the task as its
+ * only argument; sends each finding as a message.
  */
 import { COMPANIONS } from "@svc/cli";
 import { messageOf } from "@svc/sdk/errors";
@@ -19,19 +19,19 @@ import { readmeProblems } from "./readme.ts";
 import { watchSetups } from "./setups.ts";
 import { type Samples, tryPlugin } from "./trial.ts";
 
-/** What is to be checked. */
+/** Task of a check process. */
 export interface CheckTask {
-  /** Of the package; real. */
+  /** Real path of the package. */
   readonly directory: string;
   readonly config: Readonly<Record<string, unknown>>;
   readonly samples: Samples;
-  /** Reloads in a row. Default 20. */
+  /** Number of consecutive reloads. Default 20. */
   readonly reloads?: number;
-  /** Absolute paths of modules of further kinds of declaration. Default: none. */
+  /** Absolute paths of modules with further kinds of declarations. Default: none. */
   readonly kinds?: readonly string[];
 }
 
-/** Choice: enough for a leak to stand out. */
+/** Choice: enough reloads to detect a leak. */
 const RELOADS = 20;
 
 export async function checkPlugin(task: CheckTask, found: (finding: Finding) => void): Promise<void> {
@@ -39,7 +39,7 @@ export async function checkPlugin(task: CheckTask, found: (finding: Finding) => 
   const json = JSON.parse(readFileSync(join(directory, "package.json"), "utf8")) as PackageJson;
   const manifest = readManifest(directory);
   if (!manifest) {
-    const why = `${directory}/package.json has no "svc.entry", so it is no plugin`;
+    const why = `${directory}/package.json has no "svc.entry", so it is not a plugin`;
     return found({ check: "package", problems: [failed(why, "svc plugins new <name>")] });
   }
   const exists = (path: string) => existsSync(join(directory, path));
@@ -65,7 +65,7 @@ async function checkCode(
   try {
     plugin = await importPlugin(join(directory, manifest.entry), cacheDir);
   } catch (error) {
-    const why = `it cannot be imported: ${messageOf(error)}`;
+    const why = `the plugin cannot be imported: ${messageOf(error)}`;
     return found({ check: "start", problems: [failed(why, `correct ${manifest.entry}`)] });
   }
   found({ check: "commands", problems: await commandProblems(manifest, cacheDir) });
@@ -82,9 +82,9 @@ async function checkCode(
     kinds: files,
     found,
   });
-  if (!staged) return; // nothing is known of it
+  if (!staged) return; // its declarations are unknown
   const opened = setups.alwaysOpened();
-  const next = "setup only declares: open files, sockets and timers in gateway.start(...), every or after";
+  const next = "setup must only declare: open files, sockets and timers in gateway.start(...), every or after";
   found({ check: "setup", problems: opened.length === 0 ? [] : [failed(`setup opens ${opened.join(", ")}`, next)] });
   found({ check: "manifest", problems: manifestProblems(kinds, manifest, staged) });
   found({ check: "contracts", problems: contractProblems(kinds, staged) });
@@ -95,19 +95,22 @@ async function checkCode(
   found({ check: "readme", problems: readmeProblems(text, plugin, staged) });
 }
 
-/** What is written down of a built plugin is what its code declares. */
+/** Checks that the stored declarations of a built plugin match its code. */
 async function declaredProblems(manifest: Manifest): Promise<Problem[]> {
   const next = "svc plugins declare, after each build";
   const found = await staleDeclaration(manifest);
-  if (found === "stale") return [failed("its declared.json is not what its code declares", next)];
-  return found ? [warning("it has no declared.json, so its code is imported at every start", next)] : [];
+  if (found === "stale") return [failed("declared.json does not match the code", next)];
+  return found ? [warning("declared.json is missing, so the code is imported at every start", next)] : [];
 }
 
-/** The verbs that help lists are those that its file has. */
+/** Checks that the listed verbs match those in the file. */
 async function commandProblems({ cli, commands = [], directory }: Manifest, cacheDir: string): Promise<Problem[]> {
   if (cli === undefined)
     return commands.map(({ name }) =>
-      failed(`it lists the command "${name}" and has no svc.cli`, "name the file in svc.cli"),
+      failed(
+        `package.json lists the command "${name}" but has no svc.cli`,
+        "set svc.cli to the file with the commands",
+      ),
     );
   let verbs: readonly Command[];
   try {
@@ -126,17 +129,20 @@ async function commandProblems({ cli, commands = [], directory }: Manifest, cach
   return [
     ...unknown.map(({ name }) =>
       failed(
-        `${cli} has no command "${name}", which package.json lists`,
-        "svc plugins declare, which writes svc.commands",
+        `${cli} has no command "${name}", but package.json lists it`,
+        "run svc plugins declare, which writes svc.commands",
       ),
     ),
     ...unlisted.map(({ name }) =>
-      failed(`the command "${name}" of ${cli} is not listed`, "svc plugins declare, which writes svc.commands"),
+      failed(
+        `the command "${name}" of ${cli} is not listed in package.json`,
+        "run svc plugins declare, which writes svc.commands",
+      ),
     ),
     ...changed.map(({ name }) =>
       failed(
-        `package.json has another summary of the command "${name}"`,
-        "svc plugins declare, which writes svc.commands",
+        `package.json has a different summary for the command "${name}"`,
+        "run svc plugins declare, which writes svc.commands",
       ),
     ),
   ];

@@ -1,4 +1,4 @@
-/** `svc plugins check [path]`: is a plugin fit to be given to others? Prints a line for each check. */
+/** `svc plugins check [path]`: checks whether a plugin is ready to be published. Prints a line for each check. */
 import { EXIT, refuse } from "@svc/cli";
 import { messageOf } from "@svc/sdk/errors";
 import { fork } from "node:child_process";
@@ -12,16 +12,16 @@ import type { CheckTask } from "./check-task.ts";
 import { DONE, failed, type Finding } from "./findings.ts";
 
 export interface CheckFlags {
-  /** File with the configuration the plugin is tried with. */
+  /** File with the configuration for the trial run. */
   readonly config?: string;
-  /** File with params by method. */
+  /** File with sample params by method. */
   readonly samples?: string;
 }
 
-/** Milliseconds all checks of one plugin may take. Choice. */
+/** Choice: milliseconds for all checks of one plugin. */
 const PATIENCE = 120_000;
 
-/** @param place directory of the package. @returns 0 when nothing failed */
+/** @param place directory of the package @returns 0 if no check failed */
 export async function checkPluginAt(
   place: string,
   { config, samples }: CheckFlags,
@@ -45,7 +45,7 @@ export async function checkPluginAt(
   const [failures, warnings] = [count("failed"), count("warning")];
   const warned = `${warnings} warning${warnings === 1 ? "" : "s"}`;
   if (output.json) output.print({ ok: failures === 0, directory: task.directory, checks: findings });
-  else output.print(failures === 0 ? `fit to be used (${warned})` : `${failures} failed, ${warned}`);
+  else output.print(failures === 0 ? `ready to be published (${warned})` : `${failures} failed, ${warned}`);
   return failures === 0 ? 0 : EXIT.refused;
 }
 
@@ -60,7 +60,7 @@ export function readJson5(file: string): unknown {
   }
 }
 
-/** In a process that is thrown away; its end without an end of the checks is a finding of its own. */
+/** Runs the checks in a temporary process; if it ends before they are complete, that is a finding, too. */
 async function runChecks(task: CheckTask, found: (finding: Finding) => void): Promise<void> {
   const program = fileURLToPath(new URL("./check-process.js", import.meta.url));
   const child = fork(program, [JSON.stringify(task)], {
@@ -75,9 +75,9 @@ async function runChecks(task: CheckTask, found: (finding: Finding) => void): Pr
   const [[code, signal]] = await Promise.all([once(child, "exit"), once(child, "disconnect")]);
   clearTimeout(timer);
   if (isDone) return;
-  const end = `its process ended with ${String(code ?? signal)} in the middle`;
-  const why = signal === "SIGKILL" ? `it did not come to an end within ${PATIENCE / 1_000} s` : end;
-  found({ check: "process", problems: [failed(why, "look at what it does while it is set up, started and stopped")] });
+  const end = `the check process ended early with ${String(code ?? signal)}`;
+  const why = signal === "SIGKILL" ? `the checks did not finish within ${PATIENCE / 1_000} s` : end;
+  found({ check: "process", problems: [failed(why, "check what the plugin does in setup, start and stop")] });
 }
 
 function linesOf({ check, problems }: Finding): string[] {

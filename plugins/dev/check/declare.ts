@@ -1,6 +1,6 @@
 /**
- * `svc plugins declare [path]`: writes what the code of a plugin declares. The lists of package.json are known without any code; of a built
- * plugin, `declared.json` lets it sleep until somebody uses it.
+ * `svc plugins declare [path]`: writes the declarations of a plugin's code to files. The lists in package.json are
+ * available without running code; for a built plugin, `declared.json` lets it sleep until it is used.
  */
 import { refuse } from "@svc/cli";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -26,24 +26,25 @@ import { startTrial } from "./trial.ts";
 type Config = Readonly<Record<string, unknown>>;
 
 export interface DeclareFlags {
-  /** File with the configuration the plugin is set up with. */
+  /** File with the configuration for the setup. */
   readonly config?: string;
 }
 
-/** @param place directory of the package. @returns 0 when everything is written */
+/** @param place directory of the package @returns 0 if everything was written */
 export async function declareAt(place: string, flags: DeclareFlags, output: CommandContext): Promise<number> {
   const path = resolve(place);
   try {
     const manifest = readManifest(path);
     if (!manifest) return refuse(`${path}/package.json has no "svc.entry"\nNext: svc plugins new <name>`, output);
     const changed = await writeLists(manifest, (flags.config === undefined ? {} : readJson5(flags.config)) as Config);
-    const isBuilt = !/\.[cm]?ts$/.test(manifest.entry); // of TypeScript the gateway keeps its own declared.json
+    const isBuilt = !/\.[cm]?ts$/.test(manifest.entry); // for TypeScript, the gateway stores its own declared.json
     const { file, awake } = isBuilt ? await declarePlugin(manifest) : {};
     if (output.json) output.print({ ok: true, changed, ...(file ? { file } : {}), ...(awake ? { awake } : {}) });
     else {
       const keys = changed.map((key) => `svc.${key}`).join(", ");
       output.print(`${path}/package.json: ${changed.length === 0 ? "up to date" : `wrote ${keys}`}`);
-      if (file) output.print(`${file}: ${awake ? `imported at the start: ${awake}` : "it sleeps until it is used"}`);
+      if (file)
+        output.print(`${file}: ${awake ? `imported at startup: ${awake}` : "the plugin sleeps until it is used"}`);
     }
     return 0;
   } catch (error) {
@@ -54,10 +55,10 @@ export async function declareAt(place: string, flags: DeclareFlags, output: Comm
   }
 }
 
-/** Writes the lists below `svc` in package.json, each in its place. @returns the keys that changed */
+/** Writes the lists below `svc` in package.json, keeping the order of keys. @returns the changed keys */
 async function writeLists(manifest: Manifest, config: Config): Promise<string[]> {
   const file = join(manifest.directory, "package.json");
-  const json = JSON.parse(readFileSync(file, "utf8")) as { svc: Record<string, unknown> }; // it has been read as a manifest
+  const json = JSON.parse(readFileSync(file, "utf8")) as { svc: Record<string, unknown> }; // already read as a manifest
   const lists = await declaredLists(manifest, config);
   const changed = Object.keys(lists).filter((key) => !isDeepStrictEqual(lists[key], json.svc[key]));
   if (changed.length === 0) return [];
@@ -66,7 +67,7 @@ async function writeLists(manifest: Manifest, config: Config): Promise<string[]>
   return changed;
 }
 
-/** What package.json has to list. @throws Error the code cannot be imported or set up */
+/** The lists that package.json must contain. @throws Error if the code cannot be imported or set up */
 async function declaredLists(manifest: Manifest, config: Config): Promise<Record<string, unknown>> {
   const { directory, entry } = manifest;
   const temporary = mkdtempSync(join(tmpdir(), "svc-declare-"));
@@ -84,11 +85,11 @@ async function declaredLists(manifest: Manifest, config: Config): Promise<Record
       },
       systemClock,
     );
-    const staged = latest(); // also of a plugin that was refused for the lists it has now
+    const staged = latest(); // also set if the plugin was rejected because of its current lists
     const report = gateway.plugins().find(({ id }) => id === plugin.id);
     await gateway.stop();
     if (!staged)
-      throw new Error(`the plugin is ${report?.state ?? "not there"}: ${report?.reason ?? "no reason given"}`);
+      throw new Error(`the plugin is ${report?.state ?? "not loaded"}: ${report?.reason ?? "no reason given"}`);
     const commands = await commandsOf(manifest, cacheDir);
     return { ...listsOf(await loadKinds([], cacheDir), manifest, staged), ...(commands ? { commands } : {}) };
   } finally {
@@ -96,7 +97,7 @@ async function declaredLists(manifest: Manifest, config: Config): Promise<Record
   }
 }
 
-/** What help says of each verb, in the order of package.json; new ones last. A group of verbs is only in package.json. */
+/** Summaries of the verbs in the order of package.json; new verbs last. Groups of verbs exist only in package.json. */
 async function commandsOf({ cli, commands = [], directory }: Manifest, cacheDir: string) {
   if (cli === undefined) return undefined;
   const { default: verbs } = (await importModule(join(directory, cli), cacheDir)) as { default?: readonly Command[] };

@@ -1,15 +1,15 @@
-/** What a check of a plugin comes to. */
+/** Results of the checks of a plugin. */
 import type { Problem } from "@svc/host";
 
 export type { Problem };
 
-/** One check, carried out; without problems it is passed. */
+/** One completed check; it passed if it has no problems. */
 export interface Finding {
   readonly check: string;
   readonly problems: readonly Problem[];
 }
 
-/** What the process that checks says last. */
+/** Last message of the check process. */
 export const DONE = "done";
 
 export function failed(why: string, next: string): Problem {
@@ -20,7 +20,7 @@ export function warning(why: string, next: string): Problem {
   return { level: "warning", why, next };
 }
 
-/** `problem` where `holds` is false. */
+/** `problem` if `holds` is false. */
 export function unless(holds: boolean, problem: Problem): Problem[] {
   return holds ? [] : [problem];
 }

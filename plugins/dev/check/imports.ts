@@ -1,4 +1,4 @@
-/** Which packages a plugin's files import, and whether its package.json says so. */
+/** Checks that package.json declares every package that the plugin imports. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { isBuiltin } from "node:module";
@@ -6,10 +6,10 @@ import { init, parse } from "es-module-lexer";
 import type { PackageJson } from "./package-facts.ts";
 import { failed, type Problem } from "./findings.ts";
 
-/** Directories that are no part of what runs; `dist` is read only where there is no source. */
+/** Directories without run-time code; `dist` is only read if there is no source. */
 const APART = new Set(["node_modules", "test", "tests", "coverage"]);
 
-/** Files of the package that run, relative to it. */
+/** Run-time code files of the package, as relative paths. */
 export function codeFiles(directory: string): string[] {
   const below = (at: string): string[] =>
     readdirSync(at, { withFileTypes: true }).flatMap((entry) => {
@@ -32,7 +32,7 @@ export async function importProblems(directory: string, json: PackageJson): Prom
   return (await Promise.all(problems)).flat();
 }
 
-/** Packages that a text imports when it runs; imports of types are left out. @throws Error it is no module */
+/** Packages that a module imports at run time, without type imports. @throws Error if the text is not a module */
 export async function importedPackages(text: string, file: string): Promise<string[]> {
   await init();
   const [found] = parse(text, file);
@@ -45,7 +45,7 @@ export async function importedPackages(text: string, file: string): Promise<stri
   return [...new Set(names)];
 }
 
-/** @param shown the path, relative to the package */
+/** @param shown path relative to the package */
 async function problemsOf(shown: string, file: string, declared: object): Promise<Problem[]> {
   let names: readonly string[];
   try {
@@ -58,7 +58,7 @@ async function problemsOf(shown: string, file: string, declared: object): Promis
     .map((name) =>
       failed(
         `${shown} imports ${name}, which package.json does not declare`,
-        `npm install ${name}, or take the import out`,
+        `npm install ${name}, or remove the import`,
       ),
     );
 }

@@ -1,9 +1,9 @@
-/** Whether package.json says all that people and the gateway need to know. Pure. */
+/** Checks that package.json has all facts that people and the gateway need. Pure. */
 import validVersion from "semver/functions/valid.js";
 import type { Manifest } from "@svc/host/local";
 import { failed, type Problem, unless, warning } from "./findings.ts";
 
-/** The fields that are looked at. */
+/** The checked fields. */
 export interface PackageJson {
   readonly name?: unknown;
   readonly version?: unknown;
@@ -19,8 +19,8 @@ export interface PackageJson {
 }
 
 /**
- * @param exists whether a path relative to the package is there
- * @param companions names of the packages that bring verbs of the host: they may depend on it
+ * @param exists whether a path relative to the package exists
+ * @param companions names of packages with verbs of the host, which may depend on it
  */
 export function packageProblems(
   json: PackageJson,
@@ -34,51 +34,51 @@ export function packageProblems(
   const host = ["@svc/host", "@svc/cli"].find((one) => one in { ...dependencies, ...peerDependencies });
   const shipped = [manifest.entry, manifest.cli, manifest.security].filter((path) => path !== undefined);
   return [
-    ...unless(isText(name), failed("it has no name", 'add "name" to package.json')),
+    ...unless(isText(name), failed("the package has no name", 'add "name" to package.json')),
     ...unless(
       typeof version === "string" && validVersion(version) !== null,
-      failed("it has no version", 'add "version", e.g. "0.1.0"'),
+      failed("the package has no valid version", 'add "version", e.g. "0.1.0"'),
     ),
-    ...unless(isText(license), failed("it has no license", 'add "license", e.g. "MIT"')),
+    ...unless(isText(license), failed("the package has no license", 'add "license", e.g. "MIT"')),
     ...unless(
       isText(description),
-      warning("it has no description", 'add "description": one line for people who look for it'),
+      warning("the package has no description", 'add "description": one line for people who search for it'),
     ),
     ...unless(
       type === "module" || shipped.every((path) => /\.[cm]?ts$|\.mjs$/.test(path)),
-      failed("its code is no ES module", 'add "type": "module"'),
+      failed("the code is not an ES module", 'add "type": "module"'),
     ),
     ...unless(
       isText(engines?.node),
-      failed("it does not say which Node it needs", 'add "engines": { "node": ">=20.19" }'),
+      failed("the required Node version is missing", 'add "engines": { "node": ">=20.19" }'),
     ),
     ...unless(
       "@svc/sdk" in peerDependencies,
-      failed("@svc/sdk is no peer of it", 'add "peerDependencies": { "@svc/sdk": "^1.0.0" }'),
+      failed("@svc/sdk is not a peer dependency", 'add "peerDependencies": { "@svc/sdk": "^1.0.0" }'),
     ),
     ...unless(
       !("@svc/sdk" in dependencies),
       failed(
-        "it would bring an SDK of its own",
+        "the package would install its own copy of the SDK",
         "move @svc/sdk from dependencies to peerDependencies and devDependencies",
       ),
     ),
     ...unless(
       companions.includes(name) || host === undefined,
-      failed("it depends on the host", `take ${host} out of dependencies; what a plugin may use is in @svc/sdk`),
+      failed("the package depends on the host", `remove ${host} from dependencies; plugins may only use @svc/sdk`),
     ),
     ...pathProblems(json),
     ...shipped.flatMap((path) =>
-      unless(exists(path), failed(`${path} is not there`, "build it, or correct its path in package.json under svc")),
+      unless(exists(path), failed(`${path} does not exist`, "build it, or correct its path in package.json under svc")),
     ),
-    ...unless(Array.isArray(files), failed("it does not say which files it consists of", 'add "files", e.g. ["*.ts"]')),
+    ...unless(Array.isArray(files), failed("the package does not list its files", 'add "files", e.g. ["*.ts"]')),
     ...(Array.isArray(files) ? shipped : []).flatMap((path) =>
-      unless(covers(files as readonly unknown[], path), failed(`${path} would not be published`, 'name it in "files"')),
+      unless(covers(files as readonly unknown[], path), failed(`${path} would not be published`, 'add it to "files"')),
     ),
   ];
 }
 
-/** Packages that are named by a path: `svc plugins new` does so in a checkout of the gateway. */
+/** Packages given by a path: `svc plugins new` does so in a checkout of the gateway. */
 function pathProblems(json: PackageJson): Problem[] {
   const { dependencies, peerDependencies, optionalDependencies, devDependencies } = json;
   const [needed, developed] = [
@@ -88,21 +88,21 @@ function pathProblems(json: PackageJson): Problem[] {
   return [
     ...(needed ?? []).map((name) =>
       failed(
-        `it depends on ${name} by a path, which is nowhere but on this machine`,
-        `write a published version of ${name}, or copy what you use of it; until then: svc plugins install <directory> --link`,
+        `the package depends on ${name} by a path, which exists only on this machine`,
+        `use a published version of ${name}, or copy the code you need; until then: svc plugins install <directory> --link`,
       ),
     ),
     ...unless(
       (developed ?? []).length === 0,
       warning(
-        `devDependencies name ${(developed ?? []).join(", ")} by a path of this machine, and it would be published`,
-        "before you publish, write versions there, or take them out: npm pkg delete devDependencies",
+        `devDependencies refer to ${(developed ?? []).join(", ")} by a path of this machine, which would be published`,
+        "before publishing, replace the paths with versions, or remove them: npm pkg delete devDependencies",
       ),
     ),
   ];
 }
 
-/** Whether the `files` of a package hold the path: as itself, by a directory above it, or by a pattern. */
+/** Whether the `files` of a package include the path: literally, by a parent directory, or by a pattern. */
 export function covers(files: readonly unknown[], path: string): boolean {
   const plain = path.replace(/^\.\//, "");
   return files.some((entry) => {

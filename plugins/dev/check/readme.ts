@@ -1,15 +1,16 @@
-/** Whether the README names what a plugin has to offer. Pure. */
+/** Checks that the README documents what a plugin offers. Pure. */
 import { contributions, methods, type Staged } from "@svc/host";
 import type { Plugin, TSchema } from "@svc/sdk";
 import { failed, type Problem, unless } from "./findings.ts";
 
-/** @param text `undefined`: there is none */
+/** @param text `undefined`: there is no README */
 export function readmeProblems(
   text: string | undefined,
   plugin: Plugin,
   { declared }: Pick<Staged, "declared">,
 ): Problem[] {
-  if (text === undefined) return [failed("there is no README.md", "write one: what it does, and how it is configured")];
+  if (text === undefined)
+    return [failed("README.md is missing", "write one: what the plugin does, and how to configure it")];
   const missing = (names: readonly string[], says = mentions) =>
     [...new Set(names)].filter((name) => !says(text, name));
   const sections = [...(plugin.config ? [plugin.config] : []), ...Object.values(plugin.sections ?? {})];
@@ -22,33 +23,33 @@ export function readmeProblems(
   return [
     ...unless(
       keys.length === 0,
-      failed(`README.md does not name the keys ${keys.join(", ")}`, "say what each does, and its default"),
+      failed(`README.md does not mention the keys ${keys.join(", ")}`, "describe each key and its default"),
     ),
     ...unless(
       names.length === 0,
-      failed(`README.md does not name the methods ${names.join(", ")}`, "say what each does, and for whom"),
+      failed(`README.md does not mention the methods ${names.join(", ")}`, "describe each method and its scope"),
     ),
     ...unless(
       ids.length === 0,
-      failed(`README.md does not name what it contributes: ${ids.join(", ")}`, "say what each is for"),
+      failed(`README.md does not mention the contributions: ${ids.join(", ")}`, "describe the purpose of each"),
     ),
   ];
 }
 
-/** As a word of its own, e.g. `notes.add` and not `notes.address`. */
+/** Whether the name appears as a separate word, e.g. `notes.add` but not `notes.address`. */
 function mentions(text: string, name: string): boolean {
   const escaped = name.replace(/[.*+?^${}()|[\]\\-]/g, "\\$&");
   return new RegExp(`(?<![\\w-])${escaped}(?![\\w-])`).test(text);
 }
 
-/** Or in short, behind another one of its namespace: `notes.add`, `.list`. */
+/** Also accepts the short form after another name of the namespace: `notes.add`, `.list`. */
 function mentionsMethod(text: string, name: string): boolean {
   const words = name.split(".");
   const tails = words.slice(1).map((_, index) => `.${words.slice(index + 1).join(".")}`);
   return mentions(text, name) || tails.some((tail) => text.includes(`\`${tail}\``));
 }
 
-/** The first keys below a section. */
+/** Top-level keys of a section. */
 function keysOf(schema: TSchema): string[] {
   return Object.keys((schema as { properties?: object }).properties ?? {});
 }

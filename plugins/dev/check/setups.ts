@@ -1,9 +1,9 @@
-/** Watches the setups of one plugin: what they open though they should not. */
+/** Observes the setups of one plugin to detect resources they open. */
 import type { Plugin } from "@svc/sdk";
 import { openedBy } from "@svc/sdk/testing";
 
 export interface Setups {
-  /** The same plugin, watched. */
+  /** The same plugin, observed. */
   readonly plugin: Plugin;
   /** Kinds of resources that every setup so far has opened. */
   alwaysOpened(): readonly string[];
@@ -22,7 +22,7 @@ export function watchSetups(plugin: Plugin): Setups {
         ),
     },
     alwaysOpened() {
-      const [first = [], ...others] = opened; // something else may begin meanwhile
+      const [first = [], ...others] = opened; // other code may open resources at the same time
       return first.filter((kind) => others.every((kinds) => kinds.includes(kind)));
     },
     get count() {

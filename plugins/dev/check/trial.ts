@@ -1,4 +1,4 @@
-/** Runs a plugin in a gateway of its own and reloads it: does it start, does it leave anything behind? */
+/** Runs a plugin in a separate gateway and reloads it: checks that it starts and leaves nothing behind. */
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { connect } from "@svc/sdk/client";
@@ -8,7 +8,7 @@ import { isLoadable, type PluginFinder, type PluginSource, systemClock } from "@
 import { failed, type Finding, type Problem, unless } from "./findings.ts";
 import type { Setups } from "./setups.ts";
 
-/** Params that must be answered, by method. */
+/** Params that methods must accept, by method. */
 export type Samples = Readonly<Record<string, readonly unknown[]>>;
 
 export interface StartOptions {
@@ -17,33 +17,33 @@ export interface StartOptions {
   readonly finder: PluginFinder;
   readonly stateDir: string;
   readonly config: Readonly<Record<string, unknown>>;
-  /** Modules of further kinds of declaration. */
+  /** Modules with further kinds of declarations. */
   readonly kinds: readonly string[];
 }
 
 export interface TrialOptions extends Omit<StartOptions, "plugin"> {
   readonly setups: Setups;
   readonly samples: Samples;
-  /** Reloads that must leave everything as it was. */
+  /** Number of reloads that must leave everything unchanged. */
   readonly reloads: number;
-  /** Told of each check as soon as it is done. */
+  /** Called when a check is done. */
   found(finding: Finding): void;
 }
 
-/** Rounds of reloads over which the heap is measured; the least growth of them counts. */
+/** Number of measurements of heap growth; the smallest one counts. */
 const HEAP_ROUNDS = 3;
-/** Bytes a reload may leave behind. Choice: far above what the engine itself keeps of so few. */
+/** Bytes a reload may leave behind. Choice: far above the normal growth of the engine. */
 const BYTES_A_RELOAD = 48 * 1_024;
 
-/** Reloads in a round that say something about a leak. */
+/** Minimum number of reloads for a meaningful measurement. */
 const FEWEST_RELOADS = 10;
 
-/** Kinds of resources that come and go by themselves. */
+/** Kinds of resources that appear and disappear by themselves. */
 const FLEETING = /^(Timeout|Immediate|TickObject|FSReq|WriteWrap|ShutdownWrap|GetAddrInfo)/;
 
 /**
- * Starts a gateway with the plugin and those it needs.
- * @returns also what the latest setup of the plugin declared, `undefined` when it has not been set up
+ * Starts a gateway with the plugin and the plugins it needs.
+ * @returns also the declarations of the plugin's latest setup; `undefined` if it was not set up
  */
 export async function startTrial(
   { source, plugin, finder, stateDir, config, kinds }: StartOptions,
@@ -72,7 +72,7 @@ export async function startTrial(
   return { gateway, latest: () => latest };
 }
 
-/** @returns what its latest setup declared; `undefined`: it has not been set up */
+/** @returns the declarations of its latest setup; `undefined` if it was not set up */
 export async function tryPlugin(options: TrialOptions): Promise<Staged | undefined> {
   const { plugin } = options.setups;
   const { found } = options;
@@ -80,8 +80,8 @@ export async function tryPlugin(options: TrialOptions): Promise<Staged | undefin
   const { gateway, latest } = await startTrial({ ...options, plugin }, clock);
   try {
     const report = gateway.plugins().find(({ id }) => id === plugin.id);
-    const why = `it is ${report?.state ?? "not there"}: ${report?.reason ?? "no reason given"}`;
-    const next = "correct that; for a plugin that needs a configuration: svc plugins check --config <file>";
+    const why = `the plugin is ${report?.state ?? "not loaded"}: ${report?.reason ?? "no reason given"}`;
+    const next = "fix the cause; for a plugin that needs a configuration: svc plugins check --config <file>";
     found({ check: "start", problems: unless(report?.state === "active", failed(why, next)) });
     if (report?.state !== "active") return latest();
     if (Object.keys(options.samples).length > 0)
@@ -94,10 +94,10 @@ export async function tryPlugin(options: TrialOptions): Promise<Staged | undefin
   }
 }
 
-/** Plugins of the bundle that provide what it cannot do without, and what those cannot; others are the host's own. */
+/** Bundled plugins that provide its required services, recursively; all other services are provided by the host. */
 async function providersOf(plugin: Plugin, finder: PluginFinder): Promise<string[]> {
   const needs = ({ requires = {} }: Plugin) =>
-    Object.values(requires).flatMap((one) => (one.kind === "service" ? [one.id] : [])); // others are optional
+    Object.values(requires).flatMap((one) => (one.kind === "service" ? [one.id] : [])); // other kinds are optional
   if (needs(plugin).length === 0) return [];
   const bundle = finder.bundle().filter(isLoadable);
   const known = await Promise.all(
@@ -119,7 +119,7 @@ async function providersOf(plugin: Plugin, finder: PluginFinder): Promise<string
   return [...chosen];
 }
 
-/** Methods with samples answer them, and what they answer is what they say. */
+/** Checks that methods with samples accept them and return what their schema says. */
 async function resultProblems(
   gateway: Gateway,
   staged: Staged | undefined,
@@ -131,7 +131,9 @@ async function resultProblems(
   for (const [name, sampled] of Object.entries(samples)) {
     const method = served.find((one) => one.method.name === name)?.method;
     if (!method)
-      problems.push(failed(`there are samples for ${name}, which it does not serve`, "correct the file of samples"));
+      problems.push(
+        failed(`there are samples for ${name}, which the plugin does not serve`, "correct the samples file"),
+      );
     for (const params of method ? sampled : []) {
       const answer = await client.request(name, params, { expectFinal: true }).then(
         (value) => ({ value }),
@@ -139,7 +141,7 @@ async function resultProblems(
       );
       const asked = `${name} with ${JSON.stringify(params)}`;
       if ("error" in answer)
-        problems.push(failed(`${asked} is refused: ${String(answer.error)}`, "answer it, or correct the sample"));
+        problems.push(failed(`${asked} is refused: ${String(answer.error)}`, "accept it, or correct the sample"));
       else if (method && !matches(method.result, answer.value))
         problems.push(
           failed(`${asked}: ${describeViolations(method.result, answer.value)}`, "correct the result or its schema"),
@@ -164,14 +166,14 @@ async function reloadProblems(gateway: Gateway, clock: CountingClock, id: string
   const client = await connectTo(gateway);
   let closed = 0;
   client.onClose(() => closed++);
-  await gateway.reload(id); // what is made once is made now
+  await gateway.reload(id); // creates everything that is created only once
   const before = await settledHoldings(gateway, clock, undefined);
   for (let round = 0; round < reloads; round++) {
     const { ok, reason, rolledBack } = await gateway.reload(id);
     if (ok) continue;
     const why = `reload ${round + 1} of ${reloads} failed: ${reason ?? "no reason given"}${rolledBack ? " (rolled back)" : ""}`;
     await client.close();
-    return [failed(why, "what start opens, the function it returns must close")];
+    return [failed(why, "close everything that start opens in the function it returns")];
   }
   const after = await settledHoldings(gateway, clock, before);
   const problems = [
@@ -179,18 +181,18 @@ async function reloadProblems(gateway: Gateway, clock: CountingClock, id: string
     ...unless(
       after.timers <= before.timers,
       failed(
-        `${after.timers - before.timers} timers stay after ${reloads} reloads`,
-        "end them in the stop of gateway.start, or use gateway.every and gateway.after",
+        `${after.timers - before.timers} timers remain after ${reloads} reloads`,
+        "stop them in the stop function of gateway.start, or use gateway.every and gateway.after",
       ),
     ),
     ...differences("open resources", before.resources, after.resources),
-    ...unless(closed === 0, failed("a reload closed a connection", "leave connections alone")),
+    ...unless(closed === 0, failed("a reload closed a connection", "do not close connections of clients")),
   ];
   await client.close();
   return problems;
 }
 
-/** As soon as there is no more than `before`, else after a while. */
+/** Waits until there are no more resources than `before`, or for a limited time. */
 async function settledHoldings(
   gateway: Gateway,
   clock: CountingClock,
@@ -215,8 +217,8 @@ function differences(
 ): Problem[] {
   const more = Object.entries(after).filter(([kind, count]) => count > (before[kind] ?? 0));
   const text = more.map(([kind, count]) => `${count - (before[kind] ?? 0)} ${kind}`).join(", ");
-  const next = "what start opens, the function it returns must close";
-  return unless(more.length === 0, failed(`the reloads leave ${what} behind: ${text}`, next));
+  const next = "close everything that start opens in the function it returns";
+  return unless(more.length === 0, failed(`reloads leave ${what} behind: ${text}`, next));
 }
 
 function resources(): Record<string, number> {
@@ -226,7 +228,7 @@ function resources(): Record<string, number> {
 }
 
 async function heapProblems(gateway: Gateway, id: string, reloads: number): Promise<Problem[]> {
-  if (reloads < FEWEST_RELOADS) return []; // what the engine learns meanwhile would be all there is to see
+  if (reloads < FEWEST_RELOADS) return []; // the growth of the engine itself would dominate
   const grown: number[] = [];
   let before = await heapUsed();
   for (let round = 0; round < HEAP_ROUNDS; round++) {
@@ -235,11 +237,11 @@ async function heapProblems(gateway: Gateway, id: string, reloads: number): Prom
     grown.push((after - before) / reloads);
     before = after;
   }
-  const least = Math.round(Math.min(...grown)); // a leak grows each time; what the engine learns does not
+  const least = Math.round(Math.min(...grown)); // a leak grows each time; the engine itself does not
   const why = `each reload leaves ${Math.round(least / 1_024)} KiB of heap behind`;
   return unless(
     least <= BYTES_A_RELOAD,
-    failed(why, "let go of what a generation held: listeners, maps and lists outside of setup"),
+    failed(why, "release what a generation held: listeners, maps and lists outside of setup"),
   );
 }
 
@@ -254,7 +256,7 @@ async function heapUsed(): Promise<number> {
 }
 
 interface CountingClock extends Clock {
-  /** Timers that plugins and the gateway wait for. */
+  /** Number of pending timers of plugins and the gateway. */
   pending(): number;
 }
 

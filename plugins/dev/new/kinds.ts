@@ -1,28 +1,28 @@
-/** The kinds of plugin that can be made, and what the package of each says of it. Pure. */
+/** The kinds of plugins that can be created, and the package facts of each. Pure. */
 
 export const KINDS = ["namespace", "channel", "tool", "provider", "transform"] as const;
 export type Kind = (typeof KINDS)[number];
 
-/** What the names in the templates stand for. */
+/** Values for the placeholders in templates. */
 export interface Names {
-  /** As it was given: `word-count`. */
+  /** As given: `word-count`. */
   readonly name: string;
 }
 
 interface Facts {
   readonly description: string;
-  /** It depends on `@svc/kit`. */
+  /** The package depends on `@svc/kit`. */
   readonly usesKit?: boolean;
-  /** Absent: it is no plugin, but a file of the transforms directory. */
+  /** Absent: not a plugin, but a file of the transforms directory. */
   readonly svc?: (names: Names) => Readonly<Record<string, unknown>>;
 }
 
-/** Nothing of the host is in reach of them but what crosses to another thread. */
+/** Plugins that only use what can cross to another thread. */
 const ANYWHERE = { supports: ["host", "worker", "process"], default: "worker" };
 
 export const FACTS: Readonly<Record<Kind, Facts>> = {
   namespace: {
-    description: "Methods and an event of its own, for the svc gateway.",
+    description: "Methods and an event for the svc gateway.",
     svc: ({ name }) => ({ namespaces: [name], permissions: {}, isolation: ANYWHERE }),
   },
   channel: {
@@ -35,7 +35,7 @@ export const FACTS: Readonly<Record<Kind, Facts>> = {
     }),
   },
   tool: {
-    description: "What a language model can do beside talking, for the svc gateway.",
+    description: "A tool for language models, for the svc gateway.",
     svc: ({ name }) => ({ contributes: { tool: [snake(name)] }, permissions: {}, isolation: ANYWHERE }),
   },
   provider: {
@@ -50,7 +50,7 @@ export const FACTS: Readonly<Record<Kind, Facts>> = {
   transform: { description: "A webhook transform for the svc gateway." },
 };
 
-/** A template, or the path of one, with the names in place. */
+/** Fills the names into a template or the path of one. */
 export function named(text: string, { name }: Names): string {
   return text
     .replaceAll("sample-name", name)

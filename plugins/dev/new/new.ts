@@ -1,4 +1,4 @@
-/** `svc plugins new <name>`: a package with a plugin of the asked kind, its types, its test and its README. */
+/** `svc plugins new <name>`: creates a package with a plugin of the given kind, its types, its test and its README. */
 import { EXIT, refuse } from "@svc/cli";
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
@@ -12,15 +12,15 @@ export interface NewFlags extends Partial<Record<Kind, boolean>> {
   readonly dir?: string;
 }
 
-/** Beside the bundle. */
+/** Directory of the templates, next to the bundle. */
 const TEMPLATES = fileURLToPath(new URL("./templates/", import.meta.url));
 
-/** @returns the exit code; whatever goes wrong, nothing is left behind and nothing is overwritten */
+/** @returns the exit code; a failure leaves nothing behind and overwrites nothing */
 export function newPlugin(name: string, flags: NewFlags, output: CommandContext): number {
   const [kind = "namespace", second] = KINDS.filter((one) => flags[one]);
   if (second)
     return refuse(
-      `--${kind} and --${second}: it can be one of them\nNext: svc plugins new ${name} --${kind}`,
+      `--${kind} and --${second}: choose one of them\nNext: svc plugins new ${name} --${kind}`,
       output,
       EXIT.usage,
     );
@@ -30,7 +30,7 @@ export function newPlugin(name: string, flags: NewFlags, output: CommandContext)
   if (!existsSync(parent)) return refuse(`there is no directory ${parent}\nNext: mkdir -p ${parent}`, output);
   const directory = join(parent, name);
   if (existsSync(directory))
-    return refuse(`${directory} is there already; nothing was changed\nNext: choose another name, or --dir`, output);
+    return refuse(`${directory} already exists; nothing was changed\nNext: choose another name, or --dir`, output);
 
   const files = { ...filesOf(kind, name), ...packageFiles(kind, name, releaseOf(directory)) };
   writeWhole(directory, files);
@@ -39,7 +39,7 @@ export function newPlugin(name: string, flags: NewFlags, output: CommandContext)
   return 0;
 }
 
-/** The templates of a kind, with the name in place. */
+/** The templates of a kind with the name filled in. */
 function filesOf(kind: Kind, name: string): Record<string, string> {
   const from = join(TEMPLATES, kind);
   const entries = readdirSync(from, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
@@ -51,7 +51,10 @@ function filesOf(kind: Kind, name: string): Record<string, string> {
   );
 }
 
-/** All files or none: they are written beside the place and moved there. @throws Error that the file system has */
+/**
+ * Writes all files or none: writes to a draft directory next to the target and moves it.
+ * @throws Error of the file system
+ */
 export function writeWhole(directory: string, files: Readonly<Record<string, string>>): void {
   const draft = `${directory}.${process.pid}.new`;
   mkdirSync(draft);
@@ -71,7 +74,7 @@ function told(kind: Kind, directory: string, files: readonly string[]): string {
   const here = relative(process.cwd(), directory) || directory;
   const steps = ["npm install", "npm test", ...(FACTS[kind].svc ? ["npm run dev"] : [])];
   return [
-    `made ${here}: ${files.toSorted().join(", ")}`,
+    `created ${here}: ${files.toSorted().join(", ")}`,
     "Next:",
     `  cd ${here}`,
     ...steps.map((step) => `  ${step}`),

@@ -1,26 +1,26 @@
-/** The files of a new package that are not code. Pure but for `releaseOf`, which looks where this gateway comes from. */
+/** The non-code files of a new package. Pure except for `releaseOf`, which locates this gateway. */
 import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join, relative } from "node:path";
 import { API_VERSION } from "@svc/sdk";
 import { FACTS, type Kind } from "./kinds.ts";
 
-/** What a new package is developed with. */
+/** Versions of the packages a new package is developed with. */
 export interface Release {
   readonly sdk: string;
   /** Released together with the host. */
   readonly kit: string;
   readonly cli: string;
   readonly host: string;
-  /** This package. */
+  /** Version of this package. */
   readonly dev: string;
   readonly jiti: string;
 }
 
-/** Of the toolchain this release was checked with; a test holds them to it. */
+/** Versions of the toolchain this release was tested with; a test keeps them in sync. */
 export const TOOLCHAIN = { "@types/node": "20.19.43", "@types/ws": "8.18.1", typescript: "7.0.2" };
 
-/** @param directory the new package. @returns exact versions, or links when this gateway runs from a checkout */
+/** @param directory the new package @returns exact versions, or links if this gateway runs from a checkout */
 export function releaseOf(directory: string): Release {
   const require = createRequire(import.meta.url);
   const placeOf = (name: string) => realpathSync(dirname(require.resolve(`${name}/package.json`)));
@@ -48,7 +48,7 @@ function read(directory: string): PackageJson {
   return JSON.parse(readFileSync(join(directory, "package.json"), "utf8")) as PackageJson;
 }
 
-/** By name, as text. */
+/** File texts by name. */
 export function packageFiles(
   kind: Kind,
   name: string,
@@ -95,7 +95,7 @@ export function packageFiles(
   };
 }
 
-/** As strict as the gateway's own. */
+/** As strict as the gateway's own configuration. */
 const TSCONFIG = {
   compilerOptions: {
     target: "ES2023",

@@ -1,10 +1,13 @@
-/** Makes the runtime read a plugin's files anew, whatever they are written in. For development: nothing is ever freed. */
+/** Makes the runtime read a plugin's files again, in any format. For development only: memory is never freed. */
 import { createRequire, register } from "node:module";
 import { pathToFileURL } from "node:url";
 import type { FreshModules } from "./module-hooks.ts";
 import { isOwn } from "./place.ts";
 
-/** @param root directory whose files are meant, without what is installed in it. @returns forgets all that was read so far */
+/**
+ * @param root directory of the plugin, excluding installed packages
+ * @returns a function that forgets all modules read so far
+ */
 export function watchModules(root: string): () => void {
   const generation = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
   const data: FreshModules = { root: `${pathToFileURL(root).href}/`, generation };

@@ -1,14 +1,14 @@
 /**
- * Runs in the module loader's own thread: gives each file of a plugin another name for each of its generations, since
- * the runtime never forgets a module. TypeScript does not come by here; it is read anew anyway.
+ * Runs in the thread of the module loader: gives each file of a plugin a new name per generation, because the runtime
+ * never forgets a module. TypeScript does not pass through here; it is read again anyway.
  */
 import type { ResolveHook } from "node:module";
 
-/** What the loader is told once. */
+/** Data passed to the loader at registration. */
 export interface FreshModules {
   /** URL of the directory, ending in a slash. */
   readonly root: string;
-  /** One number: of the generation that is being imported. */
+  /** One number: the generation being imported. */
   readonly generation: SharedArrayBuffer;
 }
 

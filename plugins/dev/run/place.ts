@@ -1,18 +1,18 @@
-/** What went wrong in a plugin's own files, and where. */
+/** Locates an error in a plugin's own files. */
 import { readFileSync } from "node:fs";
 import { relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { isInside } from "@svc/sdk/files";
 
-/** An error as its author wants to read it. */
+/** An error in the form its author needs. */
 export interface Mishap {
-  /** The first line of its message. */
+  /** First line of the error message. */
   readonly message: string;
-  /** `file:line:column`, relative to the working directory where it lies below; absent: it comes from elsewhere. */
+  /** `file:line:column`, relative to the working directory if below it; absent: the error comes from elsewhere. */
   readonly at?: string;
 }
 
-/** A file and a place in it, anywhere in a text. */
+/** A file with a position, anywhere in a text. */
 const PLACE = /(file:\/\/\/[^\s()]+?|\/[^\n()]+?)(?:\?[a-z]+=[\w-]+)?:(\d+)(?::(\d+))?(?=[\s)]|$)/g;
 
 /** @param root directory of the plugin */
@@ -23,7 +23,7 @@ export function mishapOf(error: unknown, root: string): Mishap {
   return { message: message.trim(), ...(at === undefined ? {} : { at }) };
 }
 
-/** The first place in the plugin's own files that a text names. */
+/** The first position in the plugin's own files named in a text. */
 function placeIn(text: string, root: string): string | undefined {
   for (const [, name = "", line = "", column] of text.matchAll(PLACE)) {
     const file = name.startsWith("file:") ? fileURLToPath(name) : name;
@@ -34,11 +34,11 @@ function placeIn(text: string, root: string): string | undefined {
   return undefined;
 }
 
-/** An import of what is not there names the file that asked for it; the line is found by what it asked for. */
+/** A failed import names the importing file; the line is found by searching for the imported name. */
 function missingAt(error: Error, root: string): string | undefined {
   const { code, requireStack } = error as { code?: unknown; requireStack?: readonly string[] };
   if (code !== "MODULE_NOT_FOUND" && code !== "ERR_MODULE_NOT_FOUND") return undefined;
-  // Node names the missing module in words alone.
+  // Node names the missing module only in its message.
   const [, asked, from] = /Cannot find (?:module|package) '([^']+)'(?: imported from (\S+))?/.exec(error.message) ?? [];
   const file = from ?? requireStack?.[0];
   if (file === undefined || asked === undefined || !isOwn(file, root)) return undefined;
@@ -49,7 +49,7 @@ function missingAt(error: Error, root: string): string | undefined {
   return `${shown(file)}:${before.length}:${(before.at(-1) ?? "").length + 1}`;
 }
 
-/** Whether a file belongs to a plugin, and not to what is installed in it. */
+/** Whether a file belongs to the plugin itself and not to an installed package. */
 export function isOwn(file: string, root: string): boolean {
   return isInside(root, file) && !file.includes(`${sep}node_modules${sep}`);
 }

@@ -1,4 +1,6 @@
-/** `svc dev <path>`: the gateway with a plugin that is being written, put in place anew whenever one of its files is saved. */
+/**
+ * `svc dev <path>`: runs the gateway with a plugin under development and reloads it whenever one of its files is saved.
+ */
 import { type CommandContext, commandText } from "@svc/sdk/cli";
 import { messageOf } from "@svc/sdk/errors";
 import type { ReloadReport } from "@svc/sdk/plugins";
@@ -13,11 +15,11 @@ import { type Mishap, mishapOf } from "./place.ts";
 import { createDeveloped, type Developed, sourceEntry } from "./source.ts";
 import { watchSources } from "./watch.ts";
 
-/** @param place directory of a package, or a file. @returns the exit code */
+/** @param place directory of a package, or a file @returns the exit code */
 export async function runDev(place: string, flags: RunFlags, output: CommandContext): Promise<number> {
   const path = resolve(place);
   if (!existsSync(path)) return refuse(`there is nothing at ${path}\nNext: svc plugins new <name>`, output);
-  const env = process.env; // of this process alone: the gateway runs in it
+  const env = process.env; // only affects this process, in which the gateway runs
   if (!env["SVC_STATE_DIR"] && !env["SVC_CONFIG_PATH"]) env["SVC_STATE_DIR"] = ownState(resolvePaths().stateDir, path);
   const port = flags.port ?? (env["SVC_GATEWAY_PORT"] ? undefined : "0");
   const plugin = createDeveloped(path, { paths: resolvePaths(), forget: watchModules });
@@ -43,8 +45,9 @@ export async function runDev(place: string, flags: RunFlags, output: CommandCont
 }
 
 /**
- * Choice: a state directory for each developed plugin, kept between runs, below the real one: unfinished code meets neither the real channels,
- * jobs and sessions nor the gateway that serves them. Whoever names one (`SVC_STATE_DIR`, `SVC_CONFIG_PATH`) gets that.
+ * Choice: each developed plugin has its own state directory, preserved between runs, below the real one. So unfinished
+ * code touches neither the real channels, jobs and sessions nor the gateway that serves them. `SVC_STATE_DIR` and
+ * `SVC_CONFIG_PATH` take precedence.
  */
 function ownState(stateDir: string, path: string): string {
   const real = realpathSync(path);
@@ -64,12 +67,10 @@ function tellStart(plugin: Developed, output: CommandContext): void {
   const mishap = error === undefined ? undefined : mishapOf(error, plugin.root);
   if (output.json) return;
   const watching = `\n${callLine(plugin)}\nwatching ${plugin.root}; types are not checked here: npx tsc --noEmit --watch`;
-  output.print(
-    mishap ? `\n${lines(mishap).join("\n")}\n  it is tried again when a file is saved${watching}` : watching,
-  );
+  output.print(mishap ? `\n${lines(mishap).join("\n")}\n  the next save of a file retries it${watching}` : watching);
 }
 
-/** It has all that another terminal needs. */
+/** Contains everything needed in another terminal. */
 function callLine({ source }: Developed): string {
   const found = source();
   const [namespace] = ("load" in found && found.manifest?.namespaces) || [];
@@ -79,7 +80,7 @@ function callLine({ source }: Developed): string {
 
 function tellReload(report: ReloadReport, at: number, plugin: Developed, output: CommandContext): void {
   const ms = Math.round(performance.now() - at);
-  const { id, ok, generation, reason = "it did not say why" } = report;
+  const { id, ok, generation, reason = "no reason given" } = report;
   const error = plugin.takeError();
   if (ok)
     return output.print(
@@ -88,7 +89,7 @@ function tellReload(report: ReloadReport, at: number, plugin: Developed, output:
   const mishap: Mishap = error === undefined ? { message: reason } : mishapOf(error, plugin.root);
   if (output.json)
     return output.print({ reloaded: id, ok, generation, rolledBack: report.rolledBack, ms, reason, ...mishap });
-  output.note([...lines(mishap), `  ${whatServes(report)}; it is tried again when a file is saved`].join("\n"));
+  output.note([...lines(mishap), `  ${whatServes(report)}; the next save of a file retries it`].join("\n"));
 }
 
 function lines({ message, at }: Mishap): string[] {
@@ -96,6 +97,6 @@ function lines({ message, at }: Mishap): string[] {
 }
 
 function whatServes({ state, generation, rolledBack }: ReloadReport): string {
-  if (state !== "active") return "no version of it serves";
-  return rolledBack ? "the former version was started again" : `generation ${generation} serves on`;
+  if (state !== "active") return "no version is running";
+  return rolledBack ? "the previous version was started again" : `generation ${generation} keeps serving`;
 }

@@ -1,4 +1,4 @@
-/** The plugin that `svc dev` runs: found and read anew each time it is asked for, from its TypeScript where there is any. */
+/** The plugin run by `svc dev`: located and read again on each access, from its TypeScript source if available. */
 import { existsSync, realpathSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import {
@@ -11,23 +11,23 @@ import {
 import type { Plugin, PluginGateway } from "@svc/sdk";
 
 export interface Developed {
-  /** Real path of the package directory or of the file; what names the plugin while its id is not known. */
+  /** Real path of the package directory or file; identifies the plugin while its id is unknown. */
   readonly path: string;
   /** Directory of its files. */
   readonly root: string;
-  /** The package as it is now. */
+  /** The package in its current state. */
   source(): PluginSource | MissingPlugin;
-  /** What its code threw since this was last asked; reports hold the words only. */
+  /** The last error of its code since the previous call; reports contain only the message. */
   takeError(): unknown;
 }
 
 export interface DevelopedOptions {
   readonly paths: Parameters<typeof createPluginFinder>[0];
-  /** Makes the runtime forget its modules, before each import. */
+  /** Makes the runtime forget its modules before each import. */
   readonly forget: (root: string) => () => void;
 }
 
-/** @param place must be there */
+/** @param place must exist */
 export function createDeveloped(place: string, { paths, forget }: DevelopedOptions): Developed {
   const path = realpathSync(place);
   const root = statSync(path).isDirectory() ? path : dirname(path);
@@ -62,14 +62,14 @@ export function createDeveloped(place: string, { paths, forget }: DevelopedOptio
   };
 }
 
-/** Choice: what is built from a file of the same name beside package.json is run from that file, as it is saved. */
+/** Choice: if the built entry has a source file of the same name next to package.json, that file runs as saved. */
 export function sourceEntry({ entry, directory }: Manifest): string {
   const [, name] = /^(?:\.\/)?dist\/(.+)\.js$/.exec(entry) ?? [];
   const source = `./${name}.ts`;
   return name !== undefined && existsSync(join(directory, source)) ? source : entry;
 }
 
-/** The same plugin; what its `setup` and its starts throw is told to `remember`. */
+/** The same plugin; errors of its `setup` and starts are passed to `remember`. */
 function remembering(plugin: Plugin, remember: (error: unknown) => void): Plugin {
   const watched = async <T>(work: () => T | Promise<T>): Promise<T> => {
     try {

@@ -1,24 +1,30 @@
 /**
- * Reports when the files of a plugin were saved.
+ * Reports when files of a plugin are saved.
  *
- * `watchPlaces` of the SDK does not fit: it waits too long for a saved file, and relies on the events of the operating system.
+ * `watchPlaces` of the SDK does not fit: it waits too long after a save and relies on events of the operating system.
  */
 import { stat } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
 
-/** Milliseconds of quiet after the last event: an editor may write a file in steps. Choice: half a second is the whole budget. */
+/**
+ * Milliseconds of quiet after the last event, because editors may write in steps. Choice: the whole budget is half a
+ * second.
+ */
 const QUIET_MS = 30;
 
-/** Milliseconds in which the watcher does not tell of a second change of a file; it is looked for after them. */
+/** Milliseconds in which the watcher misses a second change of a file; checked afterwards. */
 const BLIND_MS = 60;
 
-/** Milliseconds between two checks of all files: a busy machine or a network drive may report no event. Choice: rare enough to cost nothing. */
+/**
+ * Interval of a check of all files in milliseconds: a busy machine or network drive may report no event. Choice: rare
+ * enough to cost nothing.
+ */
 const CHECK_MS = 2_000;
 
-/** Directories whose files are no part of what runs. */
+/** Directories without run-time code. */
 const APART = new Set(["node_modules", "dist", "coverage", "test", "tests"]);
 
-/** Whether a change of this file means nothing to a running plugin. Pure. @param built its entry lies in `dist` */
+/** Whether a change of this file is irrelevant to a running plugin. Pure. @param built the entry is in `dist` */
 export function isApart(root: string, path: string, built: boolean): boolean {
   const segments = relative(root, path).split(sep);
   const apart = (name: string) => name.startsWith(".") || (APART.has(name) && !(built && name === "dist"));
@@ -27,14 +33,14 @@ export function isApart(root: string, path: string, built: boolean): boolean {
 
 export interface WatchSourcesOptions {
   readonly root: string;
-  /** What runs lies in `dist`: it is watched as well. */
+  /** The entry is in `dist`, which is then watched, too. */
   readonly built: boolean;
-  /** Told once for what was saved together; the next time after it has settled. @param at monotonic ms of the first event */
+  /** Called once per group of saved files; calls do not overlap. @param at monotonic ms of the first event */
   changed(at: number): Promise<void>;
   failed(error: unknown): void;
 }
 
-/** Ready when this resolves. @returns stops it; safe to call twice */
+/** Resolves when watching has started. @returns a function that stops watching; safe to call twice */
 export async function watchSources({
   root,
   built,
@@ -66,7 +72,7 @@ export async function watchSources({
       tellIn(BLIND_MS);
     }
     telling = false;
-    if (since !== undefined) tellIn(QUIET_MS); // saved meanwhile
+    if (since !== undefined) tellIn(QUIET_MS); // files were saved meanwhile
   }
 
   watcher.on("all", () => {
@@ -85,7 +91,7 @@ export async function watchSources({
   };
 }
 
-/** Another one when a file was saved, added or taken away. */
+/** Changes when a file is saved, added or removed. */
 async function fingerprint(watched: Readonly<Record<string, readonly string[]>>): Promise<string> {
   const paths = Object.entries(watched).flatMap(([directory, names]) => names.map((name) => join(directory, name)));
   const facts = await Promise.all(

@@ -1,32 +1,33 @@
-/** A new directory that is written whole, or leaves nothing behind. */
+/** Creates a directory completely, or leaves nothing behind. */
 import { rmSync } from "node:fs";
 import { copyFile, mkdir, readdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { PackageFile } from "./package-files.ts";
 
-/** There is something in it already. */
+/** The directory is not empty. */
 export class OccupiedDirectory extends Error {
   override readonly name = "OccupiedDirectory";
 }
 
-/** What the directory is filled with. */
+/** Fills the new directory. */
 export interface NewDirectory {
-  /** Copies files of `from` to a directory in the new one, as they are, mode included. */
+  /** Copies files of `from` to a directory in the new one, unchanged, including their mode. */
   copy(from: string, files: readonly PackageFile[], to: string): Promise<void>;
   write(name: string, text: string): Promise<void>;
 }
 
 /** @throws OccupiedDirectory */
 export async function refuseOccupied(path: string): Promise<void> {
-  const present = await readdir(path).catch(() => []); // not there, or no directory: making it says so
+  const present = await readdir(path).catch(() => []); // missing, or not a directory: creating it reports that
   if (present.length === 0) return;
   throw new OccupiedDirectory(`${path} is not empty\nNext: name a directory that does not exist yet`);
 }
 
 /**
- * Makes the directory, or takes an empty one, and has it filled.
- * Interrupted or failed, all that was made is removed again: an empty directory that was there stays.
- * @returns what `fill` does. @throws OccupiedDirectory; whatever `fill` throws
+ * Creates the directory, or uses an empty one, and fills it. On interruption or failure, everything created is removed;
+ * an existing empty directory stays.
+ * @returns the result of `fill`
+ * @throws OccupiedDirectory; errors of `fill`
  */
 export async function createDirectory<T>(path: string, fill: (directory: NewDirectory) => Promise<T>): Promise<T> {
   await refuseOccupied(path);

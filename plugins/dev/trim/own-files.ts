@@ -1,13 +1,13 @@
-/** The files of a trimmed gateway beside its packages. Pure. */
+/** Generated files of a trimmed gateway. Pure. */
 import type { InstalledPackage } from "./package-tree.ts";
 
 export interface Contents {
   readonly plugins: readonly ChosenPlugin[];
   /** Packages that plugins import or that run them. */
   readonly foundation: readonly InstalledPackage[];
-  /** Of all files in node_modules. */
+  /** Size of all files in node_modules. */
   readonly size: Size;
-  /** Of the same with every plugin of the bundle; absent where the bundle is not installed. */
+  /** Size with every plugin of the bundle; absent if the bundle is not installed. */
   readonly full?: Size;
   readonly engines: string;
   readonly platform: string;
@@ -25,7 +25,7 @@ export interface Size {
   readonly bytes: number;
 }
 
-/** By path. */
+/** File texts by path. */
 export function ownFiles(contents: Contents): Readonly<Record<string, string>> {
   return {
     "package.json": json(packageJson(contents)),
@@ -53,9 +53,12 @@ function packageJson({ plugins, foundation, engines }: Contents): object {
   };
 }
 
-/** Choice: state beside the program, so that the directory is one whole; a container sets SVC_STATE_DIR to its volume. */
+/**
+ * Choice: state next to the program, so that the directory is self-contained; a container sets SVC_STATE_DIR to its
+ * volume.
+ */
 const COMMAND = `#!/usr/bin/env node
-// The command \`svc\` of this directory: configuration and state lie beside this file, unless the environment says otherwise.
+// The command \`svc\` of this directory: configuration and state are next to this file, unless the environment sets other paths.
 import { fileURLToPath } from "node:url";
 
 const beside = (name) => fileURLToPath(new URL(name, import.meta.url));
@@ -79,12 +82,12 @@ function readme({ plugins, size, full, engines, platform }: Contents): string {
   if (full) sizes.push(`| with every plugin of the bundle | ${full.packages} | ${megabytes(full.bytes)} |`);
   return `# A trimmed gateway
 
-Runs with Node ${engines} and nothing else; \`node_modules\` is complete, there is nothing to install.
+Runs with Node ${engines} and nothing else; \`node_modules\` is complete, nothing has to be installed.
 
     node svc.js gateway run
 
-\`node svc.js\` is the command \`svc\` with the configuration \`svc.json\` and the state directory \`state\` of this directory;
-\`SVC_CONFIG_PATH\` and \`SVC_STATE_DIR\` name others.
+\`node svc.js\` is the command \`svc\` with the configuration \`svc.json\` and the state directory \`state\` in this directory;
+\`SVC_CONFIG_PATH\` and \`SVC_STATE_DIR\` select others.
 
 | plugin | package | version |
 | --- | --- | --- |
@@ -94,6 +97,6 @@ ${rows.join("\n")}
 | --- | ---: | ---: |
 ${sizes.join("\n")}
 
-Add-ons in machine code: ${platform}.
+Native add-ons: ${platform}.
 `;
 }

@@ -1,4 +1,4 @@
-/** Which files of a package somebody gets who installs it, on this system. */
+/** The files of a package that an installation on this system would get. */
 import { execFile } from "node:child_process";
 import { lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -14,8 +14,8 @@ export interface PackageFile {
 export type FilesOf = ReadonlyMap<InstalledPackage, readonly PackageFile[]>;
 
 /**
- * An installed package has exactly the files it was published with; of a source directory npm is asked what it would publish.
- * @throws PackageProblem when npm cannot be asked, or a package holds a link
+ * An installed package has exactly its published files; for a source directory, npm reports what it would publish.
+ * @throws PackageProblem if npm cannot be called, or a package contains a link
  */
 export async function filesOf(packages: readonly InstalledPackage[], allPlatforms: boolean): Promise<FilesOf> {
   const published = await publishedFiles(packages.filter((one) => !isInstalled(one)));
@@ -27,7 +27,7 @@ export async function filesOf(packages: readonly InstalledPackage[], allPlatform
   return new Map(await Promise.all(all));
 }
 
-/** Add-ons built ahead lie in `prebuilds/<platform>-<arch>/`, by the convention of those who make them. */
+/** Prebuilt add-ons are by convention in `prebuilds/<platform>-<arch>/`. */
 function fitsHere(path: string): boolean {
   const [, platform, arch] = /(?:^|\/)prebuilds\/([a-z0-9]+)-([a-z0-9+]+)\//.exec(path) ?? [];
   if (platform === undefined || arch === undefined) return true;
@@ -40,7 +40,7 @@ async function filesBelow(directory: string, prefix = ""): Promise<PackageFile[]
     const path = `${prefix}${entry.name}`;
     if (entry.isDirectory()) return path === "node_modules" ? [] : filesBelow(directory, `${path}/`);
     if (!entry.isFile())
-      throw new PackageProblem(`${join(directory, path)} is a link, or no file`, "install the package anew");
+      throw new PackageProblem(`${join(directory, path)} is a link or not a file`, "install the package again");
     return [{ path, bytes: (await lstat(join(directory, path))).size }];
   });
   return (await Promise.all(files)).flat();
@@ -51,7 +51,7 @@ interface PackReport {
   readonly files: readonly { readonly path: string; readonly size: number }[];
 }
 
-/** One question for all of them: npm takes longer to start than to answer. */
+/** One call for all packages: npm takes longer to start than to respond. */
 async function publishedFiles(packages: readonly InstalledPackage[]): Promise<FilesOf> {
   if (packages.length === 0) return new Map();
   const directories = packages.map(({ directory }) => directory);
@@ -66,13 +66,13 @@ async function publishedFiles(packages: readonly InstalledPackage[]): Promise<Fi
     reports = JSON.parse(stdout) as readonly PackReport[];
   } catch (error) {
     const why = error instanceof Error ? error.message.split("\n").slice(0, 3).join(" ") : String(error);
-    throw new PackageProblem(`npm cannot say which files the packages have: ${why}`, "npm --version", { cause: error });
+    throw new PackageProblem(`npm cannot list the files of the packages: ${why}`, "npm --version", { cause: error });
   }
   return new Map(
     packages.map((one, index) => {
       const report = reports[index];
       if (report?.name !== one.name)
-        throw new PackageProblem(`npm did not answer for the package ${one.name}`, "npm --version");
+        throw new PackageProblem(`npm returned no result for the package ${one.name}`, "npm --version");
       return [one, report.files.map(({ path, size }) => ({ path, bytes: size }))];
     }),
   );

@@ -1,19 +1,19 @@
-/** What packages need to run, found as Node finds it: from each package upwards. Reads package.json files and nothing else. */
+/** Resolves the dependencies of packages like Node: from each package upwards. Only reads package.json files. */
 import { messageOf } from "@svc/sdk/errors";
 import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, join, sep } from "node:path";
 
-/** A package where it lies now. */
+/** An installed package. */
 export interface InstalledPackage {
   /** Real path. */
   readonly directory: string;
   readonly name: string;
   readonly version: string;
-  /** By the name it imports them under. Filled while the tree is read; packages may need each other. */
+  /** By import name. Filled while the tree is read, because packages may need each other. */
   readonly dependencies: Map<string, InstalledPackage>;
 }
 
-/** Why a package cannot be taken along, and what to do. */
+/** Why a package cannot be included, and what to do. */
 export class PackageProblem extends Error {
   override readonly name = "PackageProblem";
 
@@ -34,13 +34,16 @@ interface PackageJson {
 }
 
 export interface TreeOptions {
-  /** Optional packages for other systems, too, where they are installed. */
+  /** Include installed optional packages for other systems. */
   readonly allPlatforms: boolean;
-  /** Directory of the plugin API that is meant where a package does not say where its own is. */
+  /** Plugin API to use for a package that has none of its own. */
   readonly fallback: { readonly name: string; readonly directory: string };
 }
 
-/** Reads packages and all they need; each real directory once. @throws PackageProblem naming what is missing, and for whom */
+/**
+ * Reads packages and all their dependencies, each real directory once.
+ * @throws PackageProblem naming the missing package and its dependent
+ */
 export function createPackageReader({ allPlatforms, fallback }: TreeOptions): (directory: string) => InstalledPackage {
   const known = new Map<string, InstalledPackage>();
 
@@ -50,13 +53,12 @@ export function createPackageReader({ allPlatforms, fallback }: TreeOptions): (d
     if (seen) return seen;
     const json = packageJson(directory);
     const { name, version } = json;
-    if (!name || !version)
-      throw new PackageProblem(`${directory}/package.json has no name or no version`, "write them there");
+    if (!name || !version) throw new PackageProblem(`${directory}/package.json has no name or no version`, "add both");
     const found: InstalledPackage = { directory, name, version, dependencies: new Map() };
     known.set(directory, found);
     for (const wanted of wantedBy(json)) {
       const place = locate(wanted.name, directory) ?? (wanted.name === fallback.name ? fallback.directory : undefined);
-      if (place === undefined && wanted.optional) continue; // npm leaves out what this system cannot use
+      if (place === undefined && wanted.optional) continue; // npm omits packages this system cannot use
       if (place === undefined)
         throw new PackageProblem(
           `${name} ${version} needs the package ${wanted.name}, which is not installed`,
@@ -70,7 +72,7 @@ export function createPackageReader({ allPlatforms, fallback }: TreeOptions): (d
   return read;
 }
 
-/** Whether it lies where a package manager put it; else it is somebody's source directory. */
+/** Whether the package was installed by a package manager; otherwise it is a source directory. */
 export function isInstalled({ directory }: InstalledPackage): boolean {
   return directory.split(sep).includes("node_modules");
 }
@@ -84,7 +86,7 @@ function packageJson(directory: string): PackageJson {
   }
 }
 
-/** What it cannot run without, and what it uses where it is there. Optional peers are the business of those who install them. */
+/** Required and optional packages. Optional peers are left to those who install them. */
 function wantedBy(json: PackageJson): { readonly name: string; readonly optional: boolean }[] {
   const { dependencies = {}, optionalDependencies = {}, peerDependencies = {}, peerDependenciesMeta = {} } = json;
   const peers = Object.keys(peerDependencies).filter((name) => !peerDependenciesMeta[name]?.optional);
@@ -94,7 +96,7 @@ function wantedBy(json: PackageJson): { readonly name: string; readonly optional
   }));
 }
 
-/** Directory of the package that an import of this name means, seen from `directory`. */
+/** Directory of the package that an import of this name resolves to from `directory`. */
 function locate(name: string, directory: string): string | undefined {
   for (let at = directory; ; at = dirname(at)) {
     const place = join(at, "node_modules", name);
@@ -103,7 +105,7 @@ function locate(name: string, directory: string): string | undefined {
   }
 }
 
-/** By npm's fields `os` and `cpu`: lists of names, or of names with `!` in front. */
+/** Checks npm's fields `os` and `cpu`: lists of names, or of names with a leading `!`. */
 function fitsHere({ os, cpu }: PackageJson): boolean {
   return allows(os, process.platform) && allows(cpu, process.arch);
 }

@@ -1,4 +1,4 @@
-/** Where packages go in a `node_modules` of their own, so that each import still means the same package. Pure. */
+/** Places packages in a new `node_modules` so that each import still resolves to the same package. Pure. */
 import { type InstalledPackage, PackageProblem } from "./package-tree.ts";
 
 /** A package and its place below `node_modules`, e.g. `ws` or `koa/node_modules/ms`. */
@@ -8,9 +8,10 @@ export interface Placed {
 }
 
 /**
- * At the top where the name is free, else below the package that needs it. A package's own places are all taken before
- * those of the packages below it are looked for: nothing that was placed before can come to mean something else.
- * @param roots by name; these are at the top in any case
+ * Places a package at the top level if its name is free, otherwise below the package that needs it. All direct
+ * dependencies of a package are placed before those of the packages below, so an earlier placement never changes its
+ * meaning.
+ * @param roots by name; always placed at the top level
  * @throws PackageProblem for packages that need each other in several versions, which only links could express
  */
 export function placePackages(roots: ReadonlyMap<string, InstalledPackage>): Placed[] {
@@ -41,9 +42,9 @@ export function placePackages(roots: ReadonlyMap<string, InstalledPackage>): Pla
 }
 
 interface Place extends Placed {
-  /** Packages in whose `node_modules` it lies, the nearest first. */
+  /** Packages in whose `node_modules` it is nested, nearest first. */
   readonly above: readonly string[];
-  /** The packages there, the outermost first. */
+  /** The packages there, outermost first. */
   readonly within: readonly InstalledPackage[];
 }
 

@@ -1,4 +1,7 @@
-/** Whether what was written can be imported where it lies: a missing file or package is found now and not at the first start. */
+/**
+ * Verifies that the written files can be imported in place, so that a missing file or package is found now and not at
+ * the first start.
+ */
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -6,7 +9,7 @@ import { promisify } from "node:util";
 import type { ChosenPlugin } from "./own-files.ts";
 import { PackageProblem } from "./package-tree.ts";
 
-/** Imports each file it is given, and says which one cannot be. */
+/** Imports each given file and reports the first failure. */
 const IMPORT_ALL = `
 for (const file of process.argv.slice(1)) {
   try { await import(file); } catch (error) {
@@ -19,9 +22,9 @@ process.exit(0);`;
 const TIMEOUT_MS = 60_000;
 
 /**
- * Imports the host, the command line and plugins in a process of their own, without this one's environment. Runs no `setup`.
- * What is TypeScript is compiled when it is loaded, and not proven here.
- * @throws PackageProblem with the file and what is wrong
+ * Imports the host, the command line and plugins in a separate process without this process's environment. Runs no
+ * `setup`. TypeScript is compiled when loaded and not verified here.
+ * @throws PackageProblem with the file and the error
  */
 export async function proveImports(out: string, plugins: readonly ChosenPlugin[]): Promise<void> {
   const modules = join(out, "node_modules");
@@ -40,7 +43,7 @@ export async function proveImports(out: string, plugins: readonly ChosenPlugin[]
   } catch (error) {
     const { stdout = "", message } = error as { stdout?: string; message: string };
     const what = (stdout || message).replace(out, "");
-    const next = "build or install the package that this file is of, then try again";
-    throw new PackageProblem(`what was written cannot be imported: ${what}`, next, { cause: error });
+    const next = "build or install the package of this file, then try again";
+    throw new PackageProblem(`the written files cannot be imported: ${what}`, next, { cause: error });
   }
 }

@@ -1,4 +1,6 @@
-/** `svc trim`: writes a directory that runs by itself, with the host, the plugin API, chosen plugins and what they need. */
+/**
+ * `svc trim`: writes a self-contained directory with the host, the plugin API, chosen plugins and their dependencies.
+ */
 import { join, resolve } from "node:path";
 import { refuse, selectHere, type Wanted } from "@svc/cli";
 import type { CommandContext } from "@svc/sdk/cli";
@@ -36,7 +38,7 @@ function wantedBy({ profile, plugins, withRequirements = false }: TrimFlags): Wa
   return { profile, names, withRequirements };
 }
 
-/** For the next step: what was typed. */
+/** The typed command line, for the next step. */
 function commandLine({ out, profile, plugins }: TrimFlags): string {
   const options = [...(profile ? ["--profile", profile] : []), ...(plugins ? ["--plugins", plugins] : [])];
   return ["svc trim --out", out, ...options].join(" ");

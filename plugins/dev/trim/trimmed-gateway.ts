@@ -1,4 +1,4 @@
-/** What a trimmed gateway is made of, and how it comes about. */
+/** Plans and writes a trimmed gateway. */
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import type { SelectedPlugin } from "@svc/cli";
@@ -14,7 +14,7 @@ interface Plan {
   readonly foundation: readonly InstalledPackage[];
   readonly plugins: readonly ChosenPlugin[];
   readonly placed: readonly Placed[];
-  /** The same with every plugin of the bundle; absent where there is no bundle, or not all of it. */
+  /** The same with every plugin of the bundle; absent if the bundle is missing or incomplete. */
   readonly everything: readonly Placed[] | undefined;
   readonly engines: string;
   readonly allPlatforms: boolean;
@@ -47,7 +47,7 @@ export function planTrimmed(
   return { foundation, plugins: chosen, placed: placePackages(roots), everything, engines: engines.node, allPlatforms };
 }
 
-/** The comparison alone is no reason to refuse. */
+/** A failed size comparison alone is no reason to abort. */
 function unlessProblem<T>(work: () => T): T | undefined {
   try {
     return work();
@@ -59,27 +59,29 @@ function unlessProblem<T>(work: () => T): T | undefined {
 
 function fileProblem(id: string, origin: string): PackageProblem {
   return new PackageProblem(
-    `plugin ${id} is the file ${origin}, which does not say what it needs`,
-    `give it a directory with a package.json, or leave it out with --plugins`,
+    `plugin ${id} is the file ${origin}, which does not declare its dependencies`,
+    `put it into a directory with a package.json, or omit it with --plugins`,
   );
 }
 
-/** @throws PackageProblem two different packages have one name */
+/** @throws PackageProblem if two different packages have the same name */
 function byName(packages: readonly InstalledPackage[]): Map<string, InstalledPackage> {
   const found = new Map<string, InstalledPackage>();
   for (const one of packages) {
     const other = found.get(one.name) ?? one;
     if (other !== one)
-      throw new PackageProblem(`${other.directory} and ${one.directory} are both called ${one.name}`, "leave one out");
+      throw new PackageProblem(
+        `${other.directory} and ${one.directory} are both named ${one.name}`,
+        "omit one of them",
+      );
     found.set(one.name, one);
   }
   return found;
 }
 
 /**
- * Copies the packages, imports them where they lie now, and adds what makes a program of them. Nothing is left behind when
- * that fails.
- * @throws OccupiedDirectory; PackageProblem when a plugin cannot be imported there
+ * Copies the packages, verifies their imports in place, and adds the generated files. A failure leaves nothing behind.
+ * @throws OccupiedDirectory; PackageProblem if a plugin cannot be imported there
  */
 export async function writeTrimmed(out: string, plan: Plan): Promise<Contents> {
   const { foundation, plugins, placed, everything, engines, allPlatforms } = plan;
@@ -95,7 +97,7 @@ export async function writeTrimmed(out: string, plan: Plan): Promise<Contents> {
       size: sizeOf(placed, files),
       ...(full ? { full } : {}),
       engines,
-      platform: allPlatforms ? "for every system the packages have them for" : `${process.platform} ${process.arch}`,
+      platform: allPlatforms ? "for every system the packages support" : `${process.platform} ${process.arch}`,
     };
     for (const [name, text] of Object.entries(ownFiles(contents))) await directory.write(name, text);
     return contents;

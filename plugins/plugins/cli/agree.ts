@@ -1,15 +1,15 @@
-/** Asks a person whether a plugin may have what it asks for. */
+/** Asks a person to agree to the permissions a plugin requests. */
 import { askYes, type CommandContext, visible } from "@svc/sdk/cli";
 import type { Agreeing, AgreementRequest } from "../install/installer.ts";
 
 export interface AgreeFlags {
-  /** To all of it. */
+  /** Agrees to everything. */
   readonly yes?: boolean;
-  /** To what was shown with this word. */
+  /** Agrees to the permissions shown with this word. */
   readonly agree?: string;
 }
 
-/** Where nobody can be asked and no flag says yes, it is no. */
+/** Without a terminal and without a flag, the answer is no. */
 export function agreeBy({ yes, agree: word }: AgreeFlags, output: Pick<CommandContext, "json" | "note">): Agreeing {
   const agree: Agreeing["agree"] = async (request) => {
     if (yes) {
@@ -22,12 +22,12 @@ export function agreeBy({ yes, agree: word }: AgreeFlags, output: Pick<CommandCo
   return { agree, word };
 }
 
-/** Somebody reads and types here. */
+/** Whether a person can be asked: input and output are terminals. */
 export function canAsk({ json }: Pick<CommandContext, "json">): boolean {
   return !json && process.stdin.isTTY && process.stderr.isTTY;
 }
 
-/** On standard error: what is printed stays clean. */
+/** Asks on standard error, so that standard output stays clean. */
 export function askPerson(text: string): Promise<boolean> {
   return askYes(`${text}\nAgree?`, { input: process.stdin, output: process.stderr });
 }
@@ -35,6 +35,6 @@ export function askPerson(text: string): Promise<boolean> {
 /** Pure. */
 export function describeRequest(request: Omit<AgreementRequest, "agree">): string {
   const { name, version, id, summary, isUpdate } = request;
-  const what = isUpdate ? "asks for more than before. It" : `(plugin ${id})`;
+  const what = isUpdate ? "requests additional permissions. It" : `(plugin ${id})`;
   return [`${visible(name)} ${visible(version)} ${what}`, ...summary.map((line) => `  - ${line}`)].join("\n");
 }

@@ -1,4 +1,4 @@
-/** `svc plugins doctor`: what is wrong with the installed plugins, and what to do. With `--fix` it removes leftovers. */
+/** `svc plugins doctor`: problems of the installed plugins and how to fix them. With `--fix` it removes leftovers. */
 import { type CommandContext, visible } from "@svc/sdk/cli";
 import { type PluginFinding, plugins } from "@svc/sdk/plugins";
 import { pluginsHere, WrongUsage } from "@svc/cli";
@@ -11,7 +11,7 @@ import { failureTold } from "./failure-told.ts";
 import { idsOf } from "./ids.ts";
 import { atGateway } from "./live.ts";
 
-/** @returns 1 when something is broken, 0 when all is well or only worth knowing */
+/** @returns 1 if there is an error, 0 if there are none or only warnings */
 export async function checkInstallation(context: CommandContext): Promise<number> {
   const { stateDir, options } = context;
   if (options["url"] !== undefined) {
@@ -31,7 +31,7 @@ async function findingsHere(): Promise<readonly PluginFinding[]> {
   return findings({ stateDir: paths.stateDir, planned, ids: await idsOf([...sources, ...bundle]) });
 }
 
-/** @returns what it removed */
+/** @returns the removed paths */
 async function removeOwnLeftovers(stateDir: string): Promise<readonly string[]> {
   const extensions = extensionsOf(stateDir);
   const before = readRecord(extensions);
@@ -59,5 +59,5 @@ function describeFindings(found: readonly PluginFinding[], removed: readonly str
     `${severity.padEnd(8)} ${visible(about)}: ${message.split("\n").map(visible).join("\n         ")}`,
     `         Next: ${visible(next)}`,
   ]);
-  return [...gone, ...(lines.length > 0 ? lines : ["Nothing is wrong with the installed plugins."])].join("\n");
+  return [...gone, ...(lines.length > 0 ? lines : ["No problems found with the installed plugins."])].join("\n");
 }

@@ -1,8 +1,8 @@
-/** Prints the failure of an install: its step and the next one, and as JSON the particulars as well. */
+/** Prints the failure of an install: the failed step and the next one; as JSON also the details. */
 import type { CommandContext } from "@svc/sdk/cli";
 import { InstallFailure } from "../install/failure.ts";
 
-/** @returns the exit code of `work`, or 1 for a failure that was printed. @throws whatever else `work` throws */
+/** @returns the exit code of `work`, or 1 for a failure that was printed @throws other errors of `work` */
 export async function failureTold(context: CommandContext, work: () => Promise<number>): Promise<number> {
   try {
     return await work();

@@ -1,4 +1,4 @@
-/** The gateway of this state directory, when one runs: it follows what commands change on disk. */
+/** The gateway of this state directory, if one is running: it applies the changes that commands make on disk. */
 import { lastStarted, Unreachable } from "@svc/cli";
 import { resolvePaths } from "@svc/host/state";
 import type { CommandContext } from "@svc/sdk/cli";
@@ -7,18 +7,18 @@ import { detailsCode, GatewayError, isGatewayError, messageOf } from "@svc/sdk/e
 import { plugins } from "@svc/sdk/plugins";
 import type { RunningGateway } from "../install/switch.ts";
 
-/** Milliseconds a gateway has to accept a connection. */
+/** Milliseconds to wait for a connection. */
 const PATIENCE = 2_000;
 
-/** Milliseconds. Following waits for calls in flight and for stops and starts of plugins. */
+/** Milliseconds. Applying changes waits for calls in progress and for plugins to stop and start. */
 const FOLLOW_TIMEOUT = 120_000;
 
-/** Whether a gateway was reached. */
+/** A gateway that may be running; `wasTold`: it was reached and applied the changes. */
 export interface GatewayHere extends RunningGateway {
   readonly wasTold: boolean;
 }
 
-/** Connects with each question, since an install takes longer than a gateway may run. */
+/** Connects anew for each request, because an install may outlive the gateway. */
 export function gatewayHere(context: CommandContext): GatewayHere {
   let wasTold = false;
   let noted = false;
@@ -29,7 +29,7 @@ export function gatewayHere(context: CommandContext): GatewayHere {
     try {
       client = await context.connect({ timeoutMs: PATIENCE });
     } catch (error) {
-      // Whoever refuses the key of this state directory is another gateway.
+      // A gateway that rejects the key of this state directory belongs to another one.
       if (!(error instanceof Unreachable) && !noted) note(error);
       return undefined;
     }
@@ -37,7 +37,7 @@ export function gatewayHere(context: CommandContext): GatewayHere {
       return await question(client);
     } catch (error) {
       if (!isGatewayError(error) || detailsCode(error) !== "UNKNOWN_METHOD") throw error;
-      const next = "restart it, or add the plugin that serves it to plugins.use";
+      const next = "restart the gateway, or add the plugin that serves the method to plugins.use";
       throw new GatewayError(error.code, `${error.message}; ${next}`, { details: error.details });
     } finally {
       await client.close();
@@ -47,7 +47,7 @@ export function gatewayHere(context: CommandContext): GatewayHere {
   function note(error: unknown): void {
     noted = true;
     const [why = ""] = messageOf(error).split("\n");
-    context.note(`No gateway of this state directory was told: ${why}`);
+    context.note(`No gateway of this state directory applied the change: ${why}`);
   }
 
   return {

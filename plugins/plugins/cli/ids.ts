@@ -1,13 +1,13 @@
-/** Ids of plugins. One that is a mere file is imported for it, which runs nothing of it. */
+/** Ids of plugins. A single file is imported to learn its id, without running its setup. */
 import type { MissingPlugin, PluginSource } from "@svc/host/local";
 
-/** Those that cannot be imported have none. */
+/** Plugins that cannot be imported are omitted. */
 export async function idsOf(sources: readonly (PluginSource | MissingPlugin)[]): Promise<ReadonlySet<string>> {
   const ids = await Promise.all(
     sources.map(async (source) => {
       if (!("load" in source)) return [source.origin];
       if (source.manifest) return [source.manifest.id];
-      const plugin = await source.load().catch(() => undefined); // the gateway says what is wrong with it
+      const plugin = await source.load().catch(() => undefined); // the gateway reports the problem
       return plugin ? [plugin.id] : [];
     }),
   );

@@ -1,6 +1,6 @@
 /**
- * `svc plugins inspect <id>`: all that is known of one plugin. Asks the running gateway; without one, tells what the
- * package says and what the last start made of it. Runs no plugin.
+ * `svc plugins inspect <id>`: everything known about one plugin. Queries the running gateway; without one, shows the
+ * facts of the package and the report of the last start. Runs no plugin.
  */
 import { pluginsHere, refuse } from "@svc/cli";
 import { isLoadable, type Manifest } from "@svc/host/local";
@@ -13,7 +13,7 @@ import { askRunning, lastReport, PATIENCE } from "./live.ts";
 
 export async function inspectPlugin(id: string, context: CommandContext): Promise<number> {
   const asked = await askRunning(context, (client) => client.call(plugins.inspect, { id }, { timeoutMs: PATIENCE }));
-  const manifest = context.options["url"] ? undefined : await manifestOf(id); // another gateway's packages are not on this machine
+  const manifest = context.options["url"] ? undefined : await manifestOf(id); // the packages of another gateway are not on this machine
   if ("answer" in asked) return show(id, manifest, asked.answer, context);
   const lastStart = lastReport(resolvePaths().startupReport)?.find((entry) => entry.id === id);
   if (!manifest && !lastStart) return refuse(`no plugin "${id}" here\nNext: svc plugins list`, context);
@@ -50,7 +50,7 @@ function showWithout(
     context.print({ source: lastStart ? "last start" : "nothing", id, manifest, lastStart });
     return 0;
   }
-  context.note(`What it costs is not known: ${why}`);
+  context.note(`Resource usage is unknown: ${why}`);
   context.print(packageLines(id, manifest, lastStart).join("\n"));
   return 0;
 }

@@ -1,20 +1,20 @@
-/** A plugin in words, in sections for people. Pure. */
+/** Text sections about a plugin. Pure. */
 import type { Manifest } from "@svc/host/local";
 import type { ResultOf } from "@svc/sdk";
 import { table, time, visible } from "@svc/sdk/cli";
 import type { PluginReport, plugins } from "@svc/sdk/plugins";
 
 type Inspection = ResultOf<typeof plugins.inspect>;
-/** What a line is about, and what stands there: a text, or a list that may take several lines. Left out when empty. */
+/** Label and content of a row: a text, or a list that may span several lines. Omitted if empty. */
 type Entry = readonly [about: string, text: string | readonly string[] | undefined];
 
-/** Characters of a line of a list. */
+/** Maximum characters of a list line. */
 const WIDTH = 100;
 
 const MIB = 1_048_576;
 
 const UNKNOWN_MEMORY = {
-  host: "shared with the gateway; known only of plugins that run as worker or process",
+  host: "shared with the gateway; known only for plugins that run as worker or process",
   worker: "not known yet",
   process: "not known yet",
 } as const;
@@ -34,13 +34,13 @@ export function inspectionLines(inspection: Inspection): string[] {
         ["no effect", plugin.inert],
       ],
     ],
-    ["Costs since the gateway started", costs(stats, plugin)],
+    ["Resource usage since the gateway started", costs(stats, plugin)],
     ["Declares", declared(declares)],
-    ["Asks for", permissionEntries(permissions)],
+    ["Requests", permissionEntries(permissions)],
   ]);
 }
 
-/** Without a gateway that runs. */
+/** Text about a plugin without a running gateway. */
 export function packageLines(
   id: string,
   manifest: Manifest | undefined,
@@ -60,7 +60,7 @@ export function packageLines(
       ],
     ],
     [
-      "Its package says",
+      "According to its package",
       [
         ["serves", namespaces?.map((name) => `${name}.*`)],
         ["routes", routes?.map((prefix) => `${prefix}*`)],
@@ -69,7 +69,7 @@ export function packageLines(
         ["commands", commands?.map(({ name }) => name)],
       ],
     ],
-    ["Asks for", permissionEntries(manifest?.permissions)],
+    ["Requests", permissionEntries(manifest?.permissions)],
   ]);
 }
 
@@ -86,14 +86,13 @@ function headline({
 function costs(stats: Inspection["stats"], { blame, placement = "host" }: Inspection["plugin"]): Entry[] {
   const { calls, inFlight, p50Ms, p99Ms, maxMs, hookRuns, hookErrors, errors, memoryBytes, blocks, longestBlockMs } =
     stats;
-  const times =
-    calls === 0 ? "" : `; half of them within ${ms(p50Ms)}, 99 % within ${ms(p99Ms)}, the slowest ${ms(maxMs)}`;
+  const times = calls === 0 ? "" : `; 50 % within ${ms(p50Ms)}, 99 % within ${ms(p99Ms)}, slowest ${ms(maxMs)}`;
   return [
-    ["calls", `${calls}, ${inFlight} under way${times}`],
+    ["calls", `${calls}, ${inFlight} pending${times}`],
     ["hooks", `${hookRuns} runs, ${hookErrors} failed`],
     ["errors", String(errors)],
     ["last error", blame && blameText(blame)],
-    ["event loop", blocks === 0 ? "never blocked" : `blocked ${timesOf(blocks)}, ${ms(longestBlockMs)} at the longest`],
+    ["event loop", blocks === 0 ? "never blocked" : `blocked ${timesOf(blocks)}, longest ${ms(longestBlockMs)}`],
     ["memory", memoryBytes === null ? UNKNOWN_MEMORY[placement] : `${(memoryBytes / MIB).toFixed(1)} MiB`],
   ];
 }
@@ -106,7 +105,7 @@ function declared(declares: Inspection["declares"]): Entry[] {
   return Object.entries(declares).map(([kind, declarations]) => [kind, declarations.map(declarationText)]);
 }
 
-/** Its name, and the facts that are not part of it. */
+/** Its name, and the facts that the name does not include. */
 function declarationText({ name, ...facts }: Inspection["declares"][string][number]): string {
   const texts = Object.entries(facts).flatMap(([fact, value]) => {
     if (value === false || (typeof value === "string" && name.includes(value))) return [];
@@ -129,7 +128,7 @@ function ms(value: number | null): string {
   return value >= 1_000 ? `${(value / 1_000).toFixed(1)} s` : `${value >= 10 ? Math.round(value) : value} ms`;
 }
 
-/** A blank line between two; one without entries is left out. */
+/** Sections separated by blank lines; a section without entries is omitted. */
 function sections(parts: readonly (readonly [title: string, entries: readonly Entry[]])[]): string[] {
   return parts.flatMap(([title, entries], at) => {
     const rows = entries.flatMap(([about, text = []]) => {
@@ -141,7 +140,7 @@ function sections(parts: readonly (readonly [title: string, entries: readonly En
   });
 }
 
-/** As many to a line as it takes. */
+/** Fills each line with as many items as fit. */
 function linesOf(items: readonly string[]): string[] {
   const lines: string[] = [];
   for (const item of items) {

@@ -1,4 +1,4 @@
-/** `svc plugins install|update`: on this machine's files, or with `--url` by that gateway. */
+/** `svc plugins install|update`: changes the files of this machine, or with `--url` asks that gateway to do it. */
 import { type PluginsHere, pluginsHere, WrongUsage } from "@svc/cli";
 import { isGatewayError } from "@svc/sdk";
 import { type CommandContext, commandText } from "@svc/sdk/cli";
@@ -17,14 +17,14 @@ interface InstallFlags extends AgreeFlags {
   readonly link?: boolean;
 }
 
-/** Milliseconds an install by a gateway may take. */
+/** Milliseconds that an install by a gateway may take. */
 const TIMEOUT = 15 * 60_000;
 
 /** @returns the exit code */
 export async function installPlugin(spec: string, context: CommandContext): Promise<number> {
   const flags: InstallFlags = context.options;
   if (flags.url !== undefined) {
-    if (flags.link) throw new WrongUsage("--link is for a directory of this machine, and --url names another gateway");
+    if (flags.link) throw new WrongUsage("--link needs a directory of this machine, but --url names another gateway");
     return byGateway(context, (client, agree) =>
       client.call(plugins.install, { spec, ...(agree === undefined ? {} : { agree }) }, { timeoutMs: TIMEOUT }),
     );
@@ -52,7 +52,7 @@ async function here(context: CommandContext, work: (installer: Installer) => Pro
   });
 }
 
-/** What works on the files of this state directory. */
+/** An installer for the files of this state directory. */
 export async function installerHere(
   context: CommandContext,
 ): Promise<{ installer: Installer; gateway: GatewayHere; here: PluginsHere }> {
@@ -73,7 +73,7 @@ export async function installerHere(
   return { installer, gateway, here };
 }
 
-/** What the refusal of a gateway says when nobody agreed yet. */
+/** Details of a gateway's refusal that asks for agreement. */
 interface Needed {
   readonly code?: unknown;
   readonly id?: unknown;
@@ -81,7 +81,7 @@ interface Needed {
   readonly agree?: unknown;
 }
 
-/** The first call shows what is asked for, the second one agrees to it. */
+/** The first call shows the requested permissions, the second one agrees to them. */
 async function byGateway(
   context: CommandContext,
   call: (client: GatewayClient, agree: string | undefined) => Promise<PluginInstallation>,
@@ -100,7 +100,7 @@ async function byGateway(
   return 0;
 }
 
-/** @returns the word that agrees, or `undefined` where nobody does */
+/** @returns the word that agrees, or `undefined` without an agreement */
 async function agreedTo(error: unknown, { yes }: InstallFlags, context: CommandContext): Promise<string | undefined> {
   if (!isGatewayError(error)) return undefined;
   const { code, id, summary, agree } = (error.details ?? {}) as Needed;
@@ -120,17 +120,17 @@ function tell(done: PluginInstallation, wasTold: boolean, context: CommandContex
   context.print(context.json ? done : describeInstallation(done, wasTold));
 }
 
-/** Pure. @param wasTold a gateway runs and follows */
+/** Pure. @param wasTold a running gateway applied the change */
 export function describeInstallation(done: PluginInstallation, wasTold: boolean): string {
   const { id, name, version, source, spec, previousVersion, changed, state, reason } = done;
-  if (!changed) return `${id} ${version} is installed already, from ${spec}.`;
-  const before = previousVersion === undefined ? "" : `; before: ${previousVersion}, which is kept`;
+  if (!changed) return `${id} ${version} is already installed from ${spec}.`;
+  const before = previousVersion === undefined ? "" : `; the previous version ${previousVersion} is kept`;
   const how =
     source === "link"
-      ? `Linked ${id} ${version} to ${spec}: used where it lies, not copied and not sealed${before}.\nSaving a file does not reload it: svc plugins reload ${id}. In a gateway of its own, ${commandText(["svc", "dev", spec])} reloads at each save.`
+      ? `Linked ${id} ${version} to ${spec}: used in place, not copied and not sealed${before}.\nSaving a file does not reload it; run: svc plugins reload ${id}. In a separate gateway, ${commandText(["svc", "dev", spec])} reloads it on each save.`
       : `Installed ${id} ${version} (${name}, from ${spec})${before}.`;
-  if (!wasTold) return `${how}\nNo gateway runs here; the next one loads it: svc gateway run`;
+  if (!wasTold) return `${how}\nNo gateway is running; the next start loads the plugin: svc gateway run`;
   if (state === undefined) return `${how}\nNothing changes in the running gateway: svc plugins why ${id}`;
   const why = state === "active" ? "" : `${reason === undefined ? "" : `: ${reason}`}\nNext: svc plugins why ${id}`;
-  return `${how}\nIn the running gateway it is ${state}${why}`;
+  return `${how}\nState in the running gateway: ${state}${why}`;
 }

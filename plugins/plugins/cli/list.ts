@@ -1,4 +1,4 @@
-/** `svc plugins list`: what is installed, and what the gateway made of it. Runs no plugin; only one that is a mere file is imported. */
+/** `svc plugins list`: the planned plugins and their states. Runs no plugin; only single files are imported. */
 import { pluginsHere } from "@svc/cli";
 import { apiMismatch, isInstalledSource, type MissingPlugin, type PluginSource } from "@svc/host/local";
 import { type CommandContext, cut, table, visible } from "@svc/sdk/cli";
@@ -15,25 +15,25 @@ interface Row extends Pick<PluginReport, "placement" | "blame" | "asleep"> {
   readonly description?: string;
   readonly origin: string;
   readonly errors?: number;
-  /** How it got here; absent when only the gateway knows it. */
+  /** How the plugin was added; absent if only the gateway knows it. */
   readonly from?: Way;
 }
 
-/** Characters of the last error that are shown. */
+/** Maximum displayed characters of the last error. */
 const ERROR_WIDTH = 60;
 
 export async function listPlugins(context: CommandContext): Promise<void> {
   const known = await knownReports(context);
-  // Another gateway's plans are not in this machine's files.
+  // The plugins planned by another gateway are not in this machine's files.
   const planned = context.options["url"] ? [] : (await pluginsHere()).sources;
   const rows = rowsOf(planned, known, await idsOf(planned));
   const { source, why } = known;
   if (context.json) return context.print({ source, plugins: rows });
-  if (source === "last start") context.note(`States are those of the last start: ${why ?? ""}`);
+  if (source === "last start") context.note(`States of the last start: ${why ?? ""}`);
   context.print(table(tableOf(rows, source)).join("\n"));
 }
 
-/** Columns in which there would be nothing to see are left out. Pure. */
+/** Empty columns are omitted. Pure. */
 export function tableOf(rows: readonly Row[], source: Known["source"]): string[][] {
   const brought = rows.some(({ from }) => from === "installed" || from === "linked");
   const elsewhere = rows.some(({ placement = "host" }) => placement !== "host");
@@ -57,7 +57,7 @@ export function tableOf(rows: readonly Row[], source: Known["source"]): string[]
       ...(failed
         ? [errors > 0 ? String(errors) : "", blame ? cut(`${blame.where}: ${blame.message}`, ERROR_WIDTH) : ""]
         : []),
-      (reason ?? description).split("\n")[0] ?? "", // the rest is told by: svc plugins why
+      (reason ?? description).split("\n")[0] ?? "", // svc plugins why prints the rest
     ],
   );
   return [header, ...cells.map((row) => row.map(visible))];
@@ -65,19 +65,21 @@ export function tableOf(rows: readonly Row[], source: Known["source"]): string[]
 
 type Planned = readonly (PluginSource | MissingPlugin)[];
 
-/** Ids by origin of plugins without a package: only their code says it. One that cannot be imported has none. */
+/**
+ * Ids of plugins without a package, by origin: only their code has the id. Plugins that cannot be imported have none.
+ */
 async function idsOf(planned: Planned): Promise<ReadonlyMap<string, string>> {
   const files = planned.filter((one): one is PluginSource => "load" in one && !one.manifest);
   const found = await Promise.all(
     files.map(async (one) => {
-      const plugin = await one.load().catch(() => undefined); // the gateway says what is wrong with it
+      const plugin = await one.load().catch(() => undefined); // the gateway reports the problem
       return plugin ? [[one.origin, plugin.id] as const] : [];
     }),
   );
   return new Map(found.flat());
 }
 
-/** The planned ones in their order, then what else the gateway has. Pure. */
+/** The planned plugins in their order, then those known only to the gateway. Pure. */
 function rowsOf(planned: Planned, { source, reports }: Known, ids: ReadonlyMap<string, string>): Row[] {
   const rows = planned.map((one) => ("load" in one ? rowOf(one, source, reports, ids) : missingRow(one)));
   const listed = new Set(rows.flatMap(({ id, origin }) => [id, origin]));
@@ -117,7 +119,7 @@ function rowOf(
   const mismatch = source === "gateway" ? undefined : manifest && apiMismatch(manifest.api);
   const notYet = source === "gateway" ? "not loaded" : "not started yet";
   const state = mismatch ? "blocked" : (report?.state ?? notYet);
-  const later = source === "gateway" && !report ? "the running gateway started without it" : undefined;
+  const later = source === "gateway" && !report ? "the running gateway was started without it" : undefined;
   const reason = mismatch ?? report?.reason ?? later;
   return {
     id,

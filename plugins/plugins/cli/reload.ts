@@ -1,16 +1,16 @@
-/** `svc plugins reload <id>`: the code of one plugin anew, in the running gateway. */
+/** `svc plugins reload <id>`: reloads the code of one plugin in the running gateway. */
 import type { ResultOf } from "@svc/sdk";
 import type { CommandContext } from "@svc/sdk/cli";
 import { detailsCode, GatewayError, isGatewayError } from "@svc/sdk/errors";
 import { plugins } from "@svc/sdk/plugins";
 import { atGateway } from "./live.ts";
 
-/** Milliseconds. A reload waits for calls in flight and for the plugin's own stop and start. */
+/** Milliseconds. A reload waits for calls in progress and for the plugin's own stop and start. */
 const TIMEOUT = 120_000;
 
 type Reloaded = ResultOf<typeof plugins.reload>;
 
-/** @returns 0 when the new version runs, 1 when it does not */
+/** @returns 0 if the new version runs, 1 otherwise */
 export async function reloadPlugin(id: string, context: CommandContext): Promise<number> {
   const report = await atGateway(context, (client) =>
     client.call(plugins.reload, { id }, { timeoutMs: TIMEOUT }).catch((error: unknown) => {
@@ -27,16 +27,13 @@ export function describeReload({ id, ok, reason, state, generation, rolledBack, 
   const others = restarted.length > 0 ? [`restarted with it: ${restarted.join(", ")}`] : [];
   if (ok) return [`${id}: reloaded, generation ${generation}; ${held}`, ...others].join("\n");
   const became = rolledBack
-    ? `rolled back: the former version runs again (generation ${generation}); ${held}`
+    ? `rolled back: the previous version runs again (generation ${generation}); ${held}`
     : state === "active"
-      ? `the former version runs on (generation ${generation})`
-      : `it is ${state} now; ${held}`;
-  return [
-    `${id}: not reloaded: ${reason ?? "it did not say why"}`,
-    became,
-    ...others,
-    `Next: svc plugins why ${id}`,
-  ].join("\n");
+      ? `the previous version keeps running (generation ${generation})`
+      : `the plugin is now ${state}; ${held}`;
+  return [`${id}: not reloaded: ${reason ?? "no reason given"}`, became, ...others, `Next: svc plugins why ${id}`].join(
+    "\n",
+  );
 }
 
 function withNextStep(error: unknown): unknown {
@@ -45,7 +42,7 @@ function withNextStep(error: unknown): unknown {
     error.code === "NOT_FOUND"
       ? "svc plugins list"
       : detailsCode(error) === "UNKNOWN_METHOD"
-        ? "add the plugin that serves it to plugins.use: svc config get plugins.use"
+        ? "add the plugin that serves the method to plugins.use: svc config get plugins.use"
         : undefined;
   return next ? new GatewayError(error.code, `${error.message}\nNext: ${next}`, { details: error.details }) : error;
 }

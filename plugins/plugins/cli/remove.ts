@@ -1,4 +1,4 @@
-/** `svc plugins remove <id>`: on this machine's files, or with `--url` by that gateway. */
+/** `svc plugins remove <id>`: changes the files of this machine, or with `--url` asks that gateway to do it. */
 import { loadOwners, openStore } from "@svc/cli";
 import type { CommandContext } from "@svc/sdk/cli";
 import { type PluginRemoval, plugins } from "@svc/sdk/plugins";
@@ -42,13 +42,13 @@ function tell(done: PluginRemoval, purge: boolean, context: CommandContext): voi
 
 /** Pure. */
 export function describeRemoval({ id, version, kept: { directory, keys } }: PluginRemoval, purge: boolean): string {
-  const what = version === "" ? `Removed what ${id} had left` : `Removed ${id} ${version}`;
-  if (purge) return `${what}. Nothing of it is left.`;
+  const what = version === "" ? `Removed the leftovers of ${id}` : `Removed ${id} ${version}`;
+  if (purge) return `${what}. Nothing is left.`;
   const left = [...(directory === undefined ? [] : [directory]), ...keys.map((key) => `${key} in the configuration`)];
-  if (left.length === 0) return `${what}. It kept nothing.`;
+  if (left.length === 0) return `${what}. It had no data or configuration.`;
   return [
     `${what}. Kept:`,
     ...left.map((one) => `  ${one}`),
-    `To remove that, too: svc plugins remove ${id} --purge`,
+    `To remove these, too: svc plugins remove ${id} --purge`,
   ].join("\n");
 }

@@ -1,4 +1,4 @@
-/** `svc plugins enable|disable <id>`: the key `plugins.entries.<id>.enabled`, where everything else of the configuration is. */
+/** `svc plugins enable|disable <id>`: sets the configuration key `plugins.entries.<id>.enabled`. */
 import { pluginsHere, refuse, setConfig } from "@svc/cli";
 import type { CommandContext } from "@svc/sdk/cli";
 import { plugins } from "@svc/sdk/plugins";

@@ -1,4 +1,4 @@
-/** `svc plugins use`: writes which plugins the gateway runs, and says what that takes away. Starts none of them. */
+/** `svc plugins use`: writes the list of plugins the gateway runs, and reports removed methods. Starts no plugin. */
 import { changeConfig, pluginsHere, refuse, selectHere, withUse, WrongUsage } from "@svc/cli";
 import { bundleProfiles, isLoadable, type PluginSource, valueAt } from "@svc/host/local";
 import type { CommandContext } from "@svc/sdk/cli";
@@ -9,7 +9,7 @@ interface UseFlags {
   readonly withRequirements?: boolean;
 }
 
-/** @param words a profile, or ids, package names and paths. @returns the exit code */
+/** @param words a profile, or ids, package names and paths @returns the exit code */
 export async function usePlugins(words: readonly string[], context: CommandContext): Promise<number> {
   const flags: UseFlags = context.options;
   const profiles = bundleProfiles();
@@ -36,26 +36,26 @@ export async function usePlugins(words: readonly string[], context: CommandConte
   const lines = [
     `In use: ${ids.join(", ")}`,
     ...(added.length > 0 ? [`Added, because others need them: ${added.join(", ")}`] : []),
-    ...(gone.length > 0 ? [`Methods that go away, with all below them: ${gone.join(", ")}`] : []),
+    ...(gone.length > 0 ? [`Methods no longer available, including all below: ${gone.join(", ")}`] : []),
   ];
   const more = { lines, facts: { use: use ?? null, plugins: ids, added, gone } };
   const edit: ConfigEdit = { path: ["plugins", "use"], ...(use ? { value: [...use] } : {}) };
   const absent = use === undefined && valueAt(file.parsed, ["plugins", "use"]) === undefined;
   if (absent) {
     const { path } = file;
-    const words = `${path} says that already: it has no plugins.use, which means the whole bundle.`;
+    const words = `${path} is unchanged: it has no plugins.use, which means the whole bundle.`;
     context.print(context.json ? { path, changed: [], reload: null, ...more.facts } : words);
     return 0;
   }
   return changeConfig({ action: "plugins.use", more, next: (now) => withUse(now, use) }, context, () => [edit]);
 }
 
-/** For the next step: what was typed. */
+/** The typed command line, for the next step. */
 function commandLine(words: readonly string[], { profile }: UseFlags): string {
   return ["svc plugins use", ...(profile === undefined ? [] : ["--profile", profile]), ...words].join(" ");
 }
 
-/** Names of methods, or of all below them, that only plugins of `before` serve. Pure. */
+/** Method names and prefixes served only by plugins of `before`. Pure. */
 function leaving(before: readonly PluginSource[], after: readonly { readonly source: PluginSource }[]): string[] {
   const stays = new Set(after.flatMap(({ source }) => source.manifest?.namespaces ?? []));
   const all = before.flatMap(({ manifest }) => manifest?.namespaces ?? []);

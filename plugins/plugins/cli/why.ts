@@ -1,4 +1,6 @@
-/** `svc plugins why <id>`: state, reason, what it waits for, and the next step. Works on files alone; starts no plugin. */
+/**
+ * `svc plugins why <id>`: state, reason, missing services and the next step. Works on files alone; starts no plugin.
+ */
 import { type Candidate, lacksOf, nextStep, pluginsHere, refuse } from "@svc/cli";
 import { apiMismatch, hostServices, type MissingPlugin, type PluginSource } from "@svc/host/local";
 import type { Plugin } from "@svc/sdk";
@@ -15,11 +17,11 @@ export async function explainPlugin(id: string, context: CommandContext): Promis
     ...sources.map((source) => candidateOf(source, known, disabled, true)),
     ...outside.map((source) => candidateOf(source, known, disabled, false)),
   ]);
-  // The bundle and `plugins.use` may name the same plugin in two ways; the planned one is the one that counts.
+  // The bundle and `plugins.use` may both list the same plugin; the planned entry takes precedence.
   const all = everything.filter((one, index) => everything.findIndex((other) => other.id === one.id) === index);
   const one = all.find((candidate) => candidate.id === id) ?? reported(id, known);
   if (!one) {
-    const next = "svc plugins list, or install it and name its package or path in plugins.load.paths";
+    const next = "svc plugins list, or install it and add its package or path to plugins.load.paths";
     return refuse(`no plugin "${id}" here\nNext: ${next}`, context);
   }
   const lacks = one.state === "active" ? [] : lacksOf(one, all, await hostServices());
@@ -44,7 +46,7 @@ export async function explainPlugin(id: string, context: CommandContext): Promis
   return 0;
 }
 
-/** What this machine and the gateway know of a plugin. Imports its code, which runs nothing of it. */
+/** Facts about a plugin from this machine and the gateway. Imports its code without running its setup. */
 async function candidateOf(
   source: PluginSource | MissingPlugin,
   { source: from, reports }: Known,
@@ -68,7 +70,7 @@ async function candidateOf(
   return { id, state: from === "gateway" ? "not loaded" : "not started yet", plugin };
 }
 
-/** @returns why it cannot be imported */
+/** @returns the reason if it cannot be imported */
 async function importPlugin(source: PluginSource): Promise<Plugin | string> {
   try {
     return await source.load();
@@ -77,7 +79,7 @@ async function importPlugin(source: PluginSource): Promise<Plugin | string> {
   }
 }
 
-/** One that only the gateway knows. */
+/** A plugin known only to the gateway. */
 function reported(id: string, { reports }: Known): Candidate | undefined {
   const report = reports.find((entry) => entry.id === id);
   if (!report) return undefined;

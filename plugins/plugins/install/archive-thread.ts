@@ -1,15 +1,17 @@
-/** Starts the thread that looks into an archive, and waits for it: whoever installs, e.g. a gateway, goes on meanwhile. */
+/**
+ * Starts the thread that inspects an archive and waits for it without blocking the installing process, e.g. a gateway.
+ */
 import { messageOf } from "@svc/sdk/errors";
 import { Worker } from "node:worker_threads";
 import type { ArchiveContent } from "./archive.ts";
 import { InstallFailure } from "./failure.ts";
 
-const NEXT = "tell whoever made the package, or get it from where it was published";
+const NEXT = "report it to the author of the package, or download it from its publisher";
 
-/** What the thread answers. */
+/** Message from the thread. */
 export type ArchiveAnswer = { readonly content: ArchiveContent } | { readonly refusal: string };
 
-/** Choice: milliseconds for one archive; the largest that is allowed takes a few seconds. */
+/** Choice: milliseconds for one archive; the largest allowed one takes a few seconds. */
 const MAX_MS = 60_000;
 
 export interface ArchiveThreadOptions {
@@ -19,7 +21,7 @@ export interface ArchiveThreadOptions {
 }
 
 function startWorker(file: string): Worker {
-  const url = new URL("./archive-worker.js", import.meta.url); // beside this file both compiled and bundled
+  const url = new URL("./archive-worker.js", import.meta.url); // next to this file both when compiled and when bundled
   const resourceLimits = { maxOldGenerationSizeMb: 256 };
   return new Worker(url, { name: "plugin archive", workerData: { file }, execArgv: [], env: {}, resourceLimits });
 }
@@ -33,12 +35,12 @@ export async function lookInto(
   let timer: NodeJS.Timeout | undefined;
   try {
     const answer = await new Promise<ArchiveAnswer>((resolve) => {
-      timer = setTimeout(() => resolve({ refusal: `looking into it took longer than ${timeoutMs} ms` }), timeoutMs);
+      timer = setTimeout(() => resolve({ refusal: `inspecting it took longer than ${timeoutMs} ms` }), timeoutMs);
       worker.once("message", resolve);
       worker.once("error", (error) => resolve({ refusal: messageOf(error) }));
-      worker.once("exit", () => resolve({ refusal: "the thread that looked into it ended without an answer" }));
+      worker.once("exit", () => resolve({ refusal: "the inspecting thread ended without a result" }));
     });
-    if ("refusal" in answer) throw new InstallFailure("archive", `it is not unpacked: ${answer.refusal}`, NEXT);
+    if ("refusal" in answer) throw new InstallFailure("archive", `not unpacked: ${answer.refusal}`, NEXT);
     return answer.content;
   } finally {
     clearTimeout(timer);

@@ -1,10 +1,10 @@
-/** Entry of a thread that looks into one archive, and ends. */
+/** Entry of the thread that inspects one archive and ends. */
 import { messageOf } from "@svc/sdk/errors";
 import { parentPort, workerData } from "node:worker_threads";
 import { readArchive } from "./archive.ts";
 import type { ArchiveAnswer } from "./archive-thread.ts";
 
-const { file } = workerData as { readonly file: string }; // what archive-thread.ts starts this thread with
+const { file } = workerData as { readonly file: string }; // set by archive-thread.ts
 const answer: ArchiveAnswer = await readArchive(file).then(
   (content) => ({ content }),
   (error: unknown) => ({ refusal: messageOf(error) }),

@@ -1,6 +1,6 @@
 /**
- * Looks into an archive without unpacking anything of it: it is read once from end to end, and every byte is counted. Runs in a thread of
- * its own (`archive-thread.ts`).
+ * Inspects an archive without unpacking it: reads it once from end to end and counts every byte. Runs in a separate
+ * thread (`archive-thread.ts`).
  */
 import { messageOf } from "@svc/sdk/errors";
 import { createHash } from "node:crypto";
@@ -12,23 +12,23 @@ import { createGunzip } from "node:zlib";
 import { Parser, type ReadEntry } from "tar";
 import { ARCHIVE_LIMITS, createEntryCheck } from "./archive-rules.ts";
 
-/** What an archive is. */
+/** Facts about an archive. */
 export interface ArchiveContent {
   /** Text of its package.json. */
   readonly packageJson: string;
 }
 
-/** Bytes a package.json may have. */
+/** Maximum bytes of a package.json. */
 const LONGEST_PACKAGE_JSON = 1_024 * 1_024;
 
-/** Why nothing of an archive is unpacked; its message is that reason. */
+/** The archive is not unpacked; the message is the reason. */
 class ArchiveRefusal extends Error {
   override readonly name = "ArchiveRefusal";
 }
 
 const refused = (why: string) => new ArchiveRefusal(why);
 
-/** @throws ArchiveRefusal; what the file system throws */
+/** @throws ArchiveRefusal; errors of the file system */
 export async function readArchive(file: string): Promise<ArchiveContent> {
   const packed = await packedSize(file);
   const check = createEntryCheck();
@@ -39,7 +39,7 @@ export async function readArchive(file: string): Promise<ArchiveContent> {
     parser.on("error", reject);
     parser.on("end", resolve);
   });
-  ended.catch(() => undefined); // awaited below, where nothing failed before it
+  ended.catch(() => undefined); // awaited below if nothing fails before
   parser.on("entry", (entry: ReadEntry) => {
     const why = check({ path: entry.path, type: entry.type });
     if (why !== undefined) refusal ??= refused(why);
@@ -58,7 +58,8 @@ export async function readArchive(file: string): Promise<ArchiveContent> {
       refusal ??= refused(`it has more than ${ARCHIVE_LIMITS.metadataChars} characters of metadata`);
   });
   parser.on("ignoredEntry", () => (refusal ??= refused(`it has metadata of more than ${LONGEST_PACKAGE_JSON} bytes`)));
-  // Behind its end an archive is counted and no longer parsed: the library keeps all of that, and copies it for each piece that comes.
+  // After the end marker, data is only counted and no longer parsed: the library would store it all and copy it for
+  // each chunk.
   let isOver = false;
   parser.on("eof", () => (isOver = true));
   const counted = countingTo(packed, () => refusal);
@@ -83,14 +84,14 @@ function drained(parser: Parser): Promise<void> {
   });
 }
 
-/** Size of a gzipped file. @throws ArchiveRefusal it is none, or too large */
+/** Size of a gzipped file. @throws ArchiveRefusal if it is not gzipped or too large */
 async function packedSize(file: string): Promise<number> {
   const handle = await open(file, constants.O_RDONLY);
   try {
     const { size } = await handle.stat();
     if (size > ARCHIVE_LIMITS.packedBytes) throw refused(`it has more than ${ARCHIVE_LIMITS.packedBytes} bytes`);
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(2), 0, 2, 0);
-    if (bytesRead < 2 || !isGzip(buffer)) throw refused("it is not a gzipped tar archive (.tgz), which packages are");
+    if (bytesRead < 2 || !isGzip(buffer)) throw refused("it is not a gzipped tar archive (.tgz)");
     return size;
   } finally {
     await handle.close();
@@ -101,15 +102,15 @@ function isGzip(bytes: Uint8Array): boolean {
   return bytes[0] === 0x1f && bytes[1] === 0x8b;
 }
 
-/** Lets everything through until it is too much, or the entries showed that it must not be. */
+/** Passes data through until a limit is exceeded or an entry was refused. */
 function countingTo(packed: number, refusal: () => ArchiveRefusal | undefined): Transform {
   const { unpackedBytes, ratio, ratioFrom } = ARCHIVE_LIMITS;
   const most = Math.min(unpackedBytes, Math.max(ratioFrom, packed * ratio));
   let total = 0;
   return new Transform({
     transform(chunk: Buffer, _encoding, done) {
-      // The library would unpack once more, uncounted.
-      if (total === 0 && isGzip(chunk)) return done(refused("it is packed twice"));
+      // The library would unpack a second layer, uncounted.
+      if (total === 0 && isGzip(chunk)) return done(refused("it is compressed twice"));
       total += chunk.length;
       if (total > most) return done(refused(`it has more than ${most} bytes unpacked, from ${packed} packed`));
       done(refusal() ?? null, chunk);
@@ -117,7 +118,7 @@ function countingTo(packed: number, refusal: () => ArchiveRefusal | undefined): 
   });
 }
 
-/** Subresource integrity of a file. */
+/** Subresource integrity string of a file. */
 export async function integrityOf(file: string): Promise<string> {
   const hash = createHash("sha512");
   await pipeline(createReadStream(file), hash);

@@ -1,4 +1,4 @@
-/** From what was asked for to a version that is ready to be switched to: everything is checked, nothing is in use yet. */
+/** Turns a spec into a version that is ready for the switch: fully checked, not yet in use. */
 import { realpathSync, statSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -26,34 +26,34 @@ import { factsOf, refusePaths } from "./package-facts.ts";
 import { absoluteSpec, type InstallSpec, parseSpec } from "./spec.ts";
 import { type Fetched, noteFetched } from "./waiting.ts";
 
-/** What a version is made with. */
+/** Environment in which a version is prepared. */
 export interface CandidateOptions {
   readonly home: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly effects: InstallEffects;
   progress(step: InstallStep, what: string): void;
-  /** Whether this package may have its id. @throws InstallFailure at `manifest` */
+  /** Checks that this package may have its id. @throws InstallFailure at `manifest` */
   admit(name: string, manifest: Manifest): void;
-  /** Whether there is nothing to do for this archive. */
+  /** Whether this archive is already installed. */
   isThere(name: string, manifest: Manifest, integrity: string): Promise<boolean>;
-  /** @throws InstallFailure at `agree` when nobody agreed */
+  /** @throws InstallFailure at `agree` without an agreement */
   agree(name: string, manifest: Manifest, integrity: string, items: readonly string[]): Promise<void>;
 }
 
-/** A version that can be switched to. */
+/** A version that is ready for the switch. */
 export interface Candidate {
   readonly manifest: Manifest;
-  /** Without what the switch decides. */
+  /** Without the fields that the switch sets. */
   readonly version: Omit<InstalledVersion, "directory" | "generation" | "installedAt">;
-  /** The generation, still in the staging directory; a link's own directory. */
+  /** The generation, still in the staging directory; for a link, the linked directory. */
   readonly directory: string;
 }
 
 /**
- * @param staging an empty directory, private; with `waited` the one that waited
- * @param waited was fetched by an earlier install, and is not fetched again
- * @returns the name of the package and its manifest where that very archive is there already
- * @throws InstallFailure at the step that failed
+ * @param staging an empty private directory; with `waited`, the directory of the earlier fetch
+ * @param waited result of an earlier install that is reused instead of fetching again
+ * @returns the manifest alone if this archive is already installed
+ * @throws InstallFailure at the failed step
  */
 export async function makeCandidate(
   text: string,
@@ -67,9 +67,9 @@ export async function makeCandidate(
   const directory = join(staging, "generation");
   const entries = await generationTree(directory);
   const inside = join(directory, "node_modules", name);
-  const manifest = await step("manifest", "tell whoever made the plugin", async () => {
+  const manifest = await step("manifest", "report it to the author of the plugin", async () => {
     const fault = treeFault(entries, directory);
-    if (fault) throw new Error(`${fault}; a plugin is made of files of its own`);
+    if (fault) throw new Error(`${fault}; a plugin may only contain its own files`);
     return { ...inspectPackage(inside), directory: inside };
   });
   const tree = await treeHash(directory, entries, true);
@@ -79,20 +79,24 @@ export async function makeCandidate(
   await options.agree(name, manifest, integrity, items);
   await tryIn(staging, inside, manifest, options);
   if (sealOf(await generationTree(directory)) !== sealOf(entries))
-    throw new InstallFailure("trial", "it changes its own files when it is imported", "tell whoever made the plugin");
+    throw new InstallFailure(
+      "trial",
+      "the plugin changes its own files when it is imported",
+      "report it to the author of the plugin",
+    );
   const { version } = manifest;
   const facts = { source, spec: text, name, version, integrity, tree };
   return { manifest, directory, version: { ...facts, agreed: [...items] } };
 }
 
-/** Its id may be taken by now. @throws InstallFailure at `fetch` or `manifest` */
+/** Also checks again that its id is free. @throws InstallFailure at `fetch` or `manifest` */
 function mustBeUnchanged({ name, tree }: Fetched, now: string, manifest: Manifest, { admit }: CandidateOptions): void {
   if (tree !== now)
-    throw new InstallFailure("fetch", "what was fetched has been changed since", "try again, without --agree");
+    throw new InstallFailure("fetch", "the fetched package was changed meanwhile", "try again, without --agree");
   admit(name, manifest);
 }
 
-/** Fetches the package and what it depends on into `generation` in the staging directory. @throws InstallFailure */
+/** Fetches the package and its dependencies into `generation` in the staging directory. @throws InstallFailure */
 async function fetchGeneration(
   text: string,
   staging: string,
@@ -108,14 +112,16 @@ async function fetchGeneration(
   const archive = await fetchArchive(spec, work, { npm, run });
 
   progress("archive", archive.integrity);
-  const { packageJson } = await step("archive", "get it anew from where it was published", () =>
-    lookInto(archive.file),
-  );
+  const { packageJson } = await step("archive", "download it again from its publisher", () => lookInto(archive.file));
 
   progress("manifest", "");
   const { name, manifest: told } = factsOf(packageJson, text);
   if (spec.source === "npm" && name !== spec.name)
-    throw new InstallFailure("manifest", `asked for ${spec.name}, got ${name}`, "look at what the registry has");
+    throw new InstallFailure(
+      "manifest",
+      `requested ${spec.name}, but got ${name}`,
+      "check the package in the registry",
+    );
   refusePaths(packageJson, name);
   options.admit(name, told);
   if (await options.isThere(name, told, archive.integrity)) return { there: told };
@@ -125,14 +131,14 @@ async function fetchGeneration(
   return { source: spec.source, name, integrity: archive.integrity };
 }
 
-/** A directory under development, used where it lies: not copied, not sealed. */
+/** A directory under development, used in place: not copied, not sealed. */
 export async function makeLink(path: string, staging: string, options: CandidateOptions): Promise<Candidate> {
   options.progress("fetch", path);
   const directory = linkedDirectory(path, options.home);
   options.progress("manifest", "");
   const entries = await step("manifest", "link a smaller directory", () => treeOf(directory, isOutside));
   const fault = treeFault(withoutLinks(entries), directory);
-  if (fault) throw new InstallFailure("manifest", fault, "set its owner and permissions right (chmod -R o-w)");
+  if (fault) throw new InstallFailure("manifest", fault, "correct its owner and permissions (chmod -R o-w)");
   const packageJson = await step("manifest", "link the directory of a package", () =>
     readFile(join(directory, "package.json"), "utf8"),
   );
@@ -151,7 +157,7 @@ function linkedDirectory(path: string, home: string): string {
   if (spec.source === "directory") return realpathSync(spec.path);
   throw new InstallFailure(
     "fetch",
-    `${path} is no directory, and only those can be linked`,
+    `${path} is not a directory, and only directories can be linked`,
     "svc plugins install ./<directory> --link",
   );
 }
@@ -161,7 +167,9 @@ async function tryIn(staging: string, directory: string, manifest: Manifest, opt
   progress("trial", "");
   const empty = join(staging, "empty");
   await effects.files.mkdir(empty, { mode: 0o700 });
-  await step("trial", "tell whoever made the plugin", () => effects.trial({ directory, manifest }, empty, env["PATH"]));
+  await step("trial", "report it to the author of the plugin", () =>
+    effects.trial({ directory, manifest }, empty, env["PATH"]),
+  );
 }
 
 function lookAt(path: string): "file" | "directory" | undefined {

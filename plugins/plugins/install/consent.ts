@@ -1,9 +1,9 @@
-/** The word that stands for an agreement. Pure. */
+/** The word that identifies an agreement. Pure. */
 import { createHash } from "node:crypto";
 
 /**
- * What stands for an agreement: to these items, for this very package. Another archive is another agreement.
- * @param integrity of the archive; for a link its directory
+ * Identifies an agreement to these items for exactly this package. Another archive needs another agreement.
+ * @param integrity of the archive; for a link, its directory
  */
 export function consentOf(id: string, integrity: string, items: readonly string[]): string {
   const text = JSON.stringify([id, integrity, [...items].sort()]);

@@ -1,6 +1,7 @@
 /**
- * What a plugin does inside the gateway, in words for whoever is asked to agree: as its package says, and its code was not run yet.
- * Choice: shown once, with an install. It is no part of the agreement, since an update may add a method without asking again.
+ * Describes what a plugin does inside the gateway to the person who is asked to agree, according to its package; its
+ * code has not run yet. Choice: shown once, on install. Not part of the agreement, because an update may add a method
+ * without asking again.
  */
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
@@ -9,18 +10,18 @@ import type { Manifest } from "@svc/host/local";
 import { matches, type Static, Type } from "@svc/sdk";
 import { cut, visible } from "@svc/sdk/cli";
 
-/** Names of one kind that are shown. */
+/** Maximum names of one kind that are shown. */
 const SHOWN = 8;
 
 const Entries = Type.Optional(Type.Array(Type.Object({ name: Type.String() })));
-/** The part of `declared.json` that is looked at; `svc plugins declare` writes it. */
+/** The used part of `declared.json`, which `svc plugins declare` writes. */
 const Declared = Type.Object({
   entry: Type.String({ description: "sha256 of the code" }),
   entries: Type.Object({ methods: Entries, routes: Entries, hooks: Entries }),
 });
 type Declared = Static<typeof Declared>;
 
-/** A line for each kind, as `summaryOf` has them: without `it`. */
+/** One line per kind, in the format of `summaryOf`: without the subject `it`. */
 export async function declaredLines(
   manifest: Pick<Manifest, "id" | "directory" | "entry" | "namespaces">,
 ): Promise<readonly string[]> {
@@ -28,7 +29,7 @@ export async function declaredLines(
   if (!declared)
     return [
       ...namespaceLines(manifest),
-      `does not say which hooks it taps; svc plugins inspect ${manifest.id} does, once it is installed`,
+      `does not declare which hooks it taps; after the install, svc plugins inspect ${manifest.id} lists them`,
     ];
   const { methods = [], routes = [], hooks = [] } = declared.entries;
   return [
@@ -48,16 +49,16 @@ async function readDeclared({
     const isOfCode = matches(Declared, declared) && declared.entry === createHash("sha256").update(code).digest("hex");
     return isOfCode ? declared : undefined;
   } catch {
-    return undefined; // none, or it cannot be read: TypeScript has none
+    return undefined; // missing or unreadable; plugins in TypeScript have none
   }
 }
 
-/** Further namespaces stand among what is agreed to. */
+/** Other namespaces are part of the agreement and listed there. */
 function namespaceLines({ id, namespaces = [] }: Pick<Manifest, "id" | "namespaces">): string[] {
   return namespaces.includes(id) ? [`serves methods below ${visible(id)}.`] : [];
 }
 
-/** @param plural what stands behind `what` for several */
+/** @param plural suffix of `what` for several names */
 function line(what: string, plural: string, entries: readonly { readonly name: string }[]): string[] {
   if (entries.length === 0) return [];
   const names = entries.slice(0, SHOWN).map(({ name }) => cut(visible(name), 100));

@@ -1,19 +1,22 @@
-/** A generation: a project of its own with the package in it, what the package depends on, and the host's plugin API. */
+/** A generation: a separate project with the package, its dependencies and the host's plugin API. */
 import { chmod, copyFile, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { generationTree, linkSdk, SDK_LINK, sdkDirectory, type TreeEntry } from "@svc/host/local";
 import { step } from "./failure.ts";
 import type { Npm } from "./npm.ts";
 
-/** The archive a generation was made from, within it. */
+/** Name of the source archive within the generation. */
 const ARCHIVE = "package.tgz";
 
-/** Stands for the plugin API while npm works, so that npm neither looks for it in the registry nor installs a second one. */
+/**
+ * Placeholder for the plugin API while npm runs, so that npm neither looks it up in the registry nor installs a second
+ * copy.
+ */
 const STAND_IN = ".plugin-api";
 
 /**
- * Choice: `--legacy-peer-deps` beside `--omit=peer`, since npm looks up even the peers it leaves out, and refuses when one
- * is in no registry. A package needs no program of its own to be run by name, so no links are made for those.
+ * Choice: `--legacy-peer-deps` in addition to `--omit=peer`, because npm looks up even omitted peers and fails if one
+ * is in no registry. Packages need no programs by name, so no bin links are created.
  */
 const INSTALL = [
   "install",
@@ -28,7 +31,7 @@ const INSTALL = [
   "--no-dry-run",
 ];
 
-/** @param directory not there yet. @throws InstallFailure at `dependencies` */
+/** @param directory must not exist yet @throws InstallFailure at `dependencies` */
 export async function makeGeneration(directory: string, name: string, archive: string, npm: Npm): Promise<void> {
   await step("dependencies", "try again", async () => {
     await mkdir(join(directory, STAND_IN), { recursive: true, mode: 0o700 });
@@ -53,13 +56,13 @@ export async function makeGeneration(directory: string, name: string, archive: s
   });
 }
 
-/** Further copies of the plugin API, as packages bring them that bundle what they depend on. */
+/** Removes further copies of the plugin API from packages with bundled dependencies. */
 async function removeCopies(directory: string): Promise<void> {
   for (const { path } of await generationTree(directory))
     if (path.endsWith(`/${SDK_LINK}`)) await rm(join(directory, path), { recursive: true, force: true });
 }
 
-/** Takes set-uid bits and the right of others to write away from what was just unpacked. */
+/** Removes set-id bits and write permissions of others from freshly unpacked files. */
 export async function settleModes(root: string, entries: readonly TreeEntry[]): Promise<void> {
   for (const { path, stats } of entries) {
     const mode = stats.mode & 0o7777;

@@ -1,4 +1,4 @@
-/** What is wrong with what is installed, and what to do. Looks only; imports no plugin. */
+/** Finds problems of the installation and their remedies. Read-only; imports no plugin. */
 import { messageOf } from "@svc/sdk/errors";
 import type { PlannedPlugins, PluginFinding } from "@svc/sdk/plugins";
 import { lstatSync } from "node:fs";
@@ -16,11 +16,11 @@ import { leftovers } from "./generations.ts";
 export interface DoctorOptions {
   readonly stateDir: string;
   readonly planned: Pick<PlannedPlugins, "missing" | "disabled" | "configured">;
-  /** Ids of all plugins that are there, in use or not. */
+  /** Ids of all available plugins, in use or not. */
   readonly ids: ReadonlySet<string>;
 }
 
-/** Worst first. */
+/** Errors first. */
 export async function findings(options: DoctorOptions): Promise<PluginFinding[]> {
   const found = [...(await installedFindings(options.stateDir)), ...planFindings(options)];
   return [
@@ -29,22 +29,18 @@ export async function findings(options: DoctorOptions): Promise<PluginFinding[]>
   ];
 }
 
-/** Of the files. */
+/** Problems of the files. */
 async function installedFindings(stateDir: string): Promise<PluginFinding[]> {
   const extensions = extensionsOf(stateDir);
   const installed = readRecord(extensions);
   if ("problem" in installed) {
     const path = recordPath(extensions);
-    const next = `mv ${path} ${path}.broken, then install the plugins again; their directories in ${extensions} say which they were`;
-    return [error("installed.json", `no installed plugin is loaded: ${installed.problem}`, next)];
+    const next = `mv ${path} ${path}.broken, then install the plugins again; the directories in ${extensions} show which ones`;
+    return [error("installed.json", `no installed plugin can be loaded: ${installed.problem}`, next)];
   }
   const each = await Promise.all([...installed].map(([id, plugin]) => pluginFindings(id, plugin, extensions)));
   const left = leftovers(extensions, installed).map((path) =>
-    warning(
-      join(extensions, path),
-      "an interrupted install left it behind; nothing uses it",
-      "svc plugins doctor --fix",
-    ),
+    warning(join(extensions, path), "unused leftover of an interrupted install", "svc plugins doctor --fix"),
   );
   return [...accessFindings(extensions), ...each.flat(), ...left];
 }
@@ -54,9 +50,9 @@ function accessFindings(extensions: string): PluginFinding[] {
   const user = process.getuid?.();
   if (!stats || user === undefined) return [];
   if (stats.uid !== user && stats.uid !== 0)
-    return [error(extensions, "it belongs to another user", `chown it, if its content is yours`)];
+    return [error(extensions, "belongs to another user", `chown it if its content is trusted`)];
   if ((stats.mode & 0o077) === 0) return [];
-  return [warning(extensions, "others can look into it or change it", `chmod 700 ${extensions}`)];
+  return [warning(extensions, "other users can read or change it", `chmod 700 ${extensions}`)];
 }
 
 async function pluginFindings(id: string, plugin: InstalledPlugin, extensions: string): Promise<PluginFinding[]> {
@@ -66,8 +62,8 @@ async function pluginFindings(id: string, plugin: InstalledPlugin, extensions: s
     ? [
         warning(
           id,
-          `its former version ${previous.version} is gone from the disk`,
-          `nothing, unless you want it: svc plugins install ${previous.name}@${previous.version}`,
+          `the previous version ${previous.version} is missing on disk`,
+          `no action needed; to restore it: svc plugins install ${previous.name}@${previous.version}`,
         ),
       ]
     : [];
@@ -85,31 +81,31 @@ function isThere(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 }
 
-/** Of the configuration. */
+/** Problems of the configuration. */
 function planFindings({ planned: { missing, disabled, configured }, ids }: DoctorOptions): PluginFinding[] {
   const lost = missing.flatMap(({ origin, reason }): PluginFinding[] => {
-    if (origin.endsWith("installed.json")) return []; // the record has findings of its own
+    if (origin.endsWith("installed.json")) return []; // the record is reported separately
     const [message, next = "svc plugins list"] = parted(reason);
     return [error(origin, message, next)];
   });
   const off = disabled
     .filter((id) => ids.has(id))
     .map((id) =>
-      warning(id, `it is disabled by plugins.entries.${id}.enabled`, `svc plugins enable ${id}, if it should run`),
+      warning(id, `disabled by plugins.entries.${id}.enabled`, `svc plugins enable ${id}, if it should run`),
     );
   const unknown = configured
     .filter((id) => !ids.has(id))
     .map((id) =>
       warning(
         `plugins.entries.${id}`,
-        "no plugin of this id is here",
+        "there is no plugin with this id",
         `svc plugins install <its package>, or svc config unset plugins.entries.${id}`,
       ),
     );
   return [...lost, ...off, ...unknown];
 }
 
-/** What is wrong, and what to do where it says so itself. */
+/** Splits a message into the problem and its next step, if it names one. */
 function parted(text: string): [what: string, next?: string] {
   const [what = "", ...next] = text.split(/\nNext: |[;,] next: /);
   return next.length === 0 ? [what] : [what, next.join(" ")];

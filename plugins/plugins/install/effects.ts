@@ -1,16 +1,16 @@
-/** What an install does to the world, so that a test can make any of it fail or end the process there. */
+/** Side effects of an install, replaceable in tests to make any of them fail or end the process. */
 import { link, mkdir, open, rename, rm, unlink } from "node:fs/promises";
 import { runProgram } from "@svc/kit/exec";
 import type { FileCalls } from "@svc/sdk/files";
 import { type TrialOrder, trial } from "./trial.ts";
 
-/** What is used of the file system where it matters that it happens wholly or not at all. */
+/** File system calls that must happen completely or not at all. */
 export interface InstallFiles extends FileCalls {
   readonly mkdir: typeof mkdir;
   readonly rm: typeof rm;
 }
 
-/** All of it. */
+/** All side effects. */
 export interface InstallEffects {
   readonly files: InstallFiles;
   readonly run: typeof runProgram;

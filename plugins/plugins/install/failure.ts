@@ -1,7 +1,7 @@
-/** How an install fails: at a named step, with what to do next. */
+/** Failure of an install: the failed step, and what to do next. */
 import { type DetailCode, messageOf } from "@svc/sdk/errors";
 
-/** In the order they are taken. Choice: people agree before any code of the plugin runs, so `agree` comes before `trial`. */
+/** In execution order. Choice: people agree before any code of the plugin runs, so `agree` precedes `trial`. */
 export const INSTALL_STEPS = [
   "lock",
   "fetch",
@@ -15,33 +15,36 @@ export const INSTALL_STEPS = [
 ] as const;
 export type InstallStep = (typeof INSTALL_STEPS)[number];
 
-/** Machine-readable particulars of a failure. */
+/** Machine-readable details of a failure. */
 interface InstallDetails {
   readonly code?: DetailCode;
   readonly [name: string]: unknown;
 }
 
-/** Nothing was changed, unless the message says so. */
+/** Unless the message says otherwise, nothing was changed. */
 export class InstallFailure extends Error {
   override readonly name = "InstallFailure";
   readonly step: InstallStep;
   readonly details: InstallDetails;
 
-  /** @param next what to type or do now */
+  /** @param next what to type or do next */
   constructor(step: InstallStep, message: string, next: string, details: InstallDetails = {}) {
     super(`${step}: ${message}\nNext: ${next}`);
     this.step = step;
     this.details = details;
   }
 
-  /** What is told beside the message, which has what matters of npm's words. */
+  /** Details shown in addition to the message, which already quotes the relevant output of npm. */
   shown(): InstallDetails {
     const { npm: _words, ...shown } = this.details;
     return { ...shown, step: this.step };
   }
 }
 
-/** Runs a step. What it throws becomes an `InstallFailure` of this step. @param next unless the error itself has a line `Next: ` */
+/**
+ * Runs a step and converts its errors to an `InstallFailure` of this step.
+ * @param next used unless the error has its own line `Next: `
+ */
 export async function step<T>(name: InstallStep, next: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();

@@ -1,4 +1,4 @@
-/** Whatever was asked for becomes one archive, as npm would publish it. Nothing of it runs. */
+/** Fetches any spec as one archive, in the format npm publishes. Runs no code of the package. */
 import { constants, lstatSync } from "node:fs";
 import { copyFile, mkdir, readdir, realpath, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -8,24 +8,24 @@ import { lastWords, type Npm, type Run } from "./npm.ts";
 import type { InstallSpec } from "./spec.ts";
 import { integrityOf } from "./archive.ts";
 
-/** With what archives are made. */
+/** Programs used for fetching. */
 export interface FetchTools {
   readonly npm: Npm;
   readonly run: Run;
 }
 
-/** An archive, and its sha512. */
+/** An archive and its SHA-512 integrity. */
 export interface FetchedArchive {
   readonly file: string;
   readonly integrity: string;
 }
 
-const NEXT = "set its owner and permissions right (chmod -R o-w), or install a copy of your own";
+const NEXT = "correct its owner and permissions (chmod -R o-w), or install your own copy";
 
-/** @param work an empty directory for it. @throws InstallFailure at `fetch` */
+/** @param work an empty directory @throws InstallFailure at `fetch` */
 export async function fetchArchive(spec: InstallSpec, work: string, tools: FetchTools): Promise<FetchedArchive> {
-  return step("fetch", "look at what it says, then try again", async () => {
-    // npm takes the directory with a package.json for its project: this one, and none around it.
+  return step("fetch", "fix the problem, then try again", async () => {
+    // npm treats the nearest directory with a package.json as its project: this one, not one above.
     await writeFile(join(work, "package.json"), '{ "private": true }\n');
     const out = join(work, "out");
     await mkdir(out);
@@ -36,7 +36,7 @@ export async function fetchArchive(spec: InstallSpec, work: string, tools: Fetch
       await pack(spec, work, out, tools);
     }
     const [name, ...more] = await readdir(out);
-    if (name === undefined || more.length > 0) throw new Error("npm made no archive, or several");
+    if (name === undefined || more.length > 0) throw new Error("npm created no archive, or several");
     const file = join(out, name);
     return { file, integrity: await integrityOf(file) };
   });
@@ -58,7 +58,7 @@ async function pack(spec: InstallSpec, work: string, out: string, tools: FetchTo
   }
 }
 
-/** The file or directory itself and the directories around it: who can change those can change what is read. */
+/** Checks the file or directory and all directories above it: anyone who can change those can change what is read. */
 async function mustBeOwn(path: string, around: readonly string[]): Promise<void> {
   const user = process.getuid?.();
   if (user === undefined) return;
@@ -66,8 +66,8 @@ async function mustBeOwn(path: string, around: readonly string[]): Promise<void>
     for (;;) {
       const { uid, mode } = lstatSync(await realpath(directory));
       if (uid !== user && uid !== 0) throw new InstallFailure("fetch", `${directory} belongs to another user`, NEXT);
-      const isShared = (mode & 0o002) !== 0 && (mode & 0o1000) === 0; // with the sticky bit others change only what is theirs
-      if (isShared) throw new InstallFailure("fetch", `everybody may write ${directory}`, NEXT);
+      const isShared = (mode & 0o002) !== 0 && (mode & 0o1000) === 0; // with the sticky bit, others can only change their own entries
+      if (isShared) throw new InstallFailure("fetch", `${directory} is world-writable`, NEXT);
       const parent = dirname(directory);
       if (parent === directory) break;
       directory = parent;
@@ -75,28 +75,35 @@ async function mustBeOwn(path: string, around: readonly string[]): Promise<void>
   }
 }
 
-/** All files that would be packed; what lies in `node_modules` and `.git` would not. Links are not packed either. */
+/** Checks all files that would be packed; `node_modules`, `.git` and links are not packed. */
 async function mustBeFit(directory: string): Promise<void> {
   const entries = await treeOf(directory, isOutside);
   const fault = treeFault(withoutLinks(entries), directory);
   if (fault) throw new InstallFailure("fetch", fault, NEXT);
 }
 
-/** Milliseconds git may take. */
+/** Milliseconds that git may take. */
 const GIT_TIMEOUT = 5 * 60_000;
 
-/** A checkout of its own: no hooks, no links, no filters of the repository. git itself refuses one that belongs to somebody else. */
+/**
+ * Creates a checkout without hooks, links or filters of the repository. git itself rejects a repository of another
+ * user.
+ */
 async function checkOut(path: string, ref: string | undefined, to: string, { run }: FetchTools): Promise<void> {
   const quiet = { GIT_TERMINAL_PROMPT: "0", GIT_LFS_SKIP_SMUDGE: "1" };
   const git = async (args: readonly string[], cwd: string) => {
     const { exitCode, stderr, error = "" } = await run(["git", ...args], { cwd, env: quiet, timeoutMs: GIT_TIMEOUT });
     if (exitCode === 0) return;
-    throw new InstallFailure("fetch", `git says:\n${lastWords(stderr || error)}`, "do what git says, then try again");
+    throw new InstallFailure(
+      "fetch",
+      `git says:\n${lastWords(stderr || error)}`,
+      "fix the problem reported by git, then try again",
+    );
   };
   const cwd = dirname(to);
   await git(["clone", "--quiet", "--no-checkout", "--no-hardlinks", "--template=", "--", `file://${path}`, to], cwd);
   const safely = ["-c", "core.hooksPath=/dev/null", "-c", "core.symlinks=false", "-c", "advice.detachedHead=false"];
-  // A branch of the original is a remote one here; tags and commits are the same.
+  // A branch of the original is a remote branch here; tags and commits are the same.
   const refs = ref === undefined ? ["HEAD"] : [`origin/${ref}`, ref];
   for (const [index, one] of refs.entries()) {
     try {

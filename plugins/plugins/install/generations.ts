@@ -1,13 +1,13 @@
-/** The directories below the extensions directory: which are in use, which were left behind, and what comes next. */
+/** The directories below the extensions directory: used ones, leftovers, and the next number. */
 import { lstatSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { generationName, type Installed, type InstalledPlugin } from "@svc/host/local";
 import type { InstallFiles } from "./effects.ts";
 
-/** Of a directory that is being made. */
+/** Name prefix of a directory in preparation. */
 export const STAGING = ".staging-";
 
-/** Leftovers of installs that were interrupted, by path relative to the extensions directory. */
+/** Leftovers of interrupted installs, as paths relative to the extensions directory. */
 export function leftovers(extensions: string, installed: Installed): string[] {
   const used = new Set([...installed].flatMap(([id, plugin]) => usedBy(id, plugin)));
   return namesIn(extensions).flatMap((name) => {
@@ -25,13 +25,13 @@ function usedBy(id: string, { generation, source, previous }: InstalledPlugin): 
   return [...own, ...before].flatMap((path) => [path, `${path}.seal`]);
 }
 
-/** A number that no directory has, and no version of the record. */
+/** A number that neither a directory nor the record uses. */
 export function nextGeneration(extensions: string, id: string, current: InstalledPlugin | undefined): number {
   const numbers = namesIn(join(extensions, id)).map((name) => Number(/^gen-(\d+)/.exec(name)?.[1] ?? 0));
   return Math.max(0, ...numbers, current?.generation ?? 0, current?.previous?.generation ?? 0) + 1;
 }
 
-/** Removes what nothing uses. Only while the lock is held: what another install makes looks the same. */
+/** Removes unused files. Only call it while holding the lock: files of a concurrent install look the same. */
 export async function removeLeftovers(extensions: string, installed: Installed, { rm }: InstallFiles): Promise<void> {
   for (const path of leftovers(extensions, installed))
     await rm(join(extensions, path), { recursive: true, force: true, maxRetries: 3 });
@@ -41,7 +41,7 @@ function namesIn(directory: string): string[] {
   try {
     return readdirSync(directory);
   } catch {
-    return []; // nothing is there
+    return []; // does not exist
   }
 }
 

@@ -1,4 +1,4 @@
-/** What the files of a package import, and what of it is not there. Reads files; runs none of them. */
+/** Finds imports of a package that cannot be resolved. Reads files without running them. */
 import { messageOf } from "@svc/sdk/errors";
 import { existsSync, readFileSync } from "node:fs";
 import { isBuiltin } from "node:module";
@@ -7,23 +7,23 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { sdkDirectory } from "@svc/host/local";
 import { init, parse } from "es-module-lexer";
 
-/** What a file imports by a literal name. */
+/** An import with a literal name. */
 export interface Import {
   readonly name: string;
-  /** By `import()`: only when the code gets there. */
+  /** Imported with `import()`: only resolved when the code runs. */
   readonly isDynamic: boolean;
 }
 
-/** As the runtime resolves. @throws Error nothing of the name is there */
+/** Resolves like the runtime. @throws Error if the name cannot be resolved */
 export type ResolveName = (name: string, from: string) => string;
 
 const CODE = /\.[cm]?[jt]s$/;
 const TYPESCRIPT = /\.[cm]?ts$/;
 
 /**
- * What cannot be resolved of all that is reached from `files` by relative imports, one line each.
- * Static imports of TypeScript are left to its import, which drops those that are types only.
- * @param root real path of the package; files outside of it belong to what it depends on
+ * Unresolvable imports in all files reachable from `files` by relative imports, one line each. Static imports of
+ * TypeScript are left to the actual import, which drops type-only ones.
+ * @param root real path of the package; files outside belong to its dependencies
  */
 export async function missingImports(root: string, files: readonly string[], resolve: ResolveName): Promise<string[]> {
   await init();
@@ -46,7 +46,7 @@ export async function missingImports(root: string, files: readonly string[], res
         if (found === undefined) problems.push(`${shown} imports ${name}, which is not in the package`);
         else if (CODE.test(found) && found.startsWith(root + sep)) seen.add(found);
       } else if (found === undefined && !(isDynamic && optional.has(packageOf(name)))) {
-        problems.push(`${shown} imports ${name}, which is not there: ${adviceFor(name)}`);
+        problems.push(`${shown} imports ${name}, which is not installed: ${adviceFor(name)}`);
       }
     }
   }
@@ -60,13 +60,13 @@ function importsOf(file: string): readonly Import[] {
   try {
     found = importsIn(text, file);
   } catch (error) {
-    if (isTypeScript) return []; // syntax the lexer does not know; its import shows what is wrong
+    if (isTypeScript) return []; // syntax unknown to the lexer; the actual import reports the problem
     throw error;
   }
   return isTypeScript ? found.filter(({ name, isDynamic }) => isDynamic || name.startsWith(".")) : found;
 }
 
-/** Imports and exports of others that count when the file runs: types are gone by then. After `init` of the lexer. */
+/** Imports and re-exports that exist at run time, without types. Requires `init` of the lexer. */
 function importsIn(text: string, file: string): Import[] {
   const [found] = parse(text, file);
   return found.flatMap((one) => {
@@ -77,7 +77,7 @@ function importsIn(text: string, file: string): Import[] {
   });
 }
 
-/** @returns the file, or `undefined`. TypeScript may leave the ending out, or write that of the compiled file. */
+/** @returns the file, or `undefined`. TypeScript may omit the extension, or use that of the compiled file. */
 function lookUp(name: string, from: string, resolve: ResolveName): string | undefined {
   if (/^\.{0,2}\//.test(name) && TYPESCRIPT.test(from)) {
     const plain = join(dirname(from), name);
@@ -104,12 +104,12 @@ function packageOf(name: string): string {
 }
 
 function adviceFor(name: string): string {
-  if (name === "@svc/sdk") return `npm install --no-save ${sdkDirectory()}`; // of a linked directory: the others have it
+  if (name === "@svc/sdk") return `npm install --no-save ${sdkDirectory()}`; // only for linked directories: others have it
   if (packageOf(name) === "@svc/sdk") return "the plugin API of this gateway has no such part";
   return `list ${packageOf(name)} under dependencies (peers and development dependencies are not installed)`;
 }
 
-/** What the code must be able to do without. */
+/** Packages that the code must be able to do without. */
 function optionalPackages(root: string): ReadonlySet<string> {
   const { optionalDependencies = {}, peerDependenciesMeta = {} } = JSON.parse(
     readFileSync(join(root, "package.json"), "utf8"),

@@ -1,4 +1,4 @@
-/** Runs as a process of its own only: imports a plugin as the gateway would, and answers what is wrong with it. */
+/** Entry of a separate process: imports a plugin like the gateway would, and reports its problems. */
 import { API_VERSION, isPlugin } from "@svc/sdk";
 import { realpathSync } from "node:fs";
 import { join } from "node:path";
@@ -48,7 +48,7 @@ async function cliProblems(file: string, { cli, commands = [] }: TrialOrder["man
     .map(({ name }) => `its commands ${cli} have no "${name}", though its package.json lists one`);
 }
 
-/** The message and the first line of the stack that is not of the runtime. */
+/** The message and the first stack line outside the runtime. */
 function wordsWithPlace(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const place = error.stack?.split("\n").find((line) => /^\s+at .*(?:file:|\/)/.test(line) && !line.includes("node:"));

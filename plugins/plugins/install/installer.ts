@@ -1,8 +1,8 @@
 /**
- * Installs, updates and removes plugins of other people. One change at a time; until the record is replaced nothing of it
- * counts, and a version that does not come up in a running gateway is taken back.
+ * Installs, updates and removes third-party plugins. One change at a time; nothing takes effect before the record is
+ * replaced, and a version that does not start in a running gateway is rolled back.
  *
- * lock, fetch, archive, manifest, dependencies, agree, trial, switch, load: each can fail, by this name.
+ * Steps: lock, fetch, archive, manifest, dependencies, agree, trial, switch, load. A failure names its step.
  */
 import { messageOf } from "@svc/sdk/errors";
 import { randomBytes } from "node:crypto";
@@ -37,62 +37,65 @@ import {
   type Switched,
 } from "./switch.ts";
 
-/** What somebody is asked. */
+/** A request for agreement. */
 export interface AgreementRequest {
   readonly id: string;
   readonly name: string;
   readonly version: string;
-  /** In plain words: all of it, or after an earlier agreement what is new. */
+  /** In plain language: all permissions, or after an earlier agreement only the new ones. */
   readonly summary: readonly string[];
   readonly isUpdate: boolean;
-  /** Stands for an agreement to this. */
+  /** The word that agrees to exactly this. */
   readonly agree: string;
 }
 
-/** Answers for whoever installs. */
+/** Answers a request for agreement. */
 export type Agree = (request: AgreementRequest) => boolean | Promise<boolean>;
 
-/** Who answers when it is asked. */
+/** How agreement is given. */
 export interface Agreeing {
   readonly agree: Agree;
-  /** Of an earlier refusal (`agree` in its details): what was fetched then is installed, and not fetched again. */
+  /**
+   * Word of an earlier refusal (`agree` in its details): the package fetched then is installed without fetching it
+   * again.
+   */
   readonly word?: string | undefined;
 }
 
 export interface InstallerOptions {
   readonly stateDir: string;
   readonly home: string;
-  /** In which npm and git run. */
+  /** Environment of npm and git. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Who does it, for the log of changes: a principal id, or `cli`. */
+  /** Author for the audit log: a principal id, or `cli`. */
   readonly actor: string;
-  /** What has this id, of the bundle or by the configuration. */
+  /** Describes who uses this id: the bundle or the configuration. */
   holderOf(id: string): string | undefined;
-  /** Absent: none runs. */
+  /** Absent: no gateway is running. */
   readonly gateway?: RunningGateway | undefined;
-  /** Hears of each step as it begins. */
+  /** Called at the start of each step. */
   progress?(step: InstallStep, what: string): void;
   readonly effects?: Partial<InstallEffects>;
 }
 
-/** What became of one plugin. */
+/** Outcome of one change. */
 export interface Change extends Switched {
   readonly id: string;
-  /** False: that very package is installed already. */
+  /** False: the same package was already installed. */
   readonly changed: boolean;
 }
 
 export interface Installer {
-  /** @param spec as typed, paths absolute. @throws InstallFailure */
+  /** @param spec as typed, paths absolute @throws InstallFailure */
   install(spec: string, options: Agreeing & { readonly link?: boolean }): Promise<Change>;
-  /** What it was installed from, as that is now. @throws InstallFailure */
+  /** Installs the current version from the same source. @throws InstallFailure */
   update(id: string, options: Agreeing): Promise<Change>;
-  /** Out of the record, then its files. What it keeps for itself stays. @throws InstallFailure */
+  /** Removes the plugin from the record, then its files. Its own data stays. @throws InstallFailure */
   remove(id: string): Promise<Change>;
   installed(): Installed | { readonly problem: string };
 }
 
-/** Where every change is logged, one line each; below the state directory. */
+/** Path of the audit log of all changes, one line each; below the state directory. */
 export function installAuditPath(stateDir: string): string {
   return join(stateDir, "logs", "plugins-audit.jsonl");
 }
@@ -100,7 +103,7 @@ export function installAuditPath(stateDir: string): string {
 interface Order extends Agreeing {
   readonly spec: string;
   readonly link: boolean;
-  /** Of the plugin that is updated. */
+  /** Id of the plugin to update. */
   readonly id?: string;
 }
 
@@ -111,10 +114,10 @@ export function createInstaller(options: InstallerOptions): Installer {
   const progress = (name: InstallStep, what: string) => options.progress?.(name, what);
   const ground: SwitchContext = { extensions, effects, gateway: options.gateway, progress };
 
-  /** Under the lock, with the record as it is then and without what others left behind. */
+  /** Runs a change under the lock, with the current record and after removing leftovers. */
   async function change<T extends Change>(action: string, what: string, work: (held: Held) => Promise<T>): Promise<T> {
     progress("lock", "");
-    const next = "make room, or set the owner of the state directory right, then try again";
+    const next = "free some space, or correct the owner of the state directory, then try again";
     try {
       await step("lock", next, () => files.mkdir(extensions, { recursive: true, mode: 0o700 }));
       return await withInstallLock(extensions, async (lock) => {
@@ -126,18 +129,18 @@ export function createInstaller(options: InstallerOptions): Installer {
         return done;
       });
     } finally {
-      removeIfEmpty(extensions); // an install that failed leaves no trace
+      removeIfEmpty(extensions); // a failed install leaves no trace
     }
   }
 
-  /** The change is done by then: a log that cannot be written does not undo it. */
+  /** The change is already done; a log that cannot be written does not undo it. */
   async function audit(action: string, what: string, { id, record }: Change): Promise<void> {
     const { name, version, source, generation, integrity, agreed } = record;
     const ts = new Date(effects.now()).toISOString();
     const facts = { id, name, version, source, generation, integrity, agreed };
     const line = { ts, event: `plugins.${action}`, actor: options.actor, what, pid: process.pid, ...facts };
     await appendAudit(installAuditPath(options.stateDir), line).catch((error: unknown) =>
-      progress("load", `the log of changes could not be written: ${messageOf(error)}`),
+      progress("load", `the audit log could not be written: ${messageOf(error)}`),
     );
   }
 
@@ -145,7 +148,7 @@ export function createInstaller(options: InstallerOptions): Installer {
     const { spec, link, word } = order;
     const staging = join(extensions, `${STAGING}${randomBytes(6).toString("hex")}`);
     try {
-      const waited = await step("fetch", "make room on the disk, then try again", async () => {
+      const waited = await step("fetch", "free some disk space, then try again", async () => {
         const found = await take(word, spec, staging, options.stateDir, effects);
         if (!found) await files.mkdir(staging, { mode: 0o700 });
         return found;
@@ -159,10 +162,10 @@ export function createInstaller(options: InstallerOptions): Installer {
       return { id: made.manifest.id, changed: true, ...(await switchTo(made, held, ground)) };
     } catch (error) {
       const asked = error instanceof InstallFailure && !link ? error.details["agree"] : undefined;
-      if (typeof asked === "string") await keep(asked, staging, options.stateDir, effects).catch(() => undefined); // it is fetched again then
+      if (typeof asked === "string") await keep(asked, staging, options.stateDir, effects).catch(() => undefined); // in that case it is fetched again
       throw error;
     } finally {
-      await files.rm(staging, { recursive: true, force: true, maxRetries: 3 }).catch(() => undefined); // the next one removes it
+      await files.rm(staging, { recursive: true, force: true, maxRetries: 3 }).catch(() => undefined); // the next install removes it
     }
   }
 
@@ -178,7 +181,7 @@ export function createInstaller(options: InstallerOptions): Installer {
         if (record?.name !== name || record.integrity !== integrity || record.spec !== order.spec) return false;
         return verifyInstalled(id, record, extensions).then(
           () => true,
-          () => false, // its files changed: it is installed anew
+          () => false, // its files changed: install it again
         );
       },
       agree: (name, manifest, integrity, items) =>
@@ -186,26 +189,26 @@ export function createInstaller(options: InstallerOptions): Installer {
     };
   }
 
-  /** An id has one owner. The same package in another version replaces itself. */
+  /** Each id has one owner. Another version of the same package replaces itself. */
   function admit(name: string, { id }: Manifest, installed: Installed, wanted: string | undefined): void {
     if (wanted !== undefined && wanted !== id)
       throw new InstallFailure(
         "manifest",
-        `the package of ${wanted} says id "${id}" now`,
-        `svc plugins remove ${wanted}, then install it anew`,
+        `the package of ${wanted} now has the id "${id}"`,
+        `svc plugins remove ${wanted}, then install it again`,
       );
     const holder = options.holderOf(id);
     if (holder !== undefined)
       throw new InstallFailure(
         "manifest",
-        `the id "${id}" of ${name} is that of ${holder}, and only one can have it`,
-        "ask whoever made the plugin for another id",
+        `the id "${id}" of ${name} is already used by ${holder}`,
+        "ask the author of the plugin for another id",
       );
     const other = installed.get(id);
     if (other && other.name !== name)
       throw new InstallFailure(
         "manifest",
-        `the id "${id}" of ${name} is that of ${other.name} ${other.version}, which is installed, and only one can have it`,
+        `the id "${id}" of ${name} is already used by ${other.name} ${other.version}, which is installed`,
         `svc plugins remove ${id}, then try again`,
       );
   }
@@ -230,10 +233,12 @@ export function createInstaller(options: InstallerOptions): Installer {
     const stands = consentOf(id, integrity, items);
     if (await agree({ id, name, version, summary, isUpdate: before !== undefined, agree: stands })) return;
     const who = `${name} ${version}`;
-    const what = before ? `${who} asks for more than was agreed to` : `nobody agreed to ${who}, and it asks for this`;
+    const what = before
+      ? `${who} requests more permissions than were agreed to`
+      : `${who} was not agreed to; it requests these permissions`;
     const lines = summary.map((line) => `  - it ${line}`).join("\n");
     const details = { code: "AGREEMENT_NEEDED", id, summary, agree: stands } as const;
-    const next = `read it, then again with --agree ${stands} (just this, not fetched again), or with --yes`;
+    const next = `review them, then repeat the command with --agree ${stands} (exactly this package, not fetched again), or with --yes`;
     throw new InstallFailure("agree", `${what}:\n${lines}`, next, details);
   }
 

@@ -1,4 +1,4 @@
-/** What a removed plugin leaves behind: what it kept for itself, and its configuration. */
+/** Data and configuration that remain after a plugin is removed. */
 import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -6,15 +6,15 @@ import { claimProblem, isHostKey, sectionPath, valueAt } from "@svc/host/local";
 import type { ConfigEdit } from "@svc/sdk/config";
 import type { PlannedPlugins } from "@svc/sdk/plugins";
 
-/** Where a plugin keeps what is its own; `undefined`: it kept nothing. */
+/** Data directory of a plugin; `undefined`: none. */
 export function keptDirectory(stateDir: string, id: string): string | undefined {
   const directory = join(stateDir, "plugins", id);
   return existsSync(directory) ? directory : undefined;
 }
 
 /**
- * Paths into the configuration that are only about this plugin, of those that are there.
- * @param owners of the sections, as long as anybody knew them; a section named like the plugin counts as its own
+ * Existing configuration paths that belong only to this plugin.
+ * @param owners owners of the sections, as far as known; a section named like the plugin counts as its own
  */
 export function keysOf(parsed: unknown, id: string, owners: PlannedPlugins["sections"]): (readonly string[])[] {
   const its = owners.filter(({ plugin }) => plugin === id).map(({ section }) => section);
@@ -23,7 +23,7 @@ export function keysOf(parsed: unknown, id: string, owners: PlannedPlugins["sect
   return [...sections, ["plugins", "entries", id]].filter((path) => valueAt(parsed, path) !== undefined);
 }
 
-/** The same, taken out; with a key that plugins share, where nothing else is left below it. */
+/** Edits that remove these paths, including a shared parent key that becomes empty. */
 export function withoutKeys(parsed: unknown, paths: readonly (readonly string[])[]): ConfigEdit[] {
   return paths.map(([first = "", ...rest]) => {
     const shared = Object(valueAt(parsed, [first])) as object;

@@ -1,4 +1,4 @@
-/** One change of what is installed at a time, in whatever process. */
+/** Allows one change of the installed plugins at a time, across processes. */
 import { renameSync, rmSync, statSync, utimesSync } from "node:fs";
 import { detailsCode } from "@svc/sdk/errors";
 import { withWriteLock, type WriteLock } from "@svc/sdk/files";
@@ -7,11 +7,14 @@ import { InstallFailure } from "./failure.ts";
 
 /** Milliseconds. */
 const TIMES = {
-  /** An install shows that it goes on. */
+  /** Interval at which an install touches its lock. */
   beat: 10_000,
-  /** Without such a sign a lock counts as left behind, on whatever machine or in whatever container it was made. */
+  /**
+   * Age after which an untouched lock counts as left behind, on whatever machine or in whatever container it was
+   * created.
+   */
   silent: 60_000,
-  /** How long another install is waited for. */
+  /** Time to wait for another install. */
   patience: 5_000,
   /** Longer than any install: a living owner keeps its lock. */
   longest: 24 * 3_600_000,
@@ -19,7 +22,7 @@ const TIMES = {
 
 /** @throws InstallFailure at `lock` while another process installs */
 export async function withInstallLock<T>(extensions: string, work: (lock: WriteLock) => Promise<T>): Promise<T> {
-  const path = join(extensions, "/"); // of which the lock is `.lock` in the directory
+  const path = join(extensions, "/"); // its lock is `.lock` in the directory
   const file = `${path}.lock`;
   takeFromTheDead(file);
   try {
@@ -38,15 +41,11 @@ export async function withInstallLock<T>(extensions: string, work: (lock: WriteL
   } catch (error) {
     if (detailsCode(error) !== "FILE_LOCKED") throw error;
     const why = `another install, update or removal is under way (${file})`;
-    throw new InstallFailure(
-      "lock",
-      why,
-      "wait until it is done; when none runs, the lock is free a minute after its last sign",
-    );
+    throw new InstallFailure("lock", why, "wait until it is done; if none is running, the lock expires after a minute");
   }
 }
 
-/** Removes a lock whose owner has given no sign for long. The owner of a newer one that comes in between keeps it. */
+/** Removes a lock that was not touched for long. A newer lock created meanwhile is put back. */
 function takeFromTheDead(file: string): void {
   const aside = `${file}.${process.pid}.tmp`;
   try {
@@ -55,7 +54,7 @@ function takeFromTheDead(file: string): void {
     if (Date.now() - statSync(aside).mtimeMs < TIMES.silent) renameSync(aside, file);
     else rmSync(aside);
   } catch {
-    // Gone, or not ours to remove: then it is waited for.
+    // Already gone, or cannot be removed; then the caller waits for it.
   }
 }
 
@@ -63,6 +62,6 @@ function touch(file: string): void {
   try {
     utimesSync(file, new Date(), new Date());
   } catch {
-    // Taken away: `isMine` says so before anything is switched.
+    // Removed by another process: `isMine` reports it before the switch.
   }
 }

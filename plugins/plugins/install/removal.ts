@@ -1,17 +1,17 @@
-/** Removes an installed plugin, and with `purge` what it leaves behind. */
+/** Removes an installed plugin; with `purge`, also its data and configuration. */
 import type { ConfigEdit } from "@svc/sdk/config";
 import type { PlannedPlugins, PluginRemoval } from "@svc/sdk/plugins";
 import { InstallFailure } from "./failure.ts";
 import type { Installer } from "./installer.ts";
 import { keptDirectory, keysOf, removeKept, withoutKeys } from "./kept-data.ts";
 
-/** Where it is removed from. */
+/** Environment of a removal. */
 export interface RemovalPlace {
   readonly installer: Pick<Installer, "remove">;
   readonly stateDir: string;
-  /** What the configuration file says. */
+  /** The parsed configuration file. */
   readonly parsed: unknown;
-  /** As it is before: afterwards nobody knows the plugin's sections. */
+  /** State before the removal; afterwards the plugin's sections are unknown. */
   readonly planned: Pick<PlannedPlugins, "sections" | "holderOf">;
   edit(decide: (parsed: unknown) => readonly ConfigEdit[]): Promise<unknown>;
 }
@@ -33,7 +33,10 @@ export async function removeInstalled(id: string, purge: boolean, place: Removal
   return { id, version, kept: { keys: [] } };
 }
 
-/** @param mayBeGone it was removed before, and only what it left is to go now. @returns its version, or the empty text */
+/**
+ * @param mayBeGone the plugin may already be removed, with only its leftovers remaining
+ * @returns its version, or an empty string
+ */
 async function removeOrFind(id: string, mayBeGone: boolean, { installer, planned }: RemovalPlace): Promise<string> {
   try {
     return (await installer.remove(id)).record.version;

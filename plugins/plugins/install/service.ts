@@ -10,7 +10,7 @@ import { type Agreeing, createInstaller, type Installer } from "./installer.ts";
 import { removeInstalled } from "./removal.ts";
 import { installationOf } from "./summary.ts";
 
-/** Services of the gateway it works with. */
+/** Gateway services used by the installer. */
 export interface InstallServices {
   readonly control: Pick<PluginControl, "align" | "reports" | "planned">;
   readonly config: Pick<ConfigStore, "edit" | "snapshot">;
@@ -57,7 +57,7 @@ export function createInstallService({ control, config, info: { stateDir } }: In
   };
 }
 
-/** Turns the failure of an install into a refusal for clients. */
+/** Converts the failure of an install to a refusal for clients. */
 async function refusing<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();

@@ -1,39 +1,39 @@
-/** What somebody asked to install: a package of the registry, an archive, a directory or a git repository of this machine. */
+/** Parses the spec of an install: a registry package, or an archive, directory or git repository of this machine. */
 import { isAbsolute, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { isPackageName } from "@svc/host/local";
 import { InstallFailure } from "./failure.ts";
 
-/** What was asked for. */
+/** A parsed spec. */
 export type InstallSpec =
   | { readonly source: "npm"; readonly name: string; readonly range: string | undefined }
   | { readonly source: "archive" | "directory"; readonly path: string }
   | { readonly source: "git"; readonly path: string; readonly ref: string | undefined };
 
-/** What lies at a path. */
+/** Kind of the entry at a path. */
 export type Look = (path: string) => "file" | "directory" | undefined;
 
-/** Version, range or tag. Anything with a colon or a slash would lead elsewhere. */
+/** Version, range or tag. Anything with a colon or slash would refer to another place. */
 const RANGE = /^[\w.+~^<>=*| -]+$/;
 
-/** Words a branch, tag or commit may consist of; never taken for an option. */
+/** Characters of a branch, tag or commit; never interpreted as an option. */
 const REF = /^[A-Za-z0-9_][\w./+@-]*$/;
 
 const WAYS =
   "svc plugins install <name>[@<version>], ./<file>.tgz, ./<directory>, or a git repository on this machine as git+file:///<path>[#<ref>]";
 
-/** Whether it is written as a path: only these mean a file; a bare name always means the registry. */
+/** Whether the text is written as a path: only such texts mean a file; a bare name always means the registry. */
 function isPath(text: string): boolean {
   return /^(?:\.{1,2}(?:\/|$)|\/|~\/|file:)/.test(text) || isAbsolute(text);
 }
 
-/** Paths made absolute, as somebody means them who types them in `cwd`. Everything else stays. */
+/** Makes relative paths absolute, relative to `cwd`. Everything else stays unchanged. */
 export function absoluteSpec(text: string, cwd: string): string {
   return /^\.{1,2}(?:\/|$)/.test(text) ? resolve(cwd, text) : text;
 }
 
 /**
- * Decides what is meant; relative paths mean nothing here.
+ * Parses a spec; relative paths are rejected here.
  * @throws InstallFailure at `fetch`
  */
 export function parseSpec(text: string, look: Look, home: string): InstallSpec {
@@ -43,15 +43,15 @@ export function parseSpec(text: string, look: Look, home: string): InstallSpec {
   if (/^[a-z+]+:/i.test(spec) || spec.includes("#"))
     throw new InstallFailure(
       "fetch",
-      `"${spec}" lies on another machine, where only packages of the registry are taken from`,
-      "clone or download it, look at it, then install it from this machine",
+      `"${spec}" is on another machine; only registry packages are installed from there`,
+      "clone or download it, review it, then install it from this machine",
     );
   const at = spec.indexOf("@", 1);
   const name = at < 0 ? spec : spec.slice(0, at);
   const range = at < 0 ? undefined : spec.slice(at + 1);
   if (!isPackageName(name)) throw new InstallFailure("fetch", `"${spec}" is neither a package nor a path`, WAYS);
   if (range !== undefined && !RANGE.test(range))
-    throw new InstallFailure("fetch", `"${range}" is no version of ${name}`, WAYS);
+    throw new InstallFailure("fetch", `"${range}" is not a version of ${name}`, WAYS);
   return { source: "npm", name, range };
 }
 
@@ -62,8 +62,8 @@ function pathSpec(text: string, look: Look, home: string): InstallSpec {
   if (found === "file" && /\.[cm]?[jt]s$/.test(path))
     throw new InstallFailure(
       "fetch",
-      `${path} is a single file, and only packages are installed`,
-      `svc config set plugins.load.paths '["${path}"]' has the gateway load it; svc dev ${path} while you write it`,
+      `${path} is a single file, but only packages can be installed`,
+      `svc config set plugins.load.paths '["${path}"]' makes the gateway load it; use svc dev ${path} during development`,
     );
   if (found === "file") return { source: "archive", path };
   const hash = path.lastIndexOf("#");
@@ -80,20 +80,20 @@ function gitSpec(text: string, home: string): InstallSpec {
 
 function checkedRef(ref: string): string {
   if (REF.test(ref)) return ref;
-  throw new InstallFailure("fetch", `"${ref}" is no branch, tag or commit`, WAYS);
+  throw new InstallFailure("fetch", `"${ref}" is not a branch, tag or commit`, WAYS);
 }
 
 function pathOf(text: string, home: string): string {
   try {
     if (text.startsWith("file:")) return fileURLToPath(text.startsWith("file://") ? text : `file://${text.slice(5)}`);
   } catch {
-    throw new InstallFailure("fetch", `"${text}" is no address of a file of this machine`, WAYS);
+    throw new InstallFailure("fetch", `"${text}" is not the address of a file on this machine`, WAYS);
   }
   if (text.startsWith("~/")) return join(home, text.slice(2));
   if (isAbsolute(text)) return resolve(text);
   throw new InstallFailure(
     "fetch",
-    `"${text}" is a relative path, and nobody is here whose directory it could mean`,
+    `"${text}" is a relative path, but there is no directory it could be relative to`,
     WAYS,
   );
 }

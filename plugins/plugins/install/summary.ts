@@ -1,4 +1,4 @@
-/** What an install came to, as plain data. Pure. */
+/** Outcome of an install as plain data. Pure. */
 import type { PluginInstallation } from "@svc/sdk/plugins";
 import type { Change } from "./installer.ts";
 

@@ -1,4 +1,4 @@
-/** The moment from which another version counts, and the way back when it does not come up. */
+/** Switches to another version, and rolls back if it does not start. */
 import { messageOf } from "@svc/sdk/errors";
 import { replaceFile, type WriteLock } from "@svc/sdk/files";
 import type { ReloadReport } from "@svc/sdk/plugins";
@@ -17,24 +17,24 @@ import type { InstallEffects } from "./effects.ts";
 import { InstallFailure, type InstallStep, step } from "./failure.ts";
 import { nextGeneration, removeLeftovers } from "./generations.ts";
 
-/** A gateway of this state directory that may run now. */
+/** A gateway of this state directory, which may be running. */
 export interface RunningGateway {
-  /** What it says of a plugin; `undefined`: it has none of this id, or does not run. */
+  /** State of a plugin; `undefined`: the gateway has no such plugin, or is not running. */
   stateOf(id: string): Promise<string | undefined>;
-  /** Makes it follow the record. @returns nothing where none runs */
+  /** Makes it apply the record. @returns an empty list if none is running */
   align(): Promise<readonly ReloadReport[]>;
 }
 
-/** Where and with what a switch happens. */
+/** Environment of a switch. */
 export interface SwitchContext {
   readonly extensions: string;
   readonly effects: InstallEffects;
-  /** Absent: none runs. */
+  /** Absent: no gateway is running. */
   readonly gateway: RunningGateway | undefined;
   progress(step: InstallStep, what: string): void;
 }
 
-/** What is installed, for whoever holds the lock. */
+/** The installed plugins and the held lock. */
 export interface Held {
   readonly installed: Installed;
   readonly lock: WriteLock;
@@ -42,13 +42,13 @@ export interface Held {
 
 export interface Switched {
   readonly record: InstalledPlugin;
-  /** What became of it in the running gateway; `undefined`: none runs, or nothing changed for it. */
+  /** Outcome in the running gateway; `undefined`: none is running, or nothing changed. */
   readonly report: ReloadReport | undefined;
 }
 
-const NEXT = "make room on the disk, then try again";
+const NEXT = "free some disk space, then try again";
 
-/** @throws InstallFailure at `switch` or `load`; the version before counts again then, and runs again */
+/** @throws InstallFailure at `switch` or `load`; the previous version is then restored and runs again */
 export async function switchTo(candidate: Candidate, held: Held, ground: SwitchContext): Promise<Switched> {
   const { manifest, version, directory } = candidate;
   const { extensions, effects } = ground;
@@ -84,14 +84,14 @@ function withoutPrevious({ previous: _former, ...version }: InstalledPlugin): In
   return version;
 }
 
-/** Puts the generation where it stays, on disk. */
+/** Moves the generation to its final place, durably. */
 async function place(id: string, from: string, target: string, { extensions, effects }: SwitchContext): Promise<void> {
   const { files } = effects;
   await files.mkdir(join(extensions, id), { recursive: true, mode: 0o700 });
   await files.rename(from, target);
   for (const directory of [join(extensions, id), extensions]) {
     const handle = await files.open(directory, "r");
-    await handle.sync().catch(() => undefined); // some file systems cannot, for directories
+    await handle.sync().catch(() => undefined); // some file systems cannot sync directories
     await handle.close();
   }
 }
@@ -102,20 +102,20 @@ async function discardGeneration(target: string, { effects }: SwitchContext): Pr
     await rm(path, { recursive: true, force: true, maxRetries: 3 }).catch(() => undefined); // the next install removes it
 }
 
-/** From when this resolves the new record counts, whatever happens. */
+/** Once this resolves, the new record is in effect, whatever happens. */
 export async function replaceRecord(installed: Installed, lock: WriteLock, ground: SwitchContext): Promise<void> {
   await step("switch", NEXT, async () => {
     if (!lock.isMine())
-      throw new Error("this process stood still for so long that others may install; nothing was switched");
+      throw new Error("this process was suspended for so long that its lock expired; nothing was switched");
     const { extensions, effects } = ground;
     await replaceFile(recordPath(extensions), recordText(installed), { files: effects.files });
   });
 }
 
-/** The new version was switched to and back again. */
+/** The new version was switched to and rolled back. */
 class TakenBack extends InstallFailure {}
 
-/** The old version ran and the new one does not come up: the old one counts again. */
+/** If the previous version ran and the new one does not start, the previous one is restored. */
 async function bringUp(id: string, record: InstalledPlugin, held: Held, ground: SwitchContext) {
   const { previous, name, version } = record;
   if (!ground.gateway) return undefined;
@@ -128,27 +128,27 @@ async function bringUp(id: string, record: InstalledPlugin, held: Held, ground: 
   const why = report.reason ?? `it is ${report.state}`;
   throw new TakenBack(
     "load",
-    `${name} ${version} does not come up: ${why}\n${previous.version} counts and runs again`,
-    "tell whoever made the plugin",
+    `${name} ${version} does not start: ${why}\n${previous.version} is restored and runs again`,
+    "report it to the author of the plugin",
   );
 }
 
-/** @returns what became of the plugin. @throws InstallFailure at `load` when a gateway runs and cannot follow */
+/** @returns the outcome for the plugin @throws InstallFailure at `load` if a running gateway cannot apply the record */
 export async function follow(id: string, { gateway }: SwitchContext): Promise<ReloadReport | undefined> {
   if (!gateway) return undefined;
   try {
     return (await gateway.align()).find((report) => report.id === id);
   } catch (error) {
-    const why = `it is done on disk, and the running gateway did not follow: ${messageOf(error)}`;
-    throw new InstallFailure("load", why, "svc plugins list; a restart of the gateway takes it up");
+    const why = `the change is on disk, but the running gateway did not apply it: ${messageOf(error)}`;
+    throw new InstallFailure("load", why, "svc plugins list; a restart of the gateway applies it");
   }
 }
 
-/** A directory in which nothing is. */
+/** Removes a directory if it is empty. */
 export function removeIfEmpty(directory: string): void {
   try {
     rmdirSync(directory);
   } catch {
-    // Something is in it, or it is not there.
+    // Not empty, or it does not exist.
   }
 }

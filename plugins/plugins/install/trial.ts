@@ -1,6 +1,6 @@
 /**
- * Whether the code of a plugin can be loaded here: tried in a process that is thrown away, before anything is switched.
- * Not a wall: that process may do what this user may; it only cannot break the gateway.
+ * Checks that the code of a plugin can be loaded, in a temporary process before anything is switched. Not a security
+ * boundary: the process has the rights of this user; it only cannot break the gateway.
  */
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
@@ -10,21 +10,21 @@ import { matches, Type } from "@svc/sdk";
 import { InstallFailure } from "./failure.ts";
 import { lastWords } from "./npm.ts";
 
-/** What the process is asked. */
+/** Order for the process. */
 export interface TrialOrder {
   readonly directory: string;
   readonly manifest: Pick<Manifest, "id" | "api" | "entry" | "cli" | "commands">;
 }
 
-/** Milliseconds of the whole proof; importing a plugin takes a fraction of a second. */
+/** Milliseconds for the whole check; importing a plugin takes a fraction of a second. */
 const TIMEOUT = 60_000;
 
-/** MiB of heap: what imports more than this at once would hurt the gateway as well. */
+/** MiB of heap: a plugin that needs more to be imported would also hurt the gateway. */
 const HEAP = 512;
 
 const Problems = Type.Object({ problems: Type.Array(Type.String()) });
 
-/** @param cwd an empty directory. @throws InstallFailure at `trial` */
+/** @param cwd an empty directory @throws InstallFailure at `trial` */
 export async function trial(order: TrialOrder, cwd: string, path: string | undefined): Promise<void> {
   const child = spawn(
     process.execPath,
@@ -32,7 +32,7 @@ export async function trial(order: TrialOrder, cwd: string, path: string | undef
       `--max-old-space-size=${HEAP}`,
       "--no-warnings",
       "--experimental-import-meta-resolve",
-      fileURLToPath(new URL("./install-probe.js", import.meta.url)), // beside this file both compiled and bundled
+      fileURLToPath(new URL("./install-probe.js", import.meta.url)), // next to this file both when compiled and when bundled
     ],
     { cwd, env: path === undefined ? {} : { PATH: path }, stdio: ["ignore", "pipe", "pipe", "ipc"] },
   );
@@ -43,21 +43,21 @@ export async function trial(order: TrialOrder, cwd: string, path: string | undef
   let answer: unknown;
   child.once("message", (message) => {
     answer = message;
-    child.kill("SIGKILL"); // what it left running ends with it
+    child.kill("SIGKILL"); // processes it left running end with it
   });
   const ended = new Promise<string>((resolve, reject) => {
     child.once("error", reject);
     child.once("close", (code, signal) => resolve(code === null ? `by ${signal ?? "a signal"}` : `with ${code}`));
   });
-  child.send(order, () => undefined); // a process that is gone is told by its end
+  child.send(order, () => undefined); // a vanished process is reported by its end
   const how = await ended.finally(() => clearTimeout(timer));
   const { problems } = matches(Problems, answer) ? answer : { problems: [died(how, said)] };
   if (problems.length === 0) return;
   const lines = problems.map((problem) => cut(problem.split("\n").map(visible).join("\n  "), 2_000));
-  throw new InstallFailure("trial", lines.join("\n"), "tell whoever made the plugin; nothing was switched");
+  throw new InstallFailure("trial", lines.join("\n"), "report it to the author of the plugin; nothing was switched");
 }
 
 function died(how: string, said: string): string {
   const words = said.trim() === "" ? "" : `:\n${lastWords(said)}`;
-  return `its code ended the process that imported it (${how}; it has ${TIMEOUT / 1_000} s)${words}`;
+  return `its code ended the process that imported it (${how}; the limit is ${TIMEOUT / 1_000} s)${words}`;
 }

@@ -1,35 +1,36 @@
 /**
- * What an install fetched while nobody agreed. It waits below the cache: whoever agrees by the word of the refusal installs just
- * that, and it is not fetched again. Choice: one package waits, until the next install or update.
+ * The package fetched by an install that still needs agreement. It waits in the cache: an agreement with the word of
+ * the refusal installs exactly this package without fetching it again. Choice: one package waits, until the next
+ * install or update.
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { matches, type Static, Type } from "@svc/sdk";
 import type { InstallEffects } from "./effects.ts";
 
-/** What is known of a fetched generation beside its files. */
+/** Facts about a fetched generation, stored next to its files. */
 const Fetched = Type.Object({
   source: Type.Enum(["npm", "archive", "directory", "git"]),
-  spec: Type.String({ description: "what was asked for" }),
+  spec: Type.String({ description: "the requested spec" }),
   name: Type.String(),
-  integrity: Type.String({ description: "of the archive" }),
+  integrity: Type.String({ description: "integrity of the archive" }),
   tree: Type.String({ description: "hash of the generation" }),
 });
 export type Fetched = Static<typeof Fetched>;
 
 const FACTS = "fetched.json";
 
-/** Where it waits. */
+/** Directory of waiting packages. */
 function waitingDirectory(stateDir: string): string {
   return join(stateDir, "cache", "install");
 }
 
-/** To be called before somebody is asked. */
+/** Call this before asking for agreement. */
 export function noteFetched(staging: string, fetched: Fetched): Promise<void> {
   return writeFile(join(staging, FACTS), JSON.stringify(fetched), { mode: 0o600 });
 }
 
-/** Moves the staging directory to where it waits under this word. */
+/** Moves the staging directory to the waiting directory under this word. */
 export async function keep(word: string, staging: string, stateDir: string, { files }: Pick<InstallEffects, "files">) {
   const directory = waitingDirectory(stateDir);
   await files.mkdir(directory, { recursive: true, mode: 0o700 });
@@ -38,8 +39,9 @@ export async function keep(word: string, staging: string, stateDir: string, { fi
 }
 
 /**
- * Moves what waits under this word to the staging directory, and removes what else waits.
- * @param word as somebody typed it; `undefined`: only removes @returns `undefined` where nothing of this spec waits under it
+ * Moves the package waiting under this word to the staging directory, and removes all other waiting packages.
+ * @param word as typed; `undefined`: only removes
+ * @returns `undefined` if no package of this spec waits under the word
  */
 export async function take(
   word: string | undefined,
@@ -56,7 +58,7 @@ export async function take(
   return isTaken ? fetched : undefined;
 }
 
-/** As `consentOf` makes them. */
+/** The format of `consentOf`. */
 const WORD = /^[\w-]{43}$/;
 
 async function readFetched(directory: string): Promise<Fetched | undefined> {
@@ -64,6 +66,6 @@ async function readFetched(directory: string): Promise<Fetched | undefined> {
     const fetched: unknown = JSON.parse(await readFile(join(directory, FACTS), "utf8"));
     return matches(Fetched, fetched) ? fetched : undefined;
   } catch {
-    return undefined; // nothing waits there
+    return undefined; // nothing is waiting
   }
 }

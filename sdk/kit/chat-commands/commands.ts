@@ -1,9 +1,9 @@
 /**
- * Messages that the gateway answers itself: the one place that recognises them, for every surface where people write.
+ * Chat commands: messages that the gateway handles itself, recognized here for every surface on which people write.
  * Spec: protocol/methods-chat.md §2.
  *
- * Choice: `/new`, `/reset`, `/stop` and its phrases, `/compact`, `/queue`, `/status`, `/trust`, `/help`. Every other text that starts with `/` is
- * for the agent. Text from webhooks, scheduled jobs and agents never counts as a command.
+ * Choice: `/new`, `/reset`, `/stop` and its phrases, `/compact`, `/queue`, `/status`, `/trust`, `/help`. Any other text
+ * that starts with `/` goes to the agent. Text from webhooks, scheduled jobs and agents is never treated as a command.
  */
 import type { Principal } from "@svc/sdk";
 import type { Sessions } from "@svc/sdk/sessions";
@@ -11,22 +11,25 @@ import { type QueueCommand, queueCommand, queueReply } from "./queue-command.ts"
 import { isStopRequest } from "./stop-phrases.ts";
 import { status, trust } from "./trust-command.ts";
 
-/** Done to the session, and answered without a run. */
+/** A command that acts on the session and is answered without a run. */
 export type SessionCommand =
   | QueueCommand
-  /** Start the session afresh; `text`, when not empty, is then sent to the agent. */
+  /** Resets the session; a non-empty `text` is then sent to the agent. */
   | { readonly kind: "restart"; readonly reason: "new" | "reset"; readonly text: string }
   | { readonly kind: "help" | "status" | "trust" };
 
-/** What a command asks for. */
+/** A command in a message. */
 export type Command =
   | SessionCommand
-  /** Stop the runs this surface started in the session. */
+  /** Stops the runs started by this surface in the session. */
   | { readonly kind: "stop" }
   /** A run with `RunRequest.compact`. */
   | { readonly kind: "compact"; readonly instructions: string };
 
-/** The command in `message`, or `undefined` when it is for the agent. @throws GatewayError `INVALID_REQUEST` for a queue option that does not exist */
+/**
+ * The command in `message`, or `undefined` if it is for the agent.
+ * @throws GatewayError `INVALID_REQUEST` for an unknown queue option
+ */
 export function commandIn(message: string): Command | undefined {
   if (isStopRequest(message)) return { kind: "stop" };
   const [, name, text = ""] = /^\s*\/([a-z]+)(?:\s+([^]*))?$/i.exec(message) ?? [];
@@ -51,13 +54,13 @@ export function commandIn(message: string): Command | undefined {
   }
 }
 
-/** Who asks, and when: epoch ms. */
+/** Who sent the command, and when (epoch ms). */
 export interface Obeying {
   readonly principal: Principal;
   readonly now: number;
 }
 
-/** Does what a command asks for. @param key canonical. @returns what it is answered with, where nothing goes to the agent */
+/** Executes a command. @param key canonical @returns the reply, if nothing goes to the agent */
 export async function obey(
   command: SessionCommand,
   key: string,
@@ -83,12 +86,12 @@ export async function obey(
 
 export const HELP = [
   "/new [message]: start a new session, then send the message",
-  "/reset [message]: the same, for a conversation that went wrong",
+  "/reset [message]: same as /new, for a conversation that went wrong",
   "/stop: stop the replies that are being written",
-  "/compact [what to keep]: replace the older part of the conversation by a summary",
+  "/compact [what to keep]: replace the older part of the conversation with a summary",
   "/queue [collect|followup|steer|steer-backlog|interrupt|default]: what happens to messages while a reply is being written",
-  "/status: whose words this conversation holds",
-  "/trust: take the words of others in it for your own",
-  "/help: this list",
+  "/status: show who wrote the messages in this conversation",
+  "/trust: trust the messages of others in this conversation like your own",
+  "/help: show this list",
   "Anything else goes to the agent.",
 ].join("\n");

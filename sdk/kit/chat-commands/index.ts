@@ -1,2 +1,2 @@
-/** Messages that the gateway answers itself, in `chat.send` and in channels: `@svc/kit/chat-commands`. */
+/** Chat commands handled by the gateway, in `chat.send` and in channels: `@svc/kit/chat-commands`. */
 export * from "./commands.ts";

@@ -1,4 +1,7 @@
-/** `/queue [mode] [debounce:2s] [cap:20] [drop:old|new|summarize]`: how messages wait for a busy session. Pure. Spec: http/sessions-routing.md §6. */
+/**
+ * `/queue [mode] [debounce:2s] [cap:20] [drop:old|new|summarize]`: how messages wait for a busy session. Pure. Spec:
+ * http/sessions-routing.md §6.
+ */
 import { invalidRequest } from "@svc/sdk";
 import type { SessionEntry } from "@svc/sdk/sessions";
 
@@ -8,11 +11,11 @@ const UNIT_MS: Readonly<Record<string, number>> = { "": 1, ms: 1, s: 1_000, m: 6
 
 export interface QueueCommand {
   readonly kind: "queue";
-  /** Fields of the session entry; empty: only tell what is set. */
+  /** Fields of the session entry; empty: only show the current settings. */
   readonly patch: Partial<SessionEntry>;
 }
 
-/** @param words what follows `/queue`. @throws GatewayError `INVALID_REQUEST` naming what can be said */
+/** @param words text after `/queue` @throws GatewayError `INVALID_REQUEST` listing the valid values */
 export function queueCommand(words: string): QueueCommand {
   const patch = words
     .toLowerCase()
@@ -37,9 +40,9 @@ function settingOf(word: string): Partial<SessionEntry> {
   );
 }
 
-/** What is set for the session. */
+/** Reply with the queue settings of the session. */
 export function queueReply(entry: SessionEntry | undefined): string {
-  const { queueMode, queueDebounceMs, queueCap, queueDrop } = (entry ?? {}) as Partial<SessionEntry>; // an entry that is not there has none of them
+  const { queueMode, queueDebounceMs, queueCap, queueDrop } = (entry ?? {}) as Partial<SessionEntry>; // a missing entry has none of them
   const set = [
     ...(typeof queueDebounceMs === "number" ? [`debounce ${queueDebounceMs} ms`] : []),
     ...(typeof queueCap === "number" ? [`cap ${queueCap}`] : []),

@@ -1,6 +1,9 @@
-/** Messages that mean "stop what you are doing" instead of being one for the agent. Pure. Spec: protocol/methods-chat.md §2. */
+/** Messages that mean "stop what you are doing" and are not for the agent. Pure. Spec: protocol/methods-chat.md §2. */
 
-/** Choice: the spec gives the English ones and "equivalents in several languages"; these are words and set phrases of eleven more. */
+/**
+ * Choice: the spec lists the English phrases and "equivalents in several languages"; these are words and set phrases of
+ * eleven more languages.
+ */
 const PHRASES = {
   words: ["/stop", "stop", "esc", "abort", "wait", "exit", "interrupt", "halt", "please stop", "stop please"],
   runs: ["stop run", "stop current run", "stop agent", "stop the agent", "stop action", "stop current action"],
@@ -29,7 +32,7 @@ const STOP_PHRASES: ReadonlySet<string> = new Set(Object.values(PHRASES).flat())
 
 const TRAILING_PUNCTUATION = /[\s.!?…,;:'")\]}。！？，、；：’”»]+$/u;
 
-/** Whether the whole message is a stop request; case, blanks and trailing punctuation do not matter. */
+/** Whether the whole message is a stop request, ignoring case, blanks and trailing punctuation. */
 export function isStopRequest(message: string): boolean {
   const phrase = message
     .trim()

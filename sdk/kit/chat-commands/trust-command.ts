@@ -1,17 +1,20 @@
-/** `/trust` and `/status`: whose words a conversation holds, and taking them for the owner's. Spec: design/security.md. Choice: both words. */
+/**
+ * `/trust` and `/status`: list the origins of the messages in a conversation, and trust them like the owner's. Spec:
+ * design/security.md. Choice: both commands.
+ */
 import { coversScope, floorOf, type Origin, originName, type Principal } from "@svc/sdk";
 import type { Sessions } from "@svc/sdk/sessions";
 
-/** Choice: messages that are looked at, and authors that are named. */
+/** Choice: number of messages that are examined, and of authors that are listed. */
 const MAX_MESSAGES = 500;
 const MAX_NAMED = 10;
 
 type SessionsToTrust = Pick<Sessions, "context" | "ensure">;
 
-/** Words of whom, with the least authority first; empty: of the owner. */
+/** The origins with less authority than the owner, the least first; empty: only the owner. */
 async function authorsOf(key: string, sessions: SessionsToTrust): Promise<readonly Origin[]> {
   const { origin, items } = await sessions.context(key, MAX_MESSAGES);
-  // Answers count: of events, which are no messages, nothing else is left.
+  // Answers are included: they are all that is left of events, which are not messages.
   const all = [origin, ...items.map(({ message }) => message.origin)];
   const lower = all.filter((one): one is Origin => floorOf([one]) !== undefined);
   const byName = new Map(lower.map((one) => [originName(one), one]));
@@ -30,20 +33,20 @@ export async function trust(
   { principal, now }: { readonly principal: Principal; readonly now: number },
 ): Promise<string> {
   if (!coversScope(principal.scopes, "operator.admin")) {
-    return "Only the owner of this gateway can trust a conversation, as a client with operator.admin: svc chat. /new starts one without the words of others.";
+    return "Only the owner of this gateway can trust a conversation, as a client with operator.admin: svc chat. /new starts a conversation without messages of others.";
   }
   const authors = await authorsOf(key, sessions);
-  if (authors.length === 0) return "This conversation holds your words only. Nothing has changed.";
+  if (authors.length === 0) return "This conversation contains only your own messages. Nothing has changed.";
   await sessions.ensure(key, { trustedAt: now });
-  return `Trusted: the words of ${listed(authors)} in this conversation count as yours now. Words that come later do not.`;
+  return `Trusted: the messages of ${listed(authors)} in this conversation now count as yours. Later messages do not.`;
 }
 
 /** @returns the reply */
 export async function status(key: string, sessions: SessionsToTrust): Promise<string> {
   const authors = await authorsOf(key, sessions);
-  if (authors.length === 0) return `Session ${key}: it holds the owner's words only.`;
+  if (authors.length === 0) return `Session ${key}: it contains only messages of the owner.`;
   return (
-    `Session ${key}: it holds words of ${listed(authors)}. You are asked before a tool does what they may not ask for ` +
-    "(tools.fromOutside). /trust takes their words for yours; /new starts a conversation without them."
+    `Session ${key}: it contains messages of ${listed(authors)}. You are asked before a tool does something they may not request ` +
+    "(tools.fromOutside). /trust treats their messages as yours; /new starts a conversation without them."
   );
 }

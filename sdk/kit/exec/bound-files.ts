@@ -1,9 +1,9 @@
 /**
- * The contents that are allowed together with a command: of its program, its script and every file its arguments name, where
- * agents can write them. Found and hashed when people are asked, and again right before the start.
+ * The file contents approved together with a command: its program, its script and every file named in its arguments, if
+ * agents can write them. Determined and hashed when people are asked, and again right before the start.
  *
- * Best effort: names that a shell or a program puts together only when it runs (`$A$B`), packages that a script loads from
- * elsewhere, and what that loads in turn are not found.
+ * Best effort. Not found: names that a shell or program assembles at run time (`$A$B`), packages that a script loads
+ * from elsewhere, and what those load.
  */
 import { resolve } from "node:path";
 import type { BoundFile } from "@svc/sdk/approvals";
@@ -15,11 +15,11 @@ import { untoldFiles } from "./named-files.ts";
 import { runnerOf, scriptOf } from "./runners.ts";
 import { agentsCanWrite } from "./writable-file.ts";
 
-/** Choice: files of a command, and bytes of all of them. */
+/** Choice: maximum files of a command, and total bytes. */
 export const MAX_BOUND_FILES = 64;
 export const MAX_BOUND_BYTES = 256 * 1_024 * 1_024;
 
-/** @throws GatewayError `UNAVAILABLE`: the disk fails, or too many files are open */
+/** @throws GatewayError `UNAVAILABLE` if the disk fails or too many files are open */
 export async function bindFiles(run: BindableRun, scope: BindingScope = "all"): Promise<Binding> {
   const search = new Search(run);
   const [called = "", ...args] = run.argv;
@@ -45,14 +45,14 @@ export async function bindFiles(run: BindableRun, scope: BindingScope = "all"): 
   return { scope, files: search.files(), hidesScript: loads && runner !== "wrapper" && script === undefined };
 }
 
-/** How a file belongs to a command. */
+/** Role of a file in a command. */
 interface Part {
   readonly runs: boolean;
-  /** What it loads belongs to it, too. */
+  /** Files that it loads are included, too. */
   readonly loads: boolean;
 }
 
-/** Collects files, each read once. */
+/** Collects files, reading each one once. */
 class Search {
   readonly #run: BindableRun;
   readonly #found = new Map<string, BoundFile>();
@@ -71,13 +71,13 @@ class Search {
     const path = await plainFile(given);
     if (path === undefined || this.#found.has(path) || !(await agentsCanWrite(path))) return;
     if (this.#found.size >= MAX_BOUND_FILES) {
-      throw new Unbindable(`it names more than ${MAX_BOUND_FILES} files that agents can write; name fewer at a time`);
+      throw new Unbindable(`it names more than ${MAX_BOUND_FILES} files that agents can write; name fewer files`);
     }
     const content = await readContent(path, this.#left);
-    if (content === "gone") return; // what is not there now must not be there when it runs
+    if (content === "gone") return; // a file missing now must not exist at run time either
     if (typeof content === "string") {
       const why =
-        content === "unreadable" ? "cannot be read" : `is larger than ${MAX_BOUND_BYTES} bytes with the others`;
+        content === "unreadable" ? "cannot be read" : `exceeds ${MAX_BOUND_BYTES} bytes together with the others`;
       throw new Unbindable(`the content of ${shown(path)} cannot be bound: it ${why}`);
     }
     const { sha256, bytes, head } = content;

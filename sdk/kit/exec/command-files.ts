@@ -1,4 +1,4 @@
-/** Where the files of a command lie: what its words, its first line and its script name, looked up on the disk. */
+/** Finds the files of a command on disk: those named by its words, its shebang line and its script. */
 import type { Stats } from "node:fs";
 import { readdir, realpath, stat } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join, resolve } from "node:path";
@@ -8,28 +8,31 @@ import { isGone } from "./content.ts";
 import { findOnPath } from "./find-program.ts";
 import { patternOf, possibleNames, shebangOf, spellingsOf, untoldFiles } from "./named-files.ts";
 
-/** Choice: words of a command, and UTF-16 units of all of them; patterns among them that are tried; directories they are tried in. */
+/**
+ * Choice: maximum words of a command, their total UTF-16 units, the patterns among them that are expanded, and the
+ * directories searched for them.
+ */
 const MAX_WORDS = 2_000;
 const MAX_CHARS = 256 * 1_024;
 const MAX_PATTERNS = 50;
 const MAX_DIRECTORIES = 16;
-/** Choice: names in a script that are looked up. */
+/** Choice: maximum names in a script that are checked. */
 const MAX_LOOKS = 20_000;
 
-/** Endings of files that interpreters load. */
+/** Extensions of files that interpreters load. */
 const CODE = /\.(?:sh|bash|zsh|ksh|py|js|mjs|cjs|jsx|ts|mts|cts|tsx|rb|pl|pm|php|lua|tcl|awk|sed|r)$/i;
 
-/** The contents of a command cannot be bound; the message says why, after "it" or a name. */
+/** The contents of a command cannot be bound; the message gives the reason, following "it" or a name. */
 export class Unbindable extends Error {}
 
-/** Every path that the words of a command may mean, and every program. @throws Unbindable */
+/** Every path the words of a command may name, and every program. @throws Unbindable */
 export async function namedIn({ argv, cwd, path, texts = [] }: BindableRun): Promise<readonly string[]> {
   const words = [...argv.slice(1), ...texts];
   const isLong = words.reduce((sum, { length }) => sum + length, 0) > MAX_CHARS;
   const names = isLong ? [] : [...new Set(words.flatMap(possibleNames))];
   if (isLong || names.length > MAX_WORDS) {
     throw new Unbindable(
-      `it has more than ${MAX_WORDS} words or ${MAX_CHARS} characters; put it into a file and run that`,
+      `it has more than ${MAX_WORDS} words or ${MAX_CHARS} characters; put it into a file and run the file`,
     );
   }
   const directories = [cwd];
@@ -46,11 +49,14 @@ export async function namedIn({ argv, cwd, path, texts = [] }: BindableRun): Pro
   return [...new Set([...found, ...programs.filter((program) => program !== undefined)])];
 }
 
-/** What a wrapper may start: what its arguments mean as a path, or as a name on `PATH`, also behind `=`. @throws Unbindable */
+/**
+ * Programs that a wrapper may start: its arguments as paths or as names on `PATH`, also after `=`.
+ * @throws Unbindable
+ */
 export async function startedBy({ argv, cwd, path }: BindableRun): Promise<readonly string[]> {
   const words = new Set(argv.slice(1).flatMap((word) => [word, word.slice(word.indexOf("=") + 1)]));
   if (words.size > MAX_WORDS)
-    throw new Unbindable(`it has more than ${MAX_WORDS} words; put it into a file and run that`);
+    throw new Unbindable(`it has more than ${MAX_WORDS} words; put it into a file and run the file`);
   const at = { path, platform: process.platform };
   const programs = await Promise.all(
     [...words].map(async (word) => (word.includes("/") ? resolve(cwd, word) : findOnPath(word, at))),
@@ -58,7 +64,7 @@ export async function startedBy({ argv, cwd, path }: BindableRun): Promise<reado
   return programs.filter((program) => program !== undefined);
 }
 
-/** Code whose name fits a pattern of a shell. Choice: no other files, of which there may be many. */
+/** Code files that match a shell pattern. Choice: no other files, of which there may be many. */
 async function fitting(name: string, directories: readonly string[]): Promise<readonly string[]> {
   const found: string[] = [];
   for (const directory of directories.map((one) => resolve(one, dirname(name)))) {
@@ -74,7 +80,7 @@ async function isCode(path: string): Promise<boolean> {
   return stats?.isFile() === true && (CODE.test(path) || (stats.mode & 0o111) !== 0);
 }
 
-/** What the first line of a script starts. */
+/** Programs started by the shebang line of a script. */
 export async function interpretersOf(text: string, path: string): Promise<readonly string[]> {
   const { interpreter, words = [] } = shebangOf(text) ?? {};
   if (interpreter === undefined) return [];
@@ -83,12 +89,12 @@ export async function interpretersOf(text: string, path: string): Promise<readon
   return [interpreter, ...(found === undefined ? [] : [found])].filter((one) => isAbsolute(one));
 }
 
-/** Code beside a script, or in the directory of the command, that the script names. @throws Unbindable */
+/** Code files named by a script, next to it or in the working directory of the command. @throws Unbindable */
 export async function loadedBy(script: string, text: string, cwd: string): Promise<readonly string[]> {
   const spellings = possibleNames(text).flatMap((word) => spellingsOf(word, script));
   const candidates = new Set<string>();
   for (const directory of new Set([dirname(script), cwd])) {
-    // Spares asking the disk for each word of a script.
+    // Avoids a disk access for each word of a script.
     const known = new Set([".", "..", ...(await readdir(directory).catch(() => []))]);
     for (const name of spellings) {
       if (isAbsolute(name) || known.has(name.split("/")[0] ?? "")) candidates.add(resolve(directory, name));
@@ -100,7 +106,7 @@ export async function loadedBy(script: string, text: string, cwd: string): Promi
   return found;
 }
 
-/** The real path of a plain file; `undefined`: there is none. A pipe is none, and is not opened. */
+/** The real path of a regular file; `undefined`: none. A pipe is not a regular file and is not opened. */
 export async function plainFile(path: string): Promise<string | undefined> {
   if (!(await statOf(path))?.isFile()) return undefined;
   return realpath(path).catch((error: unknown) => (isGone(error) ? undefined : Promise.reject(error)));

@@ -1,24 +1,24 @@
-/** The content of a file: read once, hashed and bounded. */
+/** Reads, hashes and limits the content of a file in one pass. */
 import { createHash } from "node:crypto";
 import { constants } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 
-/** Choice: bytes of a file that are looked through for names. */
+/** Choice: bytes of a file that are searched for names. */
 const MAX_HEAD_BYTES = 128 * 1_024;
 const CHUNK_BYTES = 256 * 1_024;
 
-/** What is read of a file. */
+/** Result of reading a file. */
 export interface ReadContent {
   readonly sha256: string;
   readonly bytes: number;
-  /** Its first 128 KiB, as text of one byte each. */
+  /** Its first 128 KiB as Latin-1 text. */
   readonly head: string;
 }
 
 /**
- * Reads a plain file once, from one open handle. Follows no link at its end and waits for no pipe.
- * @param most bytes; beyond that it is `too-large`, also for a file that grows meanwhile
- * @param write gets the very bytes that are hashed
+ * Reads a regular file once, from one open handle. Does not follow a final link and does not wait for a pipe.
+ * @param most maximum bytes; a larger file is `too-large`, even if it grows during the read
+ * @param write receives exactly the hashed bytes
  */
 export async function readContent(
   path: string,
@@ -56,7 +56,7 @@ export async function readContent(
   }
 }
 
-/** Not there, or nothing that could be opened by this name. */
+/** The file does not exist, or cannot be opened under this name. */
 export function isGone(error: unknown): boolean {
   const { code } = error as NodeJS.ErrnoException;
   return ["ENOENT", "ENOTDIR", "ELOOP", "ENAMETOOLONG", "EACCES", "EINVAL"].includes(String(code));

@@ -1,24 +1,24 @@
-/** Where a program lies: found once, and what was found is what is judged and what runs. */
+/** Locates a program once; the located file is the one that is judged and run. */
 import { constants } from "node:fs";
 import { access, realpath, stat } from "node:fs/promises";
 import { delimiter, isAbsolute, join, resolve } from "node:path";
 
-/** Where programs are looked for. */
+/** Search path for programs. */
 export interface ProgramPlaces {
-  /** `PATH`. Its entries that are not absolute are left out: the working directory never chooses a program. */
+  /** `PATH`. Relative entries are ignored: the working directory never selects a program. */
   readonly path: string;
   readonly platform: NodeJS.Platform;
 }
 
-/** The machine this runs on. */
+/** Search path of this machine. */
 export function ownPlaces(): ProgramPlaces {
   return { path: process.env["PATH"] ?? "", platform: process.platform };
 }
 
-/** Choice: no `.cmd` and `.bat`, which only a shell can run. */
+/** Choice: no `.cmd` and `.bat` files, which only a shell can run. */
 const WINDOWS_ENDINGS = [".exe", ".com"];
 
-/** A program by its bare name, as it stands on `PATH`, symbolic links and all. */
+/** Finds a program on `PATH` by its bare name; symbolic links are not resolved. */
 export async function findOnPath(name: string, { path, platform }: ProgramPlaces): Promise<string | undefined> {
   const isNamed = name !== "" && name !== "." && name !== ".." && !/[/\\\0]/.test(name);
   if (!isNamed) return undefined;
@@ -33,10 +33,10 @@ export async function findOnPath(name: string, { path, platform }: ProgramPlaces
 }
 
 /**
- * The file that `argv[0]` means: absolute, without symbolic links.
- * Choice: a link is judged as what it leads to, so that nobody lends a name on the allowlist to another program.
- * @param cwd absolute; what a name with a slash is relative to
- * @returns `undefined`: there is no such program
+ * The file meant by `argv[0]`: absolute, without symbolic links. Choice: a link is judged as its target, so that a name
+ * on the allowlist cannot be given to another program.
+ * @param cwd absolute; base for names with a slash
+ * @returns `undefined` if there is no such program
  */
 export async function resolveProgram(name: string, cwd: string, places: ProgramPlaces): Promise<string | undefined> {
   const hasDirectory = name.includes("/") || (places.platform === "win32" && name.includes("\\"));

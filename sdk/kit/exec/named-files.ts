@@ -1,16 +1,16 @@
-/** Which words of a command, or of a script, may be names of files. Errs towards too many. Pure. */
+/** Words of a command or script that may be file names. Prefers false positives. Pure. */
 import { homedir } from "node:os";
 import { basename, extname, join } from "node:path";
 
 const MAX_NAME_CHARS = 4_096;
 
-/** What ends a word in a shell or a programming language. */
+/** Word separators in shells and programming languages. */
 const BOUNDARY = /[\s;&|<>()`$={},:@]+/;
 
-/** `$DIR/x.sh`, `"${DIR}"/x.sh`, `$(pwd)/x.sh`: what stands behind is tried without it. */
+/** `$DIR/x.sh`, `"${DIR}"/x.sh`, `$(pwd)/x.sh`: the part after the variable is tried without it. */
 const BELOW_VARIABLE = /\$(?:\w+|\{[^}]{0,200}\}|\([^)]{0,200}\))"?\/([^\s;&|<>()`'"$]+)/g;
 
-/** What programs run without being told, in the directory they start in. Choice: the list. */
+/** Files that programs run implicitly, in their working directory. Choice: the list. */
 const UNTOLD: readonly (readonly [programs: RegExp, files: readonly string[]])[] = [
   [/^g?make$/, ["GNUmakefile", "makefile", "Makefile"]],
   [/^(?:npm|npx|pnpm|pnpx|yarn|bun|bunx)$/, ["package.json"]],
@@ -28,20 +28,23 @@ const UNTOLD: readonly (readonly [programs: RegExp, files: readonly string[]])[]
   [/^vagrant$/, ["Vagrantfile"]],
 ];
 
-/** Names of files that this program runs without being told. @param program its name or path */
+/** Names of files that this program runs implicitly. @param program its name or path */
 export function untoldFiles(program: string): readonly string[] {
   const name = basename(program);
   return UNTOLD.flatMap(([programs, files]) => (programs.test(name) ? files : []));
 }
 
-/** A word with `*`, `?` or `[` as `matchesPattern` takes it; `undefined`: it has none of them. A set of characters counts as any. */
+/**
+ * A word with `*`, `?` or `[` as a pattern for `matchesPattern`; `undefined`: it has none. A character set counts as
+ * any character.
+ */
 export function patternOf(name: string): string | undefined {
   return /[*?[]/.test(name) ? `/${basename(name).replaceAll(/\[[^\]]*\]/g, "?")}` : undefined;
 }
 
 /**
- * The argument itself, the value in `--flag=value` and `-fvalue`, and each word in it: `sh -c './x.sh; cat y'` names two files.
- * Quotes and backslashes are taken away as a shell does.
+ * The argument itself, the value in `--flag=value` and `-fvalue`, and each word in it: `sh -c './x.sh; cat y'` names
+ * two files. Quotes and backslashes are removed as in a shell.
  */
 export function possibleNames(argument: string): readonly string[] {
   const quoted = [...argument.matchAll(/'([^']*)'|"([^"]*)"/g)].map(([, single, double]) => single ?? double ?? "");
@@ -60,8 +63,8 @@ export function possibleNames(argument: string): readonly string[] {
 }
 
 /**
- * How a script names what it loads: `./lib`, `helper` and `pkg.part` leave the ending out, `"$DIR/lib.sh"` the directory, and a
- * directory means the file in it that stands for all.
+ * Possible file names for a name in a script: `./lib`, `helper` and `pkg.part` omit the extension, `"$DIR/lib.sh"` the
+ * directory, and a directory stands for its index file.
  */
 export function spellingsOf(name: string, script: string): readonly string[] {
   const ending = extname(script);
@@ -75,7 +78,7 @@ export function spellingsOf(name: string, script: string): readonly string[] {
 
 const STANDS_FOR_ALL = ["index", "__init__"];
 
-/** What a first line `#! ...` starts: a path, and the name that `env` looks up. */
+/** Program and words of a shebang line `#! ...`: a path, and the name that `env` looks up. */
 export function shebangOf(
   text: string,
 ): { readonly interpreter: string; readonly words: readonly string[] } | undefined {

@@ -1,30 +1,36 @@
-/** Where a command runs, and which paths lie inside that. */
+/** Where a command runs, and which paths are inside that place. */
 import { lstatSync, realpathSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, resolve } from "node:path";
 import { isInside } from "@svc/sdk/files";
 import { foldedPath } from "../files/folded-path.ts";
 import type { Binding } from "./binding.ts";
 
-/** What a command may reach by its entry on the allowlist. */
+/** What a command may access under its allowlist entry. */
 export interface ExecPlace {
-  /** Directory that `~/` stands for in patterns. Default: home directory of this process. */
+  /** Directory for `~/` in patterns. Default: the home directory of this process. */
   readonly home?: string;
-  /** The workspace, or the directory a node was started in; absolute, with links or without. Absent, or `/`: no path is inside. */
+  /**
+   * The workspace, or the directory a node was started in; absolute, links resolved or not. Absent, or `/`: no path is
+   * inside.
+   */
   readonly root?: string;
-  /** Directories below `root` that belong to others; absolute, links followed. Default: none. */
+  /** Directories below `root` that are off limits; absolute, links resolved. Default: none. */
   readonly closed?: readonly string[];
-  /** Agents write below `root` without asking, so no entry holds for a program that lies there. Default false. */
+  /** Agents write below `root` without approval, so no entry applies to a program there. Default false. */
   readonly isWorkspace?: boolean;
-  /** Another machine runs it: links are not followed here, and that machine judges again. Default false. */
+  /** The command runs on another machine, which judges it again; links are not resolved here. Default false. */
   readonly isElsewhere?: boolean;
-  /** What would run of what agents can write, see `bindFiles`. Absent: nobody looked, so no entry with a hash holds. */
+  /**
+   * The executed files that agents can write, see `bindFiles`. Absent: not determined, so no entry with a hash applies.
+   */
   readonly contents?: Binding;
 }
 
 /**
- * Whether a path, as a program would take it, is inside `root`: as it is written, and with links followed as far as it is there. One with
- * `..` behind another name is not, since a link may stand before it; neither is one that leads into, or above, what belongs to others.
- * @param cwd absolute, links followed; what relative paths are relative to. `null`: not known, so none is inside
+ * Whether a path, as a program would interpret it, is inside `root`, both as written and with links resolved as far as
+ * it exists. Not inside: a path with `..` after another name, which could be a link, and a path that leads into or
+ * above a directory that is off limits.
+ * @param cwd absolute, links resolved; base for relative paths. `null`: unknown, so no path is inside
  */
 export function isWithin(place: ExecPlace, cwd: string | null, path: string): boolean {
   const { root, closed = [], isElsewhere = false } = place;
@@ -41,7 +47,7 @@ export function isWithin(place: ExecPlace, cwd: string | null, path: string): bo
   );
 }
 
-/** Whether a file is known to lie where no agent writes: absolute, and not below `root`. */
+/** Whether a file is known to be where no agent can write: absolute, and not below `root`. */
 export function isOutside({ root, isElsewhere = false }: ExecPlace, file: string | undefined): boolean {
   if (file === undefined || root === undefined || !isAbsolute(file)) return false;
   const follow = followed(isElsewhere);
@@ -53,13 +59,16 @@ function followed(isElsewhere: boolean): (path: string) => string | undefined {
   return isElsewhere ? (path) => path : realPathOf;
 }
 
-/** `./` and `../` at the beginning: the working directory is real, so these lead where they seem to. */
+/** Leading `./` and `../`: the working directory is real, so they lead where they seem to. */
 const STEPS_UP = /^(?:\.{1,2}(?:\/+|$))*/;
 
-/** Choice: names at the end of a path that need not be there; each costs a look at the disk. */
+/** Choice: maximum missing names at the end of a path; each costs a disk access. */
 const MAX_MISSING = 16;
 
-/** With links followed; what is not there yet is below what is. `undefined`: it cannot be told, as behind a link that leads nowhere. */
+/**
+ * Resolves links; the missing part of a path is appended to the existing one. `undefined`: unknown, e.g. after a
+ * dangling link.
+ */
 function realPathOf(path: string): string | undefined {
   const missing: string[] = [];
   for (let at = path; ; at = dirname(at)) {

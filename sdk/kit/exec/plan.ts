@@ -1,18 +1,18 @@
 /**
- * A command as one thing that can be shown, compared and allowed: what people see, what is bound and what runs come from
- * the same value. Pure but for the hash. Spec: protocol/methods-node.md §4, methods-exec-approvals.md §2.
+ * A command as one value: what people see, what is bound and what runs all derive from it. Pure except for the hash.
+ * Spec: protocol/methods-node.md §4, methods-exec-approvals.md §2.
  */
 import { commandText } from "@svc/sdk/cli";
 import { createHash } from "node:crypto";
 import type { BoundFile, SystemRunPlan } from "@svc/sdk/approvals";
 
-/** Everything an allowance is bound to. */
+/** Everything an approval is bound to. */
 export interface BoundPlan extends Pick<SystemRunPlan, "argv" | "cwd" | "agentId" | "sessionKey"> {
-  /** Of the environment that is added, see `envHash`; `null` without one. */
+  /** Hash of the added environment, see `envHash`; `null` without one. */
   readonly envHash: string | null;
-  /** Where it runs: a node's id, or `null` for this machine. */
+  /** Where it runs: a node id, or `null` for this machine. */
   readonly nodeId: string | null;
-  /** Contents, by path. Default: none are bound. */
+  /** File contents, sorted by path. Default: none are bound. */
   readonly files?: readonly BoundFile[];
 }
 
@@ -21,7 +21,7 @@ export { commandText };
 const SHELLS: ReadonlySet<string> = new Set(["sh", "bash", "zsh", "dash", "ksh"]);
 const INLINE = /^-[a-z]*c$/;
 
-/** The texts a client may call this command by: its own, and for `sh -c <text>` that text. */
+/** Texts by which a client may refer to this command: the command itself, and for `sh -c <text>` that text. */
 export function commandTexts(argv: readonly string[]): readonly string[] {
   const [program = "", flag = "", script, ...rest] = argv;
   const name = program.split("/").at(-1) ?? "";
@@ -29,7 +29,7 @@ export function commandTexts(argv: readonly string[]): readonly string[] {
   return [commandText(argv), doubleQuoted(argv), ...(isInline ? [script] : [])];
 }
 
-/** As existing clients write it: words with blanks or quotes in double quotes. */
+/** The format of existing clients: words with blanks or quotes in double quotes. */
 function doubleQuoted(argv: readonly string[]): string {
   return argv.map((word) => (word === "" || /[\s"]/.test(word) ? `"${word.replaceAll('"', '\\"')}"` : word)).join(" ");
 }
@@ -40,7 +40,7 @@ export function envHash(env: Readonly<Record<string, string>> | undefined): stri
   return pairs.length === 0 ? null : createHash("sha256").update(JSON.stringify(pairs)).digest("hex");
 }
 
-/** What an allowance for this plan is kept under: hex SHA-256. Two plans have the same only when nothing differs. */
+/** Key under which an approval of this plan is stored: hex SHA-256. Two plans share it only if nothing differs. */
 export function planDigest({ argv, cwd, agentId, sessionKey, envHash: env, nodeId, files = [] }: BoundPlan): string {
   const contents = files.map(({ path, sha256 }) => [path, sha256]);
   const parts = [argv, cwd, env, agentId, sessionKey, nodeId, ...(contents.length > 0 ? [contents] : [])];

@@ -1,4 +1,7 @@
-/** The policy file on disk: `exec-approvals.json`, mode 0600, replaced as a whole by whoever saw its last version. Spec: protocol/methods-exec-approvals.md §1. */
+/**
+ * The policy file on disk: `exec-approvals.json`, mode 0600, replaced as a whole, and only by a writer that has seen
+ * its latest version. Spec: protocol/methods-exec-approvals.md §1.
+ */
 import { randomBytes } from "node:crypto";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -10,29 +13,33 @@ import { checkBaseHash, normalisePolicy, parsePolicy, snapshotOf } from "./polic
 
 /** A policy file. */
 export interface ExecPolicyStore {
-  /** Made with defaults (and a token for its socket) when it is missing. @throws GatewayError `UNAVAILABLE`: it cannot be read, or is no policy file */
+  /**
+   * Creates the file with defaults (and a token for its socket) if it is missing.
+   * @throws GatewayError `UNAVAILABLE` if it cannot be read or is not a policy file
+   */
   get(): Promise<ExecPolicySnapshot>;
   /**
    * Durable when it resolves.
-   * @throws GatewayError `INVALID_REQUEST`: the base hash is missing or another one, or a value means nothing; `UNAVAILABLE`: it cannot be written
+   * @throws GatewayError `INVALID_REQUEST` if the base hash is missing or outdated, or a value is invalid;
+   * `UNAVAILABLE` if the file cannot be written
    */
   set(file: ExecPolicyFile, baseHash: string | undefined): Promise<ExecPolicySnapshot>;
-  /** For the machine itself: the file as it is, checked; all is denied while it cannot be read. Never writes. */
+  /** For use on this machine: the current file, validated; denies everything while it cannot be read. Never writes. */
   policy(): Promise<ExecPolicyFile>;
 }
 
-/** Choice: bytes of a policy file. */
+/** Choice: maximum bytes of a policy file. */
 const MAX_BYTES = 1024 * 1024;
-/** What holds while there is no file that can be trusted. */
+/** Policy while there is no trustworthy file. */
 const DENY_ALL: ExecPolicyFile = { version: 1, defaults: { security: "deny" } };
 
-/** What was read: the text, and what it says. */
+/** The text of the file and its parsed value. */
 interface Read {
   readonly raw: string;
   readonly file: ExecPolicyFile;
 }
 
-/** @param directory of the state, made with mode 0700 when it is missing; the file is `exec-approvals.json` in it */
+/** @param directory state directory, created with mode 0700 if missing; the file is `exec-approvals.json` in it */
 export function openExecPolicy(directory: string): ExecPolicyStore {
   const path = join(directory, "exec-approvals.json");
   const defaults = (): ExecPolicyFile => ({
@@ -44,8 +51,11 @@ export function openExecPolicy(directory: string): ExecPolicyStore {
 
   async function create(): Promise<Read> {
     await mkdir(directory, { recursive: true, mode: 0o700 });
-    await createFile(path, textOf(defaults())); // or another one was first
-    return (await read(path)) ?? unavailable(`${path} was removed while it was made; try again`, { retryAfterMs: 100 });
+    await createFile(path, textOf(defaults())); // or another process created it first
+    return (
+      (await read(path)) ??
+      unavailable(`${path} was removed while it was being created; try again`, { retryAfterMs: 100 })
+    );
   }
 
   async function replace(given: ExecPolicyFile, baseHash: string | undefined, lock: WriteLock) {
@@ -55,7 +65,7 @@ export function openExecPolicy(directory: string): ExecPolicyStore {
     if (Buffer.byteLength(raw) > MAX_BYTES) unavailable(`a policy file has at most ${MAX_BYTES} bytes; shorten it`);
     await replaceFile(path, raw, {
       async before() {
-        // Somebody may have edited it by hand, or taken over the lock of a process that was stopped for long.
+        // It may have been edited by hand, or another process took over the lock while this one was suspended.
         checkBaseHash((await read(path))?.raw, baseHash);
         if (!lock.isMine())
           unavailable(`${path} is being written by another process; try again`, { retryAfterMs: 1_000 });
@@ -87,7 +97,10 @@ function textOf(file: ExecPolicyFile): string {
   return `${JSON.stringify(file, null, 2)}\n`;
 }
 
-/** `undefined`: there is none. A link, a pipe, or a file that others may write is not read: who can change it decides what may run. */
+/**
+ * `undefined`: the file does not exist. A link, a pipe, or a file that others may write is rejected: anyone who can
+ * change it decides what may run.
+ */
 async function read(path: string): Promise<Read | undefined> {
   const found = await readPrivateFile(path, { maxBytes: MAX_BYTES, denied: 0o022 });
   if (!("fault" in found)) {
@@ -98,13 +111,13 @@ async function read(path: string): Promise<Read | undefined> {
     case "missing":
       return undefined;
     case "link":
-      return refuse(path, "it is a symbolic link", "put the file itself there");
+      return refuse(path, "it is a symbolic link", "replace it with the file itself");
     case "special":
-      return refuse(path, "it is no file", "move it away");
+      return refuse(path, "it is not a file", "move it away");
     case "foreign":
       return refuse(path, "it belongs to another user", `chown it to the user of the gateway`);
     case "open-to-others":
-      return refuse(path, "others may write it", `chmod 600 ${path}`);
+      return refuse(path, "other users may write it", `chmod 600 ${path}`);
     case "too-large":
       return refuse(path, `it has more than ${MAX_BYTES} bytes`, "shorten it, or move it away");
   }
@@ -117,16 +130,16 @@ function parsed(path: string, raw: string): ExecPolicyFile {
     return refuse(
       path,
       error instanceof Error ? error.message : "unknown",
-      "correct it, or move it away to start afresh",
+      "correct it, or move it away to start with a new one",
     );
   }
 }
 
 function refuse(path: string, why: string, next: string): never {
-  unavailable(`${path} is no policy file that can be used, and all commands are denied: ${why}. Next: ${next}`);
+  unavailable(`${path} is not a usable policy file, so all commands are denied: ${why}. Next: ${next}`);
 }
 
-/** What the file system refuses is told with the path. */
+/** Adds the path to errors of the file system. */
 async function explained<T>(path: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();

@@ -1,4 +1,7 @@
-/** A policy file as text and as a value: what is read leniently, what is refused on the way in. Pure. Spec: protocol/methods-exec-approvals.md §1. */
+/**
+ * A policy file as text and as a value: lenient when reading, strict when writing. Pure. Spec:
+ * protocol/methods-exec-approvals.md §1.
+ */
 import { createHash, randomUUID } from "node:crypto";
 import { describeViolations, GatewayError, invalidRequest, matches } from "@svc/sdk";
 import { ExecPolicyFile, type ExecPolicySnapshot } from "@svc/sdk/approvals";
@@ -8,11 +11,11 @@ import { EXEC_POLICY_WORDS } from "./policy.ts";
 type Agents = NonNullable<ExecPolicyFile["agents"]>;
 type AgentRules = Agents[string];
 
-/** The key agents without a name once had, and the agent that it means. */
+/** Key once used for agents without a name, and the agent it refers to. */
 const LEGACY_AGENT = "default";
 const DEFAULT_AGENT = "main";
 
-/** @throws Error saying what is wrong with it */
+/** @throws Error that describes the problem */
 export function parsePolicy(raw: string): ExecPolicyFile {
   let value: unknown;
   try {
@@ -25,7 +28,7 @@ export function parsePolicy(raw: string): ExecPolicyFile {
   return file;
 }
 
-/** Brings older spellings up to date: entries of an allowlist that are strings, and the agent `default`. */
+/** Converts older formats: allowlist entries that are strings, and the agent `default`. */
 function modern(value: unknown): unknown {
   if (!isRecord(value) || !isRecord(value["agents"])) return value;
   const agents = Object.entries(value["agents"]).map(([id, rules]): [string, unknown] => {
@@ -38,7 +41,7 @@ function modern(value: unknown): unknown {
   return { ...value, agents: withoutLegacyAgent(Object.fromEntries(agents)) };
 }
 
-/** What `main` says itself counts; its allowlist gets the entries it lacks. */
+/** Values of `main` take precedence; missing entries are added to its allowlist. */
 function withoutLegacyAgent(agents: Record<string, unknown>): Record<string, unknown> {
   const { [LEGACY_AGENT]: legacy, ...others } = agents;
   if (!isRecord(legacy)) return agents;
@@ -52,16 +55,17 @@ function withoutLegacyAgent(agents: Record<string, unknown>): Record<string, unk
   return { ...others, [DEFAULT_AGENT]: { ...legacy, ...main, ...allowlist } };
 }
 
-/** Of an entry that may be of any shape. */
+/** Identity of an entry of any shape. */
 function meaningOf(entry: unknown): string {
   const { pattern, args, cwd, anyArguments, sha256 } = Object(entry) as Record<string, unknown>;
   return JSON.stringify([pattern, args, cwd, anyArguments, sha256]);
 }
 
 /**
- * What is written for a file that somebody sets: entries get ids, the socket keeps what is left out, `default` becomes `main`.
- * Choice: words and patterns that mean nothing are refused, though the schema would take them.
- * @param current what stands there now @throws GatewayError `INVALID_REQUEST` naming the place
+ * The value to write for a file set by a client: entries get ids, omitted socket fields are preserved, `default`
+ * becomes `main`. Choice: unknown words and invalid patterns are rejected, although the schema allows them.
+ * @param current the current file
+ * @throws GatewayError `INVALID_REQUEST` naming the location
  */
 export function normalisePolicy(
   given: ExecPolicyFile,
@@ -71,13 +75,13 @@ export function normalisePolicy(
   const file = modern(given);
   if (!matches(ExecPolicyFile, file)) {
     invalidRequest(
-      `this is no policy file: ${describeViolations(ExecPolicyFile, file)}; see exec.approvals.get for one`,
+      `this is not a policy file: ${describeViolations(ExecPolicyFile, file)}; see exec.approvals.get for an example`,
     );
   }
   checkWords("defaults", file.defaults ?? {});
   const agents = Object.entries(file.agents ?? {}).map(([id, rules]): [string, AgentRules] => {
     if (id.trim() !== id || id === "") {
-      invalidRequest(`agents: ${JSON.stringify(id)} is no id of an agent; write its id, e.g. main, or * for all`);
+      invalidRequest(`agents: ${JSON.stringify(id)} is not an agent id; write its id, e.g. main, or * for all`);
     }
     checkWords(`agents.${id}`, rules);
     return [id, rules.allowlist ? { ...rules, allowlist: rules.allowlist.map(identified(id, newId)) } : rules];
@@ -100,25 +104,25 @@ function checkWords(place: string, rules: AgentRules): void {
     const words: readonly string[] = EXEC_POLICY_WORDS[key];
     if (word === undefined || words.includes(word)) continue;
     const shown = JSON.stringify(word.slice(0, 100));
-    invalidRequest(`${place}.${key}: ${shown} means nothing; write ${words.join(", ")}, or leave it out`);
+    invalidRequest(`${place}.${key}: ${shown} is not a valid value; write ${words.join(", ")}, or omit it`);
   }
 }
 
-/** As it is shown to readers: without the token of its socket. */
+/** As returned to clients: without the token of its socket. */
 export function snapshotOf(path: string, raw: string, file: ExecPolicyFile): ExecPolicySnapshot {
   const { socket, ...rest } = file;
   const shown = socket?.path === undefined ? rest : { ...rest, socket: { path: socket.path } };
   return { path, exists: true, hash: hashOf(raw), file: shown };
 }
 
-/** Of the file as it stands on disk, hex. */
+/** Hash of the file on disk, hex. */
 export function hashOf(raw: string): string {
   return createHash("sha256").update(raw).digest("hex");
 }
 
-/** @throws GatewayError `INVALID_REQUEST`: who wants to replace a file has to have seen it */
+/** @throws GatewayError `INVALID_REQUEST` if the caller has not seen the current version */
 export function checkBaseHash(raw: string | undefined, baseHash: string | undefined): void {
-  const next = "re-run exec.approvals.get and make the change from what it answers";
+  const next = "re-run exec.approvals.get and apply the change to its result";
   if (baseHash === undefined && raw !== undefined)
     invalidRequest(`the base hash of the policy file is missing; ${next}`);
   if (baseHash !== undefined && (raw === undefined || hashOf(raw) !== baseHash)) {

@@ -1,9 +1,9 @@
 /**
- * Whether a policy file lets a command run, and whether somebody is asked first. Spec: protocol/stores.md §7.
+ * Whether a policy file allows a command, and whether approval is required first. Spec: protocol/stores.md §7.
  *
- * Words count exactly as they are written. What a value means, for `security`, `ask` and `askFallback` alike:
- * absent: the next level, then the built-in `deny`, `on-miss`, `deny`; `""`, `" "`, `"*"`, `"FULL"` and every other word that
- * is none: the strictest (`deny`, `always`, `deny`); `null`: no policy file, so all is denied. Choice: all of it.
+ * Words are compared exactly. For `security`, `ask` and `askFallback` alike: an absent value means the next level, then
+ * the built-in `deny`, `on-miss`, `deny`; `""`, `" "`, `"*"`, `"FULL"` and every other unknown word mean the strictest
+ * value (`deny`, `always`, `deny`); `null` makes the policy file invalid, so everything is denied. Choice: all of it.
  */
 import { randomUUID } from "node:crypto";
 import { homedir } from "node:os";
@@ -11,7 +11,7 @@ import type { AllowedProgram, ExecPolicyFile, SystemRunPlan } from "@svc/sdk/app
 import { type Candidate, isAbout, missOf } from "./entry.ts";
 import type { ExecPlace } from "./place.ts";
 
-/** The rules that hold for an agent. */
+/** The effective rules of an agent. */
 export interface ExecRules {
   readonly security: "deny" | "allowlist" | "full";
   readonly ask: "off" | "on-miss" | "always";
@@ -19,28 +19,32 @@ export interface ExecRules {
   readonly allowlist: readonly AllowedProgram[];
 }
 
-/** What holds for a command. `ask`: run it only when a person allows it; `fallback`: what holds when nobody answers. */
+/** Verdict on a command. `ask`: run it only after approval; `fallback`: what applies if nobody answers. */
 export type ExecVerdict =
   | { readonly verdict: "allow"; readonly pattern?: string }
   | { readonly verdict: "deny"; readonly reason: string }
   | { readonly verdict: "ask"; readonly fallback: "allow" | "deny" };
 
-/** Words a key can hold, the strictest first. */
+/** Allowed words per key, strictest first. */
 export const EXEC_POLICY_WORDS = {
   security: ["deny", "allowlist", "full"],
   ask: ["always", "on-miss", "off"],
   askFallback: ["deny", "allowlist", "full"],
 } as const;
 
-/** Choice: commands of no agent have the rules of this one, as in the existing format, whose key `default` became it. */
+/**
+ * Choice: commands without an agent use the rules of this one, as in the existing format, in which the key `default`
+ * became it.
+ */
 const DEFAULT_AGENT = "main";
 
 type AgentRules = NonNullable<ExecPolicyFile["agents"]>[string];
 
 /**
- * Rules of an agent: its own, then those of `*`, then the defaults, then `deny`, `on-miss`, `deny`. A word that is none is the strictest.
- * Choice: allowlists add up: an entry of `*` holds for every agent, and an empty list neither adds nor takes away.
- * @param agentId `null` is `main`; an id without rules has those of `*`
+ * Rules of an agent: its own, then those of `*`, then the defaults, then `deny`, `on-miss`, `deny`. An unknown word
+ * counts as the strictest. Choice: allowlists are combined: an entry of `*` applies to every agent, and an empty list
+ * changes nothing.
+ * @param agentId `null` means `main`; an id without rules uses those of `*`
  */
 export function rulesFor(file: ExecPolicyFile, agentId: string | null): ExecRules {
   const own = ofAgent(file, agentId ?? DEFAULT_AGENT);
@@ -61,7 +65,7 @@ export function rulesFor(file: ExecPolicyFile, agentId: string | null): ExecRule
   };
 }
 
-/** Ids come from outside: `constructor` is an agent nobody has. */
+/** Ids are untrusted: `constructor` must not match an inherited property. */
 function ofAgent({ agents = {} }: ExecPolicyFile, agentId: string): AgentRules | undefined {
   return Object.hasOwn(agents, agentId) ? agents[agentId] : undefined;
 }
@@ -72,8 +76,9 @@ function wordOf<W extends string>(words: readonly [W, ...W[]], said: readonly (s
 }
 
 /**
- * Choice: an entry of the allowlist is a program with a profile of its arguments, with exact arguments, or with any; see `missOf`.
- * @param resolvedPath absolute real path of the program that would run; `undefined`: there is none, which is a miss
+ * Choice: an allowlist entry is a program with a profile of its arguments, with exact arguments, or with any; see
+ * `missOf`.
+ * @param resolvedPath absolute real path of the program; `undefined`: not found, which is a miss
  * @param place where it runs. Absent: profiles allow no paths
  */
 export function judgeExec(
@@ -82,7 +87,7 @@ export function judgeExec(
   resolvedPath: string | undefined,
   place: ExecPlace = {},
 ): ExecVerdict {
-  if (plan.argv.length === 0) return { verdict: "deny", reason: "there is no program to run" };
+  if (plan.argv.length === 0) return { verdict: "deny", reason: "the command has no program" };
   if (rules.security === "deny")
     return { verdict: "deny", reason: "the policy file denies all commands of this agent" };
   if (rules.ask !== "always" && rules.security === "full") return { verdict: "allow" };
@@ -94,13 +99,13 @@ export function judgeExec(
     found.miss === undefined
       ? "the program is not on the allowlist of this agent"
       : `this command is not on the allowlist of this agent (${found.miss})`;
-  return { verdict: "deny", reason: `${why}, and the policy file asks nobody` };
+  return { verdict: "deny", reason: `${why}, and the policy file does not ask for approval` };
 }
 
 interface Found {
-  /** Of the first entry that allows the command. */
+  /** Pattern of the first entry that allows the command. */
   readonly pattern?: string;
-  /** Why the last entry about this program does not. */
+  /** Why the last matching entry does not allow it. */
   readonly miss?: string;
 }
 
@@ -120,19 +125,21 @@ function fallbackOf({ askFallback }: ExecRules, pattern: string | undefined): "a
   return askFallback === "allowlist" && pattern !== undefined ? "allow" : "deny";
 }
 
-/** Whether two entries mean the same; ids and what was used when do not count. */
+/** Whether two entries mean the same, ignoring ids and usage records. */
 function isSameEntry(left: AllowedProgram, right: AllowedProgram): boolean {
   return meaningOf(left) === meaningOf(right);
 }
 
-/** `args` say more than `anyArguments`. */
+/** `args` take precedence over `anyArguments`. */
 function meaningOf({ pattern, args, cwd, anyArguments = false, sha256 }: AllowedProgram): string {
   return JSON.stringify([pattern, cwd ?? null, args ?? anyArguments, sha256?.toLowerCase() ?? null]);
 }
 
 /**
- * The file with this entry added to the allowlist of the agent, at most once; the very same file when it is there already, also
- * for `*`. Ids of entries stay. @param agentId `null` is `main` @param newId of the new entry
+ * The file with this entry added to the allowlist of the agent; the same object if the agent or `*` already has it. Ids
+ * of entries stay.
+ * @param agentId `null` means `main`
+ * @param newId creates the id of the new entry
  */
 export function withAllowed(
   file: ExecPolicyFile,

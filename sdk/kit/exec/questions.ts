@@ -1,4 +1,4 @@
-/** Questions of `exec.approval.*` in a terminal: shown when they are asked, answered by a line. */
+/** Approval requests (`exec.approval.*`) in a terminal: displayed when they arrive, answered by a line of input. */
 import { type Clock, isGatewayError, type ParamsOf } from "@svc/sdk";
 import {
   type ApprovalDecision,
@@ -11,12 +11,12 @@ import {
 import { cut, time, visible } from "@svc/sdk/cli";
 import type { GatewayClient } from "@svc/sdk/client";
 
-/** Characters of one value that are shown where somebody decides. */
+/** Maximum displayed characters of one value. */
 const MAX_SHOWN = 4_000;
-/** Questions read at the start. */
+/** Maximum requests read at the start. */
 const MAX_OPEN = 500;
 
-/** What a line says about a question. */
+/** The decision given by a line of input. */
 export type QuestionAnswer = Omit<ParamsOf<typeof execApproval.resolve>, "id">;
 
 const FOR_SESSION: QuestionAnswer = { decision: "allow-always", grant: { for: "session" } };
@@ -31,19 +31,19 @@ const ANSWERS: Readonly<Record<string, QuestionAnswer>> = {
   session: FOR_SESSION,
 };
 
-/** Which lines answer the question. Pure. */
+/** Prompt with the possible answers. Pure. */
 export function answerPrompt({ request: { session } }: Pick<OpenQuestion, "request">): string {
   const offered = session === undefined ? "" : `s: ${bounded(session, 200)} for 1 h, `;
   return `Allow? y: once, ${offered}always: exactly this for 90 days, n: no`;
 }
 
-/** What is asked, while it waits. */
+/** A pending request. */
 export type OpenQuestion = Pick<ApprovalRow, "id" | "request" | "createdAtMs" | "expiresAtMs">;
 
-/** What is told while questions are watched. */
+/** News while requests are watched. */
 export type QuestionNews =
   | { readonly event: "asked"; readonly question: OpenQuestion }
-  /** `decision` is `null` when its time was over. */
+  /** `decision` is `null` if the request expired. */
   | {
       readonly event: "ended";
       readonly question: OpenQuestion;
@@ -52,13 +52,13 @@ export type QuestionNews =
       readonly grant?: ApprovalGrant;
     };
 
-/** As `visible`, and says how much was left out. */
+/** Like `visible`, truncated to `max` characters with the number of omitted ones. */
 export function bounded(text: string, max: number): string {
   const shown = visible(cut(text, max, ""));
   return text.length <= max ? shown : `${shown}… (${text.length - max} more characters; see --json)`;
 }
 
-/** All that matters for a decision, a line each; what clients wrote cannot steer the terminal. Pure. */
+/** Everything relevant for a decision, one line each; text of clients cannot control the terminal. Pure. */
 export function questionLines({ request, expiresAtMs }: Pick<OpenQuestion, "request" | "expiresAtMs">): string[] {
   const {
     command,
@@ -100,7 +100,7 @@ export function questionLines({ request, expiresAtMs }: Pick<OpenQuestion, "requ
   );
 }
 
-/** One line about a question that ended. Pure. */
+/** One line about a finished request. Pure. */
 export function endLine({ question, decision, resolvedBy, grant }: Extract<QuestionNews, { event: "ended" }>): string {
   const word = { "allow-once": "allowed once", "allow-always": "allowed always", deny: "denied" };
   const by = resolvedBy === undefined ? "" : ` by ${bounded(resolvedBy, 40)}`;
@@ -112,7 +112,7 @@ export function endLine({ question, decision, resolvedBy, grant }: Extract<Quest
   return `${decision === null ? "nobody answered in time" : `${word[decision]}${by}`}: ${bounded(command, 300)}`;
 }
 
-/** The questions that wait and that this client may decide; the oldest is the one a line answers. */
+/** The pending requests that this client may decide; a line of input answers the oldest. */
 export class OpenQuestions {
   readonly #client: Pick<GatewayClient, "call" | "on">;
   readonly #clock: Pick<Clock, "now" | "setTimeout">;
@@ -136,9 +136,12 @@ export class OpenQuestions {
     ];
   }
 
-  /** Adds those that wait already, and drops those that ended unheard. @throws GatewayError the gateway lists none to this client */
+  /**
+   * Adds requests that are already pending and drops those that ended unnoticed.
+   * @throws GatewayError if the gateway does not list requests to this client
+   */
   async refresh(): Promise<void> {
-    const before = [...this.#open.keys()]; // what is asked meanwhile may be missing in the list
+    const before = [...this.#open.keys()]; // requests that arrive meanwhile may be missing in the list
     const { approvals } = await this.#client.call(execApproval.list, { limit: MAX_OPEN });
     const waiting = approvals.filter(({ status }) => status === "pending");
     for (const id of before) if (!waiting.some((row) => row.id === id)) this.#drop(id);
@@ -150,7 +153,7 @@ export class OpenQuestions {
     return open?.question;
   }
 
-  /** Answers the oldest question when `line` is an answer. @returns whether it was; @throws GatewayError the refusal */
+  /** Answers the oldest request if `line` is an answer. @returns whether it was @throws GatewayError the refusal */
   async answer(line: string): Promise<boolean> {
     const question = this.first;
     const answer = question && answerIn(line, question);
@@ -158,7 +161,7 @@ export class OpenQuestions {
     try {
       await this.#client.call(execApproval.resolve, { id: question.id, ...answer });
     } catch (error) {
-      if (isGatewayError(error)) this.#drop(question.id); // decided by somebody else, expired, or not for this client
+      if (isGatewayError(error)) this.#drop(question.id); // decided by another client, expired, or not for this client
       throw error;
     }
     return true;
@@ -172,7 +175,7 @@ export class OpenQuestions {
   #add(question: OpenQuestion): void {
     const { id, expiresAtMs } = question;
     if (this.#open.has(id)) return;
-    // No event tells of an expiry.
+    // There is no event for an expiry.
     const forget = this.#clock.setTimeout(() => this.#end(id, null, {}), expiresAtMs - this.#clock.now());
     this.#open.set(id, { question, forget });
     this.#tell({ event: "asked", question });
@@ -203,7 +206,7 @@ const OF_THE_PROCESS: Pick<Clock, "now" | "setTimeout"> = {
   },
 };
 
-/** What a line says; nothing that the question does not offer. Pure. */
+/** The decision in a line; `undefined` if it is none, or not offered by the request. Pure. */
 export function answerIn(line: string, { request }: Pick<OpenQuestion, "request">): QuestionAnswer | undefined {
   const word = line.trim().toLowerCase();
   const answer = Object.hasOwn(ANSWERS, word) ? ANSWERS[word] : undefined;

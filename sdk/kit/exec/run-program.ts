@@ -1,33 +1,33 @@
-/** Runs one program: no shell, a process group of its own, an end in time, bounded output. */
+/** Runs one program without a shell, in its own process group, with a time limit and bounded output. */
 import { type ChildProcess, spawn } from "node:child_process";
 import type { Writable } from "node:stream";
 import { messageOf } from "@svc/sdk";
 import { BoundedText } from "./bounded-text.ts";
 
-/** What runs, and for how long at most. */
+/** Program to start, and its limits. */
 export interface ProgramStart {
   /** Absolute path of the file that runs. */
   readonly file: string;
-  /** With the name it is told it has. */
+  /** Includes `argv[0]`, the name under which the program is called. */
   readonly argv: readonly string[];
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
-  /** Milliseconds; absent: until it ends. */
+  /** Milliseconds; absent: no limit. */
   readonly timeoutMs?: number;
-  /** Ends it, too. */
+  /** Ends the program, too. */
   readonly signal?: AbortSignal;
-  /** Why it was ended, when `signal` did it. Default: it was stopped. */
+  /** Reason reported if `signal` ends the program. Default: it was stopped. */
   readonly stopReason?: string;
   /**
-   * It stays in the process group of this process, so that Ctrl-C in a terminal ends it as well. What it starts is not ended
-   * with it then. Default false: it gets a group of its own.
+   * The program stays in the process group of this process, so that Ctrl-C in a terminal ends it, too; its child
+   * processes are then not ended with it. Default false: it gets its own group.
    */
   readonly isForeground?: boolean;
-  /** `pipe`: it can be written to. Default: it reads nothing. */
+  /** `pipe`: the caller can write to it. Default: no input. */
   readonly stdin?: "ignore" | "pipe";
-  /** What it left running when it ended by itself is ended, too. Default false: that goes on. */
+  /** When the program ends by itself, processes that it left running are ended, too. Default false: they go on. */
   readonly endsWhole?: boolean;
-  /** Gets its output as it comes. */
+  /** Receives its output as it arrives. */
   onOutput(chunk: Buffer, stream: "stdout" | "stderr"): void;
 }
 
@@ -37,47 +37,50 @@ export interface ProgramOutcome {
   readonly exitCode: number | null;
   readonly signal: NodeJS.Signals | null;
   readonly timedOut: boolean;
-  /** Why it was ended, when it did not end by itself; it may still have had an exit code of its own. */
+  /** Why it was ended, if it did not end by itself; it may still have an exit code. */
   readonly endedFor?: string;
   /** Why it did not start, or the signal that ended it. */
   readonly error?: string;
 }
 
-/** A program that was started. */
+/** A started program. */
 export interface RunningProgram {
   /** `undefined`: it did not start. */
   readonly pid: number | undefined;
   readonly stdin: Writable | undefined;
-  /** Never rejects: that it could not be started is an outcome. */
+  /** Never rejects: a failed start is an outcome. */
   readonly ended: Promise<ProgramOutcome>;
-  /** SIGTERM to all of its group, and SIGKILL 2 s later. Safe to call twice. */
+  /** Sends SIGTERM to its whole group, and SIGKILL 2 s later. Safe to call twice. */
   end(reason: string): void;
 }
 
-/** A program whose whole output is wanted at its end. */
+/** A program whose full output is returned at its end. */
 export type ProgramRun = Omit<ProgramStart, "onOutput" | "stdin" | "endsWhole">;
 
-/** How it ended, with its output. */
+/** How the program ended, with its output. */
 export interface ProgramEnd {
   /** `null`: it never started, or a signal ended it. */
   readonly exitCode: number | null;
   readonly timedOut: boolean;
   readonly stdout: string;
   readonly stderr: string;
-  /** Some output was left out. */
+  /** Some output was omitted. */
   readonly truncated: boolean;
   readonly error?: string;
 }
 
-/** Milliseconds from SIGTERM to SIGKILL. */
+/** Milliseconds between SIGTERM and SIGKILL. */
 export const KILL_AFTER_MS = 2_000;
 
-/** Milliseconds that output of a program that has ended is waited for: what it left running may hold the pipes for ever. */
+/**
+ * Milliseconds to wait for remaining output after the program ended: processes it left running may hold the pipes open
+ * indefinitely.
+ */
 const DRAIN_MS = 500;
 
-const TIME_IS_UP = "it took longer than it was allowed to";
+const TIME_IS_UP = "it exceeded its time limit";
 
-/** Never throws: that it could not be started is a result. */
+/** Never throws: a failed start is a result. */
 export async function runProgram(run: ProgramRun): Promise<ProgramEnd> {
   const kept = { stdout: new BoundedText(), stderr: new BoundedText() };
   const { ended } = startProgram({ ...run, onOutput: (chunk, stream) => kept[stream].append(chunk) });
@@ -93,11 +96,11 @@ export async function runProgram(run: ProgramRun): Promise<ProgramEnd> {
   };
 }
 
-/** Never throws, see `ended`. */
+/** Never throws; see `ended`. */
 export function startProgram(start: ProgramStart): RunningProgram {
   const child = spawned(start);
   if ("failure" in child) return notStarted(child.failure);
-  child.stdin?.on("error", () => undefined); // it has closed its input, or ended: whoever writes looks at `writable`
+  child.stdin?.on("error", () => undefined); // it closed its input or ended; writers check `writable`
   let reason: string | undefined;
   let kill: NodeJS.Timeout | undefined;
   let isOver = false;
@@ -127,7 +130,7 @@ export function startProgram(start: ProgramStart): RunningProgram {
     });
     child.once("exit", (exitCode, signal) => {
       isOver = true;
-      // What it started and left behind goes with it when it was told to end.
+      // Processes that it started and left behind end with it when it was told to end.
       if (reason !== undefined || start.endsWhole === true) signalTo("SIGKILL");
       void drained(child).then(() => settle(exitCode, signal));
     });
@@ -170,7 +173,7 @@ function spawned({
       argv0: name,
       cwd,
       env: { ...env },
-      detached: isForeground !== true && process.platform !== "win32", // a group of its own, so that what it starts ends with it
+      detached: isForeground !== true && process.platform !== "win32", // its own group, so that its child processes end with it
       stdio: [stdin ?? "ignore", "pipe", "pipe"],
       windowsHide: true,
     });
@@ -185,11 +188,11 @@ function signalGroup(child: ChildProcess, signal: NodeJS.Signals): void {
     if (process.platform === "win32") child.kill(signal);
     else process.kill(-child.pid, signal);
   } catch {
-    // all of them have ended
+    // all processes have ended
   }
 }
 
-/** Resolves when both streams have ended, or were waited for long enough. */
+/** Resolves when both streams have ended, or after the waiting time. */
 async function drained(child: ChildProcess): Promise<void> {
   const streams = [child.stdout, child.stderr].filter((stream) => stream !== null);
   const ended = streams.map((stream) =>

@@ -1,6 +1,6 @@
 /**
- * Programs whose business is to run others: no entry of an allowlist stands for all of their arguments. Pure. Choice: the lists. They need not be
- * complete: a program that is missing here has no profile, and its owner has to allow any arguments in plain words.
+ * Programs that run other programs: no allowlist entry covers all of their arguments. Pure. Choice: the lists. They
+ * need not be complete: a missing program has no profile, so an entry must explicitly allow any arguments.
  */
 
 const SHELLS = words(`
@@ -10,18 +10,19 @@ const INTERPRETERS = words(`
   python pypy node nodejs deno bun perl ruby php lua luajit osascript tclsh wish expect awk gawk mawk nawk rscript groovy scala julia
   erl elixir ghci guile java jshell jrunscript jjs ipython irb`);
 
-/** They start the program their arguments name. */
+/** They start the program named in their arguments. */
 const WRAPPERS = words(`
   env nohup nice ionice chrt taskset timeout stdbuf setsid setarch linux x86_ time watch script sudo doas su runuser pkexec chroot
   unshare nsenter setpriv capsh prlimit choom systemd-run start-stop-daemon run-parts run-mailcap xargs parallel flock strace ltrace gdb
   lldb valgrind perf busybox toybox coreutils ssh caffeinate arch eval exec softlimit sem runcon firejail bwrap proot fakeroot faketime
   unbuffer rlwrap screen tmux dbus-run-session at batch crontab entr npx bunx pnpx uvx pipx`);
 
-/** What a program does with its arguments, when that is to run others. */
+/** How a program runs others. */
 export type Runner = "shell" | "interpreter" | "wrapper";
 
 /**
- * By the name it is called by and by that of its file; versions at the end (`python3.12`, `ld-linux-x86-64.so.2`) and `.exe` do not count.
+ * Judged by the name it is called by and the name of its file; trailing versions (`python3.12`, `ld-linux-x86-64.so.2`)
+ * and `.exe` are ignored.
  * @param called `argv[0]`, or a word that could be a program
  */
 export function runnerOf(called: string, path: string = called): Runner | undefined {
@@ -32,8 +33,8 @@ export function runnerOf(called: string, path: string = called): Runner | undefi
 }
 
 /**
- * The argument of a shell or an interpreter that names the script it runs; `undefined`: none is known to. No option, and for an interpreter no word
- * that could be a command of its own (`deno run`, `java Main`).
+ * The argument of a shell or interpreter that names the script to run; `undefined`: unknown. Never an option, and for
+ * an interpreter never a word that could be a subcommand (`deno run`, `java Main`).
  */
 export function scriptOf(runner: Runner | undefined, [word]: readonly string[]): string | undefined {
   if (word === undefined || /^(?:[-+]|$)/.test(word)) return undefined;

@@ -1,39 +1,39 @@
 /**
- * What the settings of a session say about its commands, on this machine and on nodes. Each only narrows what the policy and the
- * configuration allow. Choice: all of it; the values are those of protocol/methods-sessions.md §5.
+ * Session settings that restrict its commands, on this machine and on nodes. Each one can only narrow what the policy
+ * and the configuration allow. Choice: all of it; the values are those of protocol/methods-sessions.md §5.
  *
  * | Setting | Value | On this machine | On a node |
  * |---|---|---|---|
  * | `execSecurity` | `deny`, unknown | refused | refused |
- * | | `allowlist` | only what the allowlist allows | the same, by the node's allowlist |
- * | | `full` | as without it | as without it |
- * | `execAsk` | `off` | what the allowlist misses is refused, nobody is asked | the same |
- * | | `on-miss` | people are asked for what the allowlist misses, where a list decides | the same |
- * | | `always`, unknown | people are asked each time | the same |
- * | `execHost` | `gateway` | as without it | refused |
- * | | `node` | refused | as without it |
+ * | | `allowlist` | only commands on the allowlist | the same, by the node's allowlist |
+ * | | `full` | no effect | no effect |
+ * | `execAsk` | `off` | commands not on the allowlist are refused without asking | the same |
+ * | | `on-miss` | approval for commands not on the allowlist, if the allowlist decides | the same |
+ * | | `always`, unknown | approval for each command | the same |
+ * | `execHost` | `gateway` | no effect | refused |
+ * | | `node` | refused | no effect |
  * | | `sandbox` | refused, unless commands of the agent run in a sandbox | refused |
  * | | unknown | refused | refused |
- * | `execNode` | a node's id | as without it | refused on every other node |
- * | `elevatedLevel` | `off` | as without it | as without it |
- * | | `ask`, unknown | people are asked each time | the same |
- * | | `on`, `full` | as without it: nothing is widened, and `sessions.patch` refuses both | the same |
+ * | `execNode` | a node's id | no effect | refused on every other node |
+ * | `elevatedLevel` | `off` | no effect | no effect |
+ * | | `ask`, unknown | approval for each command | the same |
+ * | | `on`, `full` | no effect: nothing is widened, and `sessions.patch` refuses both | the same |
  */
 import { isGatewayError } from "@svc/sdk";
 import { commandText } from "@svc/sdk/cli";
 import type { SessionEntry, Sessions } from "@svc/sdk/sessions";
 import { EXEC_POLICY_WORDS, type ExecRules, type ExecVerdict } from "./policy.ts";
 
-/** Settings of one session that narrow commands. */
+/** Settings of one session that restrict its commands. */
 export interface SessionLimits {
   readonly sessionKey: string;
   readonly security?: ExecRules["security"];
   readonly ask?: ExecRules["ask"];
-  /** The setting that `ask` comes from. */
+  /** The setting that determined `ask`. */
   readonly askedBy?: "execAsk" | "elevatedLevel";
-  /** `unknown`: a stored word that is none. */
+  /** `unknown`: an unknown stored word. */
   readonly host?: "sandbox" | "gateway" | "node" | "unknown";
-  /** Id of the only node; `""`: a stored value that is none. */
+  /** Id of the only allowed node; `""`: an invalid stored value. */
   readonly node?: string;
 }
 
@@ -42,14 +42,17 @@ export type RunPlace =
   | { readonly kind: "gateway"; readonly isSandboxed: boolean }
   | { readonly kind: "node"; readonly nodeId: string };
 
-/** A no of a session: which setting says it, and the command that changes it. */
+/** A refusal by a session setting, and the command that changes the setting. */
 export interface SessionRefusal {
   readonly verdict: "deny";
   readonly reason: string;
   readonly next: string;
 }
 
-/** `ask`: `reason` names the setting that wants people asked and `next` what changes it, where it is one of the session. */
+/**
+ * `ask`: `reason` names the setting that requires approval, and `next` the command that changes it, if it is a session
+ * setting.
+ */
 export type SessionVerdict =
   | Exclude<ExecVerdict, { readonly verdict: "deny" | "ask" }>
   | { readonly verdict: "ask"; readonly fallback: "allow" | "deny"; readonly reason?: string; readonly next?: string }
@@ -58,7 +61,7 @@ export type SessionVerdict =
 const HOSTS = ["sandbox", "gateway", "node"] as const;
 const NOTHING_MORE: ReadonlySet<unknown> = new Set(["off", "on", "full"]);
 
-/** Of an entry; `undefined`: it limits nothing. A stored word that is none counts as the strictest. */
+/** Limits from a session entry; `undefined`: none. An unknown stored word counts as the strictest. */
 export function sessionLimits(sessionKey: string, entry: SessionEntry | undefined): SessionLimits | undefined {
   if (!entry) return undefined;
   const { execSecurity, execAsk, execHost: host, execNode: node, elevatedLevel: elevated } = entry;
@@ -77,19 +80,20 @@ export function sessionLimits(sessionKey: string, entry: SessionEntry | undefine
   return Object.keys(limits).length === 1 ? undefined : limits;
 }
 
-/** @param words the strictest first */
+/** @param words strictest first */
 function wordOf<W extends string>(words: readonly [W, ...W[]], said: unknown): W | undefined {
   return isSaid(said) ? (words.find((word) => word === said) ?? words[0]) : undefined;
 }
 
-/** `null` is "not said", as an absent field is. */
+/** `null` counts as unset, like an absent field. */
 function isSaid(value: unknown): boolean {
   return value !== undefined && value !== null;
 }
 
 /**
- * Limits of a session and of those that started it, its own first: a sub-agent may not do what its parent may not.
- * @throws GatewayError what reading an entry fails with
+ * Limits of a session and of the sessions that started it, its own first: a sub-agent never has more rights than its
+ * parent.
+ * @throws GatewayError if reading an entry fails
  */
 export async function limitsOf(
   sessions: Pick<Sessions, "get" | "canonicalKey">,
@@ -108,7 +112,7 @@ export async function limitsOf(
   return found;
 }
 
-/** `undefined`: no session has such a key. */
+/** `undefined`: not a valid session key. */
 function keyOf(sessions: Pick<Sessions, "canonicalKey">, key: unknown): string | undefined {
   if (typeof key !== "string" || key.trim() === "") return undefined;
   try {
@@ -119,7 +123,7 @@ function keyOf(sessions: Pick<Sessions, "canonicalKey">, key: unknown): string |
   }
 }
 
-/** What the session says of every command there, whatever it is; `undefined`: nothing. */
+/** Refusal by the session for any command in this place; `undefined`: none. */
 export function placeRefusal(limits: SessionLimits, place: RunPlace): SessionRefusal | undefined {
   const { security, host, node } = limits;
   if (security === "deny") return refusal(limits, "execSecurity", "deny", "--exec-security allowlist");
@@ -130,25 +134,28 @@ export function placeRefusal(limits: SessionLimits, place: RunPlace): SessionRef
   if (host !== undefined && host !== "node")
     return refusal(limits, "execHost", `${host}, not node`, "--exec-host node");
   if (node === undefined || node === place.nodeId) return undefined;
-  const only = node === "" ? "no id of a node" : node;
+  const only = node === "" ? "not a node id" : node;
   return refusal(limits, "execNode", `${only}, not ${place.nodeId}`, `--exec-node ${commandText([place.nodeId])}`);
 }
 
 function notHere(limits: SessionLimits): SessionRefusal {
   const { host, node } = limits;
-  const one = refusal(limits, "execHost", `${host}, and this command would run on the gateway`, "--exec-host gateway");
+  const one = refusal(limits, "execHost", `${host}, but this command would run on the gateway`, "--exec-host gateway");
   if (host === "node") {
     const which = node ? `the node ${node}` : "a node";
     return { ...one, next: `use the tool nodes with the action run on ${which}; ${one.next}` };
   }
   if (host === "sandbox") {
-    const reason = `execHost of session ${limits.sessionKey} is sandbox, and commands of this agent run in none`;
+    const reason = `execHost of session ${limits.sessionKey} is sandbox, but commands of this agent run without one`;
     return { ...one, reason };
   }
   return one;
 }
 
-/** What a session's settings say, the list and the rest of the policy being as they are. @param judge a command by rules */
+/**
+ * The verdict under the session settings; the allowlist and the rest of the policy stay as they are.
+ * @param judge judges the command by given rules
+ */
 export function judgeSession(
   limits: SessionLimits,
   rules: ExecRules,
@@ -167,19 +174,19 @@ export function judgeSession(
   return { ...verdict, reason, next };
 }
 
-/** A command that the allowlist misses while nobody is asked. */
+/** A command that is not on the allowlist while nobody is asked. */
 function missed(limits: SessionLimits, reason: string): SessionRefusal {
   const why = "this command is not on the allowlist";
   if (limits.security === "allowlist")
     return refusal(limits, "execSecurity", `allowlist, and ${why}`, "--exec-security full");
   if (limits.ask === "off") return refusal(limits, "execAsk", `off, and ${why}`, "--exec-ask on-miss");
-  return { verdict: "deny", reason, next: "an operator can see what holds: svc approvals get" };
+  return { verdict: "deny", reason, next: "an operator can list the rules: svc approvals get" };
 }
 
 function refusal({ sessionKey }: SessionLimits, setting: string, value: string, option: string): SessionRefusal {
   return {
     verdict: "deny",
     reason: `${setting} of session ${sessionKey} is ${value}`,
-    next: `an operator can change that: svc sessions patch ${commandText([sessionKey])} ${option}`,
+    next: `an operator can change it: svc sessions patch ${commandText([sessionKey])} ${option}`,
   };
 }

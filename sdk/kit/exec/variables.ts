@@ -1,8 +1,8 @@
-/** Environment variables a caller may add to a program, and those that need nobody's leave. Pure. */
+/** Environment variables that a caller may add to a program, and those that need no approval. Pure. */
 
 /**
- * What makes a program load, or obey, something else than itself. Choice: refused by name, whoever approved it. This list is not
- * the only guard: see `isHarmless`.
+ * Variables that make a program load or obey something other than itself. Choice: rejected by name, even with approval.
+ * This list is not the only safeguard: see `isHarmless`.
  */
 const STEERING: readonly RegExp[] = [
   /^PATH$/,
@@ -21,21 +21,22 @@ const STEERING: readonly RegExp[] = [
 
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
-/** Why a caller may not set this variable, or `undefined`. The case of letters does not count: on some machines it means nothing. */
+/** Why a caller may not set this variable, or `undefined`. Case-insensitive, because some machines ignore case. */
 export function refusedVariable(name: string): string | undefined {
-  if (!NAME.test(name)) return `${JSON.stringify(name).slice(0, 80)} is no name of an environment variable`;
+  if (!NAME.test(name)) return `${JSON.stringify(name).slice(0, 80)} is not a valid name of an environment variable`;
   return STEERING.some((pattern) => pattern.test(name.toUpperCase()))
     ? `${name.slice(0, 80)} may not be set by a caller`
     : undefined;
 }
 
 /**
- * Names that only say how output is written; they need no approval. Any other one does, where a program is on the allowlist. `LANGUAGE` does: its
- * value may be a path, and a catalogue of messages from the workspace holds formats for `printf`.
+ * Variables that only affect the output format; they need no approval. Any other variable does, for an allowlisted
+ * program. `LANGUAGE` does, too: its value may be a path, and a message catalog in the workspace could contain `printf`
+ * formats.
  */
 const HARMLESS = /^(LANG|LC_[A-Z]+|TZ|TERM|COLUMNS|LINES|NO_COLOR|FORCE_COLOR|CLICOLOR)$/;
 
-/** Choice: a program is allowed for what it does by itself; a variable can make another one of it. */
+/** Choice: a program is approved for its own behavior; a variable can change it. */
 export function isHarmless(name: string): boolean {
   return HARMLESS.test(name);
 }

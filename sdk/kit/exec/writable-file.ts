@@ -1,9 +1,9 @@
-/** Which files agents can write: those that the operating system does not keep for root alone. */
+/** Files that agents can write: those that the operating system does not reserve for root. */
 import { stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { isInside } from "@svc/sdk/files";
 
-/** Choice: where programs of the system lie. Only looked at for a gateway that runs as root, which may write everywhere. */
+/** Choice: directories of system programs. Only used if the gateway runs as root, which may write everywhere. */
 const OF_THE_SYSTEM = [
   "/usr",
   "/bin",
@@ -18,16 +18,16 @@ const OF_THE_SYSTEM = [
   "/Library",
 ];
 
-/** Group or others may write; in a directory with this bit, only the owner of a name can replace what it means. */
+/** Group or others may write; in a sticky directory, only the owner of an entry can replace it. */
 const SHARED = 0o022;
 const STICKY = 0o1000;
 
 /**
- * Whether an agent could put other bytes there. False only where the file and every directory above it belong to root and nobody
- * else may write them; a process that is root itself counts only the directories of the system as such.
+ * Whether an agent could change the file. False only if the file and all directories above it belong to root and no
+ * other user may write them; for a process that runs as root, only system directories qualify.
  * @param path absolute, without symbolic links
- * @param uid of this process; `undefined`: the system has no owners, and every file counts as one that agents can write
- * @throws Error of the file system, when there is no such file
+ * @param uid of this process; `undefined`: the system has no owners, and every file counts as writable by agents
+ * @throws a file system error if the file does not exist
  */
 export async function agentsCanWrite(path: string, uid: number | undefined = process.getuid?.()): Promise<boolean> {
   if (uid === undefined) return true;

@@ -1,4 +1,4 @@
-/** The one directory an agent's tools may use, and which names in it they may not. */
+/** The one directory an agent's tools may use, and the names in it that are off limits. */
 import { mkdir, realpath } from "node:fs/promises";
 import { isAbsolute, join, sep } from "node:path";
 import { invalidRequest, notFound } from "@svc/sdk";
@@ -7,13 +7,16 @@ import { isInside } from "@svc/sdk/files";
 import { diskRefusal } from "./disk-refusal.ts";
 import { foldedPath } from "./folded-path.ts";
 
-/** Where an agent's files lie. */
+/** Location of an agent's files. */
 export interface Place {
   /** As configured. */
   readonly workspace: string;
-  /** The same with links followed. */
+  /** `workspace` with links resolved. */
   readonly root: string;
-  /** Directories below it that belong to others: the state of the gateway, workspaces of other agents. Absolute, links followed. */
+  /**
+   * Directories below it that are off limits: the state directory of the gateway, workspaces of other agents. Absolute,
+   * links resolved.
+   */
   readonly closed: readonly string[];
 }
 
@@ -24,8 +27,9 @@ export interface PlaceSources {
 }
 
 /**
- * @param make makes the directory (0700) when it is missing
- * @returns `undefined`: it does not exist @throws GatewayError `NOT_FOUND`: the agent is not configured any more
+ * @param make creates the directory (0700) if it is missing
+ * @returns `undefined` if it does not exist
+ * @throws GatewayError `NOT_FOUND` if the agent is no longer configured
  */
 export async function placeOf(
   agentId: string,
@@ -33,7 +37,7 @@ export async function placeOf(
   make: boolean,
 ): Promise<Place | undefined> {
   const all = agents.list();
-  const agent = all.find(({ id }) => id === agentId) ?? notFound(`agent "${agentId}" is not configured any more`);
+  const agent = all.find(({ id }) => id === agentId) ?? notFound(`agent "${agentId}" is no longer configured`);
   const { workspace } = agent;
   if (make)
     await mkdir(workspace, { recursive: true, mode: 0o700 }).catch((error: unknown) => {
@@ -53,9 +57,9 @@ async function realOf(path: string): Promise<string | undefined> {
 }
 
 /**
- * The name below the workspace that an agent's words mean: relative to it, or absolute and inside it; `""` is the workspace
- * itself. Pure; whether the steps are plain is looked at by whoever opens it.
- * @throws GatewayError `INVALID_REQUEST` for `~`, for what lies elsewhere, and for what belongs to others
+ * Resolves a path given by an agent to a name below the workspace: relative, or absolute and inside it; `""` is the
+ * workspace itself. Pure; the code that opens it checks the steps.
+ * @throws GatewayError `INVALID_REQUEST` for `~`, for paths outside the workspace, and for paths that are off limits
  */
 export function nameWithin(given: string, place: Place): string {
   const shown = JSON.stringify(given.slice(0, 200));

@@ -1,40 +1,43 @@
-/** The refusal a caller gets when the file system cannot do what it is asked for: why, and what helps. */
+/** Error for a failed file system operation: its cause and a remedy. */
 import { GatewayError } from "@svc/sdk";
 
-/** Milliseconds after which it may be tried again. */
+/** Suggested retry delay in milliseconds. */
 const RETRY_AFTER_MS = 1_000;
 
 type Causes = ReadonlyMap<unknown, string>;
 
-/** By error code; none of them is a mistake of the caller. */
+/** By error code; none of these is a mistake of the caller. */
 const MACHINE: Causes = new Map([
-  ["ENOSPC", "the disk is full; an operator has to make room"],
-  ["EDQUOT", "the quota of the disk is used up; an operator has to make room"],
-  ["EFBIG", "files may not grow any more; an operator has to raise the limit of the process"],
-  ["EIO", "the disk failed; an operator has to look after it"],
+  ["ENOSPC", "the disk is full; an operator must free some space"],
+  ["EDQUOT", "the quota of the disk is used up; an operator must free some space"],
+  ["EFBIG", "the file size limit of the process is reached; an operator must raise it"],
+  ["EIO", "the disk failed; an operator must check it"],
   ["EMFILE", "too many files are open; try again"],
   ["ENFILE", "too many files are open; try again"],
 ]);
 const PERMISSIONS: Causes = new Map([
-  ["EACCES", "the gateway may not do that there; an operator can set its permissions right"],
-  ["EPERM", "the gateway may not do that there; an operator can set its permissions right"],
-  ["EROFS", "the disk can only be read"],
+  ["EACCES", "the gateway has no permission; an operator can fix the permissions"],
+  ["EPERM", "the gateway has no permission; an operator can fix the permissions"],
+  ["EROFS", "the disk is read-only"],
 ]);
 const CHANGED: Causes = new Map([
-  ["ENOENT", "it was taken away meanwhile; try again"],
+  ["ENOENT", "it was removed meanwhile; try again"],
   ["ENOTDIR", "it changed meanwhile; try again"],
   ["EISDIR", "it changed meanwhile; try again"],
 ]);
 
-/** Which errors besides those of the machine are refusals. */
+/** Which errors other than machine errors become refusals. */
 export interface DiskRefusalOptions {
-  /** `error.code` where the gateway lacks permissions. Default: such an error is no refusal. */
+  /** `error.code` for missing permissions. Default: such an error is not converted. */
   readonly permissions?: "INVALID_REQUEST" | "UNAVAILABLE";
-  /** The caller named the file, and it was there when that was checked: a name too long and a file gone are refusals. Default false. */
+  /**
+   * The caller named the file, which existed when it was checked: a name that is too long or a file that vanished is a
+   * refusal. Default false.
+   */
   readonly isNamed?: boolean;
 }
 
-/** `undefined` for an error of another kind. @param what the file or directory */
+/** `undefined` for any other error. @param what the file or directory */
 export function diskRefusal(
   error: unknown,
   what: string,

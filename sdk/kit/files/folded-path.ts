@@ -1,4 +1,4 @@
-/** One spelling for names that are the same file on some disks: those differ in case or in how accents are written. */
+/** Folds names that some disks treat as the same file: they differ in case or in the composition of accents. */
 export function foldedPath(path: string): string {
   return path.normalize("NFC").toLowerCase();
 }

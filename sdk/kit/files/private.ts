@@ -1,24 +1,30 @@
-/** Reading a file that only its owner may change or see: all checks on the open handle, so that what was checked is what is read. */
+/**
+ * Reads a file that only its owner may change or read. All checks run on the open handle, so the checked file is the
+ * file that is read.
+ */
 import { constants } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 
-/** What keeps a file from being read. `foreign`: it belongs to somebody else than this user or root. */
+/** Why a file cannot be read. `foreign`: it belongs neither to this user nor to root. */
 export type FileFault =
   | { readonly fault: "missing" | "link" | "special" | "foreign" | "too-large" }
   | { readonly fault: "open-to-others"; readonly mode: number };
 
-/** What is asked of the file. */
+/** Requirements for the file. */
 export interface PrivateFileOptions {
   readonly maxBytes: number;
-  /** Rights others may not have, as bits of the mode: 0o022 to write, 0o066 to read or write. */
+  /** Permissions others must not have, as mode bits: 0o022 to write, 0o066 to read or write. */
   readonly denied: number;
-  /** User it may belong to. Default: that of the process; `undefined` where there are none: owner and mode are not looked at. */
+  /**
+   * User that may own the file. Default: the user of the process; `undefined` on systems without users: owner and mode
+   * are not checked.
+   */
   readonly uid?: number | undefined;
 }
 
 /**
- * The bytes of a plain file. Never follows a link, never waits for a pipe.
- * @throws Error of the file system for all but what `FileFault` names
+ * The bytes of a regular file. Never follows a link, never waits for a pipe.
+ * @throws Error of the file system for all problems other than a `FileFault`
  */
 export async function readPrivateFile(path: string, options: PrivateFileOptions): Promise<Buffer | FileFault> {
   let handle: FileHandle;
@@ -53,7 +59,7 @@ async function faultOf(handle: FileHandle, options: PrivateFileOptions): Promise
   return size > maxBytes ? { fault: "too-large" } : undefined;
 }
 
-/** The file may grow while it is read: one byte more than allowed is enough to know. */
+/** The file may grow while it is read: one byte over the limit is enough to know. */
 async function readBounded(handle: FileHandle, maxBytes: number): Promise<Buffer | FileFault> {
   const chunks: Buffer[] = [];
   let size = 0;

@@ -1,10 +1,10 @@
-/** The steps from a directory down to a file whose name comes from outside, each looked at, none of them a link. */
+/** Walks from a directory down to a file with an untrusted name; checks each step and follows no links. */
 import { constants, existsSync, type Stats } from "node:fs";
 import { lstat, mkdir, open, realpath } from "node:fs/promises";
 import { join } from "node:path";
 import { invalidRequest } from "@svc/sdk";
 
-/** Makes new names in a directory durable. Where directories cannot be synced (some network disks), nothing is done. */
+/** Makes new entries of a directory durable. Does nothing if directories cannot be synced (some network disks). */
 export async function syncDirectory(path: string): Promise<void> {
   const directory = await open(path, constants.O_RDONLY);
   try {
@@ -16,7 +16,7 @@ export async function syncDirectory(path: string): Promise<void> {
   }
 }
 
-/** The names a relative path consists of. @throws GatewayError `INVALID_REQUEST` when it is not a plain path downwards */
+/** The segments of a relative path. @throws GatewayError `INVALID_REQUEST` if it is not a plain downward path */
 export function stepsOf(name: string): readonly string[] {
   const steps = name.split("/");
   const isPlain = steps.every((step) => step !== "" && step !== "." && step !== ".." && !/[\0\\]/.test(step));
@@ -24,15 +24,15 @@ export function stepsOf(name: string): readonly string[] {
   return steps;
 }
 
-/** A name as it can stand in a sentence. */
+/** A name in printable form for a message. */
 export const printable = (name: string) => name.replaceAll(/[^\x20-\x7e]/g, "?").slice(0, 100);
 
-/** Whether an error of the file system has one of these codes. */
+/** Whether a file system error has one of these codes. */
 export function hasCode(error: unknown, ...codes: readonly string[]): boolean {
   return error instanceof Error && "code" in error && codes.includes(String(error.code));
 }
 
-/** What is there, links not followed; `undefined`: nothing. */
+/** The entry at a path, links not followed; `undefined`: none. */
 export async function look(path: string): Promise<Stats | undefined> {
   try {
     return await lstat(path);
@@ -42,15 +42,15 @@ export async function look(path: string): Promise<Stats | undefined> {
   }
 }
 
-/** @throws GatewayError `INVALID_REQUEST` for a link, a FIFO, a directory, a file with two names */
+/** @throws GatewayError `INVALID_REQUEST` for a link, a FIFO, a directory, or a file with several hard links */
 export function requirePlain(stats: Stats, name: string): void {
-  if (stats.isSymbolicLink()) invalidRequest(`${printable(name)} is a symbolic link; put a plain file in its place`);
+  if (stats.isSymbolicLink()) invalidRequest(`${printable(name)} is a symbolic link; replace it with a plain file`);
   if (stats.isDirectory()) invalidRequest(`${printable(name)} is a directory; name a plain file`);
-  if (!stats.isFile()) invalidRequest(`${printable(name)} is not a plain file; put one in its place`);
-  if (stats.nlink > 1) invalidRequest(`${printable(name)} has further names (hard links); put a copy in its place`);
+  if (!stats.isFile()) invalidRequest(`${printable(name)} is not a plain file; replace it with one`);
+  if (stats.nlink > 1) invalidRequest(`${printable(name)} has several hard links; replace it with a copy`);
 }
 
-/** `root` with links followed: an operator may put a link there. `undefined`: it does not exist. */
+/** `root` with links resolved, because an operator may use a link there. `undefined`: it does not exist. */
 export async function realRoot(root: string): Promise<string | undefined> {
   try {
     return await realpath(root);
@@ -60,37 +60,41 @@ export async function realRoot(root: string): Promise<string | undefined> {
   }
 }
 
-/** A directory below a root that was walked to. */
+/** An open directory below a root. */
 export interface Walked {
-  /** Absolute, without links when it was walked. */
+  /** Absolute path, free of links when it was walked. */
   readonly real: string;
   /**
-   * What paths to its files begin with. Where the system can do it, that means the very directory that was opened step by
-   * step, whatever is put in the place of its name meanwhile; elsewhere it is `real`.
+   * Prefix for paths to its files. If the system supports it, the prefix refers to the opened directory itself, even if
+   * its name is replaced meanwhile; otherwise it is `real`.
    */
   readonly base: string;
-  /** @throws GatewayError `INVALID_REQUEST` where its name leads elsewhere by now and `base` goes by the name */
+  /** @throws GatewayError `INVALID_REQUEST` if `base` is a name that now leads elsewhere */
   check(): Promise<void>;
 }
 
-/** Linux: a path below a descriptor of a directory means that directory. Looked up late: a process may not be allowed to look there. */
+/**
+ * On Linux, a path below a directory's descriptor refers to that directory. Determined late, because a process may lack
+ * permission to check.
+ */
 let canHold: boolean | undefined;
 
 function looksUpDescriptors(): boolean {
   try {
     return process.platform === "linux" && existsSync("/proc/self/fd");
   } catch {
-    return false; // the permission model refuses to say
+    return false; // the permission model denies the check
   }
 }
 
 const DIRECTORY = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 
 /**
- * Walks down and does `work` in the directory there.
- * @param real of the root, links followed @param make makes what is missing (0700), durably
- * @returns `undefined`, and no work is done, when there is no such directory
- * @throws GatewayError `INVALID_REQUEST` where a step is a link or no directory
+ * Walks down and runs `work` in the final directory.
+ * @param real root with links resolved
+ * @param make creates missing directories (0700), durably
+ * @returns `undefined` without running `work` if the directory does not exist
+ * @throws GatewayError `INVALID_REQUEST` if a step is a link or not a directory
  */
 export async function walk<T>(
   real: string,
@@ -121,7 +125,7 @@ async function makeDirectory(path: string, above: Walked): Promise<void> {
   try {
     await mkdir(path, { mode: 0o700 });
   } catch (error) {
-    if (hasCode(error, "EEXIST")) return; // somebody else made it; what it is is looked at next
+    if (hasCode(error, "EEXIST")) return; // created by another process; the next step checks what it is
     throw error;
   }
   await syncDirectory(above.base);
@@ -131,7 +135,7 @@ interface Entered extends Walked {
   close(): Promise<void>;
 }
 
-/** One step. @param path what is opened @param real what it is called */
+/** Enters one directory. @param path path to open @param real its real name */
 async function enter(step: { readonly real: string; readonly path: string; readonly name: string }) {
   canHold ??= looksUpDescriptors();
   return canHold ? held(step) : named(step);
@@ -164,10 +168,10 @@ async function named({ real, name }: Parameters<typeof enter>[0]): Promise<Enter
 }
 
 function elsewhere(name: string): never {
-  return invalidRequest(`${printable(name)} leads out of the workspace, or through a file`);
+  return invalidRequest(`${printable(name)} leads out of the workspace or through a file`);
 }
 
-/** The opened file is the one its name in the directory means. @throws GatewayError `INVALID_REQUEST` */
+/** Checks that the opened file is the one its name refers to. @throws GatewayError `INVALID_REQUEST` */
 export async function requireSame(directory: Walked, last: string, { dev, ino }: Stats, name: string): Promise<void> {
   await directory.check();
   const now = await look(join(directory.base, last));

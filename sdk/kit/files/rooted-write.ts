@@ -1,7 +1,7 @@
 /**
- * Writing files whose name comes from outside: below one directory, whole or not at all, plain files with one name only.
+ * Writes files with untrusted names: below one directory, atomically, and only regular files with one hard link.
  *
- * The draft is opened first and compared with what its path leads to, as a read is: what is written never lands elsewhere.
+ * The draft is opened first and compared with its path, as for reads, so the content never lands elsewhere.
  */
 import { randomBytes } from "node:crypto";
 import { constants, type Stats } from "node:fs";
@@ -25,22 +25,22 @@ export { syncDirectory };
 
 const CREATE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 
-/** Characters of a name that its draft has, so that long names have room for one. */
+/** Characters of the name used in the name of its draft, so that drafts of long names fit. */
 const DRAFT_CHARS = 40;
 
-/** How a file is written. */
+/** Options of a write. */
 export interface RootedWriteOptions {
-  /** Its permissions; `kept`: those of what is replaced, else 0600; never bits that lend an identity. Default 0600. */
+  /** File mode; `kept`: the mode of the replaced file, else 0600; set-id bits are never applied. Default 0600. */
   readonly mode?: number | "kept";
-  /** What has to be there still: the file as it was read, or `null` for nothing. Default: whatever is there is replaced. */
+  /** The expected current file as it was read, or `null` for none. Default: any existing file is replaced. */
   readonly expected?: Stats | null;
 }
 
 /**
- * Puts a file of mode 0600 below `root`, a text in UTF-8, in the place of what has that name; directories on the way are made (0700). All of
- * it is on disk when this resolves; a crash leaves the former file or the new one.
- * @throws GatewayError `INVALID_REQUEST` for more than 1 MiB, and when what is there is not a plain file with one name, or a
- * step on the way is no directory; `CONFLICT` when `expected` is not there any more
+ * Writes a file of mode 0600 below `root` (text as UTF-8) and replaces an existing one; missing directories are created
+ * (0700). Everything is on disk when this resolves; after a crash, either the former or the new file exists.
+ * @throws GatewayError `INVALID_REQUEST` for more than 1 MiB, if the existing entry is not a regular file with one hard
+ * link, or if a step is not a directory; `CONFLICT` if the file is no longer `expected`
  */
 export async function writeWithin(
   root: string,
@@ -52,7 +52,7 @@ export async function writeWithin(
   const steps = stepsOf(name);
   const last = steps.at(-1) ?? "";
   if (bytes.length > MAX_FILE_BYTES) {
-    invalidRequest(`${printable(name)}: ${bytes.length} bytes are too many; at most ${MAX_FILE_BYTES} can be written`);
+    invalidRequest(`${printable(name)}: ${bytes.length} bytes are too many; the limit is ${MAX_FILE_BYTES}`);
   }
   const written = await walk(await realpath(root), steps.slice(0, -1), { name, make: true }, (directory) =>
     replace({ directory, last, name }, bytes, options),
@@ -60,11 +60,11 @@ export async function writeWithin(
   return written ?? unavailable(`${printable(name)}: its directory was removed meanwhile; try again`);
 }
 
-/** Where a file stands. */
+/** Location of a file. */
 interface Spot {
   readonly directory: Walked;
   readonly last: string;
-  /** As the caller wrote it. */
+  /** Name as given by the caller. */
   readonly name: string;
 }
 
@@ -93,7 +93,7 @@ async function replace(spot: Spot, bytes: Buffer, { mode, expected }: RootedWrit
   return lstat(path);
 }
 
-/** What is there may be replaced. @throws GatewayError `INVALID_REQUEST`, `CONFLICT` */
+/** Checks that the current entry may be replaced. @throws GatewayError `INVALID_REQUEST`, `CONFLICT` */
 async function replaceable({ directory, last, name }: Spot, expected?: Stats | null): Promise<Stats | undefined> {
   const stats = await look(join(directory.base, last));
   await directory.check();
@@ -108,9 +108,11 @@ function isUnchanged(now: Stats | undefined, then: Stats): boolean {
 }
 
 /**
- * Takes a plain file away from below `root`. The change is on disk when this resolves.
- * @param expected the file as it was read @returns whether there was one
- * @throws GatewayError `INVALID_REQUEST` for what is not a plain file with one name; `CONFLICT` when it is not `expected`
+ * Removes a regular file below `root`. The change is on disk when this resolves.
+ * @param expected the file as it was read
+ * @returns whether the file existed
+ * @throws GatewayError `INVALID_REQUEST` if it is not a regular file with one hard link; `CONFLICT` if it is not
+ * `expected`
  */
 export async function removeWithin(root: string, name: string, expected?: Stats): Promise<boolean> {
   const steps = stepsOf(name);
@@ -124,7 +126,7 @@ export async function removeWithin(root: string, name: string, expected?: Stats)
   return isRemoved ?? false;
 }
 
-/** As `writeWithin` where nothing has that name yet; otherwise, nothing is done. `real`: links followed. */
+/** Like `writeWithin`, but does nothing if the name exists. `real`: links resolved. */
 export async function createWithin(real: string, name: string, text: string): Promise<void> {
   let file: FileHandle;
   try {
@@ -139,7 +141,7 @@ export async function createWithin(real: string, name: string, text: string): Pr
     await file.close();
   } catch (error) {
     await file.close().catch(() => undefined);
-    await unlink(join(real, ...stepsOf(name))).catch(() => undefined); // half of it would count as there
+    await unlink(join(real, ...stepsOf(name))).catch(() => undefined); // a partial file would count as existing
     throw error;
   }
   await syncDirectory(real);

@@ -1,8 +1,8 @@
 /**
- * The one way to files whose name comes from outside: below one directory, plain files with one name only.
+ * The only access to files with untrusted names: below one directory, regular files with one hard link.
  *
- * Each step of the way is looked at and the opened file is compared with what the path leads to afterwards, so that
- * neither links nor a change in between lead elsewhere.
+ * Each step is checked, and the opened file is compared with its path afterwards, so neither links nor concurrent
+ * changes lead elsewhere.
  */
 import { constants, type Stats } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { invalidRequest } from "@svc/sdk";
 import { hasCode, look, printable, realRoot, requirePlain, requireSame, stepsOf, walk } from "./rooted-steps.ts";
 
-/** Choice: bytes of the largest file that is read or written whole. */
+/** Choice: maximum bytes of a file that is read or written as a whole. */
 export const MAX_FILE_BYTES = 1024 * 1024;
 
 /** Without O_NONBLOCK, opening a FIFO would wait for its other end. */
@@ -20,13 +20,13 @@ const READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 export interface RootedFile {
   readonly bytes: Buffer;
   readonly stats: Stats;
-  /** There is more of it than was asked for. */
+  /** The file is longer than the requested part. */
   readonly isCut: boolean;
 }
 
 /**
- * What stands under a name below `root`: `undefined` for nothing.
- * @throws GatewayError `INVALID_REQUEST` for what may not be read: a link, a FIFO, a directory, a file with two names
+ * The file under a name below `root`; `undefined`: none.
+ * @throws GatewayError `INVALID_REQUEST` for a link, a FIFO, a directory, or a file with several hard links
  */
 export async function statWithin(root: string, name: string): Promise<Stats | undefined> {
   const steps = stepsOf(name);
@@ -38,7 +38,8 @@ export async function statWithin(root: string, name: string): Promise<Stats | un
 }
 
 /**
- * A directory below `root`, absolute and without links: `root` itself for an empty name. `undefined`: there is none.
+ * A directory below `root`, absolute and without links; `root` itself for an empty name. `undefined`: it does not
+ * exist.
  * @throws GatewayError `INVALID_REQUEST` for a link, a file, or a path that leads elsewhere
  */
 export async function directoryWithin(root: string, name: string): Promise<string | undefined> {
@@ -49,9 +50,9 @@ export async function directoryWithin(root: string, name: string): Promise<strin
 }
 
 /**
- * Reads a file below `root`: all of it, or its first `head` bytes.
- * @returns `undefined` when there is no such file
- * @throws GatewayError `INVALID_REQUEST` as `statWithin`, and for more than 1 MiB without `head`
+ * Reads a file below `root`, completely or its first `head` bytes.
+ * @returns `undefined` if the file does not exist
+ * @throws GatewayError `INVALID_REQUEST` as in `statWithin`, and for more than 1 MiB without `head`
  */
 export async function readWithin(root: string, name: string, head?: number): Promise<RootedFile | undefined> {
   const steps = stepsOf(name);
@@ -89,7 +90,7 @@ async function openPlain(path: string, name: string): Promise<FileHandle | undef
 async function readOpen(file: FileHandle, stats: Stats, name: string, head: number | undefined): Promise<RootedFile> {
   if (head === undefined && stats.size > MAX_FILE_BYTES) {
     invalidRequest(
-      `${printable(name)} has ${stats.size} bytes; at most ${MAX_FILE_BYTES} can be read, shorten it first`,
+      `${printable(name)} has ${stats.size} bytes; at most ${MAX_FILE_BYTES} can be read; shorten it first`,
     );
   }
   const bytes = await readHead(file, Math.min(head ?? MAX_FILE_BYTES, stats.size));

@@ -1,20 +1,22 @@
-/** Files sent along with a message: which of them are images a model can get. Decides only. Spec: protocol/methods-chat.md §2. */
+/**
+ * Attachments of a message: selects the images that models accept. Pure decisions. Spec: protocol/methods-chat.md §2.
+ */
 import { invalidRequest } from "@svc/sdk";
 import type { ImageBlock } from "@svc/sdk/models";
 
-/** Most bytes of one attachment, decoded. Spec: methods-chat.md §2. */
+/** Maximum bytes of one attachment, decoded. Spec: methods-chat.md §2. */
 export const MAX_ATTACHMENT_BYTES = 5_000_000;
 
-/** What became of the attachments of a message. */
+/** Outcome of reading the attachments of a message. */
 export interface ReadAttachments {
   readonly images: readonly ImageBlock[];
-  /** What was left out and why, for the log. */
+  /** The dropped items and the reasons, for the log. */
   readonly dropped: readonly string[];
 }
 
 /**
- * Items without content are dropped in silence, those that are no image are named in `dropped`.
- * @throws GatewayError `INVALID_REQUEST`: bad base64, or 0 or more than 5,000,000 bytes
+ * Items without content are dropped silently; items that are not images are listed in `dropped`.
+ * @throws GatewayError `INVALID_REQUEST`: invalid base64, or 0 or more than 5,000,000 bytes
  */
 export function readAttachments(attachments: readonly unknown[] = []): ReadAttachments {
   const images: ImageBlock[] = [];
@@ -38,7 +40,7 @@ function fieldsOf(attachment: unknown): { content?: unknown; fileName?: unknown 
 
 const DATA_URL_HEAD = /^data:[^,]*;base64,/i;
 
-/** Base64 text of a string, a data URL or (callers inside the process) bytes; `undefined` for anything else. */
+/** Base64 text of a string, a data URL or (from callers inside the process) bytes; `undefined` for anything else. */
 function base64Of(content: unknown): string | undefined {
   if (content instanceof Uint8Array) return Buffer.from(content).toString("base64");
   if (typeof content !== "string" || content.trim() === "") return undefined;
@@ -51,11 +53,13 @@ function checkBase64(data: string, name: string): void {
   const bytes = (data.length / 4) * 3 - (data.endsWith("==") ? 2 : data.endsWith("=") ? 1 : 0);
   if (bytes === 0) invalidRequest(`${name}: is empty`);
   if (bytes > MAX_ATTACHMENT_BYTES) {
-    invalidRequest(`${name}: ${bytes} bytes, at most ${MAX_ATTACHMENT_BYTES} are taken; send a smaller image`);
+    invalidRequest(`${name}: ${bytes} bytes, at most ${MAX_ATTACHMENT_BYTES} are allowed; send a smaller image`);
   }
 }
 
-/** The type of a PNG, JPEG, GIF or WebP by its first 12 bytes, whatever it is declared to be; `undefined`: none of these. */
+/**
+ * Detects PNG, JPEG, GIF or WebP from the first 12 bytes, regardless of the declared type; `undefined`: none of these.
+ */
 export function sniffImage(head: Uint8Array): string | undefined {
   const ascii = Buffer.from(head.subarray(0, 12)).toString("latin1");
   if (ascii.startsWith("\x89PNG\r\n\x1a\n")) return "image/png";

@@ -1,13 +1,13 @@
-/** Files and pictures that come with a request: decoded or fetched, within limits. Spec: http/responses.md §4. */
+/** Files and pictures in a request: decoded or fetched, within limits. Spec: http/responses.md §4. */
 import { GatewayError, invalidRequest } from "@svc/sdk";
 import type { OutboundFetch } from "@svc/sdk/web";
 
-/** Where one comes from. */
+/** Source of a file. */
 export type MediaSource =
   | { readonly type: "url"; readonly url: string }
   | { readonly type: "base64"; readonly data: string; readonly mimeType: string };
 
-/** What is taken. */
+/** Limits for accepted files. */
 export interface MediaLimits {
   readonly allowUrl: boolean;
   readonly urlAllowlist?: readonly string[];
@@ -19,7 +19,7 @@ export interface MediaLimits {
   readonly timeoutMs: number;
 }
 
-/** One that was taken. */
+/** A loaded file. */
 export interface LoadedMedia {
   readonly bytes: Uint8Array;
   /** Lower case, without parameters. */
@@ -28,7 +28,7 @@ export interface LoadedMedia {
 }
 
 /**
- * The source a URL means: `data:` URLs are base64 text.
+ * The source for a URL; `data:` URLs contain base64 text.
  * @throws GatewayError `INVALID_REQUEST` for a data URL that is not base64
  */
 export function sourceOfUrl(url: string): MediaSource {
@@ -38,7 +38,7 @@ export function sourceOfUrl(url: string): MediaSource {
   return { type: "base64", data, mimeType };
 }
 
-/** @throws GatewayError `INVALID_REQUEST` naming the limit; what `OutboundFetch.fetch` throws */
+/** @throws GatewayError `INVALID_REQUEST` naming the limit; errors of `OutboundFetch.fetch` */
 export async function loadMedia(
   source: MediaSource,
   limits: MediaLimits,
@@ -75,7 +75,7 @@ function requireMime(mimeType: string, { allowedMimes }: MediaLimits): void {
   if (!allowedMimes.includes(mimeType)) invalidRequest(`content of type ${mimeType || "unknown"} is not taken here`);
 }
 
-/** Estimated before it is decoded, so that what is too large costs nothing. */
+/** The size is estimated before decoding, so an oversized text costs nothing. */
 function decode(data: string, maxBytes: number): Uint8Array {
   const text = data.replace(/\s+/g, "");
   const bytes = Math.floor((text.length * 3) / 4) - (text.endsWith("==") ? 2 : text.endsWith("=") ? 1 : 0);

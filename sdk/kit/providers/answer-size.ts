@@ -1,27 +1,29 @@
-/** How large one answer of a model may become. */
+/** Size limit for one answer of a model. */
 import type { ModelEvent } from "@svc/sdk/models";
 import { refuseAnswer } from "./failures.ts";
 
-/** Characters an answer may have where its question sets no limit. */
+/** Default maximum characters of an answer. */
 export const MAX_ANSWER_CHARS = 2_000_000;
 
-/** Choice: characters that each block and each tool call counts for beside its own, so that empty ones are bounded too. */
+/** Choice: characters added per block and tool call, so that empty ones are bounded, too. */
 const BLOCK_CHARS = 64;
 
-/** Counts text, thoughts and tool calls of one answer. Each method throws a GatewayError `UNAVAILABLE` past the limit. */
+/**
+ * Counts text, reasoning and tool calls of one answer. Each method throws a GatewayError `UNAVAILABLE` above the limit.
+ */
 export class AnswerSize {
   readonly #max: number;
   readonly #source: string;
   #chars = 0;
   #last: ModelEvent["type"] | undefined;
 
-  /** @param source names the account in the refusal */
+  /** @param source name of the account, for the error message */
   constructor(source: string, { maxAnswerChars = MAX_ANSWER_CHARS }: { readonly maxAnswerChars?: number | undefined }) {
     this.#source = source;
     this.#max = maxAnswerChars;
   }
 
-  /** A piece of the answer. */
+  /** Counts a chunk of the answer. */
   event(event: ModelEvent): void {
     if (event.type === "finish") return;
     if (event.type !== this.#last || event.type === "toolCall") this.#add(BLOCK_CHARS);
@@ -31,7 +33,7 @@ export class AnswerSize {
     if (event.type === "thinking" && event.signature !== undefined) this.#add(BLOCK_CHARS + event.signature.length);
   }
 
-  /** A part of a tool call that is not whole yet. @param isNew its first part */
+  /** Counts a part of an incomplete tool call. @param isNew true for its first part */
   call(part: string, isNew: boolean): void {
     this.#add(part.length + (isNew ? BLOCK_CHARS : 0));
   }
@@ -41,7 +43,7 @@ export class AnswerSize {
     if (this.#chars <= this.#max) return;
     refuseAnswer(
       "request",
-      `the answer of ${this.#source} was cut: it has more than ${this.#max} characters (agents.defaults.maxAnswerChars); ask for less at once`,
+      `the answer of ${this.#source} was cut: it has more than ${this.#max} characters (agents.defaults.maxAnswerChars); ask for a shorter answer`,
     );
   }
 }

@@ -1,15 +1,15 @@
 /**
- * Server-sent events of a model server, read in linear time and bounded memory: the parsers of the client libraries scan
- * a whole unfinished event again for each piece that arrives.
+ * Server-sent events of a model server, read in linear time and bounded memory. The parsers of the client libraries
+ * rescan a whole incomplete event for each chunk that arrives.
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { refuseAnswer } from "./failures.ts";
 
-/** Choice: characters one event may have; servers send a few hundred. */
+/** Choice: maximum characters of one event; servers send a few hundred. */
 export const MAX_EVENT_CHARS = 1_000_000;
-/** Choice: characters that are handled before other work of the process gets its turn; about 1 ms. */
+/** Choice: characters processed before yielding to other work of the process; about 1 ms. */
 const TURN_CHARS = 4_096;
-/** Choice: bytes of an error answer that are read; a few hundred characters are quoted. */
+/** Choice: bytes of an error response that are read; a few hundred characters are quoted. */
 const MAX_ERROR_BYTES = 65_536;
 
 /** One event. Spec: WHATWG HTML, server-sent events. */
@@ -20,9 +20,9 @@ export interface ServerEvent {
 }
 
 /**
- * Yields the events of `response`; closes the connection when the reader stops early.
- * @param source names the account in refusals
- * @throws GatewayError `UNAVAILABLE` for an event of more than 1,000,000 characters; else what the connection throws
+ * Yields the events of `response`; closes the connection if the reader stops early.
+ * @param source name of the account, for error messages
+ * @throws GatewayError `UNAVAILABLE` for an event of more than 1,000,000 characters; errors of the connection
  */
 export async function* serverEvents(
   { body }: Pick<Response, "body">,
@@ -46,7 +46,7 @@ export async function* serverEvents(
   if (last) yield last;
 }
 
-/** The lines of a body. A line that grows is counted by `event`. */
+/** The lines of a body. `event` counts the characters of a growing line. */
 async function* linesOf(body: Response["body"], event: UnfinishedEvent): AsyncGenerator<string, void, void> {
   const decoder = new TextDecoder();
   let held = "";
@@ -77,7 +77,7 @@ class UnfinishedEvent {
     this.#source = source;
   }
 
-  /** @param more characters that belong to the event and were not added yet */
+  /** @param more characters that belong to the event but were not added yet */
   check(more: number): void {
     if (this.#chars + more <= MAX_EVENT_CHARS) return;
     refuseAnswer(
@@ -88,14 +88,14 @@ class UnfinishedEvent {
 
   add(line: string): void {
     const [, field, value = ""] = /^([^:]*):? ?(.*)$/su.exec(line) ?? [];
-    if (field !== "event" && field !== "data") return; // a comment, which keeps the connection awake
+    if (field !== "event" && field !== "data") return; // a comment, sent to keep the connection alive
     this.check(line.length + 1);
     this.#chars += line.length + 1;
     if (field === "event") this.#name = value;
     else this.#data.push(value);
   }
 
-  /** The event, and starts the next one; `undefined`: it has no data. */
+  /** Returns the event and starts the next one; `undefined`: it has no data. */
   take(): ServerEvent | undefined {
     const [name, data] = [this.#name, this.#data];
     this.#name = undefined;
@@ -105,7 +105,7 @@ class UnfinishedEvent {
   }
 }
 
-/** `fetch` for client libraries, which read the whole of an error answer: what exceeds 64 KB of it is left out. */
+/** `fetch` for client libraries, which read complete error responses: truncates them to 64 KB. */
 export function boundedErrors(fetch: typeof globalThis.fetch): typeof globalThis.fetch {
   return async (input, init) => {
     const response = await fetch(input, init);

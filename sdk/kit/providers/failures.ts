@@ -1,26 +1,26 @@
-/** For plugins that speak to model servers: what a failure says, and what must not be said of it. Pure. */
+/** For plugins that call model servers: classifies failures and removes secrets from their messages. Pure. */
 import { GatewayError, isGatewayError } from "@svc/sdk";
 import type { ProviderAccount, ProviderFailure, ResolvedModel } from "@svc/sdk/models";
 
 type Kind = ProviderFailure["kind"];
 
-/** What client libraries and `fetch` throw, by shape: the libraries are loaded on first use only. */
+/** Shape of errors thrown by client libraries and `fetch`; the libraries themselves are imported on first use only. */
 export interface ProviderError {
   readonly name?: unknown;
   readonly message?: unknown;
   readonly status?: unknown;
   readonly headers?: unknown;
-  /** Body of an error answer. */
+  /** Body of an error response. */
   readonly error?: unknown;
-  /** `error.code` of that body, or a code of the system. */
+  /** `error.code` of that body, or a system error code. */
   readonly code?: unknown;
   readonly cause?: unknown;
 }
 
-/** When it went wrong: before the server accepted the question, or while it answered. */
+/** When the failure happened: before the server accepted the request, or while it answered. */
 export type ProviderPhase = "asking" | "answering";
 
-/** Whom was asked for what when it went wrong. */
+/** The request that failed. */
 export interface ProviderFailureContext {
   readonly account: ProviderAccount;
   readonly model: Pick<ResolvedModel, "id">;
@@ -29,40 +29,46 @@ export interface ProviderFailureContext {
   readonly now: number;
 }
 
-/** `thrown` by shape; what is no object becomes the message of one. */
+/** `thrown` as an error shape; a non-object becomes the message. */
 export function providerErrorOf(thrown: unknown): ProviderError {
   return typeof thrown === "object" && thrown !== null ? thrown : { message: String(thrown) };
 }
 
-/** An error that a server reports in the middle of its answer, as client libraries throw it. @param fields further ones, for its kind */
+/**
+ * An error that a server reports in the middle of its answer, in the form client libraries throw.
+ * @param fields additional fields, for its kind
+ */
 export function reportedError(error: unknown, fields: object = {}): Error {
   const { message } = providerErrorOf(error);
   return Object.assign(new Error(typeof message === "string" ? message : JSON.stringify(error)), fields, { error });
 }
 
-/** How an account is called in sentences. */
+/** Name of an account in messages. */
 export function providerName({ name }: Pick<ProviderAccount, "name">): string {
   return `model provider "${name}"`;
 }
 
-/** @throws GatewayError always: `UNAVAILABLE` of this kind, with a message that is known to hold no secret */
+/** @throws GatewayError always: `UNAVAILABLE` of this kind, with a message known to contain no secret */
 export function refuseAnswer(kind: Kind, message: string): never {
   throw new GatewayError("UNAVAILABLE", message, { details: { kind } satisfies ProviderFailure });
 }
 
-/** What `read` makes of a piece of an answer. A piece of another shape than the API has is the server's fault, not that of the plugin. */
+/**
+ * Runs `read` on a part of an answer. A part that does not match the API is a failure of the server, not of the plugin.
+ */
 export function readable<T>(source: string, read: () => T): T {
   try {
     return read();
   } catch (error) {
     if (isGatewayError(error)) throw error;
-    return refuseAnswer("server_error", `${source} sent something its API does not have; is its baseUrl right?`);
+    return refuseAnswer("server_error", `${source} sent data that does not match its API; is its baseUrl correct?`);
   }
 }
 
 /**
- * `UNAVAILABLE` for whatever the network threw. It keeps no cause: library errors may quote a header, and so the key.
- * @param sentence for people; secrets of the account are taken out. @param now epoch ms, for `Retry-After` dates
+ * `UNAVAILABLE` for any network error. It has no cause: library errors may quote a header and thus the key.
+ * @param sentence for people; secrets of the account are removed
+ * @param now epoch ms, for `Retry-After` dates
  */
 export function providerFailure(
   { status, headers }: ProviderError,
@@ -86,17 +92,17 @@ const BY_STATUS: Readonly<Record<number, Kind>> = {
   504: "timeout",
 };
 
-/** What an HTTP status says by itself. */
+/** Failure kind for an HTTP status alone. */
 export function kindOfStatus(status: number): Kind {
   return BY_STATUS[status] ?? (status >= 500 ? "server_error" : "request");
 }
 
-/** Why nobody answered, and what to check. */
+/** Why the server could not be reached, and what to check. */
 export function unreachableSentence(error: ProviderError, account: ProviderAccount): string {
   const who = providerName(account);
   const at = addressOf(account.baseUrl);
   const check = `check ${providerSettingsPath(account)}.baseUrl`;
-  const refusal = [error, error.cause].find(isGatewayError); // of our own `fetch`, e.g. for a redirect
+  const refusal = [error, error.cause].find(isGatewayError); // from the gateway's own `fetch`, e.g. for a redirect
   if (refusal) return `${who}: ${refusal.message.replace("\nNext: ", "; ")} (${providerSettingsPath(account)}.baseUrl)`;
   const code = systemCodeOf(error);
   if (code === "ECONNREFUSED") return `${who} refused the connection (ECONNREFUSED): is the server at ${at} running?`;
@@ -108,18 +114,18 @@ export function unreachableSentence(error: ProviderError, account: ProviderAccou
 
 /** The address without credentials and query. */
 function addressOf(baseUrl: string | undefined): string {
-  if (baseUrl === undefined) return "its usual address";
+  if (baseUrl === undefined) return "its default address";
   if (!URL.canParse(baseUrl)) return "an address that is no URL";
   const { origin, pathname } = new URL(baseUrl);
   return `${origin}${pathname}`;
 }
 
-/** Characters of a server's own words that are passed on. */
+/** Maximum characters quoted from a server. */
 const QUOTED_CHARS = 300;
 
 /**
- * `. It says: ...`, to end a sentence with; empty where the server said nothing.
- * @param words of the server itself. Default: the message of the client library, which puts the status before them
+ * `. It says: ...`, to append to a sentence; empty if the server sent no text.
+ * @param words text of the server itself. Default: the message of the client library without the leading status
  */
 export function quoteServer({ message }: ProviderError, words?: string): string {
   const text = words ?? String(message).replace(/^\d{3} /u, "");
@@ -127,7 +133,7 @@ export function quoteServer({ message }: ProviderError, words?: string): string 
   return `. It says: ${text.length > QUOTED_CHARS ? `${text.slice(0, QUOTED_CHARS)}...` : text}`;
 }
 
-/** Path of an account's settings; `<provider>:<account>` is one of several. */
+/** Configuration path of an account; `<provider>:<account>` is one of several. */
 export function providerSettingsPath({ name }: Pick<ProviderAccount, "name">): string {
   const [provider, account] = name.split(":");
   return `models.providers.${provider}${account === undefined ? "" : `.accounts["${account}"]`}`;
@@ -140,7 +146,7 @@ const TIMEOUT_CODES = new Set([
   "UND_ERR_BODY_TIMEOUT",
 ]);
 
-/** The system's code of an error, e.g. `ECONNREFUSED`: `fetch` hides it as the cause of a cause. */
+/** The system error code, e.g. `ECONNREFUSED`: `fetch` hides it in nested causes. */
 export function systemCodeOf(error: unknown): string | undefined {
   let current = error;
   for (let depth = 0; depth < 5 && typeof current === "object" && current !== null; depth++) {
@@ -151,12 +157,12 @@ export function systemCodeOf(error: unknown): string | undefined {
   return undefined;
 }
 
-/** Whether the system gave up waiting. */
+/** Whether the system timed out. */
 export function isSystemTimeout(error: unknown): boolean {
   return TIMEOUT_CODES.has(systemCodeOf(error) ?? "");
 }
 
-/** Servers quote the key they refuse; header values may be keys, too. @returns `text` with `***` in their place */
+/** Replaces secrets by `***`: servers quote the key they reject, and header values may be keys, too. */
 export function withoutSecrets(text: string, { apiKey = "", headers = {} }: ProviderAccount): string {
   const values = Object.values(headers);
   const bare = values.map((value) => value.replace(/^\w+ +/u, "")); // `Bearer abc` may be quoted as `abc`
@@ -167,7 +173,7 @@ export function withoutSecrets(text: string, { apiKey = "", headers = {} }: Prov
 
 /**
  * Milliseconds the server asks to wait, from `Retry-After-Ms` or `Retry-After` (seconds or a date).
- * @returns `undefined` when it does not say, or not in a way that can be read.
+ * @returns `undefined` if it is absent or unreadable
  */
 export function retryAfter(headers: Headers, now: number): number | undefined {
   const ms = Number.parseFloat(headers.get("retry-after-ms") ?? "");

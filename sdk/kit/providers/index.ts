@@ -1,4 +1,4 @@
-/** For plugins that speak to model servers: answers within bounds, and failures in words for people: `@svc/kit/providers`. */
+/** For plugins that call model servers: bounded answers, and failure messages for people: `@svc/kit/providers`. */
 export * from "./answer-size.ts";
 export * from "./event-stream.ts";
 export * from "./failures.ts";

@@ -1,20 +1,20 @@
-/** The word by which an agent says that nothing needs attention. Pure. Spec: http/sessions-routing.md §7.3. */
+/** The token with which an agent says that nothing needs attention. Pure. Spec: http/sessions-routing.md §7.3. */
 import type { Acknowledged, AcknowledgementRule } from "@svc/sdk/agents";
 import { SILENT_REPLY } from "./silence.ts";
 
-/** Counts at the edges of an answer only. */
+/** Recognized at the start and end of an answer only. */
 export const ACKNOWLEDGEMENT = "HEARTBEAT_OK";
 
-/** Tags of bold, code and the like, and markdown's signs for them. */
+/** HTML tags and Markdown signs for bold, code and the like. */
 const DECORATION = String.raw`(?:<\/?[a-z][^<>]{0,40}>|[*_~\x60\s])*`;
 const WORD = `(?<![a-z0-9]_?)${ACKNOWLEDGEMENT}(?![a-z0-9])`;
 const MARKS = String.raw`[^\w\s<]{0,4}`;
 const AT_START = new RegExp(`^${DECORATION}${WORD}${DECORATION}${MARKS}`, "i");
 const AT_END = new RegExp(`${DECORATION}${WORD}${DECORATION}${MARKS}${DECORATION}$`, "i");
-/** Choice: characters at the end in which the word is looked for; the search is quadratic in them. */
+/** Choice: characters at the end that are searched for the token; the search is quadratic in them. */
 const TAIL_CHARS = 200;
 
-/** The text without the word at its edges, trimmed. `found`: it stood there. */
+/** The text without the token at its start and end, trimmed. `found`: the token was present. */
 export function withoutAcknowledgement(text: string): { readonly text: string; readonly found: boolean } {
   const whole = text.trim();
   const begun = whole.replace(AT_START, "");
@@ -23,7 +23,7 @@ export function withoutAcknowledgement(text: string): { readonly text: string; r
   return { text: rest.trim(), found: rest !== whole };
 }
 
-/** What an answer comes to: what is to be told, or why it is nothing. */
+/** Classifies an answer: the alert to send, or why there is none. */
 export function acknowledged(
   answer: string,
   { maxChars, repeats }: AcknowledgementRule,

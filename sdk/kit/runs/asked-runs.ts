@@ -1,14 +1,14 @@
-/** Runs that a program asks for and waits for: accepted, followed piece by piece, stopped when it goes away. */
+/** Runs that a program requests and waits for: accepted, streamed, and stopped when the caller disconnects. */
 import { GatewayError, unavailable } from "@svc/sdk";
 import type { AgentRuns, RunEvent, RunOutcome, RunRequest } from "@svc/sdk/agents";
 import type { Sessions } from "@svc/sdk/sessions";
 
-/** One step of an answer; `end` is the last one and comes exactly once. */
+/** One step of an answer; `end` comes last and exactly once. */
 export type AnswerStep =
   | { readonly type: "text"; readonly delta: string }
   | { readonly type: "end"; readonly outcome: RunOutcome };
 
-/** What it takes. */
+/** Dependencies. */
 export interface AskedRunsSources {
   readonly runs: AgentRuns;
   readonly sessions: Pick<Sessions, "get" | "sendPolicy" | "freshen">;
@@ -16,44 +16,46 @@ export interface AskedRunsSources {
 
 /** Runs whose caller waits. */
 export interface AskedRuns {
-  /** Takes the steps of all runs: `gateway.hooks.runEvent.tap(asked.take, { onlyAwake: true })`. */
+  /** Receives the steps of all runs: `gateway.hooks.runEvent.tap(asked.take, { onlyAwake: true })`. */
   take(event: RunEvent): void;
   /**
-   * Starts a run, after its session was restarted where its reset policy says so. Resolves when it is accepted.
-   * @param signal aborts when the caller is gone: the run is stopped, and the steps end with what stopped it
-   * @param options.session `fresh`: nobody has used it. `goesOn`: it is not restarted, whatever its reset policy says. Default: that decides
-   * @returns its steps; to be read to the end or returned from, which stops the run, too. They end without `end` where `stop` comes first
-   * @throws GatewayError `FORBIDDEN` for a session that takes no messages; what `AgentRuns.start` throws; `CONFLICT` for an id that was used
+   * Starts a run; first resets its session if the reset policy requires it. Resolves when the run is accepted.
+   * @param signal aborts when the caller disconnects: the run is stopped, and the steps end with that outcome
+   * @param options.session `fresh`: an unused session. `goesOn`: never reset. Default: the reset policy decides
+   * @returns the steps; read them to the end, or return from them, which stops the run. They end without `end` if
+   * `stop` is called first
+   * @throws GatewayError `FORBIDDEN` for a session that accepts no messages; errors of `AgentRuns.start`; `CONFLICT`
+   * for an id that was already used
    */
   ask(
     request: RunRequest,
     signal: AbortSignal,
     options?: { readonly session?: "fresh" | "goesOn" },
   ): Promise<AsyncGenerator<AnswerStep, void, undefined>>;
-  /** Stops the runs in flight, since nobody hears their events any more: `gateway.onStop(asked.stop)`. */
+  /** Stops all runs in progress, because their events no longer arrive: `gateway.onStop(asked.stop)`. */
   stop(): void;
 }
 
-/** A run somebody follows. */
+/** A run that is being followed. */
 interface Followed {
   take(event: RunEvent): void;
   /** Stops the run and ends its steps. */
   stop(): void;
 }
 
-/** @param sources asked at each use */
+/** @param sources read at each use */
 export function createAskedRuns({ runs, sessions }: AskedRunsSources): AskedRuns {
   const followed = new Map<string, Followed>();
 
   async function prepare({ sessionKey }: RunRequest, session: "fresh" | "goesOn" | undefined): Promise<void> {
     const entry = session === "fresh" ? undefined : await sessions.get(sessionKey);
     if (sessions.sendPolicy(sessionKey, entry) === "deny")
-      throw new GatewayError("FORBIDDEN", `session ${sessionKey} takes no messages: its send policy is "deny"`);
+      throw new GatewayError("FORBIDDEN", `session ${sessionKey} accepts no messages: its send policy is "deny"`);
     const isIdle = runs.active(sessionKey).length === 0;
     if (entry && isIdle && session !== "goesOn") await sessions.freshen(sessionKey);
   }
 
-  /** Follows a run from now on, until its end. */
+  /** Follows a run from now until its end. */
   function follow(runId: string, queue: StepQueue, signal: AbortSignal): () => void {
     const abort = () => void runs.abort(runId, "disconnect");
     const release = () => {
@@ -88,12 +90,12 @@ export function createAskedRuns({ runs, sessions }: AskedRunsSources): AskedRuns
       const release = follow(runId, queue, signal);
       try {
         const { fresh } = await runs.start(request);
-        if (!fresh) throw new GatewayError("CONFLICT", `there was a run ${runId} already`);
+        if (!fresh) throw new GatewayError("CONFLICT", `run ${runId} already exists`);
       } catch (error) {
         release();
         throw error;
       }
-      if (signal.aborted) runs.abort(runId, "disconnect"); // it was too early for the listener
+      if (signal.aborted) runs.abort(runId, "disconnect"); // aborted before the listener was added
       return read(queue, () => {
         release();
         if (!queue.isOver) runs.abort(runId, "disconnect");
@@ -117,7 +119,7 @@ async function* read(queue: StepQueue, close: () => void): AsyncGenerator<Answer
 
 interface StepQueue {
   push(event: RunEvent): void;
-  /** `undefined`: there are no more. */
+  /** `undefined`: no more steps. */
   next(): Promise<AnswerStep | undefined>;
   /** Ends the steps. */
   close(): void;
@@ -129,7 +131,7 @@ function createStepQueue(): StepQueue {
   const held: (AnswerStep | undefined)[] = [];
   let wake: ((step: AnswerStep | undefined) => void) | undefined;
   let isOver = false;
-  /** Characters of the answer that were told. */
+  /** Characters of the answer that were already passed on. */
   let told = 0;
   const add = (step: AnswerStep | undefined) => {
     const waiting = wake;
@@ -137,7 +139,10 @@ function createStepQueue(): StepQueue {
     if (waiting) waiting(step);
     else held.push(step);
   };
-  /** A delta lacks what parts it from what was said before tools; the whole text has it. By length: reading the text would copy it. */
+  /**
+   * A delta lacks the separator after tool calls, but the full text has it. Compares lengths only, because reading the
+   * text would copy it.
+   */
   const added = (delta: string, text: unknown): string => {
     if (typeof text !== "string") return delta;
     const isParted = text.length > told + delta.length;
@@ -162,7 +167,10 @@ function createStepQueue(): StepQueue {
   };
 }
 
-/** The outcome of steps nobody wants to see one by one. @throws GatewayError `UNAVAILABLE` when the gateway stops first */
+/**
+ * The outcome of the steps, ignoring the individual ones.
+ * @throws GatewayError `UNAVAILABLE` if the gateway stops first
+ */
 export async function outcomeOf(steps: AsyncIterable<AnswerStep>): Promise<RunOutcome> {
   for await (const step of steps) if (step.type === "end") return step.outcome;
   return unavailable("the gateway stopped before the run ended; try again", { retryAfterMs: 2_000 });

@@ -1,30 +1,30 @@
-/** Following a run to its end, whoever began it, and in whatever process. */
+/** Follows a run to its end, whoever started it and in whatever process. */
 import { type Clock, pause, untilAborted } from "@svc/sdk";
 import type { AgentRuns, RunOutcome, RunState } from "@svc/sdk/agents";
 import { detailsCode } from "@svc/sdk/errors";
 
-/** Milliseconds one look for the end of a run lasts, and between two that came to nothing at once. */
+/** Milliseconds of one wait for the end of a run, and of the pause between waits that returned at once. */
 const WAIT_MS = 60_000;
 const PAUSE_MS = 1_000;
 
-/** What it takes. */
+/** Dependencies. */
 export interface EndOfRunSources {
-  /** Asked at each look; `undefined`: nobody runs agents at the moment. */
+  /** Called for each wait; `undefined`: agents are unavailable at the moment. */
   runs(): Pick<AgentRuns, "wait" | "state"> | undefined;
   readonly clock: Pick<Clock, "now" | "setTimeout">;
 }
 
-/** A run that is over. */
+/** A finished run. */
 export interface EndedRun {
   readonly outcome: RunOutcome;
-  /** Of its record; `undefined`: that is gone. */
+  /** From its record; `undefined`: the record was deleted. */
   readonly status: RunState["status"] | undefined;
 }
 
 /**
- * The end of an accepted run, waited for however long it takes. One whose record went meanwhile has failed.
- * @param signal aborts when it is not to be waited for any longer; the run goes on
- * @throws the signal's reason; GatewayError `UNAVAILABLE` (`isGatewayStopping`) for a run that begins after the restart
+ * Waits for the end of an accepted run, however long it takes. A run whose record was deleted meanwhile has failed.
+ * @param signal aborts the waiting; the run goes on
+ * @throws the signal's reason; GatewayError `UNAVAILABLE` (`isGatewayStopping`) for a run that starts after the restart
  */
 export async function endOfRun(
   runId: string,
@@ -42,7 +42,7 @@ export async function endOfRun(
   }
 }
 
-/** Whether work was refused because the gateway stops. It is to be left as it is on disk, for the next start. */
+/** Whether work was refused because the gateway is stopping. Leave it on disk for the next start. */
 export function isGatewayStopping(error: unknown): boolean {
   return detailsCode(error) === "GATEWAY_STOPPING";
 }

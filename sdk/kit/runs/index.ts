@@ -1,4 +1,4 @@
-/** Runs that callers wait for: their steps, their end, and replies that say nothing: `@svc/kit/runs`. */
+/** Runs that callers wait for: their steps, their end, and replies without content: `@svc/kit/runs`. */
 export * from "./acknowledgement.ts";
 export * from "./asked-runs.ts";
 export * from "./end-of-run.ts";

@@ -1,14 +1,17 @@
-/** The word by which an agent says that it says nothing. Pure. Spec: http/sessions-routing.md §10. */
+/** The token with which an agent stays silent. Pure. Spec: http/sessions-routing.md §10. */
 
-/** A reply that is only this is no reply. */
+/** A reply that consists only of this token is not sent. */
 export const SILENT_REPLY = "NO_REPLY";
 
-/** What was said; empty for an agent that keeps silent. */
+/** The text of a reply; empty if the agent stays silent. */
 export function spokenText(text: string): string {
   return text.trim() === SILENT_REPLY ? "" : text;
 }
 
-/** Holds the beginning of an answer back as long as it may become that word. @returns what can be told after each piece */
+/**
+ * Holds back the beginning of an answer while it may still become the silent token.
+ * @returns the text to pass on after each chunk
+ */
 export function holdSilence(): (piece: string) => string {
   let held: string | undefined = "";
   return (piece) => {

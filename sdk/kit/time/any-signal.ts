@@ -1,9 +1,10 @@
-/** One signal of several. */
+/** Combines several abort signals. */
 import { setMaxListeners } from "node:events";
 
 /**
- * Its signal aborts with the first of its sources and that one's reason, or by `abort`. To be released when the work is done.
- * Use it in place of `AbortSignal.any`: that leaves an entry on each source, and a source lives as long as its plugin.
+ * Its signal aborts with the first of its sources and that source's reason, or by `abort`. Release it when the work is
+ * done. Use it instead of `AbortSignal.any`, which leaves an entry on each source, and a source lives as long as its
+ * plugin.
  */
 export class AnySignal {
   readonly #ending = new AbortController();
@@ -17,7 +18,7 @@ export class AnySignal {
       this.#onAbort();
       return;
     }
-    setMaxListeners(0, ...this.#sources); // as many as there is work under way
+    setMaxListeners(0, ...this.#sources); // as many listeners as there is work under way
     for (const source of this.#sources) source.addEventListener("abort", this.#onAbort, { once: true });
   }
 
@@ -25,13 +26,13 @@ export class AnySignal {
     return this.#ending.signal;
   }
 
-  /** Releases the sources, too. @param reason default: an `AbortError` */
+  /** Aborts and releases the sources. @param reason default: an `AbortError` */
   abort(reason?: unknown): void {
     this.release();
     this.#ending.abort(reason);
   }
 
-  /** Leaves nothing on the sources; they abort the signal no more. Safe to call twice. */
+  /** Removes all listeners from the sources, which then no longer abort the signal. Safe to call twice. */
   release(): void {
     for (const source of this.#sources) source.removeEventListener("abort", this.#onAbort);
   }

@@ -1,20 +1,20 @@
-/** Work that has to end in time. */
+/** Work with a deadline. */
 import { type Clock, GatewayError } from "@svc/sdk";
 import { AnySignal } from "./any-signal.ts";
 
-/** When work ends at the latest. */
+/** Deadline of the work. */
 export interface Deadline {
   readonly ms: number;
   readonly clock: Pick<Clock, "setTimeout">;
-  /** Each of them ends the work earlier. */
+  /** Each of these signals ends the work earlier. */
   readonly signals: readonly AbortSignal[];
-  /** Message of the refusal at the deadline, e.g. `the server did not answer within 5 s`. */
+  /** Error message at the deadline, e.g. `the server did not answer within 5 s`. */
   readonly late: () => string;
 }
 
 /**
- * Runs `work`, which must end with the signal it gets. Wrap what ignores signals in `untilAborted`.
- * @throws GatewayError `UNAVAILABLE` at the deadline; the reason of the signal that aborted; else what `work` throws
+ * Runs `work`, which must end when its signal aborts. Wrap code that ignores signals in `untilAborted`.
+ * @throws GatewayError `UNAVAILABLE` at the deadline; the reason of the aborted signal; errors of `work`
  */
 export async function withDeadline<T>(
   { ms, clock, signals, late }: Deadline,
@@ -26,7 +26,7 @@ export async function withDeadline<T>(
   try {
     return await work(ending.signal);
   } catch (error) {
-    ending.signal.throwIfAborted(); // the work may have failed of that only
+    ending.signal.throwIfAborted(); // the abort may have caused the error
     throw error;
   } finally {
     cancel();

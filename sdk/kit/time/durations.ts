@@ -1,4 +1,4 @@
-/** Durations and sizes as people write them in the configuration. Pure. */
+/** Durations and sizes as written in the configuration. Pure. */
 
 const UNIT_MS: Readonly<Record<string, number>> = {
   ms: 1,
@@ -10,9 +10,9 @@ const UNIT_MS: Readonly<Record<string, number>> = {
 };
 const UNIT_BYTES: Readonly<Record<string, number>> = { b: 1, kb: 1024, mb: 1024 ** 2, gb: 1024 ** 3, tb: 1024 ** 4 };
 
-/** What `parseDuration` takes, for schemas; 0 is none. */
+/** Schema pattern for `parseDuration`; rejects 0. */
 export const DURATION_PATTERN = "^(?=.*[1-9])\\s*\\d+(?:\\.\\d+)?\\s*(?:ms|s|m|h|d|w)?\\s*$";
-/** What `parseSize` takes, for schemas; 0 is none. */
+/** Schema pattern for `parseSize`; rejects 0. */
 export const SIZE_PATTERN = "^(?=.*[1-9])\\s*\\d+(?:\\.\\d+)?\\s*(?:[bB]|[kmgtKMGT][bB]?)?\\s*$";
 
 const PART = /(\d+(?:\.\d+)?)\s*(ms|[smhdw])/g;

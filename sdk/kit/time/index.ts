@@ -1,4 +1,4 @@
-/** Spans, sizes, local times and days, deadlines and signals: `@svc/kit/time`. */
+/** Durations, sizes, local times and days, deadlines and signals: `@svc/kit/time`. */
 export * from "./any-signal.ts";
 export * from "./deadline.ts";
 export * from "./durations.ts";

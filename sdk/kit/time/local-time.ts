@@ -1,13 +1,13 @@
 /**
- * Times and days by the wall clock of a zone (IANA name, default: the zone of this machine), for models and for days of
- * people. A zone that does not exist throws a RangeError.
+ * Times and days in a time zone (IANA name, default: the zone of this machine), for models and for calendar days. An
+ * unknown zone throws a RangeError.
  */
 
 const DAY_MS = 86_400_000;
-/** Choice: no zone changes its offset twice within this time. */
+/** Choice: no zone changes its offset twice within this period. */
 const STEP_MS = 14 * DAY_MS;
 
-/** By its options. Kept: making one costs about 30 microseconds. */
+/** Formats by options. Cached, because creating one takes about 30 microseconds. */
 const formats = new Map<string, Intl.DateTimeFormat>();
 
 function formatFor(options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
@@ -58,11 +58,11 @@ export function isTimeZone(name: string): boolean {
   try {
     return new Intl.DateTimeFormat("en-US", { timeZone: name }).resolvedOptions().timeZone !== "";
   } catch {
-    return false; // the only thing it throws for is the zone
+    return false; // it only throws for an unknown zone
   }
 }
 
-/** Milliseconds by which the wall clock of the zone is ahead of UTC. @param at epoch ms */
+/** Milliseconds by which the zone is ahead of UTC. @param at epoch ms */
 export function offsetAt(at: number, timeZone: string): number {
   const part = partsOf(at, { ...DATE_AND_TIME, second: "2-digit", timeZone });
   const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = CLOCK_PARTS.map((name) =>
@@ -73,7 +73,7 @@ export function offsetAt(at: number, timeZone: string): number {
 
 const CLOCK_PARTS = ["year", "month", "day", "hour", "minute", "second"] as const;
 
-/** A day of the calendar. `day` may be beyond its month, or 0 and less, as for `Date.UTC`. */
+/** A calendar day. `day` may exceed its month or be 0 or negative, as for `Date.UTC`. */
 export interface CalendarDay {
   readonly year: number;
   /** From 1. */
@@ -81,15 +81,15 @@ export interface CalendarDay {
   readonly day: number;
 }
 
-/** The day the wall clock of the zone shows. @param at epoch ms */
+/** The calendar day in the zone. @param at epoch ms */
 export function calendarDay(at: number, timeZone: string): CalendarDay {
   const shown = new Date(at + offsetAt(at, timeZone));
   return { year: shown.getUTCFullYear(), month: shown.getUTCMonth() + 1, day: shown.getUTCDate() };
 }
 
 /**
- * When the wall clock of the zone shows this hour, epoch ms. If the clock goes forward over that hour, it is the first
- * moment after the gap; if the clock goes back, the first of the two.
+ * The time, in epoch ms, at which clocks in the zone show this hour. If the clock skips the hour: the first moment
+ * after the gap; if the hour occurs twice: the first one.
  */
 export function hourOfDay({ year, month, day }: CalendarDay, hour: number, timeZone: string): number {
   const shown = Date.UTC(year, month - 1, day, hour);
@@ -99,7 +99,10 @@ export function hourOfDay({ year, month, day }: CalendarDay, hour: number, timeZ
   return offsetAt(byAfter, timeZone) === after ? byAfter : changeBetween(byAfter, byBefore, timeZone);
 }
 
-/** The offsets of a zone in a period, in order. `until`: epoch ms at which the next one begins; of the last one Infinity. */
+/**
+ * The offsets of a zone in a period, in order. `until`: epoch ms at which the next one begins; Infinity for the last
+ * one.
+ */
 export function offsetsIn(
   from: number,
   to: number,
@@ -116,7 +119,7 @@ export function offsetsIn(
   return found;
 }
 
-/** The first moment with the offset of `to`, where `from` has another one. */
+/** The first moment with the offset of `to`; `from` must have another offset. */
 function changeBetween(from: number, to: number, timeZone: string): number {
   const offset = offsetAt(to, timeZone);
   let [low, high] = [from, to];

@@ -1,34 +1,34 @@
-/** The contract of a channel: its accounts, its addresses, a run that starts, breaks and ends, and what it sends. */
+/** Contract suite of a channel: accounts, addresses, runs that start, break and end, and sending. */
 import assert from "node:assert/strict";
 import { GatewayError, isGatewayError } from "../../gateway-error.ts";
 import type { Channel, ChannelAccount, ChannelReport, InboundMessage } from "../../channels/service.ts";
 import { startLeakCheck } from "../leak-check.ts";
 import { type ContractContext, inTime, outcomeOf, PATIENCE_MS } from "./context.ts";
 
-/** The network at the other end, as the test has it: a server that somebody speaks from and that hears what is sent. */
+/** The remote network as simulated by the test: someone writes messages, and sent messages arrive. */
 export interface ChannelNetwork {
-  /** Somebody says this to the account that runs. */
+  /** Someone sends this text to the running account. */
   says(text: string): void | Promise<void>;
-  /** What has reached the network so far, oldest first. */
+  /** Texts that have reached the network so far, oldest first. */
   heard(): readonly string[];
-  /** Delivers the last thing that was said once more, as networks do. Absent: this one never does. */
+  /** Delivers the last message again, as networks do. Absent: this network never does. */
   repeats?(): void | Promise<void>;
-  /** Cuts the connection of the account that runs; it can be made anew. */
+  /** Cuts the connection of the running account; it can be established again. */
   cuts?(): void | Promise<void>;
 }
 
-/** What is tried. */
+/** Options of `channelContract`. */
 export interface ChannelContractOptions {
-  /** As it is contributed; `contributionOf` takes it out of its plugin. */
+  /** The contributed channel; obtain it from its plugin with `contributionOf`. */
   readonly channel: Channel;
   readonly network: ChannelNetwork;
-  /** Account that runs. Default: the first one. */
+  /** Account to run. Default: the first one. */
   readonly accountId?: string;
-  /** Addresses as people write them: the first is sent to. */
+  /** Addresses as people write them; messages are sent to the first. */
   readonly targets: readonly string[];
-  /** Texts that are no address of this channel, beside obvious ones. */
+  /** Texts that are not addresses of this channel, in addition to obvious ones. */
   readonly garbage?: readonly string[];
-  /** Milliseconds for whatever should happen soon, e.g. to connect. Default 5000. */
+  /** Milliseconds allowed for steps such as connecting. Default 5000. */
   readonly patienceMs?: number;
 }
 
@@ -39,15 +39,15 @@ type Scene = Required<Pick<ChannelContractOptions, "channel" | "network" | "targ
   readonly account: ChannelAccount;
 };
 
-/** Registers subtests; the account runs against the network in some of them, one at a time. */
+/** Registers subtests; some run the account against the network, one at a time. */
 export async function channelContract(t: ContractContext, options: ChannelContractOptions): Promise<void> {
   const { channel, accountId, network, targets, garbage = [], patienceMs = PATIENCE_MS } = options;
   const leaks = startLeakCheck();
   const account = channel.accounts.find(({ id }) => accountId === undefined || id === accountId);
-  if (!account) throw new Error(`the channel has no account ${accountId ?? ""}: give the plugin a config with one`);
+  if (!account) throw new Error(`the channel has no account ${accountId ?? ""}; pass a config with one`);
   const scene: Scene = { channel, network, targets, patienceMs, account };
-  await t.test("says what it is, in data alone", async () => expectFacts(channel));
-  await t.test("gives each address one spelling, and takes no garbage for one", () =>
+  await t.test("describes itself with plain data", async () => expectFacts(channel));
+  await t.test("normalizes addresses and rejects garbage", () =>
     expectTargets(channel, targets, [...GARBAGE, ...garbage]),
   );
   await runs(t, scene);
@@ -57,68 +57,72 @@ export async function channelContract(t: ContractContext, options: ChannelContra
 
 async function expectFacts({ label, capabilities, accounts }: Channel): Promise<void> {
   const { chats, maxTextChars } = capabilities;
-  assert.notEqual(label.trim(), "", "label is shown to people");
+  assert.notEqual(label.trim(), "", "label must not be blank; it is shown to people");
   assert.ok(
     chats.length > 0 && chats.every((chat) => chat === "direct" || chat === "group"),
-    "chats: direct, group or both",
+    "chats must list direct, group or both",
   );
-  assert.ok(Number.isInteger(maxTextChars) && maxTextChars > 0, "maxTextChars is a whole number above 0");
-  assert.deepEqual(structuredClone(accounts), accounts, "accounts are data alone: no functions, no objects of classes");
+  assert.ok(Number.isInteger(maxTextChars) && maxTextChars > 0, "maxTextChars must be a positive integer");
+  assert.deepEqual(
+    structuredClone(accounts),
+    accounts,
+    "accounts must be plain data: no functions, no class instances",
+  );
   const ids = accounts.map(({ id }) => id);
-  assert.equal(new Set(ids).size, ids.length, `two accounts have one id: ${ids.join(", ")}`);
+  assert.equal(new Set(ids).size, ids.length, `two accounts share an id: ${ids.join(", ")}`);
 }
 
 async function expectTargets(channel: Channel, targets: readonly string[], garbage: readonly string[]): Promise<void> {
-  assert.ok(targets.length > 0, "give at least one address as a person writes it");
+  assert.ok(targets.length > 0, "pass at least one address as a person writes it");
   for (const text of targets) {
     const address = await channel.target(text);
     if (address === undefined) return assert.fail(`target("${text}") must be an address`);
-    assert.equal(await channel.target(address), address, `target must leave its own answer "${address}" as it is`);
+    assert.equal(await channel.target(address), address, `target must return its own result "${address}" unchanged`);
   }
   for (const text of garbage)
-    assert.equal(await channel.target(text), undefined, `target(${JSON.stringify(text)}) is no address`);
+    assert.equal(await channel.target(text), undefined, `target(${JSON.stringify(text)}) must not be an address`);
 }
 
 async function runs(t: ContractContext, scene: Scene): Promise<void> {
   const { network, channel } = scene;
-  await t.test("ends at once when it was stopped before it began", async () => {
+  await t.test("ends at once if it was stopped before the start", async () => {
     const stopped = start(scene, AbortSignal.abort());
     await inTime(stopped.ended, scene.patienceMs, "run must end when its signal has aborted");
   });
 
-  await t.test("connects, hands over what people say, and ends when it is told to", async () => {
+  await t.test("connects, submits messages, and ends on abort", async () => {
     const leaks = startLeakCheck();
     await running(scene, async (run) => {
       await network.says("hello from the contract");
       const [message] = await run.received(1);
       assert.equal(message?.text, "hello from the contract");
-      assert.ok(message.sender.id, "sender.id names who said it");
-      assert.ok(message.chat.id, "chat.id is where an answer goes");
+      assert.ok(message.sender.id, "sender.id must identify the sender");
+      assert.ok(message.chat.id, "chat.id must be the address for replies");
       assert.ok(
         channel.capabilities.chats.includes(message.chat.type),
-        `it brings a ${message.chat.type} chat, which its capabilities do not list`,
+        `the message is from a ${message.chat.type} chat, which its capabilities do not list`,
       );
     });
     await leaks.expectNone();
   });
 
-  await t.test("gives each message an id of its own, and the same one the same id", async () => {
+  await t.test("gives each message a unique, stable id", async () => {
     await running(scene, async (run) => {
       await network.says("first");
       await network.says("second");
       const [first, second] = await run.received(2);
-      if (first?.id !== undefined) assert.notEqual(first.id, second?.id, "two messages must have two ids");
+      if (first?.id !== undefined) assert.notEqual(first.id, second?.id, "two messages must have different ids");
       if (!network.repeats) return;
       await network.repeats();
       const [, , again] = await run.received(3);
       assert.ok(
         again?.id !== undefined && again.id === second?.id,
-        "what the network repeats must keep its id, so that it is taken once",
+        "a repeated message must keep its id, so that it is accepted only once",
       );
     });
   });
 
-  await t.test("goes on, or ends and can be run again, when a message could not be taken", async () => {
+  await t.test("continues, or ends and can be run again, when a message was not accepted", async () => {
     let refusals = 0;
     const refuse = () => {
       if (refusals++ === 0) throw new GatewayError("UNAVAILABLE", "the contract refuses the first message");
@@ -127,7 +131,7 @@ async function runs(t: ContractContext, scene: Scene): Promise<void> {
     const run = start(scene, controller.signal, refuse);
     await run.connected();
     await network.says("refused");
-    await until(() => refusals > 0, scene.patienceMs, "the message was not handed over");
+    await until(() => refusals > 0, scene.patienceMs, "the message was not submitted");
     await Promise.race([run.ended, pause(STEP_MS)]);
     if (!run.isOver()) {
       await network.says("taken");
@@ -142,13 +146,13 @@ async function runs(t: ContractContext, scene: Scene): Promise<void> {
   });
 
   if (!network.cuts) return;
-  await t.test("ends, or connects again, when the connection is cut", async () => {
+  await t.test("ends or reconnects when the connection is cut", async () => {
     await running(scene, async (run) => {
       await network.cuts?.();
       await until(
         () => run.isOver() || run.isAway(),
         scene.patienceMs,
-        "run must end or report disconnected when its connection is gone",
+        "run must end or report disconnected when its connection is lost",
       );
     });
     await running(scene, async (run) => {
@@ -163,9 +167,9 @@ async function sends(t: ContractContext, scene: Scene): Promise<void> {
   const send = async (text: string, to: string, signal = new AbortController().signal) =>
     channel.send({ accountId: account.id, settings: account.settings, to, text, signal });
   const arrives = (text: string) =>
-    until(() => network.heard().includes(text), scene.patienceMs, "what was sent never reached the network");
+    until(() => network.heard().includes(text), scene.patienceMs, "the sent text never reached the network");
 
-  await t.test("sends to an address, to whoever spoke, and as much as it says it can", async () => {
+  await t.test("sends to an address, to a sender, and texts of the maximum length", async () => {
     await running(scene, async (run) => {
       const to = (await channel.target(targets[0] ?? "")) ?? "";
       await send("to an address", to);
@@ -180,43 +184,43 @@ async function sends(t: ContractContext, scene: Scene): Promise<void> {
     });
   });
 
-  await t.test("sends nothing once it was stopped", async () => {
+  await t.test("sends nothing after an abort", async () => {
     await running(scene, async () => {
       const to = (await channel.target(targets[0] ?? "")) ?? "";
       const outcome = await inTime(
         outcomeOf(send("never sent", to, AbortSignal.abort())),
         scene.patienceMs,
-        "send must end when it was stopped",
+        "send must end on abort",
       );
-      assert.ok("error" in outcome, "send must refuse when its signal has aborted");
-      assert.ok(!network.heard().includes("never sent"), "it was sent all the same");
+      assert.ok("error" in outcome, "send must fail when its signal has aborted");
+      assert.ok(!network.heard().includes("never sent"), "the text was sent nevertheless");
     });
   });
 
-  await t.test("refuses in words that say whether trying again may help", async () => {
+  await t.test("fails with an error that tells whether a retry may succeed", async () => {
     const to = (await channel.target(targets[0] ?? "")) ?? "";
     const outcome = await inTime(
       outcomeOf(send("nobody is connected", to)),
       scene.patienceMs,
-      "send must not wait for a run for ever",
+      "send must not wait indefinitely for a run",
     );
-    if ("value" in outcome) return; // it needs no run to send
+    if ("value" in outcome) return; // sending needs no run
     assert.ok(
       isGatewayError(outcome.error),
       `send throws ${String(outcome.error)}; throw a GatewayError: UNAVAILABLE or INVALID_REQUEST`,
     );
     assert.ok(
       ["UNAVAILABLE", "INVALID_REQUEST"].includes(outcome.error.code),
-      `send refuses with ${outcome.error.code}`,
+      `send fails with ${outcome.error.code}; use UNAVAILABLE or INVALID_REQUEST`,
     );
   });
 }
 
 interface Run {
-  /** Resolves when `run` has settled, however it did. */
+  /** Resolves when `run` has settled, whatever the outcome. */
   readonly ended: Promise<void>;
   isOver(): boolean;
-  /** Its last report says that it is not connected. */
+  /** The account has connected, but its last report has another state. */
   isAway(): boolean;
   connected(): Promise<void>;
   received(count: number): Promise<readonly InboundMessage[]>;
@@ -232,18 +236,18 @@ function start({ channel, account, patienceMs }: Scene, signal: AbortSignal, onR
     settings: account.settings,
     async receive(message) {
       onReceive();
-      messages.push(structuredClone(message)); // throws for what is no data
+      messages.push(structuredClone(message)); // throws for anything but plain data
       return { accepted: true, sessionKey: "agent:main:contract" };
     },
     report: (report) => void reports.push(report),
     signal,
   });
   const ended = outcomeOf(running).then((outcome) => {
-    over = "error" in outcome ? `it threw ${String(outcome.error)}` : "it returned";
+    over = "error" in outcome ? `run threw ${String(outcome.error)}` : "run returned";
   });
   const wait = (holds: () => boolean, otherwise: string) =>
     until(() => holds() || over !== undefined, patienceMs, otherwise).then(() => {
-      if (!holds()) throw new Error(`${otherwise}: ${over ?? "it runs"}`);
+      if (!holds()) throw new Error(`${otherwise}: ${over ?? "run is still active"}`);
     });
   return {
     ended,
@@ -252,14 +256,14 @@ function start({ channel, account, patienceMs }: Scene, signal: AbortSignal, onR
     connected: () =>
       wait(() => reports.some(({ state }) => state === "connected"), 'run never reported { state: "connected" }'),
     async received(count) {
-      await wait(() => messages.length >= count, `${messages.length} of ${count} messages were handed over`);
+      await wait(() => messages.length >= count, `${messages.length} of ${count} messages were submitted`);
       return messages;
     },
-    until: (holds) => wait(() => holds(messages), "what was said was not handed over"),
+    until: (holds) => wait(() => holds(messages), "a message was not submitted"),
   };
 }
 
-/** Runs the account while `work` does, and sees to its end. */
+/** Runs the account during `work`, and ends it afterwards. */
 async function running(scene: Scene, work: (run: Run) => Promise<void>): Promise<void> {
   const controller = new AbortController();
   const run = start(scene, controller.signal);

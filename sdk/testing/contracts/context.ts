@@ -1,16 +1,16 @@
-/** What all contract suites share: the test they run in, and patience. */
+/** Shared parts of the contract suites: the test context, and timeouts. */
 
 /** The part of `node:test`'s context that a contract suite uses. */
 export interface ContractContext {
   after(cleanUp: () => Promise<void>): void;
-  /** Adds a subtest. Resolves when it is over, however it went. */
+  /** Adds a subtest. Resolves when it is over, whether it passed or failed. */
   test(name: string, check: (t: ContractContext) => Promise<void>): Promise<void>;
 }
 
-/** Milliseconds something may take that should happen at once. Choice: generous, for machines under load. */
+/** Milliseconds for something that should happen at once. Choice: generous, for machines under load. */
 export const PATIENCE_MS = 5_000;
 
-/** Settles as `promise`, or rejects with what should have happened. */
+/** Settles like `promise`, or rejects with the expectation after `ms` milliseconds. */
 export async function inTime<T>(promise: PromiseLike<T>, ms: number, otherwise: string): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
@@ -23,7 +23,7 @@ export async function inTime<T>(promise: PromiseLike<T>, ms: number, otherwise: 
   }
 }
 
-/** What became of a promise, as a value. */
+/** The outcome of a promise, as a value. */
 export async function outcomeOf<T>(promise: PromiseLike<T>): Promise<{ value: T } | { error: unknown }> {
   try {
     return { value: await promise };

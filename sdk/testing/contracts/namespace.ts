@@ -1,4 +1,4 @@
-/** The contract of a namespace: its methods do what their specs say, for whom they say it, and outlive a reload. */
+/** Contract suite of a namespace: its methods match their specs, enforce their scopes, and survive a reload. */
 import assert from "node:assert/strict";
 import type { GatewayClient } from "../../client/gateway-client.ts";
 import type { Contract, Method, ParamsOf } from "../../contract.ts";
@@ -12,39 +12,44 @@ import { observed } from "./contribution.ts";
 import { openedBy } from "./resources.ts";
 import { expectFits, leastOf, misfitsOf, withUnknownKey } from "./values.ts";
 
-/** What params may depend on. */
+/** Context for computing params. */
 export interface NamespaceScene extends Pick<TestGateway, "client" | "stateDir"> {
-  /** What the methods before it answered last, by key. */
+  /** The latest results of earlier methods, by key. */
   readonly results: Readonly<Record<string, unknown>>;
 }
 
-/** Params, or how to make them when their turn comes. */
+/** Params, or a function that computes them when they are needed. */
 export type NamespaceSample<P> = P | ((scene: NamespaceScene) => P | Promise<P>);
 
-/** What is tried, and beside what. */
+/** Options of `namespaceContract`. */
 export interface NamespaceContractOptions<C extends Contract> extends Pick<TestGatewayOptions, "config" | "gateway"> {
-  /** The value; or an id, package or path: then `setup` is not looked at, which `svc plugins check` does. */
+  /**
+   * The plugin value; or an id, package or path, in which case `setup` is not checked (`svc plugins check` does that).
+   */
   readonly plugin: Plugin | string;
   readonly contract: C;
-  /** Further plugins it needs. Default: none. */
+  /** Further required plugins. Default: none. */
   readonly plugins?: readonly (Plugin | string)[];
   /**
-   * Params that must be answered, by key, in the order in which they work. A method without any is called with the least that
-   * its schema lets through, and may refuse that.
+   * Params that the methods must accept, by key, in an order that works. A method without samples is called with the
+   * minimal params its schema accepts, and may refuse them.
    */
   readonly samples?: { readonly [K in keyof C]?: readonly NamespaceSample<ParamsOf<C[K]>>[] };
-  /** Methods that are not called with params that fit: their effect is too much for a test, or needs somebody else. */
+  /**
+   * Methods that are not called with valid params, because their effect is too strong for a test, or depends on someone
+   * else.
+   */
   readonly sideEffects?: readonly (keyof C & string)[];
-  /** Methods whose params take keys nobody knows, on purpose. */
+  /** Methods whose params deliberately accept unknown keys. */
   readonly open?: readonly (keyof C & string)[];
 }
 
-/** Reloads in a row. */
+/** Number of consecutive reloads. */
 const RELOADS = 5;
 
 /**
- * Registers subtests: every method is served, answers what its schema says, refuses what does not fit and whoever lacks
- * its scope; `setup` opens nothing, reloads keep everything, and nothing is left behind.
+ * Registers subtests: every method is served, returns what its schema says, and rejects invalid params and callers
+ * without its scope; `setup` opens nothing, reloads preserve everything, and nothing is left open.
  */
 export async function namespaceContract<C extends Contract>(
   t: ContractContext,
@@ -80,18 +85,18 @@ async function inGateway<C extends Contract>(
   const { gateway, client } = running;
   const call = callers(running);
 
-  await t.test("runs, with all it needs", async () => {
+  await t.test("runs with everything it needs", async () => {
     const away = gateway.plugins().filter(({ state }) => state !== "active");
     const reasons = away.map(({ id, state, reason }) => `${id} is ${state}: ${reason ?? "no reason given"}`);
     assert.deepEqual(
       reasons,
       [],
-      'plugins that do not run; name the plugin that provides what they wait for in `plugins` of this suite, e.g. plugins: ["storage-sqlite"], or what they lack in `config`',
+      'these plugins do not run; add the plugins they wait for to `plugins` of this suite, e.g. plugins: ["storage-sqlite"], or add missing settings to `config`',
     );
   });
 
   for (const [key, method] of methods) {
-    await t.test(`${method.name} is served, and refuses what does not fit`, async () => {
+    await t.test(`${method.name} is served and rejects invalid params`, async () => {
       const { features } = client.hello;
       if (method.advertised !== false)
         assert.ok(features.methods.includes(method.name), `${method.name} is not served; add it to gateway.serve(...)`);
@@ -102,21 +107,25 @@ async function inGateway<C extends Contract>(
       if (!open.includes(key) && (method.params as { type?: unknown }).type === "object") {
         assert.ok(
           strict,
-          `${method.name} takes keys nobody knows: write its params with Strict({ ... }), or list it in "open"`,
+          `${method.name} accepts unknown keys: write its params with Strict({ ... }), or list it in "open"`,
         );
-        if (least !== undefined) misfits.push({ what: "with a key nobody knows", value: withUnknownKey(least) });
+        if (least !== undefined) misfits.push({ what: "with an unknown key", value: withUnknownKey(least) });
       }
       for (const { what, value } of misfits) {
         const refusal = await refusalOf(call(method), method, value);
         assert.equal(refusal.code, "INVALID_REQUEST", `${method.name} ${what}: ${refusal.message}`);
-        assert.match(refusal.message, /^invalid .+ params: /, `${method.name} ${what} should be refused by its schema`);
+        assert.match(
+          refusal.message,
+          /^invalid .+ params: /,
+          `${method.name} ${what} should be rejected by its schema`,
+        );
       }
     });
 
-    await t.test(`${method.name} lets in who holds ${method.scope}, and nobody else`, async () => {
+    await t.test(`${method.name} allows only callers with the scope ${method.scope}`, async () => {
       for (const held of [[], ...SCOPES.map((scope) => [scope])]) {
         const allowed = method.scope === "none" || coversScope(held, method.scope);
-        const { message } = await refusalOf(call(method, held), method, []); // params are judged behind the scope
+        const { message } = await refusalOf(call(method, held), method, []); // params are validated after the scope check
         if (method.role === "node") assert.match(message, /^unauthorized role/, method.name);
         else if (allowed) assert.doesNotMatch(message, /^missing scope/, `${method.name} with [${held.join()}]`);
         else assert.equal(message, `missing scope: ${method.scope}`, `${method.name} with [${held.join()}]`);
@@ -127,7 +136,7 @@ async function inGateway<C extends Contract>(
   const results: Record<string, unknown> = {};
   for (const [key, method] of inOrder(methods, Object.keys(samples))) {
     if (sideEffects.includes(key) || method.role === "node") continue;
-    await t.test(`${method.name} answers what it says`, async () => {
+    await t.test(`${method.name} returns what its schema says`, async () => {
       const given = samples[key as keyof C] as readonly NamespaceSample<unknown>[] | undefined;
       for (const sample of given ?? [least(key, method)]) {
         const scene = { client, stateDir: running.stateDir, results };
@@ -136,12 +145,12 @@ async function inGateway<C extends Contract>(
           : sample);
         expectFits(method.params, params ?? {}, `the sample ${JSON.stringify(params)} of ${method.name}`);
         const answer = await answerOf(await call(method)(), method, params, given !== undefined);
-        if (answer) expectFits(method.result, (results[key] = answer.value), `what ${method.name} answers`);
+        if (answer) expectFits(method.result, (results[key] = answer.value), `the result of ${method.name}`);
       }
     });
   }
 
-  await t.test(`${RELOADS} reloads keep its methods and leave nothing behind`, async () => {
+  await t.test(`${RELOADS} reloads preserve its methods and leave nothing open`, async () => {
     const before = gateway.holdings();
     let closed = 0;
     client.onClose(() => closed++);
@@ -149,7 +158,7 @@ async function inGateway<C extends Contract>(
       const { ok, reason } = await gateway.reload(typeof plugin === "string" ? plugin : plugin.id);
       assert.ok(ok, `reload ${round + 1} failed: ${reason}`);
     }
-    assert.deepEqual(gateway.holdings(), before, "what the plugin declares must be the same after a reload");
+    assert.deepEqual(gateway.holdings(), before, "the declarations of the plugin must be the same after a reload");
     assert.equal(closed, 0, "a reload must not close connections");
     const { features } = (await running.connect()).hello;
     assert.deepEqual([...features.methods].sort(), [...client.hello.features.methods].sort());
@@ -157,18 +166,18 @@ async function inGateway<C extends Contract>(
 
   if (typeof plugin === "string") return;
   await t.test("opens nothing in setup", async () => {
-    // Something else may begin meanwhile; what setup opens is there each time.
+    // Other code may open resources at the same time; resources opened by setup appear each time.
     const [first = [], ...others] = opened;
     const always = first.filter((kind) => others.every((kinds) => kinds.includes(kind)));
     assert.deepEqual(
       always,
       [],
-      "setup only declares: open files, sockets and timers in gateway.start(...), every or after",
+      "setup must only declare: open files, sockets and timers in gateway.start(...), every or after",
     );
   });
 }
 
-/** Those with samples first, in the order of the samples. */
+/** Methods with samples first, in the order of the samples. */
 function inOrder(methods: readonly [string, Method][], sampled: readonly string[]): readonly [string, Method][] {
   const place = (key: string) => (sampled.includes(key) ? sampled.indexOf(key) : sampled.length);
   return methods.toSorted(([left], [right]) => place(left) - place(right));
@@ -177,12 +186,12 @@ function inOrder(methods: readonly [string, Method][], sampled: readonly string[
 function least(key: string, { name, params }: Method): unknown {
   const made = leastOf(params);
   if (made) return made.value;
-  throw new Error(`params of ${name} cannot be made up: give some in samples.${key}, or list it in sideEffects`);
+  throw new Error(`params of ${name} cannot be generated: pass some in samples.${key}, or list it in sideEffects`);
 }
 
 type Caller = () => Promise<GatewayClient>;
 
-/** A connection without a device has a budget of its own: limited methods get a new one for each call. */
+/** A connection without a device has its own rate limit, so rate-limited methods get a new connection for each call. */
 function callers({ client, connect }: TestGateway): (method: Method, held?: readonly string[]) => Caller {
   const byScopes = new Map<string, Promise<GatewayClient>>();
   return ({ limit }, held) =>
@@ -207,10 +216,10 @@ async function refusalOf(
     if (isGatewayError(error)) return error;
     throw error;
   }
-  return assert.fail(`${name} answered ${JSON.stringify(params)}, which it should refuse`);
+  return assert.fail(`${name} accepted ${JSON.stringify(params)}, which it should reject`);
 }
 
-/** @returns `undefined` for params that were made up and refused in words */
+/** @returns `undefined` for generated params that were refused with an error message */
 async function answerOf(
   client: GatewayClient,
   { name }: Method,

@@ -1,4 +1,7 @@
-/** The contract of a model provider: pieces in order, one end, a stop that stops, and refusals that failover can read. */
+/**
+ * Contract suite of a model provider: chunk order, a single end, stopping on abort, and errors that failover
+ * understands.
+ */
 import assert from "node:assert/strict";
 import { isGatewayError } from "../../gateway-error.ts";
 import type { GatewayError } from "../../gateway-error.ts";
@@ -13,27 +16,27 @@ import { type FakeModelServer, startFakeModelServer } from "../fake-model-server
 import { startLeakCheck } from "../leak-check.ts";
 import { type ContractContext, inTime, outcomeOf, PATIENCE_MS } from "./context.ts";
 
-/** The server a provider is tried against. */
+/** The model server the provider is tested against. */
 export type ContractModelServer = Pick<FakeModelServer, "url" | "reply" | "close">;
 
-/** What is tried. */
+/** Options of `providerContract`. */
 export interface ProviderContractOptions {
   readonly provider: ModelProvider;
   /**
-   * Default: a fake model server, which speaks chat completions and the Messages API of Anthropic. A provider of another
-   * language brings a server of its own that answers by the same script; `none`: it asks nobody.
+   * Default: a fake model server for chat completions and the Messages API of Anthropic. A provider for another API
+   * passes its own server that answers from the same script; `none`: the provider calls no server.
    */
   readonly server?: "none" | (() => Promise<ContractModelServer>);
-  /** Account for a server at this address. Default: the address as it is, and a key. */
+  /** Account for a server at this address. Default: the address itself, and a key. */
   readonly account?: (url: string) => ProviderAccount;
   readonly model?: Partial<ModelRequest["model"]>;
-  /** Milliseconds it may take after it was stopped. Default 5000. */
+  /** Milliseconds to end after an abort. Default 5000. */
   readonly patienceMs?: number;
 }
 
 const KEY = "contract-secret-key";
 
-/** Statuses every server has, and what they mean for the next account. */
+/** HTTP statuses of failures, and the failure kind that each must produce. */
 const REFUSALS: readonly (readonly [status: number, kind: ProviderFailure["kind"]])[] = [
   [401, "auth"],
   [429, "rate_limit"],
@@ -46,7 +49,7 @@ interface Scene extends ProviderContractOptions {
   readonly patienceMs: number;
 }
 
-/** Registers subtests: an answer, tools, a stop before and within the answer, and each way in which a server fails. */
+/** Registers subtests: an answer, tools, an abort before and during the answer, and each kind of server failure. */
 export async function providerContract(t: ContractContext, options: ProviderContractOptions): Promise<void> {
   const leaks = startLeakCheck();
   const server = options.server === "none" ? undefined : await (options.server ?? startFakeModelServer)();
@@ -60,38 +63,38 @@ export async function providerContract(t: ContractContext, options: ProviderCont
 }
 
 async function answers(t: ContractContext, scene: Scene, server: ContractModelServer | undefined): Promise<void> {
-  await t.test("lists its own models as they are listed everywhere", async () => {
+  await t.test("lists its built-in models with id and name", async () => {
     for (const { id, name } of scene.provider.builtin ?? []) assert.ok(id && name, "a builtin model needs id and name");
   });
 
-  await t.test("yields the text in pieces, then finish, once and last", async () => {
+  await t.test("yields the text in chunks, then a single finish", async () => {
     server?.reply({ text: "one two three" });
     const events = await collect(scene);
     const text = events.flatMap((event) => (event.type === "text" ? [event.delta] : [])).join("");
-    assert.ok(text.length > 0, "it must yield text");
-    if (server) assert.equal(text, "one two three", "the pieces together are what the server said");
+    assert.ok(text.length > 0, "the provider must yield text");
+    if (server) assert.equal(text, "one two three", "the chunks must add up to the text of the server");
     const last = expectFinish(events);
-    if (server) assert.equal(last.reason, "stop", "a whole answer ends with the reason stop");
+    if (server) assert.equal(last.reason, "stop", "a complete answer must end with the reason stop");
   });
 
   if (!server) return;
-  await t.test("yields what the model wants of a tool, and says so at the end", async () => {
+  await t.test("yields tool calls, and finishes with toolUse", async () => {
     server.reply({ toolCalls: [{ name: "look_up", arguments: { word: "tide" }, id: "call_contract" }] });
     const parameters = { type: "object", properties: { word: { type: "string" } }, required: ["word"] };
     const events = await collect(scene, { tools: [{ name: "look_up", description: "Looks a word up", parameters }] });
     const calls = events.filter(({ type }) => type === "toolCall");
     const wanted = { type: "toolCall", id: "call_contract", name: "look_up", arguments: { word: "tide" } };
-    assert.deepEqual(calls, [wanted], "arguments are parsed, and the id is the server's");
+    assert.deepEqual(calls, [wanted], "arguments must be parsed, and the id must be the server's");
     assert.equal(expectFinish(events).reason, "toolUse");
   });
 }
 
 async function stops(t: ContractContext, scene: Scene, server: ContractModelServer | undefined): Promise<void> {
-  const late = "it went on after it was stopped: pass the signal on to what waits";
+  const late = "it continued after the abort: pass the signal on to every wait";
 
-  await t.test("asks nobody once it was stopped", async () => {
+  await t.test("sends nothing after an abort", async () => {
     const outcome = await inTime(outcomeOf(collect(scene, {}, AbortSignal.abort())), scene.patienceMs, late);
-    if ("value" in outcome) assert.deepEqual(outcome.value, [], "it yields nothing for a signal that has aborted");
+    if ("value" in outcome) assert.deepEqual(outcome.value, [], "nothing may be yielded after an abort");
   });
 
   await t.test("stops in the middle of an answer", async () => {
@@ -99,15 +102,15 @@ async function stops(t: ContractContext, scene: Scene, server: ContractModelServ
     const stopping = new AbortController();
     const asked = scene.provider.stream(question(scene), scene.account(scene.url), stopping.signal);
     const stream = asked[Symbol.asyncIterator]();
-    await inTime(stream.next(), scene.patienceMs, "its first piece never came");
+    await inTime(stream.next(), scene.patienceMs, "the first chunk never arrived");
     const next = outcomeOf(drain(stream));
     stopping.abort(new Error("stopped by the contract"));
     const rest = await inTime(next, scene.patienceMs, late);
     const finished = "value" in rest && rest.value.some(({ type }) => type === "finish");
-    if (server) assert.ok(!finished, "an answer that was stopped has no finish");
+    if (server) assert.ok(!finished, "an aborted answer must not finish");
   });
 
-  await t.test("lets go when nobody wants the rest", async () => {
+  await t.test("stops when the reader stops early", async () => {
     server?.reply({ text: "one two three", hangAfter: 1 });
     const taken = (async () => {
       for await (const _ of scene.provider.stream(
@@ -117,36 +120,39 @@ async function stops(t: ContractContext, scene: Scene, server: ContractModelServ
       ))
         break;
     })();
-    await inTime(taken, scene.patienceMs, "it does not end when the loop over its answer does");
+    await inTime(taken, scene.patienceMs, "the stream does not end with the loop that reads it");
   });
 }
 
 async function refuses(t: ContractContext, scene: Scene, server: ContractModelServer): Promise<void> {
   for (const [status, kind] of REFUSALS)
-    await t.test(`says "${kind}" when the server answers ${status}`, async () => {
+    await t.test(`reports "${kind}" when the server responds ${status}`, async () => {
       server.reply({ status, message: `refused, key ${KEY}`, ...(status === 429 ? { retryAfter: 2 } : {}) });
       const error = await refusalOf(scene);
-      assert.deepEqual(failureOf(error), { kind, status }, "details are a ProviderFailure: { kind, status }");
-      if (status === 429) assert.equal(error.retryAfterMs, 2_000, "retry-after of the server becomes retryAfterMs");
+      assert.deepEqual(failureOf(error), { kind, status }, "details must be a ProviderFailure: { kind, status }");
+      if (status === 429) assert.equal(error.retryAfterMs, 2_000, "retry-after of the server must become retryAfterMs");
     });
 
-  await t.test("says what it is when the server breaks off", async () => {
+  await t.test("reports a connection that breaks off", async () => {
     server.reply({ text: "one two three", breakAfter: 1 });
     const { kind } = failureOf(await refusalOf(scene));
-    assert.ok(["network", "server_error", "timeout"].includes(String(kind)), `a broken answer is no "${String(kind)}"`);
+    assert.ok(
+      ["network", "server_error", "timeout"].includes(String(kind)),
+      `an interrupted answer must not be "${String(kind)}"`,
+    );
   });
 
-  await t.test("says what it is when nobody listens", async () => {
+  await t.test("reports a server that cannot be reached", async () => {
     assert.equal(failureOf(await refusalOf({ ...scene, url: await deadUrl() })).kind, "network");
   });
 
-  await t.test("answers again after all that", async () => {
+  await t.test("answers again after these failures", async () => {
     server.reply({ text: "well again" });
     expectFinish(await collect(scene));
   });
 }
 
-/** Where a server was a moment ago. */
+/** Address of a server that was just closed. */
 async function deadUrl(): Promise<string> {
   const server = await startFakeModelServer();
   await server.close();
@@ -183,28 +189,35 @@ async function drain(stream: AsyncIterator<ModelEvent>): Promise<ModelEvent[]> {
   return events;
 }
 
-/** The one `finish`. */
+/** The single `finish` event. */
 function expectFinish(events: readonly ModelEvent[]): Extract<ModelEvent, { type: "finish" }> {
   const last = events.at(-1);
   const finishes = events.filter(({ type }) => type === "finish").length;
   assert.ok(
     last?.type === "finish" && finishes === 1,
-    `finish comes once and last, not: ${events.map(({ type }) => type).join(", ")}`,
+    `finish must come once and last, not: ${events.map(({ type }) => type).join(", ")}`,
   );
   for (const [name, tokens] of Object.entries(last.usage ?? {}))
     if (name !== "cost")
-      assert.ok(Number.isInteger(tokens) && Number(tokens) >= 0, `usage.${name} is a number of tokens`);
+      assert.ok(Number.isInteger(tokens) && Number(tokens) >= 0, `usage.${name} must be a number of tokens`);
   return last;
 }
 
 async function refusalOf(scene: Scene): Promise<GatewayError> {
-  const outcome = await inTime(outcomeOf(collect(scene)), scene.patienceMs * 2, "it neither answered nor refused");
-  if ("value" in outcome) return assert.fail("it answered where it should refuse");
+  const outcome = await inTime(
+    outcomeOf(collect(scene)),
+    scene.patienceMs * 2,
+    "the provider neither answered nor failed",
+  );
+  if ("value" in outcome) return assert.fail("the provider answered where it should fail");
   const { error } = outcome;
-  assert.ok(isGatewayError(error), `it throws ${String(error)}; throw a GatewayError with the code UNAVAILABLE`);
+  assert.ok(
+    isGatewayError(error),
+    `the provider throws ${String(error)}; throw a GatewayError with the code UNAVAILABLE`,
+  );
   assert.equal(error.code, "UNAVAILABLE");
-  assert.ok(!error.message.includes(KEY), `the message tells the key: ${error.message}; see providerFailure`);
-  assert.ok(!JSON.stringify(error.details).includes(KEY), "the details tell the key");
+  assert.ok(!error.message.includes(KEY), `the message reveals the key: ${error.message}; see providerFailure`);
+  assert.ok(!JSON.stringify(error.details).includes(KEY), "the details reveal the key");
   return error;
 }
 
@@ -213,5 +226,5 @@ function failureOf({ details, message }: GatewayError): Partial<ProviderFailure>
     typeof details === "object" && details !== null && "kind" in details,
     `"${message}" has no ProviderFailure as details; see refuseAnswer`,
   );
-  return details as Partial<ProviderFailure>; // whatever else it holds is compared
+  return details as Partial<ProviderFailure>; // further fields are compared by the caller
 }

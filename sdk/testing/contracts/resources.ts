@@ -1,6 +1,6 @@
-/** What a piece of code opened while it ran. */
+/** Resources opened by a piece of code. */
 
-/** Kinds that come and go by themselves. */
+/** Kinds that appear and disappear by themselves. */
 const FLEETING = /^(Immediate|TickObject|FSReq|WriteWrap|ShutdownWrap|GetAddrInfo)/;
 
 function count(): Map<string, number> {
@@ -10,17 +10,17 @@ function count(): Map<string, number> {
   return kinds;
 }
 
-/** Kinds of which there are more than before, e.g. `TCPServerWrap`. */
+/** Kinds with more resources than before, e.g. `TCPServerWrap`. */
 function moreThan(before: ReadonlyMap<string, number>, allowed: Readonly<Record<string, number>> = {}): string[] {
   return [...count()]
     .filter(([kind, now]) => now > (before.get(kind) ?? 0) + (allowed[kind] ?? 0))
     .map(([kind]) => kind);
 }
 
-/** Runs a `setup` and tells which kinds of resources it opened. */
+/** Runs a `setup` and reports the kinds of resources it opened. */
 export function openedBy(setup: () => void | Promise<void>, tell: (kinds: string[]) => void): void | Promise<void> {
   const before = count();
   const done = setup();
   if (!(done instanceof Promise)) return tell(moreThan(before));
-  return done.then(() => tell(moreThan(before, { Timeout: 1 }))); // the gateway's own deadline for it
+  return done.then(() => tell(moreThan(before, { Timeout: 1 }))); // the gateway's own deadline for setup
 }

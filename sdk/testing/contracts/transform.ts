@@ -1,4 +1,6 @@
-/** The contract of a webhook transform: its examples hold, bad payloads are refused, and it changes nothing it was given. */
+/**
+ * Contract suite of a webhook transform: its examples hold, invalid payloads are rejected, and inputs stay unchanged.
+ */
 import assert from "node:assert/strict";
 import { messageOf } from "../../gateway-error.ts";
 import { deepFreeze, describeViolations, matches, Strict, Type } from "../../schema.ts";
@@ -13,15 +15,15 @@ import { startLeakCheck } from "../leak-check.ts";
 import { type ContractContext, inTime } from "./context.ts";
 import { misfitsOf } from "./values.ts";
 
-/** What is tried. */
+/** Options of `transformContract`. */
 export interface TransformContractOptions {
   /** The default export of the file. */
   readonly transform: Transform<never, unknown> | TransformModule;
-  /** Beside those the module brings. There must be one that becomes an action. */
+  /** In addition to the examples in the module. At least one must result in an action. */
   readonly examples?: readonly TransformExample[];
-  /** Payloads its schema must refuse, beside those that are made from the schema. */
+  /** Payloads its schema must reject, in addition to those generated from the schema. */
   readonly invalid?: readonly unknown[];
-  /** Milliseconds for each call. Default 5000, as in a mapping that says nothing. */
+  /** Milliseconds per call. Default 5000, as in a mapping without a timeout. */
   readonly timeoutMs?: number;
 }
 
@@ -29,7 +31,7 @@ const WakeMode = Type.Enum(["now", "next-heartbeat"]);
 const Text = Type.Optional(Type.String());
 const Flag = Type.Optional(Type.Boolean());
 
-/** Fields of the actions that a gateway always has; actions of plugins check their own. */
+/** Fields of the built-in actions; actions of plugins check their own. */
 const ACTIONS = {
   wake: Strict({
     kind: Type.Optional(Type.Literal("wake")),
@@ -55,7 +57,7 @@ const ACTIONS = {
   }),
 };
 
-/** Registers subtests: the examples, payloads that do not fit, results, and that inputs stay as they are. */
+/** Registers subtests: the examples, invalid payloads, results, and unchanged inputs. */
 export async function transformContract(t: ContractContext, options: TransformContractOptions): Promise<void> {
   const { transform: given, invalid = [], timeoutMs = 5_000 } = options;
   const leaks = startLeakCheck();
@@ -64,9 +66,9 @@ export async function transformContract(t: ContractContext, options: TransformCo
   const run = (example: TransformExample) =>
     inTime(call(module.transform, example), timeoutMs, `${nameOf(example)} is too slow`);
 
-  await t.test("has examples, one of which becomes an action", async () => {
+  await t.test("has an example that results in an action", async () => {
     const advice =
-      "write an example in the file: { name, payload, expect }; they are tried before a new version goes live";
+      "write an example in the file: { name, payload, expect }; they are checked before a new version goes live";
     assert.ok(
       examples.some(({ expect }) => expect !== null),
       advice,
@@ -78,22 +80,22 @@ export async function transformContract(t: ContractContext, options: TransformCo
     await t.test(`example "${name}" holds`, async () => {
       const { payload } = module;
       if (payload && !matches(payload, example.payload))
-        assert.fail(`its payload does not fit the schema: ${describeViolations(payload, example.payload)}`);
+        assert.fail(`its payload does not match the schema: ${describeViolations(payload, example.payload)}`);
       const result = await run(example);
       assert.deepEqual(plain(result), plain(example.expect), `example "${name}"`);
       if (result !== null && result !== undefined) expectAction(result);
     });
   }
 
-  await t.test("refuses payloads that do not fit its schema", async () => {
+  await t.test("rejects payloads that do not match its schema", async () => {
     const { payload } = module;
-    if (!payload) return assert.deepEqual(invalid, [], "a transform without a payload schema refuses nothing");
+    if (!payload) return assert.deepEqual(invalid, [], "a transform without a payload schema accepts every payload");
     const bad = [...misfitsOf(payload, examples[0]?.payload).map(({ value }) => value), ...invalid];
-    for (const value of bad) assert.ok(!matches(payload, value), `its schema lets ${JSON.stringify(value)} through`);
-    assert.ok(bad.length > 0, "its payload schema refuses nothing: say what the transform reads");
+    for (const value of bad) assert.ok(!matches(payload, value), `its schema accepts ${JSON.stringify(value)}`);
+    assert.ok(bad.length > 0, "its payload schema rejects nothing: describe what the transform reads");
   });
 
-  await t.test("says the same of the same payload, twice", async () => {
+  await t.test("returns the same result for the same payload", async () => {
     for (const example of examples)
       assert.deepEqual(plain(await run(example)), plain(await run(example)), nameOf(example));
   });
@@ -103,19 +105,19 @@ export async function transformContract(t: ContractContext, options: TransformCo
 
 function moduleOf(given: TransformContractOptions["transform"]): TransformModule {
   if (typeof given === "function") return { transform: given as Transform };
-  const advice = "the default export must be a function, or what defineTransform({ ... }) returns";
+  const advice = "the default export must be a function, or the result of defineTransform({ ... })";
   assert.ok(typeof given === "object" && TRANSFORM in given, advice);
   return given;
 }
 
-/** With a payload that cannot be changed, as other mappings may get the same one. */
+/** Calls the transform with a frozen payload, because other mappings may get the same object. */
 async function call(
   transform: Transform<never, unknown>,
   { payload, headers = {}, path = "" }: TransformExample,
 ): Promise<unknown> {
   const lower = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value] as const);
   const context: TransformContext<never> = {
-    payload: deepFreeze(structuredClone(payload)) as never, // fits the schema by now
+    payload: deepFreeze(structuredClone(payload)) as never, // already matched against the schema
     headers: Object.freeze(Object.fromEntries(lower)),
     url: new URL(`http://localhost/${path}`),
     path,
@@ -126,24 +128,24 @@ async function call(
   } catch (error) {
     const text = messageOf(error);
     const changed = /read only|not extensible|Cannot delete/.test(text)
-      ? "; it must not change its payload, which others get as well"
+      ? "; it must not change its payload, which other mappings also receive"
       : "";
-    throw new Error(`it throws: ${text}${changed}`, { cause: error });
+    throw new Error(`the transform throws: ${text}${changed}`, { cause: error });
   }
 }
 
 function expectAction(result: unknown): void {
   assert.ok(
     typeof result === "object" && result !== null && !Array.isArray(result),
-    "it must return an object, null or nothing",
+    "the transform must return an object, null or nothing",
   );
-  assert.deepEqual(JSON.parse(JSON.stringify(result)), plain(result), "it must return plain JSON");
+  assert.deepEqual(JSON.parse(JSON.stringify(result)), plain(result), "the transform must return plain JSON");
   const { kind } = result as { kind?: unknown };
   const fits = (action: keyof typeof ACTIONS) =>
     matches(ACTIONS[action], result) ? "" : describeViolations(ACTIONS[action], result);
-  if (kind === "wake" || kind === "agent") return assert.equal(fits(kind), "", `what it returns is no ${kind} action`);
+  if (kind === "wake" || kind === "agent") return assert.equal(fits(kind), "", `the result is not a ${kind} action`);
   if (kind === undefined)
-    return assert.ok(fits("wake") === "" || fits("agent") === "", "add kind: what it returns fits no action");
+    return assert.ok(fits("wake") === "" || fits("agent") === "", "add kind: the result matches no action");
   assert.equal(typeof kind, "string", "kind must be the name of an action");
 }
 
@@ -151,7 +153,7 @@ function nameOf({ name, payload }: TransformExample): string {
   return name ?? JSON.stringify(payload);
 }
 
-/** Without keys whose value is `undefined`, as JSON has it. */
+/** Without keys whose value is `undefined`, as in JSON. */
 function plain(value: unknown): unknown {
   return value === undefined ? undefined : JSON.parse(JSON.stringify(value));
 }

@@ -1,8 +1,11 @@
-/** Values that fit a schema, and values that do not, made from the schema itself. Pure. */
+/** Valid and invalid values generated from a schema. Pure. */
 import { Value } from "typebox/value";
 import { describeViolations, matches, type TSchema } from "../../schema.ts";
 
-/** The least value that fits; `undefined` where the schema says too little to make one up, e.g. a pattern without a default. */
+/**
+ * The minimal valid value; `undefined` if the schema does not suffice to generate one, e.g. a pattern without a
+ * default.
+ */
 export function leastOf(schema: TSchema): { readonly value: unknown } | undefined {
   try {
     const value: unknown = Value.Create(schema);
@@ -12,16 +15,16 @@ export function leastOf(schema: TSchema): { readonly value: unknown } | undefine
   }
 }
 
-/** A value that is wrong, and in which way. */
+/** An invalid value, and what is wrong with it. */
 export interface Misfit {
   readonly what: string;
   readonly value: unknown;
 }
 
-/** One of each kind of JSON. */
+/** One value of each JSON type. */
 const KINDS: readonly unknown[] = [null, true, -1.5, "?", [null], { "no such key": null }];
 
-/** Each changes one thing of an object that fits: a key too few, a key of the wrong kind, and no object at all. */
+/** Variants of a valid object with one fault each: a missing key, a key of the wrong type, or not an object. */
 export function misfitsOf(schema: TSchema, fitting: unknown): Misfit[] {
   const { properties = {}, required = [] } = schema as { properties?: Record<string, TSchema>; required?: string[] };
   const given = typeof fitting === "object" && fitting !== null ? (fitting as Record<string, unknown>) : {};
@@ -36,12 +39,13 @@ export function misfitsOf(schema: TSchema, fitting: unknown): Misfit[] {
   return [{ what: "as a list", value: [] }, ...missing, ...wrong].filter(({ value }) => !matches(schema, value));
 }
 
-/** The same object with a key that nobody knows. */
+/** The same object with an unknown key. */
 export function withUnknownKey(fitting: unknown): object {
   return { ...(fitting as object), "no-such-key": 1 };
 }
 
-/** @throws Error that says what does not fit */
+/** @throws Error that describes the mismatch */
 export function expectFits(schema: TSchema, value: unknown, what: string): void {
-  if (!matches(schema, value)) throw new Error(`${what} does not fit its schema: ${describeViolations(schema, value)}`);
+  if (!matches(schema, value))
+    throw new Error(`${what} does not match its schema: ${describeViolations(schema, value)}`);
 }

@@ -1,4 +1,4 @@
-/** How a fake model server speaks the chat-completions API. */
+/** The chat-completions API of the fake model server. */
 import type { ServerResponse } from "node:http";
 import { inThirds, retryAfterHeader, sendJson, sendPieces, sendWhole, startEvents } from "./http.ts";
 import type { CompleteReply, FakeModelBody, FakeModelReply } from "./script.ts";
@@ -62,7 +62,7 @@ function toolCall({ id, name, arguments: args }: CompleteReply["calls"][number])
   return { id, type: "function", function: { name, arguments: args } };
 }
 
-/** A call in four parts: id and name, then its arguments in three. */
+/** A call in four parts: id and name, then its arguments in three parts. */
 function fragments({ id, name, arguments: args }: CompleteReply["calls"][number], index: number): object[] {
   return [
     { index, id, type: "function", function: { name, arguments: "" } },

@@ -1,13 +1,13 @@
-/** The HTTP side of a fake model server: reading questions, JSON answers, paced event streams. */
+/** The HTTP side of the fake model server: reading requests, JSON answers, paced event streams. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { text as readText } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { CompleteReply, FakeModelBody, FakeModelRequest } from "./script.ts";
 
-/** Responses this server cut itself. */
+/** Responses that this server cut off itself. */
 const cut = new WeakSet<ServerResponse>();
 
-/** Reads a question. @param stop aborts when the server closes; such a cut does not count as the client's. */
+/** Reads a request. @param stop aborts when the server closes; such a disconnect does not count as the client's */
 export async function readQuestion(
   req: IncomingMessage,
   res: ServerResponse,
@@ -20,7 +20,7 @@ export async function readQuestion(
       resolve();
     });
   });
-  const body = JSON.parse((await readText(req)) || "{}") as FakeModelBody; // a script sees what came, whatever it is
+  const body = JSON.parse((await readText(req)) || "{}") as FakeModelBody; // a script sees the body as received
   return {
     path: pathOf(req),
     headers: req.headers,
@@ -47,25 +47,25 @@ export function sendJson(
   res.end(typeof body === "string" ? body : JSON.stringify(body));
 }
 
-/** @param seconds how long a client is told to wait; absent: not told */
+/** @param seconds wait announced to the client; absent: no header */
 export function retryAfterHeader(seconds: number | undefined): Record<string, string> {
   return seconds === undefined ? {} : { "retry-after": String(seconds) };
 }
 
-/** Cuts the connection, headers sent. */
+/** Cuts the connection after sending the headers. */
 export function cutOff(res: ServerResponse): void {
   cut.add(res);
   res.flushHeaders();
   res.destroy();
 }
 
-/** Starts an event stream. @returns writes one block of text and resolves when it is out. */
+/** Starts an event stream. @returns a function that writes one block of text and resolves when it is sent */
 export function startEvents(res: ServerResponse): (block: string) => Promise<void> {
   res.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-cache" });
   return (block) => new Promise<void>((resolve) => void res.write(`${block}\n\n`, () => resolve()));
 }
 
-/** Sends the pieces at their pace. @returns false when the script says that the answer stops here. */
+/** Sends the chunks at their pace. @returns false if the script ends the answer here */
 export async function sendPieces(
   res: ServerResponse,
   reply: CompleteReply,
@@ -85,7 +85,7 @@ export async function sendPieces(
   return true;
 }
 
-/** Sends an answer that is not streamed, after all its delays. */
+/** Sends an answer that is not streamed, after the sum of its delays. */
 export async function sendWhole(
   res: ServerResponse,
   reply: CompleteReply,

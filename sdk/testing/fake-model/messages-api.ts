@@ -1,4 +1,4 @@
-/** How a fake model server speaks the Messages API of Anthropic. */
+/** The Messages API of the fake model server. */
 import type { ServerResponse } from "node:http";
 import { inThirds, retryAfterHeader, sendJson, sendPieces, sendWhole, startEvents } from "./http.ts";
 import type { CompleteReply, FakeModelBody, FakeModelReply } from "./script.ts";

@@ -1,4 +1,4 @@
-/** What the Messages API of Anthropic refuses, as far as a client may get it wrong. */
+/** Client errors that the Messages API of Anthropic rejects. */
 import type { FakeModelBody } from "./script.ts";
 
 interface Block {
@@ -19,10 +19,10 @@ interface Thinking {
   readonly budget_tokens?: number;
 }
 
-/** Blocks that may be marked for the cache. */
+/** Maximum number of blocks marked for the cache. */
 const MAX_MARKS = 4;
 
-/** Why the real API would answer 400; `undefined`: it would not, as far as is checked here. */
+/** Why the real API would respond 400; `undefined`: it would not, as far as checked here. */
 export function whyRefused(body: FakeModelBody): string | undefined {
   const maxTokens = body["max_tokens"];
   if (typeof maxTokens !== "number") return "max_tokens: Field required";
@@ -61,7 +61,7 @@ function whyTools(turns: readonly Turn[]): string | undefined {
 }
 
 function whyThinking(thinking: unknown, maxTokens: number): string | undefined {
-  const { type, budget_tokens: budget = 0 } = (thinking ?? {}) as Thinking; // looked at field by field
+  const { type, budget_tokens: budget = 0 } = (thinking ?? {}) as Thinking; // checked field by field
   if (type !== "enabled") return undefined;
   if (budget < 1024) return "thinking.enabled.budget_tokens: must be at least 1024";
   return budget >= maxTokens ? "max_tokens must be greater than thinking.budget_tokens" : undefined;

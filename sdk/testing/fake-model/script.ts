@@ -1,58 +1,64 @@
-/** What a fake model server is told to answer, and what it was asked. */
+/** Scripted answers of the fake model server, and its recorded requests. */
 import type { IncomingHttpHeaders } from "node:http";
 
-/** What to answer. An empty one echoes the last user message. Fields mean the same for both kinds of API. */
+/** An answer. An empty one echoes the last user message. Fields have the same meaning for both APIs. */
 export interface FakeModelReply {
-  /** Default: the text of the last user message, or nothing beside tool calls. */
+  /** Default: the text of the last user message; with tool calls, no text. */
   readonly text?: string;
-  /** The text as it is streamed. Default: word by word. */
+  /** Chunks in which the text is streamed. Default: word by word. */
   readonly pieces?: readonly string[];
-  /** Streamed before the text: as `reasoning_content`, or as a thinking block. */
+  /** Reasoning streamed before the text: as `reasoning_content`, or as a thinking block. */
   readonly thinking?: string;
   /** Signature of the thinking block; Messages API only. Default `signature`. */
   readonly signature?: string;
   /** Data of a redacted thinking block before the text; Messages API only. */
   readonly redactedThinking?: string;
-  /** Milliseconds before each piece. Default 0. */
+  /** Milliseconds before each chunk. Default 0. */
   readonly delayMs?: number;
-  /** `arguments`: an object, or a string to be sent as it is. `id` default: `call_<n>`, counted over the server's life. */
+  /**
+   * `arguments`: an object, or a string that is sent unchanged. `id` default: `call_<n>`, counted over the lifetime of
+   * the server.
+   */
   readonly toolCalls?: readonly { readonly name: string; readonly arguments: unknown; readonly id?: string }[];
-  /** As the API words it. Default: words counted; `false`: never sent, as some servers do. Chat completions stream it only when asked. */
+  /**
+   * In the format of the API. Default: counted words; `false`: never sent, as some servers do. Chat completions stream
+   * it only on request.
+   */
   readonly usage?: Readonly<Record<string, unknown>> | false;
-  /** As the API words it. Default: the one for an answer that is over, or for tool calls; `null`: never sent. */
+  /** In the format of the API. Default: the value for a complete answer, or for tool calls; `null`: never sent. */
   readonly finishReason?: string | null;
   /** An error instead of an answer, e.g. 429 or 529. */
   readonly status?: number;
-  /** Seconds, as the header `retry-after` of an error. */
+  /** Seconds, sent in the header `retry-after` of an error. */
   readonly retryAfter?: number;
-  /** Text of an error. */
+  /** Message of an error. */
   readonly message?: string;
-  /** Machine-readable kind of an error. Default: the one of the status. */
+  /** Machine-readable kind of an error. Default: derived from the status. */
   readonly errorType?: string;
-  /** Cuts the connection after this many pieces; 0: right after the headers. */
+  /** Cuts the connection after this many chunks; 0: right after the headers. */
   readonly breakAfter?: number;
-  /** Goes silent after this many pieces, with the connection open. */
+  /** Stops sending after this many chunks, with the connection open. */
   readonly hangAfter?: number;
-  /** Sends text that is not JSON after the pieces. */
+  /** Sends text that is not JSON after the chunks. */
   readonly malformed?: true;
-  /** Sends an error inside the stream after the pieces, and ends it; Messages API only. */
+  /** Sends an error event after the chunks and ends the stream; Messages API only. */
   readonly errorEvent?: { readonly type: string; readonly message: string };
 }
 
-/** A request as it came. */
+/** A recorded request. */
 export interface FakeModelRequest {
   /** E.g. `/v1/messages`. */
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
-  /** Parsed. */
+  /** Parsed JSON. */
   readonly body: FakeModelBody;
-  /** The client closed the connection before the answer was over. */
+  /** The client closed the connection before the answer was complete. */
   readonly aborted: boolean;
-  /** Resolves when the answer is over or the connection is closed. */
+  /** Resolves when the answer is complete or the connection is closed. */
   readonly closed: Promise<void>;
 }
 
-/** The fields a script looks at; all others are there, too. */
+/** Fields used by scripts; all other fields are present, too. */
 export interface FakeModelBody {
   readonly model?: string;
   readonly messages?: readonly {
@@ -66,18 +72,18 @@ export interface FakeModelBody {
   readonly [field: string]: unknown;
 }
 
-/** What the server answers: a list used up one by one, or a function of the request. */
+/** Computes the answer to a request. */
 export type FakeModelScript = (request: FakeModelRequest, index: number) => FakeModelReply | Promise<FakeModelReply>;
 
-/** A reply whose words are decided. */
+/** An answer with its final chunks and tool calls. */
 export interface CompleteReply extends FakeModelReply {
   readonly pieces: readonly string[];
   readonly calls: readonly { readonly id: string; readonly name: string; readonly arguments: string }[];
-  /** Words of question and answer. */
+  /** Number of words in the request and the answer. */
   readonly words: { readonly asked: number; readonly said: number };
 }
 
-/** @param count makes the number of the next tool call */
+/** @param count returns the number of the next tool call */
 export function complete(reply: FakeModelReply, body: FakeModelBody, count: () => number): CompleteReply {
   const calls = (reply.toolCalls ?? []).map(({ name, arguments: args, id }) => ({
     id: id ?? `call_${count()}`,

@@ -86,8 +86,8 @@ describe("a model that obeys everything", { timeout: 120_000 }, () => {
       const { messages } = await client.call(chat.history, { sessionKey: "main" });
       return JSON.stringify(messages.at(-1));
     };
-    assert.match(await command("/status"), /it holds words of webhook/);
-    assert.match(await command("/trust"), /Trusted: the words of webhook/);
+    assert.match(await command("/status"), /it contains messages of webhook/);
+    assert.match(await command("/trust"), /Trusted: the messages of webhook/);
     asked.length = 0;
     await talk(ORDER);
     assert.deepEqual([asked, await isDone()], [[], true]);

@@ -279,12 +279,7 @@ describe("svc approvals", () => {
     ["no JSON", { file: "-" }, "{", /standard input is not JSON\nNext: /],
     ["another JSON", { file: "-" }, '{"version":2}', /is not a policy file\nNext: svc approvals get/],
     ["a blank node", { file: "-", node: " " }, '{"version":1}', /--node takes the name or id/],
-    [
-      "a word that means nothing",
-      { file: "-" },
-      '{"version":1,"defaults":{"security":"FULL"}}',
-      /means nothing.*\nNext: /,
-    ],
+    ["an unknown word", { file: "-" }, '{"version":1,"defaults":{"security":"FULL"}}', /not a valid value.*\nNext: /],
     ["a node without the plugin", { file: "-", node: "n" }, '{"version":1}', /svc plugins why nodes/],
   ];
   it("set names the fault of its input", async (t) => {
@@ -311,10 +306,7 @@ describe("svc approvals", () => {
         ["*", ["~/tools/*"]],
       ],
     );
-    assert.match(
-      (await run("allowlist add", { args: ["rg"] })).message,
-      /names no directory.*\/usr\/bin\/rg.*\nNext: /s,
-    );
+    assert.match((await run("allowlist add", { args: ["rg"] })).message, /has no directory.*\/usr\/bin\/rg.*\nNext: /s);
     assert.match((await run("allowlist remove", { args: ["/usr/bin/rg"] })).text, /^removed \/usr\/bin\/rg for main$/);
     assert.match(
       (await run("allowlist remove", { args: ["/usr/bin/rg"] })).message,
@@ -383,10 +375,10 @@ describe("svc approvals", () => {
     it(`allowlist add refuses any arguments of ${pattern}`, async (t) => {
       const { run } = await start(t);
       const { message, scopes } = await run("allowlist add", { args: [pattern], options: { anyArguments: true } });
-      assert.match(message, /runs what its arguments say, so it never counts.*\nNext: /);
+      assert.match(message, /executes code given in its arguments, so anyArguments never applies.*\nNext: /);
       assert.deepEqual(scopes, [], "no gateway was asked");
       const both = await run("allowlist add", { args: [pattern, "x"], options: { anyArguments: true } });
-      assert.match(both.message, /has args and anyArguments; leave one of them out\nNext: /);
+      assert.match(both.message, /has both args and anyArguments; remove one of them\nNext: /);
       if (pattern === "/bin/busybox") return;
       assert.match((await run("allowlist add", { args: [pattern] })).message, /has no profile.*no entry: ask people/s);
     });
@@ -420,10 +412,10 @@ describe("svc approvals", () => {
       assert.match(message, /--sha256 takes 64 hexadecimal digits\nNext: sha256sum/);
     }
     for (const args of [["-c", "x"], ["-e", "x.sh"], []]) {
-      assert.match((await add({ exact: true }, "/bin/sh", ...args)).message, /with the script whose hash is given/);
+      assert.match((await add({ exact: true }, "/bin/sh", ...args)).message, /needs the script with the given hash/);
     }
-    assert.match((await add({}, "/usr/bin/deno", "run", "x.ts")).message, /with the script whose hash is given/);
-    assert.match((await add({ anyArguments: true }, "/bin/sh")).message, /so it never counts/);
+    assert.match((await add({}, "/usr/bin/deno", "run", "x.ts")).message, /needs the script with the given hash/);
+    assert.match((await add({ anyArguments: true }, "/bin/sh")).message, /never applies/);
     await run("allowlist remove", { args: ["/w/x.sh"], options: { sha256 } });
     assert.deepEqual(await entries(run), [script, { pattern: "/w/x.sh", args: [] }]);
   });
@@ -431,8 +423,8 @@ describe("svc approvals", () => {
   it("allowlist add refuses arguments that could never count", async (t) => {
     const { run } = await start(t);
     const message = async (...args: string[]) => (await run("allowlist add", { args })).message;
-    assert.match(await message("/bin/sh", "-c", "ls"), /only with a script outside the workspace.*\nNext: /);
-    assert.match(await message("/usr/bin/python3", "job.py"), /write its whole path/);
+    assert.match(await message("/bin/sh", "-c", "ls"), /needs a script outside the workspace.*\nNext: /);
+    assert.match(await message("/usr/bin/python3", "job.py"), /write its full path/);
     assert.match(await message("/bin/busybox", "ls"), /is many programs/);
     assert.equal(await message("/bin/sh", "/opt/job"), "");
   });

@@ -61,7 +61,7 @@ describe("svc plugins bisect", { timeout: 120_000 }, () => {
     assert.equal(byGateway.code, 0, byGateway.stderr);
     assert.match(
       byGateway.stdout,
-      /^It is the plugin blot\.\nblot is failed: .*blotted\nNext: svc plugins disable blot\n$/,
+      /^The cause is the plugin blot\.\nblot is failed: .*blotted\nNext: svc plugins disable blot\n$/,
     );
     assert.equal(readFileSync(here.configPath, "utf8"), before);
     assert.equal(existsSync(here.stateDir), false); // nothing was started there
@@ -74,9 +74,9 @@ describe("svc plugins bisect", { timeout: 120_000 }, () => {
       'process.exit(JSON.parse(require("fs").readFileSync(process.env.SVC_CONFIG_PATH)).plugins.use.some((one) => one.includes("other")) ? 4 : 0)',
     ];
     const byCommand = await here.svc(["plugins", "bisect", "--", ...command]);
-    assert.match(byCommand.stdout, /^It is the plugin other\.\n.* ended with 4/);
+    assert.match(byCommand.stdout, /^The cause is the plugin other\.\n.* ended with 4/);
     const fine = await here.svc(["plugins", "bisect", "--", process.execPath, "-e", "0"]);
-    assert.deepEqual([fine.code, /With all plugins all is well/.test(fine.stderr)], [1, true]);
+    assert.deepEqual([fine.code, /With all plugins the check passes/.test(fine.stderr)], [1, true]);
   });
 
   it("names one whose import ends the process at once", async (t) => {
@@ -85,7 +85,7 @@ describe("svc plugins bisect", { timeout: 120_000 }, () => {
     const { code, stdout } = await here.svc(["plugins", "bisect"]);
     assert.deepEqual(
       [code, stdout.split("\n").slice(0, 2)],
-      [0, ["It is the plugin ./quit.ts.", "importing it ends or blocks the process"]],
+      [0, ["The cause is the plugin ./quit.ts.", "it ends or stops the process that imports it"]],
     );
   });
 });

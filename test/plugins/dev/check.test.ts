@@ -1,4 +1,4 @@
-/** `svc plugins check`: the bundle is fit to be used, and what is wrong with a plugin is found, named, and comes with a next step. */
+/** `svc plugins check`: the bundle passes, and each fault of a plugin is found, named, and reported with a next step. */
 import assert from "node:assert/strict";
 import {
   cpSync,
@@ -43,10 +43,10 @@ const failures = (found: readonly Finding[]) =>
   );
 
 describe("every plugin of the checkout", { timeout: 240_000 }, () => {
-  it("is there to be checked", () => assert.ok(packages.length > 20));
+  it("are found", () => assert.ok(packages.length > 20));
 
   for (const directory of packages)
-    it(`${directory} is fit to be used`, async () => {
+    it(`${directory} is ready to be published`, async () => {
       const found = await findings(join(root, directory), { reloads: 2 }); // test/fault/reload-bundle.test.ts does more
       assert.deepEqual(failures(found), []);
       const unsaid = found.flatMap(({ check, problems }) =>
@@ -57,7 +57,7 @@ describe("every plugin of the checkout", { timeout: 240_000 }, () => {
     });
 });
 
-/** A plugin that passes, in a directory of its own; `change` edits its files first. */
+/** A passing plugin in a temporary directory; `change` edits its files first. */
 function notes(
   t: TestContext,
   change: { plugin?: [from: string, to: string][]; json?: object; svc?: object; readme?: string } = {},
@@ -92,10 +92,10 @@ const PACKAGE = {
   engines: { node: ">=20.19" },
 };
 
-/** Where `setup` begins to declare. */
+/** The first declaration in `setup`. */
 const SETUP = "gateway.serve(notesContract, {";
 
-/** Each line is one of these, in any order, and nothing else is wrong. */
+/** Expects exactly these lines, in any order. */
 function expectExactly(found: readonly string[], wanted: readonly RegExp[]): void {
   for (const line of wanted)
     assert.ok(
@@ -105,8 +105,8 @@ function expectExactly(found: readonly string[], wanted: readonly RegExp[]): voi
   assert.equal(found.length, wanted.length, found.join("\n"));
 }
 
-describe("a plugin that is not fit", { timeout: 120_000 }, () => {
-  it("differs from one that is", async (t) => {
+describe("a plugin that is not ready", { timeout: 120_000 }, () => {
+  it("passes without the faults below", async (t) => {
     const found = await findings(notes(t), { samples: { "notes.hello": [{ name: "Ada" }] } });
     assert.deepEqual(
       found.flatMap(({ problems }) => problems),
@@ -116,30 +116,38 @@ describe("a plugin that is not fit", { timeout: 120_000 }, () => {
 
   const manifest = { id: "notes", api: "^1.0.0", entry: "./plugin.ts", version: "0.1.0", directory: "/nowhere" };
   const rows: readonly [what: string, json: PackageJson, why: RegExp][] = [
-    ["has no name", { ...PACKAGE, name: "" }, /^it has no name$/],
-    ["has a version that is none", { ...PACKAGE, version: "1" }, /^it has no version$/],
-    ["has no license", { ...PACKAGE, license: undefined }, /^it has no license$/],
+    ["has no name", { ...PACKAGE, name: "" }, /^the package has no name$/],
+    ["has an invalid version", { ...PACKAGE, version: "1" }, /^the package has no valid version$/],
+    ["has no license", { ...PACKAGE, license: undefined }, /^the package has no license$/],
     ["is CommonJS", { ...PACKAGE, type: undefined, files: ["*.js"] }, /would not be published/],
-    ["leaves its entry at home", { ...PACKAGE, files: ["lib"] }, /^\.\/plugin\.ts would not be published$/],
-    ["names no files", { ...PACKAGE, files: undefined }, /which files it consists of$/],
-    ["names no engine", { ...PACKAGE, engines: {} }, /which Node it needs$/],
-    ["has no SDK beside it", { ...PACKAGE, peerDependencies: {} }, /^@svc\/sdk is no peer of it$/],
-    ["brings its own SDK", { ...PACKAGE, dependencies: { "@svc/sdk": "1.0.0" } }, /^it would bring an SDK of its own$/],
-    ["depends on the host", { ...PACKAGE, dependencies: { "@svc/host": "0.1.0" } }, /^it depends on the host$/],
+    ["does not publish its entry", { ...PACKAGE, files: ["lib"] }, /^\.\/plugin\.ts would not be published$/],
+    ["names no files", { ...PACKAGE, files: undefined }, /^the package does not list its files$/],
+    ["names no engine", { ...PACKAGE, engines: {} }, /^the required Node version is missing$/],
+    ["lacks the SDK as a peer", { ...PACKAGE, peerDependencies: {} }, /^@svc\/sdk is not a peer dependency$/],
+    ["brings its own SDK", { ...PACKAGE, dependencies: { "@svc/sdk": "1.0.0" } }, /install its own copy of the SDK$/],
+    [
+      "depends on the host",
+      { ...PACKAGE, dependencies: { "@svc/host": "0.1.0" } },
+      /^the package depends on the host$/,
+    ],
     [
       "has a path among its dependencies",
       { ...PACKAGE, dependencies: { a: "file:../a" } },
-      /^it depends on a by a path/,
+      /^the package depends on a by a path/,
     ],
     [
       "would publish a path of this machine",
       { ...PACKAGE, devDependencies: { "@svc/cli": "file:../../svc/host/cli", b: "link:../b", typescript: "7.0.2" } },
-      /^devDependencies name @svc\/cli, b by a path of this machine, and it would be published$/,
+      /^devDependencies refer to @svc\/cli, b by a path of this machine, which would be published$/,
     ],
-    ["depends on the command", { ...PACKAGE, dependencies: { "@svc/cli": "0.1.0" } }, /^it depends on the host$/],
+    [
+      "depends on the command",
+      { ...PACKAGE, dependencies: { "@svc/cli": "0.1.0" } },
+      /^the package depends on the host$/,
+    ],
   ];
   for (const [what, json, why] of rows)
-    it(`${what}, says its package`, () => {
+    it(`${what} (package.json)`, () => {
       const problems = packageProblems(json, manifest, () => true);
       expectExactly(
         problems.map((problem) => problem.why),
@@ -147,13 +155,13 @@ describe("a plugin that is not fit", { timeout: 120_000 }, () => {
       );
     });
 
-  it("lacks its entry, says its package", () =>
+  it("lacks its entry", () =>
     expectExactly(
       packageProblems(PACKAGE, manifest, () => false).map(({ why }) => why),
-      [/^\.\/plugin\.ts is not there$/],
+      [/^\.\/plugin\.ts does not exist$/],
     ));
 
-  it("says one thing and does another", async (t) => {
+  it("does not match its package.json", async (t) => {
     const directory = notes(t, {
       svc: {
         namespaces: ["other"],
@@ -169,18 +177,18 @@ describe("a plugin that is not fit", { timeout: 120_000 }, () => {
       ],
       readme: "# notes",
     });
-    // What the gateway itself refuses keeps it from starting; the checks go on and say all of it.
+    // Faults that the gateway rejects prevent the start; the checks continue and report all of them.
     expectExactly(failures(await findings(directory, { reloads: 1 })), [
-      /^commands: it lists the command "notes" and has no svc\.cli$/,
-      /^start: it is failed: tap of admit is not listed under "svc\.gates"/,
+      /^commands: package\.json lists the command "notes" but has no svc\.cli$/,
+      /^start: the plugin is failed: tap of admit is not listed under "svc\.gates"/,
       /^manifest: section note is not listed under "svc\.section"$/,
       /^manifest: method notes\.hello is not listed under "svc\.namespaces"$/,
       /^manifest: method notes\.count is not listed under "svc\.namespaces"$/,
       /^manifest: tap of admit is not listed under "svc\.gates"$/,
       /^contracts: notes\.hello has no summary$/,
-      /^placement: it prefers host, which it does not support$/,
-      /^readme: README\.md does not name the keys word$/,
-      /^readme: README\.md does not name the methods notes\.hello, notes\.count$/,
+      /^placement: svc\.isolation\.default is host, which svc\.isolation\.supports does not list$/,
+      /^readme: README\.md does not mention the keys word$/,
+      /^readme: README\.md does not mention the methods notes\.hello, notes\.count$/,
     ]);
   });
 
@@ -197,11 +205,11 @@ describe("a plugin that is not fit", { timeout: 120_000 }, () => {
         [SETUP, leaks],
       ],
     });
-    const { stdout } = await home(t).svc(["plugins", "check", directory, "--json"]); // in a process of its own
+    const { stdout } = await home(t).svc(["plugins", "check", directory, "--json"]); // in a separate process
     expectExactly(failures((JSON.parse(stdout) as { checks: Finding[] }).checks), [
       /^setup: setup opens Timeout$/,
-      /^reload: the reloads leave open resources behind: 20 TCPServerWrap$/,
-      /^reload: 20 timers stay after 20 reloads$/,
+      /^reload: reloads leave open resources behind: 20 TCPServerWrap$/,
+      /^reload: 20 timers remain after 20 reloads$/,
       /^memory: each reload leaves \d+ KiB of heap behind$/,
     ]);
   });
@@ -209,13 +217,13 @@ describe("a plugin that is not fit", { timeout: 120_000 }, () => {
   it("does not start, or cannot be imported", async (t) => {
     const start = `gateway.start(() => Promise.reject(new Error("no disk")));\n${SETUP}`;
     expectExactly(failures(await findings(notes(t, { plugin: [[SETUP, start]] }))), [
-      /^start: it is failed: start: no disk/,
+      /^start: the plugin is failed: start: no disk/,
     ]);
     const broken = notes(t, { plugin: [["export default", "const x = = 1;\nexport default"]] });
-    expectExactly(failures(await findings(broken)), [/^start: it cannot be imported: .*Unexpected token/]);
+    expectExactly(failures(await findings(broken)), [/^start: the plugin cannot be imported: .*Unexpected token/]);
   });
 
-  it("answers a sample with something else than it says", async (t) => {
+  it("returns a result that does not match its schema", async (t) => {
     const directory = notes(t, { plugin: [["count: () => ({ greeted: count })", "count: () => ({ greeted: -1 })"]] });
     const samples = { "notes.count": [{}], "notes.none": [{}] };
     expectExactly(failures(await findings(directory, { samples, reloads: 1 })), [
@@ -224,7 +232,7 @@ describe("a plugin that is not fit", { timeout: 120_000 }, () => {
     ]);
   });
 
-  it("imports what its package does not declare", async (t) => {
+  it("imports an undeclared package", async (t) => {
     const directory = notes(t, { plugin: [["import {", 'import "left-pad";\nimport {']] });
     const problems = await importProblems(directory, PACKAGE);
     expectExactly(
@@ -234,34 +242,34 @@ describe("a plugin that is not fit", { timeout: 120_000 }, () => {
   });
 });
 
-describe("svc plugins check", { timeout: 120_000 }, () => {
-  it("prints a line for each check, exits 0, and says it as JSON", async (t) => {
+describe("svc plugins check", { timeout: 60_000 }, () => {
+  it("prints a line for each check, exits with 0, and reports the same as JSON", async (t) => {
     const { svc } = home(t);
     const directory = notes(t);
     const { code, stdout } = await svc(["plugins", "check", directory]);
     assert.equal(code, 0, stdout);
-    assert.match(stdout, /^ok {7}package\n(ok {7}\w+\n)+fit to be used \(0 warnings\)\n$/);
+    assert.match(stdout, /^ok {7}package\n(ok {7}\w+\n)+ready to be published \(0 warnings\)\n$/);
     const { ok, checks } = JSON.parse((await svc(["plugins", "check", directory, "--json"])).stdout);
     assert.equal(ok, true);
     assert.ok(checks.length >= 10);
   });
 
-  it("exits 1 with the reason and the next step, and outlives what the plugin does to its process", async (t) => {
+  it("exits with 1, the reason and the next step, and survives the plugin ending its process", async (t) => {
     const { svc } = home(t);
     const directory = notes(t, { plugin: [[SETUP, `gateway.start(() => process.exit(7));\n${SETUP}`]] });
     const { code, stdout } = await svc(["plugins", "check", directory]);
     assert.equal(code, 1);
     assert.match(stdout, /^ok {7}package$/m);
-    assert.match(stdout, /^failed {3}process: its process ended with 7 in the middle\n {9}Next: /m);
+    assert.match(stdout, /^failed {3}process: the check process ended early with 7\n {9}Next: /m);
     assert.match((await svc(["plugins", "check", tmpdir()])).stderr, /there is no package\.json in .*\nNext: /);
   });
 
-  it("tries the plugin with the configuration it is given", async (t) => {
+  it("runs the plugin with the given configuration", async (t) => {
     const { svc } = home(t);
     const directory = notes(t, { plugin: [['word: Type.String({ default: "Hello", ', "word: Type.String({ "]] });
     assert.match(
       (await svc(["plugins", "check", directory])).stdout,
-      /^failed {3}start: it is blocked: configuration: /m,
+      /^failed {3}start: the plugin is blocked: configuration: /m,
     );
     writeFileSync(join(directory, "try.json5"), "{ notes: { word: 'Hi' } }");
     const { code, stdout } = await svc(["plugins", "check", directory, "--config", join(directory, "try.json5")]);
@@ -270,7 +278,7 @@ describe("svc plugins check", { timeout: 120_000 }, () => {
 });
 
 describe("which packages a file imports", () => {
-  it("is seen in every way of importing, types and comments aside", async () => {
+  it("are found in every form of import, except types and comments", async () => {
     const text = `import a from "a";
 import { type B, c } from "@scope/b/sub";
 import type { D } from "d";
@@ -304,11 +312,11 @@ describe("the files of a package", () => {
       assert.equal(covers(files, path), held));
 });
 
-describe("`svc plugins declare`", { timeout: 120_000 }, () => {
+describe("`svc plugins declare`", { timeout: 60_000 }, () => {
   const listsOf = (directory: string) =>
     (JSON.parse(readFileSync(join(directory, "package.json"), "utf8")) as { svc: Record<string, unknown> }).svc;
 
-  it("writes the lists of package.json from the code, keeps what people narrowed, and has nothing to write the second time", async (t) => {
+  it("writes the lists of package.json from the code, preserves manual restrictions, and writes nothing the second time", async (t) => {
     const directory = notes(t, {
       svc: {
         cli: "./cli.ts",
@@ -363,7 +371,7 @@ describe("`svc plugins declare`", { timeout: 120_000 }, () => {
     assert.match((await svc(["plugins", "declare", directory])).stdout, /up to date$/m, "narrower namespaces");
   });
 
-  it("of a plugin that cannot be set up, says why and writes nothing", async (t) => {
+  it("reports why a plugin cannot be set up and writes nothing", async (t) => {
     const directory = notes(t, { plugin: [[SETUP, `throw new Error("no luck");\n${SETUP}`]] });
     const before = readFileSync(join(directory, "package.json"), "utf8");
     const { code, stderr } = await home(t).svc(["plugins", "declare", directory]);

@@ -1,4 +1,4 @@
-/** `svc plugins new`: what it makes is typed, passes its own test and is fit to be used; what it must not touch stays as it is. */
+/** `svc plugins new`: the created package is typed, passes its own test and is ready to be published; existing files stay unchanged. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import {
@@ -31,7 +31,7 @@ function temporary(t: TestContext): string {
   return directory;
 }
 
-/** As `npm test` and `npx tsc` run them; what npm would install is that of the checkout. */
+/** Runs like `npm test` and `npx tsc`, with the packages of the checkout instead of installed ones. */
 async function inPackage(directory: string, args: readonly string[]): Promise<string> {
   const env = Object.fromEntries(
     Object.entries(process.env).filter(([name]) => !/^(NODE_TEST|NODE_OPTIONS|SVC_)/.test(name)),
@@ -53,16 +53,16 @@ function texts(directory: string): Record<string, string> {
 }
 
 describe("svc plugins new", { timeout: 120_000 }, () => {
-  it("makes every kind so that types check, tests pass and it is fit to be used", async (t) => {
+  it("creates every kind so that types check, tests pass and it is ready to be published", async (t) => {
     const parent = temporary(t);
     const { svc } = home(t);
-    symlinkSync(join(root, "node_modules"), join(parent, "node_modules")); // what npm would install
+    symlinkSync(join(root, "node_modules"), join(parent, "node_modules")); // in place of npm install
     for (const kind of KINDS) {
       const { code, stdout, stderr } = await svc(["plugins", "new", `my-${kind}2`, `--${kind}`, "--dir", parent]);
       assert.deepEqual([code, stderr], [0, ""]);
       assert.match(
         stdout,
-        /^made .*: \.gitignore, README\.md, .*package\.json.*\nNext:\n {2}cd .*\n {2}npm install\n {2}npm test/,
+        /^created .*: \.gitignore, README\.md, .*package\.json.*\nNext:\n {2}cd .*\n {2}npm install\n {2}npm test/,
       );
       for (const [file, text] of Object.entries(texts(join(parent, `my-${kind}2`))))
         assert.doesNotMatch(file + text, /sample.?name/i, "no name of the template is left over");
@@ -73,7 +73,7 @@ describe("svc plugins new", { timeout: 120_000 }, () => {
       ["node_modules", ...packages.map((path) => basename(path))].toSorted(),
     );
 
-    // One run for all, with the settings that each of them has.
+    // One run for all, with the settings they share.
     const settings = { extends: "./my-namespace2/tsconfig.json", include: ["*/*.ts", "*/test/*.ts"] };
     writeFileSync(join(parent, "tsconfig.json"), JSON.stringify(settings));
     assert.equal(await inPackage(parent, [join(root, "node_modules/typescript/bin/tsc"), "--noEmit"]), "");
@@ -86,7 +86,7 @@ describe("svc plugins new", { timeout: 120_000 }, () => {
       if (!svc) continue;
       const found: Finding[] = [];
       await checkPlugin({ directory, config: {}, samples: {}, reloads: 1 }, (finding) => found.push(finding));
-      // From a checkout it names the packages of the checkout by their path, which `check` says.
+      // In a checkout, packages are given by path, which `check` reports.
       const { dependencies = {} } = JSON.parse(readFileSync(join(directory, "package.json"), "utf8")) as {
         dependencies?: Record<string, string>;
       };
@@ -95,15 +95,15 @@ describe("svc plugins new", { timeout: 120_000 }, () => {
           problems.map(({ why }) => `${check}: ${why.replace(/ by a path.*/, "")}`),
         ),
         [
-          ...Object.keys(dependencies).map((name) => `package: it depends on ${name}`),
-          "package: devDependencies name @svc/cli, @svc/host, @svc/plugin-dev, @svc/sdk",
+          ...Object.keys(dependencies).map((name) => `package: the package depends on ${name}`),
+          "package: devDependencies refer to @svc/cli, @svc/host, @svc/plugin-dev, @svc/sdk",
         ],
       );
       assert.ok(found.length > 8);
     }
   });
 
-  it("makes a namespace when no kind is named, and tells it as JSON", async (t) => {
+  it("creates a namespace by default, and reports it as JSON", async (t) => {
     const parent = temporary(t);
     const { stdout } = await home(t).svc(["plugins", "new", "notes", "--dir", parent, "--json"]);
     const { kind, directory, files } = JSON.parse(stdout) as Record<string, unknown>;
@@ -118,13 +118,13 @@ describe("svc plugins new", { timeout: 120_000 }, () => {
     ]);
   });
 
-  it("leaves what is there alone", async (t) => {
+  it("leaves existing files alone", async (t) => {
     const parent = temporary(t);
     mkdirSync(join(parent, "notes"));
     writeFileSync(join(parent, "notes/plugin.ts"), "mine");
     const { code, stderr } = await home(t).svc(["plugins", "new", "notes", "--dir", parent]);
     assert.equal(code, 1);
-    assert.match(stderr, /notes is there already; nothing was changed\nNext: /);
+    assert.match(stderr, /notes already exists; nothing was changed\nNext: /);
     assert.deepEqual(texts(parent), { [join(parent, "notes/plugin.ts")]: "mine" });
   });
 
@@ -134,9 +134,9 @@ describe("svc plugins new", { timeout: 120_000 }, () => {
     ["a name that is too short", ["n"], 2, /is not a valid name/],
     ["the name of a section of the gateway", ["gateway"], 2, /is a section of the gateway's own configuration/],
     ["the name of a bundled plugin", ["sessions"], 2, /is a plugin that comes with the gateway/],
-    ["two kinds at once", ["notes", "--tool", "--channel"], 2, /--channel and --tool: it can be one of them/],
+    ["two kinds at once", ["notes", "--tool", "--channel"], 2, /--channel and --tool: choose one of them/],
     [
-      "a parent that is not there",
+      "a missing parent",
       ["notes", "--dir", "/no/such/place"],
       1,
       /there is no directory \/no\/such\/place\nNext: mkdir -p/,
@@ -156,7 +156,7 @@ describe("svc plugins new", { timeout: 120_000 }, () => {
       assert.deepEqual(readdirSync(parent), []);
     });
 
-  it("leaves nothing behind when it cannot write", (t) => {
+  it("leaves nothing behind if it cannot write", (t) => {
     const parent = temporary(t);
     const files = { "plugin.ts": "1", "test/\0.ts": "no file system has such names" };
     assert.throws(() => writeWhole(join(parent, "notes"), files));
@@ -165,14 +165,14 @@ describe("svc plugins new", { timeout: 120_000 }, () => {
 });
 
 describe("the package of a new plugin", () => {
-  it("is developed with what this release was checked with", () => {
+  it("uses the toolchain this release was tested with", () => {
     const { devDependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
       devDependencies: Record<string, string>;
     };
     for (const [name, version] of Object.entries(TOOLCHAIN)) assert.equal(version, devDependencies[name], name);
   });
 
-  it("names exact versions outside of a checkout, and links within one", async (t) => {
+  it("uses exact versions outside of a checkout, and links within one", async (t) => {
     const release = { sdk: "1.0.0", kit: "0.1.0", cli: "0.1.1", host: "0.1.0", dev: "0.1.2", jiti: "2.7.0" };
     const text = packageFiles("namespace", "notes", release)["package.json"] ?? "";
     const { devDependencies, peerDependencies } = JSON.parse(text) as Record<string, Record<string, string>>;

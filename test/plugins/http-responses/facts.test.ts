@@ -72,7 +72,7 @@ describe("POST /v1/responses", limited, () => {
         ask({ model: "svc:nobody" }),
         {
           error: {
-            message: 'no agent "nobody"; GET /v1/models lists those there are',
+            message: 'no agent "nobody"; GET /v1/models lists the available ones',
             type: "not_found",
             param: null,
             code: "model_not_found",

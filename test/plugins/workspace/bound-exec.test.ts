@@ -434,7 +434,7 @@ describe("a command whose files are swapped while a question is pending", posix,
         await rm(join(root, "link.sh"));
         await symlink("b.sh", join(root, "link.sh"));
       },
-      /was not there|changed/,
+      /did not exist|changed/,
     ],
     [
       "a link of the program",
@@ -452,14 +452,14 @@ describe("a command whose files are swapped while a question is pending", posix,
       (root) => rename(join(root, "sub2"), join(root, "sub/inner")),
       /changed|there/,
     ],
-    ["a file that goes", "sh a.sh", (root) => rm(join(root, "a.sh")), /gone|changed/],
+    ["a file that goes", "sh a.sh", (root) => rm(join(root, "a.sh")), /removed|changed/],
     [
       "a file that comes",
       "sh -c './new.sh || true'",
       (root) => script(join(root, "new.sh"), "touch ran"),
-      /was not there/,
+      /did not exist/,
     ],
-    ["a module that comes", "node m.js", (root) => writeFile(join(root, "lib.js"), ""), /was not there/],
+    ["a module that comes", "node m.js", (root) => writeFile(join(root, "lib.js"), ""), /did not exist/],
     [
       "a pipe in its place",
       "sh a.sh",
@@ -467,13 +467,13 @@ describe("a command whose files are swapped while a question is pending", posix,
         await rm(join(root, "a.sh"));
         execFileSync("mkfifo", [join(root, "a.sh")]);
       },
-      /gone|changed/,
+      /removed|changed/,
     ],
     [
       "a file that grows beyond the bound",
       "sh -c 'cat big.txt'",
       (root) => truncate(join(root, "big.txt"), 2 ** 40),
-      /larger than/,
+      /exceeds/,
     ],
   ];
   for (const [what, command, swap, message] of swaps) {
@@ -504,7 +504,7 @@ describe("a command whose files are swapped while a question is pending", posix,
     [
       "a file that is too large",
       (root) => truncate(join(root, "big.txt"), 2 ** 40),
-      /big\.txt.* cannot be bound: it is larger/,
+      /big\.txt.* cannot be bound: it exceeds/,
     ],
     [
       "too many files",

@@ -1,4 +1,4 @@
-/** Judging, locating and showing commands, and their environment, without a process. */
+/** What may run, how it is found and shown, and what it gets: without a process. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { ExecRules } from "@svc/kit/exec";
@@ -125,7 +125,7 @@ describe("what may run", () => {
     });
   }
 
-  it("names the next step for an operator", () => {
+  it("says what an operator can do", () => {
     assert.match(
       nextStep("file", rules("deny", "off"), "ops"),
       /svc approvals security allowlist --ask on-miss --agent ops/,
@@ -138,7 +138,7 @@ describe("what may run", () => {
 describe("what people read", () => {
   const title = (text: string, directory = "", env: Record<string, string> = {}) =>
     questionTitle({ command: { text, directory } as Command, env });
-  it("is the command, preceded by anything unusual; never a value", () => {
+  it("is the command, and before it what is not usual; never a value", () => {
     assert.equal(title("ls -l"), "ls -l");
     assert.equal(title("ls", "a b"), '[in "a b"] ls');
     assert.equal(title("ls", "", { B: "secret", A: "secret" }), "[in the workspace, with A, B] ls");
@@ -147,7 +147,7 @@ describe("what people read", () => {
 });
 
 describe("what a command gets", () => {
-  it("has a few variables of the gateway, and those that the call adds", () => {
+  it("is a few variables of the gateway, and what the call adds", () => {
     const own = {
       PATH: "/bin::.:bin:/usr/bin",
       HOME: "/h",
@@ -170,8 +170,8 @@ describe("what a command gets", () => {
     ["what loads code", { LD_PRELOAD: "canary" }, /^env: LD_PRELOAD may not be set/],
     ["what loads code, in small letters", { node_options: "canary" }, /node_options may not be set/],
     ["another PATH", { PATH: "canary" }, /PATH may not be set/],
-    ["what is no name", { "A B": "canary" }, /"A B" is no name/],
-    ["NUL", { A: "canary\0" }, /value of A contains a NUL/],
+    ["what is no name", { "A B": "canary" }, /"A B" is not a valid name/],
+    ["NUL", { A: "canary\0" }, /value of A has a NUL/],
     ["too much", { A: "canary".repeat(6_000) }, /value of A is longer than 32768/],
     ["too many", Object.fromEntries(Array.from({ length: 101 }, (_, n) => [`A${n}`, "canary"])), /more than 100/],
   ];
@@ -185,7 +185,7 @@ describe("what a command gets", () => {
 });
 
 describe("how a command ended", () => {
-  it("is reported below its output", () => {
+  it("is told below its output", () => {
     const outcome = { exitCode: 3, signal: null, timedOut: false };
     assert.equal(withNote("a\n\n", endText(outcome, 1_234)), "a\n[exit code 3 after 1.2 s]");
     const killed = { exitCode: null, signal: "SIGTERM", timedOut: true, error: "ended by SIGTERM: late" } as const;

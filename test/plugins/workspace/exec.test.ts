@@ -80,7 +80,7 @@ describe("exec", posix, () => {
       command: "echo first; head -c 300000 /dev/zero | tr '\\0' x; echo last",
     });
     assert.equal(truncated, true);
-    assert.match(String(output), /^first\nx+\n\[\.\.\. \d+ characters left out \.\.\.\]\nx+last\n$/);
+    assert.match(String(output), /^first\nx+\n\[\.\.\. \d+ characters omitted \.\.\.\]\nx+last\n$/);
     assert.ok(String(output).length <= 60_000);
   });
 
@@ -88,7 +88,7 @@ describe("exec", posix, () => {
     const { root, use } = await openScene(t, { exec: { timeoutSec: 1 } });
     const command = `sh -c 'trap "" TERM; echo $$ > pid; exec sleep 60' & trap 'exit 9' TERM; wait`;
     const result = await use("exec", { command });
-    assert.match(textOf(result), /^\[exit code 9: it took longer than it was allowed to after \d+\.\d s; no output\]$/);
+    assert.match(textOf(result), /^\[exit code 9: it exceeded its time limit after \d+\.\d s; no output\]$/);
     assert.equal(result.isError, true);
     await gone(await pidIn(join(root, "pid")));
   });

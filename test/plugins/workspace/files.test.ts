@@ -180,7 +180,7 @@ describe("the workspace", () => {
     assert.equal(await readFile(join(other, "a"), "utf8"), "of other");
     await assert.rejects(use("read", { path: "a" }), { code: "NOT_FOUND" });
     await assert.rejects(use("read", { path: "a" }, { agentId: "gone" }), {
-      message: /"gone" is not configured any more/,
+      message: /"gone" is no longer configured/,
     });
   });
 });

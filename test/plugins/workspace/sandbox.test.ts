@@ -672,7 +672,7 @@ describe("which sandbox an agent has", () => {
     const result = await details("exec", { command: "touch ran" });
     assert.deepEqual([result["exitCode"], result["sandboxed"]], [0, undefined]);
     await details("exec", { command: "true" });
-    assert.deepEqual(said, ["programs run without a sandbox, which is preferred"]);
+    assert.deepEqual(said, ["programs run without the preferred sandbox"]);
     assert.deepEqual(await readdir(root), ["ran"]);
   });
 

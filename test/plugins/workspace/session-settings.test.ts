@@ -91,7 +91,7 @@ describe("a setting of a session", () => {
         /^execHost .* is node/,
         /^use the tool nodes .* the node n1; .*--exec-host gateway$/,
       ],
-      [{ execHost: "sandbox" }, HERE, /^execHost .* is sandbox, .* run in none$/, /--exec-host gateway$/],
+      [{ execHost: "sandbox" }, HERE, /^execHost .* is sandbox, .* run without one$/, /--exec-host gateway$/],
       [{ execHost: "gateway" }, N1, /^execHost .* is gateway, not node$/, /--exec-host node$/],
       [{ execNode: "n1" }, N2, /^execNode .* is n1, not n2$/, /--exec-node n2$/],
     ];
@@ -202,7 +202,7 @@ describe("exec in a session with settings", posix, () => {
       /execSecurity .* is allowlist, .* Next: .* svc sessions patch agent:main:main --exec-security full/,
     ],
     [{ execHost: "node" }, /execHost .* is node, .* Next: use the tool nodes .* --exec-host gateway/],
-    [{ execHost: "sandbox" }, /execHost .* is sandbox, .* run in none\. Next: .* --exec-host gateway/],
+    [{ execHost: "sandbox" }, /execHost .* is sandbox, .* run without one\. Next: .* --exec-host gateway/],
     [{ execAsk: "always" }, /no plugin that asks people is running \(execAsk of session agent:main:main is always\)/],
     [{ elevatedLevel: "ask" }, /\(elevatedLevel of session agent:main:main is ask\)/],
   ];

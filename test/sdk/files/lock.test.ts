@@ -97,7 +97,7 @@ describe("a write lock", () => {
     const works: string[] = [];
     await assert.rejects(
       withWriteLock(path, async () => works.push("ran"), LIMITS),
-      /others keep writing it \(.*file\.lock is held by \{"pid":\d+/,
+      /other processes keep writing it \(.*file\.lock is held by \{"pid":\d+/,
     );
     assert.deepEqual(works, []);
   });

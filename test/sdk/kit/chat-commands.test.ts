@@ -56,7 +56,7 @@ describe("a command", () => {
 const principal = { id: "p", role: "operator", scopes: ["operator.admin"], provenance: "token", epoch: 0 } as const;
 const by = { principal, now: 5 };
 
-describe("a command that is obeyed", () => {
+describe("executing a command", () => {
   const queue = { queueMode: "steer", queueDebounceMs: 5, queueCap: 2, queueDrop: "new" };
   const rows: [message: string, entry: object, done: string[], reply: RegExp][] = [
     ["/new", {}, ["new k"], /^New session started\.$/],
@@ -67,7 +67,7 @@ describe("a command that is obeyed", () => {
     ["/queue collect", {}, ["collect k"], /: collect\.$/],
   ];
   for (const [message, fields, done, reply] of rows)
-    it(`does and tells it: ${message} ${JSON.stringify(fields)}`, async () => {
+    it(`executes and answers: ${message} ${JSON.stringify(fields)}`, async () => {
       const entry: SessionEntry = { sessionId: "s", updatedAt: 1, ...fields };
       const acts: string[] = [];
       const sessions = {
@@ -93,13 +93,13 @@ describe("a command that is obeyed", () => {
       "operator.admin",
       [undefined, web, ann, web],
       true,
-      /^Trusted: the words of web \(https:.*\), person \(ann\) in this/,
+      /^Trusted: the messages of web \(https:.*\), person \(ann\) in this/,
     ],
-    ["operator.admin", [undefined], false, /holds your words only/],
+    ["operator.admin", [undefined], false, /contains only your own messages/],
     ["operator.write", [web], false, /^Only the owner of this gateway/],
   ];
   for (const [scope, origins, isTrusted, reply] of people) {
-    it(`/trust of somebody with ${scope} where ${origins.length} messages stand`, async () => {
+    it(`/trust by a caller with ${scope}, with ${origins.length} messages`, async () => {
       const patches: object[] = [];
       const items = origins.map((origin, index) => ({
         id: `m${index}`,
@@ -115,7 +115,7 @@ describe("a command that is obeyed", () => {
       assert.match(await obey({ kind: "trust" }, "k", sessions, asking), reply);
       assert.deepEqual(patches, isTrusted ? [{ trustedAt: 5 }] : []);
       const told = await obey({ kind: "status" }, "k", sessions, asking);
-      assert.match(told, origins.includes(web) ? /words of web \(https/ : /the owner's words only/);
+      assert.match(told, origins.includes(web) ? /messages of web \(https/ : /only messages of the owner/);
     });
   }
 });

@@ -1,4 +1,7 @@
-/** Profiles of programs that show bytes, sums and codes. Left out on purpose: flags that write (`xxd -r`), and lists of files to check (`sha256sum -c`). */
+/**
+ * Profiles of programs that print bytes, checksums and encodings. Deliberately omitted: flags that write (`xxd -r`),
+ * and lists of files to check (`sha256sum -c`).
+ */
 import type { Profile, Profiles } from "./profile.ts";
 
 const hash: Profile = { flags: "-b -t -z --binary --text --zero --tag", operands: "path" };
@@ -40,7 +43,7 @@ export const BYTES: Profiles = {
     values: { "-n": "number", "-s": "number" },
     operands: "path",
   },
-  // A second operand is a file that it writes.
+  // A second operand is an output file.
   xxd: {
     flags: "-a -b -e -i -p -u",
     values: { "-c": "number", "-g": "number", "-l": "number", "-s": "number" },

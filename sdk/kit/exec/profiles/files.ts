@@ -1,6 +1,7 @@
 /**
- * Profiles of programs that look at files and directories. Left out on purpose: flags that run a program (`find -exec`), write or delete (`find -delete`,
- * `find -fprint`, `tree -o`, `tree -R`, `file -C`), load code (`file -m`), unpack (`file -z`), take names of files from a file, or follow links.
+ * Profiles of programs that inspect files and directories. Deliberately omitted: flags that run a program (`find
+ * -exec`), write or delete (`find -delete`, `find -fprint`, `tree -o`, `tree -R`, `file -C`), load code (`file -m`),
+ * unpack (`file -z`), read file names from a file, or follow links.
  */
 import type { Profile, Profiles } from "./profile.ts";
 
@@ -125,7 +126,7 @@ export const FILES: Profiles = {
   dirname: { flags: "-z --zero", operands: "text" },
   pwd: { flags: "-L -P --logical --physical" },
   which,
-  "which.debianutils": which, // its name behind the links of Debian
+  "which.debianutils": which, // the target of Debian's links
   test,
   "[": test,
 };

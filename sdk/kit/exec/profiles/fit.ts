@@ -1,17 +1,17 @@
-/** Whether the arguments of a command are those of a profile. Pure; whether a path is inside is asked of the caller. */
+/** Whether the arguments of a command fit a profile. Pure; the caller decides whether a path is inside. */
 import type { Profile, Value } from "./profile.ts";
 
-/** Choice: arguments that are looked at; each path costs a look at the disk. */
+/** Choice: maximum number of checked arguments; each path costs a disk access. */
 const MAX_ARGUMENTS = 200;
 
 const NUMBER = /^[-+]?\d+[A-Za-z]{0,3}$/;
 
 /**
- * What of these arguments the profile does not name, as words that go on after the program's name (`may not be called with ...`);
- * `undefined`: nothing.
+ * The first argument the profile does not allow, as a phrase after the program name (`may not be called with ...`);
+ * `undefined`: all are allowed.
  *
- * No word that begins with `-` reaches a program unless the profile names it, or it is a number: neither as a value of its own, nor
- * after `--`. So a flag that takes a value on one machine and none on another hides nothing.
+ * No word that starts with `-` reaches a program unless the profile names it or it is a number, neither as a separate
+ * value nor after `--`. So a flag that takes a value on one machine and none on another cannot hide anything.
  * @param isInside whether a path is inside the place of the command
  */
 export function misfitOf(
@@ -28,14 +28,14 @@ export function misfitOf(
   if (operands.length > (profile.most ?? Infinity)) return `may have at most ${profile.most} operands`;
   const firstIsOwn = profile.first && !words(profile.firstUnless).some((flag) => flags.has(flag));
   const kinds = operands.map((_, at) => (at === 0 && firstIsOwn ? profile.first : profile.operands));
-  if (profile.walks && !kinds.includes("path") && !isInside(".")) return "may not look into this directory";
+  if (profile.walks && !kinds.includes("path") && !isInside(".")) return "may not read this directory";
   const odd = [...values, ...operands.map((word, at): Word => [word, kinds[at]])].find(
     ([word, kind]) => !isFit(word, kind, isInside),
   );
   return odd && `may not be called with ${shown(odd[0])}`;
 }
 
-/** A word, and what it has to be; `undefined`: it may not be there. */
+/** A word and its required kind; `undefined`: the word is not allowed. */
 type Word = readonly [word: string, kind: Value | undefined];
 
 interface Read {
@@ -74,7 +74,7 @@ function readArguments(profile: Profile, args: readonly string[]): Read | string
       at += own.length;
     }
     read.values.push(...own);
-    // Some programs take all that follows an operand for operands.
+    // Some programs treat everything after an operand as operands.
     if (
       read.operands.length > 0 &&
       profile.operands === "path" &&
@@ -93,11 +93,11 @@ function isDashed(word: string): boolean {
   return word.startsWith("-") && word !== "-";
 }
 
-/** A flag as it was written: the flags in it, and what its values have to be. */
+/** A flag as written: the flags it contains, and the kinds of their values. */
 interface Flag {
   readonly names: readonly string[];
   readonly kinds: readonly Value[];
-  /** The value that stands in the same word. */
+  /** The value within the same word. */
   readonly attached?: string;
 }
 
@@ -123,7 +123,7 @@ function optionFlag(profile: Profile, known: ReadonlySet<string>, word: string):
   return cluster(values, known, word);
 }
 
-/** `-la`, and `-n5` or `-ln5`: what follows a flag with a value is its value. */
+/** `-la`, and `-n5` or `-ln5`: the rest after a flag with a value is its value. */
 function cluster(values: NonNullable<Profile["values"]>, known: ReadonlySet<string>, word: string): Flag | undefined {
   const names: string[] = [];
   for (let at = 1; at < word.length; at++) {
@@ -143,7 +143,7 @@ function isFit(word: string, kind: Value | undefined, isInside: (path: string) =
   if (kind instanceof RegExp) return kind.test(word);
   if (kind === "number") return NUMBER.test(word);
   if (kind === "text") return true;
-  // `-` is the standard input. A word with @ at its beginning is a file of further arguments to some programs.
+  // `-` is the standard input. Some programs read further arguments from a file given as @file.
   return word === "-" || (word !== "" && !word.startsWith("@") && isInside(word));
 }
 

@@ -1,4 +1,4 @@
-/** Which program has which profile. Pure. Choice: the programs; see the README of the plugin `approvals`. */
+/** Maps programs to profiles. Pure. Choice: the programs; see the README of the plugin `approvals`. */
 import { posix } from "node:path";
 import { matchesPattern } from "../allowlist.ts";
 import { BYTES } from "./bytes.ts";
@@ -9,17 +9,18 @@ import { SYSTEM } from "./system.ts";
 import { TEXT } from "./text.ts";
 
 /**
- * By name. None has a program whose files in the workspace can make it run others, whatever its arguments are: `git` runs what
- * `.git/config` says (`core.fsmonitor`, `diff.external`, `filter.*`), `make` a Makefile, `npm` a script.
+ * Profiles by program name. None exists for a program that can be made to run others by files in the workspace,
+ * whatever its arguments: `git` obeys `.git/config` (`core.fsmonitor`, `diff.external`, `filter.*`), `make` a Makefile,
+ * `npm` a script.
  */
 export const PROFILES: ReadonlyMap<string, Profile> = new Map(
   Object.entries({ ...TEXT, ...SEARCH, ...BYTES, ...FILES, ...SYSTEM }),
 );
 
-/** Names of the programs that have a profile, sorted. */
+/** Names of all programs with a profile, sorted. */
 export const PROFILED: readonly string[] = [...PROFILES.keys()].sort();
 
-/** Directories whose programs are those of the system or of its package manager; no tool of an agent writes there. */
+/** Directories of programs of the system or its package manager; no agent tool writes there. */
 const USUAL = ["/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin", "/opt/homebrew/bin", "/opt/local/bin"];
 const PACKAGED = [
   /^\/(opt\/homebrew|usr\/local|home\/linuxbrew\/\.linuxbrew)\/Cellar\/[^/]+\/[^/]+\/bin$/,
@@ -27,7 +28,7 @@ const PACKAGED = [
   /^\/usr\/lib\/cargo\/bin(\/coreutils)?$/,
 ];
 
-/** One file that is many programs; the name it is called by says which. */
+/** One file that contains many programs; the name it is called by selects one. */
 const MULTI_CALL = /^(busybox|toybox|coreutils)([-.]|$)/;
 
 export function isMultiCall(path: string): boolean {
@@ -35,9 +36,11 @@ export function isMultiCall(path: string): boolean {
 }
 
 /**
- * The profile of a program, or `undefined`. Its name is that of its file, which has to lie in a directory of the system; for a file that is many
- * programs it is the name it is called by. A program that is called by another name has none: it could be another program then.
- * @param called `argv[0]` @param path absolute real path
+ * The profile of a program, or `undefined`. Selected by the name of its file, which must be in a system directory; for
+ * a multi-call file, by the name it is called by. A program called by another name has none, because it could behave
+ * like another program.
+ * @param called `argv[0]`
+ * @param path absolute real path
  */
 export function profileOf(called: string, path: string): Profile | undefined {
   if (!isSystem(posix.dirname(path))) return undefined;
@@ -47,7 +50,7 @@ export function profileOf(called: string, path: string): Profile | undefined {
   return profile === byName ? profile : undefined;
 }
 
-/** Whether a pattern of an allowlist can mean a program that has a profile. */
+/** Whether an allowlist pattern can match a program that has a profile. */
 export function meansProfiled(pattern: string): boolean {
   const [directory, file] = [posix.dirname(pattern), posix.basename(pattern)];
   const isKnown = isMultiCall(pattern) || PROFILED.some((name) => matchesPattern(`/${file}`, `/${name}`, "/"));

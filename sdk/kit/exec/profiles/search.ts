@@ -1,6 +1,6 @@
 /**
- * Profiles of programs that search text. Left out on purpose: flags that run a program (`rg --pre`, `rg --hostname-bin`, `rg -z`), follow links
- * (`grep -R`, `rg -L`), or read a program from a file (`jq -f`, `jq -L`).
+ * Profiles of programs that search text. Deliberately omitted: flags that run a program (`rg --pre`, `rg
+ * --hostname-bin`, `rg -z`), follow links (`grep -R`, `rg -L`), or read a program from a file (`jq -f`, `jq -L`).
  */
 import type { Profiles } from "./profile.ts";
 
@@ -80,7 +80,7 @@ export const SEARCH: Profiles = {
     operands: "path",
     walks: true,
   },
-  // A filter that could read modules, or the environment, is a miss; so is one that only has such a word in it (`.env`).
+  // A filter that could read modules or the environment is a miss, even if the word only appears in it (`.env`).
   jq: {
     flags: `-r -c -n -s -S -e -a -j -M -C -R --raw-output --raw-output0 --compact-output --null-input --slurp --sort-keys --exit-status
       --ascii-output --join-output --monochrome-output --color-output --raw-input --tab --unbuffered --seq --stream`,

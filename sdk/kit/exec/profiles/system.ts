@@ -1,4 +1,7 @@
-/** Profiles of programs that tell about the machine, or only print. Left out on purpose: what sets the clock or the name (`date -s`, `hostname x`). */
+/**
+ * Profiles of programs that report on the machine, or only print. Deliberately omitted: options that set the clock or
+ * the name (`date -s`, `hostname x`).
+ */
 import type { Profile, Profiles } from "./profile.ts";
 
 const raw: Profile = { style: "raw" };
@@ -43,7 +46,7 @@ export const SYSTEM: Profiles = {
     flags: `-a -i -m -n -o -p -r -s -v --all --kernel-name --nodename --kernel-release --kernel-version --machine --processor
       --hardware-platform --operating-system`,
   },
-  // An operand sets the name.
+  // An operand sets the host name.
   hostname: {
     flags: "-a -A -d -f -i -I -s --alias --all-fqdns --domain --fqdn --long --ip-address --all-ip-addresses --short",
   },

@@ -1,6 +1,6 @@
 /**
- * Profiles of programs that print and compare text. Left out on purpose: flags that write (`sort -o`), run a program (`sort --compress-program`, `diff -l`),
- * or take names of files from a file (`--files0-from`).
+ * Profiles of programs that print and compare text. Deliberately omitted: flags that write (`sort -o`), run a program
+ * (`sort --compress-program`, `diff -l`), or read file names from a file (`--files0-from`).
  */
 import type { Profile, Profiles } from "./profile.ts";
 
@@ -26,7 +26,7 @@ export const TEXT: Profiles = {
     digits: true,
     operands: "path",
   },
-  // No -F: the name could become a link to somewhere else while it is followed.
+  // No -F: the name could become a link to another place while it is followed.
   tail: {
     flags: "-f -q -v -z --quiet --silent --verbose --zero-terminated",
     values: lines,
@@ -66,7 +66,7 @@ export const TEXT: Profiles = {
     optional: { "--check": /^(quiet|silent|diagnose-first)$/ },
     operands: "path",
   },
-  // A second operand is a file that it writes.
+  // A second operand is an output file.
   uniq: {
     flags: "-c -d -D -i -u -z --count --repeated --unique --ignore-case --zero-terminated",
     values: {

@@ -1,28 +1,29 @@
-/** The command line that runs a program in a sandbox of bubblewrap. Pure. */
+/** The command line that runs a program in a bubblewrap sandbox. Pure. */
 import { basename } from "node:path";
 import type { Mount } from "./mounts.ts";
 import type { SandboxRules } from "./rules.ts";
 
-/** What is to run. */
+/** The program to run. */
 export interface SandboxedProgram {
-  /** Absolute path, or a name that is looked for on the program's `PATH` within the sandbox. */
+  /** Absolute path, or a name that is looked up on the program's `PATH` within the sandbox. */
   readonly file: string;
-  /** With the name it is told it has. */
+  /** Includes `argv[0]`, the name under which the program is called. */
   readonly argv: readonly string[];
   /** Absolute. */
   readonly cwd: string;
 }
 
-/** Everything a sandbox is, apart from what runs in it. */
+/** Properties of a sandbox, independent of the program. */
 export interface SandboxShape extends Pick<SandboxRules, "network" | "memoryMb" | "processes"> {
   readonly mounts: readonly Mount[];
 }
 
 /**
- * All namespaces are its own; no further user namespaces, so that nothing in it regains what it gave away; the kernel ends all of it
- * with its starter. Its session is that of bubblewrap, which has to be started in one of its own (`detached`): so it puts no input into a
- * terminal (TIOCSTI), and a signal to that process group also ends what bubblewrap has just forked and not tied to itself yet. bubblewrap sets
- * `no_new_privs` by itself. `/proc` is read-only, since root may write settings of the whole machine there without any capability.
+ * All namespaces are private; further user namespaces are disabled, so that nothing inside regains dropped rights; the
+ * kernel ends everything inside with its parent process. The session is that of bubblewrap, which must be started in
+ * its own session (`detached`): it then cannot inject input into a terminal (TIOCSTI), and a signal to the process
+ * group also ends processes that bubblewrap has forked but not yet tied to itself. bubblewrap sets `no_new_privs`
+ * itself. `/proc` is read-only, because root could change settings of the whole machine there without any capability.
  */
 const FIXED = [
   "--unshare-user",
@@ -36,17 +37,18 @@ const FIXED = [
   "--die-with-parent",
 ];
 
-/** Where a program stands under the name it is told it has, when that is another one than its file's. */
+/** Location of a program that is called by another name than its file's. */
 const NAMED = "/run/svc";
 
 /**
- * Choice: limits of each process by the shell, since they need neither root nor cgroups: RLIMIT_DATA, which leaves alone the address space
- * that Node and Java reserve and do not use, and RLIMIT_NPROC (`-u` in bash, `-p` in dash and busybox). A limit that cannot be set ends it.
+ * Choice: the shell sets limits per process, which needs neither root nor cgroups: RLIMIT_DATA, which ignores address
+ * space that Node and Java reserve without using it, and RLIMIT_NPROC (`-u` in bash, `-p` in dash and busybox). If a
+ * limit cannot be set, the program does not start.
  */
 const LIMITED =
   'ulimit -c 0 && ulimit -d "$1" && { ulimit -u "$2" 2>/dev/null || ulimit -p "$2"; } || exit 126; shift 2; exec "$@"';
 
-/** Bytes of a directory that shows nothing: one page, the least there is. */
+/** Bytes of an empty directory: one page, the minimum. */
 const NOTHING_BYTES = "4096";
 
 /** Arguments for `bwrap`, without its own name. */

@@ -1,18 +1,18 @@
-/** Which sandbox is in force, in words for `svc doctor`. Pure. */
+/** Reports the effective sandbox for `svc doctor`. Pure. */
 import { commandText, type DoctorFinding } from "@svc/sdk/cli";
 import type { SandboxSearch } from "./find.ts";
 import type { SandboxRules } from "./rules.ts";
 
-/** Somebody whose programs may have a sandbox. */
+/** A subject whose programs may be sandboxed. */
 export interface SandboxSubject {
   /** E.g. `agent main`. */
   readonly about: string;
   readonly rules: SandboxRules;
-  /** Where its mode is set, e.g. `tools.exec.sandbox`. */
+  /** Where its mode is configured, e.g. `tools.exec.sandbox`. */
   readonly key: string;
 }
 
-/** @param isRoot the gateway runs as root: the kernel does not count its processes */
+/** @param isRoot the gateway runs as root: the kernel does not limit its processes */
 export function sandboxFindings(
   subjects: readonly SandboxSubject[],
   search: SandboxSearch,
@@ -37,15 +37,15 @@ function stateOf(
       ? { severity: "error", message: `nothing runs: the sandbox is required, and ${missing}`, next: install }
       : {
           severity: "warning",
-          message: `programs run without the sandbox that is preferred: ${missing}`,
+          message: `programs run without the preferred sandbox: ${missing}`,
           next: install,
         };
   }
-  const limits = `${memoryMb} MiB of data a process, ${isRoot ? "no limit of processes (the gateway runs as root)" : `${processes} processes`}`;
-  const message = `programs run in a sandbox of bubblewrap ${search.version}: ${network ? "with" : "without"} network, ${limits}`;
+  const limits = `${memoryMb} MiB of data per process, ${isRoot ? "no process limit (the gateway runs as root)" : `${processes} processes`}`;
+  const message = `programs run in a sandbox with bubblewrap ${search.version}: ${network ? "with" : "without"} network, ${limits}`;
   return {
     severity: "info",
     message,
-    next: isRoot ? "run the gateway as a user of its own" : commandText(["svc", "config", "get", key]),
+    next: isRoot ? "run the gateway as a dedicated user" : commandText(["svc", "config", "get", key]),
   };
 }

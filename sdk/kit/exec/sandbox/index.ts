@@ -1,4 +1,4 @@
-/** A sandbox for programs that are started for agents. */
+/** A sandbox for programs started for agents. */
 export * from "./argv.ts";
 export * from "./doctor.ts";
 export * from "./find.ts";

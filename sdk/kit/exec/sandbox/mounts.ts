@@ -1,15 +1,15 @@
-/** The file system a sandboxed program sees. Pure. */
+/** The file system visible to a sandboxed program. Pure. */
 import { isInside } from "@svc/sdk/files";
 import type { SandboxPlace, SandboxRules } from "./rules.ts";
 
-/** One thing the program sees. Later ones lie over earlier ones. */
+/** One mount. Later mounts cover earlier ones. */
 export type Mount =
-  /** As on this machine. */
+  /** Same as on this machine. */
   | { readonly kind: "read" | "write"; readonly path: string }
   | { readonly kind: "link"; readonly path: string; readonly to: string }
-  /** A private, empty directory that can be written, in memory. */
+  /** A private, empty, writable directory in memory. */
   | { readonly kind: "private"; readonly path: string }
-  /** Nothing: an empty directory, or a file that cannot be opened. */
+  /** Hides the path: an empty directory, or a file that cannot be opened. */
   | { readonly kind: "nothing"; readonly path: string; readonly of: "file" | "directory" };
 
 /** A file or directory of this machine. */
@@ -19,8 +19,8 @@ export interface Existing {
 }
 
 /**
- * @param system the programs and settings of this machine, see `systemMounts`
- * @param hidden what of `place.stateDir` and `place.hidden` exists
+ * @param system programs and settings of this machine, see `systemMounts`
+ * @param hidden the existing entries of `place.stateDir` and `place.hidden`
  */
 export function sandboxMounts(
   system: readonly Mount[],
@@ -32,7 +32,7 @@ export function sandboxMounts(
   const shown = [...roots, ...readPaths, ...writePaths];
   const isBelow = (bases: readonly string[], path: string) =>
     bases.some((base) => path !== base && isInside(base, path));
-  // A user of the system may have a directory of the system as its home; that one stays.
+  // A system user may have a system directory as its home; that directory stays visible.
   const isOwnHome = !roots.some((root) => isInside(home, root)) && home !== "/";
   const nothing = ({ path, of }: Existing): Mount => ({ kind: "nothing", path, of });
   return [

@@ -1,4 +1,4 @@
-/** Puts programs into a sandbox as the settings say, or says why it cannot. */
+/** Runs programs in a sandbox according to the settings, or reports why it cannot. */
 import { realpath } from "node:fs/promises";
 import { type Clock, invalidRequest, type Logger, unavailable } from "@svc/sdk";
 import { type SandboxedProgram, sandboxArgv } from "./argv.ts";
@@ -7,7 +7,7 @@ import { sandboxMounts } from "./mounts.ts";
 import { type GivenPath, type SandboxPlace, type SandboxRules, sandboxMisfit } from "./rules.ts";
 import { existing } from "./system.ts";
 
-/** Choice: milliseconds for which an answer of `findSandbox` counts. */
+/** Choice: milliseconds for which a result of `findSandbox` is reused. */
 const FRESH_MS = 60_000;
 
 export interface SandboxOptions {
@@ -18,15 +18,16 @@ export interface SandboxOptions {
 }
 
 export interface Sandbox {
-  /** Whether `confine` would put a program into a sandbox. Never rejects. */
+  /** Whether `confine` would run a program in a sandbox. Never rejects. */
   inForce(rules: Pick<SandboxRules, "mode">): Promise<boolean>;
   /**
-   * The program as it is to be started: in a sandbox, or unchanged where `rules.mode` is `off`, or `prefer` and this machine
-   * cannot; the log says the latter once for each reason. It has to be started in a session of its own (`detached` of `spawn`), and
-   * ended with its process group.
-   * @param about whom it is for, in words: `agent "main"`
-   * @param place called only when there is a sandbox
-   * @throws GatewayError `UNAVAILABLE`: `require`, and this machine cannot; `INVALID_REQUEST`: the paths would show what is to be hidden
+   * The program to start: sandboxed, or unchanged if `rules.mode` is `off`, or `prefer` without support on this
+   * machine; the latter is logged once per reason. Start it in its own session (`detached` of `spawn`) and end it with
+   * its process group.
+   * @param about whom it runs for: `agent "main"`
+   * @param place called only if there is a sandbox
+   * @throws GatewayError `UNAVAILABLE` for `require` without support on this machine; `INVALID_REQUEST` if the paths
+   * would expose hidden directories
    */
   confine(
     program: SandboxedProgram,
@@ -58,12 +59,12 @@ export function createSandbox({ clock, log, find = findSandbox }: SandboxOptions
         const { missing, install } = found;
         if (rules.mode === "require") {
           return unavailable(
-            `${about} needs a sandbox, and there is none: ${missing}. Next, for an operator: ${install}`,
+            `${about} needs a sandbox, but none is available: ${missing}. Next, for an operator: ${install}`,
           );
         }
         if (!told.has(missing)) {
           told.add(missing);
-          log.warn({ about, reason: missing, install }, "programs run without a sandbox, which is preferred");
+          log.warn({ about, reason: missing, install }, "programs run without the preferred sandbox");
         }
         return program;
       }

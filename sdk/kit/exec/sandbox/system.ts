@@ -1,14 +1,20 @@
-/** What of this machine every sandboxed program sees: its programs and libraries, and the public part of `/etc`. */
+/**
+ * The part of this machine visible to every sandboxed program: its programs and libraries, and the public part of
+ * `/etc`.
+ */
 import { lstat, readdir, readlink, realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { isInside } from "@svc/sdk/files";
 import type { Existing, Mount } from "./mounts.ts";
 
-/** Choice: a list of what is shown, never of what is hidden. `/home`, `/root`, `/run`, `/srv`, `/mnt`, `/sys` and the rest of `/var` are not there. */
+/**
+ * Choice: lists what is visible, not what is hidden. `/home`, `/root`, `/run`, `/srv`, `/mnt`, `/sys` and the rest of
+ * `/var` are absent.
+ */
 const SHOWN = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix/store"];
 
 /**
- * Of `/etc` a program sees what everybody on this machine may read, whoever the gateway runs as: no password hashes, keys and
+ * In `/etc`, a program sees only world-readable files, whatever user the gateway runs as: no password hashes, keys or
  * private settings.
  */
 export async function systemMounts(shown: readonly string[] = SHOWN, etc = "/etc"): Promise<Mount[]> {
@@ -23,14 +29,14 @@ async function asItStands(path: string): Promise<Mount[]> {
   return stats.isSymbolicLink() ? [{ kind: "link", path, to: await readlink(path) }] : [{ kind: "read", path }];
 }
 
-/** The file that `/etc/resolv.conf` leads to, which many systems keep below `/run`. */
+/** The target of `/etc/resolv.conf`, which many systems place below `/run`. */
 async function nameServers(shown: readonly Mount[]): Promise<Mount[]> {
   const path = await realpath("/etc/resolv.conf").catch(() => undefined);
   if (path === undefined || shown.some((one) => isInside(one.path, path))) return [];
   return [{ kind: "read", path }];
 }
 
-/** The topmost entries below a directory that not everybody may read. */
+/** The topmost entries below a directory that are not world-readable. */
 async function privateBelow(directory: string): Promise<Existing[]> {
   const entries = await readdir(directory, { withFileTypes: true }).catch(() => []);
   const found = entries.map(async (entry): Promise<Existing[]> => {
@@ -46,7 +52,7 @@ async function privateBelow(directory: string): Promise<Existing[]> {
   return (await Promise.all(found)).flat();
 }
 
-/** Those of the paths that exist. Links are followed. */
+/** The existing ones of the paths, links resolved. */
 export async function existing(paths: readonly string[]): Promise<Existing[]> {
   const found = paths.map(async (given): Promise<Existing[]> => {
     const path = await realpath(given).catch(() => undefined);

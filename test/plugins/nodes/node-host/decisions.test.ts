@@ -236,7 +236,7 @@ describe("what a program gets and gives", () => {
     const text = new BoundedText(180); // 50 and 50
     for (let at = 0; at < 1_000; at++) text.append(Buffer.from(String(at % 10)));
     const { text: kept, truncated } = text.end();
-    assert.equal(kept, `${"0123456789".repeat(5)}\n[... 900 characters left out ...]\n${"0123456789".repeat(5)}`);
+    assert.equal(kept, `${"0123456789".repeat(5)}\n[... 900 characters omitted ...]\n${"0123456789".repeat(5)}`);
     assert.equal(truncated, true);
   });
 });

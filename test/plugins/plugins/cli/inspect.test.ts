@@ -49,12 +49,12 @@ describe("an inspection in words", () => {
       "  package  /plugins/pen",
       "  runs in  host",
       "",
-      "Costs since the gateway started",
-      "  calls       0, 0 under way",
+      "Resource usage since the gateway started",
+      "  calls       0, 0 pending",
       "  hooks       0 runs, 0 failed",
       "  errors      0",
       "  event loop  never blocked",
-      "  memory      shared with the gateway; known only of plugins that run as worker or process",
+      "  memory      shared with the gateway; known only for plugins that run as worker or process",
     ]);
   });
 
@@ -93,12 +93,12 @@ describe("an inspection in words", () => {
       "  runs in    worker, can run in host",
       "  no effect  tool x",
       "",
-      "Costs since the gateway started",
-      "  calls       9, 1 under way; half of them within 0.5 ms, 99 % within 13 ms, the slowest 2.3 s",
+      "Resource usage since the gateway started",
+      "  calls       9, 1 pending; 50 % within 0.5 ms, 99 % within 13 ms, slowest 2.3 s",
       "  hooks       0 runs, 0 failed",
       "  errors      2",
       "  last error  1970-01-01 00:00:00Z in method pen.write: out of ink\\u000a\\u001b[31m",
-      "  event loop  blocked once, 1.6 s at the longest",
+      "  event loop  blocked once, longest 1.6 s",
       "  memory      3.0 MiB",
       "",
       "Declares",
@@ -107,7 +107,7 @@ describe("an inspection in words", () => {
       "            pen.write4 (scope operator.write)",
       "  requires  ink (version 1.0.0, kind hard, provider well), paper (version 2.0.0, kind live)",
       "",
-      "Asks for",
+      "Requests",
       "  exec  yes",
       '  net   ["example.org:443"]',
     ]);
@@ -128,7 +128,7 @@ describe("an inspection in words", () => {
       "pen 1.2.0: not started yet",
       "  package  /plugins/pen",
       "",
-      "Its package says",
+      "According to its package",
       "  serves   pen.*",
       "  routes   /pen*",
       "  extends  tool write, tool erase",
@@ -200,6 +200,6 @@ export default definePlugin({ id: "pen", api: "^1.0.0", setup: (g) => g.after(1,
     await stop();
     const later = await here.svc(["plugins", "inspect", "plugins"]);
     assert.match(later.stdout, /^plugins \S+: asleep at the last start\n/);
-    assert.match(later.stderr, /^What it costs is not known: cannot reach ws:/);
+    assert.match(later.stderr, /^Resource usage is unknown: cannot reach ws:/);
   });
 });

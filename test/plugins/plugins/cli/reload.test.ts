@@ -15,17 +15,17 @@ describe("a reload in words", () => {
     [
       "rolled back",
       { ...done, ok: false, reason: "start: no", rolledBack: true },
-      "a: not reloaded: start: no\nrolled back: the former version runs again (generation 3); calls to it were held 12 ms\nNext: svc plugins why a",
+      "a: not reloaded: start: no\nrolled back: the previous version runs again (generation 3); calls to it were held 12 ms\nNext: svc plugins why a",
     ],
     [
       "refused beforehand",
       { ...done, ok: false, reason: "import: no" },
-      "a: not reloaded: import: no\nthe former version runs on (generation 3)\nNext: svc plugins why a",
+      "a: not reloaded: import: no\nthe previous version keeps running (generation 3)\nNext: svc plugins why a",
     ],
     [
       "lost",
       { ...done, ok: false, reason: "start: no", state: "failed" },
-      "a: not reloaded: start: no\nit is failed now; calls to it were held 12 ms\nNext: svc plugins why a",
+      "a: not reloaded: start: no\nthe plugin is now failed; calls to it were held 12 ms\nNext: svc plugins why a",
     ],
   ];
   for (const [why, report, text] of rows) it(why, () => assert.equal(describeReload(report), text));

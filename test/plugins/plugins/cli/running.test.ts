@@ -39,7 +39,7 @@ describe("svc plugins list", { timeout: 120_000 }, () => {
     await stop();
     const { stdout, stderr } = await here.svc(["plugins", "list"]);
     assert.match(stdout, /^PLUGIN +VERSION +LAST START +ABOUT\n/);
-    assert.match(stderr, /^States are those of the last start: cannot reach ws:/);
+    assert.match(stderr, /^States of the last start: cannot reach ws:/);
   });
 
   it("tells of the last start when the gateway does not have plugins.list", async (t) => {
@@ -47,7 +47,7 @@ describe("svc plugins list", { timeout: 120_000 }, () => {
     await here.run();
     const { stdout, stderr } = await here.svc(["plugins", "list"]);
     assert.match(stdout, /^config +\S+ +asleep/m);
-    assert.match(stderr, /^States are those of the last start: unknown method: plugins\.list/);
+    assert.match(stderr, /^States of the last start: unknown method: plugins\.list/);
   });
 
   it("tells of no other gateway than the one that --url names", async (t) => {
@@ -84,7 +84,10 @@ describe("svc plugins reload", { timeout: 120_000 }, () => {
     here.write("well", 'id: "well", provides: [Ink], setup() { throw new Error("dry"); }');
     const { code, stdout } = await here.svc(["plugins", "reload", "well"]);
     assert.equal(code, 1);
-    assert.match(stdout, /^well: not reloaded: .*dry\nthe former version runs on .*\nNext: svc plugins why well\n$/);
+    assert.match(
+      stdout,
+      /^well: not reloaded: .*dry\nthe previous version keeps running .*\nNext: svc plugins why well\n$/,
+    );
   });
 
   it("names the next command when there is no such plugin, no such method or no gateway", async (t) => {

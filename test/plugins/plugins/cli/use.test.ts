@@ -15,7 +15,7 @@ describe("svc plugins use", { timeout: 120_000 }, () => {
     const { code, stdout, stderr } = await machine.svc(["plugins", "use", "minimal"]);
     assert.deepEqual([code, stderr], [0, ""]);
     assert.match(stdout, /changed plugins\.use\nIn use: config, health, plugins\n/);
-    assert.match(stdout, /\nMethods that go away, with all below them: .*\bchat\b.*\bsessions\b/);
+    assert.match(stdout, /\nMethods no longer available, including all below: .*\bchat\b.*\bsessions\b/);
     assert.match(stdout, /No gateway runs here; the next start uses it/);
     assert.deepEqual(useOf(machine), ["config", "health", "plugins"]);
     assert.match(readFileSync(machine.configPath, "utf8"), /\/\/ mine/);

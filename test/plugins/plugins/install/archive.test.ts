@@ -73,13 +73,13 @@ describe("an archive", () => {
     ],
     ["a device", [entry("package/x", "", { type: "CharacterDevice" })], /"package\/x" is a CharacterDevice/],
     ["a pipe", [entry("package/x", "", { type: "FIFO" })], /"package\/x" is a FIFO/],
-    ["a file beside the package", [entry("other/x")], /"other\/x" does not lie in package\//],
-    ["a control character", [entry("package/a\u001b[2Kb")], /"package\/a\\u001b\[2Kb" has a character/],
-    ["a backslash", [rawName("package/..\\..\\x")], /has a character that no file of a package needs/],
-    ["a character that turns the writing", [entry("package/a\u202eb")], /has a character/],
+    ["a file beside the package", [entry("other/x")], /"other\/x" is not in package\//],
+    ["a control character", [entry("package/a\u001b[2Kb")], /"package\/a\\u001b\[2Kb" contains a character/],
+    ["a backslash", [rawName("package/..\\..\\x")], /contains a character that is not allowed/],
+    ["a character that turns the writing", [entry("package/a\u202eb")], /contains a character/],
     ["a trailing dot", [entry("package/a./x")], /ends with a dot or a space/],
     ["a trailing space", [rawName("package/a /x")], /ends with a dot or a space/],
-    ["a device of another system", [entry("package/NUL.js")], /has the name of a device/],
+    ["a device of another system", [entry("package/NUL.js")], /contains a device name/],
     ["a doubled slash", [rawName("package//x")], /is not written as a plain path/],
     [
       "names that differ in case only",
@@ -94,7 +94,7 @@ describe("an archive", () => {
     ["the same name twice", [PACKAGE], /would be the same file/],
     ["a file where another needs a directory", [entry("package/a"), entry("package/a/b")], /would be the same file/],
     ["an over-long path", [longName(`package/${"d/".repeat(300)}x`)], /is longer than 512 bytes/],
-    ["an over-long name", [longName(`package/${"n".repeat(300)}`)], /has a name of more than 255 bytes/],
+    ["an over-long name", [longName(`package/${"n".repeat(300)}`)], /contains a name of more than 255 bytes/],
   ];
   for (const [what, parts, says] of hostile)
     it(`with ${what} is refused`, () => assert.rejects(readArchive(archive(PACKAGE, ...parts)), says));
@@ -143,7 +143,7 @@ describe("an archive", () => {
   it("that is packed twice is refused, since the inner one would go uncounted", async () => {
     const file = join(directory, "twice.tgz");
     writeFileSync(file, gzipSync(gzipSync(Buffer.concat([PACKAGE, END]))));
-    await assert.rejects(readArchive(file), /it is packed twice/);
+    await assert.rejects(readArchive(file), /it is compressed twice/);
   });
 
   it("with too many entries is refused", async () => {
@@ -180,7 +180,7 @@ describe("the thread that looks into an archive", () => {
 
   it("answers what is in it, or why it is not unpacked", async () => {
     assert.deepEqual(await lookInto(archive(PACKAGE)), { packageJson: '{"name":"x"}' });
-    const why = /^archive: it is not unpacked: "other\/x" does not lie in package\/.*\nNext: tell whoever made/u;
+    const why = /^archive: not unpacked: "other\/x" is not in package\/.*\nNext: report it to the author/u;
     await assert.rejects(lookInto(archive(PACKAGE, entry("other/x"))), isFailure(why));
     await assert.rejects(lookInto(join(directory, "missing.tgz")), isFailure(/ENOENT/u));
   });
@@ -188,7 +188,7 @@ describe("the thread that looks into an archive", () => {
   it("is ended when it takes too long, or ends without an answer", async () => {
     const endless = (program: string) => () => new Worker(program, { eval: true });
     const late = lookInto("x", { start: endless("setInterval(() => {}, 1000)"), timeoutMs: 1 });
-    await assert.rejects(late, isFailure(/looking into it took longer than 1 ms/u));
-    await assert.rejects(lookInto("x", { start: endless("") }), isFailure(/ended without an answer/u));
+    await assert.rejects(late, isFailure(/inspecting it took longer than 1 ms/u));
+    await assert.rejects(lookInto("x", { start: endless("") }), isFailure(/ended without a result/u));
   });
 });

@@ -77,7 +77,7 @@ describe("what a plugin does inside", () => {
   const declared = (entries: object) => JSON.stringify({ format: 2, entry, entries });
   const below = [
     "serves methods below pen.",
-    "does not say which hooks it taps; svc plugins inspect pen does, once it is installed",
+    "does not declare which hooks it taps; after the install, svc plugins inspect pen lists them",
   ];
   const rows: [what: string, text: string | undefined, lines: string[]][] = [
     ["nothing", declared({}), []],

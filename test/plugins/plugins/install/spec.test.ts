@@ -43,7 +43,7 @@ describe("what is to be installed", () => {
   it("is no single file: that is loaded by its path", () =>
     assert.throws(
       () => read("/a/notes.ts"),
-      /notes\.ts is a single file, and only packages are installed[^]*plugins\.load\.paths/,
+      /notes\.ts is a single file, but only packages can be installed[^]*plugins\.load\.paths/,
     ));
 
   it("is a path only when it is written as one: a directory of the name beside does not count", () => {

@@ -56,7 +56,7 @@ describe("a proof", { timeout: 120_000 }, () => {
     ],
     [
       { name: "bare", code: `import "not-there";\n${pluginCode("bare", "1")}` },
-      /plugin\.js imports not-there, which is not there: list not-there under dependencies/,
+      /plugin\.js imports not-there, which is not installed: list not-there under dependencies/,
     ],
     [
       {
@@ -64,7 +64,7 @@ describe("a proof", { timeout: 120_000 }, () => {
         files: { "deep/later.js": 'export const go = () => import("@some/gone/part");' },
         code: `export * from "./deep/later.js";\n${pluginCode("later", "1")}`,
       },
-      /deep\/later\.js imports @some\/gone\/part, which is not there: list @some\/gone under dependencies/,
+      /deep\/later\.js imports @some\/gone\/part, which is not installed: list @some\/gone under dependencies/,
     ],
     [
       { name: "part", code: `import "@svc/sdk/nothing";\n${pluginCode("part", "1")}` },

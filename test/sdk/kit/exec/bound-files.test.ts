@@ -209,7 +209,7 @@ describe("the files of a command", posix, () => {
       const { fault, hidesScript } = await bindFiles(run);
       assert.deepEqual(
         [fault, hidesScript],
-        ["it has more than 2000 words or 262144 characters; put it into a file and run that", true],
+        ["it has more than 2000 words or 262144 characters; put it into a file and run the file", true],
       );
     }
     const cwd = directory(t);
@@ -260,9 +260,9 @@ describe("two bindings of one command", () => {
     ["the same", {}, undefined],
     ["another content", { files: [{ ...file, sha256: "b" }] }, /"\/x" changed/],
     ["another role", { files: [{ ...file, runs: true }] }, /"\/x" changed/],
-    ["one more", { files: [file, { ...file, path: "/y" }] }, /"\/y" was not there/],
-    ["one less", { files: [] }, /"\/x" is gone/],
-    ["another script", { hidesScript: true }, /script is another/],
+    ["one more", { files: [file, { ...file, path: "/y" }] }, /"\/y" did not exist/],
+    ["one less", { files: [] }, /"\/x" was removed/],
+    ["another script", { hidesScript: true }, /script changed/],
     ["none that can be bound", { files: [], fault: "too large" }, /^too large$/],
   ];
   for (const [what, now, fault] of cases) {
@@ -303,9 +303,9 @@ describe("entries of an allowlist", () => {
     });
   }
 
-  it("with a hash hold for nothing when nobody compared contents", () => {
+  it("with a hash do not match when the content was not verified", () => {
     const verdict = judgeExec(rulesWith(one), plan, "/p", {});
-    assert.ok(verdict.verdict === "deny" && verdict.reason.includes("a content that nobody compared"));
+    assert.ok(verdict.verdict === "deny" && verdict.reason.includes("specific content that was not verified"));
   });
 });
 

@@ -165,27 +165,35 @@ describe("the policy file", () => {
   });
 
   const oddEntries: [what: string, entry: AllowedProgram, message: RegExp][] = [
-    ["exact arguments and any", { pattern: "/a", args: [], anyArguments: true }, /args and anyArguments; leave one/],
-    ["a relative directory", { pattern: "/a", args: [], cwd: "src" }, /cwd that is no absolute path/],
-    ["a text for a shell", { pattern: "/bin/sh", args: ["-c", "ls"] }, /only with a script outside the workspace/],
+    ["exact arguments and any", { pattern: "/a", args: [], anyArguments: true }, /args and anyArguments; remove one/],
+    ["a relative directory", { pattern: "/a", args: [], cwd: "src" }, /cwd that is not an absolute path/],
+    ["a text for a shell", { pattern: "/bin/sh", args: ["-c", "ls"] }, /needs a script outside the workspace/],
     [
       "a script by its name",
       { pattern: "/usr/bin/python3", args: ["job.py"] },
-      /write its whole path, e\.g\. \/opt\/job/,
+      /write its full path, e\.g\. \/opt\/job/,
     ],
     ["arguments of busybox", { pattern: "/bin/busybox", args: ["ls"] }, /many programs/],
-    ["any arguments of a shell", { pattern: "/bin/sh", anyArguments: true }, /runs what its arguments say.*write args/],
-    ["any arguments of busybox", { pattern: "/bin/busybox", anyArguments: true }, /runs what its arguments say/],
+    [
+      "any arguments of a shell",
+      { pattern: "/bin/sh", anyArguments: true },
+      /executes code given in its arguments.*write args/,
+    ],
+    [
+      "any arguments of busybox",
+      { pattern: "/bin/busybox", anyArguments: true },
+      /executes code given in its arguments/,
+    ],
   ];
   const refused: [what: string, file: ExecPolicyFile, message: RegExp][] = [
     ["an empty word", { version: 1, defaults: { security: "" } }, /defaults\.security.*deny, allowlist, full/],
     ["a blank word", { version: 1, defaults: { ask: " " } }, /defaults\.ask.*always, on-miss, off/],
     ["a star for a word", { version: 1, agents: { a: { askFallback: "*" } } }, /agents\.a\.askFallback/],
-    ["upper case", { version: 1, agents: { a: { security: "FULL" } } }, /means nothing/],
+    ["upper case", { version: 1, agents: { a: { security: "FULL" } } }, /is not a valid value/],
     ["a name without a directory", { version: 1, agents: { a: { allowlist: [{ pattern: "rg" }] } } }, /\/usr\/bin\/rg/],
-    ["a star for all", { version: 1, agents: { a: { allowlist: [{ pattern: "*" }] } } }, /names no directory/],
-    ["an empty pattern", { version: 1, agents: { a: { allowlist: [{ pattern: "" }] } } }, /names no directory/],
-    ["a path with ..", { version: 1, agents: { a: { allowlist: [{ pattern: "/a/../b" }] } } }, /no real path/],
+    ["a star for all", { version: 1, agents: { a: { allowlist: [{ pattern: "*" }] } } }, /has no directory/],
+    ["an empty pattern", { version: 1, agents: { a: { allowlist: [{ pattern: "" }] } } }, /has no directory/],
+    ["a path with ..", { version: 1, agents: { a: { allowlist: [{ pattern: "/a/../b" }] } } }, /a real path never/],
     ["a control character", { version: 1, agents: { a: { allowlist: [{ pattern: "/a\u001b[2J" }] } } }, /control/],
     [
       "an endless pattern",
@@ -197,8 +205,8 @@ describe("the policy file", () => {
       { version: 1, agents: { a: { allowlist: [entry] } } },
       message,
     ]),
-    ["an empty agent", { version: 1, agents: { "": {} } }, /no id of an agent/],
-    ["a blank agent", { version: 1, agents: { " ": {} } }, /no id of an agent/],
+    ["an empty agent", { version: 1, agents: { "": {} } }, /is not an agent id/],
+    ["a blank agent", { version: 1, agents: { " ": {} } }, /is not an agent id/],
     // A client that does not keep to the types.
     [
       "null for a word",
@@ -289,10 +297,10 @@ describe("a policy file that cannot be trusted", () => {
   }
 
   const wide = JSON.stringify(full);
-  it("denies all when others may write it", async (t) => {
+  it("denies all when other users may write it", async (t) => {
     const { path, store } = await opened(t, wide);
     await chmod(path, 0o620);
-    await assert.rejects(store.get(), { code: "UNAVAILABLE", message: /others may write it.*chmod 600/ });
+    await assert.rejects(store.get(), { code: "UNAVAILABLE", message: /other users may write it.*chmod 600/ });
     assert.equal((await store.policy()).defaults?.security, "deny");
   });
 
@@ -305,7 +313,7 @@ describe("a policy file that cannot be trusted", () => {
     assert.equal((await store.policy()).defaults?.security, "deny");
     await rm(path);
     await mkdir(path);
-    await assert.rejects(store.get(), { code: "UNAVAILABLE", message: /no file/ });
+    await assert.rejects(store.get(), { code: "UNAVAILABLE", message: /not a file/ });
     await rm(path, { recursive: true });
     await writeFile(path, `${wide}${" ".repeat(1024 * 1024)}`, { mode: 0o600 });
     await assert.rejects(store.get(), { code: "UNAVAILABLE", message: /more than 1048576 bytes/ });

@@ -157,7 +157,7 @@ describe("profiles", () => {
   it("look into the working directory only where that is inside", () => {
     const outside = (name: string, ...args: string[]) => misfitOf(of(name), args, (path) => path === "a");
     for (const name of ["ls", "find", "du", "tree"]) {
-      assert.match(outside(name) ?? "", /may not look into this directory/, name);
+      assert.match(outside(name) ?? "", /may not read this directory/, name);
       assert.equal(outside(name, "a"), undefined, name);
     }
     assert.match(outside("rg", "x") ?? "", /this directory/);

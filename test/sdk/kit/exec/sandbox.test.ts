@@ -144,13 +144,13 @@ describe("paths that show what is to be hidden", () => {
   const cases: readonly (readonly [given: string, real: string | undefined, why: RegExp | undefined])[] = [
     ["/srv/data", "/srv/data", undefined],
     ["/home/ada/.nvm", "/home/ada/.nvm", undefined],
-    ["/", "/", /shows the home/],
-    ["/home", "/home", /shows the home/],
-    ["/home/ada", "/home/ada", /shows the home/],
+    ["/", "/", /exposes the home/],
+    ["/home", "/home", /exposes the home/],
+    ["/home/ada", "/home/ada", /exposes the home/],
     ["/home/ada/.svc", "/home/ada/.svc", /state directory/],
     ["/home/ada/.svc/credentials", "/home/ada/.svc/credentials", /state directory/],
-    ["/srv/link", "/home/ada/.ssh", /leads to \/home\/ada\/\.ssh; write/],
-    ["/srv/none", undefined, /does not exist; make it/],
+    ["/srv/link", "/home/ada/.ssh", /is a link to \/home\/ada\/\.ssh; write/],
+    ["/srv/none", undefined, /does not exist; create it/],
   ];
   for (const [given, real, why] of cases) {
     it(`${given}: ${why === undefined ? "fine" : "refused"}`, () => {
@@ -164,7 +164,7 @@ describe("paths that show what is to be hidden", () => {
     it(`a working directory ${own} is refused`, () => {
       assert.match(
         sandboxMisfit([], { ...place, own: [own] }) ?? "",
-        /holds the home directory .*; choose a directory of its own/,
+        /contains the home directory .*; choose a separate directory/,
       );
     });
   }
@@ -225,7 +225,7 @@ describe("looking for bubblewrap", { skip: process.platform !== "linux" && "it w
       "no user namespaces",
       "0.8.0",
       "bwrap: No permissions to create new namespace, likely because the kernel does not allow it",
-      /cannot make a sandbox here: bwrap: No permissions/,
+      /cannot create a sandbox here: bwrap: No permissions/,
       /unprivileged_userns_clone/,
     ],
     [
@@ -376,17 +376,10 @@ describe("svc doctor on sandboxes", () => {
       FOUND,
       true,
       "info",
-      /with network.*no limit of processes \(the gateway runs as root\)/,
-      /a user of its own/,
+      /with network.*no process limit \(the gateway runs as root\)/,
+      /a dedicated user/,
     ],
-    [
-      { mode: "prefer" },
-      MISSING,
-      false,
-      "warning",
-      /without the sandbox that is preferred.*not on PATH/,
-      /apt install/,
-    ],
+    [{ mode: "prefer" }, MISSING, false, "warning", /without the preferred sandbox.*not on PATH/, /apt install/],
     [{ mode: "require" }, MISSING, false, "error", /nothing runs.*not on PATH/, /apt install/],
   ];
   for (const [settings, search, isRoot, severity, says, next] of table) {

@@ -117,7 +117,7 @@ describe("a file below a directory", () => {
     await writeWithin(root, "AGENTS.md", "x".repeat(MAX_FILE_BYTES));
     assert.equal((await readWithin(root, "AGENTS.md"))?.bytes.length, MAX_FILE_BYTES);
     const tooLong = "x".repeat(MAX_FILE_BYTES + 1);
-    const refusal = { code: "INVALID_REQUEST", message: /1048577 bytes.*at most 1048576/ };
+    const refusal = { code: "INVALID_REQUEST", message: /1048577 bytes.*1048576/ };
     await assert.rejects(writeWithin(root, "USER.md", tooLong), refusal);
     await writeFile(join(root, "USER.md"), tooLong);
     await assert.rejects(readWithin(root, "USER.md"), refusal);

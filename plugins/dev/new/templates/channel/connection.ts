@@ -1,29 +1,29 @@
-/** The network: one TCP connection, a line of JSON for each message. The only file here that talks to it. */
+/** The network: one TCP connection, one line of JSON per message. The only file here that uses the network. */
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { createInterface } from "node:readline";
 import { GatewayError, matches, type Static, Type } from "@svc/sdk";
 
-/** A message as the network words it. */
+/** A message in the format of the network. */
 const Line = Type.Object({ id: Type.String(), from: Type.String(), to: Type.String(), text: Type.String() });
 export type Line = Static<typeof Line>;
 
 export interface Connection {
-  /** Ends when the connection does; throws when that was an error. */
+  /** Ends with the connection; throws if the connection failed. */
   readonly messages: AsyncIterable<Line>;
-  /** Resolves when the network has it. */
+  /** Resolves when the message is written to the network. */
   send(message: Pick<Line, "to" | "text">): Promise<void>;
   /** Safe to call twice. */
   close(): void;
 }
 
-/** Ends with `signal`. @throws GatewayError nobody listens there */
+/** Ends with `signal`. @throws GatewayError if the connection is refused */
 export async function connectLines(at: { host: string; port: number }, signal: AbortSignal): Promise<Connection> {
   const socket = connect({ ...at, signal });
   try {
     await once(socket, "connect");
   } catch (error) {
-    const why = `nobody listens at ${at.host}:${at.port}; check its host and port`;
+    const why = `nothing is listening at ${at.host}:${at.port}; check host and port`;
     throw new GatewayError("UNAVAILABLE", why, { cause: error });
   }
   return {
@@ -46,7 +46,7 @@ async function* linesOf(socket: Socket, signal: AbortSignal): AsyncGenerator<Lin
   if (failed.length > 0 && !signal.aborted) throw failed[0];
 }
 
-/** @returns `undefined` for what is no message */
+/** @returns `undefined` if the text is not a message */
 function parse(text: string): Line | undefined {
   try {
     const value: unknown = JSON.parse(text);

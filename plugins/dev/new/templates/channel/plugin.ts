@@ -1,4 +1,7 @@
-/** sample-name: a chat network that speaks lines of JSON over TCP. `connection.ts` is the network; this only ties it in. */
+/**
+ * sample-name: a chat network that exchanges lines of JSON over TCP. `connection.ts` is the network; this file connects
+ * it to the gateway.
+ */
 import { definePlugin, GatewayError, Strict, Type } from "@svc/sdk";
 import { Channel, defineChannel } from "@svc/sdk/channels";
 import { connectLines, type Connection } from "./connection.ts";
@@ -8,10 +11,10 @@ interface Settings {
   readonly port: number;
 }
 
-/** A room or a person: one word, `#` before rooms. */
+/** A room or a person: one word, rooms with a leading `#`. */
 const ADDRESS = /^#?[a-z0-9_-]{1,64}$/;
 
-/** `svc: hello` mentions the agent svc; the name in front is taken off, so that commands such as /new are found. */
+/** `svc: hello` mentions the agent svc; a leading name is removed, so that commands such as /new are recognized. */
 function addressed(text: string, name: string): { readonly text: string; readonly mentioned: boolean } {
   const words = text.toLowerCase();
   const isFirst = words.startsWith(`${name.toLowerCase()}:`);
@@ -27,20 +30,23 @@ export default definePlugin({
   section: "channels.sample-name",
   config: Strict({
     name: Type.String({ default: "svc", minLength: 1, description: "Name of the agent on the network" }),
-    host: Type.String({ default: "127.0.0.1", minLength: 1, description: "Where the network listens" }),
-    port: Type.Integer({ default: 6_700, minimum: 1, maximum: 65_535, description: "Port there" }),
+    host: Type.String({ default: "127.0.0.1", minLength: 1, description: "Host of the network" }),
+    port: Type.Integer({ default: 6_700, minimum: 1, maximum: 65_535, description: "Port of the network" }),
     allowFrom: Type.Array(Type.String({ minLength: 1 }), {
       default: [],
-      description: "People who may talk; * is everybody",
+      description: "People who may send direct messages; *: everyone",
     }),
     groups: Type.Array(Type.String({ minLength: 1 }), {
       default: [],
-      description: "Rooms in which the agent listens, such as #garden; * is every room",
+      description: "Rooms in which the agent listens, e.g. #garden; *: every room",
     }),
-    requireMention: Type.Boolean({ default: true, description: "In a room only what mentions the agent reaches it" }),
+    requireMention: Type.Boolean({
+      default: true,
+      description: "In rooms, only messages that mention the agent reach it",
+    }),
   }),
 
-  // Declares and opens nothing: a connection is made in run, and gone when run has settled.
+  // Only declares: a connection is opened in run and closed before run settles.
   setup(gateway) {
     const { name, host, port, allowFrom, groups, requireMention } = gateway.config;
     const connections = new Map<string, Connection>();

@@ -1,7 +1,10 @@
-/** sample-name: greets people by name, and knows how many it greeted since it started. */
+/** sample-name: greets people by name and counts the greetings since its start. */
 import { defineContract, defineEvent, definePlugin, Strict, Type } from "@svc/sdk";
 
-/** What clients call: `client.call(sampleNameContract.hello, { name: "Ada" })`. One value says all there is to a method. */
+/**
+ * The methods that clients call: `client.call(sampleNameContract.hello, { name: "Ada" })`. One value defines everything
+ * about a method.
+ */
 export const sampleNameContract = defineContract("sample-name", {
   hello: {
     summary: "Greet somebody",
@@ -10,7 +13,7 @@ export const sampleNameContract = defineContract("sample-name", {
     result: Strict({ text: Type.String() }),
   },
   count: {
-    summary: "How many were greeted since the start",
+    summary: "Get the number of greetings since the start",
     scope: "operator.read",
     params: Strict({}),
     result: Strict({ greeted: Type.Integer({ minimum: 0 }) }),
@@ -27,9 +30,9 @@ export const greeted = defineEvent({
 export default definePlugin({
   id: "sample-name",
   api: "^1.0.0",
-  config: Strict({ word: Type.String({ default: "Hello", minLength: 1, description: "What a greeting begins with" }) }),
+  config: Strict({ word: Type.String({ default: "Hello", minLength: 1, description: "First word of a greeting" }) }),
 
-  // Declares and opens nothing; files, sockets and timers belong into gateway.start(...).
+  // Only declares; open files, sockets and timers in gateway.start(...).
   setup(gateway) {
     const announce = gateway.event(greeted);
     let count = 0;

@@ -1,4 +1,4 @@
-/** What the server streams, as pieces of an answer. Pure. */
+/** Parses the streamed response into parts of an answer. Pure. */
 import { refuseAnswer } from "@svc/kit/providers";
 import type { ModelEvent } from "@svc/sdk/models";
 import { parseToolArguments } from "@svc/sdk/tools";
@@ -17,13 +17,13 @@ interface CallPiece {
 }
 
 export interface Answer {
-  /** The pieces that are complete with these bytes. */
+  /** The parts that are complete with these bytes. */
   take(bytes: Uint8Array): ModelEvent[];
-  /** Tool calls, then the `finish`. @throws GatewayError when what came is no whole answer */
+  /** Tool calls, then the `finish`. @throws GatewayError if the answer is incomplete */
   end(): ModelEvent[];
 }
 
-/** @param source who answers, for sentences */
+/** @param source name of the server, for error messages */
 export function createAnswer(source: string): Answer {
   const decoder = new TextDecoder();
   const calls: { id: string; name: string; arguments: string }[] = [];
@@ -51,10 +51,10 @@ export function createAnswer(source: string): Answer {
       return lines.flatMap((line) => pieceOf(line.trimEnd()));
     },
     end() {
-      if (reason === undefined) refuseAnswer("network", `${source} ended its answer in the middle; try again`);
+      if (reason === undefined) refuseAnswer("network", `${source} ended its answer early; try again`);
       const wanted = calls.map(({ id, name, arguments: json }): ModelEvent => {
         const args =
-          parseToolArguments(json) ?? refuseAnswer("server_error", `${source} sent a tool call that is no JSON`);
+          parseToolArguments(json) ?? refuseAnswer("server_error", `${source} sent a tool call that is not JSON`);
         return { type: "toolCall", id, name, arguments: args };
       });
       const ending = wanted.length > 0 ? "toolUse" : reason === "length" ? "length" : "stop";
@@ -65,8 +65,8 @@ export function createAnswer(source: string): Answer {
 
 function chunkOf(data: string, source: string): Chunk {
   try {
-    return JSON.parse(data) as Chunk; // what is missing in it is looked for where it is read
+    return JSON.parse(data) as Chunk; // missing fields are handled where they are read
   } catch {
-    return refuseAnswer("server_error", `${source} sent something that is not JSON in the middle of its answer`);
+    return refuseAnswer("server_error", `${source} sent data that is not JSON in its answer`);
   }
 }

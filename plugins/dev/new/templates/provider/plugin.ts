@@ -1,4 +1,7 @@
-/** sample-name: model servers that speak chat completions. `answer.ts` reads what they stream; this file asks. */
+/**
+ * sample-name: model servers with a chat-completions API. `provider.ts` sends requests, `answer.ts` parses the streamed
+ * response.
+ */
 import { definePlugin } from "@svc/sdk";
 import { ModelProvider } from "@svc/sdk/models";
 import { createProvider } from "./provider.ts";
@@ -7,7 +10,7 @@ export default definePlugin({
   id: "sample-name",
   api: "^1.0.0",
   setup(gateway) {
-    // The id is what the `api` of a provider says in the configuration.
+    // The id is the value of `api` in the configuration of a provider.
     gateway.extend(ModelProvider, "sample-name", createProvider({ now: gateway.clock.now }));
   },
 });

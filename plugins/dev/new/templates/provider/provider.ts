@@ -1,4 +1,4 @@
-/** The network: one question, one streamed answer, and every way in which a server fails said in one way. */
+/** The network: one request, one streamed answer, and all server failures converted to one form. */
 import {
   kindOfStatus,
   providerErrorOf,
@@ -15,15 +15,15 @@ import { createAnswer } from "./answer.ts";
 export interface ProviderOptions {
   /** epoch ms */
   readonly now: () => number;
-  /** Default: Node's own. */
+  /** Default: Node's own `fetch`. */
   readonly fetch?: typeof globalThis.fetch;
 }
 
 export function createProvider({ now, fetch = globalThis.fetch }: ProviderOptions): ModelProvider {
-  /** @throws GatewayError nobody answered, or with a refusal */
+  /** @throws GatewayError if the server cannot be reached or rejects the request */
   async function ask(request: ModelRequest, account: ProviderAccount, signal: AbortSignal): Promise<Response> {
     const { baseUrl, apiKey, headers } = account;
-    if (baseUrl === undefined) refuseAnswer("network", `${providerName(account)} has no address: set its baseUrl`);
+    if (baseUrl === undefined) refuseAnswer("network", `${providerName(account)} has no address; set its baseUrl`);
     const key = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
     const body = JSON.stringify(bodyOf(request));
     const options = {
@@ -46,7 +46,7 @@ export function createProvider({ now, fetch = globalThis.fetch }: ProviderOption
     if (response.ok) return response;
     const { status } = response;
     const said = quoteServer({}, await response.text());
-    const sentence = `${providerName(account)} refused the question (${status})${said}`;
+    const sentence = `${providerName(account)} rejected the request (${status})${said}`;
     throw providerFailure(
       { status, headers: response.headers },
       { kind: kindOfStatus(status), sentence, account, now: now() },
@@ -70,7 +70,7 @@ export function createProvider({ now, fetch = globalThis.fetch }: ProviderOption
   };
 }
 
-/** The question in the words of the server. Pure. */
+/** The request in the format of the server. Pure. */
 function bodyOf({ model, system, messages, tools }: ModelRequest): object {
   const said = messages.flatMap(({ role, content }) => {
     const texts = content.flatMap((block) => (block.type === "text" ? [block.text] : []));

@@ -1,4 +1,4 @@
-/** sample-name: a tool that counts the words of a text, which language models are bad at. */
+/** sample-name: a tool that counts the words of a text, a task language models are bad at. */
 import { definePlugin, Strict, Type } from "@svc/sdk";
 import { defineTool, Tool } from "@svc/sdk/tools";
 
@@ -6,10 +6,10 @@ export default definePlugin({
   id: "sample-name",
   api: "^1.0.0",
   config: Strict({
-    longest: Type.Integer({ default: 20_000, minimum: 1, description: "Characters a text may have" }),
+    longest: Type.Integer({ default: 20_000, minimum: 1, description: "Maximum characters of a text" }),
   }),
 
-  // Declares and opens nothing; files, sockets and timers belong into gateway.start(...).
+  // Only declares; open files, sockets and timers in gateway.start(...).
   setup(gateway) {
     const { longest } = gateway.config;
 
@@ -17,11 +17,12 @@ export default definePlugin({
       Tool,
       "sample_name",
       defineTool({
-        description: "Counts the words, the lines and the characters of a text. Use it whenever a length matters.",
-        scope: "operator.read", // what a run must be allowed to do before this is offered to its model
-        effects: ["reads"], // what it can do; left out: anything, so people are asked where strangers' words led to the call
-        brings: "none", // whose words its results are
-        params: Strict({ text: Type.String({ maxLength: longest, description: "the text, as it is" }) }),
+        description: "Counts the words, lines and characters of a text. Use it whenever a length matters.",
+        scope: "operator.read", // scope a run must hold for the tool to be offered to its model
+        // what the tool can do; if omitted: anything, so calls caused by external content need approval
+        effects: ["reads"],
+        brings: "none", // origin of its results: the gateway and the owner
+        params: Strict({ text: Type.String({ maxLength: longest, description: "the unchanged text" }) }),
         run({ text }) {
           const words = text.split(/\s+/).filter(Boolean).length;
           const lines = text === "" ? 0 : text.split("\n").length;

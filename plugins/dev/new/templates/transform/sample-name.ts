@@ -1,15 +1,15 @@
-/** sample-name: a build that failed wakes the main session; other news of builds is skipped. */
+/** sample-name: a failed build wakes the main session; other build events are skipped. */
 import { defineTransform, Type } from "@svc/sdk/transform";
 
 export default defineTransform({
-  // What is read of the body. Whatever does not fit is answered with 400 and the place.
+  // The used part of the body. A mismatch is answered with 400 and its location.
   payload: Type.Object({
     status: Type.String(),
     id: Type.Union([Type.String(), Type.Integer()]),
     log: Type.Optional(Type.String()),
   }),
 
-  // Tried before a new version of this file goes live.
+  // Checked before a new version of this file goes live.
   examples: [
     {
       name: "failed",

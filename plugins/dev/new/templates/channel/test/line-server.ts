@@ -1,4 +1,4 @@
-/** The network of the test: a real server on a free port, from which Ada speaks. */
+/** The network of the test: a real server on a free port; its user is Ada. */
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { createInterface } from "node:readline";
@@ -17,7 +17,7 @@ export async function startLineServer(): Promise<LineServer> {
   const server = createServer((socket) => {
     sockets.add(socket);
     socket.once("close", () => sockets.delete(socket));
-    socket.on("error", () => {}); // it was cut
+    socket.on("error", () => {}); // the connection was cut
     createInterface({ input: socket }).on("line", (line) => heard.push((JSON.parse(line) as { text: string }).text));
   });
   server.listen(0, "127.0.0.1");
@@ -25,7 +25,7 @@ export async function startLineServer(): Promise<LineServer> {
   const toAll = (line: string) => sockets.forEach((socket) => void socket.write(line));
   const cuts = () => sockets.forEach((socket) => void socket.destroy());
   return {
-    port: (server.address() as AddressInfo).port, // a TCP server that listens has one
+    port: (server.address() as AddressInfo).port, // a listening TCP server has one
     heard: () => heard,
     says(text) {
       serial += 1;

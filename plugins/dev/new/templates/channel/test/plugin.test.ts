@@ -4,7 +4,7 @@ import { channelContract, contributionOf } from "@svc/sdk/testing";
 import plugin from "../plugin.ts";
 import { startLineServer } from "./line-server.ts";
 
-test("sample-name keeps the contract of a channel", async (t) => {
+test("sample-name fulfills the contract of a channel", async (t) => {
   const network = await startLineServer();
   t.after(() => network.close());
   const config = { channels: { "sample-name": { port: network.port } } };

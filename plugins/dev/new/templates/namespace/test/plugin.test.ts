@@ -3,10 +3,10 @@ import { test } from "node:test";
 import { namespaceContract, testGateway } from "@svc/sdk/testing";
 import plugin, { greeted, sampleNameContract } from "../plugin.ts";
 
-test("sample-name keeps the contract of a namespace", (t) =>
+test("sample-name fulfills the contract of a namespace", (t) =>
   namespaceContract(t, { plugin, contract: sampleNameContract, samples: { hello: [{ name: "Ada" }] } }));
 
-test("sample-name greets with the configured word, tells everybody, and counts", async (t) => {
+test("sample-name greets with the configured word, publishes the event, and counts", async (t) => {
   const { client } = await testGateway(t, { plugins: [plugin], config: { "sample-name": { word: "Good morning" } } });
   const names: string[] = [];
   client.on(greeted, ({ name }) => names.push(name));

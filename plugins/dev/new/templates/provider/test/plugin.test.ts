@@ -4,12 +4,12 @@ import { ModelProvider } from "@svc/sdk/models";
 import { contributionOf, providerContract, startFakeModelServer } from "@svc/sdk/testing";
 import plugin from "../plugin.ts";
 
-test("sample-name keeps the contract of a model provider", async (t) => {
+test("sample-name fulfills the contract of a model provider", async (t) => {
   const provider = await contributionOf(t, ModelProvider, "sample-name", { plugin });
   await providerContract(t, { provider });
 });
 
-test("sample-name asks with the key and the model of its account", async (t) => {
+test("sample-name sends the key and the model of its account", async (t) => {
   const provider = await contributionOf(t, ModelProvider, "sample-name", { plugin });
   await using server = await startFakeModelServer({ replies: [{ text: "hi" }] });
   const model = { provider: "mine", id: "fake-model", name: "Fake", api: "sample-name" };

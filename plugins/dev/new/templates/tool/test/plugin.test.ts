@@ -4,12 +4,12 @@ import { contributionOf, toolContract } from "@svc/sdk/testing";
 import { Tool } from "@svc/sdk/tools";
 import plugin from "../plugin.ts";
 
-test("sample-name keeps the contract of a tool", async (t) => {
+test("sample-name fulfills the contract of a tool", async (t) => {
   const tool = await contributionOf(t, Tool, "sample_name", { plugin });
   await toolContract(t, { tool, name: "sample_name", samples: [{ text: "two words" }, { text: "" }] });
 });
 
-test("sample-name counts, and takes no text that is longer than configured", async (t) => {
+test("sample-name counts, and rejects a text longer than configured", async (t) => {
   const config = { "sample-name": { longest: 10 } };
   const tool = await contributionOf(t, Tool, "sample_name", { plugin, config });
   const call = { name: "sample_name", toolCallId: "1", arguments: {}, runId: "r", sessionKey: "main", agentId: "main" };

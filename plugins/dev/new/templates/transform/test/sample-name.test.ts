@@ -2,7 +2,7 @@ import { test } from "node:test";
 import { transformContract } from "@svc/sdk/testing";
 import transform from "../sample-name.ts";
 
-test("sample-name keeps the contract of a transform", (t) =>
+test("sample-name fulfills the contract of a transform", (t) =>
   transformContract(t, {
     transform,
     examples: [
