@@ -65,7 +65,7 @@ export function approvalMethods({
 
     async waitDecision({ params, signal }) {
       const id = typeof params.id === "string" ? params.id.trim() : "";
-      if (id === "") return invalidRequest("id, the id of the approval to wait for, is missing");
+      if (id === "") return invalidRequest("id is missing: the id of the approval to wait for");
       const waiting = queue.waiting(id);
       if (waiting) return decided(await untilAborted(waiting, signal));
       const record = await store.get(id);

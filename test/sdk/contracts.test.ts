@@ -48,7 +48,7 @@ const exactly = (failures: readonly string[], ...wanted: RegExp[]) => {
   for (const [index, pattern] of wanted.entries()) assert.match(failures[index] ?? "", pattern);
 };
 
-describe("the contract of a namespace", { timeout: 60_000 }, () => {
+describe("the contract of a namespace", { timeout: 120_000 }, () => {
   const spec = {
     summary: "Adds",
     scope: "operator.write" as const,
@@ -142,7 +142,7 @@ describe("the contract of a namespace", { timeout: 60_000 }, () => {
   });
 });
 
-describe("the contract of a tool", { timeout: 60_000 }, () => {
+describe("the contract of a tool", { timeout: 120_000 }, () => {
   const right = {
     description: "Looks a word up",
     scope: "operator.read" as const,
@@ -188,7 +188,7 @@ describe("the contract of a tool", { timeout: 60_000 }, () => {
   });
 });
 
-describe("the contract of a model provider", { timeout: 60_000 }, () => {
+describe("the contract of a model provider", { timeout: 120_000 }, () => {
   const answer = (events: readonly ModelEvent[]): ModelProvider => ({
     async *stream(_request, _account, signal) {
       signal.throwIfAborted();
@@ -279,7 +279,7 @@ describe("the contract of a transform", () => {
     });
 });
 
-describe("the contract of a channel", { timeout: 60_000 }, () => {
+describe("the contract of a channel", { timeout: 120_000 }, () => {
   /** A modified copy of the template's channel, against its network. */
   const tried = (change: (channel: Channel, network: LineServer) => Partial<Channel>) =>
     failuresOf(async (t) => {

@@ -158,7 +158,7 @@ describe("svc approvals", () => {
     assert.deepEqual(await doctor(), [{ findings: [] }], "all commands are denied");
     await scene.run("security", { args: ["allowlist"], options: { ask: "on-miss" } });
     const [{ findings }] = await doctor();
-    assert.match(findings[0]?.message ?? "", /commands of agent main, and nobody can answer/);
+    assert.match(findings[0]?.message ?? "", /commands of agent main need an approval, and nobody can answer/);
     assert.match(findings[0]?.next ?? "", /^svc approvals watch/);
     const watching = await scene.connect({ scopes: ["operator.approvals"] });
     assert.deepEqual(await doctor(), [{ findings: [] }]);
@@ -175,7 +175,7 @@ describe("svc approvals", () => {
     await answer;
     assert.match(
       (await scene.run("allow", { args: ["a"] })).message,
-      /decided already: deny by cli.*\nNext: svc approvals list/,
+      /already decided: deny by cli.*\nNext: svc approvals list/,
     );
     const unknown = await scene.run("allow", { args: ["zzz"] });
     assert.equal(unknown.error?.code, "NOT_FOUND");
@@ -186,7 +186,7 @@ describe("svc approvals", () => {
 
   it("grants lists grants, forget ends one", async (t) => {
     const scene = await start(t);
-    assert.deepEqual((await scene.run("grants")).printed, ["nothing is allowed for longer than once"]);
+    assert.deepEqual((await scene.run("grants")).printed, ["no grants: nothing is allowed for longer than once"]);
     const answer = scene.client.call(execApproval.request, { ...nodeRequest, id: "a" });
     await waitForPending(scene, 1);
     await scene.run("allow", { args: ["a"], options: { always: true } });
@@ -198,7 +198,10 @@ describe("svc approvals", () => {
     );
     assert.deepEqual(scopes, ["operator.admin"]);
     const digest = text.slice(0, 64);
-    assert.match((await scene.run("forget", { args: [digest.slice(0, 6)] })).text, new RegExp(`^forgot ${digest}`));
+    assert.match(
+      (await scene.run("forget", { args: [digest.slice(0, 6)] })).text,
+      new RegExp(`^ended the grant ${digest}`),
+    );
     assert.match((await scene.run("forget", { args: [digest] })).message, /Next: svc approvals grants/);
   });
 
@@ -258,7 +261,7 @@ describe("svc approvals", () => {
   it("get and set read and replace the policy file", async (t) => {
     const { run, stateDir } = await start(t);
     const shown = await run("get");
-    assert.match(shown.text, /^file .*exec-approvals\.json\nhash {6}[0-9a-f]{64}\ndefaults {2}nothing said/);
+    assert.match(shown.text, /^file .*exec-approvals\.json\nhash {6}[0-9a-f]{64}\ndefaults {2}none: security deny/);
     const [snapshot] = (await run("get", { json: true })).printed as [ExecPolicySnapshot];
     const path = join(stateDir, "new.json");
     const file = { ...snapshot.file, agents: { main: { security: "allowlist", ask: "off" } } };
@@ -393,7 +396,8 @@ describe("svc approvals", () => {
     for (const way of [`x.sh --sha256 ${lower} -- <arguments>`, `x.sh --sha256 ${lower} --any-arguments`]) {
       assert.ok(refused.message.includes(way), `${way} in ${refused.message}`);
     }
-    const text = /^added \/w\/x\.sh {2}any arguments {2}sha256 (ab){32} for main\n.*any command.*\nIt holds while /;
+    const text =
+      /^added \/w\/x\.sh {2}any arguments {2}sha256 (ab){32} for main\n.*any command.*\nThe entry applies while /;
     assert.match((await add({ anyArguments: true }, "/w/x.sh")).text, text);
     assert.match((await add({ anyArguments: true }, "/w/x.sh")).text, /allowed already/);
     await add({ exact: true }, "/w/x.sh");

@@ -162,7 +162,7 @@ describe("exec.approval", () => {
     );
     assert.equal(outcomes.filter(({ status }) => status === "fulfilled").length, 1);
     for (const one of outcomes) {
-      if (one.status === "rejected") assert.match(one.reason.message, /decided already.*first decision counts/);
+      if (one.status === "rejected") assert.match(one.reason.message, /already decided.*first decision counts/);
     }
     await ears.until(() => ears.resolved.length === 1);
     assert.equal((await answer).decision, ears.resolved[0]?.decision);

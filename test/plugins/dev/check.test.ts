@@ -242,7 +242,7 @@ describe("a plugin that is not ready", { timeout: 120_000 }, () => {
   });
 });
 
-describe("svc plugins check", { timeout: 60_000 }, () => {
+describe("svc plugins check", { timeout: 120_000 }, () => {
   it("prints a line for each check, exits with 0, and reports the same as JSON", async (t) => {
     const { svc } = home(t);
     const directory = notes(t);
@@ -312,7 +312,7 @@ describe("the files of a package", () => {
       assert.equal(covers(files, path), held));
 });
 
-describe("`svc plugins declare`", { timeout: 60_000 }, () => {
+describe("`svc plugins declare`", { timeout: 120_000 }, () => {
   const listsOf = (directory: string) =>
     (JSON.parse(readFileSync(join(directory, "package.json"), "utf8")) as { svc: Record<string, unknown> }).svc;
 

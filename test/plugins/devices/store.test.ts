@@ -93,7 +93,7 @@ describe("the store", () => {
   });
 });
 
-describe("a record with another key", { timeout: 60_000 }, () => {
+describe("a record with another key", { timeout: 120_000 }, () => {
   it("makes another device: people are asked, and nothing of the old device is left", async (t) => {
     let storage: Storage | undefined;
     const probe = definePlugin({

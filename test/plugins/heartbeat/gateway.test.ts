@@ -55,7 +55,7 @@ async function open(t: TestContext, settings: object, replies: NonNullable<Scene
   return { client, server, post, sessions, events, hearts, reports, chats, reported, outline };
 }
 
-describe("heartbeats of a gateway", { timeout: 90_000 }, () => {
+describe("heartbeats of a gateway", { timeout: 120_000 }, () => {
   it("leave no trace without news, and send an alert only once", async (t) => {
     const replies = [{ text: "HEARTBEAT_OK" }, { text: "The plants are dry." }, { text: "The plants are dry." }];
     const scene = await open(t, { every: "1h", target: "pigeon", to: "ann", prompt: "Look." }, replies);

@@ -65,7 +65,7 @@ async function add(url: string, { options = { yes: true }, env = {}, parsed = {}
 
 const entry = (name: string, provider: object) => ({ models: { providers: { [name]: provider } } });
 
-describe("svc models add", { timeout: 20_000 }, () => {
+describe("svc models add", { timeout: 120_000 }, () => {
   it("writes the server with its models, and explains how to test one and make it the default", async (t) => {
     const url = await serverOf(t, below("/v1/models", list("small-1", "org/large-2", "small-1", 7)));
     const { code, written, printed } = await add(`${url}/v1/`);

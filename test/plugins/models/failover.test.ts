@@ -41,7 +41,7 @@ function setup(script: Readonly<Record<string, readonly (readonly Step[])[]>>) {
   return { clock, cooldowns, asked, answered, read };
 }
 
-describe("several accounts", { timeout: 20_000 }, () => {
+describe("several accounts", { timeout: 120_000 }, () => {
   it("are tried in turn until one answers; failed ones cool down", async () => {
     const { read, asked, answered, cooldowns } = setup({
       a: [[fails("rate_limit", 7_000)]],
@@ -98,7 +98,7 @@ describe("several accounts", { timeout: 20_000 }, () => {
   });
 });
 
-describe("a lone account", { timeout: 20_000 }, () => {
+describe("a lone account", { timeout: 120_000 }, () => {
   it("gets two retries after temporary errors", async () => {
     const { read, clock, asked, cooldowns } = setup({ a: [[fails("server_error")], [fails("network")], answer] });
     const events = read();

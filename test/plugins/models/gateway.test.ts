@@ -38,7 +38,7 @@ async function start(t: TestContext) {
   return testGateway(t, { plugins: PLUGINS, config });
 }
 
-describe("models in a gateway", { timeout: 60_000 }, () => {
+describe("models in a gateway", { timeout: 120_000 }, () => {
   it("lists models, fails over, and reports the state of the accounts", async (t) => {
     const { client } = await start(t);
     const listed = await client.call(models.list, {});

@@ -59,7 +59,7 @@ async function server(t: TestContext, apiKey?: string) {
   return fake;
 }
 
-describe("a key that is a reference", { timeout: 60_000 }, () => {
+describe("a key that is a reference", { timeout: 120_000 }, () => {
   it("is looked up for each request, and a new key is used at once", async (t) => {
     const { url, requests } = await server(t);
     const vault = { key: "first" };

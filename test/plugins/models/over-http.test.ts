@@ -56,7 +56,7 @@ function setup(section: object, policy?: ModelPolicy) {
 }
 
 for (const api of KINDS) {
-  describe(`accounts of a provider with the API ${api}`, { timeout: 60_000 }, () => {
+  describe(`accounts of a provider with the API ${api}`, { timeout: 120_000 }, () => {
     /** Two accounts, each with its own server. */
     async function two(t: TestContext, first: FakeModelReply[], second: FakeModelReply[]) {
       const servers = [await serverOf(t, ...first), await serverOf(t, ...second)] as const;
@@ -148,7 +148,7 @@ for (const api of KINDS) {
   });
 }
 
-describe("a configuration that changes", { timeout: 60_000 }, () => {
+describe("a configuration that changes", { timeout: 120_000 }, () => {
   it("applies from the next request on; active requests are not affected", async (t) => {
     const before = await serverOf(t, { pieces: ["a", "b"] });
     const after = await serverOf(t, { text: "new" });
@@ -179,7 +179,7 @@ describe("a configuration that changes", { timeout: 60_000 }, () => {
   });
 });
 
-describe("headers of one model", { timeout: 60_000 }, () => {
+describe("headers of one model", { timeout: 120_000 }, () => {
   it("are sent with its requests only", async (t) => {
     const { url, requests } = await serverOf(t);
     const models = [{ id: "m", headers: { "x-beta": "1" } }, { id: "n" }];

@@ -75,7 +75,7 @@ describe("the node somebody means", () => {
   });
 });
 
-describe("svc nodes", { timeout: 60_000 }, () => {
+describe("svc nodes", { timeout: 120_000 }, () => {
   it("lists nodes, or says how to get one", async (t) => {
     const scene = await nodeScene(t);
     assert.match((await run(scene, "list")).text, /no node is paired.*svc node run/);
@@ -170,7 +170,7 @@ describe("svc nodes", { timeout: 60_000 }, () => {
   });
 });
 
-describe("svc nodes run for a session", { timeout: 60_000 }, () => {
+describe("svc nodes run for a session", { timeout: 120_000 }, () => {
   it("runs only what the session settings allow, and names the command that changes them", async (t) => {
     const scene = await nodeScene(t, { plugins: ["sessions", "approvals"] });
     const ran: string[] = [];

@@ -205,7 +205,7 @@ describe("secrets in a gateway", { timeout: 120_000 }, () => {
   });
 });
 
-describe("secrets.resolve", { timeout: 60_000 }, () => {
+describe("secrets.resolve", { timeout: 120_000 }, () => {
   it("returns the values of references and plain texts to admins, with their paths", async (t) => {
     const { client } = await start(t);
     const targetIds = ["models.providers.*.apiKey", "models.providers.*.accounts.*.apiKey"];
@@ -315,7 +315,7 @@ describe("secrets.resolve", { timeout: 60_000 }, () => {
   });
 });
 
-describe("a reference where the host reads a secret", { timeout: 60_000 }, () => {
+describe("a reference where the host reads a secret", { timeout: 120_000 }, () => {
   const ref = { source: "env", id: "TOKEN" };
   const rows: [path: string, config: Record<string, unknown>][] = [
     ["gateway.auth.token", { gateway: { auth: { token: ref } } }],
