@@ -8,6 +8,8 @@ export interface ServiceToken<T> {
   readonly id: string;
   /** Semver version of the service's interface; a consumer's token must have the same major version. */
   readonly version: string;
+  /** What it is for, who provides it and who uses it. */
+  readonly summary?: string;
   /**
    * All members are data or methods that return promises, so the service can be used from another thread or process.
    */
@@ -59,7 +61,7 @@ export type ServicesOf<R extends Requirements> = {
 export function defineService<T>(): (
   id: string,
   version: string,
-  options?: Pick<ServiceToken<T>, "remotable" | "deprecated">,
+  options?: Pick<ServiceToken<T>, "summary" | "remotable" | "deprecated">,
 ) => ServiceToken<T> {
   return (id, version, options = {}) => ({ kind: "service", id, version, ...options });
 }
@@ -78,6 +80,8 @@ export function live<T>(token: ServiceToken<T>): LiveToken<T> {
 export interface ExtensionPoint<T> {
   readonly kind: "extension-point";
   readonly id: string;
+  /** What it is for, who owns it and who contributes. */
+  readonly summary?: string;
   /**
    * Contributions consist of data and of functions whose promises the owner awaits, so they can come from another
    * thread or process, or from a sleeping plugin. Default false.
@@ -91,7 +95,7 @@ export interface ExtensionPoint<T> {
 /** Creates an extension point: `defineExtensionPoint<Tool>("tool")`. */
 export function defineExtensionPoint<T>(
   id: string,
-  options: Pick<ExtensionPoint<T>, "remotable" | "deprecated"> = {},
+  options: Pick<ExtensionPoint<T>, "summary" | "remotable" | "deprecated"> = {},
 ): ExtensionPoint<T> {
   return { kind: "extension-point", id, ...options };
 }

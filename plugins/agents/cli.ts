@@ -24,14 +24,14 @@ const MAX_FILE_BYTES = 1024 * 1024;
 export default defineCommands([
   {
     name: "agents list",
-    summary: "The configured agents",
+    summary: "List the configured agents",
     examples: ["svc agents list", "svc agents list --json"],
     run: (context) =>
       ask(context, READ, async (client) => show(context, await client.call(agents.list, {}), listLines)),
   },
   {
     name: "agents show",
-    summary: "One agent: how it presents itself, and its files",
+    summary: "Show an agent's identity and its files",
     args: "<id>",
     examples: ["svc agents show main"],
     run: (context) =>
@@ -44,7 +44,7 @@ export default defineCommands([
   },
   {
     name: "agents create",
-    summary: "Add an agent with a workspace of its own",
+    summary: "Add an agent with its own workspace",
     args: "<name>",
     options: [
       { flags: "--workspace <dir>", description: "directory for its files; created if it does not exist" },
@@ -67,7 +67,7 @@ export default defineCommands([
   },
   {
     name: "agents update",
-    summary: "Change an agent; what is left out stays",
+    summary: "Change an agent; omitted options keep their value",
     args: "<id>",
     options: [
       { flags: "--name <name>", description: "display name" },
@@ -84,7 +84,7 @@ export default defineCommands([
   },
   {
     name: "agents delete",
-    summary: "Take an agent off the list; its files go to the trash",
+    summary: "Delete an agent; its files move to the trash",
     args: "<id>",
     options: [{ flags: "--keep-files", description: "keep its files and conversations" }],
     examples: ["svc agents delete ada", "svc agents delete ada --keep-files"],
@@ -97,7 +97,7 @@ export default defineCommands([
   },
   {
     name: "agents files",
-    summary: "List an agent's files, read, write and restore one, and see who changed it",
+    summary: "List, read, write and restore an agent's files, and show who changed them",
     args: "<words...>",
     examples: [
       "svc agents files main",
@@ -121,7 +121,7 @@ export default defineCommands([
   },
   {
     name: "agents identity",
-    summary: "Name and picture shown for an agent; default: the default agent",
+    summary: "Show an agent's name and picture (default: the default agent)",
     args: "[id]",
     examples: ["svc agents identity", "svc agents identity ada --json"],
     run: (context) =>

@@ -44,7 +44,7 @@ const ENTRY = [
 export default defineCommands([
   {
     name: "approvals list",
-    summary: "Questions that wait for an answer, and the latest others",
+    summary: "List pending approval requests, and the latest decisions",
     options: [{ flags: "--limit <n>", description: `maximum rows, up to ${MAX_LISTED}; default 50` }],
     examples: ["svc approvals list", "svc approvals list --json"],
     async run(context) {
@@ -55,7 +55,7 @@ export default defineCommands([
   },
   {
     name: "approvals watch",
-    summary: "Stay connected, show each question as it is asked, and take answers",
+    summary: "Show each approval request as it arrives, and answer it",
     help: [
       "While it runs, an approver is connected; a question counts as a no at once when no approver is connected.",
       "Each input line answers the oldest question: y, n or always; s allows what the question offers for the session, for one hour.",
@@ -66,7 +66,7 @@ export default defineCommands([
   },
   {
     name: "approvals allow",
-    summary: "Allow what a question asks for: once, for a time, for the session, or always",
+    summary: "Allow a request: once, for a time, for the session, or always",
     args: "<id>",
     options: [
       { flags: "--for <time>", description: "also allow exactly the same without asking, for this time: 1m to 90d" },
@@ -86,14 +86,14 @@ export default defineCommands([
   },
   {
     name: "approvals deny",
-    summary: "Deny it",
+    summary: "Deny a request",
     args: "<id>",
     examples: ["svc approvals deny 3f1c"],
     run: (context) => decide(context, { decision: "deny" }),
   },
   {
     name: "approvals grants",
-    summary: "What was allowed for longer than once, where, until when and by whom",
+    summary: "List grants: what is allowed, where, until when and by whom",
     examples: ["svc approvals grants", "svc approvals grants --json"],
     async run(context) {
       const found = await ask(context, ADMIN, (client) => client.call(execApprovals.grants, {}));
@@ -102,14 +102,14 @@ export default defineCommands([
   },
   {
     name: "approvals forget",
-    summary: "Take back what was allowed for longer than once",
+    summary: "Revoke a grant",
     args: "<digest>",
     examples: ["svc approvals grants", "svc approvals forget 9be2"],
     run: forget,
   },
   {
     name: "approvals get",
-    summary: "The policy file of this gateway or of a node",
+    summary: "Show the command policy of this gateway or of a node",
     options: [NODE],
     examples: ["svc approvals get", "svc approvals get --json > policy.json", "svc approvals get --node my-laptop"],
     async run(context) {
@@ -119,7 +119,7 @@ export default defineCommands([
   },
   {
     name: "approvals set",
-    summary: "Replace that policy file",
+    summary: "Replace the command policy of this gateway or of a node",
     options: [
       { flags: "--file <path>", description: "policy file, or output of get --json; - reads standard input" },
       NODE,
@@ -137,7 +137,7 @@ export default defineCommands([
   },
   {
     name: "approvals security",
-    summary: "Whether commands of an agent run: none, those on its allowlist, or all",
+    summary: "Set which commands an agent may run: none, its allowlist, or all",
     args: "<deny|allowlist|full>",
     options: [
       { flags: "--ask <when>", description: "off, on-miss or always: when people are asked" },
@@ -150,7 +150,7 @@ export default defineCommands([
   },
   {
     name: "approvals allowlist add",
-    summary: "Let an agent run a program",
+    summary: "Add a program to an agent's allowlist",
     args: "<pattern> [arguments...]",
     options: [...ENTRY, AGENT, NODE],
     help: [
@@ -168,7 +168,7 @@ export default defineCommands([
   },
   {
     name: "approvals allowlist remove",
-    summary: "No longer let it",
+    summary: "Remove a program from an agent's allowlist",
     args: "<pattern> [arguments...]",
     options: [...ENTRY, AGENT, NODE],
     help: ["A pattern alone removes all its entries."],
@@ -180,7 +180,7 @@ export default defineCommands([
   },
   {
     name: "approvals doctor",
-    summary: "Can somebody answer where commands are asked for?",
+    summary: "Check that somebody can answer approval requests",
     options: [{ flags: "--running", description: "query the running gateway of the state directory" }],
     examples: ["svc approvals doctor --running", "svc approvals doctor --running --json"],
     async run(context) {

@@ -9,7 +9,7 @@ const ask = askingWith({ plugin: "channels", step: "svc channels status" });
 export default defineCommands([
   {
     name: "channels status",
-    summary: "Channels, their accounts and how they are",
+    summary: "Show the channels, their accounts and their state",
     options: [{ flags: "--probe", description: "query each network whose channel supports it" }],
     examples: ["svc channels status", "svc channels status --probe --json"],
     run: (context) =>
@@ -25,7 +25,7 @@ export default defineCommands([
   },
   {
     name: "channels doctor",
-    summary: "Do the channels work, and is nobody let in by mistake?",
+    summary: "Check that the channels work and let in only the intended people",
     options: [{ flags: "--running", description: "call the gateway that uses the state directory" }],
     examples: ["svc channels doctor --running", "svc channels doctor --running --json"],
     async run(context) {

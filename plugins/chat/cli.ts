@@ -23,7 +23,7 @@ const APPROVALS = ["operator.approvals"];
 export default defineCommands([
   {
     name: "chat",
-    summary: "Talk to an agent in this terminal",
+    summary: "Chat with an agent in this terminal",
     options: [
       { flags: "--session <key>", description: "session to talk in", default: "main" },
       { flags: "--message <text>", description: "send this one message, print the reply and exit" },

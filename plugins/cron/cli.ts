@@ -28,7 +28,7 @@ const PAGE_OPTIONS: NonNullable<Command["options"]> = [
 export default defineCommands([
   {
     name: "cron list",
-    summary: "Jobs, the next to run first",
+    summary: "List the jobs, the next one due first",
     options: [{ flags: "--all", description: "disabled jobs as well" }, ...PAGE_OPTIONS],
     examples: ["svc cron list", "svc cron list --all --search report", "svc cron list --json"],
     async run(context) {
@@ -41,7 +41,7 @@ export default defineCommands([
   },
   {
     name: "cron status",
-    summary: "Whether jobs run, how many there are, and when the next one is due",
+    summary: "Show whether jobs run, their number, and when the next one is due",
     examples: ["svc cron status", "svc cron status --json"],
     async run(context) {
       const answer = await ask(context, READ, (client) => client.call(cron.status, {}));
@@ -84,7 +84,7 @@ export default defineCommands([
   },
   {
     name: "cron remove",
-    summary: "The same as cron rm",
+    summary: "Alias of cron rm",
     args: "<job>",
     examples: ['svc cron remove "Morning report"'],
     run: remove,
@@ -113,7 +113,7 @@ export default defineCommands([
   },
   {
     name: "cron runs",
-    summary: "Scheduled runs and their results, of one job or of all",
+    summary: "List scheduled runs and their results, of one job or of all",
     args: "[job]",
     options: [
       { flags: "--status <status>", description: `only runs that ended ${STATUSES.join(", ")}` },

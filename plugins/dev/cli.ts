@@ -12,7 +12,7 @@ import { trim, type TrimFlags } from "./trim/trim.ts";
 export default defineCommands([
   {
     name: "dev",
-    summary: "Run the gateway with a plugin that is being written; each save puts it in place anew",
+    summary: "Run a gateway with a plugin in development, and reload it on each save",
     isLocal: true,
     args: "<path>",
     options: RUN_OPTIONS,
@@ -38,7 +38,7 @@ export default defineCommands([
   },
   {
     name: "plugins new",
-    summary: "Make a plugin: typed, documented, with a test that passes",
+    summary: "Create a plugin: typed, documented, with a passing test",
     isLocal: true,
     args: "<name>",
     options: [
@@ -54,7 +54,7 @@ export default defineCommands([
   },
   {
     name: "plugins check",
-    summary: "Is a plugin fit to be given to others? Runs it in a process and a gateway of its own (default: .)",
+    summary: "Check whether a plugin is ready to publish, in its own process and gateway (default: .)",
     isLocal: true,
     args: "[path]",
     options: [
@@ -67,7 +67,7 @@ export default defineCommands([
   },
   {
     name: "plugins declare",
-    summary: "Write what the code of a plugin declares to package.json and declared.json (default: .)",
+    summary: "Write a plugin's declarations to package.json and declared.json (default: .)",
     isLocal: true,
     args: "[path]",
     options: [{ flags: "--config <file>", description: "configuration for the setup" }],
@@ -81,7 +81,7 @@ export default defineCommands([
   },
   {
     name: "plugins bisect",
-    summary: "Find the plugin that makes a command fail, or keeps a gateway from being well",
+    summary: "Find the plugin that makes a command fail or a gateway unhealthy",
     isLocal: true,
     args: "[command...]",
     options: [{ flags: "--timeout <seconds>", description: "time limit of one try (default: 60)" }],
@@ -96,7 +96,7 @@ export default defineCommands([
   },
   {
     name: "trim",
-    summary: "Write a directory that runs by itself: the host, chosen plugins and what they need",
+    summary: "Write a self-contained directory: the host, chosen plugins and their dependencies",
     isLocal: true,
     options: [
       { flags: "--out <dir>", description: "directory to write; must be missing or empty", required: true },

@@ -16,7 +16,7 @@ const PAIRING = "operator.pairing";
 export default defineCommands([
   {
     name: "devices list",
-    summary: "Devices that wait for an approval, and paired ones",
+    summary: "List devices that wait for approval, and paired devices",
     examples: ["svc devices list", "svc devices list --json"],
     async run(context) {
       show(context, await list(context), listLines);
@@ -24,7 +24,7 @@ export default defineCommands([
   },
   {
     name: "devices approve",
-    summary: "Let a waiting device in",
+    summary: "Approve a waiting device",
     args: "[requestId]",
     options: [{ flags: "--latest", description: "approve the newest request" }],
     examples: ["svc devices approve", "svc devices approve <requestId>", "svc devices approve --latest"],
@@ -43,7 +43,7 @@ export default defineCommands([
   },
   {
     name: "devices reject",
-    summary: "Turn a waiting device down",
+    summary: "Reject a waiting device",
     args: "<requestId>",
     examples: ["svc devices reject <requestId>"],
     async run(context) {
@@ -56,7 +56,7 @@ export default defineCommands([
   },
   {
     name: "devices remove",
-    summary: "Forget a device and close its connections",
+    summary: "Remove a device and close its connections",
     args: "<deviceId>",
     examples: ["svc devices remove <deviceId>", "svc devices remove 3fa9c1"],
     async run(context) {
@@ -69,7 +69,7 @@ export default defineCommands([
   },
   {
     name: "devices rotate",
-    summary: "A new token for a role of a device",
+    summary: "Issue a new token for a role of a device",
     args: "<deviceId> [role]",
     options: [
       {
@@ -96,7 +96,7 @@ export default defineCommands([
   },
   {
     name: "devices revoke",
-    summary: "End the token of a role of a device",
+    summary: "Revoke the token of a role of a device",
     args: "<deviceId> [role]",
     examples: ["svc devices revoke <deviceId>", "svc devices revoke 3fa9c1 node"],
     async run(context) {
@@ -111,7 +111,7 @@ export default defineCommands([
   },
   {
     name: "pairing",
-    summary: "What waits for an approval here, and how this machine gets in",
+    summary: "Show pending approvals, and how this machine is paired",
     examples: ["svc pairing", "svc pairing --json"],
     async run(context) {
       const { pending, nodes } = await waitingHere(context);
@@ -122,7 +122,7 @@ export default defineCommands([
   },
   {
     name: "pairing join",
-    summary: "Make this machine a known device of a gateway",
+    summary: "Pair this machine with a gateway",
     options: [
       { flags: "--name <name>", description: "name of this machine, shown to the people who approve it" },
       { flags: "--scopes <list>", description: "scopes to request, comma-separated; default: all" },
@@ -159,7 +159,7 @@ export default defineCommands([
   },
   {
     name: "pairing leave",
-    summary: "Forget what this machine was given by a gateway",
+    summary: "Delete this machine's token for a gateway",
     examples: ["svc pairing leave --url wss://gateway.example"],
     async run(context) {
       const url = gatewayUrl(context);

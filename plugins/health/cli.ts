@@ -17,14 +17,14 @@ type Client = Awaited<ReturnType<CommandContext["connect"]>>;
 export default defineCommands([
   {
     name: "gateway health",
-    summary: "Ask a running gateway how it is",
+    summary: "Show the health of a running gateway",
     examples: ["svc gateway health", "svc gateway health --json"],
     run: (context) =>
       withGateway(context, READ, async (client) => show(context, await client.call(health.check, {}), healthLines)),
   },
   {
     name: "gateway status",
-    summary: "Sessions, agents and heartbeat of a running gateway",
+    summary: "Show sessions, agents and heartbeats of a running gateway",
     examples: ["svc gateway status", "svc gateway status --json"],
     run: (context) =>
       withGateway(context, ["operator.admin"], async (client) =>
@@ -33,7 +33,7 @@ export default defineCommands([
   },
   {
     name: "gateway probe",
-    summary: "Can this machine reach and use the gateway?",
+    summary: "Check that this machine can reach and use the gateway",
     examples: ["svc gateway probe", "svc gateway probe --json"],
     async run(context) {
       const report = await probe(context);

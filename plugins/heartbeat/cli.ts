@@ -11,7 +11,7 @@ const asking = askingWith({
 export default defineCommands([
   {
     name: "wake",
-    summary: "Tell the main session that something happened",
+    summary: "Send an event to the main session, and wake its agent",
     args: "<text>",
     options: [{ flags: "--mode <mode>", description: "now | next-heartbeat", default: "now" }],
     examples: ['svc wake "The printer is out of paper"', 'svc wake "Invoice 17 is paid" --mode next-heartbeat'],
@@ -28,7 +28,7 @@ export default defineCommands([
   },
   {
     name: "heartbeat last",
-    summary: "What came of the last heartbeat since the gateway started",
+    summary: "Show the result of the last heartbeat since the gateway started",
     examples: ["svc heartbeat last", "svc heartbeat last --json"],
     run: (context) =>
       asking(context, ["operator.read"], async (client) =>
@@ -37,13 +37,13 @@ export default defineCommands([
   },
   {
     name: "heartbeat on",
-    summary: "Let hearts beat again",
+    summary: "Resume heartbeats",
     examples: ["svc heartbeat on"],
     run: (context) => switched(context, true),
   },
   {
     name: "heartbeat off",
-    summary: "Let no heart beat until `on` or the next start of the gateway",
+    summary: "Pause heartbeats until `svc heartbeat on` or the next start of the gateway",
     examples: ["svc heartbeat off"],
     run: (context) => switched(context, false),
   },

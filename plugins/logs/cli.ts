@@ -15,7 +15,7 @@ const DEFAULT_INTERVAL_MS = 1_000;
 export default defineCommands([
   {
     name: "logs",
-    summary: "Show the log of the gateway, and follow it",
+    summary: "Show or follow the log of the gateway",
     options: [
       { flags: "-f, --follow", description: "print new lines as they arrive, also across restarts of the gateway" },
       { flags: "--limit <n>", description: `lines to start with, 1 to ${MAX_LINES}`, default: String(DEFAULT_LINES) },

@@ -17,7 +17,7 @@ const Servers = Type.Record(
 export default defineCommands([
   {
     name: "mcp doctor",
-    summary: "Which sandbox is in force for the program of each MCP server?",
+    summary: "Check the sandbox of each MCP server's program",
     options: [{ flags: "--running", description: "a gateway is running; has no effect here" }],
     examples: ["svc mcp doctor", "svc mcp doctor --json"],
     async run(context) {

@@ -16,7 +16,7 @@ const AGENT = { flags: "--agent <id>", description: "Agent" };
 export default defineCommands([
   {
     name: "memory status",
-    summary: "What agents' memories have in their indexes, and whether they can be searched by meaning",
+    summary: "Show index figures of agents' memories, and whether semantic search works",
     options: [{ ...AGENT, description: "Only this agent" }],
     examples: ["svc memory status", "svc memory status --agent main --json"],
     run: (context) =>
@@ -26,7 +26,7 @@ export default defineCommands([
   },
   {
     name: "memory index",
-    summary: "Bring the indexes of agents' memories up to date",
+    summary: "Update the indexes of agents' memories",
     options: [
       { ...AGENT, description: "Only this agent" },
       { flags: "--force", description: "Read all files again" },

@@ -24,7 +24,7 @@ const TEST_TIMEOUT_MS = 120_000;
 export default defineCommands([
   {
     name: "models list",
-    summary: "The models that can be used",
+    summary: "List the usable models",
     examples: ["svc models list", "svc models list --json"],
     run: (context) =>
       withGateway(context, ["operator.read"], async (client) =>
@@ -33,7 +33,7 @@ export default defineCommands([
   },
   {
     name: "models status",
-    summary: "Accounts, cooldowns, the default model and aliases",
+    summary: "Show accounts, cooldowns, the default model and aliases",
     examples: ["svc models status", "svc models status --json"],
     run: (context) =>
       withGateway(context, ["operator.read"], async (client) => {
@@ -44,7 +44,7 @@ export default defineCommands([
   },
   {
     name: "models aliases",
-    summary: "Short names of models",
+    summary: "List aliases of models",
     examples: ["svc models aliases"],
     run: (context) =>
       withGateway(context, ["operator.read"], async (client) => {
@@ -54,14 +54,14 @@ export default defineCommands([
   },
   {
     name: "models set",
-    summary: "Choose the default model",
+    summary: "Set the default model",
     args: "<ref>",
     examples: ["svc models set anthropic/claude-sonnet-5", "svc models set fast"],
     run: (context) => withGateway(context, ["operator.admin"], (client) => setDefault(context, client)),
   },
   {
     name: "models doctor",
-    summary: "Are the keys of the providers taken, and can they be asked now?",
+    summary: "Check that providers accept their keys and are available",
     options: [{ flags: "--running", description: "the gateway of this state directory is running: query it" }],
     examples: ["svc models doctor --running", "svc models doctor --running --json"],
     async run(context) {
@@ -75,7 +75,7 @@ export default defineCommands([
   },
   {
     name: "models add",
-    summary: "Connect a model server: ask it what it has and write that to the configuration",
+    summary: "Connect a model server: read its model list and write it to the configuration",
     args: "<url>",
     options: [
       {

@@ -19,7 +19,7 @@ const ask = askingWith({ plugin: "nodes", step: "svc nodes list" });
 export default defineCommands([
   {
     name: "nodes list",
-    summary: "Nodes, connected ones first",
+    summary: "List the nodes, connected ones first",
     examples: ["svc nodes list", "svc nodes list --json"],
     run: (context) =>
       ask(context, READ, async (client) => {
@@ -28,7 +28,7 @@ export default defineCommands([
   },
   {
     name: "nodes describe",
-    summary: "One node: what it is and can do",
+    summary: "Show a node and its commands",
     args: "<node>",
     examples: ["svc nodes describe kitchen", "svc nodes describe 4f1c9a"],
     run: (context) =>
@@ -39,7 +39,7 @@ export default defineCommands([
   },
   {
     name: "nodes invoke",
-    summary: "Ask a node to carry out a command",
+    summary: "Run a command of a node and print its result",
     args: "<node> <command>",
     options: [
       { flags: "--params <json>", description: "params of the command; default: none" },
@@ -53,14 +53,14 @@ export default defineCommands([
   },
   {
     name: "nodes approve",
-    summary: "Let a waiting node in",
+    summary: "Approve a waiting node",
     args: "[requestId]",
     examples: ["svc nodes approve", "svc nodes approve <requestId>"],
     run: approve,
   },
   {
     name: "nodes rename",
-    summary: "Give a node another name",
+    summary: "Rename a node",
     args: "<node> <name>",
     examples: ['svc nodes rename 4f1c9a "Kitchen"'],
     run: (context) =>
@@ -73,7 +73,7 @@ export default defineCommands([
   },
   {
     name: "node run",
-    summary: "Lend this machine to a gateway, as a node",
+    summary: "Connect this machine to a gateway as a node",
     options: [
       { flags: "--name <name>", description: "name of the node (default: the name of this machine)" },
       { flags: "--insecure", description: "allow ws:// to another machine: the credential is sent unencrypted" },
@@ -87,7 +87,7 @@ export default defineCommands([
   },
   {
     name: "nodes run",
-    summary: "Run a program on a node, asking for an approval where its policy says so",
+    summary: "Run a program on a node, with approval where its policy requires it",
     args: "<node> <program> [args...]",
     options: [
       {

@@ -11,28 +11,28 @@ const first = ({ args }: CommandContext) => args[0] ?? "";
 export default defineCommands([
   {
     name: "plugins list",
-    summary: "All plugins, their state and why one is not active",
+    summary: "List the plugins, their state and why one is not active",
     help: ["Queries the running gateway; without a response within a second, shows the states of the last start."],
     examples: ["svc plugins list", "svc plugins list --json"],
     run: async (context) => (await import("./cli/list.ts")).listPlugins(context),
   },
   {
     name: "plugins why",
-    summary: "Why a plugin is not active, what it waits for, and what to do",
+    summary: "Explain why a plugin is not active, and the next step",
     args: "<id>",
     examples: ["svc plugins why notes"],
     run: async (context) => (await import("./cli/why.ts")).explainPlugin(first(context), context),
   },
   {
     name: "plugins reload",
-    summary: "Load a plugin's code anew in the running gateway, without a restart",
+    summary: "Reload a plugin's code in the running gateway",
     args: "<id>",
     examples: ["svc plugins reload notes"],
     run: async (context) => (await import("./cli/reload.ts")).reloadPlugin(first(context), context),
   },
   {
     name: "plugins install",
-    summary: "Install a plugin: from the npm registry, or an archive, a directory or a git repository of this machine",
+    summary: "Install a plugin from the npm registry, an archive, a directory or a git repository",
     args: "<spec>",
     options: [
       ...AGREEING,
@@ -50,7 +50,7 @@ export default defineCommands([
   },
   {
     name: "plugins update",
-    summary: "Install the newest version of what a plugin was installed from; the one before is kept",
+    summary: "Install the newest version of a plugin; the previous one is kept",
     args: "<id>",
     options: AGREEING,
     help: ["Asks again only for permissions that were not agreed to before."],
@@ -59,7 +59,7 @@ export default defineCommands([
   },
   {
     name: "plugins remove",
-    summary: "Remove an installed plugin; what it stored and its configuration stay",
+    summary: "Remove an installed plugin; its data and configuration stay",
     args: "<id>",
     options: [
       { flags: "--purge", description: "also remove its data and configuration" },
@@ -70,21 +70,21 @@ export default defineCommands([
   },
   {
     name: "plugins enable",
-    summary: "Let a disabled plugin run again",
+    summary: "Enable a disabled plugin",
     args: "<id>",
     examples: ["svc plugins enable some-plugin"],
     run: async (context) => (await import("./cli/switch.ts")).switchPlugin(first(context), true, context),
   },
   {
     name: "plugins disable",
-    summary: "Take a plugin out of service, and keep it out",
+    summary: "Disable a plugin",
     args: "<id>",
     examples: ["svc plugins disable some-plugin"],
     run: async (context) => (await import("./cli/switch.ts")).switchPlugin(first(context), false, context),
   },
   {
     name: "plugins doctor",
-    summary: "What is wrong with the installed plugins, and what to do",
+    summary: "Check the installed plugins",
     options: [
       { flags: "--fix", description: "remove what interrupted installs left behind; nothing else is changed" },
       { flags: "--running", description: "accepted from svc doctor; has no effect" },
@@ -95,7 +95,7 @@ export default defineCommands([
   },
   {
     name: "plugins use",
-    summary: "Choose which plugins the gateway runs: a profile of the bundle, or exactly these",
+    summary: "Choose the plugins that the gateway runs: a profile, or a list",
     isLocal: true,
     args: "[names...]",
     options: [
@@ -108,7 +108,7 @@ export default defineCommands([
   },
   {
     name: "plugins inspect",
-    summary: "Everything about one plugin: what it declared, and what it costs",
+    summary: "Show a plugin's declarations and figures",
     args: "<id>",
     help: ["Queries the running gateway; without a response within a second, shows the facts of the package."],
     examples: ["svc plugins inspect notes", "svc plugins inspect notes --json"],

@@ -14,7 +14,7 @@ const BAD: ReadonlySet<string> = new Set(["missing", "failed"]);
 export default defineCommands([
   {
     name: "secrets list",
-    summary: "References of the configuration and whether they are found; never a value",
+    summary: "List the secret references of the configuration and whether they resolve; never a value",
     examples: ["svc secrets list", "svc secrets list --json"],
     run: (context) =>
       withGateway(context, ADMIN, async (client) => {
@@ -25,7 +25,7 @@ export default defineCommands([
   },
   {
     name: "secrets reload",
-    summary: "Look all references up anew",
+    summary: "Resolve all secret references again",
     examples: ["svc secrets reload"],
     run: (context) =>
       withGateway(context, ADMIN, async (client) =>

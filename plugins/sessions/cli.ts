@@ -45,7 +45,7 @@ const flagOf = (option: string) => `--${option.replaceAll(/[A-Z]/g, (letter) => 
 export default defineCommands([
   {
     name: "sessions list",
-    summary: "The newest conversations",
+    summary: "List the newest conversations",
     options: [
       { flags: "--limit <n>", description: `rows to show, default ${LISTED}` },
       { flags: "--agent <id>", description: "only conversations of this agent" },
@@ -74,7 +74,7 @@ export default defineCommands([
   },
   {
     name: "sessions show",
-    summary: "A conversation's settings and its last messages",
+    summary: "Show a conversation's settings and last messages",
     args: "<key>",
     options: [{ flags: "--messages <n>", description: `messages to show, at most 50, default ${SHOWN}` }],
     examples: ["svc sessions show main", "svc sessions show main --messages 30"],
@@ -104,7 +104,7 @@ export default defineCommands([
   },
   {
     name: "sessions reset",
-    summary: "Start a conversation afresh; what was said is archived",
+    summary: "Start a conversation afresh; its messages are archived",
     args: "<key>",
     examples: ["svc sessions reset main"],
     async run(context) {
@@ -115,7 +115,7 @@ export default defineCommands([
   },
   {
     name: "sessions delete",
-    summary: "Forget a conversation; what was said is archived",
+    summary: "Delete a conversation; its messages are archived",
     args: "<key>",
     examples: ["svc sessions delete notes"],
     async run(context) {
@@ -145,7 +145,7 @@ export default defineCommands([
   },
   {
     name: "sessions usage",
-    summary: "Tokens and cost, of all conversations or of one",
+    summary: "Show tokens and cost of one conversation or all",
     args: "[key]",
     options: [
       { flags: "--since <date>", description: "first day, YYYY-MM-DD; default: 30 days" },

@@ -10,7 +10,7 @@ const PATIENCE_MS = 600_000;
 export default defineCommands([
   {
     name: "storage usage",
-    summary: "What takes room, and when it goes",
+    summary: "Show the size and retention of stored data",
     examples: ["svc storage usage", "svc storage usage --json"],
     async run(context) {
       const answer = await ask(context, ["operator.read"], (client) =>
@@ -21,7 +21,7 @@ export default defineCommands([
   },
   {
     name: "storage clean",
-    summary: "Delete what has expired now; the gateway does it each hour",
+    summary: "Delete expired data now; the gateway does this every hour",
     options: [
       { flags: "--dry-run", description: "only show what would be deleted" },
       {
@@ -42,7 +42,7 @@ export default defineCommands([
   },
   {
     name: "storage doctor",
-    summary: "Are the databases in the state directory intact?",
+    summary: "Check that the databases in the state directory are intact",
     options: [
       { flags: "--running", description: "call the gateway that uses the state directory instead of reading files" },
     ],

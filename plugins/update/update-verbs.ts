@@ -19,7 +19,7 @@ const asking = askingWith({ plugin: "update", step: "svc doctor" });
 export const updateVerbs: readonly Command[] = [
   {
     name: "update",
-    summary: "Bring the gateway up to date and restart it",
+    summary: "Update the gateway and restart it",
     options: [
       { flags: "--dry-run", description: "print what would be done, and change nothing" },
       { flags: "--note <text>", description: "text that precedes the outcome in the main session, after the restart" },
@@ -46,7 +46,7 @@ export const updateVerbs: readonly Command[] = [
   },
   {
     name: "update check",
-    summary: "Is there a newer version?",
+    summary: "Check for a newer version",
     examples: ["svc update check", "svc update check --json"],
     async run(context) {
       try {
@@ -67,7 +67,7 @@ export const updateVerbs: readonly Command[] = [
   },
   {
     name: "update doctor",
-    summary: "Was an update interrupted?",
+    summary: "Check for an interrupted update",
     options: [{ flags: "--running", description: "accepted from svc doctor; has no effect" }],
     examples: ["svc update doctor"],
     async run(context) {

@@ -12,7 +12,7 @@ const MAX_SESSIONS = 10_000;
 export default defineCommands([
   {
     name: "usage",
-    summary: "Tokens and cost by day, model, provider, agent, channel, tool or session",
+    summary: "Show tokens and cost by day, model, provider, agent, channel, tool or session",
     options: [
       { flags: "--days <n>", description: "days up to today", default: String(DEFAULT_DAYS) },
       { flags: "--by <what>", description: GROUPINGS.join(", "), default: "day" },

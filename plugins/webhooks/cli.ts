@@ -18,7 +18,7 @@ const MOST_RUNS = 1_000;
 export default defineCommands([
   {
     name: "hooks list",
-    summary: "Webhook paths and mappings, in the order they are tried",
+    summary: "List webhook paths and mappings, in the order they are tried",
     examples: ["svc hooks list", "svc hooks list --json"],
     async run(context) {
       show(context, await ask(context, READ, (client) => client.call(webhooks.list, {})), listLines);
@@ -26,7 +26,7 @@ export default defineCommands([
   },
   {
     name: "hooks info",
-    summary: "One mapping: what it takes, what it becomes, what is wrong with it",
+    summary: "Show a mapping: its match, its action and its problems",
     args: "<id>",
     examples: ["svc hooks info build"],
     async run(context) {
@@ -48,7 +48,7 @@ export default defineCommands([
   },
   {
     name: "hooks check",
-    summary: "What is wrong with the webhooks, transforms included",
+    summary: "Check the webhooks and transforms",
     examples: ["svc hooks check", "svc hooks check --json"],
     async run(context) {
       const report = await ask(context, READ, async (client) => {
@@ -61,7 +61,7 @@ export default defineCommands([
   },
   {
     name: "hooks try",
-    summary: "What a request would become, without doing it",
+    summary: "Show what a request would trigger, without running it",
     args: "<mapping>",
     options: [
       { flags: "--payload <file>", description: "request body in JSON; - reads standard input" },
@@ -86,7 +86,7 @@ export default defineCommands([
   },
   {
     name: "hooks runs",
-    summary: "Accepted webhooks and what became of them, or one of them",
+    summary: "List accepted webhooks and their outcomes, or show one",
     args: "[runId]",
     options: [
       { flags: "--status <status>", description: `only runs with this status: ${STATUSES.join(", ")}` },
@@ -98,7 +98,7 @@ export default defineCommands([
   },
   {
     name: "hooks replay",
-    summary: "Accept a failed webhook anew",
+    summary: "Run a failed webhook again",
     args: "<runId>",
     examples: ["svc hooks runs --status failed", "svc hooks replay <runId>"],
     async run(context) {
@@ -112,21 +112,21 @@ export default defineCommands([
   },
   {
     name: "hooks enable",
-    summary: "Let a mapping or a direct path serve again",
+    summary: "Enable a mapping or a direct path",
     args: "<id>",
     examples: ["svc hooks enable build"],
     run: (context) => turn(context, webhooks.enable, "enabled"),
   },
   {
     name: "hooks disable",
-    summary: "Take a mapping or a direct path out of service",
+    summary: "Disable a mapping or a direct path",
     args: "<id>",
     examples: ["svc hooks disable build"],
     run: (context) => turn(context, webhooks.disable, "disabled"),
   },
   {
     name: "hooks init",
-    summary: "Make the transforms directory, with the types for an editor",
+    summary: "Create the transforms directory, with types for an editor",
     examples: ["svc hooks init"],
     async run(context) {
       const answer = await ask(context, ADMIN, (client) => client.call(webhooks.init, {}));

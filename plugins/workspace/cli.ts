@@ -19,7 +19,7 @@ const Listed = Type.Array(
 export default defineCommands([
   {
     name: "sandbox doctor",
-    summary: "Which sandbox is in force for the commands of each agent?",
+    summary: "Check the sandbox for the commands of each agent",
     options: [{ flags: "--running", description: "a gateway is running; has no effect here" }],
     examples: ["svc sandbox doctor", "svc sandbox doctor --json"],
     async run(context) {

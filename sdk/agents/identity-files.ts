@@ -72,8 +72,8 @@ export interface IdentityFiles {
   change<T>(change: IdentityChange, write: () => Promise<T>): Promise<T>;
 }
 
-/**
- * Service: records versions of identity files. Provided by the plugin `agents`; used by every plugin that writes files
- * of a workspace.
- */
-export const IdentityFiles = defineService<IdentityFiles>()("agent.identity-files", "1.0.0");
+/** Token of the service. */
+export const IdentityFiles = defineService<IdentityFiles>()("agent.identity-files", "1.0.0", {
+  summary:
+    "Records versions of identity files. Provided by the plugin `agents`; used by every plugin that writes files of a workspace.",
+});

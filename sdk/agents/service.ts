@@ -50,11 +50,11 @@ export interface AgentDirectory {
   readonly maxSpawnDepth: number;
 }
 
-/**
- * Service: lists the configured agents and their settings. Provided by the plugin `agents`; used by plugins that act on
- * behalf of an agent.
- */
-export const AgentDirectory = defineService<AgentDirectory>()("agent.directory", "1.0.0");
+/** Token of the service. */
+export const AgentDirectory = defineService<AgentDirectory>()("agent.directory", "1.0.0", {
+  summary:
+    "Lists the configured agents and their settings. Provided by the plugin `agents`; used by plugins that act on behalf of an agent.",
+});
 
 /** Rule that decides whether the answer of a run is a mere acknowledgement. Plain data, so it survives a restart. */
 export interface AcknowledgementRule {
@@ -262,8 +262,8 @@ export interface AgentRuns {
   wait(runId: string, timeoutMs: number): Promise<RunOutcome | undefined>;
 }
 
-/**
- * Service: runs agents. Provided by the plugin `agents`; used by chats, channels, scheduled jobs, webhooks and HTTP
- * endpoints.
- */
-export const AgentRuns = defineService<AgentRuns>()("agent.runs", "1.0.0");
+/** Token of the service. */
+export const AgentRuns = defineService<AgentRuns>()("agent.runs", "1.0.0", {
+  summary:
+    "Runs agents. Provided by the plugin `agents`; used by chats, channels, scheduled jobs, webhooks and HTTP endpoints.",
+});

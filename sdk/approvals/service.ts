@@ -35,8 +35,8 @@ export interface ExecApprovals {
   claim(claim: ExecClaim): Promise<AllowedExec>;
 }
 
-/**
- * Service: checks that a command for a node was approved. Provided by the plugin `approvals`; used by the plugin
- * `nodes`.
- */
-export const ExecApprovals = defineService<ExecApprovals>()("exec.approvals", "1.0.0");
+/** Token of the service. */
+export const ExecApprovals = defineService<ExecApprovals>()("exec.approvals", "1.0.0", {
+  summary:
+    "Checks that a command for a node was approved. Provided by the plugin `approvals`; used by the plugin `nodes`.",
+});

@@ -46,8 +46,8 @@ export interface Delivery {
   deliver(request: DeliveryRequest): Promise<DeliveryOutcome>;
 }
 
-/**
- * Service: delivers texts to chats. Provided by the plugin that owns the channels; used by agent runs, heartbeats and
- * scheduled jobs.
- */
-export const Delivery = defineService<Delivery>()("delivery", "1.0.0");
+/** Token of the service. */
+export const Delivery = defineService<Delivery>()("delivery", "1.0.0", {
+  summary:
+    "Delivers texts to chats. Provided by the plugin that owns the channels; used by agent runs, heartbeats and scheduled jobs.",
+});

@@ -165,8 +165,9 @@ export function defineChannel<Settings>(channel: Channel<Settings>): Channel {
   return channel as unknown as Channel; // the owner hands each account's settings back to the channel they came from
 }
 
-/**
- * Extension point: channels. Owned by the plugin `channels`, which runs them; contributed by every plugin that connects
- * a chat network.
- */
-export const Channel = defineExtensionPoint<Channel>("channel", { remotable: true });
+/** Token of the extension point. */
+export const Channel = defineExtensionPoint<Channel>("channel", {
+  summary:
+    "Channels. Owned by the plugin `channels`, which runs them; contributed by every plugin that connects a chat network.",
+  remotable: true,
+});

@@ -90,5 +90,7 @@ export interface ConfigStore {
   ): Promise<ConfigWritten>;
 }
 
-/** Service: reads and changes the configuration file. Provided by the host; used by plugins that manage settings. */
-export const ConfigStore = defineService<ConfigStore>()("config.store", "1.0.0");
+/** Token of the service. */
+export const ConfigStore = defineService<ConfigStore>()("config.store", "1.0.0", {
+  summary: "Reads and changes the configuration file. Provided by the host; used by plugins that manage settings.",
+});

@@ -33,5 +33,7 @@ export interface Devices {
   offer(admission: Admission): Promise<OfferedCommands>;
 }
 
-/** Paired devices. Provided by the plugin `devices`. */
-export const Devices = defineService<Devices>()("devices", "1.0.0");
+/** Token of the service. */
+export const Devices = defineService<Devices>()("devices", "1.0.0", {
+  summary: "Paired devices. Provided by the plugin `devices`; used by plugins that show or push to devices.",
+});

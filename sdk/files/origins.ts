@@ -11,8 +11,8 @@ export interface FileOrigins {
   of(agentId: string, names: readonly string[]): Promise<Origin | undefined>;
 }
 
-/**
- * Service: origin of the content of files. Provided by the plugin whose tools write files; used by tools that read
- * them.
- */
-export const FileOrigins = defineService<FileOrigins>()("file.origins", "1.0.0");
+/** Token of the service. */
+export const FileOrigins = defineService<FileOrigins>()("file.origins", "1.0.0", {
+  summary:
+    "Origin of the content of files. Provided by the plugin whose tools write files; used by tools that read them.",
+});

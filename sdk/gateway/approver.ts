@@ -52,8 +52,9 @@ export interface Approver {
   ask(question: ApprovalQuestion): Promise<ApprovalAnswer>;
 }
 
-/**
- * Service: asks people for approval. Provided by the plugin `approvals`; used by gates for answers with `allow: "ask"`,
- * and by tools that ask themselves.
- */
-export const Approver = defineService<Approver>()("approver", "1.0.0", { remotable: true });
+/** Token of the service. */
+export const Approver = defineService<Approver>()("approver", "1.0.0", {
+  summary:
+    'Asks people for approval. Provided by the plugin `approvals`; used by gates for answers with `allow: "ask"`, and by tools that ask themselves.',
+  remotable: true,
+});

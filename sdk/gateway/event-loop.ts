@@ -32,5 +32,7 @@ export interface EventLoopOwners {
   attribute(owner: number, block: EventLoopBlock): void;
 }
 
-/** Service: attributes running code to plugins. Provided by the host; used by the plugin `watchdog`. */
-export const EventLoopOwners = defineService<EventLoopOwners>()("gateway.event-loop", "1.0.0");
+/** Token of the service. */
+export const EventLoopOwners = defineService<EventLoopOwners>()("gateway.event-loop", "1.0.0", {
+  summary: "Attributes running code to plugins. Provided by the host; used by the plugin `watchdog`.",
+});

@@ -24,8 +24,8 @@ export interface RestartNotes {
   keep(note: RestartNote): Promise<void>;
 }
 
-/**
- * Service: stores notes for after a restart. Provided by the plugin that changes the configuration; used by every
- * plugin that restarts the gateway.
- */
-export const RestartNotes = defineService<RestartNotes>()("restart.notes", "1.0.0");
+/** Token of the service. */
+export const RestartNotes = defineService<RestartNotes>()("restart.notes", "1.0.0", {
+  summary:
+    "Stores notes for after a restart. Provided by the plugin that changes the configuration; used by every plugin that restarts the gateway.",
+});

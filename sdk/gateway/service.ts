@@ -35,11 +35,11 @@ export interface Restarts {
   }): ScheduledRestart;
 }
 
-/**
- * Service: schedules restarts. Provided by the host; used by the plugins that change the configuration or update the
- * gateway.
- */
-export const Restarts = defineService<Restarts>()("gateway.restarts", "1.0.0");
+/** Token of the service. */
+export const Restarts = defineService<Restarts>()("gateway.restarts", "1.0.0", {
+  summary:
+    "Schedules restarts. Provided by the host; used by the plugins that change the configuration or update the gateway.",
+});
 
 /** Validity of credentials, and revoking them. */
 export interface Credentials {
@@ -57,11 +57,11 @@ export interface Credentials {
   isLive(principal: Principal): boolean;
 }
 
-/**
- * Service: checks and revokes credentials of clients. Provided by the host; used by plugins that pair devices or work
- * on behalf of a principal.
- */
-export const Credentials = defineService<Credentials>()("credentials", "1.0.0");
+/** Token of the service. */
+export const Credentials = defineService<Credentials>()("credentials", "1.0.0", {
+  summary:
+    "Checks and revokes credentials of clients. Provided by the host; used by plugins that pair devices or work on behalf of a principal.",
+});
 
 /** Facts about this gateway. */
 export interface GatewayInfo {
@@ -93,5 +93,7 @@ export interface GatewayInfo {
   connections(): readonly ConnectionInfo[];
 }
 
-/** Service: facts about this gateway. Provided by the host; used by every plugin that reports or displays them. */
-export const GatewayInfo = defineService<GatewayInfo>()("gateway.info", "1.0.0");
+/** Token of the service. */
+export const GatewayInfo = defineService<GatewayInfo>()("gateway.info", "1.0.0", {
+  summary: "Facts about this gateway. Provided by the host; used by every plugin that reports or displays them.",
+});

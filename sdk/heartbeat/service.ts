@@ -91,8 +91,8 @@ export interface Heartbeats {
   last(): HeartbeatReport | undefined;
 }
 
-/**
- * Service: requests heartbeat runs and reports on them. Provided by the plugin `heartbeat`; used by plugins that wake
- * agents or show their state.
- */
-export const Heartbeats = defineService<Heartbeats>()("heartbeats", "1.0.0");
+/** Token of the service. */
+export const Heartbeats = defineService<Heartbeats>()("heartbeats", "1.0.0", {
+  summary:
+    "Requests heartbeat runs and reports on them. Provided by the plugin `heartbeat`; used by plugins that wake agents or show their state.",
+});

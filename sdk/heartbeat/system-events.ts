@@ -41,8 +41,8 @@ export interface SystemEvents {
   waiting(sessionKey: string): Promise<readonly SystemEvent[]>;
 }
 
-/**
- * Service: queues system events for sessions. Provided by the plugin `heartbeat`; used by webhooks, scheduled jobs and
- * tools that report later.
- */
-export const SystemEvents = defineService<SystemEvents>()("system.events", "1.0.0");
+/** Token of the service. */
+export const SystemEvents = defineService<SystemEvents>()("system.events", "1.0.0", {
+  summary:
+    "Queues system events for sessions. Provided by the plugin `heartbeat`; used by webhooks, scheduled jobs and tools that report later.",
+});

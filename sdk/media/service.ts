@@ -46,7 +46,8 @@ export interface Documents {
   image(bytes: Uint8Array, options?: { readonly maxPixels?: number }): Promise<ImageBlock>;
 }
 
-/**
- * Service: reads documents and pictures. Provided by the plugin `media`; used by the HTTP endpoints that accept files.
- */
-export const Documents = defineService<Documents>()("documents", "1.0.0");
+/** Token of the service. */
+export const Documents = defineService<Documents>()("documents", "1.0.0", {
+  summary:
+    "Reads documents and pictures. Provided by the plugin `media`; used by the HTTP endpoints that accept files.",
+});

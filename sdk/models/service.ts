@@ -171,11 +171,12 @@ export interface ProviderFailure {
   readonly status?: number;
 }
 
-/**
- * Extension point: kinds of model servers. Owned by the plugin `models`, which selects accounts and retries;
- * contributed by one plugin per API.
- */
-export const ModelProvider = defineExtensionPoint<ModelProvider>("model.provider", { remotable: true });
+/** Token of the extension point. */
+export const ModelProvider = defineExtensionPoint<ModelProvider>("model.provider", {
+  summary:
+    "Kinds of model servers. Owned by the plugin `models`, which selects accounts and retries; contributed by one plugin per API.",
+  remotable: true,
+});
 
 /** Resolves and calls language models. */
 export interface Models {
@@ -205,13 +206,14 @@ export interface ModelPolicy {
   primary?(): string | undefined;
 }
 
-/**
- * Service: model allowlist (`agents.defaults.models`) and model of the default agent. Provided by the plugin `agents`;
- * used by the plugin `models`.
- */
-export const ModelPolicy = defineService<ModelPolicy>()("model.policy", "1.0.0");
+/** Token of the service. */
+export const ModelPolicy = defineService<ModelPolicy>()("model.policy", "1.0.0", {
+  summary:
+    "Model allowlist (`agents.defaults.models`) and model of the default agent. Provided by the plugin `agents`; used by the plugin `models`.",
+});
 
-/**
- * Service: calls language models. Provided by the plugin `models`; used by agents and every plugin that needs a model.
- */
-export const Models = defineService<Models>()("models", "1.0.0");
+/** Token of the service. */
+export const Models = defineService<Models>()("models", "1.0.0", {
+  summary:
+    "Calls language models. Provided by the plugin `models`; used by agents and every plugin that needs a model.",
+});

@@ -46,8 +46,10 @@ export interface Nodes {
   policyFile(nodeId: string, change?: { readonly file: unknown; readonly baseHash?: string }): Promise<NodeAnswer>;
 }
 
-/** Service: runs commands on nodes. Provided by the plugin `nodes`; used by the plugin `approvals`. */
-export const Nodes = defineService<Nodes>()("nodes", "1.0.0");
+/** Token of the service. */
+export const Nodes = defineService<Nodes>()("nodes", "1.0.0", {
+  summary: "Runs commands on nodes. Provided by the plugin `nodes`; used by the plugin `approvals`.",
+});
 
 /** A canvas URL that is valid for a limited time. */
 export interface CanvasCapability {
@@ -65,8 +67,8 @@ export interface CanvasHost {
   withdraw(connectionId: string): void;
 }
 
-/**
- * Service: serves canvas pages. No bundled plugin provides it yet; `node.canvas.capability.refresh` then reports that
- * it is unavailable.
- */
-export const CanvasHost = defineService<CanvasHost>()("canvas.host", "1.0.0");
+/** Token of the service. */
+export const CanvasHost = defineService<CanvasHost>()("canvas.host", "1.0.0", {
+  summary:
+    "Serves canvas pages. No bundled plugin provides it yet; `node.canvas.capability.refresh` then reports that it is unavailable.",
+});

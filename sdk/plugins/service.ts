@@ -61,8 +61,10 @@ export interface PluginControl {
   planned(): PlannedPlugins;
 }
 
-/** Service: inspects and reloads plugins. Provided by the host; used by the plugins `plugins` and `metrics`. */
-export const PluginControl = defineService<PluginControl>()("plugin.control", "1.0.0");
+/** Token of the service. */
+export const PluginControl = defineService<PluginControl>()("plugin.control", "1.0.0", {
+  summary: "Inspects and reloads plugins. Provided by the host; used by the plugins `plugins` and `metrics`.",
+});
 
 /** Author of an installation, for the audit log, and the given agreement. */
 export interface InstallAuthor {
@@ -91,5 +93,7 @@ export interface PluginInstaller {
   doctor(): Promise<readonly PluginFinding[]>;
 }
 
-/** Service: installs plugins. Provided by the plugin `plugins`. */
-export const PluginInstaller = defineService<PluginInstaller>()("plugin.installer", "1.0.0");
+/** Token of the service. */
+export const PluginInstaller = defineService<PluginInstaller>()("plugin.installer", "1.0.0", {
+  summary: "Installs, updates and removes plugins. Provided by the plugin `plugins`.",
+});

@@ -69,11 +69,11 @@ export interface SecretSource {
   resolve(provider: SecretProvider, ids: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, string>>;
 }
 
-/**
- * Extension point: sources of secrets. Owned by the plugin `secrets`, which also contributes `env`, `file` and `exec`;
- * contributed by plugins for other secret stores.
- */
-export const SecretSource = defineExtensionPoint<SecretSource>("secrets.source");
+/** Token of the extension point. */
+export const SecretSource = defineExtensionPoint<SecretSource>("secrets.source", {
+  summary:
+    "Sources of secrets. Owned by the plugin `secrets`, which also contributes `env`, `file` and `exec`; contributed by plugins for other secret stores.",
+});
 
 /** Resolves secrets. */
 export interface Secrets {
@@ -85,11 +85,12 @@ export interface Secrets {
   reveal(setting: string | SecretRef): Promise<string>;
 }
 
-/**
- * Service: resolves secret settings. Provided by the plugin `secrets`; used by every plugin with a secret in its
- * configuration.
- */
-export const Secrets = defineService<Secrets>()("secrets", "1.0.0", { remotable: true });
+/** Token of the service. */
+export const Secrets = defineService<Secrets>()("secrets", "1.0.0", {
+  summary:
+    "Resolves secret settings. Provided by the plugin `secrets`; used by every plugin with a secret in its configuration.",
+  remotable: true,
+});
 
 /** A configuration value that holds a secret. */
 export interface SecretPlace {
@@ -112,5 +113,7 @@ export interface SecretPlaces {
   found(secrets: readonly string[]): void;
 }
 
-/** Service: locates secrets in the configuration. Provided by the host; used by the plugin `secrets`. */
-export const SecretPlaces = defineService<SecretPlaces>()("config.secret-places", "1.0.0");
+/** Token of the service. */
+export const SecretPlaces = defineService<SecretPlaces>()("config.secret-places", "1.0.0", {
+  summary: "Locates secrets in the configuration. Provided by the host; used by the plugin `secrets`.",
+});

@@ -166,7 +166,8 @@ export interface Sessions {
   readonly location: string;
 }
 
-/**
- * Service: stores conversations. Provided by the plugin `sessions`; used by agents, chats, channels and HTTP endpoints.
- */
-export const Sessions = defineService<Sessions>()("sessions", "1.0.0");
+/** Token of the service. */
+export const Sessions = defineService<Sessions>()("sessions", "1.0.0", {
+  summary:
+    "Stores conversations. Provided by the plugin `sessions`; used by agents, chats, channels and HTTP endpoints.",
+});

@@ -40,8 +40,9 @@ export interface Retention {
   readonly clean?: (dryRun: boolean) => Promise<number>;
 }
 
-/**
- * Extension point: retention rules. Owned by the storage plugin, which deletes expired data; contributed by every
- * plugin that stores tables or files. A test checks that each table of a bundled plugin is covered.
- */
-export const Retention = defineExtensionPoint<Retention>("storage.retention", { remotable: true });
+/** Token of the extension point. */
+export const Retention = defineExtensionPoint<Retention>("storage.retention", {
+  summary:
+    "Retention rules. Owned by the storage plugin, which deletes expired data; contributed by every plugin that stores tables or files. A test checks that each table of a bundled plugin is covered.",
+  remotable: true,
+});

@@ -42,5 +42,8 @@ export interface Storage {
   transaction(statements: readonly Statement[]): Promise<StatementResult[]>;
 }
 
-/** Service: durable SQL tables. Provided by a storage plugin; used by every plugin that stores records. */
-export const Storage = defineService<Storage>()("storage", "1.0.0", { remotable: true });
+/** Token of the service. */
+export const Storage = defineService<Storage>()("storage", "1.0.0", {
+  summary: "Durable SQL tables. Provided by a storage plugin; used by every plugin that stores records.",
+  remotable: true,
+});

@@ -57,5 +57,7 @@ export interface CommandSandbox {
   inForce(agentId: string): Promise<boolean>;
 }
 
-/** Service: reports whether commands run in a sandbox. Provided by the plugin whose tools run commands. */
-export const CommandSandbox = defineService<CommandSandbox>()("command.sandbox", "1.0.0");
+/** Token of the service. */
+export const CommandSandbox = defineService<CommandSandbox>()("command.sandbox", "1.0.0", {
+  summary: "Reports whether commands run in a sandbox. Provided by the plugin whose tools run commands.",
+});

@@ -147,11 +147,12 @@ export function defineTool<P extends TSchema>(tool: Tool<P>): Tool {
   return tool as unknown as Tool; // the owner validates arguments against `params` before it calls `run`
 }
 
-/**
- * Extension point: tools of agents; the contribution id is the tool name. Owned by the plugin `tools`, which applies
- * policy, validation and approvals; contributed by every plugin that offers tools.
- */
-export const Tool = defineExtensionPoint<Tool>("tool", { remotable: true });
+/** Token of the extension point. */
+export const Tool = defineExtensionPoint<Tool>("tool", {
+  summary:
+    "Tools of agents; the contribution id is the tool name. Owned by the plugin `tools`, which applies policy, validation and approvals; contributed by every plugin that offers tools.",
+  remotable: true,
+});
 
 /** Tools that can change while the plugin runs, e.g. the tools of a server. */
 export interface ToolSource {
@@ -159,11 +160,11 @@ export interface ToolSource {
   tools(): ReadonlyMap<string, Tool>;
 }
 
-/**
- * Extension point: changing sets of tools. Owned by the plugin `tools`; contributed by plugins such as `mcp`, whose
- * tools come from servers.
- */
-export const ToolSource = defineExtensionPoint<ToolSource>("tool.source");
+/** Token of the extension point. */
+export const ToolSource = defineExtensionPoint<ToolSource>("tool.source", {
+  summary:
+    "Changing sets of tools. Owned by the plugin `tools`; contributed by plugins such as `mcp`, whose tools come from servers.",
+});
 
 /** Tool rules for a group in the configuration of a channel; groups cannot set a profile. */
 export type GroupToolRules = Omit<ToolRules, "profile">;
@@ -183,8 +184,10 @@ export interface GroupToolPolicy {
   }): GroupToolRules | undefined;
 }
 
-/** Service: tool rules of groups. Provided by the plugin that owns the channels; used by the plugin `tools`. */
-export const GroupToolPolicy = defineService<GroupToolPolicy>()("tool.group-policy", "1.0.0");
+/** Token of the service. */
+export const GroupToolPolicy = defineService<GroupToolPolicy>()("tool.group-policy", "1.0.0", {
+  summary: "Tool rules of groups. Provided by the plugin that owns the channels; used by the plugin `tools`.",
+});
 
 /** The caller and its context, on which the tool policy decides. */
 export interface ToolScene {
@@ -236,8 +239,8 @@ export interface Tools {
   ): Promise<ToolAttempt>;
 }
 
-/**
- * Service: lists and runs tools under the tool policy. Provided by the plugin `tools`; used by agents and
- * `/tools/invoke`.
- */
-export const Tools = defineService<Tools>()("tools", "1.0.0");
+/** Token of the service. */
+export const Tools = defineService<Tools>()("tools", "1.0.0", {
+  summary:
+    "Lists and runs tools under the tool policy. Provided by the plugin `tools`; used by agents and `/tools/invoke`.",
+});

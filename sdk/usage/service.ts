@@ -99,8 +99,10 @@ export interface UsageRecords {
   logs(key: string, limit: number, maxChars: number): Promise<ResultOf<typeof sessionsUsage.logs>>;
 }
 
-/** Service: usage recorded by conversations. Provided by the plugin `sessions`; used by the plugin `usage`. */
-export const UsageRecords = defineService<UsageRecords>()("usage.records", "1.0.0");
+/** Token of the service. */
+export const UsageRecords = defineService<UsageRecords>()("usage.records", "1.0.0", {
+  summary: "Usage recorded by conversations. Provided by the plugin `sessions`; used by the plugin `usage`.",
+});
 
 /** Used share of a subscription's quota. Spec: protocol/methods-usage.md §1. */
 export interface ProviderQuota {
@@ -133,5 +135,7 @@ export interface ModelQuotas {
   sources(signal: AbortSignal): Promise<readonly QuotaSource[]>;
 }
 
-/** Service: quotas of model providers. Provided by the plugin `models`; used by the plugin `usage`. */
-export const ModelQuotas = defineService<ModelQuotas>()("model.quotas", "1.0.0");
+/** Token of the service. */
+export const ModelQuotas = defineService<ModelQuotas>()("model.quotas", "1.0.0", {
+  summary: "Quotas of model providers. Provided by the plugin `models`; used by the plugin `usage`.",
+});

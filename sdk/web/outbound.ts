@@ -59,8 +59,8 @@ export interface OutboundFetch {
   fetch(request: OutboundRequest): Promise<OutboundResponse>;
 }
 
-/**
- * Service: fetches public URLs safely. Provided by the plugin `outbound`; used by every plugin that fetches a URL it
- * does not control.
- */
-export const OutboundFetch = defineService<OutboundFetch>()("outbound.fetch", "1.0.0");
+/** Token of the service. */
+export const OutboundFetch = defineService<OutboundFetch>()("outbound.fetch", "1.0.0", {
+  summary:
+    "Fetches public URLs safely. Provided by the plugin `outbound`; used by every plugin that fetches a URL it does not control.",
+});

@@ -36,8 +36,9 @@ export interface WebSearchProvider {
   search(query: WebSearchQuery, signal: AbortSignal): Promise<readonly WebSearchResult[]>;
 }
 
-/**
- * Extension point: search engines. Owned by the plugin `web`, whose tool `web_search` uses them; contributed by one
- * plugin per engine.
- */
-export const WebSearchProvider = defineExtensionPoint<WebSearchProvider>("web.search.provider", { remotable: true });
+/** Token of the extension point. */
+export const WebSearchProvider = defineExtensionPoint<WebSearchProvider>("web.search.provider", {
+  summary:
+    "Search engines. Owned by the plugin `web`, whose tool `web_search` uses them; contributed by one plugin per engine.",
+  remotable: true,
+});

@@ -113,8 +113,10 @@ export interface WebhookAction {
   run?(job: WebhookJob, signal: AbortSignal): Promise<WebhookResult | void>;
 }
 
-/** Actions that webhooks can trigger. Owner: the host. */
-export const WebhookAction = defineExtensionPoint<WebhookAction>("webhook.action");
+/** Token of the extension point. */
+export const WebhookAction = defineExtensionPoint<WebhookAction>("webhook.action", {
+  summary: "Actions that webhooks trigger. Owned by the host; contributed by plugins such as `webhook-agent`.",
+});
 
 /** Which requests a mapping accepts. Every given condition must hold. */
 export interface WebhookMatch {
@@ -154,8 +156,12 @@ export interface WebhookPreset {
   readonly mappings: readonly WebhookMapping[];
 }
 
-/** Named sets of mappings. Owner: the host. */
-export const WebhookPreset = defineExtensionPoint<WebhookPreset>("webhook.preset", { remotable: true });
+/** Token of the extension point. */
+export const WebhookPreset = defineExtensionPoint<WebhookPreset>("webhook.preset", {
+  summary:
+    "Named sets of webhook mappings (`hooks.presets`). Owned by the host; contributed by one plugin per service.",
+  remotable: true,
+});
 
 /** How a mapping authenticates its sender. */
 export interface WebhookVerify {
@@ -193,8 +199,11 @@ export interface WebhookVerifier {
   verify(request: SignedRequest, secrets: readonly string[], toleranceSeconds: number | undefined): SignatureVerdict;
 }
 
-/** Ways to authenticate a sender other than the hook token. Owner: the host. */
-export const WebhookVerifier = defineExtensionPoint<WebhookVerifier>("webhook.verifier");
+/** Token of the extension point. */
+export const WebhookVerifier = defineExtensionPoint<WebhookVerifier>("webhook.verifier", {
+  summary:
+    "Ways to authenticate a sender of webhooks other than the hook token. Owned by the host; contributed by `webhook-signatures`.",
+});
 
 /** The job for an action, before external texts are marked. */
 export interface WebhookWork extends Omit<WebhookJob, "principal"> {
@@ -263,5 +272,8 @@ export interface Webhooks {
   action(id: string): ServedWebhookAction | undefined;
 }
 
-/** Webhooks, without their records. Provided by the host. */
-export const Webhooks = defineService<Webhooks>()("webhooks", "1.0.0");
+/** Token of the service. */
+export const Webhooks = defineService<Webhooks>()("webhooks", "1.0.0", {
+  summary:
+    "Mappings, trials and actions of webhooks. Provided by the host; used by the plugin `webhooks`, which records and runs them.",
+});

@@ -66,7 +66,7 @@ describe("read", () => {
     await writeFile(join(root, "big.log"), "0123456789abcde\n".repeat(600_000));
     assert.match(
       await say("read", { path: "big.log", limit: 1 }),
-      /^0123456789abcde\n\[lines 1 to 1 of more than \d+; go on/,
+      /^0123456789abcde\n\[lines 1 to 1 of more than \d+; continue/,
     );
   });
 
@@ -76,7 +76,7 @@ describe("read", () => {
     ["a directory", "sub", "INVALID_REQUEST", /sub is a directory/],
     ["the workspace", ".", "INVALID_REQUEST", /is a directory/],
     ["a name that is too long", "x".repeat(300), "INVALID_REQUEST", /the name is too long/],
-    ["a picture that is too large", "big.png", "INVALID_REQUEST", /5242897 bytes; pictures may have 5242880/],
+    ["a picture that is too large", "big.png", "INVALID_REQUEST", /5242897 bytes; pictures may have at most 5242880/],
   ];
   for (const [what, path, code, message] of refused) {
     it(`refuses ${what}`, async (t) => {

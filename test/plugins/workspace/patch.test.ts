@@ -64,9 +64,9 @@ describe("a patch", () => {
   });
 
   const refusals: [what: string, text: string, message: RegExp][] = [
-    ["no beginning", "*** Update File: a", /line 1 of the patch: a patch begins/],
-    ["no end", "*** Begin Patch\n*** Delete File: a", /line 2 of the patch: a patch ends/],
-    ["nothing in it", patch(), /line 2 of the patch: there is no file/],
+    ["no beginning", "*** Update File: a", /line 1 of the patch: a patch must start/],
+    ["no end", "*** Begin Patch\n*** Delete File: a", /line 2 of the patch: a patch must end/],
+    ["nothing in it", patch(), /line 2 of the patch: this patch has no file/],
     ["no section", patch("hello"), /line 2 of the patch: expected "\*\*\* Add File/],
     ["no path", patch("*** Delete File: "), /line 2 of the patch: the path is missing/],
     ["no path to move to", patch("*** Update File: a", "*** Move to:"), /line 3 of the patch: the path is missing/],
@@ -239,7 +239,7 @@ describe("apply_patch", () => {
       "a place to move to that is taken",
       ["*** Update File: c.sh", "*** Move to: sub/b.txt"],
       "INVALID_REQUEST",
-      /there already/,
+      /already exists/,
     ],
     ["the same file twice", ["*** Delete File: ./a.txt"], "INVALID_REQUEST", /in this patch twice/],
     ["a path that leads out", ["*** Add File: ../x", "+x"], "INVALID_REQUEST", /not a path below/],
