@@ -1,5 +1,5 @@
 /**
- * The catalogue of `details.code`, the machine-readable reason of a refusal; finer than `error.code`. sdk/errors.md is
+ * The catalogue of `details.code`, the machine-readable reason of a refusal; finer than `error.code`. sdk/reference/errors.md is
  * generated from it.
  *
  * It lists the codes of this repository. Other plugins define their own codes: `new GatewayError(code, message, {

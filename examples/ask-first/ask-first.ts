@@ -1,4 +1,4 @@
-/** Some tools need a person's yes: in `svc chat`, the panel, or `svc approvals watch`. */
+/** Asks a person before an agent uses certain tools: in `svc chat`, in the panel, or in `svc approvals watch`. */
 import { definePlugin, Type } from "@svc/sdk";
 
 const Config = Type.Object({
@@ -17,7 +17,7 @@ export default definePlugin({
       gateway.hooks.toolBefore.for(tool).tap(({ name, arguments: wanted, agentId, sessionKey }) => ({
         allow: "ask",
         title: `${name} ${JSON.stringify(wanted)}`, // what people see
-        subject: { name, wanted, agentId }, // what "allow always" holds for: exactly this
+        subject: { name, wanted, agentId }, // "allow always" covers exactly this
         agentId,
         sessionKey,
       }));

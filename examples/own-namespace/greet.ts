@@ -1,4 +1,4 @@
-/** A typed RPC namespace in one file: `greet.hello` and `greet.count`, and an event when somebody was greeted. */
+/** A typed RPC namespace in one file: `greet.hello` and `greet.count`, and an event for each greeting. */
 import { defineContract, defineEvent, definePlugin, Type } from "@svc/sdk";
 
 /** What clients call: `client.call(greet.hello, { name: "Ada" })`. */
@@ -10,7 +10,7 @@ export const greet = defineContract("greet", {
     result: Type.Object({ text: Type.String() }),
   },
   count: {
-    summary: "How many were greeted since the start",
+    summary: "Number of greetings since the start",
     scope: "operator.read",
     params: Type.Object({}),
     result: Type.Object({ greeted: Type.Integer() }),

@@ -1,6 +1,6 @@
 /** Holds the catalogue of `details.code` against the sources: each code is in it, and each entry is thrown where it says. */
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { GatewayError } from "@svc/sdk";
@@ -66,45 +66,7 @@ describe("the catalogue of details.code", () => {
       assert.match(next, /^[^\n]{8,}[^.\n]$/, code);
     }
   });
-
-  it("is what sdk/errors.md says; SVC_UPDATE_SNAPSHOT=1 writes it", () => {
-    const page = join(root, "sdk/errors.md");
-    if (process.env["SVC_UPDATE_SNAPSHOT"]) writeFileSync(page, reference());
-    assert.equal(readFileSync(page, "utf8"), reference());
-  });
 });
-
-function reference(): string {
-  const cell = (text: string) => text.replaceAll("|", "\\|").replaceAll("<", "\\<");
-  const errors = Object.entries(ERRORS).map(
-    ([code, { http, retry, meaning }]) => `| \`${code}\` | ${http} | ${retry ? "yes" : "no"} | ${cell(meaning)} |`,
-  );
-  const codes = entries.map(
-    ([code, { error, by, when, next }]) =>
-      `| \`${code}\` | \`${error}\` | ${by.join(", ")} | ${cell(when)} | ${cell(next)} |`,
-  );
-  return [
-    "# Errors",
-    "",
-    "Made from [`sdk/gateway-error.ts`](../sdk/gateway-error.ts) and [`sdk/error-codes.ts`](../sdk/error-codes.ts) by",
-    "`SVC_UPDATE_SNAPSHOT=1 npm test -- error-codes`.",
-    "",
-    "## `error.code`",
-    "",
-    "| Code | HTTP status | Retry | Meaning |",
-    "|---|---|---|---|",
-    ...errors,
-    "",
-    "## `error.details.code`",
-    "",
-    "Programs tell refusals apart by this code, never by the message. Plugins of other people may send codes that are not listed here.",
-    "",
-    "| Code | `error.code` | From | When | What to do |",
-    "|---|---|---|---|---|",
-    ...codes,
-    "",
-  ].join("\n");
-}
 
 describe("a refusal with a details.code", () => {
   it("has the error.code of the catalogue, and its particulars beside the code", () => {

@@ -1,4 +1,4 @@
-/** An issue opened at GitHub is handed to an agent; whatever else GitHub tells about issues is skipped. */
+/** Sends a newly opened GitHub issue to an agent, and skips other events of issues. */
 import { defineTransform, Type } from "@svc/sdk/transform";
 
 export default defineTransform({
@@ -13,7 +13,7 @@ export default defineTransform({
     repository: Type.Object({ full_name: Type.String() }),
   }),
 
-  // Tried before a new version of this file goes live.
+  // Run before a new version of this file goes live.
   examples: [
     {
       name: "opened",
