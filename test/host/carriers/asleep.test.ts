@@ -616,7 +616,7 @@ export default definePlugin({ id: "guest", api: "^1.0.0", setup: (gateway) => ga
       return found.find(({ check }) => check === "declared")?.problems.map(({ level, why }) => `${level}: ${why}`);
     };
     rmSync(file);
-    assert.deepEqual(await declared(), ["warning: it has no declared.json, so its code is imported at every start"]);
+    assert.deepEqual(await declared(), ["warning: declared.json is missing, so the code is imported at every start"]);
     const { stdout, code } = await svcHome(t).svc(["plugins", "declare", path]);
     assert.deepEqual([code, stdout], [0, `${path}/package.json: up to date\n${file}: it sleeps until it is used\n`]);
     assert.deepEqual(await declared(), []);

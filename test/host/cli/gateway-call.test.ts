@@ -58,7 +58,7 @@ describe("svc gateway call", () => {
     assert.equal(none.code, 1);
     assert.match(
       none.stderr,
-      /^NOT_PAIRED: device identity required; no gateway was started on \/.*\/state\nNext: set SVC_STATE_DIR to the state directory of that gateway; or on the gateway's machine: svc gateway token; connect with/,
+      /^NOT_PAIRED: device identity required; no gateway was started on \/.*\/state\nNext: set SVC_STATE_DIR to the state directory of that gateway; or on the gateway's machine: svc gateway token; then connect with/,
     );
     await stop();
   });
@@ -104,7 +104,7 @@ describe("svc gateway call", () => {
     assert.deepEqual([code, stdout], [1, ""]);
     assert.match(
       stderr,
-      /^INVALID_REQUEST: unauthorized: gateway token mismatch \(the right one is .*SVC_GATEWAY_TOKEN/,
+      /^INVALID_REQUEST: unauthorized: gateway token mismatch \(use the token from .*SVC_GATEWAY_TOKEN/,
     );
     const { error } = JSON.parse((await here.svc([...wrong, "--json"])).stdout);
     assert.deepEqual(facts(error.details), { code: "AUTH_TOKEN_MISMATCH", authReason: "token_mismatch" });

@@ -154,7 +154,7 @@ describe("svc gateway run refuses to start", () => {
   it("on a port that is in use, and prints the next step", async (t) => {
     const first = home(t, few);
     const { port } = await first.run();
-    const sentence = `port ${port} on 127.0.0.1 is taken, perhaps by another gateway\nNext: svc gateway stop, or choose another port: svc gateway run --port <port>`;
+    const sentence = `port ${port} on 127.0.0.1 is already in use, perhaps by another gateway\nNext: run svc gateway stop, or choose another port: svc gateway run --port <port>`;
     const again = ["gateway", "run", "--port", port];
     const second = home(t, few);
     assert.deepEqual(await second.svc(again), {
@@ -191,7 +191,7 @@ describe("svc gateway run refuses to start", () => {
       "for everybody without authentication",
       { gateway: { bind: "lan", auth: { mode: "none" } } },
       {},
-      /anybody could use this gateway; set mode "token"/,
+      /anyone could use this gateway; set gateway\.auth\.mode to "token"/,
     ],
     [
       "on an address that is none",

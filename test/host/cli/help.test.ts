@@ -106,7 +106,7 @@ describe("wrong usage", () => {
     [["completion"], /missing required argument 'shell'/],
     [["completion", "tcsh"], /'tcsh' is invalid for argument 'shell'. Allowed choices are bash, zsh, fish/],
     [["plugins", "inspect"], /missing required argument 'id'/],
-    [["plugins", "bisect", "--timeout", "no"], /^--timeout is a number of seconds, up to 3600\nNext: /],
+    [["plugins", "bisect", "--timeout", "no"], /^--timeout must be a number of seconds, at most 3600\nNext: /],
     [["trim"], /required option '--out <dir>' not specified/],
     [["trim", "--out", "x", "--url", "ws://127.0.0.1"], /unknown option '--url'/],
     [["gateway", "run", "--port"], /argument missing/],

@@ -46,7 +46,7 @@ describe("a command on the gateway's machine", { timeout: 120_000 }, () => {
     assert.equal(code, 1);
     assert.match(
       stderr,
-      /^NOT_PAIRED: device identity required\nNext: on the gateway's machine: svc gateway token; connect with/,
+      /^NOT_PAIRED: device identity required\nNext: on the gateway's machine: svc gateway token; then connect with/,
     );
   });
 });

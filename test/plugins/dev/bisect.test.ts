@@ -85,7 +85,7 @@ describe("svc plugins bisect", { timeout: 120_000 }, () => {
     const { code, stdout } = await here.svc(["plugins", "bisect"]);
     assert.deepEqual(
       [code, stdout.split("\n").slice(0, 2)],
-      [0, ["The cause is the plugin ./quit.ts.", "it ends or stops the process that imports it"]],
+      [0, ["The cause is the plugin ./quit.ts.", "importing it ends or blocks the process"]],
     );
   });
 });

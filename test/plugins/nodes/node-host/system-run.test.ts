@@ -268,7 +268,7 @@ describe("what a node refuses before it does anything", () => {
     const { gateway, node } = await scene(t);
     const payload = { id: "foreign", nodeId: "other", command: "system.which", paramsJSON: '{"bins":[]}' };
     gateway.send({ type: "event", event: "node.invoke.request", payload });
-    await node.until("note", (state) => state.state === "note" && state.text.includes("does not know"));
+    await node.until("note", (state) => state.state === "note" && state.text.includes("unknown format"));
     await gateway.invoke("system.which", { bins: [] });
     assert.equal(gateway.answers.length, 1);
   });
