@@ -618,7 +618,10 @@ export default definePlugin({ id: "guest", api: "^1.0.0", setup: (gateway) => ga
     rmSync(file);
     assert.deepEqual(await declared(), ["warning: declared.json is missing, so the code is imported at every start"]);
     const { stdout, code } = await svcHome(t).svc(["plugins", "declare", path]);
-    assert.deepEqual([code, stdout], [0, `${path}/package.json: up to date\n${file}: it sleeps until it is used\n`]);
+    assert.deepEqual(
+      [code, stdout],
+      [0, `${path}/package.json: up to date\n${file}: the plugin sleeps until it is used\n`],
+    );
     assert.deepEqual(await declared(), []);
     writeEntry(path, { setup: `serve("hi", () => ({})); serve("more", () => ({}));` });
     assert.deepEqual(await declared(), ["failed: its declared.json is not what its code declares"]);

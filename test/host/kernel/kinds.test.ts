@@ -120,7 +120,7 @@ it("a further kind is checked by `svc plugins check`", async (t) => {
   assert.deepEqual(problems("start"), []);
   assert.ok(
     problems("manifest")?.includes(
-      'warning: svc.contributes lists "gone", and it declares no such status badge with this configuration',
+      'warning: svc.contributes lists "gone", but with this configuration no such status badge is declared',
     ),
   );
   assert.deepEqual(problems("contracts"), [

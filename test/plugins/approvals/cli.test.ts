@@ -180,7 +180,7 @@ describe("svc approvals", () => {
     const unknown = await scene.run("allow", { args: ["zzz"] });
     assert.equal(unknown.error?.code, "NOT_FOUND");
     assert.equal(unknown.message, "no approval has this id\nNext: svc approvals list");
-    assert.match((await scene.run("allow", { args: [""] })).message, /needs an id/);
+    assert.match((await scene.run("allow", { args: [""] })).message, /an id, or the beginning of one, is missing/);
     assert.match((await scene.run("list", { options: { limit: "0" } })).message, /--limit takes/);
   });
 
@@ -399,7 +399,7 @@ describe("svc approvals", () => {
     const text =
       /^added \/w\/x\.sh {2}any arguments {2}sha256 (ab){32} for main\n.*any command.*\nThe entry applies while /;
     assert.match((await add({ anyArguments: true }, "/w/x.sh")).text, text);
-    assert.match((await add({ anyArguments: true }, "/w/x.sh")).text, /allowed already/);
+    assert.match((await add({ anyArguments: true }, "/w/x.sh")).text, /is already allowed/);
     await add({ exact: true }, "/w/x.sh");
     await add({}, "/bin/sh", "x.sh", "1");
     await run("allowlist add", { args: ["/w/x.sh"], options: { exact: true } });
@@ -477,7 +477,7 @@ describe("svc approvals watch", () => {
       "asked for again after what is no answer",
     );
     input.write("y\n");
-    await until(/No question waits/);
+    await until(/No question is pending/);
     input.end();
     assert.equal(await ended, 0);
   });
@@ -656,8 +656,8 @@ describe("--node", () => {
       assert.equal(await nodeNamed(client, { node: given }), nodeId));
 
   for (const [given, says] of [
-    ["aa", /2 nodes fit: aa11, aa22/],
-    ["queue", /2 nodes fit: aa22, bb33/],
+    ["aa", /2 nodes match: aa11, aa22/],
+    ["queue", /2 nodes match: aa22, bb33/],
     ["Laptop", /no node "Laptop"/],
     [" ", /takes the name or id/],
     [true, /takes the name or id/],

@@ -215,10 +215,10 @@ describe("exec.approval", () => {
     }
     const ears = heard(client);
     const { id, answer } = await asked(client, ears, { id: "taken" });
-    await assert.rejects(client.call(execApproval.request, { ...nodeRequest, id }), { message: /known already/ });
+    await assert.rejects(client.call(execApproval.request, { ...nodeRequest, id }), { message: /already exists/ });
     await client.call(execApproval.resolve, { id, decision: "deny" });
     await answer;
-    await assert.rejects(client.call(execApproval.request, { ...nodeRequest, id }), { message: /known already/ });
+    await assert.rejects(client.call(execApproval.request, { ...nodeRequest, id }), { message: /already exists/ });
   });
 
   it("stores allow-always of an existing client, and reports it unchanged", async (t) => {

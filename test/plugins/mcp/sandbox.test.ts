@@ -53,7 +53,10 @@ describe("a server in the sandbox", { skip: await withoutSandbox(), timeout: 60_
 
   it("names the reason when a path would expose the state directory", async (t) => {
     const { line } = await scene(t, { docs: { ...program(), sandbox: { mode: "prefer", readPaths: ["/"] } } });
-    assert.match(String((await line(AWAY)).fields["reason"]), /MCP server "docs": \/ of readPaths or writePaths shows/);
+    assert.match(
+      String((await line(AWAY)).fields["reason"]),
+      /MCP server "docs": \/ in readPaths or writePaths exposes/,
+    );
   });
 });
 

@@ -319,7 +319,7 @@ describe("process", posix, () => {
     assert.match(await scene.say("process", { action: "log", sessionId }), /^got one\ngot two\nover\n\[exit code 0/);
     assert.match(
       await scene.say("process", { action: "log", sessionId, offset: 2, limit: 1 }),
-      /^got two\n\[lines 2 to 2 of 3; go on/,
+      /^got two\n\[lines 2 to 2 of 3; continue/,
     );
     assert.match(
       await scene.say("process", { action: "list" }),
