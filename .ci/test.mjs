@@ -31,9 +31,12 @@ if (files.length === 0) {
   process.exit(1);
 }
 
-/** Programs, threads and changes of the process itself: a test module with any of these has a process of its own. */
+/**
+ * Programs, threads and changes of the process itself: a test module with any of these has a process of its own, as has one
+ * with the comment `own process: <why>`.
+ */
 const APART =
-  /child_process|worker_threads|node:inspector|process\.(?:chdir|on|once|emit|exit|kill)\b|process\.env(?:\.\w+|\[[^\]]*\]) = |delete process\.env|(?:globalThis|process\.std\w+)\.\w+ = |\bmock\.|^(?:before|after)(?:Each)?\(/m;
+  /\bown process: |child_process|worker_threads|node:inspector|process\.(?:chdir|on|once|emit|exit|kill)\b|process\.env(?:\.\w+|\[[^\]]*\]) = |delete process\.env|(?:globalThis|process\.std\w+)\.\w+ = |\bmock\.|^(?:before|after)(?:Each)?\(/m;
 /** Gateways within the process of the test. */
 const GATEWAY = /@svc\/host"|testGateway/;
 

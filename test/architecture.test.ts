@@ -23,7 +23,7 @@ function filesBelow(directory: string): string[] {
 /** Static, type-only, re-exporting and dynamic imports alike. */
 function importsOf(text: string): string[] {
   const code = text.replace(/\/\*[\s\S]*?\*\//g, "").replace(/^\s*\/\/.*$/gm, "");
-  return [...code.matchAll(/(?:\bfrom\s*|\bimport\s*\(\s*|^\s*import\s+)["']([^"']+)["']/gm)].flatMap(([, name]) =>
+  return [...code.matchAll(/(?:\bfrom\s+|\bimport\s*\(\s*|^\s*import\s+)["']([^"'$]+)["']/gm)].flatMap(([, name]) =>
     name ? [name] : [],
   );
 }

@@ -13,6 +13,8 @@ export interface FakeClock extends Clock {
   advance(ms: number): Promise<void>;
   /** Number of pending timers. */
   readonly pending: number;
+  /** Milliseconds until each pending timer is due, in the order the timers were set. */
+  readonly dueIn: readonly number[];
 }
 
 /** @param start epoch ms; default 2026-01-01T00:00:00Z */
@@ -32,6 +34,9 @@ export function createFakeClock(start: number = Date.UTC(2026, 0, 1)): FakeClock
     setInterval: (callback, ms) => add(ms, callback, Math.max(1, ms)),
     get pending() {
       return timers.size;
+    },
+    get dueIn() {
+      return [...timers].map(({ dueAt }) => dueAt - now);
     },
     async advance(ms) {
       const until = now + ms;

@@ -624,7 +624,7 @@ export default definePlugin({ id: "guest", api: "^1.0.0", setup: (gateway) => ga
     );
     assert.deepEqual(await declared(), []);
     writeEntry(path, { setup: `serve("hi", () => ({})); serve("more", () => ({}));` });
-    assert.deepEqual(await declared(), ["failed: its declared.json is not what its code declares"]);
+    assert.deepEqual(await declared(), ["failed: declared.json does not match the code"]);
     const refused = await svcHome(t).svc(["plugins", "declare", home]);
     assert.equal(refused.code, 1);
     assert.match(refused.stderr, /package\.json/);

@@ -60,7 +60,7 @@ describe("a call in flight", limited, () => {
     await client.call(shop.ask, {}); // once it returns, the slow call has begun
     slot.become({ ...version("new", undefined, (gateway) => gateway.provide(Goods, {})), provides: [Goods] });
     const reloading = reload("shop");
-    await until(() => clock.pending > 1, "the wait for the calls of the old code");
+    await until(() => clock.dueIn.includes(3_000), "the wait for the calls of the old code");
     const waiting = client.call(shop.ask, {});
     await settled(20);
     gate.open();
@@ -97,7 +97,7 @@ describe("a call in flight", limited, () => {
     await client.call(shop.ask, {});
     slot.become(round("new"));
     const reloading = reload("shop");
-    await until(() => clock.pending > 1);
+    await until(() => clock.dueIn.includes(3_000));
     await settled(20);
     gate.open();
     await settled(20);
@@ -134,7 +134,7 @@ describe("a call in flight", limited, () => {
     await client.call(shop.ask, {});
     slot.become(version("new"));
     const reloading = reload("shop");
-    await until(() => clock.pending > 1);
+    await until(() => clock.dueIn.includes(3_000));
     await settled(20);
     await clock.advance(2_999);
     assert.equal(aborted, false);
@@ -173,7 +173,7 @@ describe("a call in flight", limited, () => {
     await client.call(shop.ask, {});
     slot.become(version("new"));
     const reloading = reload("shop");
-    await until(() => clock.pending > 1);
+    await until(() => clock.dueIn.includes(3_000));
     await settled(20);
     await clock.advance(3_000);
     await reloading;

@@ -154,7 +154,7 @@ describe("message", { timeout: 120_000 }, () => {
     const elsewhere = [{ to: "eve" }, { channel: "crow", to: "ann" }, { accountId: "second" }, { threadId: "7" }];
     for (const other of elsewhere) {
       const { code, message: told } = refusalOf(await use({ ...message, ...other }, how));
-      assert.deepEqual([code, /somebody outside of this conversation/.test(told)], ["FORBIDDEN", true], told);
+      assert.deepEqual([code, /sends data out of this conversation/.test(told)], ["FORBIDDEN", true], told);
     }
     assert.equal(refusalOf(await use({ ...message, to: "ann", channel: "pigeon" }, { outside })).code, "FORBIDDEN");
     assert.deepEqual(bird.sent, []);

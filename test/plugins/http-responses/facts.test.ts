@@ -212,7 +212,7 @@ describe("POST /v1/responses", limited, () => {
     scene.reply({ text: "I will not" });
     const { status, json } = await scene.send(ask({ tools, tool_choice: "required" }));
     assert.equal(status, 500);
-    assert.match(json.error.message, /called none of the tools/);
+    assert.match(json.error.message, /the model called no tool/);
   });
 
   it("answers with the object that fits the end of the run", async (t) => {

@@ -1,3 +1,4 @@
+// own process: the PDF library replaces globals, and with them `fetch`
 import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 import type { PdfContent, PdfJob } from "../../../plugins/media/pdf-job.ts";

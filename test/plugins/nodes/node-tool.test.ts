@@ -111,7 +111,7 @@ describe("the tool nodes", limited, () => {
       [{}, /^action is required$/],
       [{ action: "dance" }, /^unknown action "dance"; actions: status, describe,/],
       [{ action: "approve" }, /^only people can decide that/],
-      [{ action: "describe" }, /^node required/],
+      [{ action: "describe" }, /^node is required/],
       [{ action: "describe", node: "attic" }, /^no node "attic"/, "NOT_FOUND"],
       [{ action: "notify", node: "kitchen" }, /^title or body is required$/],
       [{ action: "run", node: "kitchen" }, /^command is required/],

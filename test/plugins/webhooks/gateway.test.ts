@@ -192,7 +192,7 @@ describe("webhooks.enable and webhooks.disable", () => {
       changed: true,
     });
     const written = await read();
-    assert.match(written, /\/\/ looks at builds/);
+    assert.match(written, /\/\/ handles builds/);
     assert.match(written, /id: "build".*"?enabled"?: false/s);
     assert.deepEqual(await client.call(webhooks.disable, { id: "build" }), {
       id: "build",
