@@ -9,8 +9,9 @@ import { fileURLToPath } from "node:url";
 process.chdir(fileURLToPath(new URL("..", import.meta.url)));
 const TESTS = ".build/test";
 const BATCHES = ".build/batches";
-/** Rounds of kills, floods and random input, and whole installations. */
-const LONG = /^(?:fault|fuzz|e2e)\/|\.long\.test\.js$/;
+/** Rounds of kills, floods and random input, whole installations, and files that say `// long: <why>`. */
+const LONG = /^(?:fault|fuzz|e2e)\//;
+const isLong = (name) => LONG.test(name) || readFileSync(join(TESTS, name), "utf8").startsWith("// long: ");
 /** Files that share a process. With more of them a crash is harder to locate. */
 const BATCH_SIZE = { pure: 30, gateway: 8 };
 const SLOWEST = 20;
@@ -20,7 +21,7 @@ const words = process.argv.slice(2);
 const filters = words.filter((word) => !word.startsWith("--"));
 const isWanted = (name) => {
   if (filters.length > 0) return filters.some((filter) => join(TESTS, name).includes(filter));
-  return words.includes("--all") || LONG.test(name) === words.includes("--long");
+  return words.includes("--all") || isLong(name) === words.includes("--long");
 };
 const files = readdirSync(TESTS, { recursive: true })
   .filter((name) => name.endsWith(".test.js") && isWanted(name))

@@ -1,3 +1,4 @@
+// long: reloads every plugin of the bundle
 /**
  * The bundle passes the contract suites that third-party plugins are tested with: every namespace, every provider, every tool,
  * the transform of the examples. Methods whose samples need more context (a node, a question, a hash) are called with documented

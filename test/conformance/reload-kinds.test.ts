@@ -1,3 +1,4 @@
+// long: changes every configuration key of the bundle
 /**
  * Every key of every section, host and bundled plugins, takes effect as its schema declares: at once, with a new
  * generation of its plugin, or with a restart. The keys come from the schema of a running gateway: a new key is tried

@@ -1,3 +1,4 @@
+// long: asks every method for every secret
 /**
  * Secrets planted in every possible place, and all output searched for them: responses, events, logs, HTTP, files other than
  * those that store them, the command line.

@@ -132,7 +132,7 @@ describe("the packages as npm packs them", { timeout: 180_000 }, () => {
     const args = ["node", "run", "--url", "ws://gateway.example"];
     const { code, stderr } = await run(join(installed, "node_modules/.bin/svc"), args, { cwd: installed, env });
     assert.equal(code, 1, stderr);
-    assert.match(stderr, /would carry the credential.*in clear\nNext: use wss:/);
+    assert.match(stderr, /would send the credential.*unencrypted\nNext: use wss:/);
   });
 
   it("run, respond, and accept a plugin compiled against their types", async (t) => {

@@ -322,7 +322,7 @@ describe("third-party plugins", { timeout: 300_000 }, () => {
     gateway = await at.run();
     assert.match(
       await done("list"),
-      /installed\.json +- +blocked +(?:host +)?no installed plugin is loaded: .*cut off/,
+      /installed\.json +- +blocked +(?:host +)?no installed plugin is loaded: .*truncated/,
     );
     assert.match((await svc("doctor")).stdout, /error +installed\.json: .*cut off.*\n +Next: mv /);
     await fails(["update", NOTES], /Failed at lock: .*cut off/);

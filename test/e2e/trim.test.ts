@@ -152,7 +152,7 @@ describe("svc trim", { timeout: 120_000 }, () => {
     const from = await emptyDirectory(t);
     const { code, stderr } = await svc(["trim", "--out", join(from, "a/b")]);
     assert.equal(code, 1);
-    assert.match(stderr, /what was written cannot be imported: .*gadget\/plugin\.js: Cannot find module .*helper\.js/);
+    assert.match(stderr, /the written files cannot be imported: .*gadget\/plugin\.js: Cannot find module .*helper\.js/);
     assert.deepEqual(readdirSync(from), []);
   });
 
@@ -171,7 +171,7 @@ describe("svc trim", { timeout: 120_000 }, () => {
     );
     writeFileSync(configPath, JSON.stringify({ plugins: { use: ["./single.ts"] } }));
     const { stderr } = await svc(["trim", "--out", out]);
-    assert.match(stderr, /^plugin single is the file \.\/single\.ts, which does not say what it needs\nNext: /);
+    assert.match(stderr, /^plugin single is the file \.\/single\.ts, which does not declare its dependencies\nNext: /);
     assert.equal(existsSync(out), false);
   });
 

@@ -1,3 +1,4 @@
+// long: starts whole programs
 /** examples/ask-first, as its README says: an agent wants a tool, people are asked, and what they say holds. */
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";

@@ -1,3 +1,4 @@
+// long: starts a chat server and installs a plugin
 /** examples/community-channel-irc with a real server: talked to, restarted under, split, refused. */
 import assert from "node:assert/strict";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";

@@ -1,3 +1,4 @@
+// long: starts whole programs
 /** The webhook examples run as their READMEs say: a gateway process, what a sender posts, and what came of it. */
 import assert from "node:assert/strict";
 import { createHmac, randomUUID } from "node:crypto";

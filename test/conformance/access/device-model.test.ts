@@ -1,3 +1,4 @@
+// long: tries thousands of sequences of requests
 /**
  * Random histories of devices against a model: which are admitted, with which scopes, and which stay connected.
  * SVC_FAULT_SEED repeats a run, SVC_MODEL_RUNS sets the number of histories (default 60).

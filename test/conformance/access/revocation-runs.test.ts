@@ -1,3 +1,4 @@
+// long: waits for real runs
 /** A credential that has ended starts no queued run, calls no tool and gets no announcement, over restarts too. Spec: design/security.md. */
 import assert from "node:assert/strict";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";

@@ -1,3 +1,4 @@
+// long: waits for real closes
 /** An ended credential has ended everywhere. Spec: design/security.md "a changed credential does not reach live state"; spec/README.md "revoking". */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";

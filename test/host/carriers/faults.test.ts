@@ -1,3 +1,4 @@
+// long: kills threads and processes
 /**
  * Twelve faults of a plugin, by placement: the gateway responds, other plugins serve, the failing plugin is named, restarts, and is
  * quarantined when it fails too often.

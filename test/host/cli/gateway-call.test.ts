@@ -1,3 +1,4 @@
+// long: starts whole programs
 import assert from "node:assert/strict";
 import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";

@@ -1,3 +1,4 @@
+// long: fills real sockets
 /** A client that sends requests and reads no responses uses a bounded amount of memory. Spec: design/reliability.md line 6. */
 import assert from "node:assert/strict";
 import { once } from "node:events";

@@ -1,3 +1,4 @@
+// long: waits for watched files
 /** Mappings with a transform, from the request to the answer. Spec: http/webhooks.md §6.2-6.3. */
 import assert from "node:assert/strict";
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";

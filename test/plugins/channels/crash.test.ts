@@ -1,3 +1,4 @@
+// long: kills processes
 /** `kill -9` at every step of a message: accepted messages are answered, and texts that the network accepted are not sent again. */
 import assert from "node:assert/strict";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";

@@ -1,3 +1,4 @@
+// long: starts whole programs
 /** `svc plugins bisect`: finds the plugin at fault by starting throw-away gateways. */
 import assert from "node:assert/strict";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";

@@ -1,3 +1,4 @@
+// long: starts whole programs
 /** `svc plugins check`: the bundle passes, and each fault of a plugin is found, named, and reported with a next step. */
 import assert from "node:assert/strict";
 import {

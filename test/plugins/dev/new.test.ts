@@ -1,3 +1,4 @@
+// long: installs and tests new plugins
 /** `svc plugins new`: the created package is typed, passes its own test and is ready to be published; existing files stay unchanged. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";

@@ -1,3 +1,4 @@
+// long: starts whole programs
 /** `svc dev`: a save is served on the socket that is open, a broken one names its line and changes nothing, a repaired one takes over. */
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";

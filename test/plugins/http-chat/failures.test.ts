@@ -1,3 +1,4 @@
+// long: waits for slow model servers
 /** Errors that a caller gets, and the end of a run whose client is gone. Spec: http/chat-completions.md §6, §7. */
 import assert from "node:assert/strict";
 import { connect } from "node:net";

@@ -1,3 +1,4 @@
+// long: starts whole programs
 /** `logs.tail` of a gateway, and `svc logs` across a rotation, a restart and without a gateway. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";

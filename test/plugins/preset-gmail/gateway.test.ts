@@ -1,3 +1,4 @@
+// long: starts whole programs
 /** `hooks.gmail` in a configuration file: in a running gateway, and with `svc config`. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";

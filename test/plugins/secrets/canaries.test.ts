@@ -1,3 +1,4 @@
+// long: starts whole programs
 /**
  * Secrets planted where references find them, used, failed with and crashed with, and everything that comes out of the
  * gateway searched for them. Spec: http/config.md §3.1, §6.

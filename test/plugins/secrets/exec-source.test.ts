@@ -1,3 +1,4 @@
+// long: starts whole programs
 /** The source exec: its protocol, its limits and every refusal, with real programs. Spec: http/config.md §6. */
 import assert from "node:assert/strict";
 import { chmod, chown, mkdir, readFile, symlink, writeFile } from "node:fs/promises";

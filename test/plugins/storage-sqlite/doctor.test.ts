@@ -1,3 +1,4 @@
+// long: starts whole programs
 /** `svc storage doctor`: whether databases are intact. */
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";

@@ -1,3 +1,4 @@
+// long: blocks the event loop of real processes
 /** A plugin that blocks the event loop is named during the block, which is attributed to it afterwards. */
 import assert from "node:assert/strict";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";

@@ -1,3 +1,4 @@
+// long: kills and restarts gateways
 /** Recovery of runs after a stop: never lost, never repeated. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";

@@ -1,3 +1,4 @@
+// long: starts whole programs
 /** `webhooks.init`: an editor knows the types of transforms, without further files in the directory. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";

@@ -1,3 +1,4 @@
+// long: starts many sandboxed programs
 /** Commands in a real sandbox, and attempts to escape it. */
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";

@@ -1,3 +1,4 @@
+// long: starts whole programs
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { chmodSync, lstatSync, mkdirSync, readFileSync } from "node:fs";

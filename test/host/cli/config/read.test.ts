@@ -1,3 +1,4 @@
+// long: starts whole programs
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";

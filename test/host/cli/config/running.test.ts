@@ -1,3 +1,4 @@
+// long: starts whole programs
 /** A configuration that changes while a real gateway starts, runs, stops or is killed. */
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";

@@ -1,3 +1,4 @@
+// long: starts whole programs
 /** `svc plugins ...` with and without a running gateway. */
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";

@@ -1,3 +1,4 @@
+// long: starts whole programs
 /** `svc plugins use`, as a person types it. */
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";

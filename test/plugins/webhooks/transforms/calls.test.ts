@@ -1,3 +1,4 @@
+// long: runs many threads
 /** One call of a transform, in the gateway's thread and in a worker thread. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";

@@ -1,3 +1,4 @@
+// long: runs many threads
 /** Every file format, in both placements. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";

@@ -1,3 +1,4 @@
+// long: runs many threads
 /** Files that do harm when they are loaded: the gateway survives, and other files still go live. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";

@@ -1,3 +1,4 @@
+// long: runs many threads
 /** Imports that a transform may not use, in any syntax. */
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";

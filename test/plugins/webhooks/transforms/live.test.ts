@@ -1,3 +1,4 @@
+// long: runs many threads
 /** Effects of a change of the directory on live transforms. */
 import assert from "node:assert/strict";
 import {
