@@ -105,7 +105,7 @@ describe("a stray error", { timeout: 120_000 }, () => {
           found = await row();
         }
         assert.equal(found?.errors, 1);
-        assert.equal(found.blame?.where, "code nobody awaited");
+        assert.equal(found.blame?.where, "unawaited code");
         const message = kind === "socket that nobody hears" ? /ECONNREFUSED/ : new RegExp(`^stray ${kind}$`);
         assert.match(found.blame?.message ?? "", message);
       });
@@ -153,7 +153,7 @@ describe("a stray error", { timeout: 120_000 }, () => {
       found = await transform();
     }
     assert.deepEqual([found?.state, found?.strayErrors], ["live", kinds.length]);
-    assert.match(found?.problem ?? "", /^left an error nobody awaited: Error: .+ \(stray\.ts:\d+/);
+    assert.match(found?.problem ?? "", /^left an unhandled error: Error: .+ \(stray\.ts:\d+/);
     const { plugins: rows } = await client.call(plugins.list, {});
     assert.deepEqual(
       rows.filter(({ errors }) => errors > 0),

@@ -148,10 +148,10 @@ describe("reads", () => {
 
   it("that wait are overtaken by a write", async (t) => {
     const { storage } = await notesStorage(t);
-    const reads = Array.from({ length: 200 }, () => storage.all(texts));
+    const reads = Array.from({ length: 1_000 }, () => storage.all(texts));
     await storage.transaction([add("a")]);
     const before = (await Promise.all(reads)).filter((rows) => rows.length === 0);
-    assert.ok(before.length < 100, `${before.length} of 200 reads came before the write`);
+    assert.ok(before.length < reads.length, "every read came before the write"); // in their order, all would
   });
 
   it("that wait are answered before the file closes", async (t) => {
