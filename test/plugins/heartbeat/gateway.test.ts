@@ -29,11 +29,16 @@ async function open(t: TestContext, settings: object, replies: NonNullable<Scene
   t.after(() => server.close());
   const post = pigeon();
   const found: { sessions?: Sessions; events?: SystemEvents; hearts?: Heartbeats } = {};
+  let ready = () => {};
+  const isReady = new Promise<void>((resolve) => (ready = resolve));
   const probe = definePlugin({
     id: "probe",
     api: "^1.0.0",
     requires: { sessions: Sessions, events: SystemEvents, hearts: Heartbeats },
-    setup: (gateway) => gateway.start(() => void Object.assign(found, gateway.services)),
+    setup(gateway) {
+      gateway.start(() => void Object.assign(found, gateway.services));
+      gateway.hooks.hostReady.tap(() => ready()); // the last plugin: heartbeats are open by then
+    },
   });
   const { client, gateway } = await testGateway(t, {
     plugins: [...PLUGINS, post.plugin, probe],
@@ -42,6 +47,7 @@ async function open(t: TestContext, settings: object, replies: NonNullable<Scene
       agents: { defaults: { model: "fake/gpt-x", skipBootstrap: true, heartbeat: settings } },
     },
   });
+  await isReady;
   const { sessions, events, hearts } = found;
   assert.ok(sessions && events && hearts, JSON.stringify(gateway.plugins()));
   const reports: HeartbeatReport[] = [];

@@ -171,7 +171,7 @@ describe("what a command gets", () => {
     ["what loads code, in small letters", { node_options: "canary" }, /node_options may not be set/],
     ["another PATH", { PATH: "canary" }, /PATH may not be set/],
     ["what is no name", { "A B": "canary" }, /"A B" is not a valid name/],
-    ["NUL", { A: "canary\0" }, /value of A has a NUL/],
+    ["NUL", { A: "canary\0" }, /value of A contains a NUL/],
     ["too much", { A: "canary".repeat(6_000) }, /value of A is longer than 32768/],
     ["too many", Object.fromEntries(Array.from({ length: 101 }, (_, n) => [`A${n}`, "canary"])), /more than 100/],
   ];
