@@ -11,7 +11,9 @@ const TESTS = ".build/test";
 const BATCHES = ".build/batches";
 /** Rounds of kills, floods and random input, whole installations, and files that say `// long: <why>`. */
 const LONG = /^(?:fault|fuzz|e2e)\//;
-const isLong = (name) => LONG.test(name) || readFileSync(join(TESTS, name), "utf8").startsWith("// long: ");
+/** The comments of the source: the compiler drops some. */
+const comments = (name) => readFileSync(join("test", name.replace(/\.js$/, ".ts")), "utf8").split("\nimport ", 1)[0];
+const isLong = (name) => LONG.test(name) || comments(name).includes("// long: ");
 /** Files that share a process. With more of them a crash is harder to locate. */
 const BATCH_SIZE = { pure: 30, gateway: 8 };
 const SLOWEST = 20;
@@ -33,11 +35,11 @@ if (files.length === 0) {
 }
 
 /**
- * Programs, threads and changes of the process itself: a test module with any of these has a process of its own, as has one
- * with the comment `own process: <why>`.
+ * Programs, threads and changes of the process itself: a test module with any of these has a process of its own, as has a file
+ * with the comment `// own process: <why>`.
  */
 const APART =
-  /\bown process: |child_process|worker_threads|node:inspector|process\.(?:chdir|on|once|emit|exit|kill)\b|process\.env(?:\.\w+|\[[^\]]*\]) = |delete process\.env|(?:globalThis|process\.std\w+)\.\w+ = |\bmock\.|^(?:before|after)(?:Each)?\(/m;
+  /child_process|worker_threads|node:inspector|process\.(?:chdir|on|once|emit|exit|kill)\b|process\.env(?:\.\w+|\[[^\]]*\]) = |delete process\.env|(?:globalThis|process\.std\w+)\.\w+ = |\bmock\.|^(?:before|after)(?:Each)?\(/m;
 /** Gateways within the process of the test. */
 const GATEWAY = /@svc\/host"|testGateway/;
 
@@ -56,7 +58,9 @@ function textsOf(file, seen = new Set()) {
 
 const kindOf = (all) =>
   all.some((text) => APART.test(text)) ? "apart" : all.some((text) => GATEWAY.test(text)) ? "gateway" : "pure";
-const kinds = new Map(files.map((file) => [file, files.length > 1 ? kindOf(textsOf(file)) : "apart"]));
+const isApart = (file) =>
+  files.length === 1 || comments(file.slice(resolve(TESTS).length + 1)).includes("// own process: ");
+const kinds = new Map(files.map((file) => [file, isApart(file) ? "apart" : kindOf(textsOf(file))]));
 
 /** Files that import up to `size` files of a kind each. */
 function batches(kind, size) {

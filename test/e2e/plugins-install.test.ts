@@ -324,7 +324,7 @@ describe("third-party plugins", { timeout: 300_000 }, () => {
       await done("list"),
       /installed\.json +- +blocked +(?:host +)?no installed plugin is loaded: .*truncated/,
     );
-    assert.match((await svc("doctor")).stdout, /error +installed\.json: .*cut off.*\n +Next: mv /);
+    assert.match((await svc("doctor")).stdout, /error +installed\.json: .*truncated.*\n +Next: mv /);
     await fails(["update", NOTES], /Failed at lock: .*cut off/);
     await writeFile(path, text);
     await rm(join(at.stateDir, "extensions", JSON.parse(text).plugins[NOTES].directory), { recursive: true });

@@ -1,3 +1,4 @@
+// long: waits for watched files
 /** The file of a running gateway is edited, broken, lost and replaced. Spec: http/config.md §5. */
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";

@@ -1,3 +1,4 @@
+// long: reloads plugins many times
 /** The contract suites find the faults they test for: each case has exactly one fault. */
 import assert from "node:assert/strict";
 import { createServer } from "node:net";

@@ -1,3 +1,4 @@
+// long: runs plugins in threads and processes
 /** A plugin has the same abilities in its own thread or process as in the gateway, with the same file. */
 import assert from "node:assert/strict";
 import { once } from "node:events";

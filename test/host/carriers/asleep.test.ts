@@ -1,3 +1,4 @@
+// long: wakes the whole bundle
 /** Sleeping plugins: listed without importing their code, woken by the first use, and otherwise like awake ones. */
 import assert from "node:assert/strict";
 import {

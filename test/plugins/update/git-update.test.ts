@@ -1,3 +1,4 @@
+// long: starts many programs
 import assert from "node:assert/strict";
 import { appendFileSync, existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";

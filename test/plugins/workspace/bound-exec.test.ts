@@ -1,3 +1,4 @@
+// long: starts many programs
 /** Only the contents that a person or an allowlist entry allowed run; other contents are a new question. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";

@@ -1,3 +1,4 @@
+// long: starts many programs
 /** `exec` and `process` with real programs. */
 import assert from "node:assert/strict";
 import { access, copyFile, mkdir, readFile, realpath, rename, symlink, writeFile } from "node:fs/promises";

@@ -1,3 +1,4 @@
+// long: runs threads
 /** The index thread: terminated during its work, with a damaged file, and idle. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";

@@ -1,3 +1,4 @@
+// long: waits for real reconnects
 /** A node program against a gateway that does what a test says: how it connects, waits, comes back, gives up and ends. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";

@@ -1,3 +1,4 @@
+// long: runs many threads
 /** Stopped transforms leave nothing behind; and the cost of running ones. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";

@@ -1,3 +1,4 @@
+// long: runs many threads
 /** Allowed content of the directory, and ways in which it must not be reached. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";

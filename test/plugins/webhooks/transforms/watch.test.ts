@@ -1,3 +1,4 @@
+// long: waits for watched files
 /** Real files and events: changes that a deployment makes to the transforms directory. */
 import assert from "node:assert/strict";
 import { cpSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";

@@ -1,3 +1,4 @@
+// long: starts many processes
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
