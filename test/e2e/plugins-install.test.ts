@@ -325,7 +325,7 @@ describe("third-party plugins", { timeout: 300_000 }, () => {
       /installed\.json +- +blocked +(?:host +)?no installed plugin is loaded: .*truncated/,
     );
     assert.match((await svc("doctor")).stdout, /error +installed\.json: .*truncated.*\n +Next: mv /);
-    await fails(["update", NOTES], /Failed at lock: .*cut off/);
+    await fails(["update", NOTES], /Failed at lock: .*truncated/);
     await writeFile(path, text);
     await rm(join(at.stateDir, "extensions", JSON.parse(text).plugins[NOTES].directory), { recursive: true });
     assert.match((await svc("doctor")).stdout, /error +e2e-notes: .*\n +Next: svc plugins update e2e-notes/);
