@@ -13,6 +13,6 @@ export async function fileGateway(
   const stateDir = await mkdtemp(join(tmpdir(), "svc-test-"));
   await writeFile(join(stateDir, "svc.json"), text);
   const running = await testGateway(t, { ...options, stateDir, gateway: { config: undefined } });
-  t.after(() => rm(stateDir, { recursive: true, force: true })); // after the gateway was stopped
+  t.after(() => rm(stateDir, { recursive: true, force: true, maxRetries: 10 })); // after the gateway was stopped
   return running;
 }
