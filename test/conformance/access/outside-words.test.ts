@@ -123,7 +123,12 @@ describe("a grant for the session", { timeout: 120_000 }, () => {
     assert.deepEqual(await hears(first, "call tell for bob"), []);
     const { grants } = await first.client.call(execApprovals.grants, {});
     assert.deepEqual(
-      grants.map((row) => [row.command, row.sessionKey, row.for, row.expiresAtMs - row.createdAtMs]),
+      grants.map((row) => [
+        row.command,
+        row.sessionKey,
+        row.for,
+        Math.round((row.expiresAtMs - row.createdAtMs) / 1_000) * 1_000,
+      ]),
       [["every call of tell in this conversation", "agent:main:main", "session", 3_600_000]],
     );
     first.people.say = { decision: "deny" };
