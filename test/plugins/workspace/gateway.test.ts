@@ -193,7 +193,8 @@ describe("an agent with a workspace", { timeout: 120_000 }, () => {
     await writeFile(join(stateDir, "exec-approvals.json"), JSON.stringify(policy), { mode: 0o600 });
     await talk("go");
     const said = told(server);
-    assert.match(said, /\nworkspace\n.*cannot create AGENTS\.md: Read-only file system/);
+    assert.match(said, /^workspace$/m);
+    assert.match(said, /cannot create AGENTS\.md: Read-only file system/);
     assert.doesNotMatch(said, /baseUrl|apiKey|key-1/);
     await access(join(root, "ran"));
     assert.doesNotMatch(await readFile(join(root, "AGENTS.md"), "utf8"), /evil/);
