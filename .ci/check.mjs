@@ -16,7 +16,6 @@ const STEPS = [
     "test/settings-readers",
     "sdk/error-codes",
     "dev/docs",
-    "dev/names",
   ],
 ];
 for (const [name, script, ...args] of STEPS) {

@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 
 process.chdir(fileURLToPath(new URL("..", import.meta.url)));
 const TESTS = ".build/test";
-const BATCHES = ".build/batches";
+const BATCHES = `.build/batches/${process.pid}`; // another run may have its own
 /** Rounds of kills, floods and random input, whole installations, and files that say `// long: <why>`. */
 const LONG = /^(?:fault|fuzz|e2e)\//;
 /** The comments of the source: the compiler drops some. */
@@ -73,10 +73,10 @@ function batches(kind, size) {
   });
 }
 
-rmSync(BATCHES, { recursive: true, force: true });
 mkdirSync(BATCHES, { recursive: true });
 const apart = files.filter((file) => kinds.get(file) === "apart");
 
+process.on("exit", () => rmSync(BATCHES, { recursive: true, force: true }));
 process.env.SVC_WATCHDOG = "off"; // a test that blocks the event loop is no news
 const events = run({
   files: [...apart, ...batches("gateway", BATCH_SIZE.gateway), ...batches("pure", BATCH_SIZE.pure)],

@@ -68,9 +68,9 @@ function commandPage({ name, summary }: { readonly name: string; readonly summar
   return { name, summary, facts: [["options", `svc ${name} --help`]] };
 }
 
-/** Sections of every plugin here, as if `plugins.use` and `plugins.disabled` were not set. */
+/** Sections of every plugin here, as if `plugins.use` was not set. */
 async function ownersOf({ file, paths }: PluginsHere): Promise<readonly SectionOwner[]> {
-  const { use: _, disabled: __, ...plugins } = Object(file.resolved["plugins"]) as Readonly<Record<string, unknown>>;
+  const { use: _, ...plugins } = Object(file.resolved["plugins"]) as Readonly<Record<string, unknown>>;
   return (await loadOwners({ ...file, resolved: { ...file.resolved, plugins } }, paths)).installed;
 }
 
@@ -136,7 +136,7 @@ function configPage({ path, schema, isRequired, reload }: Key, owners: readonly 
       ...(isRequired ? [["required", "yes"] as const] : []),
       ...(byDefault === undefined ? [] : [["default", JSON.stringify(byDefault)] as const]),
       ["owner", owner ? `plugin ${owner.plugin}` : "host"],
-      ["takes effect", TAKES_EFFECT[kind] ?? kind],
+      ...("properties" in schema ? [] : [["takes effect", TAKES_EFFECT[kind] ?? kind] as const]), // of a group, each key says it
     ],
   };
 }

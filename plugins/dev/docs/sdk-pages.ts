@@ -21,6 +21,7 @@ export const DOMAINS = [
   "models",
   "nodes",
   "plugins",
+  "protocol",
   "secrets",
   "sessions",
   "storage",

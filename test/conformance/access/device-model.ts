@@ -8,7 +8,7 @@ interface Record {
   roles: Set<Role>;
   /** Scopes that people, or the silent approval, approved. */
   approved: Set<string>;
-  /** Those of them that the device has requested. */
+  /** Approved scopes that the device has requested. */
   asked: Set<string>;
 }
 

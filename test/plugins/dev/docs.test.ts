@@ -10,7 +10,7 @@ import { root } from "../../checkout.ts";
 import { home } from "../../host/cli/svc.ts";
 
 /** Entry points of the SDK that declare no methods, events or services. */
-const OTHERS = ["cli", "client", "device", "errors", "external-content", "files", "protocol", "testing", "transform"];
+const OTHERS = ["cli", "client", "device", "errors", "external-content", "files", "testing", "transform"];
 
 interface Answer {
   readonly pages: readonly { readonly topic: string; readonly name: string; readonly summary: string }[];
@@ -45,6 +45,7 @@ describe("svc docs", () => {
     const rows: [word: string, topic: string][] = [
       ["health", "methods"],
       ["cron", "events"],
+      ["tick", "events"],
       ["cron", "plugins"],
       ["toolBefore", "hooks"],
       ["storage", "services"],
