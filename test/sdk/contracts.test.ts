@@ -1,4 +1,5 @@
 // long: reloads plugins many times
+// own process: counts what is open in the process
 /** The contract suites find the faults they test for: each case has exactly one fault. */
 import assert from "node:assert/strict";
 import { createServer } from "node:net";
