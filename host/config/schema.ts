@@ -14,7 +14,7 @@ export interface SectionOwner {
 /** Composes a draft-07 schema. Unknown top-level keys stay allowed, for absent plugins; plugins cannot claim a key of the host. */
 export function composeSchema(owners: readonly SectionOwner[]): Record<string, unknown> {
   const properties = new Map<string, unknown>([
-    ["$schema", { type: "string" }],
+    ["$schema", { type: "string", description: "schema for editors; the gateway ignores it" }],
     ["meta", { type: "object" }],
   ]);
   for (const [section, schema] of Object.entries(HOST_SECTIONS))

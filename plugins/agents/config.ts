@@ -204,7 +204,10 @@ const Agent = Strict({
 
 /** Section `agents`. Changes take effect without a restart; a run that has started keeps its agent and models. */
 export const AgentsConfig = Strict(
-  { defaults: Defaults, list: Type.Optional(Type.Array(Agent)) },
+  {
+    defaults: Defaults,
+    list: Type.Optional(Type.Array(Agent, { description: "the agents; default: one with the id main" })),
+  },
   { reload: "hot", order: 40 },
 );
 

@@ -50,7 +50,7 @@ const ModelEntry = Strict({
 });
 
 const ModelEntries = Type.Refine(
-  Type.Array(ModelEntry),
+  Type.Array(ModelEntry, { description: "models of the provider" }),
   (models) => secondOf(models.map(({ id }) => id)) === undefined,
   (models) => `"${secondOf(models.map(({ id }) => id))}" is listed twice; remove one of the two`,
 );

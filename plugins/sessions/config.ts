@@ -54,6 +54,7 @@ const SendPolicySetting = Strict({
           }),
         ),
       }),
+      { description: "exceptions from the default" },
     ),
   ),
 });
@@ -156,7 +157,12 @@ const Binding = Strict({
 export type Binding = Static<typeof Binding>;
 
 /** Section `bindings`: which agent answers where. */
-export const Bindings = Type.Array(Binding, { default: [], order: 55, ...HOT });
+export const Bindings = Type.Array(Binding, {
+  default: [],
+  order: 55,
+  description: "which agent answers where; default: the default agent",
+  ...HOT,
+});
 
 /** How far the session tools of an agent reach. Spec: http/tools-invoke.md §8. */
 export const VISIBILITIES = ["self", "tree", "agent", "all"] as const;

@@ -1,7 +1,7 @@
 /** Wiring of `svc gateway install|uninstall|start|stop|restart`. */
 import type { CommandContext } from "@svc/sdk/cli";
 import type { Command } from "commander";
-import { examples, JSON_OPTION, type Wiring, withTarget } from "../verb.ts";
+import { examples, JSON_OPTION, type Wiring } from "../verb.ts";
 
 type Service = typeof import("../service/service.ts");
 
@@ -13,7 +13,8 @@ export function addServiceVerbs(gateway: Command, { output, act }: Omit<Wiring, 
     lines: readonly string[],
     run: (service: Service, context: CommandContext) => Promise<number>,
   ) =>
-    withTarget(gateway.command(name))
+    gateway
+      .command(name)
       .description(summary)
       .option(...JSON_OPTION)
       .addHelpText("after", examples(...lines))

@@ -111,8 +111,7 @@ function configPages(owners: readonly SectionOwner[]): Page[] {
     for (const child of inside.filter(isSchema))
       visit({ path: `${path}.<name>`, schema: child, isRequired: false, reload });
     if (isSchema(schema["items"])) visit({ path: `${path}[]`, schema: schema["items"], isRequired: false, reload });
-    for (const choice of [schema["anyOf"], schema["oneOf"], schema["allOf"]].flat().filter(isSchema))
-      visit({ ...key, schema: choice, reload });
+    for (const choice of choicesOf(schema)) visit({ ...key, schema: choice, reload });
   };
   visit({ path: "", schema: composeSchema(owners), isRequired: false, reload: undefined });
   return [...pages.values()];
@@ -121,8 +120,20 @@ function configPages(owners: readonly SectionOwner[]): Page[] {
 const isSchema = (value: unknown): value is Schema => typeof value === "object" && value !== null;
 const entriesOf = (value: unknown) => Object.entries(Object(value) as Readonly<Record<string, Schema>>);
 
+const choicesOf = (schema: Schema): Schema[] =>
+  [schema["anyOf"], schema["oneOf"], schema["allOf"]].flat().filter(isSchema);
+
+/** The description of a union is its own, or that of its first member with one. */
+function descriptionOf(schema: Schema): string | undefined {
+  const { description } = schema;
+  if (typeof description === "string") return description;
+  return choicesOf(schema)
+    .map(descriptionOf)
+    .find((one) => one !== undefined);
+}
+
 function configPage({ path, schema, isRequired, reload }: Key, owners: readonly SectionOwner[]): Page {
-  const { description, default: byDefault } = schema;
+  const { default: byDefault } = schema;
   const steps = path.split(/\.|(?=\[\])/);
   const owner = owners
     .filter(({ section }) => sectionPath(section).every((step, at) => steps[at] === step))
@@ -130,7 +141,7 @@ function configPage({ path, schema, isRequired, reload }: Key, owners: readonly 
   const kind = reload ?? (owner ? "plugin" : "restart");
   return {
     name: path,
-    summary: typeof description === "string" ? description : "A group of keys.",
+    summary: descriptionOf(schema) ?? (path.endsWith(".<name>") ? "An entry under a name." : "A group of keys."),
     facts: [
       ["type", typeText(schema as TSchema)],
       ...(isRequired ? [["required", "yes"] as const] : []),

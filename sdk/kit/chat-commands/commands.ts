@@ -26,6 +26,9 @@ export type Command =
   /** A run with `RunRequest.compact`. */
   | { readonly kind: "compact"; readonly instructions: string };
 
+/** Names of the commands, without the slash. */
+export const COMMAND_NAMES: readonly string[] = ["new", "reset", "stop", "compact", "queue", "status", "trust", "help"];
+
 /**
  * The command in `message`, or `undefined` if it is for the agent.
  * @throws GatewayError `INVALID_REQUEST` for an unknown queue option
