@@ -1,5 +1,5 @@
 /** `svc logs`: shows the log of the gateway to people. */
-import { invalidRequest, type Static } from "@svc/sdk";
+import { invalidRequest, notFound, type Static } from "@svc/sdk";
 import { type CommandContext, defineCommands, visibleLines } from "@svc/sdk/cli";
 import type { LogLevelParam } from "@svc/sdk/logs";
 import { resolve } from "node:path";
@@ -50,7 +50,7 @@ async function show(context: CommandContext, feed: Feed, intervalMs: number | un
   let before = "";
   for (let isFirst = true; ; isFirst = false) {
     const answer = await feed.next();
-    if (answer?.part === undefined && isFirst) context.note("The log is empty.");
+    if (answer?.part === undefined && isFirst) noteAbsent(context, intervalMs !== undefined);
     if (answer?.reset) context.note("Some lines before these are lost.");
     for (const line of answer?.lines ?? [])
       context.output.write(`${visibleLines(context.json ? line : prettyLine(line))}\n`);
@@ -59,6 +59,14 @@ async function show(context: CommandContext, feed: Feed, intervalMs: number | un
     if (place === before || isFirst) await pause(intervalMs);
     before = place;
   }
+}
+
+/** @throws GatewayError `NOT_FOUND` for a file that somebody named, unless it may still be created */
+function noteAbsent({ options, note }: CommandContext, isFollowing: boolean): void {
+  const { file } = options;
+  if (typeof file !== "string") return note("The log is empty.");
+  if (!isFollowing) notFound(`${resolve(file)} does not exist\nNext: svc logs shows the log of the gateway`);
+  note(`${resolve(file)} does not exist yet.`);
 }
 
 /** @throws GatewayError `INVALID_REQUEST` naming the option */

@@ -7,8 +7,10 @@ import { appendFileSync, mkdirSync, mkdtempSync, renameSync, rmSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
+import { isGatewayError } from "@svc/sdk";
 import { logs } from "@svc/sdk/logs";
-import { testGateway } from "@svc/sdk/testing";
+import { runCommand, testGateway } from "@svc/sdk/testing";
+import commands from "../../../plugins/logs/cli.ts";
 import { root } from "../../checkout.ts";
 import { cleanEnvironment, startGatewayProcess } from "../../gateway-process.ts";
 
@@ -47,6 +49,13 @@ describe("logs.tail", () => {
     assert.deepEqual(followed.lines, ["the rest"]);
     await assert.rejects(client.call(logs.tail, { limit: 0 }), { code: "INVALID_REQUEST" });
     await assert.rejects(client.request("logs.tail", { lines: 1 }), { code: "INVALID_REQUEST" });
+  });
+
+  it("refuses a file that somebody names and that does not exist", async (t) => {
+    const options = { file: join(temporary(t), "none.log") };
+    const { error, message } = await runCommand(commands, "logs", { options });
+    assert.equal(isGatewayError(error) && error.code, "NOT_FOUND");
+    assert.match(message, /none\.log does not exist\nNext: svc logs/);
   });
 
   it("reports a file that cannot be read", async (t) => {
