@@ -59,7 +59,7 @@ export function watched(answer: Answer): { answer: Answer; asked: ModelRequest[]
   return {
     asked,
     answer: (question, signal) => {
-      asked.push(question);
+      asked.push({ ...question, messages: [...question.messages] }); // the run goes on writing to its own
       return answer(question, signal);
     },
   };

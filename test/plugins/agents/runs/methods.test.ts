@@ -8,7 +8,7 @@ import type { Delivery, DeliveryOutcome, DeliveryRequest } from "@svc/sdk/channe
 import type { Sessions } from "@svc/sdk/sessions";
 import { createRunHandlers } from "../../../../plugins/agents/runs/methods.ts";
 import { DELIVERY_MS } from "../../../../plugins/agents/runs/reply-delivery.ts";
-import { type FixtureOptions, type Gateway, openFixture, until } from "../fixture.ts";
+import { type FixtureOptions, type Gateway, openFixture, spoke, until } from "../fixture.ts";
 import { failsWith, hangsAfter, inTurn, MAIN, principal, request, says, usage } from "../script.ts";
 import { silentLog } from "../silent-log.ts";
 
@@ -93,7 +93,7 @@ describe("agent", () => {
   it("says that a run was aborted, with what it had said", async (t) => {
     const gateway = await open(t, { answer: hangsAfter("Half") });
     const final = gateway.run();
-    await until(() => gateway.events.some(({ stream }) => stream === "assistant"));
+    await spoke(gateway);
     gateway.runs.abort("r1", "rpc");
     const { status, summary, result } = await final;
     const { payloads, meta } = result as { payloads: unknown; meta: { aborted?: boolean } };
@@ -277,7 +277,7 @@ describe("agent", () => {
   it("limits the run to the seconds it is given", async (t) => {
     const gateway = await open(t, { answer: hangsAfter("Half") });
     const final = gateway.run({ timeout: 2 });
-    await until(() => gateway.events.some(({ stream }) => stream === "assistant"));
+    await spoke(gateway);
     gateway.clock.advance(2_000);
     assert.equal((await final).summary, "aborted");
   });
@@ -301,7 +301,7 @@ describe("agent.wait", () => {
   it("says timeout with times for an aborted run", async (t) => {
     const gateway = await open(t, { answer: hangsAfter("Half") });
     const final = gateway.run();
-    await until(() => gateway.events.some(({ stream }) => stream === "assistant"));
+    await spoke(gateway);
     gateway.runs.abort("r1", "rpc");
     await final;
     const { status, endedAt } = await gateway.wait({ runId: "r1" });
@@ -312,7 +312,7 @@ describe("agent.wait", () => {
     const gateway = await open(t, { answer: hangsAfter("Half"), messages: { queue: { debounceMs: 0 } } });
     const send = (runId: string) => gateway.runs.start(request(runId, { queue: "collect" }));
     await gateway.runs.start(request("r0"));
-    await until(() => gateway.events.some(({ stream }) => stream === "assistant"));
+    await spoke(gateway);
     for (const runId of ["r1", "r2"]) await send(runId);
     const waited = gateway.wait({ runId: "r1", timeoutMs: 1_000 });
     await tick();
