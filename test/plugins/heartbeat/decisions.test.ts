@@ -8,7 +8,7 @@ import { BUSY_LIMIT_MS, type GateFacts, gateOf, saysNothing, worthless } from ".
 import { beating, sessionOf, viewOf } from "../../../plugins/heartbeat/hearts.ts";
 import { everyMsOf } from "../../../plugins/heartbeat/interval.ts";
 import { DEFAULT_PROMPT, messageOf } from "../../../plugins/heartbeat/prompts.ts";
-import { recentAlert, reportOfAlert, resultOf } from "../../../plugins/heartbeat/report.ts";
+import { reasoningOf, recentAlert, reportOfAlert, resultOf } from "../../../plugins/heartbeat/report.ts";
 import { isAboutSomething, strongerReason } from "../../../plugins/heartbeat/wake-reasons.ts";
 import { SETTINGS } from "./events.ts";
 
@@ -286,5 +286,10 @@ describe("the report of a turn", () => {
     assert.equal(recentAlert(entry, 1_000 + 86_399_999), "alarm");
     assert.equal(recentAlert(entry, 1_000 + 86_400_000), undefined);
     assert.equal(recentAlert(undefined, 0), undefined);
+  });
+
+  it("has no reasoning where the model gave none", () => {
+    assert.equal(reasoningOf({}), undefined);
+    assert.equal(reasoningOf({ message: { content: [{ type: "text", text: "alarm" }] } } as never), undefined); // all that is read
   });
 });

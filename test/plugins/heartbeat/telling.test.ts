@@ -49,6 +49,7 @@ describe("telling", () => {
     assert.equal(await prompt("r2"), undefined, "the first run has them");
     assert.equal(await telling.finished({ runId: "r1", status: "ok" }), "told");
     assert.equal(await prompt("r3"), undefined);
+    assert.equal(await telling.finished({ runId: "r3", status: "ok" }), "none");
   });
 
   it("reports the number of remaining events, and reports those next", async (t) => {

@@ -70,7 +70,8 @@ describe("offline responder", () => {
     });
   }
 
-  it("answers the newest message, not an old result", () => {
+  it("answers the newest message, not an old result, and none, too", () => {
+    assert.match(respond({ messages: [], tools: [] }).text, /not a language model/u);
     assert.equal(respond({ messages: [user("status"), result("fine"), user("echo hi")], tools: [] }).text, "hi");
   });
 

@@ -13,6 +13,11 @@ describe("creating an agent", () => {
     });
   }
 
+  it("refuses an id that is there in another spelling", () => {
+    const refusal = { code: "INVALID_REQUEST", message: /already exists/ };
+    assert.throws(() => createEdits(file([{ id: "ADA" }]), ada), refusal);
+  });
+
   const elsewhere: [string, Record<string, unknown>][] = [
     ["the section", { agents: { $include: "agents.json" } }],
     ["the whole file", { $include: "base.json" }],
@@ -51,9 +56,10 @@ describe("changing an agent", () => {
     assert.deepEqual(updateEdits({}, "main", {}), []);
   });
 
-  it("refuses an agent that is not there", () => {
+  it("refuses an agent that is not there, as deleting does", () => {
     assert.throws(() => updateEdits(parsed, "ghost", { name: "x" }), { code: "NOT_FOUND" });
     assert.throws(() => updateEdits(parsed, "main", { name: "x" }), { code: "NOT_FOUND" });
+    assert.throws(() => deleteEdits(parsed, "ghost"), { code: "NOT_FOUND", message: /agents\.list/ });
   });
 });
 
