@@ -1,5 +1,5 @@
 /** Models and messages as tests write them. */
-import { type Principal, Strict } from "@svc/sdk";
+import { type Call, type Principal, Strict } from "@svc/sdk";
 import type { RunRequest } from "@svc/sdk/agents";
 import type { ImageBlock, Message, ModelEvent, ModelRequest, Usage } from "@svc/sdk/models";
 import { defineTool, type Tool } from "@svc/sdk/tools";
@@ -118,5 +118,15 @@ export const request = (runId: string, changes: Partial<RunRequest> = {}): RunRe
   message: `hello from ${runId}`,
   source: "test",
   principal,
+  ...changes,
+});
+
+/** A call of a method, without a connection. */
+export const callOf = <P>(params: P, changes: Partial<Call<P>> = {}): Call<P> => ({
+  params,
+  principal,
+  connection: undefined,
+  signal: new AbortController().signal,
+  accept: () => undefined,
   ...changes,
 });

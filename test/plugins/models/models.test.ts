@@ -1,17 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import {
-  type Contribution,
-  type ExtensionView,
-  type HookEmitter,
-  type HOOKS,
-  unavailable,
-  withDefaults,
-} from "@svc/sdk";
+import { type ExtensionView, type HookEmitter, type HOOKS, unavailable, withDefaults } from "@svc/sdk";
 import type { ModelEvent, ModelProvider, ModelRequest, Models, ProviderAccount } from "@svc/sdk/models";
 import { ModelsConfig } from "../../../plugins/models/config.ts";
 import { createModels } from "../../../plugins/models/models.ts";
 import { createFakeClock } from "../../../sdk/testing/fake-clock.ts";
+import { extensionView, hook } from "../emitters.ts";
 
 const providers = {
   acme: { baseUrl: "https://host.example/v1", apiKey: "k", headers: { a: "b" }, models: [{ id: "m" }] },
@@ -20,23 +14,18 @@ const text = { type: "text", delta: "hi" } as const;
 const finish = { type: "finish", reason: "stop" } as const;
 
 /** A view of an extension point that records to which contribution errors are attributed, including rejections. */
-function viewOf(
-  contributions: readonly Contribution<ModelProvider>[],
-  charged: unknown[],
-): ExtensionView<ModelProvider> {
+function viewOf(value: ModelProvider, charged: unknown[]): ExtensionView<ModelProvider> {
   return {
-    list: () => contributions,
-    get: (id) => contributions.find((contribution) => contribution.id === id),
+    ...extensionView({ "openai-completions": value }),
     call(contribution, work) {
       const result = work(contribution.value);
-      if (result instanceof Promise) result.catch((error: unknown) => charged.push([contribution.plugin, error]));
+      if (result instanceof Promise) result.catch((error: unknown) => charged.push([contribution.id, error]));
       return result;
     },
   };
 }
 
 type RequestHook = HookEmitter<typeof HOOKS.modelRequest>;
-const unused: RequestHook = { isUsed: () => false, emit: () => assert.fail("nobody tapped it") };
 
 interface Setup {
   readonly models: Models;
@@ -46,7 +35,7 @@ interface Setup {
 }
 
 /** The service with one provider that yields `events`; each case changes one field. */
-function setup(events: (signal: AbortSignal) => AsyncIterable<ModelEvent>, requestHook = unused): Setup {
+function setup(events: (signal: AbortSignal) => AsyncIterable<ModelEvent>, requestHook: RequestHook = hook()): Setup {
   const asked: Setup["asked"] = [];
   const charged: unknown[] = [];
   const value: ModelProvider = {
@@ -55,7 +44,7 @@ function setup(events: (signal: AbortSignal) => AsyncIterable<ModelEvent>, reque
       return events(signal);
     },
   };
-  const view = viewOf([{ id: "openai-completions", plugin: "provider", value }], charged);
+  const view = viewOf(value, charged);
   const config = withDefaults(ModelsConfig, { providers });
   const models = createModels({ config, providers: view, requestHook, clock: createFakeClock() });
   return { models, asked, charged };
@@ -152,7 +141,7 @@ describe("a request to a model", () => {
       throw bug;
     });
     await assert.rejects(read(models), bug);
-    assert.deepEqual(charged, [["provider", bug]]);
+    assert.deepEqual(charged, [["openai-completions", bug]]);
   });
 
   it("attributes an error before the first piece to the provider", async () => {

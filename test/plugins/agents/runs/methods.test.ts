@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { setImmediate as tick } from "node:timers/promises";
-import { type Call, type ConnectionInfo, matches, notFound, type ParamsOf, unavailable } from "@svc/sdk";
+import { type ConnectionInfo, matches, notFound, type ParamsOf, unavailable } from "@svc/sdk";
 import { type agents, agents as contract } from "@svc/sdk/agents";
 import { textOf } from "@svc/sdk/models";
 import type { Delivery, DeliveryOutcome, DeliveryRequest } from "@svc/sdk/channels";
@@ -9,7 +9,7 @@ import type { Sessions } from "@svc/sdk/sessions";
 import { createRunHandlers } from "../../../../plugins/agents/runs/methods.ts";
 import { DELIVERY_MS } from "../../../../plugins/agents/runs/reply-delivery.ts";
 import { type FixtureOptions, type Gateway, openFixture, spoke, until } from "../fixture.ts";
-import { failsWith, hangsAfter, inTurn, MAIN, principal, request, says, usage } from "../script.ts";
+import { callOf, failsWith, hangsAfter, inTurn, MAIN, principal, request, says, usage } from "../script.ts";
 import { silentLog } from "../silent-log.ts";
 
 type Params = ParamsOf<typeof agents.run>;
@@ -44,17 +44,11 @@ async function open(t: TestContext, options: FixtureOptions = {}) {
     findSession: async (sessionId) => (sessionId === "known" ? "agent:main:found" : notFound("no such session")),
   });
   const accepted: unknown[] = [];
-  const call = <P>(params: P): Call<P> => ({
-    params,
-    principal,
-    connection,
-    signal: new AbortController().signal,
-    accept: (payload) => void accepted.push(payload),
-  });
+  const accept = (payload: unknown) => void accepted.push(payload);
   /** A call that is accepted; each case changes one thing. */
   const run = async (params: Partial<Params> = {}) =>
-    handlers.run(call({ message: "hello", idempotencyKey: "r1", ...params }));
-  const wait = async (params: ParamsOf<typeof agents.wait>) => handlers.wait(call(params));
+    handlers.run(callOf({ message: "hello", idempotencyKey: "r1", ...params }, { connection, accept }));
+  const wait = async (params: ParamsOf<typeof agents.wait>) => handlers.wait(callOf(params));
   return { ...gateway, resets, accepted, run, wait };
 }
 

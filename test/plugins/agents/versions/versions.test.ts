@@ -13,7 +13,7 @@ import { VersionStore } from "../../../../plugins/agents/versions/store.ts";
 import { IdentityVersions } from "../../../../plugins/agents/versions/versions.ts";
 import { openStorage } from "../../../../plugins/storage-sqlite/storage.ts";
 import { checkedStorage } from "../fixture.ts";
-import { principal } from "../script.ts";
+import { callOf, principal } from "../script.ts";
 import { temporaryDirectory } from "../temporary.ts";
 
 const MIB = 1024 * 1024;
@@ -37,21 +37,14 @@ async function setUp(t: TestContext, { storage }: Options = {}) {
     const store = new VersionStore({ storage: storage?.(opened.storage) ?? opened.storage });
     const versions = new IdentityVersions({ store, agents, clock, log });
     const handlers = createVersionHandlers({ agents, store, versions, written: () => undefined });
-    const call = <P>(params: P) => ({
-      params,
-      principal,
-      connection: undefined,
-      signal: new AbortController().signal,
-      accept: () => undefined,
-    });
     return {
       versions,
       store,
       log: async (agentId?: string, name?: string) =>
-        (await handlers.filesLog(call({ ...(agentId ? { agentId } : {}), ...(name ? { name } : {}) }))).versions,
+        (await handlers.filesLog(callOf({ ...(agentId ? { agentId } : {}), ...(name ? { name } : {}) }))).versions,
       diff: async (name: string, range: { from?: number; to?: number } = {}) =>
-        handlers.filesDiff(call({ name, ...range })),
-      restore: async (name: string, version: number) => handlers.filesRestore(call({ name, version })),
+        handlers.filesDiff(callOf({ name, ...range })),
+      restore: async (name: string, version: number) => handlers.filesRestore(callOf({ name, version })),
     };
   };
   const started = begin();
