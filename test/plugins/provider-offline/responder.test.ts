@@ -70,8 +70,11 @@ describe("offline responder", () => {
     });
   }
 
-  it("answers the newest message, not an old result, and none, too", () => {
+  it("answers a conversation without messages", () => {
     assert.match(respond({ messages: [], tools: [] }).text, /not a language model/u);
+  });
+
+  it("answers the newest message, not an old result", () => {
     assert.equal(respond({ messages: [user("status"), result("fine"), user("echo hi")], tools: [] }).text, "hi");
   });
 

@@ -56,10 +56,9 @@ describe("changing an agent", () => {
     assert.deepEqual(updateEdits({}, "main", {}), []);
   });
 
-  it("refuses an agent that is not there, as deleting does", () => {
+  it("refuses an agent that is not there", () => {
     assert.throws(() => updateEdits(parsed, "ghost", { name: "x" }), { code: "NOT_FOUND" });
     assert.throws(() => updateEdits(parsed, "main", { name: "x" }), { code: "NOT_FOUND" });
-    assert.throws(() => deleteEdits(parsed, "ghost"), { code: "NOT_FOUND", message: /agents\.list/ });
   });
 });
 
@@ -76,5 +75,9 @@ describe("deleting an agent", () => {
       ],
       removedBindings: 2,
     });
+  });
+
+  it("refuses an agent that is not there", () => {
+    assert.throws(() => deleteEdits(file([ada]), "ghost"), { code: "NOT_FOUND", message: /agents\.list/ });
   });
 });
