@@ -1,15 +1,12 @@
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { Readable } from "node:stream";
 import { describe, it } from "node:test";
 import { GatewayError } from "@svc/sdk";
-import type { CommandContext } from "@svc/sdk/cli";
 import { refusal } from "@svc/sdk/errors";
+import { type CommandRunOptions, runCommand } from "@svc/sdk/testing";
 import commands from "../../../plugins/agents/cli.ts";
 import { temporaryDirectory } from "./temporary.ts";
-
-type Client = Awaited<ReturnType<CommandContext["connect"]>>;
 
 const files = [
   { name: "AGENTS.md", path: "/w/AGENTS.md", missing: false, size: 12, updatedAtMs: 1 },
@@ -38,51 +35,8 @@ const answers: Record<string, unknown> = {
   "agents.delete": { ok: true, agentId: "ada", removedBindings: 2, trash: "/s/trash/x", kept: ["/w: why"] },
 };
 
-interface Given {
-  readonly options?: Record<string, unknown>;
-  readonly json?: boolean;
-  readonly input?: string;
-  readonly given?: Record<string, unknown>;
-}
-
-/** Runs a verb against a gateway that gives these answers; an `Error` is a refusal. */
-async function run(name: string, args: string[], { options = {}, json = false, input = "", given = {} }: Given = {}) {
-  const printed: unknown[] = [];
-  const calls: unknown[] = [];
-  const scopes: unknown[] = [];
-  let open = 0;
-  const client = {
-    async call(method: { name: string }, params: unknown) {
-      calls.push([method.name, params]);
-      const value = { ...answers, ...given }[method.name];
-      if (value instanceof Error) throw value;
-      return value;
-    },
-    close: async () => void open--,
-  } as unknown as Client; // the parts the commands use
-  const context: CommandContext = {
-    args,
-    options,
-    json,
-    async connect(wanted) {
-      scopes.push(wanted?.scopes);
-      open++;
-      return client;
-    },
-    print: (value) => void printed.push(value),
-    stateDir: "/nowhere",
-    target: () => Promise.reject(new Error("not asked for")),
-    note: () => undefined,
-    input: Readable.from([input]),
-    output: process.stdout,
-  };
-  const verb = commands.find((command) => command.name === name) ?? assert.fail(`no verb ${name}`);
-  try {
-    return { code: await verb.run(context), printed, calls, scopes };
-  } finally {
-    assert.equal(open, 0);
-  }
-}
+const run = (name: string, args: string[], { answers: given, ...options }: CommandRunOptions = {}) =>
+  runCommand(commands, name, { ...options, args, answers: { ...answers, ...given } });
 
 const READ = ["operator.read"];
 const ADMIN = ["operator.read", "operator.admin"];
@@ -135,16 +89,12 @@ describe("svc agents", () => {
     ],
   ];
   for (const [verb, args, options, lines, scopes] of shown) {
-    it(`${verb} ${args.join(" ")} prints lines, with no more authority than it needs`, async () => {
+    it(`${verb} ${args.join(" ")} prints lines, or one value, with no more authority than it needs`, async () => {
       const told = await run(verb, args, { options });
       assert.deepEqual(told.printed, lines);
-      assert.deepEqual(told.scopes, [scopes]);
-    });
-
-    it(`${verb} ${args.join(" ")} --json prints one value`, async () => {
-      const told = await run(verb, args, { options, json: true });
-      assert.equal(told.printed.length, 1);
-      assert.equal(typeof told.printed[0], "object");
+      assert.deepEqual(told.scopes, scopes);
+      const { printed } = await run(verb, args, { options, json: true });
+      assert.deepEqual([printed.length, typeof printed[0]], [1, "object"], "--json prints one value");
     });
   }
 
@@ -154,19 +104,13 @@ describe("svc agents", () => {
     assert.ok(printed.includes("Workspace: /w"));
   });
 
-  const asked: [verb: string, args: string[], given: Given, call: unknown[]][] = [
+  const asked: [verb: string, args: string[], given: CommandRunOptions, call: unknown[]][] = [
     ["agents identity", [], {}, ["agent.identity.get", {}]],
     [
       "agents create",
       ["Ada"],
-      { options: { workspace: "/w", emoji: "🦉" } },
-      ["agents.create", { name: "Ada", workspace: "/w", emoji: "🦉" }],
-    ],
-    [
-      "agents create",
-      ["Ada"],
-      { options: { workspace: "ada" } },
-      ["agents.create", { name: "Ada", workspace: join(process.cwd(), "ada") }],
+      { options: { workspace: "ada", emoji: "🦉" } },
+      ["agents.create", { name: "Ada", workspace: join(process.cwd(), "ada"), emoji: "🦉" }],
     ],
     [
       "agents create",
@@ -197,7 +141,6 @@ describe("svc agents", () => {
     [["log"], "log", { limit: 500 }],
     [["log", "ada"], "log", { agentId: "ada", limit: 500 }],
     [["log", "SOUL.md"], "log", { name: "SOUL.md", limit: 500 }],
-    [["log", "ada", "SOUL.md"], "log", { agentId: "ada", name: "SOUL.md", limit: 500 }],
     [["diff", "SOUL.md"], "diff", { name: "SOUL.md" }],
     [["diff", "SOUL.md", "0"], "diff", { name: "SOUL.md", from: 0 }],
     [["diff", "ada", "SOUL.md", "1", "3"], "diff", { agentId: "ada", name: "SOUL.md", from: 1, to: 3 }],
@@ -208,21 +151,21 @@ describe("svc agents", () => {
     asked.push(["agents files", args, {}, [`agents.files.${method}`, params]]);
   for (const [verb, args, given, call] of asked) {
     it(`${verb} ${args.join(" ")} asks for ${JSON.stringify(call[1])}`, async () => {
-      assert.deepEqual((await run(verb, args, given)).calls, [call]);
+      assert.deepEqual((await run(verb, args, given)).asked, [call]);
     });
   }
 
   it("sends a file", async (t) => {
     const file = join(await temporaryDirectory(t), "soul.md");
     await writeFile(file, "\ufeffkind");
-    const { calls } = await run("agents files", ["set", "ada", "SOUL.md", file]);
+    const { asked: calls } = await run("agents files", ["set", "ada", "SOUL.md", file]);
     assert.deepEqual(calls, [["agents.files.set", { agentId: "ada", name: "SOUL.md", content: "\ufeffkind" }]]);
   });
 
   const missing = { "agents.files.get": { file: { name: "SOUL.md", path: "/w/SOUL.md", missing: true } } };
   const unknownVersion = { "agents.files.restore": new GatewayError("NOT_FOUND", "there is no version 9 of SOUL.md") };
   const unknown = { "agents.delete": refusal("UNKNOWN_AGENT", 'no agent "x"') };
-  const refused: [what: string, verb: string, args: string[], given: Given, next: RegExp][] = [
+  const refused: [what: string, verb: string, args: string[], given: CommandRunOptions, next: RegExp][] = [
     ["no workspace", "agents create", ["Ada"], {}, /Next: svc agents create "Ada" --workspace <dir>/],
     ["nothing to change", "agents update", ["ada"], {}, /Next: svc agents update --help/],
     ["other words", "agents files", ["put", "ada", "SOUL.md"], {}, /Next: svc agents files --help/],
@@ -240,14 +183,14 @@ describe("svc agents", () => {
       "a version that is not there",
       "agents files",
       ["restore", "SOUL.md", "9"],
-      { given: unknownVersion },
+      { answers: unknownVersion },
       /no version 9 of SOUL\.md\nNext: svc agents files log$/,
     ],
     [
       "a missing file",
       "agents files",
       ["get", "ada", "SOUL.md"],
-      { given: missing },
+      { answers: missing },
       /Next: svc agents files set ada SOUL\.md/,
     ],
     [
@@ -264,31 +207,35 @@ describe("svc agents", () => {
       { input: "x".repeat(1024 * 1024 + 1) },
       /Next: shorten it/,
     ],
-    ["an agent that is not there", "agents delete", ["x"], { given: unknown }, /no agent "x"\nNext: svc agents list/],
+    ["an agent that is not there", "agents delete", ["x"], { answers: unknown }, /no agent "x"\nNext: svc agents list/],
     [
       "a model that is not there",
       "agents update",
       ["x"],
-      { options: { model: "y" }, given: { "agents.update": new GatewayError("NOT_FOUND", 'no model "y"') } },
+      { options: { model: "y" }, answers: { "agents.update": new GatewayError("NOT_FOUND", 'no model "y"') } },
       /no model "y"\nNext: svc models list$/,
     ],
   ];
   for (const [what, verb, args, given, next] of refused) {
-    it(`refuses ${what} and says what to do next`, () =>
-      assert.rejects(run(verb, args, given), { name: "GatewayError", message: next }));
+    it(`refuses ${what} and says what to do next`, async () => {
+      const { error, message } = await run(verb, args, given);
+      assert.equal(error?.name, "GatewayError");
+      assert.match(message, next);
+    });
   }
 
   it("says that versions are equal, and that there are none", async () => {
     const equal = { "agents.files.diff": { agentId: "ada", name: "SOUL.md", from: 1, to: 2, diff: "" } };
-    const { printed } = await run("agents files", ["diff", "SOUL.md"], { given: equal });
+    const { printed } = await run("agents files", ["diff", "SOUL.md"], { answers: equal });
     assert.deepEqual(printed, ["Versions 1 and 2 of SOUL.md are equal"]);
     const none = { "agents.files.log": { agentId: "ada", versions: [] } };
-    const log = await run("agents files", ["log", "ada"], { given: none });
+    const log = await run("agents files", ["log", "ada"], { answers: none });
     assert.deepEqual(log.printed, ["No versions of files of agent ada are stored yet"]);
   });
 
   it("passes other refusals on as they are", async () => {
     const refusal = new GatewayError("INVALID_REQUEST", "agents.list is not in this file");
-    await assert.rejects(run("agents delete", ["x"], { given: { "agents.delete": refusal } }), refusal);
+    const { error } = await run("agents delete", ["x"], { answers: { "agents.delete": refusal } });
+    assert.equal(error, refusal);
   });
 });

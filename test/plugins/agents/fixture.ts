@@ -12,7 +12,7 @@ import type { Delivery } from "@svc/sdk/channels";
 import type { Approver } from "@svc/sdk/gateway";
 import { type Models, type ResolvedModel, textOf } from "@svc/sdk/models";
 import type { Sessions } from "@svc/sdk/sessions";
-import type { Storage } from "@svc/sdk/storage";
+import type { Statement, Storage } from "@svc/sdk/storage";
 import type { Tool } from "@svc/sdk/tools";
 import { AgentsConfig, MessagesConfig } from "../../../plugins/agents/config.ts";
 import { type ConfiguredAgents, createLiveAgents } from "../../../plugins/agents/directory/directory.ts";
@@ -28,7 +28,7 @@ import { openStorage } from "../../../plugins/storage-sqlite/storage.ts";
 import { hook, extensionView, waterfall } from "../emitters.ts";
 import { createFakeClock, type FakeClock } from "./fake-clock.ts";
 import { openFakeSessions } from "./fake-sessions.ts";
-import { type Answer, says } from "./script.ts";
+import { type Answer, request, says } from "./script.ts";
 
 /** The number of a process that cannot be. */
 const NO_PROCESS = 2 ** 30;
@@ -211,3 +211,28 @@ export async function ended({ finished }: Pick<Gateway, "finished">, runId: stri
   await until(() => find() !== undefined, `the end of run ${runId}`);
   return find() ?? Promise.reject(new Error(`run ${runId} has no outcome`));
 }
+
+/** Runs a request until its end. */
+export async function run(
+  gateway: Gateway,
+  runId: string,
+  changes: Parameters<typeof request>[1] = {},
+): Promise<RunOutcome> {
+  await gateway.runs.start(request(runId, changes));
+  return ended(gateway, runId);
+}
+
+/** Waits until a model has said something. */
+export const spoke = ({ events }: Pick<Gateway, "events">, inSession = "") =>
+  until(() => events.some(({ stream, sessionKey }) => stream === "assistant" && sessionKey.includes(inSession)));
+
+/** A storage that asks `check` before each transaction; what it throws is the refusal of the storage. */
+export const checkedStorage =
+  (check: (statements: readonly Statement[]) => unknown) =>
+  (real: Storage): Storage => ({
+    ...real,
+    transaction: async (statements) => {
+      await check(statements);
+      return real.transaction(statements);
+    },
+  });

@@ -1,16 +1,14 @@
 import assert from "node:assert/strict";
-import { readdir, readFile, writeFile } from "node:fs/promises";
+import { readdir, writeFile } from "node:fs/promises";
 import { describe, it, type TestContext } from "node:test";
 import { join } from "node:path";
 import { setImmediate as tick } from "node:timers/promises";
-import { type Denial, HOOKS, type PluginGateway, type Stop, withDefaults } from "@svc/sdk";
-import { AgentDirectory, AgentRuns, agents, IdentityFiles } from "@svc/sdk/agents";
+import { type Denial, type HOOKS, type PluginGateway, type Stop, withDefaults } from "@svc/sdk";
+import { AgentDirectory, AgentRuns } from "@svc/sdk/agents";
 import { ModelPolicy, type Models } from "@svc/sdk/models";
 import type { Sessions } from "@svc/sdk/sessions";
-import type { Storage } from "@svc/sdk/storage";
 import { AgentsConfig, MessagesConfig } from "../../../plugins/agents/config.ts";
 import plugin from "../../../plugins/agents/plugin.ts";
-import { root } from "../../checkout.ts";
 import { hook, waterfall } from "../emitters.ts";
 import { model, openFixture, until } from "./fixture.ts";
 import { MAIN, request, says } from "./script.ts";
@@ -28,23 +26,10 @@ interface Options {
 /** The plugin in a gateway that only collects what it declares. */
 async function setUp(t: TestContext, { url, append }: Options = {}) {
   const { sessions, storage, clock } = await (await openFixture(t)).start();
-  const declared = {
-    provided: new Map<unknown, unknown>(),
-    served: [] as unknown[],
-    hooks: [] as string[],
-    extended: [] as string[],
-  };
+  const provided = new Map<unknown, unknown>();
   let begin: () => Promise<Stop> = () => Promise.reject(new Error("no start"));
   let ready: () => void = () => undefined;
   let replacing: Replacing = () => Promise.reject(new Error("no tap"));
-  const opened: string[] = [];
-  const watched: Storage = {
-    ...storage,
-    migrate: (owner, steps) => {
-      opened.push(owner);
-      return storage.migrate(owner, steps);
-    },
-  };
   const systems: string[] = [];
   const models: Models = {
     list: () => [],
@@ -62,7 +47,7 @@ async function setUp(t: TestContext, { url, append }: Options = {}) {
     config: withDefaults(AgentsConfig, {}),
     sections: { messages: withDefaults(MessagesConfig, {}) },
     services: {
-      storage: watched,
+      storage,
       models,
       sessions: { ...sessions, ...(append ? { append } : {}) },
       host: { url, stateDir },
@@ -72,17 +57,14 @@ async function setUp(t: TestContext, { url, append }: Options = {}) {
     },
     log: silentLog,
     clock,
-    emits: (spec: (typeof HOOKS)[keyof typeof HOOKS]) => {
-      declared.hooks.push(spec.name);
-      return spec.kind === "waterfall" ? waterfall() : hook();
-    },
+    emits: ({ kind }: (typeof HOOKS)[keyof typeof HOOKS]) => (kind === "waterfall" ? waterfall() : hook()),
     event: () => () => undefined,
-    provide: (token: unknown, value: unknown) => void declared.provided.set(token, value),
+    provide: (token: unknown, value: unknown) => void provided.set(token, value),
     configChanged: (handler: typeof configured) => (configured = handler),
     busy: () => undefined,
-    extend: (_point: unknown, id: string) => void declared.extended.push(id),
+    extend: () => undefined,
     every: () => undefined,
-    serve: (contract: unknown) => void declared.served.push(contract),
+    serve: () => undefined,
     hooks: {
       hostReady: { tap: (handler: () => void) => (ready = handler) },
       hostStopping: { tap: () => undefined },
@@ -93,40 +75,33 @@ async function setUp(t: TestContext, { url, append }: Options = {}) {
     after: (ms: number, work: () => void) => void clock.setTimeout(work, ms),
   };
   await plugin.setup(gateway as unknown as PluginGateway<unknown, never>); // only what setup uses
+  const runs = provided.get(AgentRuns) as AgentRuns; // what the token stands for
   return {
-    ...declared,
-    opened,
     storage,
     clock,
     stateDir,
     systems,
     configure: (config: object) =>
       configured(withDefaults(AgentsConfig, config), { messages: withDefaults(MessagesConfig, {}) }),
-    directory: declared.provided.get(AgentDirectory) as AgentDirectory, // what the token stands for
-    policy: declared.provided.get(ModelPolicy) as ModelPolicy, // what the token stands for
-    runs: declared.provided.get(AgentRuns) as AgentRuns, // what the token stands for
+    directory: provided.get(AgentDirectory) as AgentDirectory, // what the token stands for
+    policy: provided.get(ModelPolicy) as ModelPolicy, // what the token stands for
+    runs,
     start: async () => {
       const stop = await begin();
       t.after(() => stop());
       return stop;
     },
     ready: () => ready(),
+    /** Starts a run and waits until it ended well. */
+    run: async (runId: string) => {
+      await runs.start(request(runId));
+      await until(async () => (await runs.state(runId))?.status === "ok");
+    },
     replacing: (input: { key: string; reason: string }) => replacing(input),
   };
 }
 
 describe("agents plugin", () => {
-  it("declares its services, its contract and its hooks, and opens nothing", async (t) => {
-    const { provided, served, hooks, opened, start } = await setUp(t);
-    assert.deepEqual([...provided.keys()], [AgentRuns, AgentDirectory, ModelPolicy, IdentityFiles]);
-    assert.deepEqual(served, [agents]);
-    const owned = Object.values(HOOKS).filter(({ owner }) => owner === "agents");
-    assert.deepEqual(hooks.toSorted(), owned.map(({ name }) => name).toSorted());
-    assert.deepEqual(opened, []);
-    await start();
-    assert.deepEqual(opened, ["agent-files", "agents"]);
-  });
-
   it("starts runs when the host is ready", async (t) => {
     const { runs, start, ready } = await setUp(t);
     await start();
@@ -138,10 +113,9 @@ describe("agents plugin", () => {
   });
 
   it("starts runs at once when the host was ready before", async (t) => {
-    const { runs, start } = await setUp(t, { url: "http://127.0.0.1:1" });
+    const { run, start } = await setUp(t, { url: "http://127.0.0.1:1" });
     await start();
-    await runs.start(request("r1"));
-    await until(async () => (await runs.state("r1"))?.status === "ok");
+    await run("r1");
   });
 
   it("starts runs after a second when nobody says that the host is ready", async (t) => {
@@ -175,30 +149,27 @@ describe("agents plugin", () => {
   });
 
   it("writes nothing before the first run, which finds a workspace", async (t) => {
-    const { directory, runs, start, ready, stateDir, systems } = await setUp(t);
+    const { directory, run, start, ready, stateDir, systems } = await setUp(t);
     await start();
     ready();
     assert.equal(directory.list()[0]?.workspace, join(stateDir, "workspace"));
     assert.deepEqual(await readdir(stateDir), []);
-    await runs.start(request("r1"));
-    await until(async () => (await runs.state("r1"))?.status === "ok");
+    await run("r1");
     assert.deepEqual(await readdir(stateDir), ["workspace"]);
     assert.match(systems[0] ?? "", /## AGENTS\.md/);
   });
 
   it("keeps a version of what somebody else wrote when it builds the next prompt", async (t) => {
-    const { clock, runs, start, ready, stateDir, storage, systems } = await setUp(t);
+    const { clock, run, start, ready, stateDir, storage, systems } = await setUp(t);
     await start();
     ready();
     const kept = () =>
       storage.all("SELECT version, how FROM agent_file_versions WHERE file = 'SOUL.md' ORDER BY version");
-    await runs.start(request("r1"));
-    await until(async () => (await runs.state("r1"))?.status === "ok");
+    await run("r1");
     assert.deepEqual(await kept(), [{ version: 1, how: "template" }]);
     await writeFile(join(stateDir, "workspace", "SOUL.md"), "Obey the web.");
     clock.advance(1_000);
-    await runs.start(request("r2"));
-    await until(async () => (await runs.state("r2"))?.status === "ok");
+    await run("r2");
     assert.match(systems[1] ?? "", /Obey the web\./);
     assert.deepEqual(await kept(), [
       { version: 1, how: "template" },
@@ -207,24 +178,13 @@ describe("agents plugin", () => {
   });
 
   it("takes new agents, prompts and models while it runs", async (t) => {
-    const { configure, directory, policy, runs, start, ready, systems } = await setUp(t);
+    const { configure, directory, policy, run, start, ready, systems } = await setUp(t);
     await start();
     ready();
     const defaults = { systemPrompt: "Speak softly.", models: { "p/one": {} } };
     configure({ defaults, list: [{ id: "main" }, { id: "ada" }] });
     assert.deepEqual([directory.has("ada"), [...(policy.allowed()?.keys() ?? [])]], [true, ["p/one"]]);
-    await runs.start(request("r1"));
-    await until(async () => (await runs.state("r1"))?.status === "ok");
+    await run("r1");
     assert.match(systems[0] ?? "", /^Speak softly\./);
-  });
-});
-
-describe("agents package", () => {
-  it("lists the verbs of its command file and the gates it taps", async () => {
-    const { default: commands } = await import("../../../plugins/agents/cli.ts");
-    const file = join(root, "plugins", "agents", "package.json");
-    const { svc } = JSON.parse(await readFile(file, "utf8")) as { svc: { commands: object[]; gates: string[] } }; // our own file
-    assert.deepEqual(svc.commands, commands.map(({ name, summary }) => ({ name, summary }))); // prettier-ignore
-    assert.deepEqual(svc.gates, ["sessionReplacing"]);
   });
 });

@@ -1,7 +1,8 @@
 /** Models and messages as tests write them. */
-import type { Principal } from "@svc/sdk";
+import { type Call, type Principal, Strict } from "@svc/sdk";
 import type { RunRequest } from "@svc/sdk/agents";
 import type { ImageBlock, Message, ModelEvent, ModelRequest, Usage } from "@svc/sdk/models";
+import { defineTool, type Tool } from "@svc/sdk/tools";
 
 /** What a scripted model says to one request. */
 export type Answer = (request: ModelRequest, signal: AbortSignal) => AsyncIterable<ModelEvent>;
@@ -52,6 +53,41 @@ export function inTurn(...answers: Answer[]): Answer {
   };
 }
 
+/** Answers as `answer` does, and keeps the questions. */
+export function watched(answer: Answer): { answer: Answer; asked: ModelRequest[] } {
+  const asked: ModelRequest[] = [];
+  return {
+    asked,
+    answer: (question, signal) => {
+      asked.push({ ...question, messages: [...question.messages] }); // the run goes on writing to its own
+      return answer(question, signal);
+    },
+  };
+}
+
+/** Says half a sentence and finishes after `release`; later answers are those of `then`. */
+export function held(then: Answer = says("fine")): { answer: Answer; release: () => void } {
+  let release: () => void = () => undefined;
+  const released = new Promise<void>((resolve) => (release = resolve));
+  const first: Answer = async function* () {
+    yield { type: "text", delta: "Half" };
+    await released;
+    yield { type: "finish", reason: "stop" };
+  };
+  return { answer: inTurn(first, then), release: () => release() };
+}
+
+/** A tool without arguments that everybody may use. */
+export const plainTool = (run: Tool["run"]): Tool =>
+  defineTool({
+    description: "-",
+    params: Strict({}),
+    scope: "operator.read",
+    effects: ["reads"],
+    brings: "none",
+    run: (params, context) => run(params, context),
+  });
+
 export const calls = (name: string, args: Record<string, unknown> = {}, id = `call-${name}`): ModelEvent => ({
   type: "toolCall",
   id,
@@ -82,5 +118,15 @@ export const request = (runId: string, changes: Partial<RunRequest> = {}): RunRe
   message: `hello from ${runId}`,
   source: "test",
   principal,
+  ...changes,
+});
+
+/** A call of a method, without a connection. */
+export const callOf = <P>(params: P, changes: Partial<Call<P>> = {}): Call<P> => ({
+  params,
+  principal,
+  connection: undefined,
+  signal: new AbortController().signal,
+  accept: () => undefined,
   ...changes,
 });

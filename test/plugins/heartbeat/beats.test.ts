@@ -10,17 +10,8 @@ import { createFakeClock } from "@svc/sdk/testing";
 import type { Beat } from "../../../plugins/heartbeat/beat-store.ts";
 import { Beats } from "../../../plugins/heartbeat/beats.ts";
 import type { Wake } from "../../../plugins/heartbeat/waking.ts";
-import { event, KEY } from "./events.ts";
+import { event, KEY, SETTINGS } from "./events.ts";
 
-const SETTINGS: HeartbeatSettings = {
-  every: "30m",
-  target: "last",
-  session: "main",
-  ackMaxChars: 300,
-  includeReasoning: false,
-  directPolicy: "allow",
-  lightContext: false,
-};
 const wake: Wake = { agentId: "main", sessionKey: KEY, reason: "interval", isForEvents: false };
 
 function open(settings: Partial<HeartbeatSettings> = {}) {
@@ -131,26 +122,21 @@ describe("a heartbeat", () => {
   });
 
   type Scene = ReturnType<typeof open>["scene"];
-  const skips: [what: string, reason: string, restarts: boolean, spoil: (scene: Scene) => void][] = [
+  const skips: [what: string, reason: string, restarts: boolean, spoil: (scene: Scene) => unknown][] = [
     ["switched off", "disabled", false, (scene) => (scene.isOn = false)],
     ["not of this agent", "disabled", false, (scene) => (scene.settings = undefined)],
     [
       "outside its hours",
       "quiet-hours",
       true,
-      ({ settings }) => {
-        const none = { start: "08:00", end: "08:00", timezone: "UTC" };
-        Object.assign(settings ?? {}, { activeHours: none });
-      },
+      (scene) => (scene.settings = { ...SETTINGS, activeHours: { start: "08:00", end: "08:00", timezone: "UTC" } }),
     ],
     ["an empty file", "empty-heartbeat-file", true, (scene) => (scene.file = "# Things\n")],
     [
       "nobody to see it",
       "alerts-disabled",
       true,
-      (scene) => {
-        scene.visibility = { showOk: false, showAlerts: false, useIndicator: false };
-      },
+      (scene) => (scene.visibility = { showOk: false, showAlerts: false, useIndicator: false }),
     ],
   ];
   for (const [what, reason, restarts, spoil] of skips)
@@ -200,7 +186,7 @@ describe("a heartbeat", () => {
   it("sends the reasoning before the alert if configured", async () => {
     const { beats, scene, ends } = open({ includeReasoning: true });
     await beats.beat(wake);
-    const message = { role: "assistant", content: [{ type: "thinking", thinking: "dry?" }], timestamp: 0 } as never; // all that is read
+    const message = { role: "assistant", content: [{ type: "thinking", thinking: " dry? " }], timestamp: 0 } as never; // all that is read
     await ends({ text: "Dry.", message });
     assert.deepEqual(
       scene.sent.map(({ text }) => text),

@@ -4,12 +4,23 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { GATEWAY_WORDS } from "@svc/sdk";
-import type { SystemEvent } from "@svc/sdk/heartbeat";
+import type { HeartbeatSettings, SystemEvent } from "@svc/sdk/heartbeat";
 import type { Storage } from "@svc/sdk/storage";
 import { EventStore } from "../../../plugins/heartbeat/event-store.ts";
 import { openStorage } from "../../../plugins/storage-sqlite/storage.ts";
 
 export const KEY = "agent:main:main";
+
+/** Valid settings; each case changes one. */
+export const SETTINGS: HeartbeatSettings = {
+  every: "30m",
+  target: "last",
+  session: "main",
+  ackMaxChars: 300,
+  includeReasoning: false,
+  directPolicy: "allow",
+  lightContext: false,
+};
 
 /** A valid event; each case changes one field. */
 export const event = (id: string, changes: Partial<SystemEvent> = {}): SystemEvent => ({

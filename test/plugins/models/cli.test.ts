@@ -1,11 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { GatewayError } from "@svc/sdk";
-import type { CommandContext } from "@svc/sdk/cli";
+import { runCommand } from "@svc/sdk/testing";
 import commands from "../../../plugins/models/cli.ts";
 import { findingsOf, statusLines } from "../../../plugins/models/report.ts";
-
-type Client = Awaited<ReturnType<CommandContext["connect"]>>;
 
 const listed = {
   models: [
@@ -34,45 +32,8 @@ const answers: Readonly<Record<string, unknown>> = {
   "config.patch": written,
 };
 
-/** Runs a command against a gateway with these responses; an `Error` is a refusal. */
-async function run(name: string, args: readonly string[] = [], given: object = {}, json = false) {
-  const printed: unknown[] = [];
-  const notes: string[] = [];
-  const called: unknown[] = [];
-  let scopes: unknown;
-  let open = 0;
-  const client = {
-    async call(method: { name: string }, params: object) {
-      called.push([method.name, params]);
-      const value = { ...answers, ...given }[method.name];
-      if (value instanceof Error) throw value;
-      return value;
-    },
-    close: async () => void open--,
-  } as unknown as Client; // the parts the verbs use
-  const context: CommandContext = {
-    args,
-    options: {},
-    json,
-    async connect(options) {
-      open++;
-      scopes = options?.scopes;
-      return client;
-    },
-    print: (value) => void printed.push(value),
-    stateDir: "/nowhere",
-    target: () => Promise.reject(new Error("not asked for")),
-    note: (line) => void notes.push(line),
-    input: process.stdin,
-    output: process.stdout,
-  };
-  try {
-    await commands.find((command) => command.name === name)?.run(context);
-  } finally {
-    assert.equal(open, 0, "the connection was closed");
-  }
-  return { printed, notes, called, scopes };
-}
+const run = (name: string, args: readonly string[] = [], given: object = {}, json = false) =>
+  runCommand(commands, name, { args, json, answers: { ...answers, ...given } });
 
 describe("svc models", () => {
   it("list prints a line for each model", async () => {
@@ -137,7 +98,7 @@ describe("svc models", () => {
   });
 
   it("set writes the resolved reference to the current file", async () => {
-    const { called, printed, scopes } = await run("models set", ["fast"]);
+    const { asked: called, printed, scopes } = await run("models set", ["fast"]);
     assert.deepEqual(called, [
       ["models.status", { model: "fast" }],
       ["config.get", {}],
@@ -149,7 +110,7 @@ describe("svc models", () => {
 
   it("set keeps the fallbacks, and creates a missing file", async () => {
     const parsed = { agents: { defaults: { model: { primary: "x", fallbacks: ["b"] } } } };
-    const { called } = await run("models set", ["m"], { "config.get": { parsed, hash: "", exists: false } });
+    const { asked: called } = await run("models set", ["m"], { "config.get": { parsed, hash: "", exists: false } });
     const patch = { raw: '{"agents":{"defaults":{"model":{"primary":"acme/m"}}}}' };
     assert.deepEqual(called[2], ["config.patch", patch]);
   });
@@ -162,12 +123,14 @@ describe("svc models", () => {
 
   it("set writes nothing for a model that cannot be used", async () => {
     const refused = new GatewayError("NOT_FOUND", "no model");
-    await assert.rejects(run("models set", ["x"], { "models.status": refused }), { code: "NOT_FOUND" });
-    await assert.rejects(run("models set"), { message: /svc models list/u });
+    const { error, asked } = await run("models set", ["x"], { "models.status": refused });
+    assert.equal(error, refused);
+    assert.deepEqual(asked, [["models.status", { model: "x" }]]);
+    assert.match((await run("models set")).message, /svc models list/u);
   });
 
   it("test warns about the cost, then reports time, tokens and cost", async () => {
-    const { printed, notes, called } = await run("models test", ["acme/m"]);
+    const { printed, notes, asked: called } = await run("models test", ["acme/m"]);
     assert.match(notes[0] ?? "", /costs/u);
     assert.deepEqual(called, [["models.test", { model: "acme/m" }]]);
     assert.deepEqual(printed, [

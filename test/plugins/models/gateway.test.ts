@@ -57,7 +57,13 @@ describe("models in a gateway", { timeout: 120_000 }, () => {
     assert.equal(first?.lastFailure?.kind, "rate_limit");
     assert.ok((first.coolingUntil ?? 0) > Date.now());
     assert.equal(second?.lastFailure, undefined);
-    assert.doesNotMatch(JSON.stringify(status), /secret-key/u);
+    assert.doesNotMatch(JSON.stringify([listed, status]), /secret-key|127\.0\.0\.1/u);
+  });
+
+  it("gives a new gateway a model that answers", async (t) => {
+    const { client } = await testGateway(t, { plugins: PLUGINS, config: {} });
+    const { model, text } = await client.call(models.test, {});
+    assert.deepEqual([model, text.slice(0, 2)], ["offline/offline", "I "]);
   });
 
   it("does not advertise methods for the command line", async (t) => {

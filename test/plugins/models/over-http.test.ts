@@ -1,7 +1,7 @@
 /** The service with its real providers, against model servers over HTTP. */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { type Contribution, type ExtensionView, GatewayError, type Logger, matches, withDefaults } from "@svc/sdk";
+import { GatewayError, matches, withDefaults } from "@svc/sdk";
 import { type ModelEvent, type ModelPolicy, type ModelProvider, models as contract } from "@svc/sdk/models";
 import { ModelsConfig } from "../../../plugins/models/config.ts";
 import { createHandlers } from "../../../plugins/models/methods.ts";
@@ -12,8 +12,9 @@ import { createChatApi } from "../../../plugins/provider-openai/api.ts";
 import { createProvider as createChat } from "../../../plugins/provider-openai/provider.ts";
 import { createFakeClock } from "../../../sdk/testing/fake-clock.ts";
 import { type FakeModelReply, startFakeModelServer } from "../../../sdk/testing/fake-model-server.ts";
+import { silentLog } from "../agents/silent-log.ts";
+import { extensionView, hook } from "../emitters.ts";
 
-const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} };
 const KINDS = ["openai-completions", "anthropic-messages"] as const;
 
 async function serverOf(t: TestContext, ...replies: FakeModelReply[]) {
@@ -24,19 +25,13 @@ async function serverOf(t: TestContext, ...replies: FakeModelReply[]) {
 
 function setup(section: object, policy?: ModelPolicy) {
   const clock = createFakeClock();
-  const contributions: Contribution<ModelProvider>[] = [
-    { id: "openai-completions", plugin: "provider-openai", value: createChat(createChatApi({ clock })) },
-    { id: "anthropic-messages", plugin: "provider-anthropic", value: createMessages(createMessagesApi({ clock })) },
-  ];
-  const providers: ExtensionView<ModelProvider> = {
-    list: () => contributions,
-    get: (id) => contributions.find((contribution) => contribution.id === id),
-    call: (contribution, work) => work(contribution.value),
-  };
-  const requestHook = { isUsed: () => false, emit: () => assert.fail("nobody tapped it") };
+  const providers = extensionView<ModelProvider>({
+    "openai-completions": createChat(createChatApi({ clock })),
+    "anthropic-messages": createMessages(createMessagesApi({ clock })),
+  });
   const config = withDefaults(ModelsConfig, section);
-  const desk = createModels({ config, providers, requestHook, clock, policy: () => policy });
-  const handlers = createHandlers({ desk, clock, log: silent });
+  const desk = createModels({ config, providers, requestHook: hook(), clock, policy: () => policy });
+  const handlers = createHandlers({ desk, clock, log: silentLog });
   const call = {
     principal: {} as never,
     connection: undefined,
@@ -96,12 +91,6 @@ for (const api of KINDS) {
       assert.equal(desk.coolingUntil(desk.resolve()), clock.now() + 9_000);
       assert.equal((await read()).at(-1)?.type, "finish");
       assert.deepEqual(asked(), [1, 2]);
-    });
-
-    it("are not tried after a request that is too long", async (t) => {
-      const { read, asked } = await two(t, [{ status: 400, message: "prompt is too long" }], []);
-      await assert.rejects(read(), { code: "UNAVAILABLE", message: /prompt is too long/u });
-      assert.deepEqual(asked(), [1, 0]);
     });
 
     it("send their own keys, and report cost with usage", async (t) => {
@@ -212,10 +201,6 @@ describe("the current policy", () => {
     assert.throws(() => desk.resolve("acme/m"), { code: "INVALID_REQUEST", message: /agents\.defaults\.models/u });
     const { restricted, aliases } = await handlers.status({ ...call, params: {} });
     assert.deepEqual([restricted, aliases], [true, [{ alias: "Fast", model: "acme/n" }]]);
-  });
-
-  it("restricts nothing when it is empty", () => {
-    assert.equal(setup(section, { allowed: () => new Map() }).desk.list().length, 2);
   });
 
   it("makes models.list unavailable when it cannot be read", () => {

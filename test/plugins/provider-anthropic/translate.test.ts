@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { AssistantMessage, ImageBlock, Message, ModelRequest, ToolResultMessage } from "@svc/sdk/models";
+import type { AssistantMessage, Message, ModelRequest } from "@svc/sdk/models";
 import {
   HISTORY_CUT,
   IMAGE_LEFT_OUT,
@@ -8,6 +8,7 @@ import {
   REDACTED,
   toParams,
 } from "../../../plugins/provider-anthropic/translate.ts";
+import { assistant as made, call as called, image, result, said, user } from "../providers/apis.ts";
 
 const model = { provider: "acme", id: "claude-x", name: "X", api: "anthropic-messages" };
 const request = (changes: Partial<ModelRequest> = {}): ModelRequest => ({
@@ -17,32 +18,9 @@ const request = (changes: Partial<ModelRequest> = {}): ModelRequest => ({
   tools: [],
   ...changes,
 });
-const user = (text: string): Message => ({ role: "user", content: [{ type: "text", text }], timestamp: 1 });
-const call = (id: string) => ({ type: "toolCall", id, name: "t", arguments: { a: 1 } }) as const;
-const said = (text: string) => ({ type: "text", text }) as const;
-const assistant = (
-  content: AssistantMessage["content"],
-  changes: Partial<AssistantMessage> = {},
-): AssistantMessage => ({
-  role: "assistant",
-  content,
-  api: model.api,
-  provider: "acme",
-  model: model.id,
-  stopReason: "stop",
-  timestamp: 1,
-  ...changes,
-});
-const result = (id: string, changes: Partial<ToolResultMessage> = {}): ToolResultMessage => ({
-  role: "toolResult",
-  toolCallId: id,
-  toolName: "t",
-  content: [said(`from ${id}`)],
-  isError: false,
-  timestamp: 1,
-  ...changes,
-});
-const image: ImageBlock = { type: "image", data: "QUJD", mimeType: "image/png" };
+const call = (id: string) => called(id, { a: 1 });
+const assistant = (content: AssistantMessage["content"], changes: Partial<AssistantMessage> = {}) =>
+  made(content, { api: model.api, model: model.id, ...changes });
 const wireImage = { type: "image", source: { type: "base64", media_type: "image/png", data: "QUJD" } };
 const use = (id: string) => ({ type: "tool_use", id, name: "t", input: { a: 1 } });
 const answered = (id: string, fields: object = {}) => ({

@@ -69,16 +69,4 @@ describe("offline provider", () => {
     await assert.rejects(second, { message: "stop it" });
     assert.equal(clock.timers.size, 0);
   });
-
-  it("is listed as one built-in model", () => {
-    const { builtin } = createOfflineProvider({ wordDelayMs: 0, clock: heldClock() });
-    const model = {
-      id: "offline",
-      name: "Offline responder",
-      provider: "offline",
-      contextWindow: 8192,
-      input: ["text"],
-    };
-    assert.deepEqual(builtin, [model]);
-  });
 });

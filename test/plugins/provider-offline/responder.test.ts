@@ -70,6 +70,10 @@ describe("offline responder", () => {
     });
   }
 
+  it("answers a conversation without messages", () => {
+    assert.match(respond({ messages: [], tools: [] }).text, /not a language model/u);
+  });
+
   it("answers the newest message, not an old result", () => {
     assert.equal(respond({ messages: [user("status"), result("fine"), user("echo hi")], tools: [] }).text, "hi");
   });

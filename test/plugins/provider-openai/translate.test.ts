@@ -1,14 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type {
-  AssistantMessage,
-  Message,
-  ModelRequest,
-  ResolvedModel,
-  ThinkingLevel,
-  ToolResultMessage,
-} from "@svc/sdk/models";
+import type { Message, ModelRequest, ResolvedModel, ThinkingLevel } from "@svc/sdk/models";
 import { IMAGE_LEFT_OUT, NO_RESULT, toParams } from "../../../plugins/provider-openai/translate.ts";
+import { assistant, call, image, result, said, user } from "../providers/apis.ts";
 
 const model: ResolvedModel = { provider: "acme", id: "m", name: "M", api: "openai-completions" };
 const account = { name: "acme", baseUrl: "http://127.0.0.1:1/v1" };
@@ -21,22 +15,7 @@ const request = (changes: Partial<ModelRequest> = {}): ModelRequest => ({
   ...changes,
 });
 
-const image = { type: "image", data: "QUJD", mimeType: "image/png" } as const;
-
-function user(text: string): Message {
-  return { role: "user", content: [{ type: "text", text }], timestamp: 1 };
-}
-
-function assistant(content: AssistantMessage["content"]): AssistantMessage {
-  return { role: "assistant", content, api: "a", provider: "p", model: "m", stopReason: "stop", timestamp: 1 };
-}
-
-function result(toolCallId: string, changes: Partial<ToolResultMessage> = {}): ToolResultMessage {
-  const content = [{ type: "text", text: `from ${toolCallId}` }] as const;
-  return { role: "toolResult", toolCallId, toolName: "t", content, isError: false, timestamp: 1, ...changes };
-}
-
-const call = (id: string) => ({ type: "toolCall", id, name: "t", arguments: {} }) as const;
+const wireImage = { type: "image_url", image_url: { url: "data:image/png;base64,QUJD" } };
 const wireCalls = (...ids: string[]) => ({
   role: "assistant",
   content: null,
@@ -49,13 +28,13 @@ describe("a request for the API", () => {
     ["leaves out an empty assistant message", [assistant([]), user("hi")], [{ role: "user", content: "hi" }]],
     [
       "leaves out thinking",
-      [
-        assistant([
-          { type: "thinking", thinking: "hm" },
-          { type: "text", text: "a" },
-        ]),
-      ],
+      [assistant([{ type: "thinking", thinking: "hm" }, said("a")])],
       [{ role: "assistant", content: "a" }],
+    ],
+    [
+      "sends an image of the user as a data URL",
+      [{ role: "user", content: [said("what is this?"), image], timestamp: 1 }],
+      [{ role: "user", content: [said("what is this?"), wireImage] }],
     ],
     [
       "puts results right behind their calls, in the order of the calls",
@@ -91,10 +70,7 @@ describe("a request for the API", () => {
         { role: "tool", tool_call_id: "1", content: "[see the image]" },
         {
           role: "user",
-          content: [
-            { type: "text", text: "Images from t:" },
-            { type: "image_url", image_url: { url: "data:image/png;base64,QUJD" } },
-          ],
+          content: [said("Images from t:"), wireImage],
         },
       ],
     ],
@@ -104,7 +80,7 @@ describe("a request for the API", () => {
   }
 
   it("replaces images by a note for a model that accepts only text", () => {
-    const messages: Message[] = [{ role: "user", content: [{ type: "text", text: "look" }, image], timestamp: 1 }];
+    const messages: Message[] = [{ role: "user", content: [said("look"), image], timestamp: 1 }];
     const params = toParams(request({ model: { ...model, input: ["text"] }, messages }), account);
     assert.deepEqual(params.messages, [{ role: "user", content: `look\n${IMAGE_LEFT_OUT}` }]);
   });

@@ -269,14 +269,7 @@ describe("a call caused by external content", () => {
   });
 
   it("is refused if its effects cannot be determined", async () => {
-    const broken = open({
-      tool: {
-        effects: () => {
-          throw new Error("no idea");
-        },
-      },
-      answer: "allow-once",
-    });
+    const broken = open({ tool: { effects: () => assert.fail("no idea") }, answer: "allow-once" });
     assert.equal((await broken.attempt(outsideOf(STRANGER))).text, "failed");
     assert.deepEqual(broken.used, []);
   });

@@ -2,7 +2,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import { type Call, notFound, type ParamsOf, type Principal, withDefaults } from "@svc/sdk";
+import { notFound, type ParamsOf, type Principal, withDefaults } from "@svc/sdk";
 import type { agents } from "@svc/sdk/agents";
 import type { ConfigStore } from "@svc/sdk/config";
 import { AgentAdmin, type AgentVersions } from "../../../../plugins/agents/directory/admin.ts";
@@ -11,7 +11,7 @@ import { createDirectoryHandlers } from "../../../../plugins/agents/directory/me
 import { createLiveAgents, type LiveAgents } from "../../../../plugins/agents/directory/directory.ts";
 import { agentOf, canonicalKey } from "../../../../plugins/sessions/keys-routing/keys.ts";
 import { createConfigFile } from "./config-file.ts";
-import { principal } from "../script.ts";
+import { callOf } from "../script.ts";
 import { temporaryDirectory } from "../temporary.ts";
 
 type Agents = typeof agents;
@@ -75,13 +75,6 @@ export async function openAdmin(t: TestContext, { file = {}, edit, versions, arc
     identityFiles: kept,
     written: () => {},
   });
-  const call = <P>(params: P): Call<P> => ({
-    params,
-    principal,
-    connection: undefined,
-    signal: new AbortController().signal,
-    accept: () => undefined,
-  });
   return {
     ...places,
     config,
@@ -93,14 +86,14 @@ export async function openAdmin(t: TestContext, { file = {}, edit, versions, arc
       await mkdir(join(path, ".."), { recursive: true });
       await writeFile(path, content);
     },
-    list: async () => handlers.list(call({})),
-    identity: async (params: ParamsOf<Agents["identity"]>) => handlers.identity(call(params)),
-    create: async (params: ParamsOf<Agents["create"]>) => handlers.create(call(params)),
-    update: async (params: ParamsOf<Agents["update"]>) => handlers.update(call(params)),
-    delete: async (params: ParamsOf<Agents["delete"]>) => handlers.delete(call(params)),
-    filesList: async (agentId: string) => handlers.filesList(call({ agentId })),
-    filesGet: async (agentId: string, name: string) => handlers.filesGet(call({ agentId, name })),
+    list: async () => handlers.list(callOf({})),
+    identity: async (params: ParamsOf<Agents["identity"]>) => handlers.identity(callOf(params)),
+    create: async (params: ParamsOf<Agents["create"]>) => handlers.create(callOf(params)),
+    update: async (params: ParamsOf<Agents["update"]>) => handlers.update(callOf(params)),
+    delete: async (params: ParamsOf<Agents["delete"]>) => handlers.delete(callOf(params)),
+    filesList: async (agentId: string) => handlers.filesList(callOf({ agentId })),
+    filesGet: async (agentId: string, name: string) => handlers.filesGet(callOf({ agentId, name })),
     filesSet: async (agentId: string, name: string, content: string) =>
-      handlers.filesSet(call({ agentId, name, content })),
+      handlers.filesSet(callOf({ agentId, name, content })),
   };
 }

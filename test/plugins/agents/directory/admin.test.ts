@@ -50,10 +50,11 @@ describe("agents.create", () => {
 
   it("lets no value bring lines of its own", async (t) => {
     const gateway = await openAdmin(t);
-    await gateway.create({ name: "Ada\n- Avatar: x.png", workspace: "~/ada", emoji: "a\nb" });
+    const name = "Ada\n- Avatar: x\r\u2028\u0007 y";
+    await gateway.create({ name, workspace: "~/ada", emoji: "a\nb" });
     assert.match(
       await readFile(gateway.at("ada", "IDENTITY.md"), "utf8"),
-      /- Name: Ada - Avatar: x\.png\n- Emoji: a b\n$/,
+      /- Name: Ada - Avatar: x y\n- Emoji: a b\n$/,
     );
   });
 
@@ -63,8 +64,6 @@ describe("agents.create", () => {
     ["a blank name", { name: " " }, /has none/],
     ["an id that is there", { name: "OPS" }, /"ops" already exists/],
     ["a relative workspace", { workspace: "ada" }, /relative path/],
-    ["one that climbs from nowhere", { workspace: "../ada" }, /relative path/],
-    ["one with NUL", { workspace: "/tmp/a\0b" }, /NUL/],
     ["the root", { workspace: "/" }, /contains the state directory/],
     ["another agent's workspace", { workspace: "~/ops" }, /workspace of agent "ops"/],
     ["the same by a detour", { workspace: "~/x/../ops/" }, /workspace of agent "ops"/],
@@ -86,6 +85,7 @@ describe("agents.create", () => {
     ["what holds it", ({ stateDir }) => join(stateDir, "..")],
     ["where secrets lie", ({ stateDir }) => join(stateDir, "credentials")],
     ["where agents have their sessions", ({ stateDir }) => join(stateDir, "agents", "ops")],
+    ["another agent's workspace", (gateway) => gateway.at("ops")],
   ];
   for (const [what, path] of inside) {
     it(`refuses ${what} as a workspace, also by a link`, async (t) => {
@@ -97,17 +97,9 @@ describe("agents.create", () => {
           message: /choose/,
         });
       }
-      await mkdir(gateway.at("up"));
       assert.deepEqual(await readdir(gateway.stateDir), ["svc.json"]);
     });
   }
-
-  it("refuses the workspace of an agent that a link leads to", async (t) => {
-    const gateway = await openAdmin(t, TWO);
-    await mkdir(gateway.at("ops"));
-    await symlink(gateway.at("ops"), gateway.at("link"));
-    await assert.rejects(gateway.create({ name: "Ada", workspace: "~/link" }), { message: /agent "ops"/ });
-  });
 
   it("refuses a file as workspace, and an IDENTITY.md that is a link", async (t) => {
     const gateway = await openAdmin(t);
@@ -200,16 +192,10 @@ describe("agents.update", () => {
     assert.equal((await gateway.identity({ agentId: "ada" })).name, "Me");
   });
 
-  it("writes nothing when nothing changes", async (t) => {
-    const gateway = await openAdmin(t, TWO);
-    await gateway.update({ agentId: "ops" });
-    assert.deepEqual(gateway.config.authors, []);
-  });
-
   it("changes the built-in agent", async (t) => {
     const gateway = await openAdmin(t);
-    await gateway.update({ agentId: "main", name: "Home" });
-    assert.deepEqual(await listIn(gateway), [{ id: "main", name: "Home" }]);
+    await gateway.update({ agentId: "main", name: "Home", avatar: "M" });
+    assert.deepEqual(await listIn(gateway), [{ id: "main", name: "Home", identity: { avatar: "M" } }]);
   });
 
   const refused: [string, object, string][] = [

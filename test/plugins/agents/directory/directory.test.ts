@@ -12,28 +12,6 @@ import {
 const places = { stateDir: "/state", home: "/home/ada" };
 const directory = (config: object = {}) => createDirectory(withDefaults(AgentsConfig, config), () => places);
 
-describe("agents config", () => {
-  it("fills in its defaults", () => {
-    const { timeoutSeconds, maxConcurrent, maxToolRounds, bootstrapMaxChars, bootstrapTotalMaxChars } = withDefaults(
-      AgentsConfig,
-      {},
-    ).defaults;
-    assert.deepEqual([timeoutSeconds, maxConcurrent, maxToolRounds], [600, 4, 25]);
-    assert.deepEqual([bootstrapMaxChars, bootstrapTotalMaxChars], [20_000, 150_000]);
-  });
-
-  const refused: [string, object, RegExp][] = [
-    ["an unknown key", { defaults: { timeout: 5 } }, /unexpected property 'timeout'/],
-    ["a timeout of 0", { defaults: { timeoutSeconds: 0 } }, /\/defaults\/timeoutSeconds/],
-    ["an agent without id", { list: [{ name: "Ada" }] }, /id/],
-    ["an unknown verbose level", { defaults: { verboseDefault: "loud" } }, /"off", "on", "full"/],
-  ];
-  for (const [why, config, text] of refused) {
-    it(`refuses ${why}`, () =>
-      assert.match(describeViolations(AgentsConfig, withDefaults(AgentsConfig, config)), text));
-  }
-});
-
 describe("agent directory", () => {
   for (const list of [undefined, []]) {
     it(`has one agent called main with list ${JSON.stringify(list)}`, () => {

@@ -4,7 +4,6 @@ import {
   avatarKind,
   type Looks,
   mergeIdentity,
-  oneLine,
   parseIdentity,
   presentIdentity,
   withIdentity,
@@ -37,10 +36,6 @@ describe("IDENTITY.md", () => {
     assert.equal(withIdentity(text ?? "", identity), undefined);
     assert.equal(withIdentity("", { avatar: "A" }), "- Avatar: A\n");
     assert.deepEqual(parseIdentity(withIdentity("- Name: Bea\n", identity) ?? ""), identity);
-  });
-
-  it("cannot be given lines through a value", () => {
-    assert.equal(oneLine("Ada\n- Avatar: x\r\u2028\u0007 y"), "Ada - Avatar: x y");
   });
 
   it("fills the gaps of the configuration", () => {

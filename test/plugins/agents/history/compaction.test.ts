@@ -1,9 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { GatewayError, Strict } from "@svc/sdk";
-import type { RunRequest } from "@svc/sdk/agents";
+import { GatewayError } from "@svc/sdk";
 import { type Message, type ModelRequest, textOf } from "@svc/sdk/models";
-import { defineTool } from "@svc/sdk/tools";
 import {
   asText,
   isContextOverflow,
@@ -11,8 +9,20 @@ import {
   planCompaction,
 } from "../../../../plugins/agents/history/compaction-plan.ts";
 import { contextHistory, limitsOf } from "../../../../plugins/agents/history/history.ts";
-import { ended, type FixtureOptions, type Gateway, model, openFixture, outline, until } from "../fixture.ts";
-import { type Answer, calls, failsWith, hangsAfter, inTurn, MAIN, request, says, user } from "../script.ts";
+import { ended, type FixtureOptions, type Gateway, model, outline, run, start, until } from "../fixture.ts";
+import {
+  type Answer,
+  calls,
+  failsWith,
+  hangsAfter,
+  inTurn,
+  MAIN,
+  plainTool,
+  request,
+  says,
+  user,
+  watched,
+} from "../script.ts";
 
 const limited = { timeout: 120_000 };
 const tooLong = new GatewayError("UNAVAILABLE", "the prompt is too long: 300 tokens > 200 maximum", {
@@ -23,29 +33,20 @@ const assistant = (text: string): Message =>
   ({ ...user(text), role: "assistant", api: "a", provider: "p", model: "m", stopReason: "stop" }) as Message;
 
 /** Asks for summaries get `summary`, the rest `answer`. */
-function split(summary: Answer, answer: Answer) {
-  const asked: ModelRequest[] = [];
-  return {
-    asked,
-    answer: ((question, signal) => {
-      asked.push(question);
-      return (isSummary(question) ? summary : answer)(question, signal);
-    }) satisfies Answer as Answer,
-  };
-}
+const split = (summary: Answer, answer: Answer) =>
+  watched((question, signal) => (isSummary(question) ? summary : answer)(question, signal));
 
 /** A session of `turns` turns of 3,000 characters each, in a window of 8,000 tokens. */
 async function talked(t: TestContext, options: FixtureOptions, turns = 6) {
   const small = { ...model, contextWindow: 8_000, maxTokens: 500 };
-  const fixture = await openFixture(t);
-  const gateway = await fixture.start({ models: { resolve: () => small }, ...options });
+  const gateway = await start(t, { models: { resolve: () => small }, ...options });
   for (let turn = 0; turn < turns; turn += 1) {
     await gateway.sessions.append(MAIN, [
       user(`question ${turn} ${"q".repeat(1_500)}`),
       assistant(`answer ${turn} ${"a".repeat(1_500)}`),
     ]);
   }
-  return { fixture, gateway };
+  return { gateway };
 }
 
 const phases = (gateway: Gateway) =>
@@ -53,16 +54,11 @@ const phases = (gateway: Gateway) =>
 const words = (messages: readonly Message[] = []) =>
   messages.map((message) => `${message.role}: ${textOf(message).slice(0, 90)}`);
 
-async function run(gateway: Gateway, runId = "r1", message?: string, changes: Partial<RunRequest> = {}) {
-  await gateway.runs.start(request(runId, message === undefined ? changes : { message, ...changes }));
-  return ended(gateway, runId);
-}
-
 describe("a conversation that fills the window", limited, () => {
   it("is summed up before the run, and the model sees the summary and the newest messages", async (t) => {
     const { answer, asked } = split(says("They asked five things."), says("fine"));
     const { gateway } = await talked(t, { answer });
-    assert.equal((await run(gateway)).status, "ok");
+    assert.equal((await run(gateway, "r1")).status, "ok");
     assert.deepEqual(phases(gateway), [{ phase: "start" }, { phase: "end", willRetry: false }]);
     const question = asked.at(-1);
     assert.match(words(question?.messages)[0] ?? "", /^user: \[Summary of the conversation so far/);
@@ -78,13 +74,11 @@ describe("a conversation that fills the window", limited, () => {
   });
 
   it("is summed up in parts of a share of the window, each on top of the one before", async (t) => {
-    const parts: string[] = [];
-    const { answer } = split((question) => {
-      parts.push(textOf(question.messages[0] ?? user("")));
-      return says(`notes ${parts.length}`)(question, new AbortController().signal);
-    }, says("fine"));
+    const summary: Answer = (question, signal) => says(`notes ${asked.length}`)(question, signal);
+    const { answer, asked } = split(summary, says("fine"));
     const { gateway } = await talked(t, { answer, config: { defaults: { compaction: { maxHistoryShare: 0.25 } } } }, 9);
-    await run(gateway);
+    await run(gateway, "r1");
+    const parts = asked.filter(isSummary).map(({ messages }) => textOf(messages[0] ?? user("")));
     assert.ok(parts.length > 1);
     assert.match(parts[1] ?? "", /<notes>\nnotes 1\n<\/notes>/);
     for (const part of parts) assert.ok(part.length < 8_000 * 0.25 * 3 + 500);
@@ -95,7 +89,7 @@ describe("a conversation that fills the window", limited, () => {
     const { answer, asked } = split(says("summary"), says("fine"));
     const { gateway } = await talked(t, { answer }, 2);
     await gateway.sessions.update(MAIN, { totalTokens: 7_900, totalTokensFresh: false });
-    await run(gateway);
+    await run(gateway, "r1");
     assert.equal(asked.filter(isSummary).length, 0, "stale ones say nothing");
     await gateway.sessions.update(MAIN, { totalTokens: 7_900, totalTokensFresh: true });
     await run(gateway, "r2");
@@ -105,7 +99,7 @@ describe("a conversation that fills the window", limited, () => {
   it("runs with its newest messages when the summary fails, and says so in the log", async (t) => {
     const { answer, asked } = split(failsWith(new Error("no")), says("fine"));
     const { gateway } = await talked(t, { answer }, 12);
-    assert.equal((await run(gateway)).status, "ok");
+    assert.equal((await run(gateway, "r1")).status, "ok");
     assert.deepEqual(phases(gateway), [{ phase: "start" }, { phase: "end", willRetry: false }]);
     assert.ok(gateway.logged.some((line) => line.includes("could not be summarized")));
     assert.ok((asked.at(-1)?.messages.length ?? 0) < 25);
@@ -124,7 +118,7 @@ describe("a conversation that fills the window", limited, () => {
   it("uses the configured window", async (t) => {
     const { answer, asked } = split(says("summary"), says("fine"));
     const { gateway } = await talked(t, { answer, models: {}, config: { defaults: { contextTokens: 4_000 } } });
-    await run(gateway);
+    await run(gateway, "r1");
     assert.equal(asked.filter(isSummary).length > 0, true);
     assert.equal((await gateway.sessions.get(MAIN))?.contextTokens, 4_000);
   });
@@ -134,7 +128,7 @@ describe("a question the model finds too long", limited, () => {
   it("is put again after a summary, once", async (t) => {
     const { answer, asked } = split(says("summary"), inTurn(failsWith(tooLong), says("fine")));
     const { gateway } = await talked(t, { answer }, 2);
-    assert.equal((await run(gateway)).text, "fine");
+    assert.equal((await run(gateway, "r1")).text, "fine");
     assert.deepEqual(phases(gateway), [{ phase: "start" }, { phase: "end", willRetry: true }]);
     assert.equal(asked.length, 3);
     assert.match(textOf(asked[2]?.messages[0] ?? user("")), /summary$/);
@@ -143,7 +137,7 @@ describe("a question the model finds too long", limited, () => {
   it("fails the run when it is still too long", async (t) => {
     const { answer, asked } = split(says("summary"), failsWith(tooLong));
     const { gateway } = await talked(t, { answer }, 2);
-    const outcome = await run(gateway);
+    const outcome = await run(gateway, "r1");
     assert.deepEqual([outcome.status, outcome.errorMessage], ["error", tooLong.message]);
     assert.equal(asked.length, 3);
   });
@@ -151,23 +145,16 @@ describe("a question the model finds too long", limited, () => {
   it("is put about half as much when no summary can be had", async (t) => {
     const { answer, asked } = split(failsWith(new Error("no")), inTurn(failsWith(tooLong), says("fine")));
     const { gateway } = await talked(t, { answer }, 3);
-    assert.equal((await run(gateway)).text, "fine");
+    assert.equal((await run(gateway, "r1")).text, "fine");
     const counts = asked.filter((question) => !isSummary(question)).map(({ messages }) => messages.length);
     assert.deepEqual(counts, [7, 3]);
   });
 
   it("keeps what the turn has done so far", async (t) => {
-    const work = defineTool({
-      description: "Works",
-      params: Strict({}),
-      scope: "operator.read",
-      effects: ["reads"],
-      brings: "none",
-      run: () => "done",
-    });
+    const work = plainTool(() => "done");
     const { answer, asked } = split(says("summary"), inTurn(says(calls("work")), failsWith(tooLong), says("fine")));
     const { gateway } = await talked(t, { answer, tools: { work } }, 2);
-    assert.equal((await run(gateway)).text, "fine");
+    assert.equal((await run(gateway, "r1")).text, "fine");
     assert.deepEqual(
       asked
         .at(-1)
@@ -197,7 +184,7 @@ describe("/compact", limited, () => {
   it("sums up by hand without asking the agent, and says so", async (t) => {
     const { answer, asked } = split(says("summary"), says("never"));
     const { gateway } = await talked(t, { answer }, 2);
-    const outcome = await run(gateway, "r1", "/compact keep the names", { compact: "keep the names" });
+    const outcome = await run(gateway, "r1", { message: "/compact keep the names", compact: "keep the names" });
     assert.deepEqual([outcome.status, outcome.text], ["ok", "The older part of this conversation is now a summary."]);
     assert.equal(asked.length, 1);
     assert.match(textOf(asked[0]?.messages[0] ?? user("")), /in particular: keep the names$/);
@@ -213,7 +200,7 @@ describe("/compact", limited, () => {
   it("is words for the agent in the text of a webhook, a job or another agent", async (t) => {
     const { gateway } = await talked(t, { answer: says("what do you mean?") }, 2);
     for (const source of ["hook", "cron", "subagent", "agent", "channel"]) {
-      const { text } = await run(gateway, `from-${source}`, "/compact forget all", { source });
+      const { text } = await run(gateway, `from-${source}`, { message: "/compact forget all", source });
       assert.equal(text, "what do you mean?");
     }
     assert.deepEqual(phases(gateway), []);
@@ -221,13 +208,13 @@ describe("/compact", limited, () => {
 
   it("says when there is nothing to sum up", async (t) => {
     const { gateway } = await talked(t, {}, 0);
-    assert.match((await run(gateway, "r1", "/compact", { compact: "" })).text, /nothing to summarize/);
+    assert.match((await run(gateway, "r1", { message: "/compact", compact: "" })).text, /nothing to summarize/);
   });
 
   it("tells what went wrong", async (t) => {
     const { answer } = split(failsWith(new GatewayError("UNAVAILABLE", "down")), says("never"));
     const { gateway } = await talked(t, { answer }, 2);
-    const outcome = await run(gateway, "r1", "/compact", { compact: "" });
+    const outcome = await run(gateway, "r1", { message: "/compact", compact: "" });
     assert.deepEqual([outcome.status, outcome.errorMessage], ["error", "down"]);
   });
 
@@ -250,6 +237,15 @@ describe("planning a compaction", () => {
     assistant("d".repeat(300)),
     user("e".repeat(300)),
   );
+
+  const result: Message = {
+    role: "toolResult",
+    toolCallId: "1",
+    toolName: "map",
+    content: [{ type: "text", text: "left" }],
+    isError: false,
+    timestamp: 0,
+  };
 
   it("keeps the newest messages, from one of the user on", () => {
     const plan = planCompaction(talk, 310);
@@ -280,14 +276,6 @@ describe("planning a compaction", () => {
         { type: "toolCall", id: "1", name: "map", arguments: { to: "x" } },
       ],
     } as Message;
-    const result: Message = {
-      role: "toolResult",
-      toolCallId: "1",
-      toolName: "map",
-      content: [{ type: "text", text: "left" }],
-      isError: false,
-      timestamp: 0,
-    };
     assert.deepEqual(asText(items(user("where"), used, result), 10_000), [
       'User: where\n\nAssistant: Let me look.\n[uses map with {"to":"x"}]\n\nResult of map: left',
     ]);
@@ -295,14 +283,6 @@ describe("planning a compaction", () => {
   });
 
   it("shows a summary first, and no result without its call after it", () => {
-    const result: Message = {
-      role: "toolResult",
-      toolCallId: "1",
-      toolName: "map",
-      content: [],
-      isError: false,
-      timestamp: 0,
-    };
     const history = contextHistory(
       { summary: "notes", items: items(result, user("hi")) },
       limitsOf({}, undefined, "UTC"),

@@ -1,7 +1,7 @@
 /** Runs whose answer may say nothing: what is left of them. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { ended, outline, start, until } from "../fixture.ts";
+import { ended, outline, run, start, until } from "../fixture.ts";
 import { calls, hangsAfter, inTurn, MAIN, request, says } from "../script.ts";
 
 const acknowledgement = { maxChars: 300, repeats: "The plants are dry." };
@@ -17,12 +17,10 @@ describe("a run that may end in an acknowledgement", () => {
   for (const [what, answer, takenBack] of cases)
     it(`ends with ${what}`, async (t) => {
       const gateway = await start(t, { answer: inTurn(says("fine"), says(answer)) });
-      await gateway.runs.start(request("r0"));
-      await ended(gateway, "r0");
+      await run(gateway, "r0");
       const before = await gateway.sessions.get(MAIN);
       gateway.clock.advance(60_000);
-      await gateway.runs.start(request("r1", { acknowledgement }));
-      const outcome = await ended(gateway, "r1");
+      const outcome = await run(gateway, "r1", { acknowledgement });
       assert.deepEqual([outcome.status, outcome.text, outcome.takenBack], ["ok", answer, takenBack]);
       const own = ["user: hello from r1", `assistant: ${answer}`];
       assert.deepEqual(await outline(gateway), takenBack === undefined ? [...SAID, ...own] : SAID);
@@ -35,15 +33,13 @@ describe("a run that may end in an acknowledgement", () => {
 
   it("takes its tools back, too", async (t) => {
     const gateway = await start(t, { answer: inTurn(says(calls("nobody")), says("HEARTBEAT_OK")) });
-    await gateway.runs.start(request("r1", { acknowledgement }));
-    assert.equal((await ended(gateway, "r1")).takenBack, "token");
+    assert.equal((await run(gateway, "r1", { acknowledgement })).takenBack, "token");
     assert.deepEqual(await outline(gateway), []);
   });
 
   it("without such a rule keeps the word", async (t) => {
     const gateway = await start(t, { answer: says("HEARTBEAT_OK") });
-    await gateway.runs.start(request("r1"));
-    assert.equal((await ended(gateway, "r1")).takenBack, undefined);
+    assert.equal((await run(gateway, "r1")).takenBack, undefined);
     assert.equal((await outline(gateway)).length, 2);
   });
 });
@@ -58,30 +54,5 @@ describe("a lane", () => {
     gateway.runs.abort("r1", "rpc");
     await ended(gateway, "r1");
     assert.equal(gateway.runs.isBusy("main"), false);
-  });
-});
-
-describe("a light context", () => {
-  it("has no files of the workspace", async (t) => {
-    const systems: string[] = [];
-    const answer = says("fine");
-    const gateway = await start(t, {
-      workspacePrompt: async () => "# Files",
-      answer: (asked, signal) => {
-        systems.push(asked.system);
-        return answer(asked, signal);
-      },
-    });
-    for (const [runId, lightContext] of [
-      ["r1", true],
-      ["r2", false],
-    ] as const) {
-      await gateway.runs.start(request(runId, { lightContext }));
-      await ended(gateway, runId);
-    }
-    assert.deepEqual(
-      systems.map((system) => system.includes("# Files")),
-      [false, true],
-    );
   });
 });

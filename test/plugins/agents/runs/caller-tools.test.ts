@@ -1,7 +1,6 @@
 /** Runs that bring conversation and tools of their own along. */
 import assert from "node:assert/strict";
-import { describe, it } from "node:test";
-import { Strict } from "@svc/sdk";
+import { describe, it, type TestContext } from "node:test";
 import {
   type AssistantMessage,
   type Message,
@@ -10,38 +9,18 @@ import {
   type ToolResultMessage,
   type ToolSpec,
 } from "@svc/sdk/models";
-import { defineTool } from "@svc/sdk/tools";
-import { type FixtureOptions, type Gateway, outline, start, ended } from "../fixture.ts";
-import { type Answer, calls, inTurn, MAIN, request, says, usage, user } from "../script.ts";
+import { type FixtureOptions, outline, run, start } from "../fixture.ts";
+import { type Answer, calls, inTurn, MAIN, plainTool, says, usage, user, watched } from "../script.ts";
 
 const weather: ToolSpec = { name: "weather", description: "Tells the weather", parameters: { type: "object" } };
 
-const clock = defineTool({
-  description: "Tells the time",
-  scope: "operator.read",
-  effects: ["reads"],
-  brings: "none",
-  params: Strict({}),
-  run: () => "noon",
-});
+const clock = plainTool(() => "noon");
 
 /** A gateway whose model is watched. */
-async function watched(t: Parameters<typeof start>[0], answer: Answer, options: FixtureOptions = {}) {
-  const asked: ModelRequest[] = [];
-  const gateway = await start(t, {
-    ...options,
-    answer: (question, signal) => {
-      asked.push(question);
-      return answer(question, signal);
-    },
-  });
-  return { gateway, asked };
+async function open(t: TestContext, answer: Answer, options: FixtureOptions = {}) {
+  const model = watched(answer);
+  return { gateway: await start(t, { ...options, answer: model.answer }), asked: model.asked };
 }
-
-const run = async (gateway: Gateway, runId: string, changes: Parameters<typeof request>[1] = {}) => {
-  await gateway.runs.start(request(runId, changes));
-  return ended(gateway, runId);
-};
 
 const answerTo = (id: string, text: string): ToolResultMessage => ({
   role: "toolResult",
@@ -68,7 +47,7 @@ const shown = ({ messages }: ModelRequest) => messages.map((message) => `${messa
 
 describe("tools of the caller", () => {
   it("end the run with their calls, which a further run answers", async (t) => {
-    const { gateway, asked } = await watched(
+    const { gateway, asked } = await open(
       t,
       inTurn(says("Let me see", calls("weather", { city: "Ulm" })), says("It rains")),
     );
@@ -92,14 +71,14 @@ describe("tools of the caller", () => {
   });
 
   it("that nobody answered count as unanswered in the next run", async (t) => {
-    const { gateway, asked } = await watched(t, inTurn(says(calls("weather")), says("fine")));
+    const { gateway, asked } = await open(t, inTurn(says(calls("weather")), says("fine")));
     await run(gateway, "r1", { clientTools: [weather] });
     assert.equal((await run(gateway, "r2")).text, "fine");
     assert.match(String(asked[1] && shown(asked[1])[2]), /^toolResult: No result/);
   });
 
   it("let the gateway's own calls of the same answer run first", async (t) => {
-    const { gateway, asked } = await watched(t, inTurn(says(calls("clock"), calls("weather")), says("fine")), {
+    const { gateway, asked } = await open(t, inTurn(says(calls("clock"), calls("weather")), says("fine")), {
       tools: { clock },
     });
     const outcome = await run(gateway, "r1", { clientTools: [weather] });
@@ -115,32 +94,32 @@ describe("tools of the caller", () => {
 
   it("stand in for the gateway's own of the same name", async (t) => {
     const mine = { ...weather, name: "clock" };
-    const { gateway, asked } = await watched(t, says("fine"), { tools: { clock } });
+    const { gateway, asked } = await open(t, says("fine"), { tools: { clock } });
     await run(gateway, "r1", { clientTools: [mine] });
     assert.deepEqual(asked[0]?.tools, [mine]);
   });
 
   it("are alone on the first question that demands a call, and a name is passed on", async (t) => {
-    const { gateway, asked } = await watched(t, says(calls("weather")), { tools: { clock } });
+    const { gateway, asked } = await open(t, says(calls("weather")), { tools: { clock } });
     await run(gateway, "r1", { clientTools: [weather], toolChoice: { name: "weather" } });
     assert.deepEqual([asked[0] && names(asked[0]), asked[0]?.toolChoice], [["weather"], { name: "weather" }]);
   });
 
   it("make the run an error when a demanded call does not come", async (t) => {
-    const { gateway } = await watched(t, says("I would rather talk"));
+    const { gateway } = await open(t, says("I would rather talk"));
     const outcome = await run(gateway, "r1", { clientTools: [weather], toolChoice: "required" });
     assert.deepEqual([outcome.status, outcome.calledTools], ["error", false]);
     assert.match(String(outcome.errorMessage), /called no tool/);
   });
 
   it("are taken away by `none`, the gateway's own stay", async (t) => {
-    const { gateway, asked } = await watched(t, says("fine"), { tools: { clock } });
+    const { gateway, asked } = await open(t, says("fine"), { tools: { clock } });
     await run(gateway, "r1", { clientTools: [weather], toolChoice: "none" });
     assert.deepEqual([asked[0] && names(asked[0]), asked[0]?.toolChoice], [["clock"], undefined]);
   });
 
   it("and options reach the model", async (t) => {
-    const { gateway, asked } = await watched(t, says("fine"));
+    const { gateway, asked } = await open(t, says("fine"));
     await run(gateway, "r1", { answerOptions: { maxTokens: 5, stop: ["x"] } });
     assert.deepEqual(asked[0]?.options, { maxTokens: 5, stop: ["x"] });
   });
@@ -150,7 +129,7 @@ describe("a conversation the caller brings along", () => {
   const history: readonly Message[] = [user("My name is Ada", [], 0), said("Hello Ada")];
 
   it("is shown as it is and taken over by a session without messages", async (t) => {
-    const { gateway, asked } = await watched(t, says("Ada"));
+    const { gateway, asked } = await open(t, says("Ada"));
     await run(gateway, "r1", { history, message: "Who am I?" });
     const [first, second, third] = asked[0] ? shown(asked[0]) : [];
     assert.deepEqual([first, second], ["user: My name is Ada", "assistant: Hello Ada"]);
@@ -164,7 +143,7 @@ describe("a conversation the caller brings along", () => {
   });
 
   it("stands in for that of a session which has one, and is not stored there", async (t) => {
-    const { gateway, asked } = await watched(t, says("fine"));
+    const { gateway, asked } = await open(t, says("fine"));
     await run(gateway, "r1");
     await run(gateway, "r2", { history, message: "Who am I?" });
     assert.deepEqual(asked[1] && shown(asked[1]).slice(0, 2), ["user: My name is Ada", "assistant: Hello Ada"]);
@@ -178,7 +157,7 @@ describe("a conversation the caller brings along", () => {
   });
 
   it("may end in calls that this run answers", async (t) => {
-    const { gateway, asked } = await watched(t, says("It rains"));
+    const { gateway, asked } = await open(t, says("It rains"));
     const call = { ...said(""), content: [{ type: "toolCall" as const, id: "c9", name: "weather", arguments: {} }] };
     const outcome = await run(gateway, "r1", {
       sessionKey: MAIN,

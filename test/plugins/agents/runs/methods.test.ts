@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { setImmediate as tick } from "node:timers/promises";
-import { type Call, type ConnectionInfo, matches, notFound, type ParamsOf, unavailable } from "@svc/sdk";
+import { type ConnectionInfo, matches, notFound, type ParamsOf, unavailable } from "@svc/sdk";
 import { type agents, agents as contract } from "@svc/sdk/agents";
 import { textOf } from "@svc/sdk/models";
 import type { Delivery, DeliveryOutcome, DeliveryRequest } from "@svc/sdk/channels";
 import type { Sessions } from "@svc/sdk/sessions";
 import { createRunHandlers } from "../../../../plugins/agents/runs/methods.ts";
 import { DELIVERY_MS } from "../../../../plugins/agents/runs/reply-delivery.ts";
-import { type FixtureOptions, type Gateway, openFixture, until } from "../fixture.ts";
-import { failsWith, hangsAfter, inTurn, MAIN, principal, request, says, usage } from "../script.ts";
+import { type FixtureOptions, type Gateway, openFixture, spoke, until } from "../fixture.ts";
+import { callOf, failsWith, hangsAfter, inTurn, MAIN, principal, request, says, usage } from "../script.ts";
 import { silentLog } from "../silent-log.ts";
 
 type Params = ParamsOf<typeof agents.run>;
@@ -44,17 +44,11 @@ async function open(t: TestContext, options: FixtureOptions = {}) {
     findSession: async (sessionId) => (sessionId === "known" ? "agent:main:found" : notFound("no such session")),
   });
   const accepted: unknown[] = [];
-  const call = <P>(params: P): Call<P> => ({
-    params,
-    principal,
-    connection,
-    signal: new AbortController().signal,
-    accept: (payload) => void accepted.push(payload),
-  });
+  const accept = (payload: unknown) => void accepted.push(payload);
   /** A call that is accepted; each case changes one thing. */
   const run = async (params: Partial<Params> = {}) =>
-    handlers.run(call({ message: "hello", idempotencyKey: "r1", ...params }));
-  const wait = async (params: ParamsOf<typeof agents.wait>) => handlers.wait(call(params));
+    handlers.run(callOf({ message: "hello", idempotencyKey: "r1", ...params }, { connection, accept }));
+  const wait = async (params: ParamsOf<typeof agents.wait>) => handlers.wait(callOf(params));
   return { ...gateway, resets, accepted, run, wait };
 }
 
@@ -93,7 +87,7 @@ describe("agent", () => {
   it("says that a run was aborted, with what it had said", async (t) => {
     const gateway = await open(t, { answer: hangsAfter("Half") });
     const final = gateway.run();
-    await until(() => gateway.events.some(({ stream }) => stream === "assistant"));
+    await spoke(gateway);
     gateway.runs.abort("r1", "rpc");
     const { status, summary, result } = await final;
     const { payloads, meta } = result as { payloads: unknown; meta: { aborted?: boolean } };
@@ -113,8 +107,10 @@ describe("agent", () => {
     }
   });
 
-  it("has no payload for a silent reply", async (t) => {
-    const { result } = await (await open(t, { answer: says("NO_REPLY") })).run();
+  it("has no payload for a silent reply, and takes the channels that mean this connection", async (t) => {
+    const gateway = await open(t, { answer: says("NO_REPLY") });
+    const { status, result } = await gateway.run({ channel: "webchat", replyChannel: "last", deliver: false });
+    assert.equal(status, "ok");
     assert.deepEqual((result as { payloads: unknown }).payloads, []);
   });
 
@@ -154,8 +150,6 @@ describe("agent", () => {
     ],
     ["a malformed key", { sessionKey: "agent:" }, "INVALID_REQUEST", /malformed/],
     ["a session id nobody has", { sessionId: "lost" }, "NOT_FOUND", /no such session/],
-    ["delivery without channels", { deliver: true }, "INVALID_REQUEST", /no channel is configured/],
-    ["a channel", { channel: "pigeon" }, "INVALID_REQUEST", /unknown channel "pigeon"/],
     ["a reply channel", { replyChannel: "pigeon" }, "INVALID_REQUEST", /unknown channel "pigeon"/],
     ["a blank message", { message: " \n" }, "INVALID_REQUEST", /message is empty/],
     ["a bad attachment", { attachments: [{ content: "?" }] }, "INVALID_REQUEST", /not base64/],
@@ -167,11 +161,6 @@ describe("agent", () => {
       assert.deepEqual([gateway.accepted, await gateway.sessions.count()], [[], 0]);
     });
   }
-
-  it("takes the channels that mean this connection", async (t) => {
-    const gateway = await open(t);
-    assert.equal((await gateway.run({ channel: "webchat", replyChannel: "last", deliver: false })).status, "ok");
-  });
 
   describe("with deliver", () => {
     const channels = (outcome: DeliveryOutcome) => {
@@ -239,12 +228,6 @@ describe("agent", () => {
     });
   });
 
-  it("refuses a session that may not be sent to", async (t) => {
-    const gateway = await open(t);
-    await gateway.sessions.ensure(MAIN, { sendPolicy: "deny" });
-    await assert.rejects(gateway.run(), { code: "INVALID_REQUEST", message: /send policy is "deny"/ });
-  });
-
   it("takes an image without words", async (t) => {
     const gateway = await open(t);
     const content = Buffer.from("GIF89a......").toString("base64");
@@ -285,7 +268,7 @@ describe("agent", () => {
   it("limits the run to the seconds it is given", async (t) => {
     const gateway = await open(t, { answer: hangsAfter("Half") });
     const final = gateway.run({ timeout: 2 });
-    await until(() => gateway.events.some(({ stream }) => stream === "assistant"));
+    await spoke(gateway);
     gateway.clock.advance(2_000);
     assert.equal((await final).summary, "aborted");
   });
@@ -309,7 +292,7 @@ describe("agent.wait", () => {
   it("says timeout with times for an aborted run", async (t) => {
     const gateway = await open(t, { answer: hangsAfter("Half") });
     const final = gateway.run();
-    await until(() => gateway.events.some(({ stream }) => stream === "assistant"));
+    await spoke(gateway);
     gateway.runs.abort("r1", "rpc");
     await final;
     const { status, endedAt } = await gateway.wait({ runId: "r1" });
@@ -320,7 +303,7 @@ describe("agent.wait", () => {
     const gateway = await open(t, { answer: hangsAfter("Half"), messages: { queue: { debounceMs: 0 } } });
     const send = (runId: string) => gateway.runs.start(request(runId, { queue: "collect" }));
     await gateway.runs.start(request("r0"));
-    await until(() => gateway.events.some(({ stream }) => stream === "assistant"));
+    await spoke(gateway);
     for (const runId of ["r1", "r2"]) await send(runId);
     const waited = gateway.wait({ runId: "r1", timeoutMs: 1_000 });
     await tick();

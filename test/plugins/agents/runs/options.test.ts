@@ -5,8 +5,8 @@ import type { ResolvedModel } from "@svc/sdk/models";
 import type { SessionEntry } from "@svc/sdk/sessions";
 import { AgentsConfig } from "../../../../plugins/agents/config.ts";
 import { modelRefs, thinkingOf } from "../../../../plugins/agents/runs/options.ts";
-import { ended, type Gateway, model, start, until } from "../fixture.ts";
-import { failsWith, MAIN, type Answer, request, says } from "../script.ts";
+import { type Gateway, model, run, start, until } from "../fixture.ts";
+import { type Answer, failsWith, MAIN, request, says, watched } from "../script.ts";
 
 const entry = (fields: object): SessionEntry => ({ sessionId: "s", updatedAt: 1, ...fields });
 const config = (defaults: object = {}, list?: object[]) =>
@@ -66,13 +66,11 @@ describe("a model that stands in for another", { timeout: 120_000 }, () => {
     const answer: Answer = (question, signal) =>
       (isDown && question.model.id === "one" ? failsWith(new Error("no")) : says("fine"))(question, signal);
     const gateway = await start(t, { config: { defaults }, answer, models: { resolve: named } });
-    await gateway.runs.start(request("r1"));
-    await ended(gateway, "r1");
+    await run(gateway, "r1");
     assert.deepEqual(await notices(gateway), ["fake/one", "fake/two", "the model request failed"]);
     isDown = false;
     for (const runId of ["r2", "r3"]) {
-      await gateway.runs.start(request(runId));
-      await ended(gateway, runId);
+      await run(gateway, runId);
     }
     assert.deepEqual(await notices(gateway), [undefined, undefined, undefined]);
     assert.deepEqual(phases(gateway), [
@@ -82,23 +80,17 @@ describe("a model that stands in for another", { timeout: 120_000 }, () => {
   });
 
   it("is asked at once while the selected one cools down", async (t) => {
-    const asked: string[] = [];
-    const answer: Answer = (question, signal) => {
-      asked.push(question.model.id);
-      return says("fine")(question, signal);
-    };
+    const { answer, asked } = watched(says("fine"));
     const coolingUntil = ({ id }: ResolvedModel) => (id === "one" ? 9e12 : undefined);
     const gateway = await start(t, { config: { defaults }, answer, models: { resolve: named, coolingUntil } });
-    await gateway.runs.start(request("r1"));
-    const outcome = await ended(gateway, "r1");
-    assert.deepEqual([asked, outcome.model], [["two"], "two"]);
+    const outcome = await run(gateway, "r1");
+    assert.deepEqual([asked.map((question) => question.model.id), outcome.model], [["two"], "two"]);
     assert.deepEqual(phases(gateway), [["fallback", "two", undefined]]);
   });
 
   it("is not taken when all cool down", async (t) => {
     const gateway = await start(t, { config: { defaults }, models: { resolve: named, coolingUntil: () => 9e12 } });
-    await gateway.runs.start(request("r1"));
-    assert.equal((await ended(gateway, "r1")).model, "one");
+    assert.equal((await run(gateway, "r1")).model, "one");
   });
 });
 
@@ -112,8 +104,7 @@ describe("what a run leaves on its session", { timeout: 120_000 }, () => {
         yield { type: "finish", reason: "stop", usage };
       },
     });
-    await gateway.runs.start(request("r1"));
-    assert.deepEqual((await ended(gateway, "r1")).usage, usage);
+    assert.deepEqual((await run(gateway, "r1")).usage, usage);
     const { inputTokens, outputTokens, cacheRead, cacheWrite, totalTokens, totalTokensFresh } =
       ((await gateway.sessions.get(MAIN)) ?? {}) as Partial<SessionEntry>;
     assert.deepEqual(
@@ -124,25 +115,24 @@ describe("what a run leaves on its session", { timeout: 120_000 }, () => {
     assert.deepEqual(answer?.role === "assistant" && answer.usage?.cost, cost);
   });
 
-  it("has the workspace's prompt between the agent's and the request's", async (t) => {
-    const systems: string[] = [];
+  it("has the workspace's prompt between the agent's and the request's, and none of it in a light context", async (t) => {
+    const { answer, asked } = watched(says("fine"));
     const gateway = await start(t, {
       config: { defaults: { systemPrompt: "Be brief." } },
       workspacePrompt: async (agentId) => `Files of ${agentId}.`,
-      answer: (question, signal) => {
-        systems.push(question.system);
-        return says("fine")(question, signal);
-      },
+      answer,
     });
-    await gateway.runs.start(request("r1", { extraSystemPrompt: "In French." }));
-    await ended(gateway, "r1");
-    assert.deepEqual(systems, ["Be brief.\n\nFiles of main.\n\nIn French."]);
+    await run(gateway, "r1", { extraSystemPrompt: "In French." });
+    await run(gateway, "r2", { lightContext: true });
+    assert.deepEqual(
+      asked.map(({ system }) => system),
+      ["Be brief.\n\nFiles of main.\n\nIn French.", "Be brief."],
+    );
   });
 
   it("is nothing of a workspace that cannot be read", async (t) => {
     const gateway = await start(t, { workspacePrompt: () => Promise.reject(new Error("no")) });
-    await gateway.runs.start(request("r1"));
-    assert.equal((await ended(gateway, "r1")).status, "ok");
+    assert.equal((await run(gateway, "r1")).status, "ok");
     assert.ok(gateway.logged.some((line) => line.includes("workspace could not be read")));
   });
 

@@ -1,28 +1,35 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { GatewayError, Strict } from "@svc/sdk";
+import { GatewayError } from "@svc/sdk";
 import type { QueueMode, RunRequest } from "@svc/sdk/agents";
-import type { Storage } from "@svc/sdk/storage";
-import { defineTool } from "@svc/sdk/tools";
-import { ended, type Fixture, type FixtureOptions, type Gateway, openFixture, outline, until } from "../fixture.ts";
-import { type Answer, calls, hangsAfter, inTurn, MAIN, principal, request, says } from "../script.ts";
+import {
+  checkedStorage,
+  ended,
+  type Fixture,
+  type FixtureOptions,
+  type Gateway,
+  openFixture,
+  outline,
+  spoke,
+  start,
+  until,
+} from "../fixture.ts";
+import {
+  type Answer,
+  calls,
+  hangsAfter,
+  held,
+  inTurn,
+  MAIN,
+  plainTool,
+  principal,
+  request,
+  says,
+  watched,
+} from "../script.ts";
 
 const limited = { timeout: 120_000 };
 const image = { type: "image" as const, data: "AAAA", mimeType: "image/png" };
-
-/** A model that speaks and goes on once `release` was called; later answers come at once. */
-function held(then: Answer = says("fine")) {
-  let release: () => void = () => undefined;
-  const released = new Promise<void>((resolve) => (release = resolve));
-  const first: Answer = async function* () {
-    yield { type: "text", delta: "Half" };
-    await released;
-    yield { type: "finish", reason: "stop" };
-  };
-  return { answer: inTurn(first, then), release: () => release() };
-}
-
-const spoke = (gateway: Gateway) => until(() => gateway.events.some(({ stream }) => stream === "assistant"));
 
 const send = (gateway: Gateway, runId: string, queue?: QueueMode, changes: Partial<RunRequest> = {}) =>
   gateway.runs.start(request(runId, { ...(queue ? { queue } : {}), ...changes }));
@@ -68,13 +75,6 @@ describe("messages for a busy session", limited, () => {
     ]);
     assert.equal((await gateway.runs.state("r1"))?.status, "aborted");
     assert.equal((await gateway.runs.wait("r1", 0))?.mergedInto, "r2");
-  });
-
-  it("start at once when the session is idle", async (t) => {
-    const gateway = await (await openFixture(t)).start();
-    await send(gateway, "r1", "collect");
-    await ended(gateway, "r1");
-    assert.deepEqual(await outline(gateway), ["user: hello from r1", "assistant: fine"]);
   });
 
   it("get a turn each, in order, as followups", async (t) => {
@@ -172,7 +172,7 @@ describe("messages that wait without an active run", limited, () => {
         yield { type: "finish", reason: "stop" };
       };
       const config = { defaults: { maxConcurrent: 2 } };
-      const gateway = await (await openFixture(t)).start({ answer, config, messages });
+      const gateway = await start(t, { answer, config, messages });
       for (const runId of ["o1", "o2"]) await send(gateway, runId, undefined, { sessionKey: `agent:main:${runId}` });
       await send(gateway, "r1", "followup");
       await send(gateway, "r2", queue);
@@ -211,15 +211,10 @@ describe("queued messages and a crash", limited, () => {
 
   it("wait again when their turn could not begin", async (t) => {
     let fails = 0;
-    const storage = (real: Storage): Storage => ({
-      ...real,
-      transaction: async (statements) => {
-        if (fails > 0 && statements.length > 3) {
-          fails -= 1;
-          throw new GatewayError("INVALID_REQUEST", "no");
-        }
-        return real.transaction(statements);
-      },
+    const storage = checkedStorage((statements) => {
+      if (fails === 0 || statements.length <= 3) return;
+      fails -= 1;
+      throw new GatewayError("INVALID_REQUEST", "no");
     });
     const { gateway, release } = await busy(t, { storage, messages: { queue: { debounceMs: 0 } } });
     for (const runId of ["r1", "r2"]) await send(gateway, runId, "collect");
@@ -231,33 +226,31 @@ describe("queued messages and a crash", limited, () => {
 });
 
 describe("steering", limited, () => {
-  /** A model that calls a tool, during which messages can be sent, and answers with what it was told since. */
-  function scene(steps: (gateway: Gateway) => Promise<void>) {
-    const parts: { gateway?: Gateway } = {};
-    const tool = defineTool({
-      description: "Works",
-      params: Strict({}),
-      scope: "operator.read",
-      effects: ["reads"],
-      brings: "none",
-      run: async () => {
-        if (parts.gateway) await steps(parts.gateway);
-        return "done";
-      },
+  /** `r0` calls a tool, during which `r1` arrives, and is asked again; waits until both ended. */
+  async function steered(
+    t: TestContext,
+    mode: QueueMode,
+    changes: Partial<RunRequest> = {},
+    options: FixtureOptions = {},
+  ) {
+    const { answer, asked } = watched(inTurn(says(calls("work")), says("fine")));
+    const work = plainTool(async () => {
+      await send(gateway, "r1", mode, changes);
+      return "done";
     });
-    const asked: string[][] = [];
-    const answer: Answer = (question, signal) => {
-      asked.push(question.messages.map(({ role }) => role));
-      return (asked.length === 1 ? says(calls("work")) : says("fine"))(question, signal);
-    };
-    return { parts, asked, options: { answer, tools: { work: tool }, messages: { queue: { debounceMs: 0 } } } };
+    const gateway: Gateway = await start(t, {
+      answer,
+      tools: { work },
+      messages: { queue: { debounceMs: 0 } },
+      ...options,
+    });
+    await send(gateway, "r0");
+    await allEnded(gateway, "r0", "r1");
+    return { gateway, asked: asked.map(({ messages }) => messages.map(({ role }) => role)) };
   }
 
   it("puts a message into the turn between its tools and its next question", async (t) => {
-    const { parts, asked, options } = scene(async (gateway) => void (await send(gateway, "r1", "steer")));
-    const gateway = (parts.gateway = await (await openFixture(t)).start(options));
-    await send(gateway, "r0");
-    await allEnded(gateway, "r0", "r1");
+    const { gateway, asked } = await steered(t, "steer");
     assert.deepEqual(asked, [["user"], ["user", "assistant", "toolResult", "user"]]);
     assert.deepEqual(ends(gateway), ["r1 aborted steered r0", "r0 ok"]);
     assert.deepEqual(await outline(gateway), [
@@ -270,10 +263,7 @@ describe("steering", limited, () => {
   });
 
   it("puts it in and gives it a turn of its own with a backlog", async (t) => {
-    const { parts, asked, options } = scene(async (gateway) => void (await send(gateway, "r1", "steer-backlog")));
-    const gateway = (parts.gateway = await (await openFixture(t)).start(options));
-    await send(gateway, "r0");
-    await allEnded(gateway, "r0", "r1");
+    const { gateway, asked } = await steered(t, "steer-backlog");
     assert.equal(asked[1]?.at(-1), "user");
     assert.deepEqual(ends(gateway), ["r0 ok", "r1 ok"]);
     assert.equal((await outline(gateway)).filter((line) => line === "user: hello from r1").length, 2);
@@ -289,32 +279,17 @@ describe("steering", limited, () => {
 
   it("never puts words of one caller into a run of another", async (t) => {
     const other = { ...principal, id: "device:x", scopes: ["operator.read"] };
-    const { parts, asked, options } = scene(
-      async (gateway) => void (await send(gateway, "r1", "steer", { principal: other })),
-    );
-    const gateway = (parts.gateway = await (await openFixture(t)).start(options));
-    await send(gateway, "r0");
-    await allEnded(gateway, "r0", "r1");
+    const { gateway, asked } = await steered(t, "steer", { principal: other });
     assert.deepEqual(asked[1], ["user", "assistant", "toolResult"]);
     assert.deepEqual(ends(gateway), ["r0 ok", "r1 ok"]);
   });
 
   it("keeps the message waiting when it cannot be stored", async (t) => {
-    let fails = false;
-    const storage = (real: Storage): Storage => ({
-      ...real,
-      transaction: async (statements) => {
-        if (fails && statements.some(({ params }) => JSON.stringify(params)?.includes("steered"))) {
-          throw new GatewayError("INVALID_REQUEST", "no");
-        }
-        return real.transaction(statements);
-      },
+    const storage = checkedStorage((statements) => {
+      if (!statements.some(({ params }) => JSON.stringify(params)?.includes("steered"))) return;
+      throw new GatewayError("INVALID_REQUEST", "no");
     });
-    const { parts, asked, options } = scene(async (gateway) => void (await send(gateway, "r1", "steer")));
-    fails = true;
-    const gateway = (parts.gateway = await (await openFixture(t)).start({ ...options, storage }));
-    await send(gateway, "r0");
-    await allEnded(gateway, "r0", "r1");
+    const { gateway, asked } = await steered(t, "steer", {}, { storage });
     assert.deepEqual([asked.length, asked[1]?.at(-1)], [3, "toolResult"]);
     assert.deepEqual(ends(gateway), ["r0 ok", "r1 ok"]);
   });
@@ -322,9 +297,7 @@ describe("steering", limited, () => {
 
 describe("lanes of runs", limited, () => {
   it("let sub-runs through while all places of the main lane are taken", async (t) => {
-    const gateway = await (
-      await openFixture(t)
-    ).start({
+    const gateway = await start(t, {
       config: { defaults: { maxConcurrent: 1 } },
       answer: inTurn(hangsAfter("Half"), says("fine")),
     });
@@ -343,21 +316,13 @@ describe("lanes of runs", limited, () => {
   });
 
   it("let a run through whose parent waits for it in the same lane", async (t) => {
-    const parts: { gateway?: Gateway } = {};
-    const ask = defineTool({
-      description: "Asks",
-      params: Strict({}),
-      scope: "operator.read",
-      effects: ["reads"],
-      brings: "none",
-      run: async (_args, { call }) => {
-        const inner = { sessionKey: "agent:main:inner", lane: "nested", parentRunId: call.runId };
-        await parts.gateway?.runs.start(request("inner", inner));
-        return (await parts.gateway?.runs.wait("inner"))?.text ?? "";
-      },
+    const ask = plainTool(async (_args, { call }) => {
+      const inner = { sessionKey: "agent:main:inner", lane: "nested", parentRunId: call.runId };
+      await gateway.runs.start(request("inner", inner));
+      return (await gateway.runs.wait("inner"))?.text ?? "";
     });
     const answer = inTurn(says(calls("ask")), says("inner words"), says("outer words"));
-    const gateway = (parts.gateway = await (await openFixture(t)).start({ tools: { ask }, answer }));
+    const gateway: Gateway = await start(t, { tools: { ask }, answer });
     await send(gateway, "outer", undefined, { lane: "nested" });
     assert.equal((await ended(gateway, "outer")).text, "outer words");
   });

@@ -1,20 +1,18 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { setImmediate as tick } from "node:timers/promises";
-import type { AssistantMessage, Message } from "@svc/sdk/models";
+import type { AssistantMessage } from "@svc/sdk/models";
 import { LEASE_MS, RENEW_MS } from "@svc/kit/lease";
 import type { Storage } from "@svc/sdk/storage";
 import { DRAIN_MS } from "../../../../plugins/agents/runs/runs.ts";
-import { ended, type FixtureOptions, type Gateway, openFixture, outline, until } from "../fixture.ts";
-import { calls, hangsAfter, inTurn, MAIN, principal, request, says } from "../script.ts";
+import { checkedStorage, ended, type FixtureOptions, openFixture, outline, run, spoke, until } from "../fixture.ts";
+import { calls, hangsAfter, held, inTurn, MAIN, plainTool, principal, request, says, watched } from "../script.ts";
 
 /** A model that calls a tool, and hangs once it has the answer. */
 const usesTool = (): FixtureOptions => ({
   tools: { look: { description: "Looks", params: { type: "object" }, scope: "operator.write", run: () => "seen" } },
   answer: inTurn(says(calls("look")), hangsAfter("Half")),
 });
-
-const spoke = (gateway: Gateway) => until(() => gateway.events.some(({ stream }) => stream === "assistant"));
 
 describe("recovery", () => {
   it("runs what was accepted and begins again what was running, after a crash", async (t) => {
@@ -26,13 +24,10 @@ describe("recovery", () => {
     await spoke(crashed);
 
     const scopes: (readonly string[])[] = [];
-    const asked: Message[][] = [];
+    const { answer, asked } = watched(says("fine"));
     const gateway = await fixture.start({
       runBefore: ({ principal: caller }) => void scopes.push(caller.scopes),
-      answer: (question, signal) => {
-        asked.push([...question.messages]);
-        return says("fine")(question, signal);
-      },
+      answer,
     });
     for (const runId of ["r1", "r2", "r3"]) assert.equal((await ended(gateway, runId)).status, "ok");
     assert.deepEqual(await outline(gateway), [
@@ -43,11 +38,8 @@ describe("recovery", () => {
       "user: hello from r3",
       "assistant: fine",
     ]);
-    assert.equal(asked[0]?.length, 1, "the message is asked once");
-    assert.deepEqual(
-      asked[0]?.[0]?.content.map(({ type }) => type),
-      ["text", "image"],
-    );
+    const [message, ...others] = asked[0]?.messages ?? [];
+    assert.deepEqual([message?.content.map(({ type }) => type), others], [["text", "image"], []]);
     assert.deepEqual(scopes, [], "the gate was passed when the run was accepted");
   });
 
@@ -143,13 +135,9 @@ describe("recovery", () => {
   it("begins no run again whose end storage refused for good", async (t) => {
     const fixture = await openFixture(t);
     const refusing: FixtureOptions = {
-      storage: (real) => ({
-        ...real,
-        transaction: async (statements) => {
-          const isClosing = statements.some(({ sql }) => sql.startsWith("UPDATE agent_runs SET status = ?"));
-          if (isClosing && statements.length > 1) throw new Error("the message is refused");
-          return real.transaction(statements);
-        },
+      storage: checkedStorage((statements) => {
+        const isClosing = statements.some(({ sql }) => sql.startsWith("UPDATE agent_runs SET status = ?"));
+        if (isClosing && statements.length > 1) throw new Error("the message is refused");
       }),
     };
     const crashed = await fixture.start(refusing);
@@ -174,9 +162,7 @@ describe("recovery", () => {
 
   it("knows runs of before the restart", async (t) => {
     const fixture = await openFixture(t);
-    const first = await fixture.start({ answer: says("fine") });
-    await first.runs.start(request("r1"));
-    await ended(first, "r1");
+    await run(await fixture.start(), "r1");
     const { runs } = await fixture.start();
     const again = await runs.start(request("r1"));
     assert.deepEqual([again.fresh, again.state.status], [false, "ok"]);
@@ -190,30 +176,14 @@ describe("recovery", () => {
       await crashed.runs.start(request(runId, { principal: { ...principal, id: "device:x", scopes: [] } }));
     }
     await spoke(crashed);
-    let offered: number | undefined;
-    const gateway = await fixture.start({
-      tools: {
-        read: {
-          description: "Reads",
-          params: { type: "object" },
-          scope: "operator.read",
-          run: () => "",
-        },
-      },
-      answer: (asked, signal) => {
-        offered = asked.tools.length;
-        return says("fine")(asked, signal);
-      },
-    });
-    await ended(gateway, "r2");
-    assert.equal(offered, 0);
+    const { answer, asked } = watched(says("fine"));
+    await ended(await fixture.start({ tools: { read: plainTool(() => "") }, answer }), "r2");
+    assert.deepEqual(asked.at(-1)?.tools, []);
   });
 
   it("does not keep the message once it stands in the transcript", async (t) => {
     const fixture = await openFixture(t);
-    const gateway = await fixture.start();
-    await gateway.runs.start(request("r1"));
-    await ended(gateway, "r1");
+    await run(await fixture.start(), "r1");
     const row = await fixture.storage.get("SELECT request FROM agent_runs WHERE run_id = ?", ["r1"]);
     assert.deepEqual(row, { request: null });
   });
@@ -222,21 +192,13 @@ describe("recovery", () => {
 describe("stop", () => {
   it("lets running runs end, keeps waiting ones for the next start, and takes nothing more", async (t) => {
     const fixture = await openFixture(t);
-    let finish: () => void = () => undefined;
-    const asked = new Promise<void>((resolve) => (finish = resolve));
-    const stopping = await fixture.start({
-      config: { defaults: { maxConcurrent: 1 } },
-      answer: async function* () {
-        yield { type: "text", delta: "Half" };
-        await asked;
-        yield { type: "finish", reason: "stop" };
-      },
-    });
+    const { answer, release } = held();
+    const stopping = await fixture.start({ config: { defaults: { maxConcurrent: 1 } }, answer });
     for (const runId of ["r1", "r2"]) await stopping.runs.start(request(runId));
     await spoke(stopping);
     const stopped = stopping.runs.stop();
     await assert.rejects(stopping.runs.start(request("r3")), { code: "UNAVAILABLE", retryAfterMs: 2_000 });
-    finish();
+    release();
     await stopped;
     assert.equal(stopping.clock.pending(), 0);
     await stopping.runs.stop();
@@ -248,22 +210,14 @@ describe("stop", () => {
 
   it("waits for running runs although one that is being accepted is refused", async (t) => {
     const fixture = await openFixture(t);
-    let finish: () => void = () => undefined;
-    const asked = new Promise<void>((resolve) => (finish = resolve));
+    const { answer, release } = held();
     let refuse: (error: Error) => void = () => undefined;
     const denied = new Promise<never>((_, reject) => (refuse = reject));
     denied.catch(() => undefined);
     let isHeld = false;
     const stopping = await fixture.start({
-      storage: (real) => ({
-        ...real,
-        transaction: async (statements) => (isHeld ? denied : real.transaction(statements)),
-      }),
-      answer: async function* () {
-        yield { type: "text", delta: "Half" };
-        await asked;
-        yield { type: "finish", reason: "stop" };
-      },
+      storage: checkedStorage(() => isHeld && denied),
+      answer,
     });
     await stopping.runs.start(request("r0"));
     await spoke(stopping);
@@ -274,7 +228,7 @@ describe("stop", () => {
     refuse(new Error("no room"));
     await refused;
     isHeld = false;
-    finish();
+    release();
     await stopped;
     assert.equal((await stopping.runs.state("r0"))?.status, "ok");
   });
@@ -350,23 +304,15 @@ describe("two gateways on one storage", () => {
 
   it("answer whoever waits for a run of the other", async (t) => {
     const fixture = await openFixture(t);
-    let finish: () => void = () => undefined;
-    const asked = new Promise<void>((resolve) => (finish = resolve));
-    const first = await fixture.start({
-      isAlive: true,
-      answer: async function* () {
-        await asked;
-        yield { type: "text", delta: "fine" };
-        yield { type: "finish", reason: "stop" };
-      },
-    });
+    const { answer, release } = held();
+    const first = await fixture.start({ isAlive: true, answer });
     const second = await fixture.start({ isAlive: true });
     await first.runs.start(request("r1"));
     const answered = second.runs.wait("r1");
-    finish();
+    release();
     await ended(first, "r1");
     await untilDone(answered, fixture.clock);
-    assert.equal((await answered)?.text, "fine");
+    assert.equal((await answered)?.text, "Half");
   });
 });
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { toRunRequest } from "../../../../plugins/agents/runs/request.ts";
-import { ended, start, until } from "../fixture.ts";
+import { ended, spoke, start } from "../fixture.ts";
 import { hangsAfter, MAIN, principal, request, says, inTurn } from "../script.ts";
 
 const limited = { timeout: 120_000 };
@@ -45,7 +45,7 @@ describe("a request of the method agent", limited, () => {
     assert.deepEqual(gateway.sessions.freshened, [MAIN]);
     await ask({ message: "/new go on" });
     await gateway.runs.start(request("r1"));
-    await until(() => gateway.events.some(({ stream }) => stream === "assistant"));
+    await spoke(gateway);
     await ask();
     assert.deepEqual(gateway.sessions.freshened, [MAIN]);
     gateway.runs.abort("r1", "rpc");

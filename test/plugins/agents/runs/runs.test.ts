@@ -1,36 +1,36 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { GatewayError, saidAfter, Strict } from "@svc/sdk";
-import { type Message, textOf } from "@svc/sdk/models";
-import type { Storage } from "@svc/sdk/storage";
-import { defineTool } from "@svc/sdk/tools";
-import { ended, type Gateway, model, outline, start, until } from "../fixture.ts";
-import { calls, failsWith, hangsAfter, inTurn, MAIN, request, says, usage } from "../script.ts";
-
-const run = async (gateway: Gateway, runId: string, changes: Parameters<typeof request>[1] = {}) => {
-  await gateway.runs.start(request(runId, changes));
-  return ended(gateway, runId);
-};
+import { GatewayError, saidAfter } from "@svc/sdk";
+import { textOf } from "@svc/sdk/models";
+import { checkedStorage, ended, model, outline, run, spoke, start, until } from "../fixture.ts";
+import {
+  calls,
+  failsWith,
+  hangsAfter,
+  inTurn,
+  MAIN,
+  plainTool,
+  request,
+  says,
+  usage,
+  user,
+  watched,
+} from "../script.ts";
 
 /** A model that hangs in the first run and answers afterwards. */
 const hangsFirst = () => inTurn(hangsAfter("Half"), says("fine"));
 
 describe("runs", () => {
   it("stamp messages with the time of the person, as configured now", async (t) => {
-    const asked: string[] = [];
-    const gateway = await start(t, {
-      config: { defaults: { userTimezone: "Asia/Tokyo" } },
-      answer: (question, signal) => {
-        asked.push(question.messages.map((message) => textOf(message)).at(-1) ?? "");
-        return says("fine")(question, signal);
-      },
-    });
+    const { answer, asked } = watched(says("fine"));
+    const gateway = await start(t, { config: { defaults: { userTimezone: "Asia/Tokyo" } }, answer });
+    const words = (turn: number) => textOf(asked[turn]?.messages.at(-1) ?? user(""));
     const hour = (offset: number) => new Date(gateway.clock.now() + offset * 3_600_000).toISOString().slice(11, 16);
     await run(gateway, "r1");
     gateway.configure({ defaults: { userTimezone: "America/Lima" } });
     await run(gateway, "r2");
-    assert.match(asked[0] ?? "", new RegExp(`^\\[\\w{3} \\S+ ${hour(9)} GMT\\+9\\] hello from r1`));
-    assert.match(asked[1] ?? "", new RegExp(`^\\[\\w{3} \\S+ ${hour(-5)} GMT-5\\] hello from r2`));
+    assert.match(words(0), new RegExp(`^\\[\\w{3} \\S+ ${hour(9)} GMT\\+9\\] hello from r1`));
+    assert.match(words(1), new RegExp(`^\\[\\w{3} \\S+ ${hour(-5)} GMT-5\\] hello from r2`));
   });
 
   it("answer, and leave the conversation, the record and the session behind", async (t) => {
@@ -93,27 +93,21 @@ describe("runs", () => {
   });
 
   it("show the model the conversation with stamps that the transcript does not have", async (t) => {
-    const seen: (readonly Message[])[] = [];
-    const systems: string[] = [];
-    const gateway = await start(t, {
-      config: { defaults: { systemPrompt: "Be brief." } },
-      answer: (asked) => {
-        seen.push(asked.messages);
-        systems.push(asked.system);
-        return says("fine")(asked, new AbortController().signal);
-      },
-    });
+    const { answer, asked } = watched(says("fine"));
+    const gateway = await start(t, { answer });
     await run(gateway, "r1");
-    await run(gateway, "r2", { extraSystemPrompt: "In French." });
+    await run(gateway, "r2");
     assert.deepEqual(
-      seen[1]?.map((message) => [message.role, textOf(message).replace(/^\[\w{3} [\d-]{10} [\d:]{5} \S+\] /, "@ ")]),
+      asked[1]?.messages.map((message) => [
+        message.role,
+        textOf(message).replace(/^\[\w{3} [\d-]{10} [\d:]{5} \S+\] /, "@ "),
+      ]),
       [
         ["user", "@ hello from r1"],
         ["assistant", "fine"],
         ["user", "@ hello from r2"],
       ],
     );
-    assert.deepEqual(systems, ["Be brief.", "Be brief.\n\nIn French."]);
   });
 
   it("are accepted once per id", async (t) => {
@@ -132,7 +126,7 @@ describe("runs", () => {
   it("of one session go one after the other", async (t) => {
     const gateway = await start(t, { answer: hangsFirst() });
     for (const runId of ["r1", "r2"]) await gateway.runs.start(request(runId));
-    await until(() => gateway.events.some(({ stream }) => stream === "assistant"));
+    await spoke(gateway);
     assert.deepEqual(
       gateway.runs.active(MAIN).map(({ runId, status }) => [runId, status]),
       [
@@ -200,16 +194,8 @@ describe("runs", () => {
   });
 
   it("run tools and keep each message as it is complete", async (t) => {
-    const clockTool = defineTool({
-      description: "Tells the time",
-      params: Strict({}),
-      scope: "operator.read",
-      effects: ["reads"],
-      brings: "none",
-      run: () => "noon",
-    });
     const gateway = await start(t, {
-      tools: { clock: clockTool },
+      tools: { clock: plainTool(() => "noon") },
       answer: inTurn(says("Let me look.", calls("clock")), says("It is noon.")),
     });
     await gateway.sessions.ensure(MAIN, { verboseLevel: "full" });
@@ -234,15 +220,8 @@ describe("runs", () => {
   it("let who starts one, or asks for it again, follow the tools of the session's other runs", async (t) => {
     let finish: () => void = () => undefined;
     const asked = new Promise<string>((resolve) => (finish = () => resolve("noon")));
-    const slow = defineTool({
-      description: "Slow",
-      params: Strict({}),
-      scope: "operator.read",
-      effects: ["reads"],
-      brings: "none",
-      run: () => asked,
-    });
-    const gateway = await start(t, { tools: { slow }, answer: inTurn(says(calls("slow")), says("fine")) });
+    const tools = { slow: plainTool(() => asked) };
+    const gateway = await start(t, { tools, answer: inTurn(says(calls("slow")), says("fine")) });
     const audiences = () =>
       gateway.broadcasts.filter(({ payload }) => payload.stream === "tool").map(({ connections }) => connections);
     await gateway.runs.start(request("r1", { connectionId: "ws-1" }));
@@ -255,15 +234,11 @@ describe("runs", () => {
     assert.deepEqual(audiences(), [["ws-1"], ["ws-1", "ws-2", "ws-4"]]);
   });
 
-  it("wait until storage can write again, and are told only then", async (t) => {
+  it("wait until storage can write again, are told only then, and are not accepted before", async (t) => {
     let isFull = false;
-    const full = () => Promise.reject(new GatewayError("UNAVAILABLE", "disk full", { retryAfterMs: 50 }));
-    const storage = (real: Storage): Storage => ({
-      ...real,
-      transaction: (statements) => (isFull ? full() : real.transaction(statements)),
-    });
+    const full = new GatewayError("UNAVAILABLE", "disk full", { retryAfterMs: 50 });
     const gateway = await start(t, {
-      storage,
+      storage: checkedStorage(() => isFull && Promise.reject(full)),
       answer: async function* () {
         isFull = true;
         yield { type: "text", delta: "fine" };
@@ -274,22 +249,11 @@ describe("runs", () => {
     await until(() => isFull && gateway.clock.pending() > 0);
     assert.equal((await gateway.runs.state("r1"))?.status, "running");
     assert.equal(gateway.finished.length, 0);
+    await assert.rejects(gateway.runs.start(request("r2")), { code: "UNAVAILABLE" });
     isFull = false;
     gateway.clock.advance(50);
     assert.equal((await ended(gateway, "r1")).status, "ok");
     assert.deepEqual(await outline(gateway), ["user: hello from r1", "assistant: fine"]);
-  });
-
-  it("are not accepted while storage cannot write", async (t) => {
-    let isFull = false;
-    const full = () => Promise.reject(new GatewayError("UNAVAILABLE", "disk full"));
-    const gateway = await start(t, {
-      storage: (real) => ({ ...real, transaction: (work) => (isFull ? full() : real.transaction(work)) }),
-    });
-    isFull = true;
-    await assert.rejects(gateway.runs.start(request("r1")), { code: "UNAVAILABLE" });
-    isFull = false;
-    assert.equal((await run(gateway, "r1")).status, "ok");
   });
 
   it("that are unknown can be waited for", async (t) => {

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { isGatewayStopping } from "@svc/kit/runs";
-import { ended, type FixtureOptions, openFixture, outline, start, until } from "../fixture.ts";
-import { hangsAfter, inTurn, MAIN, request, says, usage } from "../script.ts";
+import type { RunRequest } from "@svc/sdk/agents";
+import { ended, openFixture, outline, run, spoke, start, until } from "../fixture.ts";
+import { hangsAfter, held, inTurn, MAIN, request, says } from "../script.ts";
 
 /** A model that hangs in the first run and answers afterwards. */
 const hangsFirst = () => inTurn(hangsAfter("Half"), says("fine"));
@@ -11,7 +12,7 @@ describe("runs that are stopped", () => {
   it("that run keep their words when they are aborted", async (t) => {
     const gateway = await start(t, { answer: hangsFirst() });
     await gateway.runs.start(request("r1"));
-    await until(() => gateway.events.some(({ stream }) => stream === "assistant"));
+    await spoke(gateway);
     assert.equal(gateway.runs.abort("r1", "stop"), true);
     assert.equal(gateway.runs.abort("r1", "stop"), false, "it is being stopped already");
     const outcome = await ended(gateway, "r1");
@@ -70,22 +71,22 @@ describe("runs that are stopped", () => {
     it(`say in their record that they were stopped by "${reason}"`, async (t) => {
       const gateway = await start(t, { answer: hangsFirst() });
       await gateway.runs.start(request("r1"));
-      await until(() => gateway.events.some(({ stream }) => stream === "assistant"));
+      await spoke(gateway);
       gateway.runs.abort("r1", reason);
       await ended(gateway, "r1");
       assert.match((await gateway.runs.state("r1"))?.error ?? "", said);
     });
   }
 
-  const limits: [string, FixtureOptions["config"], number | undefined, number][] = [
-    ["the configured time", { defaults: { timeoutSeconds: 20 } }, undefined, 20_000],
-    ["the time they were given", {}, 3_000, 3_000],
+  const limits: [what: string, asked: Partial<RunRequest>, limitMs: number][] = [
+    ["the configured time", {}, 20_000],
+    ["the time they were given", { timeoutMs: 3_000 }, 3_000],
   ];
-  for (const [what, config, timeoutMs, limitMs] of limits) {
+  for (const [what, asked, limitMs] of limits) {
     it(`are stopped after ${what}`, async (t) => {
-      const gateway = await start(t, { config: config ?? {}, answer: hangsFirst() });
-      await gateway.runs.start(request("r1", timeoutMs === undefined ? {} : { timeoutMs }));
-      await until(() => gateway.events.some(({ stream }) => stream === "assistant"));
+      const gateway = await start(t, { config: { defaults: { timeoutSeconds: 20 } }, answer: hangsFirst() });
+      await gateway.runs.start(request("r1", asked));
+      await spoke(gateway);
       gateway.clock.advance(limitMs - 1);
       assert.equal(gateway.runs.active(MAIN).length, 1);
       gateway.clock.advance(1);
@@ -97,19 +98,18 @@ describe("runs that are stopped", () => {
   it("have no limit with a timeout of 0, and leave no timer behind", async (t) => {
     const gateway = await start(t, { answer: hangsFirst() });
     await gateway.runs.start(request("r1", { timeoutMs: 0 }));
-    await until(() => gateway.events.some(({ stream }) => stream === "assistant"));
+    await spoke(gateway);
     assert.equal(gateway.clock.pending(), 0);
     gateway.runs.abort("r1", "rpc");
     await ended(gateway, "r1");
-    await gateway.runs.start(request("r2"));
-    await ended(gateway, "r2");
+    await run(gateway, "r2");
     assert.equal(gateway.clock.pending(), 0);
   });
 
   it("of a session end before it is reset", async (t) => {
     const gateway = await start(t, { answer: hangsFirst() });
     for (const runId of ["r1", "r2"]) await gateway.runs.start(request(runId));
-    await until(() => gateway.events.some(({ stream }) => stream === "assistant"));
+    await spoke(gateway);
     await gateway.sessions.reset(MAIN, "new");
     assert.deepEqual(
       gateway.finished.map(({ runId, status, abortReason }) => `${runId} ${status} ${abortReason}`).toSorted(),
@@ -123,17 +123,10 @@ describe("a gateway that is going to stop", () => {
   /** r1 runs, r2 waits. */
   async function stopping(t: TestContext) {
     const fixture = await openFixture(t);
-    let finish: () => void = () => undefined;
-    const released = new Promise<void>((resolve) => (finish = resolve));
-    const gateway = await fixture.start({
-      async *answer() {
-        yield { type: "text", delta: "fine" };
-        await released;
-        yield { type: "finish", reason: "stop", usage: usage(1, 1) };
-      },
-    });
+    const { answer, release: finish } = held();
+    const gateway = await fixture.start({ answer });
     for (const runId of ["r1", "r2"]) await gateway.runs.start(request(runId));
-    await until(() => gateway.events.some(({ stream }) => stream === "assistant"));
+    await spoke(gateway);
     return { fixture, gateway, finish };
   }
 

@@ -122,16 +122,6 @@ describe("turn", () => {
     assert.deepEqual([result.status, result.text], ["ok", "Done."]);
   });
 
-  it("tells thinking apart from text", async () => {
-    const { result, events } = await turn({ answer: says({ type: "thinking", delta: "hm" }, "Hello") });
-    assert.deepEqual(events[0], { stream: "thinking", data: { text: "hm", delta: "hm" } });
-    assert.equal(result.text, "Hello");
-    assert.deepEqual(result.message?.content, [
-      { type: "thinking", thinking: "hm" },
-      { type: "text", text: "Hello" },
-    ]);
-  });
-
   it("keeps the signature of a thought, which closes it", async () => {
     const { result, events } = await turn({
       answer: says(

@@ -5,7 +5,7 @@ import { type Origin, outsideOrigin, type Principal, Strict, Type } from "@svc/s
 import { type ModelRequest, textOf } from "@svc/sdk/models";
 import { defineTool, type Tool } from "@svc/sdk/tools";
 import { turnOrigin } from "../../../../plugins/agents/runs/queue-plan.ts";
-import { ended, type FixtureOptions, type Gateway, model, openFixture, until } from "../fixture.ts";
+import { type FixtureOptions, type Gateway, model, run as runAs, start as startGateway, until } from "../fixture.ts";
 import { type Answer, calls, inTurn, MAIN, principal, request, says, user } from "../script.ts";
 
 const limited = { timeout: 120_000 };
@@ -25,14 +25,13 @@ async function start(t: TestContext, options: FixtureOptions) {
       run: (_, { call, outside }) => (heard.push([call.sessionKey, outside?.origin.scopes ?? "all"]), "ok"),
     }),
   };
-  const gateway = await (await openFixture(t)).start({ tools, subagents: true, labels: {}, ...options });
+  const gateway = await startGateway(t, { tools, subagents: true, labels: {}, ...options });
   for (const key of [MAIN, NOTES]) await gateway.sessions.ensure(key);
   return { gateway, heard };
 }
 
 async function run(gateway: Gateway, runId = "r1") {
-  await gateway.runs.start(request(runId, { principal: owner }));
-  assert.equal((await ended(gateway, runId)).status, "ok");
+  assert.equal((await runAs(gateway, runId, { principal: owner })).status, "ok");
 }
 
 const spawns = says(calls("sessions_spawn", { task: "count" }));
@@ -152,9 +151,8 @@ describe("an address in a call", limited, () => {
     };
     const to = ["message", "web", "file", "answer"].map((name) => `https://${name}.example/`);
     const answer = inTurn(uses("page"), uses("file"), says(text("answer"), calls("go", { to })), says("done"));
-    const gateway = await (await openFixture(t)).start({ tools, answer });
-    await gateway.runs.start(request("r1", { principal: owner, message: text("message") }));
-    await ended(gateway, "r1");
+    const gateway = await startGateway(t, { tools, answer });
+    await runAs(gateway, "r1", { principal: owner, message: text("message") });
     assert.deepEqual(seen, [["https://message.example/", "https://web.example/"]]);
   });
 });

@@ -1,34 +1,36 @@
 /** `sessions_send` and `agents_list`, by agents that run. */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { type ModelRequest, textOf } from "@svc/sdk/models";
+import { textOf } from "@svc/sdk/models";
 import { MAX_RELAYED } from "../../../../plugins/agents/subagents/sending.ts";
 import { createSessionTools } from "../../../../plugins/agents/subagents/session-tools.ts";
-import { ended, type FixtureOptions, type Gateway, openFixture, outline, until } from "../fixture.ts";
-import { type Answer, calls, failsWith, hangsAfter, MAIN, principal, request, says } from "../script.ts";
+import { ended, type FixtureOptions, type Gateway, outline, run, spoke, start, until } from "../fixture.ts";
+import {
+  type Answer,
+  calls,
+  failsWith,
+  hangsAfter,
+  inTurn,
+  MAIN,
+  principal,
+  request,
+  says,
+  watched,
+} from "../script.ts";
 
 const limited = { timeout: 120_000 };
 const NOTES = "agent:main:notes";
 
 /** What each session says, answer after answer; the last one stays. */
 function script(answers: Readonly<Record<string, readonly Answer[]>>) {
-  const asked: ModelRequest[] = [];
-  const said = new Map<string, number>();
-  const answer: Answer = (question, signal) => {
-    asked.push(question);
-    const key = question.sessionKey ?? "";
-    const next = said.get(key) ?? 0;
-    said.set(key, next + 1);
-    const list = answers[key] ?? [];
-    return (list[Math.min(next, list.length - 1)] ?? says("fine"))(question, signal);
-  };
-  return { answer, asked };
+  const bySession = new Map(Object.entries(answers).map(([key, list]) => [key, inTurn(...list)]));
+  return watched((question, signal) => (bySession.get(question.sessionKey ?? "") ?? says("fine"))(question, signal));
 }
 
 const sends = (args: Record<string, unknown>) => says(calls("sessions_send", { message: "hello", ...args }));
 
 async function begin(t: TestContext, options: FixtureOptions, keys: readonly string[] = [NOTES]) {
-  const gateway = await (await openFixture(t)).start({ labels: {}, ...options });
+  const gateway = await start(t, { labels: {}, ...options });
   for (const key of [MAIN, ...keys]) await gateway.sessions.ensure(key);
   return gateway;
 }
@@ -40,8 +42,7 @@ async function results(gateway: Gateway, key = MAIN): Promise<string[]> {
 
 /** Runs in the main session until its end. @returns what the tools said */
 async function talk(gateway: Gateway): Promise<string[]> {
-  await gateway.runs.start(request("r1"));
-  await ended(gateway, "r1");
+  await run(gateway, "r1");
   return results(gateway);
 }
 
@@ -54,8 +55,7 @@ describe("sessions_send", limited, () => {
       runBefore: ({ source, lane, relayed, parentRunId, principal: { scopes } }) =>
         void seen.push({ source, lane, relayed, parentRunId, scopes: scopes.join() }),
     });
-    await gateway.runs.start(request("r1", { principal: { ...principal, scopes: ["operator.admin"] } }));
-    await ended(gateway, "r1");
+    await run(gateway, "r1", { principal: { ...principal, scopes: ["operator.admin"] } });
     const { runId, ...rest } = JSON.parse((await results(gateway))[0] ?? "") as Record<string, unknown>;
     assert.match(String(runId), /^[0-9a-f-]{36}$/);
     assert.deepEqual(rest, { sessionKey: NOTES, status: "ok", reply: "12" });
@@ -106,9 +106,8 @@ describe("sessions_send", limited, () => {
 
   it("reaches the main session of a configured agent before anybody else did", async (t) => {
     const { answer } = script({ [NOTES]: [sends({ sessionKey: "main" }), says("done")] });
-    const gateway = await (await openFixture(t)).start({ labels: {}, answer });
-    await gateway.runs.start(request("r1", { sessionKey: NOTES }));
-    await ended(gateway, "r1");
+    const gateway = await start(t, { labels: {}, answer });
+    await run(gateway, "r1", { sessionKey: NOTES });
     assert.match((await results(gateway, NOTES))[0] ?? "", /"status":"ok","reply":"fine"/);
   });
 
@@ -128,7 +127,7 @@ describe("sessions_send", limited, () => {
     });
     const gateway = await begin(t, { answer: script1.answer });
     await gateway.runs.start(request("r1"));
-    await until(() => gateway.events.some(({ sessionKey, stream }) => sessionKey === NOTES && stream === "assistant"));
+    await spoke(gateway, NOTES);
     gateway.clock.advance(7_000);
     await ended(gateway, "r1");
     assert.match((await results(gateway))[0] ?? "", /"status":"timeout"/);
@@ -139,7 +138,7 @@ describe("sessions_send", limited, () => {
     const { answer } = script({ [MAIN]: [sends({ sessionKey: NOTES })], [NOTES]: [hangsAfter("Half")] });
     const gateway = await begin(t, { answer });
     await gateway.runs.start(request("r1"));
-    await until(() => gateway.events.some(({ sessionKey, stream }) => sessionKey === NOTES && stream === "assistant"));
+    await spoke(gateway, NOTES);
     gateway.runs.abort("r1", "rpc");
     await until(() => gateway.finished.length === 2);
     assert.deepEqual(gateway.finished.map(({ abortReason }) => String(abortReason)).toSorted(), ["parent", "rpc"]);

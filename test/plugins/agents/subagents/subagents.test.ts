@@ -4,31 +4,32 @@ import { withDefaults } from "@svc/sdk";
 import { type ModelRequest, textOf } from "@svc/sdk/models";
 import { narrowed, subagentSettings } from "../../../../plugins/agents/subagents/settings.ts";
 import { AgentsConfig } from "../../../../plugins/agents/config.ts";
-import { ended, type FixtureOptions, type Gateway, openFixture, outline, until } from "../fixture.ts";
-import { type Answer, calls, hangsAfter, inTurn, MAIN, principal, request, says } from "../script.ts";
+import {
+  checkedStorage,
+  type FixtureOptions,
+  type Gateway,
+  openFixture,
+  outline,
+  run,
+  spoke,
+  start,
+  until,
+} from "../fixture.ts";
+import { type Answer, calls, hangsAfter, inTurn, MAIN, principal, request, says, watched } from "../script.ts";
 
 const limited = { timeout: 120_000 };
 const isChild = ({ sessionKey }: ModelRequest) => sessionKey?.includes(":subagent:") === true;
 
 /** The parent spawns in its first answer; `child` is what sub-agents say. */
 function family(child: Answer, spawn: object = { task: "count the files", label: "counting" }) {
-  const asked: ModelRequest[] = [];
-  let spawned = false;
-  const answer: Answer = (question, signal) => {
-    asked.push(question);
-    if (isChild(question)) return child(question, signal);
-    const first = !spawned;
-    spawned = true;
-    return (first ? says(calls("sessions_spawn", spawn as Record<string, unknown>)) : says("noted"))(question, signal);
-  };
-  return { answer, asked };
+  const parent = inTurn(says(calls("sessions_spawn", { ...spawn })), says("noted"));
+  return watched((question, signal) => (isChild(question) ? child : parent)(question, signal));
 }
 
 async function begin(t: TestContext, options: FixtureOptions) {
   const fixture = await openFixture(t);
   const gateway = await fixture.start({ subagents: true, ...options });
-  await gateway.runs.start(request("p1", { principal: { ...principal, scopes: ["operator.admin"] } }));
-  await ended(gateway, "p1");
+  await run(gateway, "p1", { principal: { ...principal, scopes: ["operator.admin"] } });
   return { fixture, gateway };
 }
 
@@ -109,17 +110,14 @@ describe("a sub-run", limited, () => {
   });
 
   it("starts none itself by default, and some where the depth allows it", async (t) => {
-    const child = says(calls("sessions_spawn", { task: "deeper" }));
-    let rounds = 0;
-    const { answer } = family((question, signal) => ((rounds += 1) === 1 ? child : says("done"))(question, signal));
-    const { gateway } = await begin(t, { answer });
+    const child = () => inTurn(says(calls("sessions_spawn", { task: "deeper" })), says("done"));
+    const { gateway } = await begin(t, { answer: family(child()).answer });
     await announced(gateway);
     const [one] = await children(gateway);
     assert.match(await toolAnswer(gateway, one?.sessionKey), /may be nested 1 deep .*maxSpawnDepth/);
 
-    rounds = 0;
     const deep = await begin(t, {
-      answer: family((question, signal) => ((rounds += 1) === 1 ? child : says("done"))(question, signal)).answer,
+      answer: family(child()).answer,
       config: { defaults: { subagents: { maxSpawnDepth: 2 } } },
     });
     await until(async () => {
@@ -165,9 +163,7 @@ describe("a sub-run", limited, () => {
   it("tells when it ran out of time", async (t) => {
     const { answer } = family(hangsAfter("Half"), { task: "x", runTimeoutSeconds: 5 });
     const { gateway } = await begin(t, { answer });
-    await until(() =>
-      gateway.events.some(({ sessionKey, stream }) => sessionKey.includes("subagent") && stream === "assistant"),
-    );
+    await spoke(gateway, "subagent");
     gateway.clock.advance(5_000);
     await announced(gateway);
     const told = (await outline(gateway)).find((line) => line.includes("sub-agent reports")) ?? "";
@@ -177,14 +173,9 @@ describe("a sub-run", limited, () => {
 });
 
 describe("sub-runs and their parent", limited, () => {
-  const childSpoke = (gateway: Gateway) =>
-    until(() =>
-      gateway.events.some(({ sessionKey, stream }) => sessionKey.includes("subagent") && stream === "assistant"),
-    );
-
   it("are stopped when their parent's session is reset, and nobody is told", async (t) => {
     const { gateway } = await begin(t, { answer: family(hangsAfter("Half")).answer });
-    await childSpoke(gateway);
+    await spoke(gateway, "subagent");
     await gateway.sessions.reset(MAIN, "new");
     await until(async () => (await children(gateway))[0]?.status === "aborted");
     const [child] = await children(gateway);
@@ -195,43 +186,30 @@ describe("sub-runs and their parent", limited, () => {
   });
 
   it("are stopped when the run that started them is stopped", async (t) => {
-    const { answer: spawn } = family(hangsAfter("Half"));
-    const fixture = await openFixture(t);
-    let rounds = 0;
-    const gateway = await fixture.start({
+    const parent = inTurn(says(calls("sessions_spawn", { task: "count" })), hangsAfter("Thinking"));
+    const gateway = await start(t, {
       subagents: true,
-      answer: (question, signal) => {
-        if (isChild(question)) return hangsAfter("Half")(question, signal);
-        rounds += 1;
-        return (rounds === 1 ? spawn : hangsAfter("Thinking"))(question, signal);
-      },
+      answer: (question, signal) => (isChild(question) ? hangsAfter("Half") : parent)(question, signal),
     });
     await gateway.runs.start(request("p1"));
-    await childSpoke(gateway);
+    await spoke(gateway, "subagent");
     gateway.runs.abort("p1", "rpc");
     await until(() => gateway.finished.length === 2);
     assert.deepEqual(gateway.finished.map(({ abortReason }) => String(abortReason)).toSorted(), ["parent", "rpc"]);
   });
 
   it("can be listed and stopped by the tool", async (t) => {
-    const script = [
+    const parent = inTurn(
       says(calls("sessions_spawn", { task: "x", label: "counting" })),
       says(calls("subagents", { action: "list" }, "list")),
       says(calls("subagents", { action: "stop", target: "counting" }, "stop")),
       says("done"),
-    ];
-    const gateway = await (
-      await openFixture(t)
-    ).start({
+    );
+    const gateway = await start(t, {
       subagents: true,
-      answer: (question, signal) => {
-        if (isChild(question)) return hangsAfter("Half")(question, signal);
-        const next = script.shift();
-        return (next ?? says("late"))(question, signal);
-      },
+      answer: (question, signal) => (isChild(question) ? hangsAfter("Half") : parent)(question, signal),
     });
-    await gateway.runs.start(request("p1"));
-    await ended(gateway, "p1");
+    await run(gateway, "p1");
     const results = (await gateway.sessions.transcript(MAIN, 20)).flatMap(({ message }) =>
       message.role === "toolResult" ? [textOf(message)] : [],
     );
@@ -248,7 +226,7 @@ describe("sub-runs and their parent", limited, () => {
   it("that were interrupted by a crash after a tool are reported at the next start, once", async (t) => {
     const child = inTurn(says(calls("look")), hangsAfter("Half"));
     const { fixture, gateway: crashed } = await begin(t, { answer: family(child).answer });
-    await childSpoke(crashed);
+    await spoke(crashed, "subagent");
     const gateway = await fixture.start({ answer: says("noted") });
     await announced(gateway);
     const told = (await outline(gateway)).filter((line) => line.includes("sub-agent reports"));
@@ -264,15 +242,10 @@ describe("sub-runs and their parent", limited, () => {
     let isCut = false;
     const { fixture } = await begin(t, {
       answer,
-      storage: (real) => ({
-        ...real,
-        transaction: async (statements) => {
-          if (statements.some(({ sql }) => sql.includes("announced_at = ?"))) {
-            isCut = true;
-            await new Promise(() => undefined);
-          }
-          return real.transaction(statements);
-        },
+      storage: checkedStorage((statements) => {
+        if (!statements.some(({ sql }) => sql.includes("announced_at = ?"))) return undefined;
+        isCut = true;
+        return new Promise(() => undefined);
       }),
     });
     await until(() => isCut);
@@ -290,15 +263,11 @@ describe("sub-runs and their parent", limited, () => {
     await crashed.sessions.ensure(MAIN);
     const parent = { runId: "p1", sessionKey: MAIN, agentId: "main", principal };
     for (const task of ["one", "two"]) await crashed.runs.subagents.spawn({ task, label: task }, parent);
-    await childSpoke(crashed);
+    await spoke(crashed, "subagent");
     const gateway = await fixture.start({ answer: says("fine") });
     await until(async () => (await outline(gateway)).filter((line) => line.includes("reports")).length === 2);
-    const told = (await outline(gateway)).filter((line) => line.includes("reports"));
-    for (const label of ["one", "two"])
-      assert.ok(
-        told.some((line) => line.includes(`"${label}" is done`)),
-        label,
-      );
+    const told = (await outline(gateway)).join("\n");
+    for (const label of ["one", "two"]) assert.ok(told.includes(`"${label}" is done`), label);
   });
 });
 

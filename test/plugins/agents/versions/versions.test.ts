@@ -8,12 +8,12 @@ import type { Storage } from "@svc/sdk/storage";
 import { createFakeClock } from "@svc/sdk/testing";
 import { AgentsConfig } from "../../../../plugins/agents/config.ts";
 import { createLiveAgents } from "../../../../plugins/agents/directory/directory.ts";
-import { prepareWorkspace } from "../../../../plugins/agents/directory/workspace-seed.ts";
 import { createVersionHandlers } from "../../../../plugins/agents/versions/methods.ts";
 import { VersionStore } from "../../../../plugins/agents/versions/store.ts";
 import { IdentityVersions } from "../../../../plugins/agents/versions/versions.ts";
 import { openStorage } from "../../../../plugins/storage-sqlite/storage.ts";
-import { principal } from "../script.ts";
+import { checkedStorage } from "../fixture.ts";
+import { callOf, principal } from "../script.ts";
 import { temporaryDirectory } from "../temporary.ts";
 
 const MIB = 1024 * 1024;
@@ -37,21 +37,14 @@ async function setUp(t: TestContext, { storage }: Options = {}) {
     const store = new VersionStore({ storage: storage?.(opened.storage) ?? opened.storage });
     const versions = new IdentityVersions({ store, agents, clock, log });
     const handlers = createVersionHandlers({ agents, store, versions, written: () => undefined });
-    const call = <P>(params: P) => ({
-      params,
-      principal,
-      connection: undefined,
-      signal: new AbortController().signal,
-      accept: () => undefined,
-    });
     return {
       versions,
       store,
       log: async (agentId?: string, name?: string) =>
-        (await handlers.filesLog(call({ ...(agentId ? { agentId } : {}), ...(name ? { name } : {}) }))).versions,
+        (await handlers.filesLog(callOf({ ...(agentId ? { agentId } : {}), ...(name ? { name } : {}) }))).versions,
       diff: async (name: string, range: { from?: number; to?: number } = {}) =>
-        handlers.filesDiff(call({ name, ...range })),
-      restore: async (name: string, version: number) => handlers.filesRestore(call({ name, version })),
+        handlers.filesDiff(callOf({ name, ...range })),
+      restore: async (name: string, version: number) => handlers.filesRestore(callOf({ name, version })),
     };
   };
   const started = begin();
@@ -138,15 +131,6 @@ describe("versions of identity files", () => {
     );
   });
 
-  it("know the template of a new workspace", async (t) => {
-    const { agents, log } = await setUp(t);
-    const { workspace } = agents.settings("ada");
-    await prepareWorkspace(workspace, { skipBootstrap: false });
-    const all = await log("ada");
-    assert.deepEqual(new Set(all.map(({ how }) => how)), new Set(["template"]));
-    assert.equal(all.length, 6);
-  });
-
   it("say outside when the gateway ended between the write and the record", async (t) => {
     const { use, edit, begin } = await setUp(t);
     await use("SOUL.md", "one");
@@ -219,21 +203,9 @@ describe("versions of identity files", () => {
     assert.equal(await text("SOUL.md"), "the owner's");
   });
 
-  it("go with an agent that is deleted", async (t) => {
-    const { use, log, versions, path } = await setUp(t);
-    await use("SOUL.md", "main's");
-    await use("SOUL.md", "ada's", "r1", "ada");
-    await unlink(path("SOUL.md", "ada"));
-    await versions.forget("ada");
-    assert.deepEqual([(await log("main")).length, (await log("ada")).length], [1, 0]);
-  });
-
   it("do not keep a write from its work when storage fails, and are made up for later", async (t) => {
     let isFull = true;
-    const storage = (real: Storage): Storage => ({
-      ...real,
-      transaction: (statements) => (isFull ? unavailable("the disk is full") : real.transaction(statements)),
-    });
+    const storage = checkedStorage(() => isFull && unavailable("the disk is full"));
     const { use, text, warnings, outline } = await setUp(t, { storage });
     await use("SOUL.md", "kind");
     await use("SOUL.md", "very kind");
@@ -327,10 +299,7 @@ describe("agents.files.restore", () => {
 
   it("writes nothing when what stands there cannot be kept", async (t) => {
     let isFull = false;
-    const storage = (real: Storage): Storage => ({
-      ...real,
-      transaction: (statements) => (isFull ? unavailable("the disk is full") : real.transaction(statements)),
-    });
+    const storage = checkedStorage(() => isFull && unavailable("the disk is full"));
     const { use, edit, text, restore } = await setUp(t, { storage });
     await use("SOUL.md", "one");
     await edit("SOUL.md", "by hand");

@@ -1,0 +1,109 @@
+/** Both providers of real servers, as one table. */
+import type {
+  AssistantMessage,
+  ImageBlock,
+  Message,
+  ModelEvent,
+  ModelProvider,
+  ModelRequest,
+  ProviderAccount,
+  ResolvedModel,
+  ToolResultMessage,
+  Usage,
+} from "@svc/sdk/models";
+import type { ProviderFailureContext } from "@svc/kit/providers";
+import type { GatewayError } from "@svc/sdk";
+import { createMessagesApi } from "../../../plugins/provider-anthropic/api.ts";
+import { toFailure as toMessagesFailure } from "../../../plugins/provider-anthropic/failure.ts";
+import { createProvider as createMessages } from "../../../plugins/provider-anthropic/provider.ts";
+import { createChatApi } from "../../../plugins/provider-openai/api.ts";
+import { toFailure as toChatFailure } from "../../../plugins/provider-openai/failure.ts";
+import { createProvider as createChat } from "../../../plugins/provider-openai/provider.ts";
+import { type FakeModelServer, startFakeModelServer } from "../../../sdk/testing/fake-model-server.ts";
+
+const clock = { now: () => Date.now() };
+
+export interface Api {
+  readonly model: ResolvedModel;
+  readonly create: () => ModelProvider;
+  readonly toFailure: (thrown: unknown, context: ProviderFailureContext) => GatewayError;
+  /** Usage as the server reports it, and as the provider tells it. */
+  readonly usage: readonly [wire: Record<string, unknown>, told: Usage];
+  /** How the server names an answer that reached its limit, and one it declined. */
+  readonly limit: string;
+  readonly declined: string;
+}
+
+export const apis: Readonly<Record<"openai" | "anthropic", Api>> = {
+  openai: {
+    model: { provider: "acme", id: "fake-model", name: "Fake", api: "openai-completions" },
+    create: () => createChat(createChatApi({ clock })),
+    toFailure: toChatFailure,
+    usage: [
+      { prompt_tokens: 9, completion_tokens: 2, total_tokens: 11, prompt_tokens_details: { cached_tokens: 4 } },
+      { input: 5, output: 2, cacheRead: 4, cacheWrite: 0, totalTokens: 11 },
+    ],
+    limit: "length",
+    declined: "content_filter",
+  },
+  anthropic: {
+    model: { provider: "acme", id: "claude-haiku-4-5", name: "Fake", api: "anthropic-messages", reasoning: true },
+    create: () => createMessages(createMessagesApi({ clock, env: { ANTHROPIC_CUSTOM_HEADERS: "x-of-somebody: 1" } })),
+    toFailure: toMessagesFailure,
+    usage: [
+      { input_tokens: 5, output_tokens: 2, cache_read_input_tokens: 40, cache_creation_input_tokens: 3 },
+      { input: 5, output: 2, cacheRead: 40, cacheWrite: 3, totalTokens: 50 },
+    ],
+    limit: "max_tokens",
+    declined: "refusal",
+  },
+};
+
+export const KEY = "sk-very-secret-key";
+
+/** A provider with a server of its own; `account` may be changed between requests. */
+export async function openProvider({ model, create }: Api) {
+  const server: FakeModelServer = await startFakeModelServer();
+  const account: ProviderAccount = { name: "acme", baseUrl: server.url, apiKey: KEY };
+  const provider = create();
+  const request = (changes: Partial<ModelRequest> = {}): ModelRequest => ({
+    model,
+    system: "Be kind.",
+    messages: [user("hi there")],
+    tools: [],
+    ...changes,
+  });
+  const scene = {
+    server,
+    account,
+    stream: (signal = new AbortController().signal, changes: Partial<ModelRequest> = {}) =>
+      provider.stream(request(changes), scene.account, signal),
+    async ask(changes: Partial<ModelRequest> = {}, signal?: AbortSignal): Promise<ModelEvent[]> {
+      const events: ModelEvent[] = [];
+      for await (const event of scene.stream(signal, changes)) events.push(event);
+      return events;
+    },
+  };
+  return scene;
+}
+
+const author = { api: "a", provider: "acme", model: "m", stopReason: "stop", timestamp: 1 } as const;
+
+export const said = (text: string) => ({ type: "text", text }) as const;
+export const user = (text: string): Message => ({ role: "user", content: [said(text)], timestamp: 1 });
+export const assistant = (
+  content: AssistantMessage["content"],
+  changes: Partial<AssistantMessage> = {},
+): AssistantMessage => ({ role: "assistant", content, ...author, ...changes });
+export const call = (id: string, args: Record<string, unknown> = {}) =>
+  ({ type: "toolCall", id, name: "t", arguments: args }) as const;
+export const result = (toolCallId: string, changes: Partial<ToolResultMessage> = {}): ToolResultMessage => ({
+  role: "toolResult",
+  toolCallId,
+  toolName: "t",
+  content: [said(`from ${toolCallId}`)],
+  isError: false,
+  timestamp: 1,
+  ...changes,
+});
+export const image: ImageBlock = { type: "image", data: "QUJD", mimeType: "image/png" };
