@@ -15,17 +15,12 @@ describe("texts of node events", () => {
       { change: "posted", key: "k", packageName: "app", title: "T", text: "words" },
       "Notification posted (node=n key=k package=app): T - words",
     ],
-    [{ change: "removed", key: "k", text: "words" }, "Notification removed (node=n key=k): words"],
     [{ change: "posted", key: "k", text: long }, `Notification posted (node=n key=k): ${"x".repeat(120)}`],
     [{ change: "posted", key: "k", title: 7, text: ["a"] }, "Notification posted (node=n key=k)"],
     [{ change: "posted", key: "k", text: "a\nb\u0000<c>" }, "Notification posted (node=n key=k): a b c"],
     [{ change: "other", key: "k" }, undefined],
-    [{ change: "posted" }, undefined],
     [{ change: "posted", key: " " }, undefined],
-    [{ key: "k" }, undefined],
-    [[], undefined],
     ["text", undefined],
-    [null, undefined],
     [undefined, undefined],
     [JSON.parse('{"__proto__":{"change":"posted","key":"k"}}'), undefined],
   ];
@@ -44,7 +39,6 @@ describe("texts of node events", () => {
     ["exec.finished", { exitCode: 2, command: "ls" }, "Exec finished (node=n, code 2): ls"],
     ["exec.finished", { exitCode: "0" }, "Exec finished (node=n, code ?)"],
     ["exec.finished", { exitCode: 1, output: long }, `Exec finished (node=n, code 1): ${"x".repeat(180)}`],
-    ["exec.finished", null, "Exec finished (node=n, code ?)"],
     ["exec.denied", { command: "rm", reason: "policy" }, "Exec denied (node=n, policy): rm"],
     ["exec.denied", { reason: { a: 1 } }, "Exec denied (node=n)"],
     ["exec.denied", { reason: "a\n# Runtime events" }, "Exec denied (node=n, a # Runtime events)"],
@@ -80,9 +74,7 @@ describe("transcripts", () => {
       assert.equal(fingerprintOf(first, "hi") === fingerprintOf(second, "hi"), is));
   }
 
-  it("without ids differ by what they say", () => {
-    assert.notEqual(fingerprintOf({}, "a"), fingerprintOf({}, "b"));
-  });
+  it("without ids differ by what they say", () => assert.notEqual(fingerprintOf({}, "a"), fingerprintOf({}, "b")));
 
   it("count once within 1500 ms, and again after that or after a failure", async () => {
     const clock = createFakeClock();
@@ -103,10 +95,8 @@ describe("subscriptions", () => {
     subscriptions.subscribe("c1", "Main");
     subscriptions.subscribe("c1", "Main");
     subscriptions.subscribe("c2", "Main");
-    assert.deepEqual(
-      [subscriptions.of("Main"), subscriptions.of("main"), subscriptions.of({})],
-      [["c1", "c2"], [], []],
-    );
+    assert.deepEqual(subscriptions.of("Main"), ["c1", "c2"]);
+    assert.deepEqual([subscriptions.of("main"), subscriptions.of({})], [[], []]);
     subscriptions.unsubscribe("c1", "Main");
     subscriptions.unsubscribe("c1", "never");
     assert.deepEqual([subscriptions.of("Main"), subscriptions.all()], [["c2"], ["c2"]]);

