@@ -59,12 +59,7 @@ describe("a conversation", () => {
   });
 
   it("passes a refusal on and can send again", async () => {
-    const answers: Parameters<typeof createFakeClient>[0] = {
-      "chat.send": () => {
-        throw new Error("refused");
-      },
-    };
-    const { send, conversation, listeners } = open(answers);
+    const { send, conversation, listeners } = open({ "chat.send": () => Promise.reject(new Error("refused")) });
     await assert.rejects(send("hi"), /refused/);
     assert.equal(conversation.replying, false);
     assert.equal(listeners.size, 0);

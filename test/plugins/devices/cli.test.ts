@@ -1,65 +1,42 @@
 /** `svc devices` and `svc pairing` against a real gateway. */
 import assert from "node:assert/strict";
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, it, type TestContext } from "node:test";
-import { GatewayError, isGatewayError } from "@svc/sdk";
-import { type CommandContext, visible } from "@svc/sdk/cli";
+import { describe, it } from "node:test";
+import { GatewayError } from "@svc/sdk";
+import { visible } from "@svc/sdk/cli";
 import { connect } from "@svc/sdk/client";
 import { readDevice, readDeviceToken } from "@svc/sdk/device";
+import { runCommand } from "@svc/sdk/testing";
 import { chosenDevice } from "../../../plugins/devices/cli-choice.ts";
 import commands from "../../../plugins/devices/cli.ts";
 import { join as joinGateway, type JoinOptions } from "../../../plugins/devices/cli-join.ts";
 import { overviewLines } from "../../../plugins/devices/cli-lines.ts";
 import { cell } from "../../../plugins/devices/cli-text.ts";
-import { root } from "../../checkout.ts";
 import { temporaryDirectory } from "./directory.ts";
 import { ADMIN, createDevice, openScene, READ, requestOf, type Scene, SECRET, WRITE } from "./scene.ts";
 
 const limited = { timeout: 120_000 };
 const HOSTILE = "Desk\u001b[2J\u202Eevil\nsvc devices approve fake";
 
-/** Runs a command as a person would. */
-async function run(scene: Scene, name: string, args: readonly string[] = [], options: Record<string, unknown> = {}) {
-  const printed: unknown[] = [];
-  const context = {
-    args,
-    options,
-    json: options["json"] === true,
-    target: () => Promise.resolve({ url: options["url"] ?? scene.url, token: options["token"] }),
-    connect: ({ scopes }: { scopes?: readonly string[] } = {}) => scene.connect(scopes ? { scopes } : {}),
-    print: (value: unknown) => void printed.push(value),
-    note: (line: string) => void printed.push(line),
-    stateDir: process.env["SVC_STATE_DIR"] ?? "/nowhere",
-  } as unknown as CommandContext; // the parts the commands use
-  const command = commands.find((candidate) => candidate.name === name) ?? assert.fail(name);
-  const message = await command.run(context).then(
-    () => "",
-    (error: unknown) => (isGatewayError(error) ? error.message : assert.fail(String(error))),
-  );
-  return { printed, text: printed.join("\n"), message };
+interface Options extends Readonly<Record<string, unknown>> {
+  readonly json?: boolean;
+  readonly url?: string;
+  readonly token?: string;
 }
 
-/** Restricts the command to the state directory of this test. */
-function inDirectory(t: TestContext, directory: string): void {
-  const before = process.env["SVC_STATE_DIR"];
-  process.env["SVC_STATE_DIR"] = directory;
-  t.after(() => {
-    if (before === undefined) delete process.env["SVC_STATE_DIR"];
-    else process.env["SVC_STATE_DIR"] = before;
+/** Runs a command as a person would. @param stateDir of its machine */
+function run(scene: Scene, name: string, args: readonly string[] = [], options: Options = {}, stateDir?: string) {
+  const { json = false, ...rest } = options;
+  const { url = scene.url, token } = options;
+  return runCommand(commands, name, {
+    args,
+    options: rest,
+    json,
+    connect: ({ scopes } = {}) => scene.connect(scopes ? { scopes } : {}),
+    target: () => Promise.resolve({ url, ...(token === undefined ? {} : { token }) }),
+    ...(stateDir === undefined ? {} : { stateDir }),
   });
 }
-
-it("the commands match package.json, and each has an example", async () => {
-  const { svc } = JSON.parse(await readFile(join(root, "plugins/devices/package.json"), "utf8")) as {
-    svc: { commands: { name: string; summary: string }[] };
-  };
-  assert.deepEqual(
-    commands.map(({ name, summary }) => ({ name, summary })),
-    svc.commands,
-  );
-  for (const { examples } of commands) assert.ok(examples?.length);
-});
 
 describe("svc devices", limited, () => {
   it("list shows pending requests with their commands, and paired devices, with control characters escaped", async (t) => {
@@ -67,14 +44,8 @@ describe("svc devices", limited, () => {
     assert.match((await run(scene, "devices list")).text, /no device waits for an approval\n\nno device is paired/);
     const [device, other] = [createDevice(), createDevice()];
     await scene.pair(device, { scopes: [READ], client: { displayName: HOSTILE } });
-    const requestId = requestOf(
-      await scene.shared(other, {
-        far: true,
-        role: "node",
-        commands: ["run\u001b[1m"],
-        client: { displayName: HOSTILE },
-      }),
-    );
+    const wish = { far: true, role: "node", commands: ["run\u001b[1m"], client: { displayName: HOSTILE } } as const;
+    const requestId = requestOf(await scene.shared(other, wish));
     const { text } = await run(scene, "devices list");
     assert.match(text, new RegExp(`svc devices approve ${requestId}`));
     assert.match(text, new RegExp(`svc devices reject ${requestId}`));
@@ -147,12 +118,8 @@ describe("svc devices", limited, () => {
   });
 
   it("a prefix of an id must be unique and have at least four characters", () => {
-    const paired = ["abcd11", "abcd22", "ef0011"].map((deviceId) => ({
-      deviceId,
-      publicKey: "-",
-      createdAtMs: 0,
-      approvedAtMs: 0,
-    }));
+    const facts = { publicKey: "-", createdAtMs: 0, approvedAtMs: 0 };
+    const paired = ["abcd11", "abcd22", "ef0011"].map((deviceId) => ({ deviceId, ...facts }));
     assert.equal(chosenDevice(paired, "ef00").deviceId, "ef0011");
     assert.equal(chosenDevice(paired, "ABCD2").deviceId, "abcd22");
     assert.equal(chosenDevice(paired, "abcd11").deviceId, "abcd11");
@@ -169,53 +136,36 @@ describe("svc pairing", limited, () => {
   it("shows pending requests, and which device this machine is", async (t) => {
     const scene = await openScene(t);
     const directory = await temporaryDirectory(t);
-    inDirectory(t, directory);
-    assert.match(
-      (await run(scene, "pairing")).text,
-      /no device waits.*\n\nthis machine has no device key yet.*svc pairing join/s,
-    );
+    const svc = (name: string, options: Options = {}) => run(scene, `pairing${name}`, [], options, directory);
+    assert.match((await svc("")).text, /no device waits.*\n\nthis machine has no device key yet.*svc pairing join/s);
     const requestId = requestOf(await scene.shared(createDevice(), { far: true }));
-    await run(scene, "pairing join", [], { url: scene.url, token: SECRET });
+    await svc(" join", { url: scene.url, token: SECRET });
     const id = readDevice(join(directory, "identity"))?.id;
-    assert.match(
-      (await run(scene, "pairing")).text,
-      new RegExp(`approve ${requestId}.*this machine is device ${id}`, "s"),
-    );
+    assert.match((await svc("")).text, new RegExp(`approve ${requestId}.*this machine is device ${id}`, "s"));
   });
 
   it("join stores a token that works without a secret, leave deletes it", async (t) => {
     const scene = await openScene(t);
     const directory = await temporaryDirectory(t);
-    inDirectory(t, directory);
-    const joined = await run(scene, "pairing join", [], {
-      url: scene.url,
-      token: SECRET,
-      name: "desk",
-      scopes: `${READ},${WRITE}`,
-    });
-    assert.match(
-      joined.text,
-      /this machine is now device [0-9a-f]{64} of ws:.*, with scopes operator.read, operator.write/,
-    );
+    const svc = (name: string, options: Options = {}) => run(scene, `pairing${name}`, [], options, directory);
+    const joined = await svc(" join", { url: scene.url, token: SECRET, name: "desk", scopes: `${READ},${WRITE}` });
+    assert.match(joined.text, /is now device [0-9a-f]{64} of ws:.*, with scopes operator.read, operator.write/);
     assert.equal((await scene.list()).paired[0]?.displayName, "desk");
     const identity = join(directory, "identity");
     const device = readDevice(identity) ?? assert.fail("no device");
     const deviceToken = () => readDeviceToken(identity, scene.url, "operator")?.token;
     const client = await connect({ url: scene.url, device, deviceToken, scopes: [READ] });
     await client.close();
-    await run(scene, "pairing join", [], { url: scene.url, scopes: READ });
+    await svc(" join", { url: scene.url, scopes: READ });
     assert.match(
-      (await run(scene, "pairing leave", [], { url: scene.url })).text,
+      (await svc(" leave", { url: scene.url })).text,
       new RegExp(`deleted the token.*svc devices remove ${device.id}`, "s"),
     );
     assert.equal(deviceToken(), undefined);
-    assert.match((await run(scene, "pairing leave", [], { url: scene.url })).text, /nothing changed/);
-    assert.match(
-      (await run(scene, "pairing join", [], { url: scene.url })).message,
-      /token missing.*\nNext: give the gateway's secret/s,
-    );
-    assert.match((await run(scene, "pairing join")).message, /--url/);
-    assert.match((await run(scene, "pairing join", [], { url: scene.url, timeout: "x" })).message, /whole seconds/);
+    assert.match((await svc(" leave", { url: scene.url })).text, /nothing changed/);
+    assert.match((await svc(" join", { url: scene.url })).message, /token missing.*\nNext: give the gateway's secret/s);
+    assert.match((await svc(" join")).message, /--url/);
+    assert.match((await svc(" join", { url: scene.url, timeout: "x" })).message, /whole seconds/);
   });
 
   /** Joins from this machine; other parties act during `wait`. */
@@ -277,32 +227,6 @@ describe("svc pairing", limited, () => {
       },
     });
     await assert.rejects(refused.done, { code: "NOT_PAIRED", message: /was rejected/ });
-  });
-
-  it("join deletes a revoked token, and says how to get a new one", async (t) => {
-    const scene = await openScene(t);
-    const directory = await temporaryDirectory(t);
-    const wait = async () => undefined;
-    await joining(scene, directory, { wait }).done;
-    const device = readDevice(directory) ?? assert.fail("no device");
-    await run(scene, "devices revoke", [device.id]);
-    const { token: _none, ...without } = { token: SECRET };
-    await assert.rejects(
-      joinGateway({
-        url: scene.url,
-        ...without,
-        timeoutMs: 0,
-        directory,
-        connect,
-        note: () => {},
-        wait,
-        elapsed: () => 0,
-      }),
-      {
-        message: /device token mismatch.*\nNext: give the gateway's secret/s,
-      },
-    );
-    assert.equal(readDeviceToken(directory, scene.url, "operator"), undefined);
   });
 });
 

@@ -69,13 +69,6 @@ describe("maintenance in mode warn", () => {
     assert.deepEqual(await keys(), ["new", "old"]);
     assert.equal(await rows("transcript"), 2);
   });
-
-  it("is silent within the limits", async (t) => {
-    const { service, tick, logged } = await start(t, {});
-    await service.append("agent:main:a", [user("hi")]);
-    await tick();
-    assert.deepEqual(logged, []);
-  });
 });
 
 describe("maintenance in mode enforce", () => {
@@ -105,17 +98,12 @@ describe("maintenance in mode enforce", () => {
     await tick();
     assert.deepEqual(await keys(), ["young", "main"], "the main session is never deleted");
     assert.equal(await service.get("agent:main:cron:j:run:r"), undefined);
-    assert.deepEqual(await storage.all("select key, reason from archives"), [
-      { key: "agent:main:old", reason: "deleted" },
-    ]);
-    assert.deepEqual(
-      emitted.map(({ hook }) => hook),
-      ["sessionReplacing", "sessionEnded", "sessionReplacing", "sessionEnded"],
-    );
-    assert.deepEqual(logged.map(({ fields }) => (fields as { key: string }).key).toSorted(), [
-      "agent:main:cron:j:run:r",
-      "agent:main:old",
-    ]);
+    const archived = await storage.all("select key, reason from archives");
+    assert.deepEqual(archived, [{ key: "agent:main:old", reason: "deleted" }]);
+    const hooks = emitted.map(({ hook }) => hook);
+    assert.deepEqual(hooks, ["sessionReplacing", "sessionEnded", "sessionReplacing", "sessionEnded"]);
+    const told = logged.map(({ fields }) => (fields as { key: string }).key).toSorted();
+    assert.deepEqual(told, ["agent:main:cron:j:run:r", "agent:main:old"]);
   });
 
   it("respects the number of sessions, and deletes the longest unused first", async (t) => {
@@ -150,18 +138,13 @@ describe("maintenance in mode enforce", () => {
     clock.advance(31 * DAY);
     await tick();
     assert.deepEqual(await keys(), ["old"]);
-    assert.deepEqual(
-      logged.map(({ fields }) => (fields as { reason: string }).reason),
-      ["still needed"],
-    );
+    assert.deepEqual([logged.length, (logged[0]?.fields as { reason: string }).reason], [1, "still needed"]);
   });
 
   it("purges expired archives in batches, with all their rows", async (t) => {
     const { service, clock, tick, rows, handlers } = await start(t, enforce({ resetArchiveRetention: "1d" }));
-    const [first = ""] = await service.append(
-      "agent:main:a",
-      Array.from({ length: 1200 }, () => user("hi")),
-    );
+    const many = Array.from({ length: 1200 }, () => user("hi"));
+    const [first = ""] = await service.append("agent:main:a", many);
     await service.addCompaction("agent:main:a", { summary: "s", firstKeptId: first, tokensBefore: 1 });
     await service.reset("agent:main:a", "reset");
     await service.append("agent:main:b", [user("1"), user("2")]);
