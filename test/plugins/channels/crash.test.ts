@@ -118,21 +118,12 @@ describe("kill -9", { timeout: 120_000 }, () => {
     await Promise.all([mkdir(state, { mode: 0o700 }), mkdir(dove)]);
     const manifest = { id: "dove", api: "^1.0.0", entry: "./plugin.ts", section: "channels.dove" };
     const net = await network(t);
-    await Promise.all([
-      writeFile(
-        join(dove, "package.json"),
-        JSON.stringify({ name: "dove", version: "1.0.0", type: "module", svc: manifest }),
-      ),
-      writeFile(join(dove, "plugin.ts"), PLUGIN),
-      writeFile(
-        join(state, "svc.json"),
-        JSON.stringify({
-          plugins: { load: { paths: [dove] } },
-          agents: { defaults: { skipBootstrap: true } },
-          channels: { dove: { url: net.url } },
-        }),
-      ),
-    ]);
+    const agents = { defaults: { skipBootstrap: true } };
+    const config = { plugins: { load: { paths: [dove] } }, agents, channels: { dove: { url: net.url } } };
+    const packed = { name: "dove", version: "1.0.0", type: "module", svc: manifest };
+    await writeFile(join(dove, "package.json"), JSON.stringify(packed));
+    await writeFile(join(dove, "plugin.ts"), PLUGIN);
+    await writeFile(join(state, "svc.json"), JSON.stringify(config));
     const start = async () => {
       const gateway = await startGatewayProcess(state, { SVC_HOME: directory });
       t.after(() => gateway.kill());
@@ -142,9 +133,7 @@ describe("kill -9", { timeout: 120_000 }, () => {
     // Accepted, then killed before an answer.
     const first = await start();
     net.say("1", "echo one");
-    await until(() => net.receipts.length === 1, "the receipt").catch((error: Error) =>
-      assert.fail(`${error.message}\n${first.log()}`),
-    );
+    await until(() => net.receipts.length === 1, "the receipt");
     await first.kill();
     const answeredBefore = net.sent.length;
 
@@ -156,10 +145,8 @@ describe("kill -9", { timeout: 120_000 }, () => {
     net.say("2", "echo alpha beta gamma delta epsilon");
     await until(() => net.receipts.length === 3, "the third receipt");
     await second.kill();
-    assert.deepEqual(
-      net.receipts.map(({ accepted, reason }) => reason ?? accepted),
-      [true, "duplicate", true],
-    );
+    const receipts = net.receipts.map(({ accepted, reason }) => reason ?? accepted);
+    assert.deepEqual(receipts, [true, "duplicate", true]);
     assert.equal(net.sent.length, answeredBefore);
 
     // The first part is accepted; the second is in flight when the gateway is killed.

@@ -82,6 +82,9 @@ export function pigeon(options: PigeonOptions = {}): Pigeon {
   };
 }
 
+/** The texts that the network accepted. */
+export const textsOf = ({ sent }: Pigeon): string[] => sent.map(({ text }) => text);
+
 export function untilStopped({ signal }: Pick<ChannelRun, "signal">): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve();
