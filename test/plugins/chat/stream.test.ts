@@ -144,6 +144,12 @@ describe("the chat stream of a run", () => {
     ]);
   });
 
+  it("ends runs not sent through chat under their canonical key", () => {
+    const { events, ends } = createScene();
+    ends({ status: "aborted", abortReason: "rpc", text: "" });
+    assert.equal(events[0]?.sessionKey, CANONICAL);
+  });
+
   it("keeps no state of an ended run", () => {
     const { sent, says, ends, texts } = createScene();
     sent.add("r1", "main", Promise.resolve());

@@ -60,21 +60,6 @@ describe("what a node may offer", limited, () => {
     assert.equal(scene.events.filter(({ payload }) => payload["reason"] === "command-upgrade").length, 1);
   });
 
-  it("grows by an approval, which leaves the node connected and its token alive", async (t) => {
-    const { scene, offers, node, approve } = await openWithNodes(t);
-    const device = createDevice();
-    await approve(requestOf(await node(device, ["a"])));
-    const { auth, socket } = await node(device, ["a", "b"]);
-    const [request] = (await scene.list()).pending;
-    const { device: approved } = await approve(String(request?.requestId));
-    assert.deepEqual(approved.commands, ["a", "b"]);
-    assert.equal(socket.ws.readyState, socket.ws.OPEN);
-    const attempt = { role: "node", commands: ["a", "b"], far: true } as const;
-    assert.ok((await scene.byToken(device, auth?.deviceToken ?? "", attempt)).ok);
-    assert.deepEqual(offers.at(-1), { commands: ["a", "b"], withheld: [] });
-    assert.equal((await scene.list()).pending.length, 0);
-  });
-
   it("is pinned at once for a new node of this machine; later commands wait, with its token and with the secret", async (t) => {
     const { scene, offers, node, approve } = await openWithNodes(t);
     const device = createDevice();
@@ -114,15 +99,5 @@ describe("the service", limited, () => {
     assert.equal(await service.get("nobody"), undefined);
     for (const name of ["", "  ", "x".repeat(257)])
       await assert.rejects(service.rename(device.id, name), { code: "INVALID_REQUEST" });
-  });
-
-  it("lists and rejects pending requests", async (t) => {
-    const { service, node } = await openWithNodes(t);
-    const device = createDevice();
-    const requestId = requestOf(await node(device, ["a"]));
-    const [{ requestId: pending } = assert.fail(), ...more] = await service.pending();
-    assert.deepEqual([pending, more], [requestId, []]);
-    assert.deepEqual(await service.reject(requestId), { requestId, deviceId: device.id });
-    await assert.rejects(service.reject(requestId), { code: "NOT_FOUND" });
   });
 });

@@ -85,15 +85,6 @@ describe("coming in by a device token", limited, () => {
     assert.equal((await scene.knock({ auth: { token: deviceToken } })).ok, false, "the proof is what it belongs to");
   });
 
-  it("holds only the requested scopes", async (t) => {
-    const scene = await openScene(t);
-    const device = createDevice();
-    const { deviceToken: token } = (await scene.pair(device, { scopes: [ADMIN] })).auth;
-    const client = await scene.connect({ device, token, scopes: [READ] });
-    assert.deepEqual(client.hello.auth?.scopes, [ADMIN], "the token's");
-    await assert.rejects(client.call(devices.list, {}), { message: "missing scope: operator.pairing" });
-  });
-
   it("works in mode password, remotely in mode none, and for a node", async (t) => {
     const byPassword = await openScene(t, { auth: { password: SECRET } });
     const device = createDevice();

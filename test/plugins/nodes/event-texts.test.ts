@@ -90,20 +90,6 @@ describe("transcripts", () => {
 });
 
 describe("subscriptions", () => {
-  it("go by the exact text of a key, and end with the connection", () => {
-    const subscriptions = new Subscriptions();
-    subscriptions.subscribe("c1", "Main");
-    subscriptions.subscribe("c1", "Main");
-    subscriptions.subscribe("c2", "Main");
-    assert.deepEqual(subscriptions.of("Main"), ["c1", "c2"]);
-    assert.deepEqual([subscriptions.of("main"), subscriptions.of({})], [[], []]);
-    subscriptions.unsubscribe("c1", "Main");
-    subscriptions.unsubscribe("c1", "never");
-    assert.deepEqual([subscriptions.of("Main"), subscriptions.all()], [["c2"], ["c2"]]);
-    subscriptions.drop("c2");
-    assert.deepEqual([subscriptions.of("Main"), subscriptions.all()], [[], []]);
-  });
-
   it("are bounded for one connection", () => {
     const subscriptions = new Subscriptions();
     for (let n = 0; n < MAX_KEYS; n++) assert.equal(subscriptions.subscribe("c1", `k${n}`), true);

@@ -59,6 +59,7 @@ describe("params of system.run", () => {
     ["no params", undefined, "MISSING_COMMAND"],
     ["a text", "ls", "MISSING_COMMAND"],
     ["no command", {}, "MISSING_COMMAND"],
+    ["raw text alone", { rawCommand: "ls" }, "MISSING_COMMAND"],
     ["a command that is a text", { command: "ls" }, "MISSING_COMMAND"],
     ["an empty command", { command: [] }, "MISSING_COMMAND"],
     ["a command without a program", { command: ["", "x"] }, "MISSING_COMMAND"],
