@@ -46,24 +46,15 @@ export default definePlugin({
 });
 `;
 
-interface Network {
-  readonly url: string;
-  /** Texts that the network accepted. */
-  readonly sent: string[];
-  readonly receipts: { accepted: boolean; reason?: string }[];
-  /** Hands a message to the channel at its next poll. */
-  say(id: string, text: string): void;
-  /** Outcome of a text: accepted, refused, or not answered. */
-  answers(decide: (text: string) => "take" | "refuse" | "hang"): void;
-  /** Texts that were not answered. */
-  readonly hanging: string[];
-}
+type Decision = "take" | "refuse" | "hang";
 
-async function network(t: TestContext): Promise<Network> {
+async function network(t: TestContext) {
   const said: object[] = [];
   const asking: ServerResponse[] = [];
-  const [sent, receipts, hanging]: [string[], Network["receipts"], string[]] = [[], [], []];
-  let decide: Parameters<Network["answers"]>[0] = () => "take";
+  const sent: string[] = [];
+  const hanging: string[] = [];
+  const receipts: { accepted: boolean; reason?: string }[] = [];
+  let decide: (text: string) => Decision = () => "take";
   const hand = () => {
     while (said.length > 0 && asking.length > 0) {
       const response = asking.shift();
@@ -82,7 +73,7 @@ async function network(t: TestContext): Promise<Network> {
         asking.push(response);
         return hand();
       }
-      if (request.url === "/receipt") receipts.push(body as unknown as Network["receipts"][number]);
+      if (request.url === "/receipt") receipts.push(body as unknown as (typeof receipts)[number]);
       else if (body) {
         const decision = decide(body.text);
         if (decision === "hang") return void hanging.push(body.text);
@@ -99,14 +90,17 @@ async function network(t: TestContext): Promise<Network> {
   });
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    /** Texts that the network accepted. */
     sent,
     receipts,
+    /** Texts that were not answered. */
     hanging,
-    say(id, text) {
+    /** Hands a message to the channel at its next poll. */
+    say(id: string, text: string) {
       said.push({ id, text });
       hand();
     },
-    answers: (next) => void (decide = next),
+    answers: (next: typeof decide) => void (decide = next),
   };
 }
 

@@ -63,10 +63,8 @@ describe("svc devices", limited, () => {
     assert.match((await run(scene, "devices approve")).message, /no request waits for an approval/);
     const one = await wait("only");
     const shown = await run(scene, "devices approve");
-    assert.match(
-      shown.message,
-      new RegExp(`^one request waits for an approval:[^]*scopes operator.read[^]*svc devices approve ${one}`),
-    );
+    const choice = `^one request waits for an approval:[^]*scopes operator.read[^]*svc devices approve ${one}`;
+    assert.match(shown.message, new RegExp(choice));
     const only = await run(scene, "devices approve", [one]);
     assert.match(only.text, /approved only, device [0-9a-f]{64}\n {2}roles {5}operator\n {2}scopes {4}operator.read/);
     const first = await wait("first");
@@ -75,11 +73,8 @@ describe("svc devices", limited, () => {
     const asked = await run(scene, "devices approve");
     assert.match(asked.message, /^2 requests wait for an approval; choose one:/);
     assert.match(asked.message, new RegExp(`svc devices approve ${first}`));
-    assert.match(
-      (await run(scene, "devices approve", [first.slice(0, 8)])).message,
-      /no request .* waits/,
-      "no prefixes",
-    );
+    const byPrefix = await run(scene, "devices approve", [first.slice(0, 8)]);
+    assert.match(byPrefix.message, /no request .* waits/);
     assert.match((await run(scene, "devices approve", [first], { latest: true })).message, /not both/);
     assert.match((await run(scene, "devices approve", [], { latest: true })).text, /approved second/);
     assert.match((await run(scene, "devices approve", [first])).text, /approved first/);
@@ -169,10 +164,9 @@ describe("svc pairing", limited, () => {
   });
 
   /** Joins from this machine; other parties act during `wait`. */
-  function joining(scene: Scene, directory: string, more: Partial<JoinOptions> & Pick<JoinOptions, "wait">) {
+  function joining(scene: Scene, directory: string, wait: JoinOptions["wait"], more: { timeoutMs?: number } = {}) {
     const notes: string[] = [];
     let elapsed = 0;
-    const { wait } = more;
     return {
       notes,
       done: joinGateway({
@@ -198,11 +192,9 @@ describe("svc pairing", limited, () => {
     const scene = await openScene(t, asking);
     const directory = await temporaryDirectory(t);
     let waits = 0;
-    const { notes, done } = joining(scene, directory, {
-      wait: async () => {
-        waits += 1;
-        if (waits === 2) await run(scene, "devices approve", [], { latest: true });
-      },
+    const { notes, done } = joining(scene, directory, async () => {
+      waits += 1;
+      if (waits === 2) await run(scene, "devices approve", [], { latest: true });
     });
     assert.deepEqual((await done).scopes, [READ]);
     assert.equal(waits, 2);
@@ -212,16 +204,14 @@ describe("svc pairing", limited, () => {
   it("join fails with the next step when no approval comes in time, and when the request is rejected", async (t) => {
     const scene = await openScene(t, asking);
     const directory = await temporaryDirectory(t);
-    const alone = joining(scene, directory, { wait: async () => undefined, timeoutMs: 3_000 });
+    const alone = joining(scene, directory, async () => undefined, { timeoutMs: 3_000 });
     await assert.rejects(alone.done, {
       code: "NOT_PAIRED",
       message: /has not been approved yet.*svc devices approve .*svc pairing join --url/s,
     });
-    const refused = joining(scene, directory, {
-      wait: async () => {
-        const [request] = (await scene.list()).pending;
-        await run(scene, "devices reject", [String(request?.requestId)]);
-      },
+    const refused = joining(scene, directory, async () => {
+      const [request] = (await scene.list()).pending;
+      await run(scene, "devices reject", [String(request?.requestId)]);
     });
     await assert.rejects(refused.done, { code: "NOT_PAIRED", message: /was rejected/ });
   });
@@ -229,12 +219,12 @@ describe("svc pairing", limited, () => {
   it("join deletes a revoked token, and says how to get a new one", async (t) => {
     const scene = await openScene(t);
     const directory = await temporaryDirectory(t);
-    const wait = async () => undefined;
-    await joining(scene, directory, { wait }).done;
+    await joining(scene, directory, async () => undefined).done;
     const device = readDevice(directory) ?? assert.fail("no device");
     await run(scene, "devices revoke", [device.id]);
-    const again = joining(scene, directory, { wait, token: "" });
-    await assert.rejects(again.done, { message: /device token mismatch.*\nNext: give the gateway's secret/s });
+    const away = { connect, note: () => undefined, wait: async () => undefined, elapsed: () => 0 };
+    const again = joinGateway({ url: scene.url, timeoutMs: 0, directory, ...away });
+    await assert.rejects(again, { message: /device token mismatch.*\nNext: give the gateway's secret/s });
     assert.equal(readDeviceToken(directory, scene.url, "operator"), undefined);
   });
 });
@@ -260,21 +250,10 @@ describe("helpers of the commands", () => {
     for (const [url, warned] of rows) {
       const notes: string[] = [];
       const away = new GatewayError("UNAVAILABLE", "nobody there");
-      const done = joinGateway({
-        url,
-        timeoutMs: 0,
-        directory,
-        connect: () => Promise.reject(away),
-        note: (line) => void notes.push(line),
-        wait: async () => undefined,
-        elapsed: () => 0,
-      });
-      await assert.rejects(done, away);
-      assert.equal(
-        notes.some((line) => line.includes("not encrypted")),
-        warned,
-        url,
-      );
+      const note = (line: string) => void notes.push(line);
+      const never = { connect: () => Promise.reject(away), wait: async () => undefined, elapsed: () => 0 };
+      await assert.rejects(joinGateway({ url, timeoutMs: 0, directory, note, ...never }), away);
+      assert.equal(/not encrypted/.test(notes.join()), warned, url);
     }
   });
 

@@ -34,19 +34,14 @@ describe("pairing", limited, () => {
     assert.deepEqual([auth.role, auth.scopes], ["operator", [READ, WRITE]]);
     assert.equal(typeof auth.issuedAtMs, "number");
     const record = await scene.paired(device);
-    assert.deepEqual(
-      [record?.publicKey, record?.displayName, record?.roles, record?.scopes, record?.platform],
-      [device.publicKey, "Desk", ["operator"], [READ, WRITE], "linux"],
-    );
+    const { publicKey, displayName, platform, roles, scopes } = record ?? assert.fail();
+    assert.deepEqual([publicKey, displayName, platform], [device.publicKey, "Desk", "linux"]);
+    assert.deepEqual([roles, scopes], [["operator"], [READ, WRITE]]);
     const tokens = record?.tokens?.map(({ role, scopes }) => ({ role, scopes }));
     assert.deepEqual(tokens, [{ role: "operator", scopes: [READ, WRITE] }]);
     const told = scene.events.filter(({ event }) => event.startsWith("device."));
-    const [{ event, payload } = assert.fail(), ...more] = told;
-    assert.deepEqual(
-      [event, payload["decision"], payload["deviceId"]],
-      ["device.pair.resolved", "approved", device.id],
-    );
-    assert.deepEqual(more, []);
+    const seen = told.map(({ event, payload }) => [event, payload["decision"], payload["deviceId"]]);
+    assert.deepEqual(seen, [["device.pair.resolved", "approved", device.id]]);
     assert.ok(!JSON.stringify(await scene.list()).includes(auth.deviceToken));
   });
 
@@ -266,10 +261,8 @@ describe("requests that wait", limited, () => {
       assert.deepEqual({ ...pending[0], ...shown, requestId: latter }, pending[0]);
       await settled(scene);
       const told = scene.events.filter(({ event }) => event === "device.pair.requested");
-      assert.deepEqual(
-        [told.length, told[0]?.payload["requestId"], told[1]?.payload["requestId"]],
-        [2, former, latter],
-      );
+      const requests = told.map(({ payload }) => payload["requestId"]);
+      assert.deepEqual(requests, [former, latter]);
       await assert.rejects(scene.client.call(devices.approve, { requestId: former }), {
         code: "NOT_FOUND",
         message: new RegExp(`was replaced by request ${latter}.*\nNext: svc devices list`, "s"),

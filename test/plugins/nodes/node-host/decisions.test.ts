@@ -69,14 +69,9 @@ describe("what a refused connection means", () => {
   }
 
   it("waits longer each time, up to half a minute, and never the same for all", () => {
-    assert.deepEqual(
-      [0, 1, 2, 9, 1e6].map((attempt) => waitMs("lost", attempt, 1)),
-      [1_000, 2_000, 4_000, 30_000, 30_000],
-    );
-    assert.deepEqual(
-      [0, 9].map((attempt) => waitMs("unapproved", attempt, 0)),
-      [1_000, 15_000],
-    );
+    const waits = [0, 1, 2, 9, 1e6].map((attempt) => waitMs("lost", attempt, 1));
+    assert.deepEqual(waits, [1_000, 2_000, 4_000, 30_000, 30_000]);
+    assert.deepEqual([waitMs("unapproved", 0, 0), waitMs("unapproved", 9, 0)], [1_000, 15_000]);
   });
 });
 
@@ -111,11 +106,7 @@ describe("whether a command may run", () => {
     assert.equal(judge(["LANGUAGE"]).verdict, "ask");
     const always = { ask: "always", askFallback: "allowlist" } as const;
     assert.deepEqual(judge(["LANG"], always), { verdict: "ask", fallback: "allow" });
-    assert.deepEqual(
-      judge(["RIPGREP_CONFIG_PATH"], always),
-      { verdict: "ask", fallback: "deny" },
-      "nobody answers: no",
-    );
+    assert.deepEqual(judge(["RIPGREP_CONFIG_PATH"], always), { verdict: "ask", fallback: "deny" });
     assert.equal(judgeRun(rules({ ask: "off" }), plan, "/usr/bin/rg", ["RIPGREP_CONFIG_PATH"]).verdict, "deny");
     assert.equal(judgeRun(rules({ security: "full", ask: "off" }), plan, "/usr/bin/rg", ["X"]).verdict, "allow");
   });
