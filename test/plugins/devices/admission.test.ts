@@ -4,11 +4,9 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { definePlugin, unavailable } from "@svc/sdk";
-import { devices } from "@svc/sdk/devices";
 import { breakable } from "./breakable-storage.ts";
-import { temporaryDirectory } from "./directory.ts";
 import { startProxied } from "./proxied.ts";
-import { ADMIN, type Attempt, createDevice, openScene, PAIRING, READ, reasonOf, requestOf, SECRET } from "./scene.ts";
+import { ADMIN, type Attempt, createDevice, openScene, READ, reasonOf, SECRET } from "./scene.ts";
 
 const limited = { timeout: 120_000 };
 const ask = { devices: { localApproval: "ask" } };
@@ -96,19 +94,5 @@ describe("when the storage fails", limited, () => {
     assert.ok((await scene.knock({ scopes: [READ], auth: { token: SECRET } })).ok);
     broken.reads = broken.writes = false;
     assert.ok((await scene.byToken(device, auth.deviceToken, { scopes: [READ] })).ok);
-  });
-});
-
-describe("a restart", limited, () => {
-  it("keeps pending requests under their ids", async (t) => {
-    const stateDir = await temporaryDirectory(t);
-    const device = createDevice();
-    const first = await openScene(t, { stateDir });
-    const requestId = requestOf(await first.shared(device, { far: true, scopes: [PAIRING] }));
-    await first.gateway.stop();
-    const second = await openScene(t, { stateDir });
-    assert.equal(requestOf(await second.shared(device, { far: true, scopes: [PAIRING] })), requestId);
-    await second.client.call(devices.approve, { requestId });
-    assert.deepEqual((await second.shared(device, { far: true, scopes: [PAIRING] })).auth?.scopes, [PAIRING]);
   });
 });

@@ -108,27 +108,6 @@ describe("node.list and node.describe", limited, () => {
     assert.deepEqual((await client.call(nodes.list, {})).nodes, []);
     await assert.rejects(operator.call(nodes.event, { event: "x" }), { code: "INVALID_REQUEST" });
   });
-
-  it("keep nodes and operators to their own methods", async (t) => {
-    const { node, connect } = await nodeScene(t);
-    const one = await node();
-    for (const [method, params] of [
-      ["node.list", {}],
-      ["node.describe", { nodeId: one.id }],
-      ["node.invoke", { nodeId: one.id, command: "system.notify" }],
-      ["node.rename", { nodeId: one.id, displayName: "x" }],
-      ["node.pair.list", {}],
-    ] as const) {
-      await assert.rejects(one.client.request(method, params), { message: /unauthorized role: node/ });
-    }
-    const reader = await connect({ scopes: ["operator.read"] });
-    await reader.call(nodes.list, {});
-    await assert.rejects(reader.call(nodes.invoke, { nodeId: one.id, command: "system.notify" }), /missing scope/);
-    await assert.rejects(reader.call(nodes.rename, { nodeId: one.id, displayName: "x" }), /missing scope/);
-    for (const method of ["node.invoke.result", "node.event", "node.canvas.capability.refresh"]) {
-      await assert.rejects(reader.request(method, {}), { message: /unauthorized role: operator/ });
-    }
-  });
 });
 
 describe("node.rename", limited, () => {

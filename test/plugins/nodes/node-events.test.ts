@@ -215,9 +215,6 @@ describe("node.event", limited, () => {
     assert.equal(runs.length, 0);
     await send({ event: "agent.request", payload: { message: "no" }, payloadJSON: '{"message":"yes"}' });
     assert.match(runs[0]?.message ?? "", /^yes$/m);
-    for (const params of [{ event: "" }, {}, { event: "x", payloadJSON: null }, { event: "x", more: 1 }]) {
-      await assert.rejects(send(params), { code: "INVALID_REQUEST" });
-    }
   });
 
   it("returns ok when no plugin handles the event", async (t) => {

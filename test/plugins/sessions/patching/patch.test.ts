@@ -196,10 +196,8 @@ describe("sessions.compact", () => {
     assert.deepEqual(await compact(), { ...base, reason: "no sessionId" });
     await service.ensure("agent:main:foo");
     assert.deepEqual(await compact(), { ...base, reason: "no transcript" });
-    await service.append(
-      "agent:main:foo",
-      Array.from({ length: 401 }, (_, n) => user(`m${n}`)),
-    );
+    const many = Array.from({ length: 401 }, (_, n) => user(`m${n}`));
+    await service.append("agent:main:foo", many);
     assert.deepEqual(await compact({ maxLines: 401 }), { ...base, kept: 401 });
     const { sessionId } = (await service.get("agent:main:foo")) ?? assert.fail();
     const archived = `${service.location}#${sessionId}.bak.2026-03-02T12-00-00.000Z`;

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { describe, it } from "node:test";
+import { describe, it, type TestContext } from "node:test";
 import { GatewayError } from "@svc/sdk";
 import type { SessionEntry } from "@svc/sdk/sessions";
 import type { Storage } from "@svc/sdk/storage";
@@ -66,19 +66,14 @@ describe("SessionStore entries", () => {
     assert.equal((await store.update(KEY, { updatedAt: 5 })).updatedAt, 5);
   });
 
-  it("treats a session id in a patch as a condition", async (t) => {
+  it("treats a session id in a patch as a condition, and updates no missing session", async (t) => {
     const { store } = await openStore(t);
     await store.ensure(KEY, { sessionId: "s1" });
     assert.equal((await store.update(KEY, { sessionId: "s1", inputTokens: 1 })).inputTokens, 1);
+    await assert.rejects(store.update("agent:main:none", { inputTokens: 1 }), { code: "NOT_FOUND" });
     await assert.rejects(store.update(KEY, { sessionId: "s2", inputTokens: 2 }), { code: "CONFLICT" });
     await assert.rejects(store.ensure(KEY, { sessionId: "s2", inputTokens: 2 }), { code: "CONFLICT" });
     assert.equal((await store.get(KEY))?.inputTokens, 1);
-  });
-
-  it("refuses to update a missing session and creates none", async (t) => {
-    const { store } = await openStore(t);
-    await assert.rejects(store.update(KEY, { inputTokens: 1 }), { code: "NOT_FOUND" });
-    assert.equal(await store.get(KEY), undefined);
   });
 
   it("counts and lists all, or those of one agent, without runs of jobs", async (t) => {
@@ -203,6 +198,14 @@ describe("SessionStore transcripts", () => {
 });
 
 describe("SessionStore.restart and remove", () => {
+  /** A session with one message. */
+  async function spoken(t: TestContext) {
+    const opened = await openStore(t);
+    await opened.store.ensure(KEY, { sessionId: "old" });
+    await opened.store.append(KEY, [user("hi")]);
+    return opened;
+  }
+
   it("creates a new session id and archives the messages under the old one", async (t) => {
     const { store, storage, transcripts } = await openStore(t);
     await store.ensure(KEY, { sessionId: "old", label: "kept", elevatedLevel: "full" });
@@ -248,9 +251,7 @@ describe("SessionStore.restart and remove", () => {
   });
 
   it("removes the entry and archives the messages on request", async (t) => {
-    const { store, storage } = await openStore(t);
-    await store.ensure(KEY, { sessionId: "old" });
-    await store.append(KEY, [user("hi")]);
+    const { store, storage } = await spoken(t);
     const removed = await store.remove(KEY, { archive: true });
     assert.deepEqual([removed?.old.sessionId, removed?.archivedAt], ["old", NOON]);
     assert.equal(await store.get(KEY), undefined);
@@ -260,9 +261,7 @@ describe("SessionStore.restart and remove", () => {
   });
 
   it("records messages that are kept without an archive", async (t) => {
-    const { store, storage } = await openStore(t);
-    await store.ensure(KEY, { sessionId: "old" });
-    await store.append(KEY, [user("hi")]);
+    const { store, storage } = await spoken(t);
     assert.equal((await store.remove(KEY, { archive: false }))?.archivedAt, undefined);
     assert.deepEqual(await archives(storage), [{ session_id: "old", key: KEY, reason: "kept", archived_at: NOON }]);
   });
