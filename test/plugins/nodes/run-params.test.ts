@@ -190,10 +190,8 @@ describe("system.run", { timeout: 120_000 }, () => {
     assert.deepEqual((await service.policyFile(keeper.id)).payload, {});
     const change = { file: { version: 1 }, baseHash: "h" };
     assert.deepEqual((await service.policyFile(keeper.id, change)).payload, change);
-    assert.deepEqual(
-      keeper.asked.map(({ command: name }) => name),
-      commands.slice(0, 2),
-    );
+    const asked = keeper.asked.map(({ command: name }) => name);
+    assert.deepEqual(asked, commands.slice(0, 2));
     await assert.rejects(service.policyFile(other.id), { code: "UNAVAILABLE" });
     await assert.rejects(service.policyFile("nobody"), { code: "NOT_FOUND" });
     await keeper.client.close();
