@@ -19,6 +19,7 @@ describe("a command in a channel", { timeout: 120_000 }, () => {
     ["a new session", "/new", {}, /^New session started\.$/, true],
     ["a new session with words for the agent", "/new echo hi", {}, /^hi$/, true],
     ["the queue", "/queue steer cap:3", {}, /^Queue mode of this session: steer \(cap 3\)\.$/],
+    ["a queue that there is not", "/queue loud", {}, /modes: collect/],
     ["a summary", "/compact", {}, /nothing to summarize/],
     ["a stop without a run", "stop!", {}, /^Nothing to stop\.$/],
     ["a user in a group who speaks to the agent", "/new", { ...team, ...ann, mentioned: true }, /^New session/, true],

@@ -27,6 +27,7 @@ describe("a conversation", () => {
       {},
       { thinking: "low", timeoutMs: 0 },
     );
+    assert.equal(await conversation.abort(), false, "there is no reply yet");
     const reply = send("hi");
     assert.equal(conversation.replying, true);
     says("other", "delta", "not mine");

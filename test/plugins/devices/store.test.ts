@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { definePlugin, type Logger } from "@svc/sdk";
+import { type Admission, type AuthAttempt, definePlugin, type Logger, type Principal } from "@svc/sdk";
 import { devices } from "@svc/sdk/devices";
 import { Storage } from "@svc/sdk/storage";
 import { createFakeClock } from "@svc/sdk/testing";
@@ -12,6 +12,8 @@ import { originOf } from "../../../plugins/devices/pending-store.ts";
 import type { DeviceRecord, TokenRecord } from "../../../plugins/devices/records.ts";
 import { STEPS } from "../../../plugins/devices/schema.ts";
 import { keepTokenKey } from "../../../plugins/devices/token-key.ts";
+import { tokenValue } from "../../../plugins/devices/token-value.ts";
+import { Tokens } from "../../../plugins/devices/tokens.ts";
 import { createStorage } from "../../../plugins/storage-sqlite/storage.ts";
 import { temporaryDirectory } from "./directory.ts";
 import { createDevice, openScene, READ, requestOf } from "./scene.ts";
@@ -19,13 +21,15 @@ import { createDevice, openScene, READ, requestOf } from "./scene.ts";
 const log: Logger = { debug() {}, info() {}, warn() {}, error() {} };
 
 async function openStore(t: TestContext) {
-  const { storage, open, close } = createStorage({ clock: createFakeClock(), log });
+  const clock = createFakeClock();
+  const { storage, open, close } = createStorage({ clock, log });
   await open({ file: join(await temporaryDirectory(t), "test.db"), busyTimeoutMs: 1_000 });
   t.after(close);
   await storage.migrate("devices", STEPS);
-  return { storage, store: new DeviceStore(storage) };
+  return { storage, clock, store: new DeviceStore(storage) };
 }
 
+const KEY = new Uint8Array(32).fill(7);
 const device = createDevice();
 const facts = { deviceId: device.id, publicKey: device.publicKey, createdAtMs: 1, approvedAtMs: 1 };
 const granted = { role: "operator", roles: ["operator"], scopes: [READ], approvedScopes: [READ] };
@@ -49,6 +53,33 @@ describe("the store", () => {
     for (const statement of conflicts) await assert.rejects(storage.transaction([statement]), { code: "CONFLICT" });
     assert.equal((await store.get(device.id))?.record.displayName, "first");
     assert.deepEqual(await store.token(device.id, "operator"), { ...token, revokedAtMs: 5 });
+  });
+
+  it("issues no replacement to a device that authenticated with a token", async (t) => {
+    const { storage, store, clock } = await openStore(t);
+    await storage.transaction([writeDevice(record, undefined), writeToken(token, undefined)]);
+    const credentials = { async revoke() {}, async revokeDevice() {}, isLive: () => true };
+    const tokens = new Tokens({ storage, store, credentials, log, now: () => clock.now(), key: () => KEY });
+    const proof = { id: device.id, publicKey: device.publicKey, signature: "-", signedAt: 1, nonce: "-" };
+    const connect = { device: proof, scopes: [READ], auth: { deviceToken: tokenValue(KEY, token) } };
+    const attempt = { deviceId: device.id, role: "operator", shared: false, connect } as unknown as AuthAttempt; // the fields that are read
+    const principal = { id: "-", role: "operator", scopes: [READ], provenance: "device" };
+    const wanted = { device: proof, scopes: [READ] };
+    const admission = { device: device.id, principal, connect: wanted } as unknown as Admission; // likewise
+    const operator = { id: "-", scopes: ["operator.admin"] } as unknown as Principal; // likewise
+
+    assert.equal((await tokens.vouch(attempt))?.id, `device:${device.id}:operator`);
+    assert.equal((await tokens.issue(admission))?.deviceToken, connect.auth.deviceToken);
+    const rotated = await tokens.rotate({ deviceId: device.id, role: "operator" }, operator);
+    assert.equal(await tokens.issue(admission), undefined);
+    connect.auth.deviceToken = rotated.token;
+    assert.ok(await tokens.vouch(attempt));
+    await tokens.revoke(device.id, "operator", "-");
+    assert.equal(await tokens.issue(admission), undefined);
+    assert.equal(await tokens.vouch(attempt), undefined);
+    const stranger = { ...admission, connect: { ...admission.connect, device: { ...proof } } };
+    assert.equal(await tokens.issue(stranger), undefined, "somebody else vouched for it");
+    await tokens.idle();
   });
 });
 

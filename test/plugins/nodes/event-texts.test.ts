@@ -96,5 +96,6 @@ describe("subscriptions", () => {
     assert.equal(subscriptions.subscribe("c1", "more"), false);
     assert.equal(subscriptions.subscribe("c1", "k0"), true);
     assert.equal(subscriptions.subscribe("c2", "x".repeat(513)), false);
+    assert.deepEqual(subscriptions.of({}), []);
   });
 });

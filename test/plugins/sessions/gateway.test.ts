@@ -39,6 +39,8 @@ describe("sessions in a gateway", () => {
     assert.equal(key, "agent:main:notes");
     assert.equal((entry as { verboseLevel?: string }).verboseLevel, "on");
     await assert.rejects(client.call(sessions.patch, { key: "other", label: "Notes" }), { code: "INVALID_REQUEST" });
+    const loud = client.call(sessions.patch, { key: "notes", thinkingLevel: "loud" });
+    await assert.rejects(loud, { code: "INVALID_REQUEST" });
 
     const usage = { input: 1, output: 2, cacheRead: 0, cacheWrite: 0, totalTokens: 3 };
     const answer = { ...assistant("hello"), usage, timestamp: Date.now() };
