@@ -14,18 +14,12 @@ function scene(run: (run: ChannelRun, nth: number) => Promise<void>, settings: o
   const started: number[] = [];
   const connected: string[] = [];
   const warned: string[] = [];
-  const value = {
-    label: "P",
-    capabilities: { chats: ["direct"], maxTextChars: 9 },
-    accounts: [],
-  } as unknown as Channel;
-  const channel: Channel = {
-    ...value,
-    run(current) {
+  const channel = {
+    run(current: ChannelRun) {
       started.push(clock.elapsed());
       return run(current, started.length);
     },
-  };
+  } as unknown as Channel; // all that an account uses
   const contribution: Contribution<Channel> = { id: "pigeon", plugin: "pigeon", value: channel };
   const account = new AccountRun({
     contribution,
@@ -70,9 +64,8 @@ describe("an account", () => {
     const { account, clock, started } = scene(async ({ report, signal }, nth) => {
       if (nth < 4) throw new Error("down");
       report({ state: "connected" });
-      const steady = new Promise<void>(
-        (resolve) => void clock.setTimeout(resolve, nth === 4 ? STEADY_MS - 1 : STEADY_MS),
-      );
+      const lasts = nth === 4 ? STEADY_MS - 1 : STEADY_MS;
+      const steady = new Promise<void>((resolve) => void clock.setTimeout(resolve, lasts));
       await Promise.race([steady, untilStopped({ signal })]);
     });
     account.start();
@@ -93,11 +86,8 @@ describe("an account", () => {
     await clock.advance(3_600_000);
     assert.deepEqual(started, [0]);
     assert.equal(account.state.phase, "needs-login");
-    assert.deepEqual(account.state.lastDisconnect, {
-      at: account.state.lastStopAt,
-      error: "the password is wrong",
-      loggedOut: true,
-    });
+    const { lastStopAt: at, lastDisconnect } = account.state;
+    assert.deepEqual(lastDisconnect, { at, error: "the password is wrong", loggedOut: true });
   });
 
   it("reports each connection once", async () => {

@@ -52,14 +52,8 @@ function scene({
 }: SceneOptions) {
   const message = command === undefined ? MESSAGE : { ...MESSAGE, job: { ...MESSAGE.job, command } };
   const clock = createFakeClock();
-  const outcome: RunOutcome = {
-    runId: "r",
-    sessionKey: MESSAGE.sessionKey,
-    status: "ok",
-    endedAt: 1,
-    text: "hi",
-    ...ended,
-  };
+  const usual: RunOutcome = { runId: "r", sessionKey: MESSAGE.sessionKey, status: "ok", endedAt: 1, text: "hi" };
+  const outcome = { ...usual, ...ended };
   const settled: InboundEnding[] = [];
   const sent: string[] = [];
   const aborted: string[] = [];
@@ -177,9 +171,8 @@ describe("an answer", () => {
     });
     answering.begin(MESSAGE);
     await clock.advance(3_600_000);
-    assert.deepEqual(settled, [
-      { status: "failed", reason: "its outcome could not be recorded: the database is damaged" },
-    ]);
+    const reason = "its outcome could not be recorded: the database is damaged";
+    assert.deepEqual(settled, [{ status: "failed", reason }]);
     assert.deepEqual(sent, [FAILED_TEXT]);
     assert.deepEqual(lines.slice(1), ["a message was not answered"]);
   });
@@ -205,11 +198,10 @@ describe("an answer", () => {
   });
 
   it("is left to the next start when even its end cannot be recorded", async () => {
-    const { answering, clock, settled, sent, lines } = scene({
-      settle: () => {
-        throw new Error("the database is damaged");
-      },
-    });
+    const settle = () => {
+      throw new Error("the database is damaged");
+    };
+    const { answering, clock, settled, sent, lines } = scene({ settle });
     answering.begin(MESSAGE);
     await clock.advance(3_600_000);
     for (let sweep = 0; sweep < 3; sweep++) {

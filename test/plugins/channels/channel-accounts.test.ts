@@ -28,13 +28,13 @@ function accountsWith(reports: readonly Partial<PluginReport>[], listed: readonl
 
 describe("a channel that is not there", () => {
   const channels = { id: "channels", state: "active" };
+  const notFound = (message: RegExp) => ({ code: "NOT_FOUND", message });
+  const pending = { id: "dove", state: "pending", retryAt: NOW + 5_000 } as const;
+  const soon = { code: "UNAVAILABLE", message: /is pending: the port is taken$/, retryAfterMs: 5_000 };
+  const failed = { id: "dove", state: "failed", reason: "no token" } as const;
+  const why = /its plugin is failed: no token; see: svc plugins why dove$/;
   const rows: [what: string, reports: Partial<PluginReport>[], name: string | undefined, refusal: object][] = [
-    [
-      "is not found",
-      [channels],
-      "dove",
-      { code: "NOT_FOUND", message: /^unknown channel "dove"; no channel is loaded/ },
-    ],
+    ["is not found", [channels], "dove", notFound(/^unknown channel "dove"; no channel is loaded/)],
     ["is not configured", [channels], undefined, { code: "INVALID_REQUEST", message: /^no channel is configured/ }],
     ...["described", "staged", "starting", "reloading"].flatMap((state): typeof rows =>
       ["dove", undefined].map((name) => [
@@ -46,21 +46,16 @@ describe("a channel that is not there", () => {
     ),
     [
       "may come with the next attempt of its plugin",
-      [channels, { id: "dove", state: "pending", reason: "the port is taken", retryAt: NOW + 5_000 }],
+      [channels, { ...pending, reason: "the port is taken" }],
       "Dove",
-      { code: "UNAVAILABLE", message: /its plugin is pending: the port is taken$/, retryAfterMs: 5_000 },
+      soon,
     ],
-    [
-      "is not found when its plugin waits for a person, with what to do",
-      [channels, { id: "dove", state: "failed", reason: "no token" }],
-      "dove",
-      { code: "NOT_FOUND", message: /its plugin is failed: no token; see: svc plugins why dove$/ },
-    ],
+    ["is not found when its plugin waits for a person, with what to do", [channels, failed], "dove", notFound(why)],
     [
       "is not found while another plugin is tried again",
-      [channels, { id: "cron", state: "pending", retryAt: NOW + 5_000 }],
+      [channels, { ...pending, id: "cron" }],
       "dove",
-      { code: "NOT_FOUND" },
+      notFound(/dove/),
     ],
   ];
   for (const [what, reports, name, refusal] of rows)

@@ -17,7 +17,6 @@ describe("a command in a channel", { timeout: 120_000 }, () => {
   const rows: Row[] = [
     ["help", "/help", {}, /\/compact \[what to keep\]/],
     ["a new session", "/new", {}, /^New session started\.$/, true],
-    ["a reset", "/RESET", {}, /^Session reset\.$/, true],
     ["a new session with words for the agent", "/new echo hi", {}, /^hi$/, true],
     ["the queue", "/queue steer cap:3", {}, /^Queue mode of this session: steer \(cap 3\)\.$/],
     ["a queue that there is not", "/queue loud", {}, /modes: collect/],

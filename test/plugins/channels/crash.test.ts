@@ -46,24 +46,15 @@ export default definePlugin({
 });
 `;
 
-interface Network {
-  readonly url: string;
-  /** Texts that the network accepted. */
-  readonly sent: string[];
-  readonly receipts: { accepted: boolean; reason?: string }[];
-  /** Hands a message to the channel at its next poll. */
-  say(id: string, text: string): void;
-  /** Outcome of a text: accepted, refused, or not answered. */
-  answers(decide: (text: string) => "take" | "refuse" | "hang"): void;
-  /** Texts that were not answered. */
-  readonly hanging: string[];
-}
+type Decision = "take" | "refuse" | "hang";
 
-async function network(t: TestContext): Promise<Network> {
+async function network(t: TestContext) {
   const said: object[] = [];
   const asking: ServerResponse[] = [];
-  const [sent, receipts, hanging]: [string[], Network["receipts"], string[]] = [[], [], []];
-  let decide: Parameters<Network["answers"]>[0] = () => "take";
+  const sent: string[] = [];
+  const hanging: string[] = [];
+  const receipts: { accepted: boolean; reason?: string }[] = [];
+  let decide: (text: string) => Decision = () => "take";
   const hand = () => {
     while (said.length > 0 && asking.length > 0) {
       const response = asking.shift();
@@ -82,7 +73,7 @@ async function network(t: TestContext): Promise<Network> {
         asking.push(response);
         return hand();
       }
-      if (request.url === "/receipt") receipts.push(body as unknown as Network["receipts"][number]);
+      if (request.url === "/receipt") receipts.push(body as unknown as (typeof receipts)[number]);
       else if (body) {
         const decision = decide(body.text);
         if (decision === "hang") return void hanging.push(body.text);
@@ -99,14 +90,17 @@ async function network(t: TestContext): Promise<Network> {
   });
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    /** Texts that the network accepted. */
     sent,
     receipts,
+    /** Texts that were not answered. */
     hanging,
-    say(id, text) {
+    /** Hands a message to the channel at its next poll. */
+    say(id: string, text: string) {
       said.push({ id, text });
       hand();
     },
-    answers: (next) => void (decide = next),
+    answers: (next: typeof decide) => void (decide = next),
   };
 }
 
@@ -118,21 +112,12 @@ describe("kill -9", { timeout: 120_000 }, () => {
     await Promise.all([mkdir(state, { mode: 0o700 }), mkdir(dove)]);
     const manifest = { id: "dove", api: "^1.0.0", entry: "./plugin.ts", section: "channels.dove" };
     const net = await network(t);
-    await Promise.all([
-      writeFile(
-        join(dove, "package.json"),
-        JSON.stringify({ name: "dove", version: "1.0.0", type: "module", svc: manifest }),
-      ),
-      writeFile(join(dove, "plugin.ts"), PLUGIN),
-      writeFile(
-        join(state, "svc.json"),
-        JSON.stringify({
-          plugins: { load: { paths: [dove] } },
-          agents: { defaults: { skipBootstrap: true } },
-          channels: { dove: { url: net.url } },
-        }),
-      ),
-    ]);
+    const agents = { defaults: { skipBootstrap: true } };
+    const config = { plugins: { load: { paths: [dove] } }, agents, channels: { dove: { url: net.url } } };
+    const packed = { name: "dove", version: "1.0.0", type: "module", svc: manifest };
+    await writeFile(join(dove, "package.json"), JSON.stringify(packed));
+    await writeFile(join(dove, "plugin.ts"), PLUGIN);
+    await writeFile(join(state, "svc.json"), JSON.stringify(config));
     const start = async () => {
       const gateway = await startGatewayProcess(state, { SVC_HOME: directory });
       t.after(() => gateway.kill());
@@ -142,9 +127,7 @@ describe("kill -9", { timeout: 120_000 }, () => {
     // Accepted, then killed before an answer.
     const first = await start();
     net.say("1", "echo one");
-    await until(() => net.receipts.length === 1, "the receipt").catch((error: Error) =>
-      assert.fail(`${error.message}\n${first.log()}`),
-    );
+    await until(() => net.receipts.length === 1, "the receipt");
     await first.kill();
     const answeredBefore = net.sent.length;
 
@@ -156,10 +139,8 @@ describe("kill -9", { timeout: 120_000 }, () => {
     net.say("2", "echo alpha beta gamma delta epsilon");
     await until(() => net.receipts.length === 3, "the third receipt");
     await second.kill();
-    assert.deepEqual(
-      net.receipts.map(({ accepted, reason }) => reason ?? accepted),
-      [true, "duplicate", true],
-    );
+    const receipts = net.receipts.map(({ accepted, reason }) => reason ?? accepted);
+    assert.deepEqual(receipts, [true, "duplicate", true]);
     assert.equal(net.sent.length, answeredBefore);
 
     // The first part is accepted; the second is in flight when the gateway is killed.

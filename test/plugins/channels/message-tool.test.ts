@@ -7,7 +7,7 @@ import { startFakeModelServer, type TestGatewayOptions } from "@svc/sdk/testing"
 import { type ToolAttempt, type ToolAddress, Tools, type ToolScene } from "@svc/sdk/tools";
 import type { LastRoute } from "../../../plugins/channels/addressing.ts";
 import { type Target, targetOf } from "../../../plugins/channels/message-target.ts";
-import { pigeon, type Pigeon } from "./pigeon.ts";
+import { pigeon, type Pigeon, textsOf } from "./pigeon.ts";
 import { startScene, until } from "./scene.ts";
 
 const MAIN = "agent:main:main";
@@ -18,6 +18,7 @@ describe("targetOf", () => {
   const last: LastRoute = { channel: "crow", to: "bob", accountId: "two", threadId: "8" };
   const toAnn = { channel: "pigeon", to: "ann", accountId: "one", inheritedThread: "7" };
   const toBob = { channel: "crow", to: "bob", accountId: "two", inheritedThread: "8" };
+  const toEve = { channel: "pigeon", to: "eve", accountId: "one" };
   const table: [what: string, ToolAddress, ToolAddress | undefined, LastRoute | undefined, Target][] = [
     ["where the caller is", {}, here, last, toAnn],
     ["where the session was spoken to last, from a client of the gateway", {}, { channel: "WebChat" }, last, toBob],
@@ -25,30 +26,20 @@ describe("targetOf", () => {
     ["there, too, when asked for", { channel: "Last" }, here, last, toBob],
     ["nowhere, when nothing is known", {}, undefined, undefined, {}],
     ["nowhere, for a last that never was", { channel: "last" }, here, undefined, {}],
-    [
-      "somebody else on the channel, outside of the thread",
-      { to: "eve" },
-      here,
-      last,
-      { ...to("pigeon", "eve"), accountId: "one" },
-    ],
+    ["somebody else on the channel, outside of the thread", { to: "eve" }, here, last, toEve],
     ["the same person, in the thread", { to: "ann" }, here, last, toAnn],
-    ["another thread", { threadId: "9" }, here, undefined, { ...to("pigeon", "ann"), accountId: "one", threadId: "9" }],
+    ["another thread", { threadId: "9" }, here, undefined, { ...toEve, to: "ann", threadId: "9" }],
     ["another account", { accountId: "three" }, here, undefined, { ...toAnn, accountId: "three" }],
     ["another channel, where the session was spoken to", { channel: "crow" }, here, last, toBob],
     ["another channel, to nobody", { channel: "dove" }, here, last, { channel: "dove" }],
     ["a channel by another name", { channel: "pigeon-post" }, here, last, { ...toAnn, channel: "pigeon-post" }],
     ["an address without a channel", {}, { to: "eve" }, undefined, { to: "eve" }],
-    ["an address on the channel of the session", {}, { to: "eve" }, last, to("crow", "eve")],
+    ["an address on the channel of the session", {}, { to: "eve" }, last, { channel: "crow", to: "eve" }],
     ["a place without a recipient", {}, { channel: "crow" }, last, toBob],
     ["a place without a recipient, and none known", {}, { channel: "pigeon" }, last, { channel: "pigeon" }],
   ];
   for (const [what, asked, address, route, target] of table) {
     it(`goes to ${what}`, () => assert.deepEqual(targetOf(asked, address, route, idOf), target));
-  }
-
-  function to(channel: string, recipient: string): Target {
-    return { channel, to: recipient };
   }
 });
 
@@ -106,27 +97,23 @@ describe("message", { timeout: 120_000 }, () => {
     await use({ action: "send", text: "to the address" }, { address: { channel: "pigeon-post", to: "#team" } });
     await inside.sessions.ensure(MAIN, { lastChannel: "pigeon", lastTo: "ann" });
     await use({ action: "send", message: "to the last" });
-    assert.deepEqual(
-      bird.sent.slice(1).map(({ to, text }) => `${to}: ${text}`),
-      ["bob: and more", "#team: to the address", "ann: to the last"],
-    );
+    const later = bird.sent.slice(1).map(({ to, text }) => `${to}: ${text}`);
+    assert.deepEqual(later, ["bob: and more", "#team: to the address", "ann: to the last"]);
   });
 
   it("refuses what cannot be sent, and names what is missing", async (t) => {
     const { use } = await scene(t, [pigeon(), pigeon({ id: "crow" })]);
-    const good = { action: "send", message: "hi", channel: "pigeon", to: "bob" };
+    const toBob = { action: "send", message: "hi", to: "bob" };
+    const good = { ...toBob, channel: "pigeon" };
     const rows: [args: object, message: RegExp, address?: ToolAddress][] = [
       [{}, /^action required$/],
       [{ ...good, action: " " }, /^action required$/],
       [{ ...good, action: "react" }, /^unknown action "react"; actions: send$/],
       [{ ...good, message: " " }, /^message required$/],
-      [
-        { action: "send", message: "hi", to: "bob" },
-        /^channel required: several are configured.*channels: crow, pigeon$/,
-      ],
+      [toBob, /^channel required: several are configured.*channels: crow, pigeon$/],
       [{ ...good, to: "" }, /^to required: no recipient is known on pigeon$/],
       [{ action: "send", message: "hi" }, /^to required/, { channel: "crow" }],
-      [{ action: "send", message: "hi", to: "bob" }, /^unknown channel "dove"/, { channel: "dove" }],
+      [toBob, /^unknown channel "dove"/, { channel: "dove" }],
       [{ ...good, to: "not an address" }, /is not an address of channel pigeon/],
       [{ ...good, accountId: "second" }, /no account "second"/],
       [{ ...good, threadId: "7" }, /has no threads/],
@@ -139,10 +126,7 @@ describe("message", { timeout: 120_000 }, () => {
     }
     assert.equal(refusalOf(await use(good, { scopes: ["operator.read"] })).code, "FORBIDDEN");
     const bare = await scene(t, []);
-    assert.match(
-      refusalOf(await bare.use({ action: "send", message: "hi" })).message,
-      /none is configured; channels: none$/,
-    );
+    assert.match(refusalOf(await bare.use(toBob)).message, /none is configured; channels: none$/);
   });
 
   it("because of external content, asks for approval unless it stays in the conversation", async (t) => {
@@ -185,14 +169,9 @@ describe("message", { timeout: 120_000 }, () => {
     });
     await bird.says("hello");
     await until(() => bird.sent.length === 2, "the answer");
-    assert.deepEqual(
-      bird.sent.map(({ to, text }) => `${to}: ${text}`),
-      ["ann: a moment", "ann: done"],
-    );
-    const items = await inside.sessions.transcript(MAIN, 10);
-    assert.deepEqual(
-      items.map(({ message }) => message.role),
-      ["user", "assistant", "toolResult", "assistant"],
-    );
+    assert.deepEqual(textsOf(bird), ["a moment", "done"]);
+    assert.ok(bird.sent.every(({ to }) => to === "ann"));
+    const roles = (await inside.sessions.transcript(MAIN, 10)).map(({ message }) => message.role);
+    assert.deepEqual(roles, ["user", "assistant", "toolResult", "assistant"]);
   });
 });

@@ -157,10 +157,8 @@ describe("a text ends", () => {
     assert.deepEqual([row?.status, row?.reason], ["failed", "the network is away"]);
     assert.equal(row?.attempts, one.network.asked);
     assert.equal((await ended)?.reason, "the network is away");
-    assert.deepEqual(
-      one.lines.filter((line) => line.includes("giving up")),
-      ["a text could not be sent; giving up"],
-    );
+    const lines = one.lines.filter((line) => line.includes("giving up"));
+    assert.deepEqual(lines, ["a text could not be sent; giving up"]);
     assert.equal(one.outbox.waiting("pigeon", "a"), 0);
   });
 

@@ -1,5 +1,5 @@
 /** A channel controlled by a test: the test provides incoming messages, and outgoing texts are recorded. */
-import { definePlugin, type Plugin } from "@svc/sdk";
+import { definePlugin } from "@svc/sdk";
 import {
   Channel,
   type ChannelAccount,
@@ -7,14 +7,7 @@ import {
   defineChannel,
   type InboundMessage,
   type OutboundMessage,
-  type Receipt,
 } from "@svc/sdk/channels";
-
-export interface Sent {
-  readonly account: string;
-  readonly to: string;
-  readonly text: string;
-}
 
 export interface PigeonOptions {
   readonly id?: string;
@@ -27,20 +20,11 @@ export interface PigeonOptions {
   readonly run?: (run: ChannelRun) => Promise<void>;
 }
 
-export interface Pigeon {
-  readonly plugin: Plugin;
-  readonly sent: Sent[];
-  /** Ids of the accounts that run now. */
-  readonly running: Map<string, ChannelRun>;
-  /** Number of runs so far. */
-  readonly runs: string[];
-  /** A message, by default from `ann`. */
-  says(text: string, more?: Partial<InboundMessage> & { account?: string }): Promise<Receipt>;
-}
+export type Pigeon = ReturnType<typeof pigeon>;
 
-export function pigeon(options: PigeonOptions = {}): Pigeon {
+export function pigeon(options: PigeonOptions = {}) {
   const { id = "pigeon", accounts = [{}], maxTextChars = 200, more = {}, send, run } = options;
-  const sent: Sent[] = [];
+  const sent: { readonly account: string; readonly to: string; readonly text: string }[] = [];
   const running = new Map<string, ChannelRun>();
   const runs: string[] = [];
   const channel = defineChannel({
@@ -71,9 +55,12 @@ export function pigeon(options: PigeonOptions = {}): Pigeon {
   return {
     plugin,
     sent,
+    /** The accounts that run now. */
     running,
+    /** Ids of the accounts, for each run so far. */
     runs,
-    async says(text, { account = "default", ...rest } = {}) {
+    /** A message, by default from `ann`. */
+    async says(text: string, { account = "default", ...rest }: Partial<InboundMessage> & { account?: string } = {}) {
       const current = running.get(account);
       if (!current) throw new Error(`account ${account} does not run`);
       const chat = { type: "direct", id: "ann" } as const;
@@ -81,6 +68,9 @@ export function pigeon(options: PigeonOptions = {}): Pigeon {
     },
   };
 }
+
+/** The texts that the network accepted. */
+export const textsOf = ({ sent }: Pigeon): string[] => sent.map(({ text }) => text);
 
 export function untilStopped({ signal }: Pick<ChannelRun, "signal">): Promise<void> {
   return new Promise((resolve) => {

@@ -3,37 +3,26 @@ import { describe, it } from "node:test";
 import { openScene } from "./chat-scene.ts";
 
 describe("chat.abort", () => {
-  it("aborts every run of exactly this raw key", async (t) => {
+  it("aborts one run by its id, or every run of exactly this raw key", async (t) => {
     const { send, abort, aborted } = await openScene(t);
     await send({ idempotencyKey: "r1" });
     await send({ idempotencyKey: "r2" });
     await send({ idempotencyKey: "r3", sessionKey: "agent:main:main" });
+    assert.deepEqual(await abort({ sessionKey: "main", runId: "r2" }), { ok: true, aborted: true, runIds: ["r2"] });
+    assert.deepEqual(aborted.splice(0), ["r2 rpc"]);
     assert.deepEqual(await abort({ sessionKey: "main" }), { ok: true, aborted: true, runIds: ["r1", "r2"] });
     assert.deepEqual(aborted, ["r1 rpc", "r2 rpc"]);
   });
 
-  it("aborts one run by its id", async (t) => {
-    const { send, abort, aborted } = await openScene(t);
-    await send({ idempotencyKey: "r1" });
-    await send({ idempotencyKey: "r2" });
-    assert.deepEqual(await abort({ sessionKey: "main", runId: "r2" }), { ok: true, aborted: true, runIds: ["r2"] });
-    assert.deepEqual(aborted, ["r2 rpc"]);
-  });
-
   for (const other of ["agent:main:main", "other"]) {
-    it(`still finds a run of "main" whose id was sent again as "${other}"`, async (t) => {
-      const { send, abort, aborted } = await openScene(t);
-      await send({ idempotencyKey: "r1" });
-      await send({ idempotencyKey: "r1", sessionKey: other }).catch(() => undefined);
-      assert.deepEqual(await abort({ sessionKey: "main", runId: "r1" }), { ok: true, aborted: true, runIds: ["r1"] });
-      assert.deepEqual(aborted, ["r1 rpc"]);
-    });
-
-    it(`refuses a run of "main" asked for as "${other}"`, async (t) => {
+    it(`refuses a run of "main" asked for as "${other}", and still finds it when its id was sent again so`, async (t) => {
       const { send, abort, aborted } = await openScene(t);
       await send({ idempotencyKey: "r1" });
       await assert.rejects(abort({ sessionKey: other, runId: "r1" }), { code: "INVALID_REQUEST" });
+      await send({ idempotencyKey: "r1", sessionKey: other }).catch(() => undefined);
       assert.deepEqual(aborted, []);
+      assert.deepEqual(await abort({ sessionKey: "main", runId: "r1" }), { ok: true, aborted: true, runIds: ["r1"] });
+      assert.deepEqual(aborted, ["r1 rpc"]);
     });
   }
 
@@ -81,15 +70,11 @@ describe("chat.abort", () => {
 describe("a stop request", () => {
   it("aborts the runs of the same raw key and starts none", async (t) => {
     const { send, aborted, started } = await openScene(t);
+    assert.deepEqual(await send({ message: "/stop" }), { ok: true, aborted: false, runIds: [] }, "nothing to stop");
     await send({ idempotencyKey: "r1" });
     assert.deepEqual(await send({ message: "Stop!" }), { ok: true, aborted: true, runIds: ["r1"] });
     assert.deepEqual(aborted, ["r1 stop"]);
     assert.equal(started.length, 1);
-  });
-
-  it("has its own response when there is nothing to stop", async (t) => {
-    const { send } = await openScene(t);
-    assert.deepEqual(await send({ message: "/stop" }), { ok: true, aborted: false, runIds: [] });
   });
 });
 

@@ -30,20 +30,9 @@ describe("chat.history", () => {
     assert.deepEqual(history.shownHistory(items(user, stored)), expected);
   });
 
-  it("does not change its input", () => {
-    const before = structuredClone(assistant);
-    history.shownHistory(items(assistant));
-    assert.deepEqual(assistant, before);
-  });
-
   it("cuts text, thinking, arguments and partial JSON at 12000 characters with a marker", () => {
-    const call = {
-      type: "toolCall",
-      id: "1",
-      name: "write",
-      arguments: { path: "a", lines: [long] },
-      partialJson: long,
-    } as const;
+    const args = { path: "a", lines: [long] };
+    const call = { type: "toolCall", id: "1", name: "write", arguments: args, partialJson: long } as const;
     const content = [{ type: "text", text: long }, { type: "thinking", thinking: long }, call] as const;
     assert.deepEqual(shownContent({ ...assistant, content }), [
       { type: "text", text: cut },
@@ -65,10 +54,8 @@ describe("chat.history", () => {
     const withCall = { ...assistant, content: [{ type: "text", text: "NO_REPLY" }, call] as const };
     const asked = { ...user, content: [{ type: "text", text: "NO_REPLY" }] as const };
     const kept = history.shownHistory(items(saying(" NO_REPLY "), withCall, asked, saying("NO_REPLY needed")));
-    assert.deepEqual(
-      kept.map(({ role }) => role),
-      ["assistant", "user", "assistant"],
-    );
+    const roles = kept.map(({ role }) => role);
+    assert.deepEqual(roles, ["assistant", "user", "assistant"]);
   });
 
   it("removes directive tags, and the time stamp before a user's text", () => {
@@ -81,12 +68,8 @@ describe("chat.history", () => {
     const content = Array.from({ length: 12 }, () => ({ type: "text", text: "y".repeat(11_990) }) as const);
     const placeholder = [{ type: "text", text: history.OVERSIZED_TEXT }];
     const __svc = { truncated: true, reason: "oversized" };
-    assert.deepEqual(shown({ ...assistant, content }), {
-      role: "assistant",
-      timestamp: 2,
-      content: placeholder,
-      __svc,
-    });
+    const expected = { role: "assistant", timestamp: 2, content: placeholder, __svc };
+    assert.deepEqual(shown({ ...assistant, content }), expected);
     assert.notDeepEqual(shownContent({ ...assistant, content: content.slice(0, 10) }), placeholder);
   });
 
@@ -102,18 +85,10 @@ describe("chat.history", () => {
   it("marks the last compaction if it is in the shown part", () => {
     const talk = items(user, assistant, user, assistant);
     const context = { summary: "notes", items: talk.slice(2) };
-    const mark = {
-      role: "system",
-      content: [{ type: "text", text: "Compaction" }],
-      timestamp: 1,
-      __svc: { kind: "compaction", id: "compaction-2" },
-    };
+    const content = [{ type: "text", text: "Compaction" }];
+    const mark = { role: "system", content, timestamp: 1, __svc: { kind: "compaction", id: "compaction-2" } };
     const rows = history.shownHistory(talk, history.compactionIn(context, 200));
-    assert.deepEqual(rows[2], mark);
-    assert.deepEqual(
-      rows.map(({ role }) => role),
-      ["user", "assistant", "system", "user", "assistant"],
-    );
+    assert.deepEqual([rows.length, rows[2]], [5, mark]);
     assert.equal(history.compactionIn(context, 2), undefined, "it lies before what is shown");
     assert.equal(history.compactionIn({ ...context, summary: undefined }, 200), undefined);
   });

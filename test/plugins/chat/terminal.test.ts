@@ -3,7 +3,6 @@ import { PassThrough } from "node:stream";
 import { describe, it } from "node:test";
 import { OpenQuestions } from "@svc/kit/exec";
 import { execApprovalRequested, execApprovalResolved } from "@svc/sdk/approvals";
-import { visibleLines } from "@svc/sdk/cli";
 import { createFakeClock } from "@svc/sdk/testing";
 import { createConversation } from "../../../plugins/chat/conversation.ts";
 import { converse, interrupt, say, showHistory, type Terminal } from "../../../plugins/chat/terminal.ts";
@@ -23,7 +22,18 @@ function open() {
   const output = new PassThrough();
   const notes: string[] = [];
   const terminal: Terminal = { input, output, style: PLAIN, note: (line) => void notes.push(line) };
-  return { ...fake, conversation, terminal, input, notes, printed: () => String(output.read() ?? "") };
+  const printed = () => String(output.read() ?? "");
+  const messages = () =>
+    fake.calls
+      .filter(([method]) => method === "chat.send")
+      .map(([, params]) => (params as { message: string }).message);
+  return { ...fake, conversation, terminal, input, notes, printed, messages };
+}
+
+/** A line goes through the terminal, and its reply through the conversation. */
+async function settled() {
+  await settle();
+  await settle();
 }
 
 describe("a reply in the terminal", () => {
@@ -69,21 +79,16 @@ describe("a reply in the terminal", () => {
 
 describe("lines from a pipe", () => {
   it("are sent in sequence, without blank ones", async () => {
-    const { conversation, terminal, input, says, calls, printed } = open();
+    const { conversation, terminal, input, says, calls, printed, messages } = open();
     const done = converse(conversation, terminal, { interactive: false });
     input.end("one\n\n/quit\n");
-    await settle();
-    await settle();
+    await settled();
     assert.equal(calls.length, 1);
     says("r1", "final", "1");
-    await settle();
-    await settle();
+    await settled();
     says("r2", "final", "2");
     assert.equal(await done, 0);
-    assert.deepEqual(
-      calls.map(([, params]) => (params as { message: string }).message),
-      ["one", "/quit"],
-    );
+    assert.deepEqual(messages(), ["one", "/quit"]);
     assert.equal(printed(), "1\n2\n");
   });
 
@@ -91,8 +96,7 @@ describe("lines from a pipe", () => {
     const { conversation, terminal, input, says } = open();
     const done = converse(conversation, terminal, { interactive: false });
     input.end("one\n");
-    await settle();
-    await settle();
+    await settled();
     says("r1", "error");
     assert.equal(await done, 1);
   });
@@ -132,16 +136,11 @@ describe("questions that wait for an operator", () => {
     });
     const types = async (line: string) => {
       scene.input.write(`${line}\n`);
-      await settle();
-      await settle();
+      await settled();
     };
     const decisions = () =>
       scene.calls.filter(([method]) => method === "exec.approval.resolve").map(([, params]) => params);
-    const messages = () =>
-      scene.calls
-        .filter(([method]) => method === "chat.send")
-        .map(([, params]) => (params as { message: string }).message);
-    return { ...scene, clock, done, types, decisions, messages };
+    return { ...scene, clock, done, types, decisions };
   }
 
   it("are shown while the reply waits for them, and answered by a line that is not a message", async () => {
@@ -191,10 +190,8 @@ describe("questions that wait for an operator", () => {
     tells(execApprovalRequested.name, asked("q1", clock.now() + 60_000));
     tells(execApprovalRequested.name, asked("q2", clock.now() + 60_000, "every rm"));
     const shown = printed();
-    assert.match(
-      shown,
-      /build\n[^]*Allow\? y: once, always: [^]*for session {2}every rm\n[^]*once, s: every rm for 1 h,/,
-    );
+    assert.match(shown, /build\n[^]*Allow\? y: once, always: /);
+    assert.match(shown, /for session {2}every rm\n[^]*once, s: every rm for 1 h,/);
     await types("s");
     assert.deepEqual([decisions(), messages()], [[], ["s"]], "not offered by the oldest: it is a message");
     says("r1", "final");
@@ -249,14 +246,9 @@ describe("Ctrl-C", () => {
 
 describe("the view of a transcript", () => {
   it("shows senders and texts, tool calls and images in one line, and no tool results", () => {
+    const text = (words: string) => ({ type: "text", text: words });
     const messages = [
-      {
-        role: "user",
-        content: [
-          { type: "text", text: "look" },
-          { type: "image", omitted: true },
-        ],
-      },
+      { role: "user", content: [text("look"), { type: "image", omitted: true }] },
       {
         role: "assistant",
         content: [
@@ -264,7 +256,7 @@ describe("the view of a transcript", () => {
           { type: "toolCall", name: "read" },
         ],
       },
-      { role: "toolResult", content: [{ type: "text", text: "bytes" }] },
+      { role: "toolResult", content: [text("bytes")] },
       { role: "assistant", content: "old form" },
       null,
     ];
@@ -276,9 +268,6 @@ describe("the view of a transcript", () => {
     await showHistory(conversation, 0, terminal);
     assert.deepEqual(calls, []);
   });
-
-  it("keeps text from steering the terminal", () =>
-    assert.equal(visibleLines("a\u001B[2Jb\r\n\tc"), "a\\u001b[2Jb\n\tc"));
 
   it("names a tool at its start and when it failed", () => {
     assert.equal(toolLine({ phase: "start", name: "read" }), "tool read");

@@ -4,23 +4,14 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { definePlugin, unavailable } from "@svc/sdk";
-import { devices } from "@svc/sdk/devices";
 import { breakable } from "./breakable-storage.ts";
-import { temporaryDirectory } from "./directory.ts";
 import { startProxied } from "./proxied.ts";
-import { ADMIN, type Attempt, createDevice, openScene, PAIRING, READ, reasonOf, requestOf, SECRET } from "./scene.ts";
+import { ADMIN, type Attempt, createDevice, openScene, READ, reasonOf, SECRET } from "./scene.ts";
 
 const limited = { timeout: 120_000 };
 const ask = { devices: { localApproval: "ask" } };
 
 describe("who reaches pairing", limited, () => {
-  it("connections without a device do not, and get no token", async (t) => {
-    const scene = await openScene(t, { config: ask });
-    const outcome = await scene.knock({ scopes: [READ], auth: { token: SECRET } });
-    assert.deepEqual([outcome.ok, outcome.auth], [true, { role: "operator", scopes: [READ] }]);
-    assert.deepEqual(await scene.list(), { pending: [], paired: [] });
-  });
-
   it("a client that can read the state directory does not, in any mode, and is an admin", async (t) => {
     for (const auth of [{ token: SECRET }, { password: SECRET }, { mode: "none" }]) {
       const scene = await openScene(t, { auth, config: ask });
@@ -43,13 +34,7 @@ describe("who reaches pairing", limited, () => {
   it("a client with a wrong secret does not, and leaves no request", async (t) => {
     const scene = await openScene(t);
     const device = createDevice();
-    const wrong: NonNullable<Attempt["auth"]>[] = [
-      { token: "wrong" },
-      { deviceToken: "wrong" },
-      { password: "wrong" },
-      {},
-    ];
-    for (const auth of wrong) {
+    for (const auth of [{ token: "wrong" }, { deviceToken: "wrong" }, { password: "wrong" }, {}]) {
       const outcome = await scene.knock({ device, scopes: [READ], auth });
       assert.equal(outcome.code, "INVALID_REQUEST");
       assert.match(String(outcome.message), /^unauthorized/);
@@ -59,11 +44,8 @@ describe("who reaches pairing", limited, () => {
 
   it("the control panel behind a trusted proxy does not", async (t) => {
     const auth = { mode: "trusted-proxy", trustedProxy: { userHeader: "x-user", secret: "proxy-secret-of-this-test" } };
-    const gateway = {
-      auth,
-      trustedProxies: ["127.0.0.1"],
-      controlUi: { allowedOrigins: ["https://panel.example"] },
-    };
+    const controlUi = { allowedOrigins: ["https://panel.example"] };
+    const gateway = { auth, trustedProxies: ["127.0.0.1"], controlUi };
     const headers = {
       "x-user": "ada",
       "x-forwarded-for": "203.0.113.1",
@@ -112,19 +94,5 @@ describe("when the storage fails", limited, () => {
     assert.ok((await scene.knock({ scopes: [READ], auth: { token: SECRET } })).ok);
     broken.reads = broken.writes = false;
     assert.ok((await scene.byToken(device, auth.deviceToken, { scopes: [READ] })).ok);
-  });
-});
-
-describe("a restart", limited, () => {
-  it("keeps pending requests under their ids", async (t) => {
-    const stateDir = await temporaryDirectory(t);
-    const device = createDevice();
-    const first = await openScene(t, { stateDir });
-    const requestId = requestOf(await first.shared(device, { far: true, scopes: [PAIRING] }));
-    await first.gateway.stop();
-    const second = await openScene(t, { stateDir });
-    assert.equal(requestOf(await second.shared(device, { far: true, scopes: [PAIRING] })), requestId);
-    await second.client.call(devices.approve, { requestId });
-    assert.deepEqual((await second.shared(device, { far: true, scopes: [PAIRING] })).auth?.scopes, [PAIRING]);
   });
 });

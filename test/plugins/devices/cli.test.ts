@@ -1,65 +1,42 @@
 /** `svc devices` and `svc pairing` against a real gateway. */
 import assert from "node:assert/strict";
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, it, type TestContext } from "node:test";
-import { GatewayError, isGatewayError } from "@svc/sdk";
-import { type CommandContext, visible } from "@svc/sdk/cli";
+import { describe, it } from "node:test";
+import { GatewayError } from "@svc/sdk";
+import { visible } from "@svc/sdk/cli";
 import { connect } from "@svc/sdk/client";
 import { readDevice, readDeviceToken } from "@svc/sdk/device";
+import { runCommand } from "@svc/sdk/testing";
 import { chosenDevice } from "../../../plugins/devices/cli-choice.ts";
 import commands from "../../../plugins/devices/cli.ts";
 import { join as joinGateway, type JoinOptions } from "../../../plugins/devices/cli-join.ts";
 import { overviewLines } from "../../../plugins/devices/cli-lines.ts";
 import { cell } from "../../../plugins/devices/cli-text.ts";
-import { root } from "../../checkout.ts";
 import { temporaryDirectory } from "./directory.ts";
 import { ADMIN, createDevice, openScene, READ, requestOf, type Scene, SECRET, WRITE } from "./scene.ts";
 
 const limited = { timeout: 120_000 };
 const HOSTILE = "Desk\u001b[2J\u202Eevil\nsvc devices approve fake";
 
-/** Runs a command as a person would. */
-async function run(scene: Scene, name: string, args: readonly string[] = [], options: Record<string, unknown> = {}) {
-  const printed: unknown[] = [];
-  const context = {
-    args,
-    options,
-    json: options["json"] === true,
-    target: () => Promise.resolve({ url: options["url"] ?? scene.url, token: options["token"] }),
-    connect: ({ scopes }: { scopes?: readonly string[] } = {}) => scene.connect(scopes ? { scopes } : {}),
-    print: (value: unknown) => void printed.push(value),
-    note: (line: string) => void printed.push(line),
-    stateDir: process.env["SVC_STATE_DIR"] ?? "/nowhere",
-  } as unknown as CommandContext; // the parts the commands use
-  const command = commands.find((candidate) => candidate.name === name) ?? assert.fail(name);
-  const message = await command.run(context).then(
-    () => "",
-    (error: unknown) => (isGatewayError(error) ? error.message : assert.fail(String(error))),
-  );
-  return { printed, text: printed.join("\n"), message };
+interface Options extends Readonly<Record<string, unknown>> {
+  readonly json?: boolean;
+  readonly url?: string;
+  readonly token?: string;
 }
 
-/** Restricts the command to the state directory of this test. */
-function inDirectory(t: TestContext, directory: string): void {
-  const before = process.env["SVC_STATE_DIR"];
-  process.env["SVC_STATE_DIR"] = directory;
-  t.after(() => {
-    if (before === undefined) delete process.env["SVC_STATE_DIR"];
-    else process.env["SVC_STATE_DIR"] = before;
+/** Runs a command as a person would. @param stateDir of its machine */
+function run(scene: Scene, name: string, args: readonly string[] = [], options: Options = {}, stateDir?: string) {
+  const { json = false, ...rest } = options;
+  const { url = scene.url, token } = options;
+  return runCommand(commands, name, {
+    args,
+    options: rest,
+    json,
+    connect: ({ scopes } = {}) => scene.connect(scopes ? { scopes } : {}),
+    target: () => Promise.resolve({ url, ...(token === undefined ? {} : { token }) }),
+    ...(stateDir === undefined ? {} : { stateDir }),
   });
 }
-
-it("the commands match package.json, and each has an example", async () => {
-  const { svc } = JSON.parse(await readFile(join(root, "plugins/devices/package.json"), "utf8")) as {
-    svc: { commands: { name: string; summary: string }[] };
-  };
-  assert.deepEqual(
-    commands.map(({ name, summary }) => ({ name, summary })),
-    svc.commands,
-  );
-  for (const { examples } of commands) assert.ok(examples?.length);
-});
 
 describe("svc devices", limited, () => {
   it("list shows pending requests with their commands, and paired devices, with control characters escaped", async (t) => {
@@ -67,14 +44,8 @@ describe("svc devices", limited, () => {
     assert.match((await run(scene, "devices list")).text, /no device waits for an approval\n\nno device is paired/);
     const [device, other] = [createDevice(), createDevice()];
     await scene.pair(device, { scopes: [READ], client: { displayName: HOSTILE } });
-    const requestId = requestOf(
-      await scene.shared(other, {
-        far: true,
-        role: "node",
-        commands: ["run\u001b[1m"],
-        client: { displayName: HOSTILE },
-      }),
-    );
+    const wish = { far: true, role: "node", commands: ["run\u001b[1m"], client: { displayName: HOSTILE } } as const;
+    const requestId = requestOf(await scene.shared(other, wish));
     const { text } = await run(scene, "devices list");
     assert.match(text, new RegExp(`svc devices approve ${requestId}`));
     assert.match(text, new RegExp(`svc devices reject ${requestId}`));
@@ -92,10 +63,8 @@ describe("svc devices", limited, () => {
     assert.match((await run(scene, "devices approve")).message, /no request waits for an approval/);
     const one = await wait("only");
     const shown = await run(scene, "devices approve");
-    assert.match(
-      shown.message,
-      new RegExp(`^one request waits for an approval:[^]*scopes operator.read[^]*svc devices approve ${one}`),
-    );
+    const choice = `^one request waits for an approval:[^]*scopes operator.read[^]*svc devices approve ${one}`;
+    assert.match(shown.message, new RegExp(choice));
     const only = await run(scene, "devices approve", [one]);
     assert.match(only.text, /approved only, device [0-9a-f]{64}\n {2}roles {5}operator\n {2}scopes {4}operator.read/);
     const first = await wait("first");
@@ -104,11 +73,8 @@ describe("svc devices", limited, () => {
     const asked = await run(scene, "devices approve");
     assert.match(asked.message, /^2 requests wait for an approval; choose one:/);
     assert.match(asked.message, new RegExp(`svc devices approve ${first}`));
-    assert.match(
-      (await run(scene, "devices approve", [first.slice(0, 8)])).message,
-      /no request .* waits/,
-      "no prefixes",
-    );
+    const byPrefix = await run(scene, "devices approve", [first.slice(0, 8)]);
+    assert.match(byPrefix.message, /no request .* waits/);
     assert.match((await run(scene, "devices approve", [first], { latest: true })).message, /not both/);
     assert.match((await run(scene, "devices approve", [], { latest: true })).text, /approved second/);
     assert.match((await run(scene, "devices approve", [first])).text, /approved first/);
@@ -147,12 +113,8 @@ describe("svc devices", limited, () => {
   });
 
   it("a prefix of an id must be unique and have at least four characters", () => {
-    const paired = ["abcd11", "abcd22", "ef0011"].map((deviceId) => ({
-      deviceId,
-      publicKey: "-",
-      createdAtMs: 0,
-      approvedAtMs: 0,
-    }));
+    const facts = { publicKey: "-", createdAtMs: 0, approvedAtMs: 0 };
+    const paired = ["abcd11", "abcd22", "ef0011"].map((deviceId) => ({ deviceId, ...facts }));
     assert.equal(chosenDevice(paired, "ef00").deviceId, "ef0011");
     assert.equal(chosenDevice(paired, "ABCD2").deviceId, "abcd22");
     assert.equal(chosenDevice(paired, "abcd11").deviceId, "abcd11");
@@ -169,60 +131,42 @@ describe("svc pairing", limited, () => {
   it("shows pending requests, and which device this machine is", async (t) => {
     const scene = await openScene(t);
     const directory = await temporaryDirectory(t);
-    inDirectory(t, directory);
-    assert.match(
-      (await run(scene, "pairing")).text,
-      /no device waits.*\n\nthis machine has no device key yet.*svc pairing join/s,
-    );
+    const svc = (name: string, options: Options = {}) => run(scene, `pairing${name}`, [], options, directory);
+    assert.match((await svc("")).text, /no device waits.*\n\nthis machine has no device key yet.*svc pairing join/s);
     const requestId = requestOf(await scene.shared(createDevice(), { far: true }));
-    await run(scene, "pairing join", [], { url: scene.url, token: SECRET });
+    await svc(" join", { url: scene.url, token: SECRET });
     const id = readDevice(join(directory, "identity"))?.id;
-    assert.match(
-      (await run(scene, "pairing")).text,
-      new RegExp(`approve ${requestId}.*this machine is device ${id}`, "s"),
-    );
+    assert.match((await svc("")).text, new RegExp(`approve ${requestId}.*this machine is device ${id}`, "s"));
   });
 
   it("join stores a token that works without a secret, leave deletes it", async (t) => {
     const scene = await openScene(t);
     const directory = await temporaryDirectory(t);
-    inDirectory(t, directory);
-    const joined = await run(scene, "pairing join", [], {
-      url: scene.url,
-      token: SECRET,
-      name: "desk",
-      scopes: `${READ},${WRITE}`,
-    });
-    assert.match(
-      joined.text,
-      /this machine is now device [0-9a-f]{64} of ws:.*, with scopes operator.read, operator.write/,
-    );
+    const svc = (name: string, options: Options = {}) => run(scene, `pairing${name}`, [], options, directory);
+    const joined = await svc(" join", { url: scene.url, token: SECRET, name: "desk", scopes: `${READ},${WRITE}` });
+    assert.match(joined.text, /is now device [0-9a-f]{64} of ws:.*, with scopes operator.read, operator.write/);
     assert.equal((await scene.list()).paired[0]?.displayName, "desk");
     const identity = join(directory, "identity");
     const device = readDevice(identity) ?? assert.fail("no device");
     const deviceToken = () => readDeviceToken(identity, scene.url, "operator")?.token;
     const client = await connect({ url: scene.url, device, deviceToken, scopes: [READ] });
     await client.close();
-    await run(scene, "pairing join", [], { url: scene.url, scopes: READ });
+    await svc(" join", { url: scene.url, scopes: READ });
     assert.match(
-      (await run(scene, "pairing leave", [], { url: scene.url })).text,
+      (await svc(" leave", { url: scene.url })).text,
       new RegExp(`deleted the token.*svc devices remove ${device.id}`, "s"),
     );
     assert.equal(deviceToken(), undefined);
-    assert.match((await run(scene, "pairing leave", [], { url: scene.url })).text, /nothing changed/);
-    assert.match(
-      (await run(scene, "pairing join", [], { url: scene.url })).message,
-      /token missing.*\nNext: give the gateway's secret/s,
-    );
-    assert.match((await run(scene, "pairing join")).message, /--url/);
-    assert.match((await run(scene, "pairing join", [], { url: scene.url, timeout: "x" })).message, /whole seconds/);
+    assert.match((await svc(" leave", { url: scene.url })).text, /nothing changed/);
+    assert.match((await svc(" join", { url: scene.url })).message, /token missing.*\nNext: give the gateway's secret/s);
+    assert.match((await svc(" join")).message, /--url/);
+    assert.match((await svc(" join", { url: scene.url, timeout: "x" })).message, /whole seconds/);
   });
 
   /** Joins from this machine; other parties act during `wait`. */
-  function joining(scene: Scene, directory: string, more: Partial<JoinOptions> & Pick<JoinOptions, "wait">) {
+  function joining(scene: Scene, directory: string, wait: JoinOptions["wait"], more: { timeoutMs?: number } = {}) {
     const notes: string[] = [];
     let elapsed = 0;
-    const { wait } = more;
     return {
       notes,
       done: joinGateway({
@@ -248,33 +192,26 @@ describe("svc pairing", limited, () => {
     const scene = await openScene(t, asking);
     const directory = await temporaryDirectory(t);
     let waits = 0;
-    const { notes, done } = joining(scene, directory, {
-      wait: async () => {
-        waits += 1;
-        if (waits === 2) await run(scene, "devices approve", [], { latest: true });
-      },
+    const { notes, done } = joining(scene, directory, async () => {
+      waits += 1;
+      if (waits === 2) await run(scene, "devices approve", [], { latest: true });
     });
     assert.deepEqual((await done).scopes, [READ]);
     assert.equal(waits, 2);
-    assert.match(
-      notes.join("\n"),
-      /request [0-9a-f-]{36}\n.*svc devices approve [0-9a-f-]{36}\nwaiting for the approval, at most 60 s$/,
-    );
+    assert.match(notes.join("\n"), /svc devices approve [0-9a-f-]{36}\nwaiting for the approval, at most 60 s$/);
   });
 
   it("join fails with the next step when no approval comes in time, and when the request is rejected", async (t) => {
     const scene = await openScene(t, asking);
     const directory = await temporaryDirectory(t);
-    const alone = joining(scene, directory, { wait: async () => undefined, timeoutMs: 3_000 });
+    const alone = joining(scene, directory, async () => undefined, { timeoutMs: 3_000 });
     await assert.rejects(alone.done, {
       code: "NOT_PAIRED",
       message: /has not been approved yet.*svc devices approve .*svc pairing join --url/s,
     });
-    const refused = joining(scene, directory, {
-      wait: async () => {
-        const [request] = (await scene.list()).pending;
-        await run(scene, "devices reject", [String(request?.requestId)]);
-      },
+    const refused = joining(scene, directory, async () => {
+      const [request] = (await scene.list()).pending;
+      await run(scene, "devices reject", [String(request?.requestId)]);
     });
     await assert.rejects(refused.done, { code: "NOT_PAIRED", message: /was rejected/ });
   });
@@ -282,26 +219,12 @@ describe("svc pairing", limited, () => {
   it("join deletes a revoked token, and says how to get a new one", async (t) => {
     const scene = await openScene(t);
     const directory = await temporaryDirectory(t);
-    const wait = async () => undefined;
-    await joining(scene, directory, { wait }).done;
+    await joining(scene, directory, async () => undefined).done;
     const device = readDevice(directory) ?? assert.fail("no device");
     await run(scene, "devices revoke", [device.id]);
-    const { token: _none, ...without } = { token: SECRET };
-    await assert.rejects(
-      joinGateway({
-        url: scene.url,
-        ...without,
-        timeoutMs: 0,
-        directory,
-        connect,
-        note: () => {},
-        wait,
-        elapsed: () => 0,
-      }),
-      {
-        message: /device token mismatch.*\nNext: give the gateway's secret/s,
-      },
-    );
+    const away = { connect, note: () => undefined, wait: async () => undefined, elapsed: () => 0 };
+    const again = joinGateway({ url: scene.url, timeoutMs: 0, directory, ...away });
+    await assert.rejects(again, { message: /device token mismatch.*\nNext: give the gateway's secret/s });
     assert.equal(readDeviceToken(directory, scene.url, "operator"), undefined);
   });
 });
@@ -327,21 +250,10 @@ describe("helpers of the commands", () => {
     for (const [url, warned] of rows) {
       const notes: string[] = [];
       const away = new GatewayError("UNAVAILABLE", "nobody there");
-      const done = joinGateway({
-        url,
-        timeoutMs: 0,
-        directory,
-        connect: () => Promise.reject(away),
-        note: (line) => void notes.push(line),
-        wait: async () => undefined,
-        elapsed: () => 0,
-      });
-      await assert.rejects(done, away);
-      assert.equal(
-        notes.some((line) => line.includes("not encrypted")),
-        warned,
-        url,
-      );
+      const note = (line: string) => void notes.push(line);
+      const never = { connect: () => Promise.reject(away), wait: async () => undefined, elapsed: () => 0 };
+      await assert.rejects(joinGateway({ url, timeoutMs: 0, directory, note, ...never }), away);
+      assert.equal(/not encrypted/.test(notes.join()), warned, url);
     }
   });
 

@@ -3,9 +3,9 @@ import type { TestContext } from "node:test";
 import type { Plugin } from "@svc/sdk";
 import type { GatewayClient } from "@svc/sdk/client";
 import { createDevice, type DeviceIdentity } from "@svc/sdk/device";
-import { devices, type PairedDevice, type PendingDevice } from "@svc/sdk/devices";
+import { devices } from "@svc/sdk/devices";
 import type { ConnectParams } from "@svc/sdk/protocol";
-import { type FakeClock, type TestGateway, testGateway } from "@svc/sdk/testing";
+import { type FakeClock, testGateway } from "@svc/sdk/testing";
 import devicesPlugin from "../../../plugins/devices/plugin.ts";
 import { openRaw, type RawFrame, type RawSocket } from "../../raw-socket.ts";
 
@@ -88,20 +88,7 @@ function connectParams(attempt: Attempt, nonce: string): ConnectParams {
   return params;
 }
 
-export interface Scene extends TestGateway {
-  readonly url: string;
-  /** Events that the operator received, oldest first. */
-  readonly events: { readonly event: string; readonly payload: Record<string, unknown> }[];
-  knock(attempt?: Attempt): Promise<Outcome>;
-  /** With the gateway's secret. */
-  shared(device: DeviceIdentity, attempt?: Attempt): Promise<Outcome>;
-  /** With a device token only. */
-  byToken(device: DeviceIdentity, token: string, attempt?: Attempt): Promise<Outcome>;
-  /** Pairs it silently, from this machine. @returns the response */
-  pair(device: DeviceIdentity, attempt?: Attempt): Promise<Outcome & { readonly auth: NonNullable<Outcome["auth"]> }>;
-  list(): Promise<{ pending: PendingDevice[]; paired: PairedDevice[] }>;
-  paired(device: DeviceIdentity): Promise<PairedDevice | undefined>;
-}
+export type Scene = Awaited<ReturnType<typeof openScene>>;
 
 export interface SceneOptions {
   readonly config?: Readonly<Record<string, unknown>>;
@@ -115,7 +102,7 @@ export interface SceneOptions {
 }
 
 /** Starts a gateway with the secret `SECRET`; sockets are closed with the test. */
-export async function openScene(t: TestContext, options: SceneOptions = {}): Promise<Scene> {
+export async function openScene(t: TestContext, options: SceneOptions = {}) {
   const { config = {}, stateDir, clock, plugins = [], gateway = {}, auth = { token: SECRET } } = options;
   const sockets: RawSocket[] = [];
   t.after(() => sockets.forEach(({ ws }) => ws.terminate()));
@@ -126,29 +113,35 @@ export async function openScene(t: TestContext, options: SceneOptions = {}): Pro
     gateway: { ...(clock ? { clock } : {}), ...gateway },
   });
   const { url } = test.gateway;
-  const events: Scene["events"][number][] = [];
+  const events: { readonly event: string; readonly payload: Record<string, unknown> }[] = [];
   test.client.onEvent(({ event, payload }) => events.push({ event, payload: payload as Record<string, unknown> }));
   const open = async (attempt: Attempt = {}) => {
     const outcome = await knock(url, attempt);
     sockets.push(outcome.socket);
     return outcome;
   };
-  const scene: Scene = {
+  const shared = (device: DeviceIdentity, attempt?: Attempt) => open({ device, auth: { token: SECRET }, ...attempt });
+  const list = () => test.client.call(devices.list, {});
+  return {
     ...test,
     url,
+    /** Events that the operator received, oldest first. */
     events,
     knock: open,
-    shared: (device, attempt) => open({ device, auth: { token: SECRET }, ...attempt }),
-    byToken: (device, deviceToken, attempt) => open({ device, auth: { token: deviceToken, deviceToken }, ...attempt }),
-    async pair(device, attempt) {
-      const outcome = await scene.shared(device, attempt);
+    /** With the gateway's secret. */
+    shared,
+    /** With a device token only. */
+    byToken: (device: DeviceIdentity, deviceToken: string, attempt?: Attempt) =>
+      open({ device, auth: { token: deviceToken, deviceToken }, ...attempt }),
+    /** Pairs it silently, from this machine. @returns the response */
+    async pair(device: DeviceIdentity, attempt?: Attempt) {
+      const outcome = await shared(device, attempt);
       if (!outcome.auth) throw new Error(`not paired: ${JSON.stringify(outcome.frame)}`);
       return { ...outcome, auth: outcome.auth };
     },
-    list: () => test.client.call(devices.list, {}),
-    paired: async ({ id }) => (await scene.list()).paired.find(({ deviceId }) => deviceId === id),
+    list,
+    paired: async ({ id }: DeviceIdentity) => (await list()).paired.find(({ deviceId }) => deviceId === id),
   };
-  return scene;
 }
 
 /** Waits until all earlier events have arrived, by a round trip. */

@@ -53,34 +53,11 @@ describe("what a node may offer", limited, () => {
       { commands: ["a"], withheld: ["c"] },
     ]);
     const { pending } = await scene.list();
-    assert.deepEqual(
-      pending.map(({ reason, role, commands, isRepair }) => ({ reason, role, commands, isRepair })),
-      [{ reason: "command-upgrade", role: "node", commands: ["a", "c"], isRepair: true }],
-    );
+    const [{ reason, role, commands, isRepair } = assert.fail(), ...others] = pending;
+    assert.deepEqual([reason, role, commands, isRepair], ["command-upgrade", "node", ["a", "c"], true]);
+    assert.deepEqual(others, []);
     await settled(scene);
-    const told = scene.events.filter(
-      ({ event, payload }) => event === "device.pair.requested" && payload["reason"] === "command-upgrade",
-    );
-    assert.equal(told.length, 1);
-  });
-
-  it("grows by an approval, which leaves the node connected and its token alive", async (t) => {
-    const { scene, offers, node, approve } = await openWithNodes(t);
-    const device = createDevice();
-    await approve(requestOf(await node(device, ["a"])));
-    const { auth, socket } = await node(device, ["a", "b"]);
-    const [request] = (await scene.list()).pending;
-    const { device: approved } = await approve(String(request?.requestId));
-    assert.deepEqual(approved.commands, ["a", "b"]);
-    assert.equal(socket.ws.readyState, socket.ws.OPEN);
-    const again = await scene.byToken(device, auth?.deviceToken ?? "", {
-      role: "node",
-      commands: ["a", "b"],
-      far: true,
-    });
-    assert.ok(again.ok);
-    assert.deepEqual(offers.at(-1), { commands: ["a", "b"], withheld: [] });
-    assert.equal((await scene.list()).pending.length, 0);
+    assert.equal(scene.events.filter(({ payload }) => payload["reason"] === "command-upgrade").length, 1);
   });
 
   it("is pinned at once for a new node of this machine; later commands wait, with its token and with the secret", async (t) => {
@@ -95,10 +72,7 @@ describe("what a node may offer", limited, () => {
       assert.deepEqual((await scene.paired(device))?.commands, ["a"]);
     }
     const { pending } = await scene.list();
-    assert.deepEqual(
-      pending.map(({ reason }) => reason),
-      ["command-upgrade"],
-    );
+    assert.deepEqual([pending.length, pending[0]?.reason], [1, "command-upgrade"]);
     await approve(String(pending[0]?.requestId));
     await node(device, ["a", "b"], { far: false });
     assert.deepEqual(offers.at(-1), { commands: ["a", "b"], withheld: [] });
@@ -125,17 +99,5 @@ describe("the service", limited, () => {
     assert.equal(await service.get("nobody"), undefined);
     for (const name of ["", "  ", "x".repeat(257)])
       await assert.rejects(service.rename(device.id, name), { code: "INVALID_REQUEST" });
-  });
-
-  it("lists and rejects pending requests", async (t) => {
-    const { service, node } = await openWithNodes(t);
-    const device = createDevice();
-    const requestId = requestOf(await node(device, ["a"]));
-    assert.deepEqual(
-      (await service.pending()).map((request) => request.requestId),
-      [requestId],
-    );
-    assert.deepEqual(await service.reject(requestId), { requestId, deviceId: device.id });
-    await assert.rejects(service.reject(requestId), { code: "NOT_FOUND" });
   });
 });

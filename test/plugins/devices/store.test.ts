@@ -19,7 +19,6 @@ import { temporaryDirectory } from "./directory.ts";
 import { createDevice, openScene, READ, requestOf } from "./scene.ts";
 
 const log: Logger = { debug() {}, info() {}, warn() {}, error() {} };
-const KEY = new Uint8Array(32).fill(7);
 
 async function openStore(t: TestContext) {
   const clock = createFakeClock();
@@ -30,17 +29,11 @@ async function openStore(t: TestContext) {
   return { storage, clock, store: new DeviceStore(storage) };
 }
 
+const KEY = new Uint8Array(32).fill(7);
 const device = createDevice();
-const record: DeviceRecord = {
-  deviceId: device.id,
-  publicKey: device.publicKey,
-  role: "operator",
-  roles: ["operator"],
-  scopes: [READ],
-  approvedScopes: [READ],
-  createdAtMs: 1,
-  approvedAtMs: 1,
-};
+const facts = { deviceId: device.id, publicKey: device.publicKey, createdAtMs: 1, approvedAtMs: 1 };
+const granted = { role: "operator", roles: ["operator"], scopes: [READ], approvedScopes: [READ] };
+const record: DeviceRecord = { ...facts, ...granted };
 const token: TokenRecord = { deviceId: device.id, role: "operator", salt: "s1", scopes: [READ], createdAtMs: 1 };
 
 describe("the store", () => {
@@ -71,11 +64,8 @@ describe("the store", () => {
     const connect = { device: proof, scopes: [READ], auth: { deviceToken: tokenValue(KEY, token) } };
     const attempt = { deviceId: device.id, role: "operator", shared: false, connect } as unknown as AuthAttempt; // the fields that are read
     const principal = { id: "-", role: "operator", scopes: [READ], provenance: "device" };
-    const admission = {
-      device: device.id,
-      principal,
-      connect: { device: proof, scopes: [READ] },
-    } as unknown as Admission; // likewise
+    const wanted = { device: proof, scopes: [READ] };
+    const admission = { device: device.id, principal, connect: wanted } as unknown as Admission; // likewise
     const operator = { id: "-", scopes: ["operator.admin"] } as unknown as Principal; // likewise
 
     assert.equal((await tokens.vouch(attempt))?.id, `device:${device.id}:operator`);

@@ -1,35 +1,20 @@
 /** `svc nodes ...` against a real gateway. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { GatewayError } from "@svc/sdk";
-import type { CommandContext } from "@svc/sdk/cli";
 import { createDevice } from "@svc/sdk/device";
 import { nodes, type NodeView } from "@svc/sdk/nodes";
 import { sessions } from "@svc/sdk/sessions";
+import { runCommand } from "@svc/sdk/testing";
 import commands from "../../../plugins/nodes/cli.ts";
 import { resolveNode } from "../../../plugins/nodes/cli-input.ts";
 import { type NodeScene, nodeScene } from "./scene.ts";
 
-/** Runs a verb; what it prints, its exit code and what it refuses with. */
-async function run({ connect }: Pick<NodeScene, "connect">, verb: string, args: string[] = [], options: object = {}) {
-  const printed: unknown[] = [];
-  const { json = false, ...flags } = options as { json?: boolean };
-  const context = {
-    args,
-    options: flags,
-    json,
-    connect: (wanted: { scopes?: readonly string[] } = {}) => connect(wanted),
-    print: (value: unknown) => void printed.push(value),
-    note: () => undefined,
-    output: { write: (text: string) => printed.push(text) },
-  } as unknown as CommandContext; // the parts the commands use
-  const command = commands.find(({ name }) => name === `nodes ${verb}`) ?? assert.fail(verb);
-  const [code, message] = await command.run(context).then(
-    (exit) => [exit ?? 0, ""] as const,
-    (thrown: Error) => [1, thrown.message] as const,
-  );
-  return { printed, text: printed.join("\n"), code, message };
+interface Options extends Readonly<Record<string, unknown>> {
+  readonly json?: boolean;
 }
+
+const run = ({ connect }: NodeScene, verb: string, args: string[] = [], { json = false, ...options }: Options = {}) =>
+  runCommand(commands, `nodes ${verb}`, { args, options, json, connect });
 
 const view = (nodeId: string, displayName?: string): NodeView => ({
   nodeId,
@@ -48,35 +33,22 @@ describe("the node somebody means", () => {
     ["kitchen", "abc123"],
     [" kitchen p", "abd456"],
     ["ff", "ffff00"],
-    ["Ha", ""],
-    ["hall", ""],
-    ["ab", ""],
-    ["nobody", ""],
-    ["", ""],
-    [" ", ""],
   ];
-  for (const [wanted, nodeId] of found) {
-    it(`"${wanted}" is ${nodeId === "" ? "refused" : nodeId}`, () => {
-      if (nodeId !== "") return assert.equal(resolveNode(all, wanted).nodeId, nodeId);
-      return assert.throws(() => resolveNode(all, wanted), { name: "GatewayError", message: /\nNext: / });
-    });
-  }
+  for (const [wanted, nodeId] of found)
+    it(`"${wanted}" is ${nodeId}`, () => assert.equal(resolveNode(all, wanted).nodeId, nodeId));
+  for (const wanted of ["Ha", "hall", "ab", "nobody", " "])
+    it(`"${wanted}" is refused`, () =>
+      assert.throws(() => resolveNode(all, wanted), { name: "GatewayError", message: /\nNext: / }));
 
   it("lists the matching nodes, with control characters escaped", () => {
     const two = [view("a1", "x\u001b[2J"), view("a2", "y")];
-    assert.throws(
-      () => resolveNode(two, "a"),
-      (error: GatewayError) => {
-        assert.equal(error.code, "INVALID_REQUEST");
-        assert.equal(error.message, '"a" matches 2 nodes:\n  a1  x\\u001b[2J\n  a2  y\nNext: give the id of one');
-        return true;
-      },
-    );
+    const message = '"a" matches 2 nodes:\n  a1  x\\u001b[2J\n  a2  y\nNext: give the id of one';
+    assert.throws(() => resolveNode(two, "a"), { code: "INVALID_REQUEST", message });
   });
 });
 
 describe("svc nodes", { timeout: 120_000 }, () => {
-  it("lists nodes, or says how to get one", async (t) => {
+  it("lists nodes, or says how to get one, and renames them", async (t) => {
     const scene = await nodeScene(t);
     assert.match((await run(scene, "list")).text, /no node is paired.*svc node run/);
     const { id } = await scene.node({
@@ -92,6 +64,9 @@ describe("svc nodes", { timeout: 120_000 }, () => {
     assert.match(String(printed[2]), /^Hall .* offline /);
     const [json] = (await run(scene, "list", [], { json: true })).printed as [{ nodes: unknown[] }];
     assert.equal(json.nodes.length, 2);
+    assert.equal((await run(scene, "rename", ["kit", "Parlour"])).text, `${id} is now called Parlour`);
+    assert.equal((await scene.view(id))?.displayName, "Parlour");
+    assert.match((await run(scene, "rename", ["hall", " "])).message, /displayName must be one line.*\nNext: /);
   });
 
   it("describes a node by a prefix of its name", async (t) => {
@@ -117,10 +92,8 @@ describe("svc nodes", { timeout: 120_000 }, () => {
     assert.deepEqual([text, code], ['{\n  "title": "a\\u001bb"\n}', 0]);
     assert.equal(one.asked[0]?.timeoutMs, 5_000);
     assert.ok(one.asked[0]?.idempotencyKey);
-    const [json] = (await run(scene, "invoke", ["kitchen", "system.notify"], { json: true })).printed as [
-      { ok: boolean },
-    ];
-    assert.equal(json.ok, true);
+    const json = await run(scene, "invoke", ["kitchen", "system.notify"], { json: true });
+    assert.equal((json.printed[0] as { ok: boolean }).ok, true);
   });
 
   it("names the next command after a refusal", async (t) => {
@@ -131,7 +104,7 @@ describe("svc nodes", { timeout: 120_000 }, () => {
     });
     const request = scene.devices.request("r1", { deviceId: one.id });
     scene.devices.pair(createDevice(), { displayName: "Hall" });
-    const rows: [args: string[], options: object, message: RegExp][] = [
+    const rows: [args: string[], options: Options, message: RegExp][] = [
       [["kitchen", "camera.snap"], {}, /svc config set gateway\.nodes\.allowCommands '\["camera\.snap"\]'/],
       [["kitchen", "system.notify"], {}, new RegExp(`svc devices approve ${request.requestId}`)],
       [["kitchen", "system.run"], {}, /did not declare system\.run; see: svc nodes describe/],
@@ -159,14 +132,6 @@ describe("svc nodes", { timeout: 120_000 }, () => {
     assert.match((await run(scene, "approve", ["r1"])).text, /^approved /);
     const { request } = await scene.client.call(nodes.pairRequest, { nodeId: "old" });
     assert.match((await run(scene, "approve", [request.requestId])).text, /^approved old$/);
-  });
-
-  it("renames", async (t) => {
-    const scene = await nodeScene(t);
-    const { id } = await scene.node({ record: { displayName: "Kitchen" } });
-    assert.equal((await run(scene, "rename", ["kit", "Hall"])).text, `${id} is now called Hall`);
-    assert.equal((await scene.view(id))?.displayName, "Hall");
-    assert.match((await run(scene, "rename", ["hall", " "])).message, /displayName must be one line.*\nNext: /);
   });
 });
 

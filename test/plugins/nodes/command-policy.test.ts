@@ -3,7 +3,6 @@ import { describe, it } from "node:test";
 import {
   allowingStep,
   allowlistFor,
-  isGatewayOnly,
   type Platform,
   platformOf,
   PLATFORMS,
@@ -54,14 +53,11 @@ describe("the command policy", () => {
 
   const rules: [what: string, rules: Parameters<typeof allowlistFor>[1], command: string, allowed: boolean][] = [
     ["adds what is allowed", { allowCommands: ["camera.snap"] }, "camera.snap", true],
-    ["adds nothing for an empty list", { allowCommands: [] }, "camera.snap", false],
     ["takes away what is denied", { denyCommands: ["system.notify"] }, "system.notify", false],
-    ["takes nothing away for an empty list", { denyCommands: [] }, "system.notify", true],
     ["lets deny win", { allowCommands: ["camera.snap"], denyCommands: ["camera.snap"] }, "camera.snap", false],
     ["takes * for a name", { allowCommands: ["*"] }, "camera.snap", false],
     ["takes * for a name in deny, too", { denyCommands: ["*"] }, "system.notify", true],
     ["knows no patterns", { allowCommands: ["camera.*"] }, "camera.snap", false],
-    ["is exact about case", { allowCommands: ["Camera.Snap"] }, "camera.snap", false],
     ["is exact about blanks", { denyCommands: [" system.notify"] }, "system.notify", true],
   ];
   for (const [what, given, command, allowed] of rules) {
@@ -80,15 +76,8 @@ describe("the command policy", () => {
     it(`says how ${command} is allowed: ${step}`, () => assert.equal(allowingStep(command, given), step));
   }
 
-  it("keeps the policy file to the gateway", () => {
-    assert.equal(isGatewayOnly("system.execApprovals.get"), true);
-    assert.equal(isGatewayOnly("system.execApprovals.set"), true);
-    assert.equal(isGatewayOnly("system.run"), false);
-  });
-
   const platforms: [platform: string | undefined, family: string | undefined, is: Platform][] = [
     ["ios", undefined, "ios"],
-    ["iOS 18.2", undefined, "ios"],
     ["android", "iPhone", "android"],
     ["macos", undefined, "macos"],
     ["Mac OS X", undefined, "macos"],

@@ -36,13 +36,8 @@ function follow({
   offer = async () => ({ commands: ["a"], withheld: [] }),
 } = {}) {
   const taps = new Map<string, Heard>();
-  const hook = (name: string) => {
-    const tap = (handler: Heard) => void taps.set(name, handler);
-    return { tap };
-  };
-  const hooks = Object.fromEntries(
-    ["deviceToken", "connectionReady", "connectionClosed"].map((name) => [name, hook(name)]),
-  );
+  const hook = (name: string) => ({ tap: (handler: Heard) => void taps.set(name, handler) });
+  const hooks = Object.fromEntries(["deviceToken", "connectionReady", "connectionClosed"].map((n) => [n, hook(n)]));
   const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
   const clock = createFakeClock();
   const registry = new NodeRegistry();
@@ -90,25 +85,14 @@ describe("a connection of a node", () => {
     assert.equal(registry.get("n1"), undefined);
   });
 
-  it("counts while it is the newest one", async () => {
-    const { registry, say, admission } = follow();
-    for (const id of ["c1", "c2"]) {
-      await say("deviceToken", admission(id));
-      await say("connectionReady", connection(id));
-    }
-    await say("connectionClosed", { ...connection("c1"), code: 1000 });
-    assert.equal(registry.get("n1")?.connectionId, "c2");
-  });
-
   it("that was not tracked offers its approved commands, if it is still connected and a node", async () => {
-    const there = follow({ connections: [connection("c1")] });
-    await there.say("connectionReady", connection("c1"));
-    assert.deepEqual(there.registry.get("n1")?.offered, ["system.notify"]);
-    const closed = follow();
-    await closed.say("connectionReady", connection("c1"));
-    assert.equal(closed.registry.get("n1"), undefined);
-    const operator = follow({ connections: [connection("c1", "operator")] });
-    await operator.say("connectionReady", connection("c1", "operator"));
-    assert.equal(operator.registry.get("n1"), undefined);
+    const offered = async (one: ConnectionInfo, connections = [one]) => {
+      const { registry, say } = follow({ connections });
+      await say("connectionReady", one);
+      return registry.get("n1")?.offered;
+    };
+    assert.deepEqual(await offered(connection("c1")), ["system.notify"]);
+    assert.equal(await offered(connection("c1"), []), undefined, "it has closed");
+    assert.equal(await offered(connection("c1", "operator")), undefined);
   });
 });

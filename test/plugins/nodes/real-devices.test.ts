@@ -10,6 +10,12 @@ import { until } from "../webhook-scene.ts";
 
 const limited = { timeout: 120_000 };
 
+const refusalOf = (work: Promise<unknown>): Promise<GatewayError> =>
+  work.then(
+    () => assert.fail("it is not refused"),
+    (error: GatewayError) => error,
+  );
+
 async function open(t: TestContext, stateDir?: string) {
   const scene = await testGateway(t, {
     plugins: ["storage-sqlite", "devices", "nodes"],
@@ -24,26 +30,24 @@ async function open(t: TestContext, stateDir?: string) {
       commands,
       client: { id: "node-host", mode: "node", platform, displayName: "Box" },
     });
-  /** Connects, is turned away, and is let in by its request. */
+  /** Connects and is turned away. @returns the id of its request */
+  async function requested(device = createDevice(), commands?: string[]) {
+    const { code, details } = await refusalOf(node(device, commands));
+    assert.equal(code, "NOT_PAIRED");
+    return (details as { requestId: string }).requestId;
+  }
+  /** Is let in by its request. */
   async function paired(device = createDevice(), commands?: string[]) {
-    const refusal = await node(device, commands).then(
-      () => assert.fail("it is let in without being asked for"),
-      (error: GatewayError) => error,
-    );
-    assert.equal(refusal.code, "NOT_PAIRED");
-    const { requestId } = refusal.details as { requestId: string };
+    const requestId = await requested(device, commands);
     const { pending } = await scene.client.call(nodes.pairList, {});
-    assert.deepEqual(
-      pending.map(({ nodeId, requestId: id }) => [nodeId, id]),
-      [[device.id, requestId]],
-    );
+    assert.deepEqual([pending.length, pending[0]?.nodeId, pending[0]?.requestId], [1, device.id, requestId]);
     const approved = await scene.client.call(nodes.pairApprove, { requestId });
     assert.equal(approved.node.nodeId, device.id);
     return node(device, commands);
   }
   const view = async (id: string) =>
     (await scene.client.call(nodes.list, {})).nodes.find(({ nodeId }) => nodeId === id);
-  return { ...scene, node, paired, view };
+  return { ...scene, node, requested, paired, view };
 }
 
 describe("a node and its device", limited, () => {
@@ -59,11 +63,8 @@ describe("a node and its device", limited, () => {
     assert.deepEqual([commands, pendingCommands], [["system.notify"], ["system.run"]]);
     const run = () =>
       client.call(nodes.invoke, { nodeId: device.id, command: "system.run", params: { command: ["ls"] } });
-    const refusal = await run().then(
-      () => assert.fail(),
-      (error: GatewayError) => error,
-    );
-    const { reason, requestId = "" } = refusal.details as { reason: string; requestId?: string };
+    const { details } = await refusalOf(run());
+    const { reason, requestId = "" } = details as { reason: string; requestId?: string };
     assert.equal(reason, "command waits for approval");
     await client.call(devices.approve, { requestId });
     const { connected, pendingCommands: left, commands: all } = (await view(device.id)) ?? assert.fail();
@@ -72,13 +73,8 @@ describe("a node and its device", limited, () => {
   });
 
   it("is refused by node.pair.reject", async (t) => {
-    const { client, node } = await open(t);
-    const refusal = await node().then(
-      () => assert.fail(),
-      (error: GatewayError) => error,
-    );
-    const { requestId } = refusal.details as { requestId: string };
-    await client.call(nodes.pairReject, { requestId });
+    const { client, requested } = await open(t);
+    await client.call(nodes.pairReject, { requestId: await requested() });
     assert.deepEqual((await client.call(devices.list, {})).pending, []);
   });
 

@@ -5,7 +5,7 @@ import { refusal } from "@svc/sdk/errors";
 import { sessions } from "@svc/sdk/sessions";
 import { type CommandRunOptions, runCommand } from "@svc/sdk/testing";
 import commands, { patchParams } from "../../../plugins/sessions/cli.ts";
-import { listLines, usageLines } from "../../../plugins/sessions/cli-text.ts";
+import { usageLines } from "../../../plugins/sessions/cli-text.ts";
 import { NOON } from "./open-store.ts";
 
 const row = {
@@ -18,19 +18,9 @@ const row = {
   model: "m1",
   derivedTitle: "Shopping list",
 } as const;
-const totals = {
-  input: 1,
-  output: 1,
-  cacheRead: 0,
-  cacheWrite: 0,
-  totalTokens: 1200,
-  totalCost: 0.5,
-  inputCost: 0,
-  outputCost: 0,
-  cacheReadCost: 0,
-  cacheWriteCost: 0,
-  missingCostEntries: 2,
-};
+const NO_COST = { inputCost: 0, outputCost: 0, cacheReadCost: 0, cacheWriteCost: 0 };
+const TOKENS = { input: 1, output: 1, cacheRead: 0, cacheWrite: 0, totalTokens: 1200 };
+const totals = { ...TOKENS, ...NO_COST, totalCost: 0.5, missingCostEntries: 2 };
 const usage = {
   updatedAt: NOON,
   startDate: "2026-03-01",
@@ -39,19 +29,12 @@ const usage = {
   totals,
   aggregates: { byModel: [{ provider: "p", model: "m1", count: 3, totals }] },
 };
+const preview = { key: row.key, status: "ok", items: [{ role: "user", text: "milk" }], damaged: 1 };
 const answers: Record<string, unknown> = {
   "sessions.list": { ts: NOON, sessions: [row, { ...row, key: "agent:main:notes2" }] },
   "sessions.resolve": { ok: true, key: row.key },
-  "sessions.preview": {
-    ts: NOON,
-    previews: [{ key: row.key, status: "ok", items: [{ role: "user", text: "milk" }], damaged: 1 }],
-  },
-  "sessions.patch": {
-    ok: true,
-    key: row.key,
-    entry: { sessionId: "s1", updatedAt: NOON, label: "l" },
-    resolved: { model: "m1" },
-  },
+  "sessions.preview": { ts: NOON, previews: [preview] },
+  "sessions.patch": { ok: true, key: row.key, entry: { sessionId: "s1", updatedAt: NOON }, resolved: { model: "m1" } },
   "sessions.reset": { ok: true, key: row.key, entry: { sessionId: "s2", updatedAt: NOON } },
   "sessions.delete": { ok: true, key: row.key, deleted: true, archived: ["db#s1.deleted.x"] },
   "sessions.compact": { ok: true, key: row.key, compacted: true, archived: "db#s1.bak.x", kept: 100 },
@@ -67,44 +50,28 @@ describe("svc sessions", () => {
   it("list shows one line per session and passes its options", async () => {
     const options = { limit: "5", agent: "main", search: "no", active: "60" };
     const { printed, asked, scopes } = await run("list", { options });
-    assert.deepEqual(asked, [
-      [
-        "sessions.list",
-        {
-          includeGlobal: false,
-          includeDerivedTitles: true,
-          limit: 5,
-          agentId: "main",
-          search: "no",
-          activeMinutes: 60,
-        },
-      ],
-    ]);
+    const shown = { includeGlobal: false, includeDerivedTitles: true };
+    const params = { ...shown, limit: 5, agentId: "main", search: "no", activeMinutes: 60 };
+    assert.deepEqual(asked, [["sessions.list", params]]);
     assert.deepEqual(scopes, ["operator.read"]);
     assert.deepEqual(printed, [
       "agent:main:notes   1h ago  m1  1,200 tokens  Shopping list",
       "agent:main:notes2  1h ago  m1  1,200 tokens  Shopping list",
     ]);
-    assert.deepEqual(listLines([], NOON), ["No sessions. Start one: svc chat"]);
   });
 
   it("list without a match says whether there are other sessions", async () => {
     const none = { "sessions.list": { ts: NOON, sessions: [] } };
-    const [all, some] = await Promise.all([
-      run("list", { given: none }),
-      run("list", { given: none, options: { search: "zzz" } }),
-    ]);
+    const all = await run("list", { given: none });
     assert.deepEqual(all.printed, ["No sessions. Start one: svc chat"]);
+    const some = await run("list", { given: none, options: { search: "zzz" } });
     assert.deepEqual(some.printed, ["No matching sessions. List all: svc sessions list"]);
   });
 
   it("show prints the settings and the last messages, and changes nothing", async () => {
     const { printed, asked, scopes } = await run("show", { args: ["notes"] });
-    assert.deepEqual(
-      asked.map(([method]) => method),
-      ["sessions.resolve", "sessions.list", "sessions.preview"],
-    );
-    assert.deepEqual(asked[1]?.[1], { key: row.key }, "one session is read, not all that its key is found in");
+    assert.deepEqual([asked.length, asked[0]?.[0], asked[2]?.[0]], [3, "sessions.resolve", "sessions.preview"]);
+    assert.deepEqual(asked[1], ["sessions.list", { key: row.key }], "one session is read, not all with this key");
     assert.deepEqual(scopes, ["operator.read"]);
     assert.ok(printed.includes("key:               agent:main:notes"));
     assert.deepEqual(printed.slice(-2), ["user: milk", "(1 messages cannot be read; see the log of the gateway)"]);
@@ -167,82 +134,40 @@ describe("svc sessions", () => {
     assert.equal(usageLines({ ...usage, sessions: [{ ...usage.sessions[0], usage: null }] } as never).length, 2);
   });
 
-  for (const verb of ["list", "show", "patch", "reset", "delete", "compact", "usage"]) {
-    it(`${verb} --json prints one value`, async () => {
-      const { printed, error } = await run(verb, {
-        args: ["notes"],
-        options: verb === "patch" ? { label: "l" } : {},
-        json: true,
-      });
-      assert.equal(error, undefined);
-      assert.equal(printed.length, 1);
-      assert.equal(typeof printed[0], "object");
-    });
-  }
+  it("every verb prints one value with --json", async () => {
+    for (const verb of ["list", "show", "patch", "reset", "delete", "compact", "usage"]) {
+      const options = verb === "patch" ? { label: "l" } : {};
+      const { printed, message } = await run(verb, { args: ["notes"], options, json: true });
+      assert.deepEqual([printed.length, typeof printed[0], message], [1, "object", ""], verb);
+    }
+  });
 
+  const fails = (verb: string, error: Error) => ({ [`sessions.${verb}`]: error });
+  const missing = fails("resolve", new GatewayError("NOT_FOUND", "no session"));
+  const undeleted = { "sessions.delete": { ok: true, key: "x", deleted: false, archived: [] } };
+  const untouched = { "sessions.compact": { ok: true, key: "x", compacted: false, reason: "no sessionId" } };
+  const unknown = fails("patch", refusal("UNKNOWN_MODEL", 'no model "y"'));
+  const invalid = fails("patch", refusal("INVALID_PARAM", 'invalid thinkingLevel "y"; use one of off, low'));
+  const main = fails("delete", refusal("MAIN_SESSION", "the main session; use sessions.reset"));
+  const busy = fails("reset", new GatewayError("UNAVAILABLE", "still active"));
+  const args = ["x"];
   const refusals: [what: string, verb: string, given: Given, says: RegExp][] = [
     ["a key that is missing", "reset", {}, /svc sessions list/],
     ["an invalid number", "list", { options: { limit: "many" } }, /--limit 10/],
     ["one date alone", "usage", { options: { since: "2026-03-01" } }, /svc sessions usage --since/],
-    [
-      "a session that is not there",
-      "show",
-      { args: ["x"], given: { "sessions.resolve": new GatewayError("NOT_FOUND", "no session") } },
-      /^no session\nNext: svc sessions list$/,
-    ],
-    [
-      "a delete of nothing",
-      "delete",
-      { args: ["x"], given: { "sessions.delete": { ok: true, key: "x", deleted: false, archived: [] } } },
-      /svc sessions list/,
-    ],
-    [
-      "a compact of nothing",
-      "compact",
-      { args: ["x"], given: { "sessions.compact": { ok: true, key: "x", compacted: false, reason: "no sessionId" } } },
-      /svc sessions list/,
-    ],
+    ["a session that is not there", "show", { args, given: missing }, /^no session\nNext: svc sessions list$/],
+    ["a delete of nothing", "delete", { args, given: undeleted }, /svc sessions list/],
+    ["a compact of nothing", "compact", { args, given: untouched }, /svc sessions list/],
     [
       "usage of nothing",
       "usage",
-      { args: ["x"], given: { "sessions.usage": { ...usage, sessions: [] } } },
+      { args, given: { "sessions.usage": { ...usage, sessions: [] } } },
       /svc sessions list/,
     ],
-    [
-      "an unknown model",
-      "patch",
-      {
-        args: ["x"],
-        options: { model: "y" },
-        given: { "sessions.patch": refusal("UNKNOWN_MODEL", 'no model "y"') },
-      },
-      /Next: svc models list$/,
-    ],
-    [
-      "a word that a setting does not take",
-      "patch",
-      {
-        args: ["x"],
-        options: { thinking: "y" },
-        given: { "sessions.patch": refusal("INVALID_PARAM", 'invalid thinkingLevel "y"; use one of off, low') },
-      },
-      /Next: svc sessions patch --help$/,
-    ],
-    [
-      "a delete of the main session",
-      "delete",
-      {
-        args: ["main"],
-        given: { "sessions.delete": refusal("MAIN_SESSION", "the main session; use sessions.reset") },
-      },
-      /Next: svc sessions reset main$/,
-    ],
-    [
-      "a session in use",
-      "reset",
-      { args: ["x"], given: { "sessions.reset": new GatewayError("UNAVAILABLE", "still active") } },
-      /Next: .*svc gateway status/,
-    ],
+    ["an unknown model", "patch", { args, options: { model: "y" }, given: unknown }, /Next: svc models list$/],
+    ["an unknown word", "patch", { args, options: { thinking: "y" }, given: invalid }, /svc sessions patch --help$/],
+    ["a delete of the main session", "delete", { args: ["main"], given: main }, /Next: svc sessions reset main$/],
+    ["a session in use", "reset", { args, given: busy }, /Next: .*svc gateway status/],
   ];
   for (const [what, verb, given, says] of refusals) {
     it(`${verb} refuses ${what} and names the next command`, async () => {

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { isPlugin, notFound } from "@svc/sdk";
+import { notFound } from "@svc/sdk";
 import type { AgentDirectory } from "@svc/sdk/agents";
 import type { Models } from "@svc/sdk/models";
+import type { SessionEntry } from "@svc/sdk/sessions";
 import plugin from "../../../plugins/sessions/plugin.ts";
 import { call, type FakeOptions, startFake } from "./fake-gateway.ts";
 import { FakeClock, NOON, openTestStorage, user } from "./open-store.ts";
@@ -34,19 +35,10 @@ type Started = Awaited<ReturnType<typeof start>>;
 const hooks = ({ emitted }: Started) => emitted.map(({ hook }) => hook);
 
 describe("the plugin sessions", () => {
-  it("is a plugin, and owns the section session", () => {
-    assert.ok(isPlugin(plugin));
-    assert.equal(plugin.section, "session");
-  });
-
   it("sends clients the session defaults, with the agent main unless another is the default", async (t) => {
     const { service, hello } = await start(t);
-    const expected = {
-      defaultAgentId: "main",
-      mainKey: "main",
-      mainSessionKey: "agent:main:main",
-      scope: "per-sender",
-    };
+    const keys = { mainKey: "main", mainSessionKey: "agent:main:main" };
+    const expected = { defaultAgentId: "main", ...keys, scope: "per-sender" };
     assert.deepEqual(service.defaults(), expected);
     assert.deepEqual(hello({ other: 1 }), { other: 1, sessionDefaults: expected }, "web clients need it in hello-ok");
   });
@@ -96,26 +88,18 @@ describe("the service Sessions", () => {
     const { service } = await start(t);
     await assert.rejects(service.ensure("agent:main:a", { sessionId: "../x" }), { code: "INVALID_REQUEST" });
   });
-
-  it("returns the location of the store", async (t) => {
-    const { service, storage } = await start(t);
-    assert.equal(service.location, storage.location);
-  });
 });
 
 describe("sessions.list", () => {
-  it("returns the default model", async (t) => {
+  it("returns the default model, or nulls without one", async (t) => {
     const { handlers } = await start(t);
     const { defaults } = await handlers.list(call({}));
     assert.deepEqual(defaults, { modelProvider: "dp", model: "dm", contextTokens: 1000 });
-  });
-
-  it("returns nulls without a model", async (t) => {
-    const { handlers, service } = await start(t, { models: noModels });
-    await service.ensure("agent:main:a");
-    const { defaults, sessions } = await handlers.list(call({}));
-    assert.deepEqual(defaults, { modelProvider: null, model: null, contextTokens: null });
-    assert.equal("model" in (sessions[0] ?? {}), false);
+    const bare = await start(t, { models: noModels });
+    await bare.service.ensure("agent:main:a");
+    const listed = await bare.handlers.list(call({}));
+    assert.deepEqual(listed.defaults, { modelProvider: null, model: null, contextTokens: null });
+    assert.equal("model" in (listed.sessions[0] ?? {}), false);
   });
 });
 
@@ -144,17 +128,8 @@ describe("sessions.reset", () => {
       { hook: "sessionStarted", input: { key, entry } },
     ]);
     assert.deepEqual(await service.get(key), entry);
-    assert.deepEqual(entry, {
-      sessionId: entry.sessionId,
-      updatedAt: NOON,
-      label: "l",
-      modelProvider: "dp",
-      model: "dm",
-      inputTokens: 0,
-      outputTokens: 0,
-      totalTokens: 0,
-      totalTokensFresh: true,
-    });
+    const { updatedAt, label, totalTokens } = entry as SessionEntry;
+    assert.deepEqual([updatedAt, label, totalTokens], [NOON, "l", 0]);
   });
 
   it("creates a missing session, and ends none", async (t) => {
@@ -236,12 +211,14 @@ describe("sessions.delete", () => {
     ["cli", "cli", true],
   ];
   for (const [id, mode, allowed] of clients) {
-    it(`${allowed ? "serves" : "refuses"} the client ${id} in mode ${mode}`, async (t) => {
+    it(`${allowed ? "serves" : "refuses"} the client ${id} in mode ${mode}, as sessions.patch does`, async (t) => {
       const { handlers, service } = await start(t);
       await service.ensure("agent:main:foo");
-      const request = async () => (await handlers.delete(call({ key: "foo" }, { id, mode }))).deleted;
-      if (allowed) assert.equal(await request(), true);
-      else await assert.rejects(request, { code: "INVALID_REQUEST" });
+      const patch = async () => handlers.patch(call({ key: "foo", label: "x" }, { id, mode }));
+      const remove = async () => handlers.delete(call({ key: "foo" }, { id, mode }));
+      if (allowed) return assert.deepEqual([(await patch()).ok, (await remove()).deleted], [true, true]);
+      await assert.rejects(patch, { code: "INVALID_REQUEST" });
+      return assert.rejects(remove, { code: "INVALID_REQUEST" });
     });
   }
 });

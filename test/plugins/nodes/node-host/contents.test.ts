@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { ASK, FULL, listed, OFF, refusal, scene } from "./scene.ts";
+import { ASK, listed, OFF, refusal, scene } from "./scene.ts";
 
 const ALLOWED = { approved: true, approvalDecision: "allow-once" };
 const sha256 = (path: string) => createHash("sha256").update(readFileSync(path)).digest("hex");
@@ -98,13 +98,4 @@ describe("the allowlist of a node", { timeout: 120_000 }, () => {
       assert.match(refusal(await run({ command })), /SYSTEM_RUN_DENIED .*allowlist/);
     });
   }
-
-  it("is not asked where everything runs", async (t) => {
-    const { run, gateway, program } = await scene(t, FULL);
-    program("tool", "echo one");
-    const { payload } = await gateway.invoke("system.run.prepare", { command: ["tool"] });
-    assert.equal(payload["files"], undefined);
-    program("tool", "echo two");
-    assert.equal((await run({ command: ["tool"], ...ALLOWED })).payload["stdout"], "two\n");
-  });
 });

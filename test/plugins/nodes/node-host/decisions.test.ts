@@ -4,7 +4,6 @@ import { describe, it } from "node:test";
 import { BoundedText, type ExecRules, judgeRun, refusedVariable } from "@svc/kit/exec";
 import { GatewayError } from "@svc/sdk";
 import type { SystemRunPlan } from "@svc/sdk/approvals";
-import { isLoopbackHost } from "@svc/sdk/client";
 import { judgeRefusal, waitMs } from "../../../../plugins/nodes/node-host/connection-end.ts";
 import { childEnvironment } from "../../../../plugins/nodes/node-host/environment.ts";
 import { canBeListed, exactEntry, whyNot } from "../../../../plugins/nodes/node-host/judgement.ts";
@@ -25,12 +24,7 @@ describe("the gateway of a node", () => {
   });
 
   it("is reached unencrypted only on this machine, or with --insecure", () => {
-    for (const url of [
-      "ws://192.168.1.2:18789",
-      "http://gateway.example",
-      "ws://127.0.0.1.example",
-      "ws://0.0.0.0:1",
-    ]) {
+    for (const url of ["ws://192.168.1.2:1", "http://gateway.example", "ws://127.0.0.1.example", "ws://0.0.0.0:1"]) {
       assert.throws(() => nodeTarget({ url }, false, []), /unencrypted\nNext: use wss:\/\/.*--insecure/, url);
       assert.ok(nodeTarget({ url }, true));
     }
@@ -46,67 +40,25 @@ describe("the gateway of a node", () => {
       assert.throws(() => nodeTarget({ url }, false), /is not an address of a gateway\nNext: write it like/);
     });
   }
-
-  it("knows hosts of this machine", () => {
-    assert.deepEqual(
-      ["localhost", "127.0.0.1", "127.9.9.9", "[::1]", "example.org", "127.0.0.1.nip.io", "10.0.0.1"].map(
-        isLoopbackHost,
-      ),
-      [true, true, true, true, false, false, false],
-    );
-  });
 });
 
 describe("what a refused connection means", () => {
   const refusal = (code: "INVALID_REQUEST" | "NOT_PAIRED" | "UNAVAILABLE", message: string, details: object = {}) =>
     new GatewayError(code, message, { details });
+  const unauthorized = (code?: string) => refusal("INVALID_REQUEST", "unauthorized: device token mismatch", { code });
+  const unpaired = (code: string) => refusal("NOT_PAIRED", "pairing required", { code, requestId: "r" });
   const cases: [why: string, error: Error, own: boolean, kind: string][] = [
     ["nobody answers", refusal("UNAVAILABLE", "cannot reach ws://127.0.0.1:1"), false, "lost"],
     ["an error of the machine", new Error("EMFILE"), false, "lost"],
-    [
-      "too many attempts",
-      refusal("INVALID_REQUEST", "unauthorized: too many", { code: "AUTH_RATE_LIMITED" }),
-      false,
-      "lost",
-    ],
-    [
-      "not approved",
-      refusal("NOT_PAIRED", "pairing required", { code: "PAIRING_REQUIRED", requestId: "r" }),
-      false,
-      "unapproved",
-    ],
-    [
-      "no device",
-      refusal("NOT_PAIRED", "device identity required", { code: "DEVICE_IDENTITY_REQUIRED" }),
-      false,
-      "refused",
-    ],
-    ["a wrong secret", refusal("INVALID_REQUEST", "unauthorized", { code: "AUTH_TOKEN_MISMATCH" }), false, "refused"],
-    [
-      "its token is refused",
-      refusal("INVALID_REQUEST", "unauthorized", { code: "AUTH_DEVICE_TOKEN_MISMATCH" }),
-      true,
-      "token-refused",
-    ],
-    [
-      "its token is refused, in words alone",
-      refusal("INVALID_REQUEST", "unauthorized: device token mismatch"),
-      true,
-      "refused",
-    ],
-    [
-      "its token counts as the gateway's",
-      refusal("INVALID_REQUEST", "unauthorized", { code: "AUTH_TOKEN_MISMATCH" }),
-      true,
-      "token-refused",
-    ],
+    ["too many attempts", unauthorized("AUTH_RATE_LIMITED"), false, "lost"],
+    ["not approved", unpaired("PAIRING_REQUIRED"), false, "unapproved"],
+    ["no device", unpaired("DEVICE_IDENTITY_REQUIRED"), false, "refused"],
+    ["a wrong secret", unauthorized("AUTH_TOKEN_MISMATCH"), false, "refused"],
+    ["its token is refused", unauthorized("AUTH_DEVICE_TOKEN_MISMATCH"), true, "token-refused"],
+    ["its token is refused, in words alone", unauthorized(), true, "refused"],
+    ["its token counts as the gateway's", unauthorized("AUTH_TOKEN_MISMATCH"), true, "token-refused"],
     ["another protocol", refusal("INVALID_REQUEST", "protocol mismatch", { expectedProtocol: 4 }), true, "refused"],
-    [
-      "a clock that is off",
-      refusal("INVALID_REQUEST", "device signature expired", { code: "DEVICE_AUTH_SIGNATURE_EXPIRED" }),
-      true,
-      "refused",
-    ],
+    ["a clock that is off", unauthorized("DEVICE_AUTH_SIGNATURE_EXPIRED"), true, "refused"],
   ];
   for (const [why, error, own, kind] of cases) {
     it(`${why}: ${kind}`, () => {
@@ -117,31 +69,18 @@ describe("what a refused connection means", () => {
   }
 
   it("waits longer each time, up to half a minute, and never the same for all", () => {
-    assert.deepEqual(
-      [0, 1, 2, 9, 1e6].map((attempt) => waitMs("lost", attempt, 1)),
-      [1_000, 2_000, 4_000, 30_000, 30_000],
-    );
-    assert.deepEqual(
-      [0, 9].map((attempt) => waitMs("unapproved", attempt, 0)),
-      [1_000, 15_000],
-    );
+    const waits = [0, 1, 2, 9, 1e6].map((attempt) => waitMs("lost", attempt, 1));
+    assert.deepEqual(waits, [1_000, 2_000, 4_000, 30_000, 30_000]);
+    assert.deepEqual([waitMs("unapproved", 0, 0), waitMs("unapproved", 9, 0)], [1_000, 15_000]);
   });
 });
 
 describe("what a node tells its owner", () => {
   it("has the command to run on the gateway", () => {
-    const told = {
-      state: "waiting",
-      url: "ws://x",
-      nodeId: "n",
-      requestId: "r1",
-      reason: "not-paired",
-      next: "svc devices approve r1",
-    } as const;
-    assert.equal(
-      stateLine(told),
-      "waiting for approval (request r1, not-paired); run on the gateway: svc devices approve r1",
-    );
+    const next = "svc devices approve r1";
+    const told = { state: "waiting", url: "ws://x", nodeId: "n", requestId: "r1", reason: "not-paired", next } as const;
+    const line = "waiting for approval (request r1, not-paired); run on the gateway: svc devices approve r1";
+    assert.equal(stateLine(told), line);
   });
 
   it("escapes control characters in texts of others", () => {
@@ -160,16 +99,14 @@ describe("whether a command may run", () => {
   const plan: SystemRunPlan = { argv: ["rg", "x"], cwd: "/srv", rawCommand: null, agentId: null, sessionKey: null };
 
   it("asks for a program of the allowlist with an environment that may change it", () => {
-    assert.equal(judgeRun(rules(), plan, "/usr/bin/rg", ["LANG", "LC_ALL"], { root: "/srv" }).verdict, "allow");
-    assert.equal(
-      judgeRun(rules(), plan, "/usr/bin/rg", ["LANG", "RIPGREP_CONFIG_PATH"], { root: "/srv" }).verdict,
-      "ask",
-    );
-    assert.equal(judgeRun(rules(), plan, "/usr/bin/rg", ["LANGUAGE"], { root: "/srv" }).verdict, "ask");
-    const always = rules({ ask: "always", askFallback: "allowlist" });
-    const silent = (names: string[]) => judgeRun(always, plan, "/usr/bin/rg", names, { root: "/srv" });
-    assert.deepEqual(silent(["LANG"]), { verdict: "ask", fallback: "allow" });
-    assert.deepEqual(silent(["RIPGREP_CONFIG_PATH"]), { verdict: "ask", fallback: "deny" }, "nobody answers: no");
+    const judge = (names: string[], more?: Partial<ExecRules>) =>
+      judgeRun(rules(more), plan, "/usr/bin/rg", names, { root: "/srv" });
+    assert.equal(judge(["LANG", "LC_ALL"]).verdict, "allow");
+    assert.equal(judge(["LANG", "RIPGREP_CONFIG_PATH"]).verdict, "ask");
+    assert.equal(judge(["LANGUAGE"]).verdict, "ask");
+    const always = { ask: "always", askFallback: "allowlist" } as const;
+    assert.deepEqual(judge(["LANG"], always), { verdict: "ask", fallback: "allow" });
+    assert.deepEqual(judge(["RIPGREP_CONFIG_PATH"], always), { verdict: "ask", fallback: "deny" });
     assert.equal(judgeRun(rules({ ask: "off" }), plan, "/usr/bin/rg", ["RIPGREP_CONFIG_PATH"]).verdict, "deny");
     assert.equal(judgeRun(rules({ security: "full", ask: "off" }), plan, "/usr/bin/rg", ["X"]).verdict, "allow");
   });
@@ -211,19 +148,8 @@ describe("what a program gets and gives", () => {
   });
 
   it("may get variables that only resemble dangerous ones", () => {
-    for (const name of [
-      "NODE_ENV",
-      "GITHUB_TOKEN",
-      "GOOGLE_REGION",
-      "GEMINI_MODEL",
-      "RUSTIC",
-      "PATHS",
-      "ENVIRONMENT",
-      "MODE",
-      "_x",
-    ]) {
-      assert.equal(refusedVariable(name), undefined, name);
-    }
+    const names = "NODE_ENV GITHUB_TOKEN GOOGLE_REGION GEMINI_MODEL RUSTIC PATHS ENVIRONMENT MODE _x";
+    for (const name of names.split(" ")) assert.equal(refusedVariable(name), undefined, name);
   });
 
   it("keeps a short output whole, however it is cut into pieces", () => {

@@ -23,38 +23,18 @@ export type Welcome =
   | { readonly auth?: object }
   | { readonly error: { readonly code: string; readonly message: string; readonly details?: object } };
 
-export interface FakeGateway {
-  readonly url: string;
-  /** Every `connect`, in order. */
-  readonly connects: Record<string, unknown>[];
-  readonly events: { readonly event: string; readonly payload: Record<string, unknown> }[];
-  /** Every `node.invoke.result`. */
-  readonly answers: FakeAnswer[];
-  /** Id of the node that came last. */
-  nodeId(): string;
-  /** Resolves when that many connections were accepted. */
-  connected(count?: number): Promise<void>;
-  /** Resolves when a node has reported this. */
-  reported(event: string): Promise<void>;
-  /** Resolves when there is an answer with this id. */
-  answer(id: string): Promise<FakeAnswer>;
-  /** Sends `node.invoke.request` to the newest connection. @returns its id */
-  ask(command: string, params?: unknown): string;
-  /** Asks, and parses what comes. */
-  invoke(command: string, params?: unknown): Promise<FakeAnswer & { readonly payload: Record<string, unknown> }>;
-  send(frame: object): void;
-  /** Ends the newest connection. */
-  drop(code?: number, reason?: string): void;
-}
+export type FakeGateway = Awaited<ReturnType<typeof fakeGateway>>;
 
 /** @param welcome by the number of the attempt, 1 is the first @param greeting sent in one piece with `hello-ok` */
 export async function fakeGateway(
   t: TestContext,
   welcome: (nth: number, connect: Record<string, unknown>) => Welcome = () => ({}),
   greeting: (nth: number, connect: Record<string, unknown>) => readonly object[] = () => [],
-): Promise<FakeGateway> {
+) {
   const server = new WebSocketServer({ port: 0, host: "127.0.0.1" });
-  const [connects, events, answers] = [[], [], []] as [Record<string, unknown>[], FakeGateway["events"], FakeAnswer[]];
+  const connects: Record<string, unknown>[] = [];
+  const events: { readonly event: string; readonly payload: Record<string, unknown> }[] = [];
+  const answers: FakeAnswer[] = [];
   const accepted: WebSocket[] = [];
   const looking = new Set<() => void>();
   const until = (holds: () => boolean) =>
@@ -119,19 +99,28 @@ export async function fakeGateway(
   };
   return {
     url: `ws://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    /** Every `connect`, in order. */
     connects,
     events,
+    /** Every `node.invoke.result`. */
     answers,
+    /** Id of the node that came last. */
     nodeId: newestNode,
-    reported: (event) => until(() => events.some((one) => one.event === event)),
+    /** Resolves when a node has reported this. */
+    reported: (event: string) => until(() => events.some((one) => one.event === event)),
+    /** Resolves when that many connections were accepted. */
     connected: (count = 1) => until(() => accepted.length >= count),
+    /** Resolves when there is an answer with this id. */
     answer,
+    /** Sends `node.invoke.request` to the newest connection. @returns its id */
     ask,
-    async invoke(command, params) {
+    /** Asks, and parses what comes. */
+    async invoke(command: string, params?: unknown) {
       const said = await answer(ask(command, params));
       return { ...said, payload: JSON.parse(said.payloadJSON ?? "{}") as Record<string, unknown> };
     },
-    send: (frame) => send(newest(), frame),
+    send: (frame: object) => send(newest(), frame),
+    /** Ends the newest connection. */
     drop: (code = 1012, reason = "service restart") => newest().close(code, reason),
   };
 }

@@ -7,16 +7,6 @@ import { runNodeProgram } from "../../../../plugins/nodes/node-host/node-program
 import type { NodeState } from "../../../../plugins/nodes/node-host/node-states.ts";
 import type { SharedSecret } from "../../../../plugins/nodes/node-host/target.ts";
 
-export interface RunningNode {
-  readonly stateDir: string;
-  readonly states: NodeState[];
-  /** Resolves with the first state, seen or still to come, that fits. */
-  until<S extends NodeState["state"]>(state: S, fits?: (told: NodeState) => boolean): Promise<NodeState & { state: S }>;
-  /** Its exit code. */
-  readonly ended: Promise<0 | 1>;
-  stop(): Promise<0 | 1>;
-}
-
 export interface NodeOptions {
   readonly secret?: SharedSecret;
   readonly stateDir?: string;
@@ -32,7 +22,7 @@ export function nodeState(t: TestContext, policy?: object): string {
   return stateDir;
 }
 
-export function startNode(t: TestContext, url: string, options: NodeOptions = {}): RunningNode {
+export function startNode(t: TestContext, url: string, options: NodeOptions = {}) {
   const { secret = { token: "shared-secret" }, policy, env } = options;
   const stateDir = options.stateDir ?? nodeState(t, policy);
   const states: NodeState[] = [];
@@ -59,14 +49,14 @@ export function startNode(t: TestContext, url: string, options: NodeOptions = {}
   return {
     stateDir,
     states,
+    /** Its exit code. */
     ended,
     stop,
-    until: (wanted, fits = () => true) =>
-      new Promise((resolve) => {
+    /** Resolves with the first state, seen or still to come, that fits. */
+    until: <S extends NodeState["state"]>(wanted: S, fits: (told: NodeState) => boolean = () => true) =>
+      new Promise<NodeState & { state: S }>((resolve) => {
         const look = () => {
-          const found = states.find(
-            (one): one is NodeState & { state: typeof wanted } => one.state === wanted && fits(one),
-          );
+          const found = states.find((one): one is NodeState & { state: S } => one.state === wanted && fits(one));
           if (!found) return;
           looking.delete(look);
           resolve(found);

@@ -32,10 +32,7 @@ describe("system.notify", () => {
     await notify({ body: '" & do shell script "id' }, notifier, { PATH: "/bin:/usr/bin" }, never);
     const all = args();
     assert.deepEqual(all.slice(-3), ["--", "svc", '" & do shell script "id']);
-    assert.deepEqual(
-      all.slice(0, -3).filter((line) => line.includes("id")),
-      [],
-    );
+    assert.doesNotMatch(all.slice(0, -3).join("\n"), /id/);
   });
 
   it("says why a notification was not shown", async (t) => {
@@ -62,10 +59,8 @@ describe("system.notify", () => {
     assert.equal(declared.includes("system.notify"), process.platform === "linux");
     startNode(t, gateway.url, { env: { PATH: "/nowhere" } });
     await gateway.connected(2);
-    assert.deepEqual(
-      gateway.connects[1]?.["commands"],
-      declared.filter((name) => name !== "system.notify"),
-    );
+    const without = declared.filter((name) => name !== "system.notify");
+    assert.deepEqual(gateway.connects[1]?.["commands"], without);
     const { error } = await gateway.invoke("system.notify", { title: "x" });
     assert.equal(error?.code, "UNAVAILABLE");
     assert.match(error?.message ?? "", /no program for notifications/);

@@ -4,8 +4,8 @@ import { mkdirSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSy
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { fakeGateway } from "./fake-gateway.ts";
-import { nodeState, startNode } from "./node.ts";
-import { ASK, FULL, listed, OFF, refusal, scene, told } from "./scene.ts";
+import { startNode } from "./node.ts";
+import { ASK, FULL, listed, refusal, scene, told } from "./scene.ts";
 
 describe("the policy of the machine", () => {
   it("denies every command without a policy file", async (t) => {
@@ -32,10 +32,7 @@ describe("the policy of the machine", () => {
     const { run, gateway } = await scene(t, ASK);
     const command = ["printf", "ran"];
     assert.equal(refusal(await run({ command })), "SYSTEM_RUN_DENIED approval required");
-    assert.equal(
-      refusal(await run({ command, approvalDecision: "allow-once" })),
-      "SYSTEM_RUN_DENIED approval required",
-    );
+    assert.match(refusal(await run({ command, approvalDecision: "allow-once" })), /approval required$/);
     const { payload } = await run({ command, approved: true, approvalDecision: "allow-once" });
     assert.equal(payload["stdout"], "ran");
     assert.match(refusal(await run({ command })), /approval required/);
@@ -75,24 +72,11 @@ describe("the policy of the machine", () => {
     program("tool", "true");
     mkdirSync(join(stateDir, "sub"));
     symlinkSync("/etc/passwd", join(stateDir, "link"));
-    const passes = [
-      ["cat", "note"],
-      ["cat", join(at, "note")],
-      ["grep", "-c", "text", "note"],
-      ["uname", "-a"],
-    ];
-    for (const command of passes) assert.equal((await run({ command })).payload["exitCode"], 0, command.join(" "));
+    for (const line of ["cat note", `cat ${join(at, "note")}`, "grep -c text note", "uname -a"])
+      assert.equal((await run({ command: line.split(" ") })).payload["exitCode"], 0, line);
     assert.equal((await run({ command: ["cat", "../note"], cwd: join(at, "sub") })).payload["stdout"], "text\n");
-    const misses = [
-      ["cat", "/etc/passwd"],
-      ["cat", "link"],
-      ["cat", "../x"],
-      ["tool"],
-      ["find", ".", "-delete"],
-      ["sh", "-c", "true"],
-    ];
-    for (const command of misses)
-      assert.match(refusal(await run({ command })), /^SYSTEM_RUN_DENIED .*allowlist/, command.join(" "));
+    for (const line of ["cat /etc/passwd", "cat link", "cat ../x", "tool", "find . -delete", "sh -c true"])
+      assert.match(refusal(await run({ command: line.split(" ") })), /^SYSTEM_RUN_DENIED .*allowlist/, line);
     assert.match(refusal(await run({ command: ["cat", "passwd"], cwd: "/etc" })), /^SYSTEM_RUN_DENIED /);
   });
 
@@ -109,13 +93,9 @@ describe("the policy of the machine", () => {
 
   it("never adds a program that runs other programs", async (t) => {
     const { run, stateDir } = await scene(t, ASK);
-    for (const command of [
-      ["sh", "-c", "true"],
-      ["env", "true"],
-      ["node", "-e", "1"],
-    ]) {
-      const { payload } = await run({ command, approved: true, approvalDecision: "allow-always" });
-      assert.equal(payload["exitCode"], 0);
+    for (const line of ["sh -c true", "env true", "node -e 1"]) {
+      const { payload } = await run({ command: line.split(" "), approved: true, approvalDecision: "allow-always" });
+      assert.equal(payload["exitCode"], 0, line);
     }
     assert.deepEqual(JSON.parse(readFileSync(join(stateDir, "exec-approvals.json"), "utf8")), ASK);
   });
@@ -130,22 +110,12 @@ describe("the policy of the machine", () => {
   });
 
   it("asks for a program of the allowlist when a variable may change what it does", async (t) => {
-    const gateway = await fakeGateway(t);
-    const stateDir = nodeState(t);
     const path = realpathSync("/usr/bin/printenv");
-    writeFileSync(join(stateDir, "exec-approvals.json"), JSON.stringify(listed(path)), { mode: 0o600 });
-    startNode(t, gateway.url, { stateDir, env: { PATH: process.env["PATH"] ?? "" } });
-    await gateway.connected();
-    const run = (env: object, more: object = {}) =>
-      gateway.invoke("system.run", { command: [path, ...Object.keys(env)], env, ...more });
+    const { run: runs } = await scene(t, listed(path));
+    const run = (env: object, more: object = {}) => runs({ command: [path, ...Object.keys(env)], env, ...more });
     assert.equal((await run({ LANG: "C" })).payload["stdout"], "C\n");
     assert.match(refusal(await run({ MODE: "x" })), /approval required/);
     assert.equal((await run({ MODE: "x" }, { approved: true })).payload["stdout"], "x\n");
-  });
-
-  it("names the miss when nobody is asked", async (t) => {
-    const { run } = await scene(t, OFF);
-    assert.match(refusal(await run({ command: ["true"], approved: true })), /SYSTEM_RUN_DENIED .*allowlist/);
   });
 
   it("is read and replaced by the gateway, by its hash", async (t) => {

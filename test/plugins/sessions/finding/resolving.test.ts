@@ -29,9 +29,10 @@ describe("resolveSession", () => {
     ["a label within what a session spawned", { label: "twice", spawnedBy: "agent:main:main" }, "agent:main:foo"],
     ["a label of the global session on request", { label: "all", includeGlobal: true }, "global"],
   ];
-  for (const [what, params, key] of found) {
-    it(`finds ${what}`, async (t) => assert.equal(await (await seeded(t))(params), key));
-  }
+  it("finds one session", async (t) => {
+    const resolve = await seeded(t);
+    for (const [what, params, key] of found) assert.equal(await resolve(params), key, what);
+  });
 
   const refused: [why: string, params: Params, code: string, message: RegExp][] = [
     ["no selector", {}, "INVALID_REQUEST", /exactly one/],
@@ -47,8 +48,9 @@ describe("resolveSession", () => {
     ["the global session without a request", { label: "all" }, "NOT_FOUND", /all/],
     ["a run of a job", { sessionId: "id-4" }, "NOT_FOUND", /id-4/],
   ];
-  for (const [why, params, code, message] of refused) {
-    it(`refuses ${why} with ${code}`, async (t) =>
-      assert.rejects((await seeded(t))(params), { name: "GatewayError", code, message }));
-  }
+  it("refuses what is not one session, with the reason", async (t) => {
+    const resolve = await seeded(t);
+    for (const [why, params, code, message] of refused)
+      await assert.rejects(resolve(params), { name: "GatewayError", code, message }, why);
+  });
 });

@@ -42,12 +42,15 @@ describe("the key of an inbound message", () => {
     ["per-account-channel-peer", "agent:ada:irc:work:direct:bob"],
   ];
   for (const [dmScope, key] of scopes) {
-    it(`of a direct message with dmScope ${dmScope} is ${key}`, () =>
-      assert.equal(inboundKey(dm("Bob", { accountId: "Work" }), "ada", { ...base, dmScope }), key));
-    it(`without a sender with dmScope ${dmScope} is the main one`, () =>
-      assert.equal(inboundKey(dm(" "), "ada", { ...base, dmScope }), "agent:ada:main"));
+    it(`of a direct message with dmScope ${dmScope} is ${key}, or the main one without a sender`, () => {
+      const rules = { ...base, dmScope };
+      assert.equal(inboundKey(dm("Bob", { accountId: "Work" }), "ada", rules), key);
+      assert.equal(inboundKey(dm(" "), "ada", rules), "agent:ada:main");
+    });
   }
 
+  const parentPeer = { kind: "channel", id: "C1" } as const;
+  const threadRoom = room("channel", "T2", { threadId: "T2", guildId: "g", parentPeer });
   const rows: [what: string, inbound: InboundAddress, key: string][] = [
     ["a message without peer", { channel: "irc" }, "agent:ada:main"],
     ["a group", room("group", "-100"), "agent:ada:irc:group:-100"],
@@ -56,17 +59,9 @@ describe("the key of an inbound message", () => {
     ["a group of no channel", { channel: " ", peer: { kind: "group", id: "1" } }, "agent:ada:unknown:group:1"],
     ["a forum topic", room("group", "-100", { threadId: "7" }), "agent:ada:irc:group:-100:topic:7"],
     ["a thread of a room", room("channel", "C1", { threadId: "T2" }), "agent:ada:irc:channel:c1:thread:t2"],
-    [
-      "a thread of a group chat in a team",
-      room("group", "G1", { threadId: "T2", teamId: "T" }),
-      "agent:ada:irc:group:g1:thread:t2",
-    ],
+    ["a thread of a team", room("group", "G1", { threadId: "T2", teamId: "T" }), "agent:ada:irc:group:g1:thread:t2"],
     ["a thread of the main session", dm("bob", { threadId: "T" }), "agent:ada:main:thread:t"],
-    [
-      "a thread that is a room of its own",
-      room("channel", "T2", { threadId: "T2", guildId: "g", parentPeer: { kind: "channel", id: "C1" } }),
-      "agent:ada:irc:channel:c1:thread:t2",
-    ],
+    ["a thread that is a room of its own", threadRoom, "agent:ada:irc:channel:c1:thread:t2"],
   ];
   for (const [what, inbound, key] of rows) {
     it(`of ${what} is ${key}`, () => assert.equal(inboundKey(inbound, "ada", base), key));
@@ -122,12 +117,10 @@ describe("ids and parts of keys", () => {
     ["agent:a:x:thread:1:thread:2", "agent:a:x:thread:1"],
     ["agent:a:irc:group:g", undefined],
   ];
-  for (const [key, parent] of parents) {
-    it(`finds ${String(parent)} above ${key}`, () => {
-      assert.equal(threadParent(key), parent);
-      assert.equal(isThread(key), parent !== undefined);
-    });
-  }
+  it("have a parent if they are threads", () => {
+    for (const [key, parent] of parents)
+      assert.deepEqual([threadParent(key), isThread(key)], [parent, parent !== undefined]);
+  });
 
   const depths: [key: string, depth: number][] = [
     ["agent:a:main", 0],
@@ -158,22 +151,14 @@ describe("bindings", () => {
   ];
   const rules = { ...base, bindings: all };
 
+  const parentPeer = { kind: "channel", id: "1" } as const;
+  const ofGuild = (...roles: string[]) => ({ guildId: "g", roles });
   const rows: [what: string, inbound: InboundAddress, agentId: string, matchedBy: string][] = [
     ["a peer", room("group", "1", { guildId: "G", roles: ["r1"] }), "by-peer", "binding.peer"],
     ["a peer of the other kind of room", room("channel", "1"), "by-peer", "binding.peer"],
-    [
-      "a parent peer",
-      room("channel", "t", { parentPeer: { kind: "channel", id: "1" }, guildId: "G", roles: ["r1"] }),
-      "by-peer",
-      "binding.peer.parent",
-    ],
-    [
-      "a guild and a role",
-      room("channel", "9", { guildId: "g", roles: ["x", "r2"] }),
-      "by-roles",
-      "binding.guild+roles",
-    ],
-    ["a guild without the role", room("channel", "9", { guildId: "G", roles: ["x"] }), "by-guild", "binding.guild"],
+    ["a parent peer", room("channel", "t", { parentPeer, ...ofGuild("r1") }), "by-peer", "binding.peer.parent"],
+    ["a guild and a role", room("channel", "9", ofGuild("x", "r2")), "by-roles", "binding.guild+roles"],
+    ["a guild without the role", room("channel", "9", ofGuild("x")), "by-guild", "binding.guild"],
     ["a team", room("channel", "9", { teamId: "T" }), "by-team", "binding.team"],
     ["an account", dm("bob", { accountId: "Work" }), "by-account", "binding.account"],
     ["the default account", dm("bob"), "by-omitted-account", "binding.account"],
@@ -220,18 +205,17 @@ describe("bindings", () => {
     assert.equal(route([to("Eve!")], dm("b"), more).agentId, "eve");
   });
 
-  it("return the whole route", () =>
-    assert.deepEqual(
-      route([to("eve", { accountId: "*" })], room("group", "7", { channel: " IRC ", accountId: "A b" })),
-      {
-        agentId: "eve",
-        channel: "irc",
-        accountId: "a-b",
-        sessionKey: "agent:eve:irc:group:7",
-        mainSessionKey: "agent:eve:main",
-        matchedBy: "binding.channel",
-      },
-    ));
+  it("return the whole route", () => {
+    const inbound = room("group", "7", { channel: " IRC ", accountId: "A b" });
+    assert.deepEqual(route([to("eve", { accountId: "*" })], inbound), {
+      agentId: "eve",
+      channel: "irc",
+      accountId: "a-b",
+      sessionKey: "agent:eve:irc:group:7",
+      mainSessionKey: "agent:eve:main",
+      matchedBy: "binding.channel",
+    });
+  });
 
   it("are none without the section, and refuse other kinds of peers", () => {
     assert.deepEqual(withDefaults(Bindings, undefined), []);

@@ -5,16 +5,20 @@ import type { SendPolicySetting } from "../../../../plugins/sessions/config.ts";
 import { sendPolicyOf } from "../../../../plugins/sessions/keys-routing/send-policy.ts";
 
 const KEY = "agent:main:irc:group:1";
-const deny = (match: object): SendPolicySetting => ({ rules: [{ action: "deny", match }] });
+const denied = (match: object) => ({ action: "deny", match }) as const;
+const allowed = (match?: object) => ({ action: "allow", ...(match && { match }) }) as const;
+const deny = (match: object): SendPolicySetting => ({ rules: [denied(match)] });
 
 describe("the send policy", () => {
-  const rows: [
+  type Row = [
     what: string,
     setting: SendPolicySetting | undefined,
     key: string,
     entry: Partial<SessionEntry>,
-    policy: string,
-  ][] = [
+    is: string,
+  ];
+  const irc = { channel: "irc" };
+  const rows: Row[] = [
     ["nothing is configured", undefined, KEY, {}, "allow"],
     ["by the default", { default: "deny" }, KEY, {}, "deny"],
     ["by the entry, despite the rules", deny({}), KEY, { sendPolicy: "allow" }, "allow"],
@@ -23,34 +27,16 @@ describe("the send policy", () => {
     ["a rule without match", { rules: [{ action: "deny" }] }, KEY, {}, "deny"],
     [
       "a rule that allows against the default",
-      { default: "deny", rules: [{ action: "allow", match: { channel: "IRC" } }] },
+      { default: "deny", rules: [allowed({ channel: "IRC" })] },
       KEY,
       {},
       "allow",
     ],
-    [
-      "a denial before an allowance",
-      { rules: [{ action: "deny", match: { channel: "irc" } }, { action: "allow" }] },
-      KEY,
-      {},
-      "deny",
-    ],
-    [
-      "a denial after an allowance",
-      { rules: [{ action: "allow" }, { action: "deny", match: { channel: "irc" } }] },
-      KEY,
-      {},
-      "deny",
-    ],
+    ["a denial before an allowance", { rules: [denied(irc), allowed()] }, KEY, {}, "deny"],
+    ["a denial after an allowance", { rules: [allowed(), denied(irc)] }, KEY, {}, "deny"],
     ["another channel", deny({ channel: "sms" }), KEY, {}, "allow"],
     ["the channel of the entry over that of the key", deny({ channel: "sms" }), KEY, { channel: "sms" }, "deny"],
-    [
-      "the last channel of a session without one",
-      deny({ channel: "sms" }),
-      "agent:main:main",
-      { lastChannel: "sms" },
-      "deny",
-    ],
+    ["the last channel of a session", deny({ channel: "sms" }), "agent:main:main", { lastChannel: "sms" }, "deny"],
     ["a chat type", deny({ chatType: "group" }), KEY, {}, "deny"],
     ["another chat type", deny({ chatType: "channel" }), KEY, {}, "allow"],
     ["the old word dm", deny({ chatType: "dm" }), "agent:main:irc:direct:b", {}, "deny"],

@@ -48,10 +48,7 @@ describe("sessions.patch", () => {
     assert.deepEqual(entry, { sessionId: entry.sessionId, updatedAt: NOON, label: "Notes" });
     assert.deepEqual(await service.get("agent:main:foo"), entry);
     await patch({ thinkingLevel: "low" });
-    assert.deepEqual(
-      emitted.map(({ hook }) => hook),
-      ["sessionStarted"],
-    );
+    assert.deepEqual([emitted.length, emitted[0]?.hook], [1, "sessionStarted"]);
   });
 
   it("keeps all other fields, the session id and the messages", async (t) => {
@@ -80,23 +77,18 @@ describe("sessions.patch", () => {
     [{ execAsk: "on-miss" }, { execAsk: "on-miss" }],
     [{ execNode: " n1 " }, { execNode: "n1" }],
     [{ responseUsage: "on" }, { responseUsage: "tokens" }],
-    [{ responseUsage: "full" }, { responseUsage: "full" }],
     [{ sendPolicy: "deny" }, { sendPolicy: "deny" }],
     [{ groupActivation: "always" }, { groupActivation: "always" }],
   ];
-  for (const [params, expected] of words) {
-    it(`accepts ${JSON.stringify(params)}`, async (t) => {
-      const { fields } = await start(t);
+  it("accepts the words of each setting, and null to clear it", async (t) => {
+    const { fields } = await start(t);
+    for (const [params, expected] of words) {
       assert.deepEqual(await fields(params), expected);
       const [field = ""] = Object.keys(params);
-      assert.deepEqual(await fields({ [field]: null }), {}, "null clears it");
-    });
-  }
-
-  it("stores responseUsage off as absent", async (t) => {
-    const { fields } = await start(t);
+      assert.deepEqual(await fields({ [field]: null }), {}, field);
+    }
     await fields({ responseUsage: "full" });
-    assert.deepEqual(await fields({ responseUsage: "off" }), {});
+    assert.deepEqual(await fields({ responseUsage: "off" }), {}, "off is stored as absent");
   });
 
   const refusals: [what: string, params: Partial<PatchParams>, says: RegExp][] = [
@@ -105,11 +97,7 @@ describe("sessions.patch", () => {
     ["a word every object has", { verboseLevel: "constructor" }, /off, on, full/],
     ["an unknown exec host", { execHost: "moon" }, /sandbox, gateway, node/],
     ["elevated commands", { elevatedLevel: "on" }, /"on" is not accepted: .* only restrict .* svc approvals security/],
-    [
-      "elevated commands without questions",
-      { elevatedLevel: "Full" },
-      /"Full" is not accepted: .*; use one of off, ask/,
-    ],
+    ["elevated commands without questions", { elevatedLevel: "Full" }, /"Full" is not .*; use one of off, ask/],
     ["elevated commands by an alias", { elevatedLevel: "enabled" }, /only restrict/],
     ["a blank label", { label: "  " }, /blank/],
     ["an unknown model", { model: "nothing" }, /no model/],
@@ -149,20 +137,6 @@ describe("sessions.patch", () => {
       await assert.rejects(patch(params), { code: "INVALID_REQUEST", message: /already set/ });
     }
   });
-
-  const clients: [id: string, mode: string, allowed: boolean][] = [
-    ["webchat", "webchat", false],
-    ["svc-control-ui", "webchat", true],
-    ["cli", "cli", true],
-  ];
-  for (const [id, mode, allowed] of clients) {
-    it(`${allowed ? "serves" : "refuses"} the client ${id} in mode ${mode}`, async (t) => {
-      const { handlers } = await start(t);
-      const request = async () => handlers.patch(call({ key: "foo", label: "x" }, { id, mode }));
-      if (allowed) assert.equal((await request()).ok, true);
-      else await assert.rejects(request, { code: "INVALID_REQUEST" });
-    });
-  }
 });
 
 describe("the model in sessions.patch", () => {
@@ -222,10 +196,8 @@ describe("sessions.compact", () => {
     assert.deepEqual(await compact(), { ...base, reason: "no sessionId" });
     await service.ensure("agent:main:foo");
     assert.deepEqual(await compact(), { ...base, reason: "no transcript" });
-    await service.append(
-      "agent:main:foo",
-      Array.from({ length: 401 }, (_, n) => user(`m${n}`)),
-    );
+    const many = Array.from({ length: 401 }, (_, n) => user(`m${n}`));
+    await service.append("agent:main:foo", many);
     assert.deepEqual(await compact({ maxLines: 401 }), { ...base, kept: 401 });
     const { sessionId } = (await service.get("agent:main:foo")) ?? assert.fail();
     const archived = `${service.location}#${sessionId}.bak.2026-03-02T12-00-00.000Z`;

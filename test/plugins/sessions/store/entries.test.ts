@@ -7,30 +7,39 @@ const defaults = { modelProvider: "dp", model: "dm", contextTokens: 1000 };
 const none = { modelProvider: null, model: null, contextTokens: null };
 
 describe("freshEntry", () => {
-  /** Every field of a session in protocol/stores.md §1. */
-  const full: SessionEntry = {
+  /** Fields of protocol/stores.md §1 that a reset keeps. */
+  const kept: Partial<SessionEntry> = {
+    label: "kept",
+    thinkingLevel: "high",
+    verboseLevel: "on",
+    reasoningLevel: "stream",
+    elevatedLevel: "full",
+    execHost: "node",
+    execSecurity: "full",
+    execAsk: "off",
+    execNode: "n",
+    responseUsage: "tokens",
+    contextTokens: 10,
+    sendPolicy: "deny",
+    origin: { label: "o" },
+    lastChannel: "irc",
+    lastTo: "bob",
+    skillsSnapshot: { prompt: "p", skills: [] },
+    modelProvider: "p",
+    model: "m",
+  };
+  /** All others. */
+  const lost: SessionEntry = {
     sessionId: "old",
     updatedAt: 1,
     sessionFile: "f",
-    label: "kept",
     displayName: "d",
     spawnedBy: "s",
     spawnDepth: 1,
     forkedFromParent: true,
     systemSent: true,
     abortedLastRun: true,
-    thinkingLevel: "high",
-    verboseLevel: "on",
-    reasoningLevel: "stream",
-    elevatedLevel: "full",
-    responseUsage: "tokens",
     ttsAuto: "always",
-    execHost: "node",
-    execSecurity: "full",
-    execAsk: "off",
-    execNode: "n",
-    modelProvider: "p",
-    model: "m",
     providerOverride: "po",
     modelOverride: "mo",
     authProfileOverride: "a",
@@ -40,9 +49,7 @@ describe("freshEntry", () => {
     totalTokensFresh: false,
     cacheRead: 8,
     cacheWrite: 9,
-    contextTokens: 10,
     compactionCount: 2,
-    sendPolicy: "deny",
     groupActivation: "always",
     queueMode: "steer",
     chatType: "group",
@@ -51,58 +58,24 @@ describe("freshEntry", () => {
     subject: "s",
     groupChannel: "gc",
     space: "sp",
-    origin: { label: "o" },
     deliveryContext: { channel: "irc" },
-    lastChannel: "irc",
-    lastTo: "bob",
     lastAccountId: "acc",
     lastThreadId: "t",
     lastHeartbeatText: "h",
-    skillsSnapshot: { prompt: "p", skills: [] },
     systemPromptReport: {},
     acp: {},
   };
+  const counters = { inputTokens: 0, outputTokens: 0, totalTokens: 0, totalTokensFresh: true };
+  const expected = { sessionId: "new", updatedAt: 2, ...counters };
 
   it("keeps exactly the fields a reset keeps", () => {
-    assert.deepEqual(freshEntry(full, { sessionId: "new", now: 2, defaults }), {
-      sessionId: "new",
-      updatedAt: 2,
-      label: "kept",
-      thinkingLevel: "high",
-      verboseLevel: "on",
-      reasoningLevel: "stream",
-      elevatedLevel: "full",
-      execHost: "node",
-      execSecurity: "full",
-      execAsk: "off",
-      execNode: "n",
-      responseUsage: "tokens",
-      contextTokens: 10,
-      sendPolicy: "deny",
-      origin: { label: "o" },
-      lastChannel: "irc",
-      lastTo: "bob",
-      skillsSnapshot: { prompt: "p", skills: [] },
-      modelProvider: "p",
-      model: "m",
-      inputTokens: 0,
-      outputTokens: 0,
-      totalTokens: 0,
-      totalTokensFresh: true,
-    });
+    const entry = freshEntry({ ...lost, ...kept }, { sessionId: "new", now: 2, defaults });
+    assert.deepEqual(entry, { ...kept, ...expected });
   });
 
   it("starts a missing session with no tokens and the default model", () => {
-    assert.deepEqual(freshEntry(undefined, { sessionId: "new", now: 2, defaults }), {
-      sessionId: "new",
-      updatedAt: 2,
-      modelProvider: "dp",
-      model: "dm",
-      inputTokens: 0,
-      outputTokens: 0,
-      totalTokens: 0,
-      totalTokensFresh: true,
-    });
+    const entry = freshEntry(undefined, { sessionId: "new", now: 2, defaults });
+    assert.deepEqual(entry, { ...expected, modelProvider: "dp", model: "dm" });
   });
 });
 
@@ -120,17 +93,6 @@ describe("modelOf", () => {
 });
 
 describe("mergeable", () => {
-  it("removes null and undefined, replaces objects as a whole and leaves columns out", () => {
-    const patch = { label: "l", sessionId: "s", updatedAt: 5, a: 1, b: undefined, c: null, d: { e: 1 }, f: [1] };
-    assert.deepEqual(mergeable(patch), {
-      drop: '{"c":null,"d":null}',
-      merge: '{"a":1,"b":null,"c":null,"d":{"e":1},"f":[1]}',
-      label: { value: "l" },
-      updatedAt: 5,
-      sessionId: "s",
-    });
-  });
-
   it("distinguishes a cleared label from an unchanged one", () => {
     const gone: Partial<SessionEntry> = Object.fromEntries([["label", undefined]]);
     assert.deepEqual(mergeable(gone).label, { value: null });

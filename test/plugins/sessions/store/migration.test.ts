@@ -11,17 +11,11 @@ import { FakeClock, NOON, openTestStorage } from "../open-store.ts";
 const OLD_STEPS = STEPS.slice(0, STEPS.indexOf("create index archives_key on archives (key, archived_at)") + 1);
 const PERIOD = { from: 0, to: NOON * 2, zone: { offsetMs: 0 } };
 
-const message = (seq: number, body: object | string) => ({
-  sql: "insert into transcript (session_id, seq, id, role, created_at, body) values (?, ?, ?, ?, ?, ?)",
-  params: [
-    "s1",
-    seq,
-    `0000000${seq}`,
-    seq % 2 === 0 ? "assistant" : "user",
-    NOON,
-    typeof body === "string" ? body : JSON.stringify(body),
-  ],
-});
+const message = (seq: number, body: object | string) => {
+  const sql = "insert into transcript (session_id, seq, id, role, created_at, body) values (?, ?, ?, ?, ?, ?)";
+  const [role, text] = [seq % 2 === 0 ? "assistant" : "user", typeof body === "string" ? body : JSON.stringify(body)];
+  return { sql, params: ["s1", seq, `0000000${seq}`, role, NOON, text] };
+};
 const session = {
   sql: "insert into sessions (key, agent_id, session_id, updated_at, label, listed, entry) values ('agent:main:a', 'main', 's1', 1, null, 1, '{}')",
 };
@@ -55,10 +49,8 @@ describe("a store of the previous version", () => {
       return all[0]?.sums.filter(({ answers }) => answers > 0) ?? [];
     };
     const [sum] = await sums();
-    assert.deepEqual(
-      [sum?.input, sum?.totalTokens, sum?.toolCalls, sum?.unpriced, sum?.latencies],
-      [3, 7, 1, 1, "[500]"],
-    );
+    const { input, totalTokens, toolCalls, unpriced, latencies } = sum ?? assert.fail();
+    assert.deepEqual([input, totalTokens, toolCalls, unpriced, latencies], [3, 7, 1, 1, "[500]"]);
     const archives = await storage.all("select session_id, key, reason, archived_at from archives");
     assert.deepEqual(archives, [{ session_id: "gone", key: "agent:main:gone", reason: "kept", archived_at: 7 }]);
     assert.equal((await transcripts.last("agent:main:a", 9)).length, 2);

@@ -105,10 +105,8 @@ describe("cutting a transcript", () => {
     assert.deepEqual(await store.get(KEY), { sessionId, updatedAt: NOON, label: "l" });
     const parts = await storage.all("select session_id, key, reason, part_of from archives");
     assert.deepEqual(parts, [{ session_id: partId, key: KEY, reason: "bak", part_of: sessionId }]);
-    const moved = await storage.all<{ n: number }>("select count(*) as n from transcript where session_id = ?", [
-      partId,
-    ]);
-    assert.deepEqual(moved, [{ n: 3 }]);
+    const moved = await storage.all("select id from transcript where session_id = ?", [partId]);
+    assert.equal(moved.length, 3);
 
     await store.append(KEY, [user("5")]);
     assert.deepEqual(texts(await transcripts.last(KEY, 9)), ["4", "5"]);
@@ -127,16 +125,13 @@ describe("cutting a transcript", () => {
     const appends = Array.from({ length: 20 }, (_, n) => store.append(KEY, [user(`m${n}`)]));
     const [cut] = await Promise.all([transcripts.cut(KEY, 2), ...appends]);
     const { sessionId } = (await store.get(KEY)) ?? assert.fail();
-    const places = async (id: string) =>
-      (await storage.all<{ seq: number }>("select seq from transcript where session_id = ? order by seq", [id])).map(
-        ({ seq }) => seq,
-      );
+    const places = async (id: string) => {
+      const sql = "select seq from transcript where session_id = ? order by seq";
+      return (await storage.all<{ seq: number }>(sql, [id])).map(({ seq }) => seq);
+    };
     const [gone, kept] = [await places(cut?.partId ?? ""), await places(sessionId)];
-    assert.deepEqual(
-      [...gone, ...kept],
-      Array.from({ length: 24 }, (_, n) => n + 1),
-      "one end is removed, the other stays",
-    );
+    const all = Array.from({ length: 24 }, (_, n) => n + 1);
+    assert.deepEqual([...gone, ...kept], all, "one end is removed, the other stays");
     assert.ok(gone.length > 0 && kept.length >= 2);
   });
 });
@@ -168,30 +163,14 @@ describe("rows that cannot be read", () => {
       { role: "user", text: "3" },
     ];
     assert.deepEqual(previews, [{ key: KEY, status: "ok", items, damaged: 2 }]);
-    const [row] = (
-      await listSessions(
-        { store, transcripts },
-        { includeDerivedTitles: true, includeLastMessage: true },
-        {
-          now: clock.now(),
-          defaults: { modelProvider: null, model: null, contextTokens: null },
-        },
-      )
-    ).sessions;
+    const defaults = { modelProvider: null, model: null, contextTokens: null };
+    const wanted = { includeDerivedTitles: true, includeLastMessage: true };
+    const listed = await listSessions({ store, transcripts }, wanted, { now: clock.now(), defaults });
+    const [row] = listed.sessions;
     assert.deepEqual([row?.derivedTitle, row?.lastMessagePreview], ["3", "3"]);
     assert.equal((await transcripts.cut(KEY, 2))?.kept, 2);
     await store.append(KEY, [user("5")]);
     assert.deepEqual(texts(await transcripts.last(KEY, 9)), ["3", "5"]);
-  });
-
-  it("do not fail if another program wrote them, and the preview is ok", async (t) => {
-    const { transcripts, storage, store } = await openStore(t);
-    const { entry } = await store.ensure(KEY);
-    const sql =
-      "insert into transcript (session_id, seq, id, role, created_at, body) values (?, 1, 'x', 'user', 1, '{')";
-    await storage.transaction([{ sql, params: [entry.sessionId] }]);
-    const { previews } = await previewSessions(transcripts, { keys: [KEY] }, { now: NOON, canonicalKey: (key) => key });
-    assert.deepEqual(previews, [{ key: KEY, status: "ok", items: [], damaged: 1 }]);
   });
 
   it("of an entry lose only its settings, until the next change", async (t) => {
@@ -204,12 +183,8 @@ describe("rows that cannot be read", () => {
     assert.equal((await store.page({}, 5)).length, 1);
     assert.deepEqual(await store.page({ spawnedBy: "x" }, 5), []);
     assert.equal((await transcripts.last(KEY, 9)).length, 4);
-    assert.deepEqual(await store.update(KEY, { verboseLevel: "on" }), {
-      sessionId,
-      updatedAt: NOON,
-      label: "l",
-      verboseLevel: "on",
-    });
+    const expected = { sessionId, updatedAt: NOON, label: "l", verboseLevel: "on" };
+    assert.deepEqual(await store.update(KEY, { verboseLevel: "on" }), expected);
     assert.deepEqual((await store.restart(KEY, () => ({ sessionId: "n", updatedAt: NOON }))).old?.verboseLevel, "on");
   });
 });
