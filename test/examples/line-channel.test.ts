@@ -1,19 +1,18 @@
 /** examples/line-channel, as its README says, with a line server of the test. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { type AddressInfo, createServer, type Socket } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { describe, it } from "node:test";
 import { root } from "../checkout.ts";
 import { startGatewayProcess } from "../gateway-process.ts";
+import { directory } from "../directory.ts";
 
 describe("examples/line-channel", { timeout: 120_000 }, () => {
   it("answers listed people, ignores others, and reconnects", async (t) => {
-    const stateDir = await mkdtemp(join(tmpdir(), "svc-lines-"));
-    t.after(() => rm(stateDir, { recursive: true, force: true }));
+    const stateDir = directory(t);
     const server = createServer().listen(0, "127.0.0.1");
     t.after(() => server.close());
     await once(server, "listening");

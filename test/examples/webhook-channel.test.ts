@@ -1,14 +1,13 @@
 /** examples/webhook-channel, as its README says: messages are posted in, replies are posted out. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { root } from "../checkout.ts";
 import { startGatewayProcess } from "../gateway-process.ts";
+import { directory } from "../directory.ts";
 
 const SECRET = "a-secret-of-the-test";
 
@@ -32,8 +31,7 @@ async function chatServer(t: TestContext) {
 
 describe("examples/webhook-channel", { timeout: 120_000 }, () => {
   it("takes messages of people who are listed, once each, and posts the replies", async (t) => {
-    const stateDir = await mkdtemp(join(tmpdir(), "svc-letterbox-"));
-    t.after(() => rm(stateDir, { recursive: true, force: true }));
+    const stateDir = directory(t);
     const { server, replies, url } = await chatServer(t);
     const gateway = await startGatewayProcess(stateDir, {
       SVC_CONFIG_PATH: join(root, "examples/webhook-channel/svc.json"),

@@ -5,18 +5,15 @@
  */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { defineContract, defineEvent, definePlugin, Type } from "@svc/sdk";
+import { defineContract, defineEvent, Type } from "@svc/sdk";
 import { isolationScene, type SceneOptions, until, type Written } from "./scene.ts";
+import { pluginOf } from "../../plugin-of.ts";
 
 const Any = Type.Unknown();
 const contract = defineContract("other", {
   say: { summary: "-", scope: "operator.read", params: Any, result: Any },
 });
-const other = definePlugin({
-  id: "other",
-  api: "^1.0.0",
-  setup: (gateway) => gateway.serve(contract, { say: () => "fine" }),
-});
+const other = pluginOf("other", (gateway) => gateway.serve(contract, { say: () => "fine" }));
 
 async function scene(t: Parameters<typeof isolationScene>[0], written: Written, options: SceneOptions) {
   const running = await isolationScene(t, written, { ...options, plugins: [other] });

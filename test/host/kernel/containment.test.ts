@@ -15,20 +15,17 @@ import {
   Type,
 } from "@svc/sdk";
 import { createFakeClock, testGateway } from "@svc/sdk/testing";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { directory } from "../../directory.ts";
+import { pluginOf } from "../../plugin-of.ts";
 
 const Empty = Type.Object({});
 const good = defineContract("good", {
   ping: { summary: "-", scope: "operator.read", params: Empty, result: Type.Object({ pong: Type.Boolean() }) },
 });
 const bad = defineContract("bad", { ping: { summary: "-", scope: "operator.read", params: Empty, result: Empty } });
-const goodPlugin = definePlugin({
-  id: "good",
-  api: "^1.0.0",
-  setup: (gateway) => gateway.serve(good, { ping: () => ({ pong: true }) }),
-});
+const goodPlugin = pluginOf("good", (gateway) => gateway.serve(good, { ping: () => ({ pong: true }) }));
 
 async function startWith(
   t: TestContext,
@@ -44,9 +41,7 @@ async function startWith(
 
 describe("a plugin that fails before it runs", () => {
   it("throws at import", async (t) => {
-    const directory = await mkdtemp(join(tmpdir(), "svc-bad-"));
-    t.after(() => rm(directory, { recursive: true }));
-    const file = join(directory, "bad.mjs");
+    const file = join(directory(t), "bad.mjs");
     await writeFile(file, 'throw new Error("broken at import");');
     const { report } = await startWith(t, file);
     assert.equal(report()?.state, "failed");
@@ -54,9 +49,7 @@ describe("a plugin that fails before it runs", () => {
   });
 
   it("exports something else", async (t) => {
-    const directory = await mkdtemp(join(tmpdir(), "svc-bad-"));
-    t.after(() => rm(directory, { recursive: true }));
-    const file = join(directory, "bad.mjs");
+    const file = join(directory(t), "bad.mjs");
     await writeFile(file, "export default 42;");
     const { report } = await startWith(t, file);
     assert.match(report()?.reason ?? "", /does not export a plugin; write: export default definePlugin/);
@@ -93,7 +86,7 @@ describe("a plugin that fails before it runs", () => {
         gateway.hooks.admit.tap(() => ({ allow: false, reason: "half a plugin" }));
         return setup(gateway);
       };
-      const { report, client } = await startWith(t, definePlugin({ id: "bad", api: "^1.0.0", setup: declaring }));
+      const { report, client } = await startWith(t, pluginOf("bad", declaring));
       assert.equal(report()?.state, state);
       assert.match(report()?.reason ?? "", reason);
       await assert.rejects(client.call(bad.ping, {}), /unknown method: bad\.ping/, "nothing it declared is visible");
@@ -112,14 +105,10 @@ describe("a plugin that fails before it runs", () => {
   for (const [how, begin] of starts) {
     it(`${how}: its declarations are withdrawn, and it is retried`, async (t) => {
       const seen: string[] = [];
-      const plugin = definePlugin({
-        id: "bad",
-        api: "^1.0.0",
-        setup(gateway) {
-          gateway.serve(bad, { ping: () => ({}) });
-          gateway.hooks.hello.tap((hello) => (seen.push("hello"), hello));
-          gateway.start(begin);
-        },
+      const plugin = pluginOf("bad", (gateway) => {
+        gateway.serve(bad, { ping: () => ({}) });
+        gateway.hooks.hello.tap((hello) => (seen.push("hello"), hello));
+        gateway.start(begin);
       });
       const { report, client } = await startWith(t, plugin);
       assert.equal(report()?.state, "failed");
@@ -129,13 +118,9 @@ describe("a plugin that fails before it runs", () => {
     });
 
     it(`${how}: the gates it taps stay closed`, async (t) => {
-      const plugin = definePlugin({
-        id: "bad",
-        api: "^1.0.0",
-        setup(gateway) {
-          gateway.hooks.admit.tap(() => undefined);
-          gateway.start(begin);
-        },
+      const plugin = pluginOf("bad", (gateway) => {
+        gateway.hooks.admit.tap(() => undefined);
+        gateway.start(begin);
       });
       const refused = testGateway(t, { plugins: [goodPlugin, plugin] });
       await assert.rejects(refused, { message: "plugin bad is not running", retryAfterMs: 1_000 });
@@ -143,7 +128,10 @@ describe("a plugin that fails before it runs", () => {
   }
 
   it("has an invalid id", async (t) => {
-    const { report } = await startWith(t, definePlugin({ id: "Bad Id", api: "^1.0.0", setup() {} }));
+    const { report } = await startWith(
+      t,
+      pluginOf("Bad Id", () => {}),
+    );
     assert.equal(report()?.state, "blocked");
   });
 
@@ -166,20 +154,16 @@ describe("a plugin that fails before it runs", () => {
 
   it("lists a service under `provides` and does not provide it", async (t) => {
     const Thing = defineService<object>()("thing", "1.0.0");
-    const { report } = await startWith(t, definePlugin({ id: "bad", api: "^1.0.0", provides: [Thing], setup() {} }));
+    const { report } = await startWith(
+      t,
+      pluginOf("bad", { provides: [Thing] }, () => {}),
+    );
     assert.match(report()?.reason ?? "", /lists thing under "provides", but its setup did not provide it/);
   });
 
   it("serves a method of another plugin", async (t) => {
     const { gateway } = await testGateway(t, {
-      plugins: [
-        goodPlugin,
-        definePlugin({
-          id: "zbad",
-          api: "^1.0.0",
-          setup: (gateway) => gateway.serve(good, { ping: () => ({ pong: false }) }),
-        }),
-      ],
+      plugins: [goodPlugin, pluginOf("zbad", (gateway) => gateway.serve(good, { ping: () => ({ pong: false }) }))],
     });
     const report = gateway.plugins().find(({ id }) => id === "zbad");
     assert.match(report?.reason ?? "", /method good\.ping is already declared by good/);
@@ -188,16 +172,13 @@ describe("a plugin that fails before it runs", () => {
 
 describe("a plugin that fails while it runs", () => {
   it("throws in a handler: the caller gets INTERNAL with a correlation id, no detail leaks, the failure is attributed", async (t) => {
-    const plugin = definePlugin({
-      id: "bad",
-      api: "^1.0.0",
-      setup: (gateway) =>
-        gateway.serve(bad, {
-          ping: () => {
-            throw new Error("secret detail");
-          },
-        }),
-    });
+    const plugin = pluginOf("bad", (gateway) =>
+      gateway.serve(bad, {
+        ping: () => {
+          throw new Error("secret detail");
+        },
+      }),
+    );
     const { client, report } = await startWith(t, plugin);
     await assert.rejects(client.call(bad.ping, {}), (error: { code?: string; message?: string }) => {
       assert.equal(error.code, "INTERNAL");
@@ -212,11 +193,9 @@ describe("a plugin that fails while it runs", () => {
     const wrong = defineContract("bad", {
       ping: { summary: "-", scope: "operator.read", params: Empty, result: Type.Object({ n: Type.Integer() }) },
     });
-    const plugin = definePlugin({
-      id: "bad",
-      api: "^1.0.0",
-      setup: (gateway) => gateway.serve(wrong, { ping: () => ({ n: "one" as unknown as number }) }),
-    });
+    const plugin = pluginOf("bad", (gateway) =>
+      gateway.serve(wrong, { ping: () => ({ n: "one" as unknown as number }) }),
+    );
     const { client } = await startWith(t, plugin);
     await assert.rejects(client.call(wrong.ping, {}), { code: "INTERNAL" });
   });
@@ -224,19 +203,15 @@ describe("a plugin that fails while it runs", () => {
   it("throws or rejects in every() and after(): attributed, and the timer continues", async (t) => {
     const clock = createFakeClock();
     let ticks = 0;
-    const plugin = definePlugin({
-      id: "bad",
-      api: "^1.0.0",
-      setup(gateway) {
-        gateway.every(1_000, () => {
-          ticks++;
-          if (ticks === 1) throw new Error("boom");
-          return Promise.reject(new Error("boom later"));
-        });
-        gateway.after(500, () => {
-          throw new Error("once");
-        });
-      },
+    const plugin = pluginOf("bad", (gateway) => {
+      gateway.every(1_000, () => {
+        ticks++;
+        if (ticks === 1) throw new Error("boom");
+        return Promise.reject(new Error("boom later"));
+      });
+      gateway.after(500, () => {
+        throw new Error("once");
+      });
     });
     const { report } = await startWith(t, plugin, [], { clock });
     await clock.advance(3_000);
@@ -245,15 +220,11 @@ describe("a plugin that fails while it runs", () => {
   });
 
   it("throws in a gate: that connect is denied, and the plugin is named", async (t) => {
-    const plugin = definePlugin({
-      id: "bad",
-      api: "^1.0.0",
-      setup: (gateway) => {
-        let calls = 0;
-        gateway.hooks.admit.tap(() => {
-          if (calls++ > 0) throw new Error("boom");
-        });
-      },
+    const plugin = pluginOf("bad", (gateway) => {
+      let calls = 0;
+      gateway.hooks.admit.tap(() => {
+        if (calls++ > 0) throw new Error("boom");
+      });
     });
     const { connect } = await startWith(t, plugin);
     await assert.rejects(connect(), /plugin bad could not decide/);
@@ -261,31 +232,23 @@ describe("a plugin that fails while it runs", () => {
 
   it("throws or rejects in a contribution: attributed to the contributor", async (t) => {
     const Point = defineExtensionPoint<() => unknown>("test.point");
-    const contributor = definePlugin({
-      id: "bad",
-      api: "^1.0.0",
-      setup(gateway) {
-        gateway.extend(Point, "thrower", () => {
-          throw new Error("boom");
-        });
-        gateway.extend(Point, "rejecter", () => Promise.reject(new Error("boom")));
-      },
+    const contributor = pluginOf("bad", (gateway) => {
+      gateway.extend(Point, "thrower", () => {
+        throw new Error("boom");
+      });
+      gateway.extend(Point, "rejecter", () => Promise.reject(new Error("boom")));
     });
-    const owner = definePlugin({
-      id: "point-owner",
-      api: "^1.0.0",
-      setup(gateway) {
-        const view = gateway.own(Point);
-        gateway.start(async () => {
-          for (const contribution of view.list()) {
-            try {
-              await view.call(contribution, (run) => run());
-            } catch {
-              /* the owner goes on */
-            }
+    const owner = pluginOf("point-owner", (gateway) => {
+      const view = gateway.own(Point);
+      gateway.start(async () => {
+        for (const contribution of view.list()) {
+          try {
+            await view.call(contribution, (run) => run());
+          } catch {
+            /* the owner goes on */
           }
-        });
-      },
+        }
+      });
     });
     const { gateway } = await testGateway(t, { plugins: [owner, contributor] });
     assert.deepEqual(
@@ -300,12 +263,7 @@ describe("a plugin that fails while it runs", () => {
 
 describe("waiting", () => {
   const Thing = defineService<{ n: number }>()("thing", "1.0.0");
-  const user = definePlugin({
-    id: "user",
-    api: "^1.0.0",
-    requires: { thing: Thing },
-    setup: (gateway) => gateway.serve(bad, { ping: () => ({}) }),
-  });
+  const user = pluginOf("user", { requires: { thing: Thing } }, (gateway) => gateway.serve(bad, { ping: () => ({}) }));
 
   it("a plugin without its service is pending, with the service as the reason", async (t) => {
     const { report, client } = await startWith(t, user);
@@ -315,14 +273,9 @@ describe("waiting", () => {
   });
 
   it("a provider that fails to start affects only its dependents", async (t) => {
-    const provider = definePlugin({
-      id: "provider",
-      api: "^1.0.0",
-      provides: [Thing],
-      setup(gateway) {
-        gateway.provide(Thing, { n: 1 });
-        gateway.start(() => Promise.reject(new Error("no disk")));
-      },
+    const provider = pluginOf("provider", { provides: [Thing] }, (gateway) => {
+      gateway.provide(Thing, { n: 1 });
+      gateway.start(() => Promise.reject(new Error("no disk")));
     });
     const { gateway } = await testGateway(t, { plugins: [goodPlugin, provider, user] });
     assert.deepEqual(
@@ -338,14 +291,9 @@ describe("waiting", () => {
   it("a plugin that is notReady is retried, and its dependents start after it", async (t) => {
     const clock = createFakeClock();
     let attempts = 0;
-    const provider = definePlugin({
-      id: "provider",
-      api: "^1.0.0",
-      provides: [Thing],
-      setup(gateway) {
-        if (++attempts < 3) notReady("the other side sleeps", 1_000);
-        gateway.provide(Thing, { n: 1 });
-      },
+    const provider = pluginOf("provider", { provides: [Thing] }, (gateway) => {
+      if (++attempts < 3) notReady("the other side sleeps", 1_000);
+      gateway.provide(Thing, { n: 1 });
     });
     const { gateway, client } = await testGateway(t, { plugins: [provider, user], gateway: { clock } });
     assert.deepEqual(
@@ -369,13 +317,9 @@ describe("waiting", () => {
     const clock = createFakeClock();
     const attempts = { aa: 0, bb: 0 };
     const make = (id: "aa" | "bb", ms: number) =>
-      definePlugin({
-        id,
-        api: "^1.0.0",
-        setup() {
-          attempts[id]++;
-          notReady("not yet", ms);
-        },
+      pluginOf(id, () => {
+        attempts[id]++;
+        notReady("not yet", ms);
       });
     await testGateway(t, { plugins: [make("aa", 1_000), make("bb", 1_000)], gateway: { clock } });
     await clock.advance(5_000);
@@ -387,15 +331,11 @@ describe("waiting", () => {
     const seen: string[] = [];
     let ready = false;
     const late = (id: string, ms: number) =>
-      definePlugin({
-        id,
-        api: "^1.0.0",
-        async setup(gateway) {
-          if (!ready) notReady("not yet", ms);
-          seen.push(`${id} setup`);
-          await new Promise((resolve) => gateway.clock.setTimeout(() => resolve(undefined), 100));
-          gateway.start(() => void seen.push(`${id} start`));
-        },
+      pluginOf(id, async (gateway) => {
+        if (!ready) notReady("not yet", ms);
+        seen.push(`${id} setup`);
+        await new Promise((resolve) => gateway.clock.setTimeout(() => resolve(undefined), 100));
+        gateway.start(() => void seen.push(`${id} start`));
       });
     const { gateway } = await testGateway(t, { plugins: [late("aa", 1_000), late("bb", 1_050)], gateway: { clock } });
     ready = true;
@@ -411,17 +351,13 @@ describe("waiting", () => {
     const clock = createFakeClock();
     const seen: string[] = [];
     let ready = false;
-    const late = definePlugin({
-      id: "late",
-      api: "^1.0.0",
-      async setup(gateway) {
-        if (!ready) notReady("not yet", 1_000);
-        await new Promise((resolve) => setTimeout(resolve, 50));
-        gateway.start(() => {
-          seen.push("start");
-          return () => void seen.push("stop");
-        });
-      },
+    const late = pluginOf("late", async (gateway) => {
+      if (!ready) notReady("not yet", 1_000);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      gateway.start(() => {
+        seen.push("start");
+        return () => void seen.push("stop");
+      });
     });
     const { gateway } = await testGateway(t, { plugins: [late], gateway: { clock } });
     ready = true;
@@ -434,12 +370,7 @@ describe("waiting", () => {
     const seen: unknown[] = [];
     await startWith(
       t,
-      definePlugin({
-        id: "bad",
-        api: "^1.0.0",
-        requires: { thing: optional(Thing) },
-        setup: (gateway) => void seen.push(gateway.services.thing),
-      }),
+      pluginOf("bad", { requires: { thing: optional(Thing) } }, (gateway) => void seen.push(gateway.services.thing)),
     );
     assert.deepEqual(seen, [undefined]);
   });
@@ -449,25 +380,21 @@ describe("the rules of setup", () => {
   it("a declaration after setup throws and names the rule", async (t) => {
     const errors: string[] = [];
     const event = defineEvent({ name: "bad.event", summary: "-", payload: Empty });
-    const plugin = definePlugin({
-      id: "bad",
-      api: "^1.0.0",
-      setup(gateway) {
-        gateway.start(() => {
-          const late: (() => unknown)[] = [
-            () => gateway.serve(bad, { ping: () => ({}) }),
-            () => gateway.event(event),
-            () => gateway.hooks.hello.tap((value) => value),
-            () => gateway.start(() => {}),
-          ];
-          for (const declare of late)
-            try {
-              declare();
-            } catch (error) {
-              errors.push((error as Error).message);
-            }
-        });
-      },
+    const plugin = pluginOf("bad", (gateway) => {
+      gateway.start(() => {
+        const late: (() => unknown)[] = [
+          () => gateway.serve(bad, { ping: () => ({}) }),
+          () => gateway.event(event),
+          () => gateway.hooks.hello.tap((value) => value),
+          () => gateway.start(() => {}),
+        ];
+        for (const declare of late)
+          try {
+            declare();
+          } catch (error) {
+            errors.push((error as Error).message);
+          }
+      });
     });
     await startWith(t, plugin);
     assert.equal(errors.length, 4);
@@ -477,17 +404,12 @@ describe("the rules of setup", () => {
   it("stop functions run in reverse order, even if one of them throws", async (t) => {
     const seen: string[] = [];
     const make = (id: string, after: string[] = []) =>
-      definePlugin({
-        id,
-        api: "^1.0.0",
-        after,
-        setup(gateway) {
-          gateway.start(() => () => void seen.push(`${id} 1`));
-          gateway.start(() => () => {
-            seen.push(`${id} 2`);
-            throw new Error("boom");
-          });
-        },
+      pluginOf(id, { after }, (gateway) => {
+        gateway.start(() => () => void seen.push(`${id} 1`));
+        gateway.start(() => () => {
+          seen.push(`${id} 2`);
+          throw new Error("boom");
+        });
       });
     const { gateway } = await testGateway(t, { plugins: [make("aa"), make("bb", ["aa"])] });
     await gateway.stop();
@@ -498,21 +420,18 @@ describe("the rules of setup", () => {
     const Point = defineExtensionPoint<object>("nobody.owns");
     const { report } = await startWith(
       t,
-      definePlugin({ id: "bad", api: "^1.0.0", setup: (gateway) => gateway.extend(Point, "x", {}) }),
+      pluginOf("bad", (gateway) => gateway.extend(Point, "x", {})),
     );
     assert.deepEqual(report()?.inert, ['nobody.owns "x": no plugin owns this extension point']);
   });
 
   it("a plugin calls methods only with the scopes its package lists", async (t) => {
     const results: string[] = [];
-    const caller = definePlugin({
-      id: "bad",
-      api: "^1.0.0",
-      setup: (gateway) =>
-        gateway.start(async () => {
-          await gateway.call(good.ping, {}).catch((error: Error) => results.push(error.message));
-        }),
-    });
+    const caller = pluginOf("bad", (gateway) =>
+      gateway.start(async () => {
+        await gateway.call(good.ping, {}).catch((error: Error) => results.push(error.message));
+      }),
+    );
     await startWith(t, caller);
     assert.deepEqual(results, ["missing scope: operator.read"]);
   });

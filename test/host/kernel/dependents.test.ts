@@ -5,6 +5,7 @@ import { definePlugin, defineService, live, notReady, optional, type Plugin } fr
 import { PluginControl } from "@svc/sdk/plugins";
 import { createFakeClock } from "@svc/sdk/testing";
 import { barrier, contractOf, settled, slotOf, startScene, until } from "./reload-scene.ts";
+import { pluginOf } from "../../plugin-of.ts";
 
 const limited = { timeout: 120_000 };
 interface Named {
@@ -28,27 +29,16 @@ const base = (name: string, log: string[] = [], more: Partial<Plugin> = {}): Plu
   } as Plugin);
 
 function chain(log: string[] = []) {
-  const middle = definePlugin({
-    id: "middle",
-    api: "^1.0.0",
-    requires: { base: Base },
-    provides: [Middle],
-    setup(gateway) {
-      const { base: below } = gateway.services;
-      gateway.provide(Middle, { name: `middle on ${below.name}` });
-      gateway.serve({ ask: methods.ask }, { ask: () => ({ answer: below.name }) });
-      gateway.start(() => (log.push("start middle"), () => void log.push(`stop middle on ${below.name}`)));
-    },
+  const middle = pluginOf("middle", { requires: { base: Base }, provides: [Middle] }, (gateway) => {
+    const { base: below } = gateway.services;
+    gateway.provide(Middle, { name: `middle on ${below.name}` });
+    gateway.serve({ ask: methods.ask }, { ask: () => ({ answer: below.name }) });
+    gateway.start(() => (log.push("start middle"), () => void log.push(`stop middle on ${below.name}`)));
   });
-  const top = definePlugin({
-    id: "top",
-    api: "^1.0.0",
-    requires: { middle: Middle },
-    setup(gateway) {
-      const { middle: below } = gateway.services;
-      gateway.serve({ ask: methods.top }, { ask: () => ({ answer: below.name }) });
-      gateway.start(() => (log.push("start top"), () => void log.push("stop top")));
-    },
+  const top = pluginOf("top", { requires: { middle: Middle } }, (gateway) => {
+    const { middle: below } = gateway.services;
+    gateway.serve({ ask: methods.top }, { ask: () => ({ answer: below.name }) });
+    gateway.start(() => (log.push("start top"), () => void log.push("stop top")));
   });
   return { middle, top };
 }
@@ -82,14 +72,9 @@ describe("dependents", limited, () => {
     const slot = await slotOf(t, base("one"));
     const { client, reload, state } = await startScene(t, [slot, middle, top]);
     slot.become(
-      definePlugin({
-        id: "base",
-        api: "^1.0.0",
-        provides: [Base],
-        setup(gateway) {
-          gateway.provide(Base, { name: "two" });
-          gateway.start(() => gate.passed);
-        },
+      pluginOf("base", { provides: [Base] }, (gateway) => {
+        gateway.provide(Base, { name: "two" });
+        gateway.start(() => gate.passed);
       }),
     );
     const reloading = reload("base");
@@ -107,14 +92,9 @@ describe("dependents", limited, () => {
     const slot = await slotOf(t, base("one"));
     const { client, reload } = await startScene(t, [slot, middle, top]);
     slot.become(
-      definePlugin({
-        id: "base",
-        api: "^1.0.0",
-        provides: [Base],
-        setup(gateway) {
-          gateway.provide(Base, { name: "two" });
-          gateway.start(() => Promise.reject(new Error("no")));
-        },
+      pluginOf("base", { provides: [Base] }, (gateway) => {
+        gateway.provide(Base, { name: "two" });
+        gateway.start(() => Promise.reject(new Error("no")));
       }),
     );
     const { rolledBack, restarted } = await reload("base");
@@ -124,24 +104,14 @@ describe("dependents", limited, () => {
 
   it("with an optional requirement restart; those with a live one keep running and see the new service", async (t) => {
     const setups: string[] = [];
-    const loose = definePlugin({
-      id: "loose",
-      api: "^1.0.0",
-      requires: { base: optional(Base) },
-      setup(gateway) {
-        const name = gateway.services.base?.name ?? "none";
-        setups.push(`loose ${name}`);
-        gateway.serve({ ask: methods.ask }, { ask: () => ({ answer: name }) });
-      },
+    const loose = pluginOf("loose", { requires: { base: optional(Base) } }, (gateway) => {
+      const name = gateway.services.base?.name ?? "none";
+      setups.push(`loose ${name}`);
+      gateway.serve({ ask: methods.ask }, { ask: () => ({ answer: name }) });
     });
-    const following = definePlugin({
-      id: "following",
-      api: "^1.0.0",
-      requires: { base: live(Base) },
-      setup(gateway) {
-        setups.push("following");
-        gateway.serve({ ask: methods.top }, { ask: () => ({ answer: gateway.services.base.get()?.name ?? "none" }) });
-      },
+    const following = pluginOf("following", { requires: { base: live(Base) } }, (gateway) => {
+      setups.push("following");
+      gateway.serve({ ask: methods.top }, { ask: () => ({ answer: gateway.services.base.get()?.name ?? "none" }) });
     });
     const slot = await slotOf(t, base("one"));
     const { client, reload } = await startScene(t, [slot, loose, following]);
@@ -157,7 +127,10 @@ describe("dependents", limited, () => {
 
   it("that waited for a service of the new version start", async (t) => {
     const { middle, top } = chain();
-    const slot = await slotOf(t, definePlugin({ id: "base", api: "^1.0.0", setup() {} }));
+    const slot = await slotOf(
+      t,
+      pluginOf("base", () => {}),
+    );
     const { client, reload, state } = await startScene(t, [slot, middle, top]);
     assert.deepEqual([state("middle"), state("top")], ["pending", "pending"]);
     slot.become(base("two"));
@@ -170,7 +143,7 @@ describe("dependents", limited, () => {
     const { middle, top } = chain();
     const slot = await slotOf(t, base("one"));
     const { client, reload, report } = await startScene(t, [slot, middle, top]);
-    slot.become(definePlugin({ id: "base", api: "^1.0.0", setup() {} }));
+    slot.become(pluginOf("base", () => {}));
     assert.equal((await reload("base")).ok, true);
     assert.deepEqual([report("middle")?.state, report("top")?.state], ["pending", "pending"]);
     assert.match(report("middle")?.reason ?? "", /^waits for the service base 1\.0\.0/);
@@ -186,16 +159,10 @@ describe("dependents", limited, () => {
   it("that fail to restart are `failed` and retried; the replacement succeeds", async (t) => {
     const clock = createFakeClock();
     let broken = false;
-    const fragile = definePlugin({
-      id: "middle",
-      api: "^1.0.0",
-      requires: { base: Base },
-      provides: [Middle],
-      setup(gateway) {
-        gateway.provide(Middle, { name: `fragile on ${gateway.services.base.name}` });
-        gateway.serve({ ask: methods.ask }, { ask: () => ({}) });
-        gateway.start(() => (broken ? Promise.reject(new Error("cannot")) : undefined));
-      },
+    const fragile = pluginOf("middle", { requires: { base: Base }, provides: [Middle] }, (gateway) => {
+      gateway.provide(Middle, { name: `fragile on ${gateway.services.base.name}` });
+      gateway.serve({ ask: methods.ask }, { ask: () => ({}) });
+      gateway.start(() => (broken ? Promise.reject(new Error("cannot")) : undefined));
     });
     const { top } = chain();
     const slot = await slotOf(t, base("one"));
@@ -214,13 +181,8 @@ describe("dependents", limited, () => {
   it("that are not ready after it restart at their own retry time", async (t) => {
     const clock = createFakeClock();
     let asleep = false;
-    const sleepy = definePlugin({
-      id: "middle",
-      api: "^1.0.0",
-      requires: { base: Base },
-      setup() {
-        if (asleep) notReady("asleep", 2_000);
-      },
+    const sleepy = pluginOf("middle", { requires: { base: Base } }, () => {
+      if (asleep) notReady("asleep", 2_000);
     });
     const slot = await slotOf(t, base("one"));
     const { reload, state } = await startScene(t, [slot, sleepy], { gateway: { clock } });
@@ -234,20 +196,15 @@ describe("dependents", limited, () => {
 
   it("may reload their provider from a handler, which is not waited for", async (t) => {
     const clock = createFakeClock();
-    const asking = definePlugin({
-      id: "middle",
-      api: "^1.0.0",
-      requires: { base: Base, control: PluginControl },
-      setup(gateway) {
-        const { base: below, control } = gateway.services;
-        gateway.serve(
-          { ask: methods.ask, top: methods.top },
-          {
-            ask: async () => ({ ok: (await control.reload("base")).ok, from: below.name }),
-            top: () => ({ answer: below.name }),
-          },
-        );
-      },
+    const asking = pluginOf("middle", { requires: { base: Base, control: PluginControl } }, (gateway) => {
+      const { base: below, control } = gateway.services;
+      gateway.serve(
+        { ask: methods.ask, top: methods.top },
+        {
+          ask: async () => ({ ok: (await control.reload("base")).ok, from: below.name }),
+          top: () => ({ answer: below.name }),
+        },
+      );
     });
     const slot = await slotOf(t, base("one"));
     const { client } = await startScene(t, [slot, asking], { gateway: { clock } });

@@ -12,14 +12,13 @@ import {
 } from "@svc/sdk";
 import { createFakeClock, testGateway } from "@svc/sdk/testing";
 import { barrier, contractOf, settled, slotOf, startScene, until } from "./reload-scene.ts";
+import { pluginOf } from "../../plugin-of.ts";
 
 const limited = { timeout: 120_000 };
 const shop = contractOf("shop", "guarded", "free");
-const shopPlugin = definePlugin({
-  id: "shop",
-  api: "^1.0.0",
-  setup: (gateway) => gateway.serve(shop, { guarded: () => ({ ok: true }), free: () => ({ ok: true }) }),
-});
+const shopPlugin = pluginOf("shop", (gateway) =>
+  gateway.serve(shop, { guarded: () => ({ ok: true }), free: () => ({ ok: true }) }),
+);
 const SHUT = { code: "UNAVAILABLE", message: "plugin warden is not running", retryAfterMs: 1_000 };
 
 type Setup = (gateway: PluginGateway) => void | Promise<void>;
@@ -56,7 +55,7 @@ describe("a gate that a package lists is closed", limited, () => {
   const away: [why: string, plugin: unknown, state: string][] = [
     ["when its plugin cannot be imported", fail, "failed"],
     ["when its setup throws", warden(fail), "failed"],
-    ["when it throws before it has tapped", definePlugin({ id: "warden", api: "^1.0.0", setup: fail }), "failed"],
+    ["when it throws before it has tapped", pluginOf("warden", fail), "failed"],
     ["when it needs a login", warden(() => authRequired("open the page")), "blocked"],
     ["when it is not ready", warden(() => notReady("asleep", 60_000)), "pending"],
     ["when it waits for a service", warden(undefined, { requires: { nothing: Nothing } }), "pending"],
@@ -82,17 +81,13 @@ describe("a gate that a package lists is closed", limited, () => {
       MANIFEST,
     );
     const seen: unknown[] = [];
-    const early = definePlugin({
-      id: "early",
-      api: "^1.0.0",
-      setup: (gateway) => {
-        const call = () => gateway.call(shop.guarded, {}).catch((error: Error) => error.message);
-        gateway.start(async () => {
-          await settled(); // the plugin it calls has started by then
-          seen.push(await call());
-          gate.open();
-        });
-      },
+    const early = pluginOf("early", (gateway) => {
+      const call = () => gateway.call(shop.guarded, {}).catch((error: Error) => error.message);
+      gateway.start(async () => {
+        await settled(); // the plugin it calls has started by then
+        seen.push(await call());
+        gate.open();
+      });
     });
     const { client } = await startScene(t, [
       shopPlugin,
@@ -107,17 +102,12 @@ describe("a gate that a package lists is closed", limited, () => {
     const Needed = defineService<object>()("needed", "1.0.0");
     const needed = await slotOf(
       t,
-      definePlugin({
-        id: "needed",
-        api: "^1.0.0",
-        provides: [Needed],
-        setup: (gateway) => gateway.provide(Needed, {}),
-      }),
+      pluginOf("needed", { provides: [Needed] }, (gateway) => gateway.provide(Needed, {})),
     );
     const slot = await slotOf(t, warden(undefined, { requires: { needed: Needed } }), MANIFEST);
     const { client, reload, state } = await startScene(t, [shopPlugin, slot, needed]);
     assert.deepEqual(await client.call(shop.guarded, {}), { ok: true });
-    needed.become(definePlugin({ id: "needed", api: "^1.0.0", setup() {} }));
+    needed.become(pluginOf("needed", () => {}));
     await reload("needed");
     assert.equal(state("warden"), "pending");
     await assert.rejects(client.call(shop.guarded, {}), SHUT);
@@ -151,13 +141,9 @@ describe("a gate whose plugin is being replaced", limited, () => {
     const { slot, client, reload, state } = await scene(t, warden());
     const gate = barrier();
     slot.become(
-      definePlugin({
-        id: "warden",
-        api: "^1.0.0",
-        setup(gateway) {
-          gateway.hooks.rpcBefore.for("shop.guarded").tap(() => ({ allow: false, reason: "the new one says no" }));
-          gateway.start(() => gate.passed);
-        },
+      pluginOf("warden", (gateway) => {
+        gateway.hooks.rpcBefore.for("shop.guarded").tap(() => ({ allow: false, reason: "the new one says no" }));
+        gateway.start(() => gate.passed);
       }),
     );
     const reloading = reload("warden");
@@ -195,7 +181,7 @@ describe("a gate whose plugin is being replaced", limited, () => {
       t,
       warden(() => undefined),
     );
-    slot.become(definePlugin({ id: "warden", api: "^1.0.0", setup() {} }));
+    slot.become(pluginOf("warden", () => {}));
     assert.equal((await reload("warden")).ok, true);
     await open();
   });
@@ -220,24 +206,16 @@ describe("a gate of a plugin's own hook", limited, () => {
     returns: "-",
     throws: "-",
   });
-  const vault = definePlugin({
-    id: "vault",
-    api: "^1.0.0",
-    setup(gateway) {
-      const gate = gateway.emits(Ask);
-      gateway.serve(contractOf("vault", "open"), {
-        open: async () => ({ denied: (await gate.emit({ what: "x" }))?.reason }),
-      });
-    },
+  const vault = pluginOf("vault", (gateway) => {
+    const gate = gateway.emits(Ask);
+    gateway.serve(contractOf("vault", "open"), {
+      open: async () => ({ denied: (await gate.emit({ what: "x" }))?.reason }),
+    });
   });
   const guard = (more: Setup = () => {}) =>
-    definePlugin({
-      id: "guard",
-      api: "^1.0.0",
-      setup(gateway) {
-        gateway.hook(Ask).tap(() => undefined);
-        return more(gateway);
-      },
+    pluginOf("guard", (gateway) => {
+      gateway.hook(Ask).tap(() => undefined);
+      return more(gateway);
     });
 
   it("is closed while a plugin whose package lists it has never started, and opens when it runs", async (t) => {
@@ -273,11 +251,7 @@ describe("two plugins that tap one hook declared in two ways", limited, () => {
 
   it("are both accepted if only the descriptions differ", async (t) => {
     const other = { ...declared("observe"), when: "in other words" };
-    const reworded = definePlugin({
-      id: "two",
-      api: "^1.0.0",
-      setup: (gateway) => gateway.hook(other).tap(() => {}),
-    });
+    const reworded = pluginOf("two", (gateway) => gateway.hook(other).tap(() => {}));
     const { report } = await startScene(t, [listener("one", "observe"), reworded]);
     assert.deepEqual([report("one")?.state, report("two")?.state], ["active", "active"]);
   });

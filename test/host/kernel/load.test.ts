@@ -1,18 +1,12 @@
 /** How plugins are found, refused and imported: by package name, by directory, by file. */
 import assert from "node:assert/strict";
-import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { testGateway } from "@svc/sdk/testing";
 import { sdkModules } from "../../../host/kernel/sdk-modules.ts";
 import { root } from "../../checkout.ts";
-
-async function stateDirectory(t: TestContext): Promise<string> {
-  const directory = await mkdtemp(join(tmpdir(), "svc-load-"));
-  t.after(() => rm(directory, { recursive: true, force: true }));
-  return directory;
-}
+import { directory } from "../../directory.ts";
 
 /** Installs a package; `imported` returns whether its code has run. */
 async function install(
@@ -20,17 +14,17 @@ async function install(
   name: string,
   svc: object,
   code: string,
-): Promise<{ directory: string; imported: () => Promise<boolean> }> {
-  const directory = join(stateDir, "node_modules", name);
-  await mkdir(directory, { recursive: true });
-  await writeFile(join(directory, "package.json"), JSON.stringify({ name, version: "2.3.4", type: "module", svc }));
-  const mark = join(directory, "imported");
+): Promise<{ path: string; imported: () => Promise<boolean> }> {
+  const path = join(stateDir, "node_modules", name);
+  await mkdir(path, { recursive: true });
+  await writeFile(join(path, "package.json"), JSON.stringify({ name, version: "2.3.4", type: "module", svc }));
+  const mark = join(path, "imported");
   await writeFile(
-    join(directory, "plugin.ts"),
+    join(path, "plugin.ts"),
     `import { writeFileSync } from "node:fs";\nwriteFileSync(${JSON.stringify(mark)}, "");\n${code}`,
   );
   return {
-    directory,
+    path,
     imported: () =>
       stat(mark).then(
         () => true,
@@ -55,7 +49,7 @@ const start = (t: TestContext, stateDir: string, config: object) =>
 
 describe("a plugin package", () => {
   it("is found by name next to the configuration, as TypeScript, with the host's own SDK", async (t) => {
-    const stateDir = await stateDirectory(t);
+    const stateDir = directory(t);
     await install(stateDir, "@acme/things", SVC, CODE);
     const { client, gateway } = await start(t, stateDir, { plugins: { use: ["@acme/things"] }, things: { n: 7 } });
     assert.deepEqual(
@@ -67,26 +61,26 @@ describe("a plugin package", () => {
   });
 
   it("is found by its directory", async (t) => {
-    const stateDir = await stateDirectory(t);
-    const { directory } = await install(stateDir, "@acme/things", SVC, CODE);
+    const stateDir = directory(t);
+    const { path } = await install(stateDir, "@acme/things", SVC, CODE);
     const { gateway } = await start(t, stateDir, {
-      plugins: { use: [], load: { paths: [directory, "./node_modules/@acme/things"] } },
+      plugins: { use: [], load: { paths: [path, "./node_modules/@acme/things"] } },
     });
     assert.equal(gateway.plugins()[0]?.state, "active");
   });
 
   it("with an id already in use is listed and blocked", async (t) => {
-    const stateDir = await stateDirectory(t);
-    const { directory } = await install(stateDir, "@acme/things", SVC, CODE);
+    const stateDir = directory(t);
+    const { path } = await install(stateDir, "@acme/things", SVC, CODE);
     const { gateway } = await start(t, stateDir, {
-      plugins: { use: ["@acme/things", "models"], load: { paths: [directory] } },
+      plugins: { use: ["@acme/things", "models"], load: { paths: [path] } },
     });
     const things = gateway.plugins().filter(({ id }) => id.startsWith("things"));
     assert.deepEqual(
       things.map(({ id, state }) => [id, state]),
       [
         ["things", "active"],
-        [`things (${directory})`, "blocked"],
+        [`things (${path})`, "blocked"],
       ],
     );
     assert.match(things[1]?.reason ?? "", /its id "things" is already used/);
@@ -112,7 +106,7 @@ describe("a plugin package", () => {
   ];
   for (const [why, svc, code, state, reason] of refusals) {
     it(`${why} is refused before its code runs`, async (t) => {
-      const stateDir = await stateDirectory(t);
+      const stateDir = directory(t);
       const { imported } = await install(stateDir, "@acme/things", svc, code);
       const { gateway } = await start(t, stateDir, { plugins: { use: ["@acme/things"] } });
       const [report] = gateway.plugins();
@@ -123,7 +117,7 @@ describe("a plugin package", () => {
   }
 
   it("that is disabled does not run, and its settings are kept and reported", async (t) => {
-    const stateDir = await stateDirectory(t);
+    const stateDir = directory(t);
     const { imported } = await install(stateDir, "@acme/things", SVC, CODE);
     const config = {
       plugins: { use: ["@acme/things"], entries: { things: { enabled: false } } },
@@ -147,7 +141,7 @@ describe("a plugin package", () => {
   });
 
   it("that serves methods its package does not list is refused", async (t) => {
-    const stateDir = await stateDirectory(t);
+    const stateDir = directory(t);
     await install(stateDir, "@acme/things", { ...SVC, namespaces: ["other"] }, CODE);
     const { gateway } = await start(t, stateDir, { plugins: { use: ["@acme/things"] } });
     assert.match(
@@ -157,7 +151,7 @@ describe("a plugin package", () => {
   });
 
   it("whose code has another id is refused", async (t) => {
-    const stateDir = await stateDirectory(t);
+    const stateDir = directory(t);
     await install(stateDir, "@acme/things", { ...SVC, id: "others" }, CODE);
     const { gateway } = await start(t, stateDir, { plugins: { use: ["@acme/things"] } });
     assert.match(gateway.plugins()[0]?.reason ?? "", /its code has the id "things", its package\.json the id "others"/);
@@ -170,7 +164,7 @@ describe("a plugin package", () => {
   ];
   for (const [json, says] of unusable)
     it(`with ${JSON.stringify(json)} is no plugin`, async (t) => {
-      const stateDir = await stateDirectory(t);
+      const stateDir = directory(t);
       await mkdir(join(stateDir, "node_modules/plain"), { recursive: true });
       await writeFile(join(stateDir, "node_modules/plain/package.json"), JSON.stringify({ name: "plain", ...json }));
       const { gateway } = await start(t, stateDir, { plugins: { use: ["plain"] } });
@@ -179,7 +173,7 @@ describe("a plugin package", () => {
 });
 
 it("the startup report has the outcome for every plugin", async (t) => {
-  const stateDir = await stateDirectory(t);
+  const stateDir = directory(t);
   await install(stateDir, "@acme/things", SVC, CODE);
   await writeFile(join(stateDir, "broken.ts"), "export default 1 +;");
   await start(t, stateDir, { plugins: { use: ["@acme/things", "./broken.ts", "./absent.ts"] } });

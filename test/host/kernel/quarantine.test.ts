@@ -1,9 +1,10 @@
 /** Five counted failures within a minute: the plugin is quarantined, longer each time, and restarts by itself. */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { definePlugin, defineService, optional, type Plugin, type PluginGateway } from "@svc/sdk";
+import { defineService, optional, type Plugin, type PluginGateway } from "@svc/sdk";
 import { createFakeClock } from "@svc/sdk/testing";
 import { contractOf, settled, slotOf, startScene, until } from "./reload-scene.ts";
+import { pluginOf } from "../../plugin-of.ts";
 
 const limited = { timeout: 120_000 };
 const ill = contractOf("ill", "ask", "break");
@@ -14,17 +15,12 @@ const boom = () => {
 
 /** Serves one method, and fails as the test requests. */
 const illPlugin = (more: (gateway: PluginGateway) => void = () => {}): Plugin =>
-  definePlugin({
-    id: "ill",
-    api: "^1.0.0",
-    provides: [Care],
-    setup(gateway) {
-      gateway.provide(Care, {});
-      gateway.serve(ill, { ask: () => ({ ok: true }), break: boom });
-      const handler = () => boom();
-      gateway.route({ method: "GET", path: "/plugins/ill/x", auth: "plugin", summary: "-", handler });
-      more(gateway);
-    },
+  pluginOf("ill", { provides: [Care] }, (gateway) => {
+    gateway.provide(Care, {});
+    gateway.serve(ill, { ask: () => ({ ok: true }), break: boom });
+    const handler = () => boom();
+    gateway.route({ method: "GET", path: "/plugins/ill/x", auth: "plugin", summary: "-", handler });
+    more(gateway);
   });
 
 async function scene(t: TestContext, plugin: Plugin = illPlugin(), more: Plugin[] = []) {
@@ -167,12 +163,9 @@ describe("a quarantine", limited, () => {
   it("stops plugins that require it and restarts them afterwards; the others keep running", async (t) => {
     const log: string[] = [];
     const patient = (id: string, requires: Plugin["requires"]) =>
-      definePlugin({
-        id,
-        api: "^1.0.0",
-        requires: requires ?? {},
-        setup: (gateway) => gateway.start(() => (log.push(`start ${id}`), () => void log.push(`stop ${id}`))),
-      });
+      pluginOf(id, { requires: requires ?? {} }, (gateway) =>
+        gateway.start(() => (log.push(`start ${id}`), () => void log.push(`stop ${id}`))),
+      );
     let broken = true;
     const more = [patient("needs", { care: Care }), patient("likes", { care: optional(Care) }), patient("other", {})];
     const { clock, report, state } = await scene(
@@ -245,7 +238,7 @@ describe("a start that fails", limited, () => {
   it("is retried, and once it succeeds, the plugins that wait for it start, too", async (t) => {
     const clock = createFakeClock();
     let broken = true;
-    const needs = definePlugin({ id: "needs", api: "^1.0.0", requires: { care: Care }, setup() {} });
+    const needs = pluginOf("needs", { requires: { care: Care } }, () => {});
     const plugin = failing(
       [],
       () => 0,

@@ -3,9 +3,10 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import { defineContract, definePlugin, type Plugin, Type } from "@svc/sdk";
+import { defineContract, type Plugin, Type } from "@svc/sdk";
 import { PluginControl, type ReloadReport } from "@svc/sdk/plugins";
 import { testGateway, type TestGatewayOptions } from "@svc/sdk/testing";
+import { pluginOf } from "../../plugin-of.ts";
 
 export const Any = Type.Object({});
 
@@ -57,12 +58,9 @@ export async function startScene(
   options: Omit<TestGatewayOptions, "plugins"> = {},
 ) {
   let control: PluginControl | undefined;
-  const operator = definePlugin({
-    id: "operator",
-    api: "^1.0.0",
-    requires: { control: PluginControl },
-    setup: (gateway) => gateway.start(() => void (control = gateway.services.control)),
-  });
+  const operator = pluginOf("operator", { requires: { control: PluginControl } }, (gateway) =>
+    gateway.start(() => void (control = gateway.services.control)),
+  );
   const specs = plugins.map((plugin) => (typeof plugin === "object" && "become" in plugin ? plugin.path : plugin));
   const running = await testGateway(t, { ...options, plugins: [operator, ...specs] });
   const report = (id: string) => running.gateway.plugins().find((plugin) => plugin.id === id);

@@ -1,23 +1,20 @@
 /** Calls and requests during a replacement: those in flight finish on the old version, new ones wait, none is lost. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { definePlugin, type Plugin, type PluginGateway } from "@svc/sdk";
+import { type Plugin, type PluginGateway } from "@svc/sdk";
 import { createFakeClock } from "@svc/sdk/testing";
 import { barrier, contractOf, settled, slotOf, startScene, until } from "./reload-scene.ts";
+import { pluginOf } from "../../plugin-of.ts";
 
 const limited = { timeout: 120_000 };
 const shop = contractOf("shop", "ask", "slow", "extra");
 
 type More = (gateway: PluginGateway) => void;
 const version = (answer: string, slow: () => unknown = () => ({}), more: More = () => {}): Plugin =>
-  definePlugin({
-    id: "shop",
-    api: "^1.0.0",
-    setup(gateway) {
-      const handlers = { ask: () => ({ answer }), slow: async () => ({ answer, got: await slow() }) };
-      gateway.serve({ ask: shop.ask, slow: shop.slow }, handlers);
-      more(gateway);
-    },
+  pluginOf("shop", (gateway) => {
+    const handlers = { ask: () => ({ answer }), slow: async () => ({ answer, got: await slow() }) };
+    gateway.serve({ ask: shop.ask, slow: shop.slow }, handlers);
+    more(gateway);
   });
 
 describe("callers during replacements", limited, () => {
@@ -106,7 +103,7 @@ describe("callers during replacements", limited, () => {
     const gate = barrier();
     const slot = await slotOf(t, version("old"));
     const { client, reload, state } = await startScene(t, [slot]);
-    slot.become(definePlugin({ id: "shop", api: "^1.0.0", setup: (gateway) => gateway.start(() => gate.passed) }));
+    slot.become(pluginOf("shop", (gateway) => gateway.start(() => gate.passed)));
     const reloading = reload("shop");
     await until(() => state("shop") === "starting");
     const held = client.call(shop.ask, {});

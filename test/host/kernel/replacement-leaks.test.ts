@@ -7,7 +7,6 @@ import {
   defineEvent,
   defineExtensionPoint,
   defineHook,
-  definePlugin,
   defineService,
   type Plugin,
   type Principal,
@@ -22,6 +21,7 @@ import { viewOf } from "../../../host/kernel/kinds/contributions.ts";
 import { KINDS } from "../../../host/kernel/kinds/index.ts";
 import type { HostParts } from "../../../host/kernel/staging.ts";
 import { contractOf } from "./reload-scene.ts";
+import { pluginOf } from "../../plugin-of.ts";
 
 const limited = { timeout: 120_000 };
 const RELOADS = 200;
@@ -34,12 +34,10 @@ const event = defineEvent({ name: "all.event", summary: "-", payload: Type.Unkno
 
 /** Declares an entry of every kind; all closures hold one object, tracked in `weak`. */
 function everything(ballast: object, weak: WeakRef<object>[]): Plugin {
-  return definePlugin({
-    id: "all",
-    api: "^1.0.0",
-    provides: [Thing],
-    config: Type.Object({ n: Type.Integer({ default: 1 }) }) as TSchema,
-    setup(gateway) {
+  return pluginOf(
+    "all",
+    { provides: [Thing], config: Type.Object({ n: Type.Integer({ default: 1 }) }) as TSchema },
+    (gateway) => {
       const held = { ballast, text: "x".repeat(10_000) };
       weak.push(new WeakRef(held));
       const keep = () => held.text.length;
@@ -71,15 +69,10 @@ function everything(ballast: object, weak: WeakRef<object>[]): Plugin {
         return () => void keep();
       });
     },
-  });
+  );
 }
 
-const user = definePlugin({
-  id: "user",
-  api: "^1.0.0",
-  requires: { thing: Thing },
-  setup: (gateway) => void gateway.own(Point),
-});
+const user = pluginOf("user", { requires: { thing: Thing } }, (gateway) => void gateway.own(Point));
 
 function kernelOf(load: () => Plugin) {
   const clock = createFakeClock();

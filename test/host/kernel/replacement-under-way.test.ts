@@ -1,10 +1,11 @@
 /** Calls in flight while their plugin is replaced: they finish on the old version, or are interrupted at the deadline. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { definePlugin, defineService, GatewayError, type Plugin, type PluginGateway } from "@svc/sdk";
+import { defineService, GatewayError, type Plugin, type PluginGateway } from "@svc/sdk";
 import { PluginControl } from "@svc/sdk/plugins";
 import { createFakeClock } from "@svc/sdk/testing";
 import { barrier, contractOf, settled, slotOf, startScene, until } from "./reload-scene.ts";
+import { pluginOf } from "../../plugin-of.ts";
 
 const limited = { timeout: 120_000 };
 const shop = contractOf("shop", "ask", "slow", "extra");
@@ -13,14 +14,10 @@ const Goods = defineService<object>()("goods", "1.0.0");
 
 type More = (gateway: PluginGateway) => void;
 const version = (answer: string, slow: () => unknown = () => ({}), more: More = () => {}): Plugin =>
-  definePlugin({
-    id: "shop",
-    api: "^1.0.0",
-    setup(gateway) {
-      const handlers = { ask: () => ({ answer }), slow: async () => ({ answer, got: await slow() }) };
-      gateway.serve({ ask: shop.ask, slow: shop.slow }, handlers);
-      more(gateway);
-    },
+  pluginOf("shop", (gateway) => {
+    const handlers = { ask: () => ({ answer }), slow: async () => ({ answer, got: await slow() }) };
+    gateway.serve({ ask: shop.ask, slow: shop.slow }, handlers);
+    more(gateway);
   });
 
 describe("a call in flight", limited, () => {
@@ -28,32 +25,24 @@ describe("a call in flight", limited, () => {
     const clock = createFakeClock();
     const gate = barrier();
     const called: unknown[] = [];
-    const old = definePlugin({
-      id: "shop",
-      api: "^1.0.0",
-      provides: [Goods],
-      setup(gateway) {
-        gateway.provide(Goods, {});
-        gateway.serve(
-          { ask: shop.ask, slow: shop.slow },
-          {
-            ask: () => ({ answer: "old" }),
-            async slow({ principal }) {
-              await gate.passed;
-              called.push(await gateway.call(shop.ask, {}, { principal }));
-              called.push(await gateway.call(front.ask, {}, { principal }));
-              return { answer: "old, to the end" };
-            },
+    const old = pluginOf("shop", { provides: [Goods] }, (gateway) => {
+      gateway.provide(Goods, {});
+      gateway.serve(
+        { ask: shop.ask, slow: shop.slow },
+        {
+          ask: () => ({ answer: "old" }),
+          async slow({ principal }) {
+            await gate.passed;
+            called.push(await gateway.call(shop.ask, {}, { principal }));
+            called.push(await gateway.call(front.ask, {}, { principal }));
+            return { answer: "old, to the end" };
           },
-        );
-      },
+        },
+      );
     });
-    const relying = definePlugin({
-      id: "front",
-      api: "^1.0.0",
-      requires: { goods: Goods },
-      setup: (gateway) => gateway.serve(front, { ask: ({ principal }) => gateway.call(shop.ask, {}, { principal }) }),
-    });
+    const relying = pluginOf("front", { requires: { goods: Goods } }, (gateway) =>
+      gateway.serve(front, { ask: ({ principal }) => gateway.call(shop.ask, {}, { principal }) }),
+    );
     const slot = await slotOf(t, old);
     const { client, reload } = await startScene(t, [slot, relying], { gateway: { clock } });
     const slow = client.call(shop.slow, {});
@@ -73,24 +62,19 @@ describe("a call in flight", limited, () => {
   it("that calls its plugin through an independent plugin waits for the new version and succeeds", async (t) => {
     const clock = createFakeClock();
     const gate = barrier();
-    const through = definePlugin({
-      id: "front",
-      api: "^1.0.0",
-      setup: (gateway) => gateway.serve(front, { ask: ({ principal }) => gateway.call(shop.ask, {}, { principal }) }),
-    });
+    const through = pluginOf("front", (gateway) =>
+      gateway.serve(front, { ask: ({ principal }) => gateway.call(shop.ask, {}, { principal }) }),
+    );
     const round = (answer: string) =>
-      definePlugin({
-        id: "shop",
-        api: "^1.0.0",
-        setup: (gateway) =>
-          gateway.serve(
-            { ask: shop.ask, slow: shop.slow },
-            {
-              ask: () => ({ answer }),
-              slow: async ({ principal }) => (await gate.passed, gateway.call(front.ask, {}, { principal })),
-            },
-          ),
-      });
+      pluginOf("shop", (gateway) =>
+        gateway.serve(
+          { ask: shop.ask, slow: shop.slow },
+          {
+            ask: () => ({ answer }),
+            slow: async ({ principal }) => (await gate.passed, gateway.call(front.ask, {}, { principal })),
+          },
+        ),
+      );
     const slot = await slotOf(t, round("old"));
     const { client, reload } = await startScene(t, [slot, through], { gateway: { clock } });
     const slow = client.call(shop.slow, {});
@@ -109,24 +93,21 @@ describe("a call in flight", limited, () => {
   it("that lasts longer than three seconds is aborted by its signal, and the new version serves", async (t) => {
     const clock = createFakeClock();
     let aborted = false;
-    const old = definePlugin({
-      id: "shop",
-      api: "^1.0.0",
-      setup: (gateway) =>
-        gateway.serve(
-          { ask: shop.ask, slow: shop.slow },
-          {
-            ask: () => ({ answer: "old" }),
-            slow: () =>
-              new Promise((_, reject) => {
-                gateway.signal.addEventListener("abort", () => {
-                  aborted = true;
-                  reject(new GatewayError("UNAVAILABLE", "stopping"));
-                });
-              }),
-          },
-        ),
-    });
+    const old = pluginOf("shop", (gateway) =>
+      gateway.serve(
+        { ask: shop.ask, slow: shop.slow },
+        {
+          ask: () => ({ answer: "old" }),
+          slow: () =>
+            new Promise((_, reject) => {
+              gateway.signal.addEventListener("abort", () => {
+                aborted = true;
+                reject(new GatewayError("UNAVAILABLE", "stopping"));
+              });
+            }),
+        },
+      ),
+    );
     const slot = await slotOf(t, old);
     const { client, reload } = await startScene(t, [slot], { gateway: { clock } });
     const slow = client.call(shop.slow, {});
@@ -148,24 +129,21 @@ describe("a call in flight", limited, () => {
   it("aborts its own signal when its plugin is replaced", async (t) => {
     const clock = createFakeClock();
     const reasons: string[] = [];
-    const old = definePlugin({
-      id: "shop",
-      api: "^1.0.0",
-      setup: (gateway) =>
-        gateway.serve(
-          { ask: shop.ask, slow: shop.slow },
-          {
-            ask: () => ({}),
-            slow: ({ signal }) =>
-              new Promise((_, reject) => {
-                signal.addEventListener("abort", () => {
-                  reasons.push("aborted");
-                  reject(new GatewayError("UNAVAILABLE", "stopping"));
-                });
-              }),
-          },
-        ),
-    });
+    const old = pluginOf("shop", (gateway) =>
+      gateway.serve(
+        { ask: shop.ask, slow: shop.slow },
+        {
+          ask: () => ({}),
+          slow: ({ signal }) =>
+            new Promise((_, reject) => {
+              signal.addEventListener("abort", () => {
+                reasons.push("aborted");
+                reject(new GatewayError("UNAVAILABLE", "stopping"));
+              });
+            }),
+        },
+      ),
+    );
     const slot = await slotOf(t, old);
     const { client, reload } = await startScene(t, [slot], { gateway: { clock } });
     const slow = client.call(shop.slow, {});
@@ -182,19 +160,15 @@ describe("a call in flight", limited, () => {
 
   it("that reloads its own plugin does not wait for itself", async (t) => {
     const own = (answer: string) =>
-      definePlugin({
-        id: "shop",
-        api: "^1.0.0",
-        requires: { control: PluginControl },
-        setup: (gateway) =>
-          gateway.serve(
-            { ask: shop.ask, slow: shop.slow },
-            {
-              ask: () => ({ answer }),
-              slow: async () => ({ ...(await gateway.services.control.reload("shop")), by: answer }),
-            },
-          ),
-      });
+      pluginOf("shop", { requires: { control: PluginControl } }, (gateway) =>
+        gateway.serve(
+          { ask: shop.ask, slow: shop.slow },
+          {
+            ask: () => ({ answer }),
+            slow: async () => ({ ...(await gateway.services.control.reload("shop")), by: answer }),
+          },
+        ),
+      );
     const clock = createFakeClock();
     const slot = await slotOf(t, own("old"));
     const { client } = await startScene(t, [slot], { gateway: { clock } });
@@ -205,13 +179,9 @@ describe("a call in flight", limited, () => {
   });
 
   it("of another plugin that requests the reload is not waited for", async (t) => {
-    const neighbour = definePlugin({
-      id: "front",
-      api: "^1.0.0",
-      requires: { control: PluginControl },
-      setup: (gateway) =>
-        gateway.serve(front, { ask: async () => ({ ok: (await gateway.services.control.reload("shop")).ok }) }),
-    });
+    const neighbour = pluginOf("front", { requires: { control: PluginControl } }, (gateway) =>
+      gateway.serve(front, { ask: async () => ({ ok: (await gateway.services.control.reload("shop")).ok }) }),
+    );
     const slot = await slotOf(t, version("old"));
     const { client } = await startScene(t, [slot, neighbour]);
     slot.become(version("new"));

@@ -1,5 +1,5 @@
 /** Run by stray.test.ts in its own process: a plugin with five unhandled rejections. */
-import { definePlugin, type Principal } from "@svc/sdk";
+import { type Principal } from "@svc/sdk";
 import { createFakeClock } from "@svc/sdk/testing";
 import { HookBus } from "../../../host/hooks/hook-bus.ts";
 import { watchStrayErrors } from "../../../host/kernel/current-owner.ts";
@@ -7,6 +7,7 @@ import { Kernel } from "../../../host/kernel/kernel.ts";
 import { Kinds } from "../../../host/kernel/kernel-hooks.ts";
 import { KINDS } from "../../../host/kernel/kinds/index.ts";
 import type { HostParts } from "../../../host/kernel/staging.ts";
+import { pluginOf } from "../../plugin-of.ts";
 
 const log = { debug() {}, info() {}, warn() {}, error() {} };
 const clock = createFakeClock();
@@ -30,11 +31,9 @@ const kernel = new Kernel({
   logFor: () => log,
   principalFor: () => nobody,
 });
-const stray = definePlugin({
-  id: "stray",
-  api: "^1.0.0",
-  setup: (gateway) => gateway.every(1_000, () => void Promise.reject(new Error("nobody waits"))),
-});
+const stray = pluginOf("stray", (gateway) =>
+  gateway.every(1_000, () => void Promise.reject(new Error("nobody waits"))),
+);
 watchStrayErrors(() => process.exit(3));
 await kernel.boot(
   {

@@ -4,9 +4,10 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { it, type TestContext } from "node:test";
-import { defineContract, definePlugin, Type } from "@svc/sdk";
+import { defineContract, Type } from "@svc/sdk";
 import { testGateway } from "@svc/sdk/testing";
 import { connectFrame } from "../../raw-socket.ts";
+import { pluginOf } from "../../plugin-of.ts";
 
 const MOST = 200_000;
 const ANSWER = "x".repeat(50_000);
@@ -15,17 +16,14 @@ let answered = 0;
 const contract = defineContract("big", {
   read: { summary: "-", scope: "operator.read", params: Type.Object({}), result: Type.Object({ text: Type.String() }) },
 });
-const big = definePlugin({
-  id: "big",
-  api: "^1.0.0",
-  setup: (gateway) =>
-    gateway.serve(contract, {
-      read: () => {
-        answered++;
-        return { text: ANSWER };
-      },
-    }),
-});
+const big = pluginOf("big", (gateway) =>
+  gateway.serve(contract, {
+    read: () => {
+      answered++;
+      return { text: ANSWER };
+    },
+  }),
+);
 
 /** A masked frame, as a client sends it; the mask is zero. */
 function frame(opcode: number, payload: string): Buffer {

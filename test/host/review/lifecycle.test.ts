@@ -9,6 +9,7 @@ import { PluginControl } from "@svc/sdk/plugins";
 import { createFakeClock, testGateway } from "@svc/sdk/testing";
 import { createPluginFinder } from "../../../host/kernel/load.ts";
 import { barrier, contractOf, directoryOf, settled, slotOf, startScene, until } from "../kernel/reload-scene.ts";
+import { pluginOf } from "../../plugin-of.ts";
 
 const limited = { timeout: 120_000 };
 const api = "^1.0.0";
@@ -39,12 +40,7 @@ describe("code", limited, () => {
 
 describe("a service", limited, () => {
   const Care = defineService<{ who: string }>()("care", "1.0.0");
-  const nurse: Plugin = definePlugin({
-    id: "nurse",
-    api,
-    provides: [Care],
-    setup: (gateway) => gateway.provide(Care, { who: "nurse" }),
-  });
+  const nurse: Plugin = pluginOf("nurse", { provides: [Care] }, (gateway) => gateway.provide(Care, { who: "nurse" }));
 
   for (const [name, token] of [
     ["another plugin", Care],
@@ -52,23 +48,16 @@ describe("a service", limited, () => {
   ] as const) {
     it(`of ${name} cannot be provided by the new version of another plugin`, async (t) => {
       const plain = definePlugin({ id: "thief", api, setup: () => undefined });
-      const thief = definePlugin({
-        id: "thief",
-        api,
-        provides: [token],
-        setup: (gateway) => gateway.provide(token as typeof Care, { who: "thief" }),
-      });
+      const thief = pluginOf("thief", { provides: [token] }, (gateway) =>
+        gateway.provide(token as typeof Care, { who: "thief" }),
+      );
       const asks = contractOf("asks", "care", "config");
-      const asker = definePlugin({
-        id: "asks",
-        api,
-        requires: { care: Care, config: ConfigStore },
-        setup: (gateway) =>
-          gateway.serve(asks, {
-            care: () => ({ who: gateway.services.care.who }),
-            config: () => ({ hash: typeof gateway.services.config.snapshot }),
-          }),
-      });
+      const asker = pluginOf("asks", { requires: { care: Care, config: ConfigStore } }, (gateway) =>
+        gateway.serve(asks, {
+          care: () => ({ who: gateway.services.care.who }),
+          config: () => ({ hash: typeof gateway.services.config.snapshot }),
+        }),
+      );
       const slot = await slotOf(t, plain);
       const { client, reload, report } = await startScene(t, [nurse, asker, slot]);
       slot.become(thief);
@@ -87,26 +76,17 @@ describe("quarantine", limited, () => {
   it("does not affect the new version for failures of the old one during the replacement", async (t) => {
     const [staging, begun] = [barrier(), barrier()];
     let fail!: () => void;
-    const bad = definePlugin({
-      id: "ill",
-      api,
-      setup(gateway) {
-        fail = () => {
-          for (let count = 0; count < 5; count++)
-            gateway.after(0, () => {
-              throw new Error("boom");
-            });
-        };
-      },
+    const bad = pluginOf("ill", (gateway) => {
+      fail = () => {
+        for (let count = 0; count < 5; count++)
+          gateway.after(0, () => {
+            throw new Error("boom");
+          });
+      };
     });
-    const good = definePlugin({
-      id: "ill",
-      api,
-      version: "2.0.0",
-      async setup() {
-        begun.open();
-        await staging.passed;
-      },
+    const good = pluginOf("ill", { version: "2.0.0" }, async () => {
+      begun.open();
+      await staging.passed;
     });
     const slot = await slotOf(t, bad);
     const { reload, report } = await startScene(t, [slot]);
@@ -129,17 +109,13 @@ describe("a start that outlives its deadline", limited, () => {
     const late = barrier();
     let begun = false;
     let released = 0;
-    const slow = definePlugin({
-      id: "slow",
-      api,
-      setup(gateway) {
-        gateway.start(async () => {
-          if (begun) return () => undefined;
-          begun = true;
-          await late.passed;
-          return () => void released++;
-        });
-      },
+    const slow = pluginOf("slow", (gateway) => {
+      gateway.start(async () => {
+        if (begun) return () => undefined;
+        begun = true;
+        await late.passed;
+        return () => void released++;
+      });
     });
     const running = startScene(t, [slow], { gateway: { clock } });
     await until(() => begun);
@@ -156,14 +132,9 @@ describe("after the stop", limited, () => {
   it("no plugin is loaded", async (t) => {
     let control: PluginControl | undefined;
     let setups = 0;
-    const clerk = definePlugin({
-      id: "clerk",
-      api,
-      requires: { control: PluginControl },
-      setup(gateway) {
-        setups++;
-        control = gateway.services.control;
-      },
+    const clerk = pluginOf("clerk", { requires: { control: PluginControl } }, (gateway) => {
+      setups++;
+      control = gateway.services.control;
     });
     const { gateway } = await testGateway(t, { plugins: [clerk] });
     await gateway.stop();
@@ -177,24 +148,18 @@ describe("a rollback", limited, () => {
     const stateDir = await directoryOf(t);
     const config = Type.Object({ n: Type.Integer({ default: 1, reload: "hot" }) });
     let store: ConfigStore | undefined;
-    const admin = definePlugin({
-      id: "admin",
-      api,
-      requires: { config: ConfigStore },
-      setup: (gateway) => void (store = gateway.services.config),
-    });
+    const admin = pluginOf(
+      "admin",
+      { requires: { config: ConfigStore } },
+      (gateway) => void (store = gateway.services.config),
+    );
     const says = contractOf("says", "n");
     const version = (start: () => void): Plugin =>
-      definePlugin({
-        id: "says",
-        api,
-        config,
-        setup(gateway) {
-          let { n } = gateway.config;
-          gateway.configChanged((next) => void (n = next.n));
-          gateway.serve(says, { n: () => ({ n }) });
-          gateway.start(start);
-        },
+      pluginOf("says", { config }, (gateway) => {
+        let { n } = gateway.config;
+        gateway.configChanged((next) => void (n = next.n));
+        gateway.serve(says, { n: () => ({ n }) });
+        gateway.start(start);
       });
     const slot = await slotOf(
       t,

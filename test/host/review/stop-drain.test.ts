@@ -3,41 +3,37 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect } from "node:net";
 import { it } from "node:test";
-import { definePlugin } from "@svc/sdk";
 import { testGateway } from "@svc/sdk/testing";
 import { barrier, slotOf, startScene } from "../kernel/reload-scene.ts";
+import { pluginOf } from "../../plugin-of.ts";
 
 function pluginWith(gate: Promise<void>, seen: () => void) {
-  return definePlugin({
-    id: "slow",
-    api: "^1.0.0",
-    setup(gateway) {
-      gateway.route({
-        method: "GET",
-        path: "/plugins/slow/answer",
-        auth: "plugin",
-        summary: "-",
-        async handler() {
+  return pluginOf("slow", (gateway) => {
+    gateway.route({
+      method: "GET",
+      path: "/plugins/slow/answer",
+      auth: "plugin",
+      summary: "-",
+      async handler() {
+        seen();
+        await gate;
+        return { body: { stopped: gateway.signal.aborted } };
+      },
+    });
+    gateway.route({
+      method: "GET",
+      path: "/plugins/slow/stream",
+      auth: "plugin",
+      summary: "-",
+      handler: () => ({
+        body: (async function* () {
+          yield "first ";
           seen();
           await gate;
-          return { body: { stopped: gateway.signal.aborted } };
-        },
-      });
-      gateway.route({
-        method: "GET",
-        path: "/plugins/slow/stream",
-        auth: "plugin",
-        summary: "-",
-        handler: () => ({
-          body: (async function* () {
-            yield "first ";
-            seen();
-            await gate;
-            yield gateway.signal.aborted ? "after the stop" : "last";
-          })(),
-        }),
-      });
-    },
+          yield gateway.signal.aborted ? "after the stop" : "last";
+        })(),
+      }),
+    });
   });
 }
 

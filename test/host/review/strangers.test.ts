@@ -2,13 +2,14 @@
 import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { it } from "node:test";
-import { defineEvent, definePlugin, Type } from "@svc/sdk";
+import { defineEvent, Type } from "@svc/sdk";
 import type { EventCursor } from "@svc/sdk/protocol";
 import { testGateway } from "@svc/sdk/testing";
 import { connectFrame, connectRaw, openRaw } from "../../raw-socket.ts";
+import { pluginOf } from "../../plugin-of.ts";
 
 const limited = { timeout: 120_000 };
-const nobody = definePlugin({ id: "nobody", api: "^1.0.0", setup: () => undefined });
+const nobody = pluginOf("nobody", () => undefined);
 
 it(
   "an unauthenticated client that sends too much gets an error, and no more of its data is read",
@@ -65,23 +66,19 @@ const happened = defineEvent({ name: "news.happened", summary: "-", payload: Typ
 
 it("nothing is lost between the cursor of hello-ok and the first event", limited, async (t) => {
   let publish: ((n: number) => void) | undefined;
-  const news = definePlugin({
-    id: "news",
-    api: "^1.0.0",
-    setup(gateway) {
-      const emit = gateway.event(happened);
-      publish = (n) => emit({ n });
-      // Publishes in each of the next microtasks: some before the cursor is read, some before the connection is added.
-      gateway.hooks.hello.tap((extra) => {
-        void (async () => {
-          for (let n = 1; n <= 40; n++) {
-            await Promise.resolve();
-            publish?.(n);
-          }
-        })();
-        return extra;
-      });
-    },
+  const news = pluginOf("news", (gateway) => {
+    const emit = gateway.event(happened);
+    publish = (n) => emit({ n });
+    // Publishes in each of the next microtasks: some before the cursor is read, some before the connection is added.
+    gateway.hooks.hello.tap((extra) => {
+      void (async () => {
+        for (let n = 1; n <= 40; n++) {
+          await Promise.resolve();
+          publish?.(n);
+        }
+      })();
+      return extra;
+    });
   });
   const { gateway } = await testGateway(t, { plugins: [news] });
   const socket = await connectRaw(gateway.url, gateway.auth.token, { caps: ["resume"] });

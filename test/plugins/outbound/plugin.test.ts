@@ -2,27 +2,23 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { describe, it } from "node:test";
-import { defineContract, definePlugin, Type } from "@svc/sdk";
+import { defineContract, Type } from "@svc/sdk";
 import { testGateway } from "@svc/sdk/testing";
 import { OutboundFetch } from "@svc/sdk/web";
 import { listen } from "./scene.ts";
+import { pluginOf } from "../../plugin-of.ts";
 
 const reader = defineContract("reader", {
   read: { summary: "-", scope: "operator.read", params: Type.Object({ url: Type.String() }), result: Type.Object({}) },
 });
 
-const readerPlugin = definePlugin({
-  id: "reader",
-  api: "^1.0.0",
-  requires: { outbound: OutboundFetch },
-  setup(gateway) {
-    gateway.serve(reader, {
-      async read({ params: { url }, signal }) {
-        await gateway.services.outbound.fetch({ url, signal, maxBytes: 100, maxRedirects: 0, timeoutMs: 5_000 });
-        return {};
-      },
-    });
-  },
+const readerPlugin = pluginOf("reader", { requires: { outbound: OutboundFetch } }, (gateway) => {
+  gateway.serve(reader, {
+    async read({ params: { url }, signal }) {
+      await gateway.services.outbound.fetch({ url, signal, maxBytes: 100, maxRedirects: 0, timeoutMs: 5_000 });
+      return {};
+    },
+  });
 });
 
 describe("the service outbound.fetch", () => {
