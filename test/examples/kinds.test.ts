@@ -37,9 +37,8 @@ const BUNDLED = ["storage-sqlite", "sessions", "agents", "models", "tools", "app
 
 describe("the plugins of the author's guide", { timeout: 120_000 }, () => {
   it("run in one gateway, and serve what they declare", async (t) => {
-    const { gateway, client } = await testGateway(t, {
-      plugins: [...ALL, ...BUNDLED],
-    });
+    const options = { plugins: [...ALL, ...BUNDLED], gateway: { clock: createFakeClock() } };
+    const { gateway, client } = await testGateway(t, options);
     const states = gateway.plugins().map(({ id, state }) => `${id} ${state}`);
     assert.deepEqual(
       states.filter((state) => !/ (active|asleep)$/.test(state)),

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { describe, it, type TestContext } from "node:test";
+import { it, type TestContext } from "node:test";
 import { root } from "../checkout.ts";
 import { startGatewayProcess } from "../gateway-process.ts";
 import { directory } from "../directory.ts";
@@ -29,8 +29,10 @@ async function chatServer(t: TestContext) {
   return { server, replies, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/replies` };
 }
 
-describe("examples/webhook-channel", { timeout: 120_000 }, () => {
-  it("takes messages of people who are listed, once each, and posts the replies", async (t) => {
+it(
+  "examples/webhook-channel takes messages of people who are listed, once each, and posts the replies",
+  { timeout: 120_000 },
+  async (t) => {
     const stateDir = directory(t);
     const { server, replies, url } = await chatServer(t);
     const gateway = await startGatewayProcess(stateDir, {
@@ -58,5 +60,5 @@ describe("examples/webhook-channel", { timeout: 120_000 }, () => {
     assert.deepEqual(await post({ ...hello, id: "2", from: "bob" }), [200, "not-allowed"]);
     assert.equal((await post(hello, "wrong"))[0], 401);
     assert.equal((await post({ id: "3" }))[0], 400);
-  });
-});
+  },
+);

@@ -1,6 +1,6 @@
 /** Every bundled plugin can be replaced under load: no declaration is lost or duplicated, no client is disconnected. */
 import assert from "node:assert/strict";
-import { describe, it } from "node:test";
+import { it } from "node:test";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { PluginControl } from "@svc/sdk/plugins";
@@ -66,8 +66,10 @@ function resources(): Record<string, number> {
   return counts;
 }
 
-describe("the bundle", { timeout: 600_000 }, () => {
-  it(`survives ${ROUNDS} reloads of each of its ${bundled.length} plugins under load: no failed call, no closed socket, no leak`, async (t) => {
+it(
+  `the bundle survives ${ROUNDS} reloads of each of its ${bundled.length} plugins under load: no failed call, no closed socket, no leak`,
+  { timeout: 600_000 },
+  async (t) => {
     let control: PluginControl | undefined;
     const operator = pluginOf("operator", { requires: { control: PluginControl } }, (gateway) =>
       gateway.start(() => void (control = gateway.services.control)),
@@ -131,5 +133,5 @@ describe("the bundle", { timeout: 600_000 }, () => {
       [[...methods].sort(), [...events].sort()],
     );
     for (const { id, errors } of gateway.plugins()) assert.equal(errors, 0, `${id} was charged with errors`);
-  });
-});
+  },
+);

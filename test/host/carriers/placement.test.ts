@@ -47,22 +47,20 @@ describe("placementOf", () => {
 
 const WHERE = `import { isMainThread, threadId, resourceLimits } from "node:worker_threads";`;
 
-describe("a plugin in a single file", () => {
-  it("does not run if the operator places it elsewhere", async (t) => {
-    const directory = await directoryOf(t);
-    const file = join(directory, "spin.ts");
-    await writeFile(
-      file,
-      `import { definePlugin } from "@svc/sdk"; export default definePlugin({ id: "spin", api: "^1.0.0", setup() {} });`,
-    );
-    const { gateway } = await testGateway(t, {
-      plugins: [file],
-      config: { plugins: { entries: { spin: { run: "worker" } } } },
-    });
-    const report = gateway.plugins().find(({ id }) => id === "spin");
-    assert.equal(report?.state, "blocked");
-    assert.match(report.reason ?? "", /^plugins\.entries\.spin\.run is worker, but .* \(svc plugins new spin\)/);
+it("a plugin in a single file does not run if the operator places it elsewhere", async (t) => {
+  const directory = await directoryOf(t);
+  const file = join(directory, "spin.ts");
+  await writeFile(
+    file,
+    `import { definePlugin } from "@svc/sdk"; export default definePlugin({ id: "spin", api: "^1.0.0", setup() {} });`,
+  );
+  const { gateway } = await testGateway(t, {
+    plugins: [file],
+    config: { plugins: { entries: { spin: { run: "worker" } } } },
   });
+  const report = gateway.plugins().find(({ id }) => id === "spin");
+  assert.equal(report?.state, "blocked");
+  assert.match(report.reason ?? "", /^plugins\.entries\.spin\.run is worker, but .* \(svc plugins new spin\)/);
 });
 
 it("a configuration that places a plugin where it cannot run is refused with the reason", async (t) => {

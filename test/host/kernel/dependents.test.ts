@@ -1,7 +1,7 @@
 /** Effects of a replacement on plugins that use services of the replaced plugin. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { definePlugin, defineService, live, notReady, optional, type Plugin } from "@svc/sdk";
+import { defineService, live, notReady, optional, type Plugin } from "@svc/sdk";
 import { PluginControl } from "@svc/sdk/plugins";
 import { createFakeClock } from "@svc/sdk/testing";
 import { barrier, contractOf, settled, slotOf, startScene, until } from "./reload-scene.ts";
@@ -16,17 +16,15 @@ const Middle = defineService<Named>()("middle", "1.0.0");
 const methods = { ...contractOf("middle", "ask"), top: contractOf("top", "ask").ask };
 
 /** Provides `Base`; records its starts and stops in `log`. */
-const base = (name: string, log: string[] = [], more: Partial<Plugin> = {}): Plugin =>
-  definePlugin({
-    id: "base",
-    api: "^1.0.0",
-    provides: [Base],
-    setup(gateway) {
-      gateway.provide(Base, { name });
-      gateway.start(() => (log.push(`start ${name}`), () => void log.push(`stop ${name}`)));
-    },
-    ...more,
-  } as Plugin);
+const base = (name: string, log: string[] = [], begin: () => void | Promise<void> = () => {}): Plugin =>
+  pluginOf("base", { provides: [Base] }, (gateway) => {
+    gateway.provide(Base, { name });
+    gateway.start(async () => {
+      log.push(`start ${name}`);
+      await begin();
+      return () => void log.push(`stop ${name}`);
+    });
+  });
 
 function chain(log: string[] = []) {
   const middle = pluginOf("middle", { requires: { base: Base }, provides: [Middle] }, (gateway) => {
@@ -71,12 +69,7 @@ describe("dependents", limited, () => {
     const gate = barrier();
     const slot = await slotOf(t, base("one"));
     const { client, reload, state } = await startScene(t, [slot, middle, top]);
-    slot.become(
-      pluginOf("base", { provides: [Base] }, (gateway) => {
-        gateway.provide(Base, { name: "two" });
-        gateway.start(() => gate.passed);
-      }),
-    );
+    slot.become(base("two", [], () => gate.passed));
     const reloading = reload("base");
     await until(() => state("base") === "starting");
     assert.deepEqual([state("middle"), state("top")], ["reloading", "reloading"]);
@@ -91,12 +84,7 @@ describe("dependents", limited, () => {
     const { middle, top } = chain();
     const slot = await slotOf(t, base("one"));
     const { client, reload } = await startScene(t, [slot, middle, top]);
-    slot.become(
-      pluginOf("base", { provides: [Base] }, (gateway) => {
-        gateway.provide(Base, { name: "two" });
-        gateway.start(() => Promise.reject(new Error("no")));
-      }),
-    );
+    slot.become(base("two", [], () => Promise.reject(new Error("no"))));
     const { rolledBack, restarted } = await reload("base");
     assert.deepEqual([rolledBack, restarted], [true, ["middle", "top"]]);
     assert.deepEqual(await client.call(methods.top, {}), { answer: "middle on one" });

@@ -75,11 +75,8 @@ describe("a gate that a package lists is closed", limited, () => {
 
   it("until its plugin has started, though it was committed", async (t) => {
     const gate = barrier();
-    const slot = await slotOf(
-      t,
-      warden((gateway) => gateway.start(() => gate.passed)),
-      MANIFEST,
-    );
+    const plugin = warden((gateway) => gateway.start(() => gate.passed));
+    const slot = await slotOf(t, plugin, MANIFEST);
     const seen: unknown[] = [];
     const early = pluginOf("early", (gateway) => {
       const call = () => gateway.call(shop.guarded, {}).catch((error: Error) => error.message);
@@ -100,10 +97,8 @@ describe("a gate that a package lists is closed", limited, () => {
 
   it("while its plugin is down because of a required plugin", async (t) => {
     const Needed = defineService<object>()("needed", "1.0.0");
-    const needed = await slotOf(
-      t,
-      pluginOf("needed", { provides: [Needed] }, (gateway) => gateway.provide(Needed, {})),
-    );
+    const provider = pluginOf("needed", { provides: [Needed] }, (gateway) => gateway.provide(Needed, {}));
+    const needed = await slotOf(t, provider);
     const slot = await slotOf(t, warden(undefined, { requires: { needed: Needed } }), MANIFEST);
     const { client, reload, state } = await startScene(t, [shopPlugin, slot, needed]);
     assert.deepEqual(await client.call(shop.guarded, {}), { ok: true });
@@ -122,11 +117,8 @@ describe("a gate that a package lists is closed", limited, () => {
 
   it("also in quarantine, until a reload ends that", async (t) => {
     const clock = createFakeClock();
-    const { shut, open, reload, state } = await scene(
-      t,
-      warden((gateway) => gateway.every(1_000, fail)),
-      { gateway: { clock } },
-    );
+    const failing = warden((gateway) => gateway.every(1_000, fail));
+    const { shut, open, reload, state } = await scene(t, failing, { gateway: { clock } });
     await open();
     await clock.advance(5_000);
     assert.equal(state("warden"), "quarantined");
@@ -163,9 +155,8 @@ describe("a gate whose plugin is being replaced", limited, () => {
 
   it("stays closed if neither version starts", async (t) => {
     let starts = 0;
-    const once = warden((gateway) =>
-      gateway.start(() => (++starts > 1 ? Promise.reject(new Error("gone")) : undefined)),
-    );
+    const start = () => (++starts > 1 ? Promise.reject(new Error("gone")) : undefined);
+    const once = warden((gateway) => gateway.start(start));
     const { slot, reload, shut, state, open } = await scene(t, once);
     slot.become(warden((gateway) => gateway.start(() => Promise.reject(new Error("new")))));
     await reload("warden");
@@ -177,10 +168,7 @@ describe("a gate whose plugin is being replaced", limited, () => {
   });
 
   it("that the new version no longer taps is open afterwards", async (t) => {
-    const { slot, reload, open } = await scene(
-      t,
-      warden(() => undefined),
-    );
+    const { slot, reload, open } = await scene(t, warden());
     slot.become(pluginOf("warden", () => {}));
     assert.equal((await reload("warden")).ok, true);
     await open();
@@ -199,13 +187,8 @@ it("a gate tapped by a plugin without a package is closed once that plugin has r
 });
 
 describe("a gate of a plugin's own hook", limited, () => {
-  const Ask = defineHook<{ what: string }>()("gate", {
-    name: "vault.open",
-    owner: "vault",
-    when: "-",
-    returns: "-",
-    throws: "-",
-  });
+  const facts = { name: "vault.open", owner: "vault", when: "-", returns: "-", throws: "-" };
+  const Ask = defineHook<{ what: string }>()("gate", facts);
   const vault = pluginOf("vault", (gateway) => {
     const gate = gateway.emits(Ask);
     gateway.serve(contractOf("vault", "open"), {

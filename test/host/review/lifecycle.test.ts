@@ -14,28 +14,23 @@ import { pluginOf } from "../../plugin-of.ts";
 const limited = { timeout: 120_000 };
 const api = "^1.0.0";
 
-describe("code", limited, () => {
-  it("is the current content of the file, also for the next gateway of this process", async (t) => {
-    const directory = await directoryOf(t);
-    const file = join(directory, "plugin.mjs");
-    const finder = () => createPluginFinder({ configDir: directory, cacheDir: directory, home: directory });
-    const marker = 'Symbol.for("svc.plugin/1")';
-    const write = (version: string) =>
-      writeFile(
-        file,
-        `export default { [${marker}]: true, id: "a", api: "^1.0.0", version: "${version}", setup() {} };`,
-      );
-    const load = async () => {
-      const found = finder().find(file);
-      assert.ok("load" in found);
-      return (await found.load()).version;
-    };
-    await write("1.0.0");
-    assert.equal(await load(), "1.0.0");
-    await write("1.0.0-longer");
-    assert.equal(await load(), "1.0.0-longer");
-    assert.equal(await load(), "1.0.0-longer");
-  });
+it("code is the current content of the file, also for the next gateway of this process", limited, async (t) => {
+  const directory = await directoryOf(t);
+  const file = join(directory, "plugin.mjs");
+  const finder = () => createPluginFinder({ configDir: directory, cacheDir: directory, home: directory });
+  const marker = 'Symbol.for("svc.plugin/1")';
+  const write = (version: string) =>
+    writeFile(file, `export default { [${marker}]: true, id: "a", api: "^1.0.0", version: "${version}", setup() {} };`);
+  const load = async () => {
+    const found = finder().find(file);
+    assert.ok("load" in found);
+    return (await found.load()).version;
+  };
+  await write("1.0.0");
+  assert.equal(await load(), "1.0.0");
+  await write("1.0.0-longer");
+  assert.equal(await load(), "1.0.0-longer");
+  assert.equal(await load(), "1.0.0-longer");
 });
 
 describe("a service", limited, () => {
@@ -72,8 +67,10 @@ describe("a service", limited, () => {
   }
 });
 
-describe("quarantine", limited, () => {
-  it("does not affect the new version for failures of the old one during the replacement", async (t) => {
+it(
+  "quarantine does not affect the new version for failures of the old one during the replacement",
+  limited,
+  async (t) => {
     const [staging, begun] = [barrier(), barrier()];
     let fail!: () => void;
     const bad = pluginOf("ill", (gateway) => {
@@ -100,80 +97,74 @@ describe("quarantine", limited, () => {
     await settled();
     assert.equal(report("ill")?.state, "active");
     assert.equal(report("ill")?.version, "2.0.0");
-  });
-});
+  },
+);
 
-describe("a start that outlives its deadline", limited, () => {
-  it("is stopped when it finally completes", async (t) => {
-    const clock = createFakeClock();
-    const late = barrier();
-    let begun = false;
-    let released = 0;
-    const slow = pluginOf("slow", (gateway) => {
-      gateway.start(async () => {
-        if (begun) return () => undefined;
-        begun = true;
-        await late.passed;
-        return () => void released++;
-      });
+it("a start that outlives its deadline is stopped when it finally completes", limited, async (t) => {
+  const clock = createFakeClock();
+  const late = barrier();
+  let begun = false;
+  let released = 0;
+  const slow = pluginOf("slow", (gateway) => {
+    gateway.start(async () => {
+      if (begun) return () => undefined;
+      begun = true;
+      await late.passed;
+      return () => void released++;
     });
-    const running = startScene(t, [slow], { gateway: { clock } });
-    await until(() => begun);
-    await clock.advance(10_000);
-    const { state } = await running;
-    assert.equal(state("slow"), "failed");
-    late.open();
-    await settled();
-    assert.equal(released, 1, "what it acquired is still there");
   });
+  const running = startScene(t, [slow], { gateway: { clock } });
+  await until(() => begun);
+  await clock.advance(10_000);
+  const { state } = await running;
+  assert.equal(state("slow"), "failed");
+  late.open();
+  await settled();
+  assert.equal(released, 1, "what it acquired is still there");
 });
 
-describe("after the stop", limited, () => {
-  it("no plugin is loaded", async (t) => {
-    let control: PluginControl | undefined;
-    let setups = 0;
-    const clerk = pluginOf("clerk", { requires: { control: PluginControl } }, (gateway) => {
-      setups++;
-      control = gateway.services.control;
+it("after the stop no plugin is loaded", limited, async (t) => {
+  let control: PluginControl | undefined;
+  let setups = 0;
+  const clerk = pluginOf("clerk", { requires: { control: PluginControl } }, (gateway) => {
+    setups++;
+    control = gateway.services.control;
+  });
+  const { gateway } = await testGateway(t, { plugins: [clerk] });
+  await gateway.stop();
+  await assert.rejects(async () => control?.reload("clerk"), { code: "UNAVAILABLE", message: /stopping/ });
+  assert.equal(setups, 1);
+});
+
+it("a rollback restores the last applied configuration", limited, async (t) => {
+  const stateDir = await directoryOf(t);
+  const config = Type.Object({ n: Type.Integer({ default: 1, reload: "hot" }) });
+  let store: ConfigStore | undefined;
+  const admin = pluginOf(
+    "admin",
+    { requires: { config: ConfigStore } },
+    (gateway) => void (store = gateway.services.config),
+  );
+  const says = contractOf("says", "n");
+  const version = (start: () => void): Plugin =>
+    pluginOf("says", { config }, (gateway) => {
+      let { n } = gateway.config;
+      gateway.configChanged((next) => void (n = next.n));
+      gateway.serve(says, { n: () => ({ n }) });
+      gateway.start(start);
     });
-    const { gateway } = await testGateway(t, { plugins: [clerk] });
-    await gateway.stop();
-    await assert.rejects(async () => control?.reload("clerk"), { code: "UNAVAILABLE", message: /stopping/ });
-    assert.equal(setups, 1);
-  });
-});
-
-describe("a rollback", limited, () => {
-  it("restores the last applied configuration", async (t) => {
-    const stateDir = await directoryOf(t);
-    const config = Type.Object({ n: Type.Integer({ default: 1, reload: "hot" }) });
-    let store: ConfigStore | undefined;
-    const admin = pluginOf(
-      "admin",
-      { requires: { config: ConfigStore } },
-      (gateway) => void (store = gateway.services.config),
-    );
-    const says = contractOf("says", "n");
-    const version = (start: () => void): Plugin =>
-      pluginOf("says", { config }, (gateway) => {
-        let { n } = gateway.config;
-        gateway.configChanged((next) => void (n = next.n));
-        gateway.serve(says, { n: () => ({ n }) });
-        gateway.start(start);
-      });
-    const slot = await slotOf(
-      t,
-      version(() => undefined),
-    );
-    const { client, reload } = await startScene(t, [admin, slot], { stateDir, gateway: { config: undefined } });
-    await store?.edit({ actor: "test", action: "test" }, () => [{ path: ["says", "n"], value: 2 }]);
-    assert.deepEqual(await client.call(says.n, {}), { n: 2 });
-    slot.become(
-      version(() => {
-        throw new Error("no");
-      }),
-    );
-    assert.equal((await reload("says")).rolledBack, true);
-    assert.deepEqual(await client.call(says.n, {}), { n: 2 });
-  });
+  const slot = await slotOf(
+    t,
+    version(() => undefined),
+  );
+  const { client, reload } = await startScene(t, [admin, slot], { stateDir, gateway: { config: undefined } });
+  await store?.edit({ actor: "test", action: "test" }, () => [{ path: ["says", "n"], value: 2 }]);
+  assert.deepEqual(await client.call(says.n, {}), { n: 2 });
+  slot.become(
+    version(() => {
+      throw new Error("no");
+    }),
+  );
+  assert.equal((await reload("says")).rolledBack, true);
+  assert.deepEqual(await client.call(says.n, {}), { n: 2 });
 });

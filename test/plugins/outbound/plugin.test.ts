@@ -1,7 +1,7 @@
 /** The service in a real gateway, called by another plugin: local addresses stay unreachable. */
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
-import { describe, it } from "node:test";
+import { it } from "node:test";
 import { defineContract, Type } from "@svc/sdk";
 import { testGateway } from "@svc/sdk/testing";
 import { OutboundFetch } from "@svc/sdk/web";
@@ -21,20 +21,18 @@ const readerPlugin = pluginOf("reader", { requires: { outbound: OutboundFetch } 
   });
 });
 
-describe("the service outbound.fetch", () => {
-  it("does not reach a server on this machine, under any name", async (t) => {
-    let asked = 0;
-    const port = await listen(
-      t,
-      createServer((_, response) => {
-        asked += 1;
-        response.end();
-      }),
-    );
-    const { client } = await testGateway(t, { plugins: ["outbound", readerPlugin] });
-    const error = { code: "INVALID_REQUEST", details: { code: "ADDRESS_NOT_PUBLIC" } };
-    for (const host of ["127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "0"])
-      await assert.rejects(client.request("reader.read", { url: `http://${host}:${port}/` }), error);
-    assert.equal(asked, 0);
-  });
+it("the service outbound.fetch does not reach a server on this machine, under any name", async (t) => {
+  let asked = 0;
+  const port = await listen(
+    t,
+    createServer((_, response) => {
+      asked += 1;
+      response.end();
+    }),
+  );
+  const { client } = await testGateway(t, { plugins: ["outbound", readerPlugin] });
+  const error = { code: "INVALID_REQUEST", details: { code: "ADDRESS_NOT_PUBLIC" } };
+  for (const host of ["127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "0"])
+    await assert.rejects(client.request("reader.read", { url: `http://${host}:${port}/` }), error);
+  assert.equal(asked, 0);
 });
