@@ -57,7 +57,14 @@ describe(`a plugin that is replaced ${ROUNDS} times under load`, limited, () => 
     const methods = Object.values(load);
     const loops = clients.flatMap((client) => {
       client.onClose(() => closed++);
-      return methods.map((method) => loop(() => client.call(method, {})));
+      return methods.map((method) => {
+        let last = 0;
+        return loop(async () => {
+          const { number } = (await client.call(method, {})) as { number: number };
+          assert.ok(number >= last, `version ${number} answered after version ${last}`);
+          last = number;
+        });
+      });
     });
     const base = gateway.url.replace("ws", "http");
     const fetchOnce = async () => {

@@ -114,6 +114,17 @@ describe("a stray error", { timeout: 120_000 }, () => {
       rows.filter(({ errors, id }) => errors !== (id === "plugins" ? 0 : 1)),
       [],
     );
+    await t.test("the fifth rejection within a minute sends the plugin into quarantine", async () => {
+      const state = async () =>
+        (await client.call(plugins.list, {})).plugins.find(({ id }) => id === "rejection")?.state;
+      for (let count = 2; count <= 5; count++) {
+        assert.equal(await state(), "active");
+        await client.request("rejection.break", {});
+      }
+      for (let turn = 0; turn < 100 && (await state()) === "active"; turn++)
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      assert.equal(await state(), "quarantined");
+    });
   });
 
   it("of a transform in the gateway is attributed to its file and line, and webhooks continue", async (t) => {

@@ -105,6 +105,24 @@ for (const run of OWN_PLACE)
         32,
       ],
     ];
+    it("returns or sends more than fits into a message: that call fails, and connections stay open", async (t) => {
+      const { ask, report, othersAreFine } = await scene(
+        t,
+        {
+          setup: `${counter} const note = gateway.event(defineEvent({ name: "guest.note", summary: "-", payload: Any }));
+            serve("answer", () => "x".repeat(40_000_000));
+            serve("send", () => { note("x".repeat(30_000_000)); return "sent"; });`,
+        },
+        { run },
+      );
+      await assert.rejects(ask("answer"), /^GatewayError: internal error/);
+      const [before = 0] = [report()?.errors];
+      assert.equal(await ask("send"), "sent");
+      await until(() => report()?.errors === before + 1, "the charge");
+      assert.match(report()?.blame?.message ?? "", /event guest\.note is too large/);
+      await othersAreFine();
+    });
+
     for (const [what, code, reason, memoryMb] of deadly)
       it(`${what}: only this plugin ends, is named, and restarts`, async (t) => {
         const { client, ask, report, othersAreFine } = await scene(

@@ -95,9 +95,9 @@ export async function settled(turns = 5): Promise<void> {
   for (let turn = 0; turn < turns; turn++) await new Promise((resolve) => setImmediate(resolve));
 }
 
-/** Waits for a condition; fails after five seconds. */
-export async function until(condition: () => boolean, what = "the condition"): Promise<void> {
-  const deadline = performance.now() + 5_000;
+/** Waits for a condition. */
+export async function until(condition: () => boolean, what = "the condition", withinMs = 20_000): Promise<void> {
+  const deadline = performance.now() + withinMs;
   while (!condition()) {
     if (performance.now() > deadline) throw new Error(`${what} did not come about`);
     await new Promise((resolve) => setTimeout(resolve, 5));

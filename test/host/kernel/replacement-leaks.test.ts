@@ -165,41 +165,30 @@ describe(`${RELOADS} reloads`, limited, () => {
     assert.deepEqual(left, []);
   });
 
-  it("that are all refused leave nothing behind", async () => {
-    let broken = false;
-    const weak: WeakRef<object>[] = [];
-    const { kernel, boot, count } = kernelOf(() => {
-      const plugin = everything({}, weak);
-      if (!broken) return plugin;
-      return { ...plugin, setup: async (gateway) => (await plugin.setup(gateway), Promise.reject(new Error("boom"))) };
+  const failures: [outcome: string, fail: Plugin["setup"], report: object][] = [
+    ["refused", () => Promise.reject(new Error("boom")), { ok: false, rolledBack: false, state: "active" }],
+    [
+      "rolled back",
+      (gateway) => gateway.start(() => Promise.reject(new Error("boom"))),
+      { ok: false, rolledBack: true, state: "active" },
+    ],
+  ];
+  for (const [outcome, fail, expected] of failures)
+    it(`that are all ${outcome} leave nothing behind`, async () => {
+      let broken = false;
+      const { kernel, boot, count } = kernelOf(() => {
+        const plugin = everything({}, []);
+        if (!broken) return plugin;
+        return { ...plugin, setup: async (gateway) => (await plugin.setup(gateway), fail(gateway)) };
+      });
+      await boot();
+      const first = count();
+      broken = true;
+      for (let turn = 0; turn < 50; turn++) {
+        const { ok, rolledBack, state } = await kernel.reload("all");
+        assert.deepEqual({ ok, rolledBack, state }, expected);
+      }
+      assert.deepEqual(count(), first);
+      await kernel.stop();
     });
-    await boot();
-    const first = count();
-    broken = true;
-    for (let turn = 0; turn < RELOADS; turn++) assert.equal((await kernel.reload("all")).ok, false);
-    assert.deepEqual(count(), first);
-    await kernel.stop();
-  });
-
-  it("that are all rolled back leave nothing behind", async () => {
-    let broken = false;
-    const { kernel, boot, count } = kernelOf(() => {
-      const plugin = everything({}, []);
-      if (!broken) return plugin;
-      const setup: Plugin["setup"] = async (gateway) => {
-        await plugin.setup(gateway);
-        gateway.start(() => Promise.reject(new Error("boom")));
-      };
-      return { ...plugin, setup };
-    });
-    await boot();
-    const first = count();
-    broken = true;
-    for (let turn = 0; turn < 50; turn++) {
-      const { rolledBack, state } = await kernel.reload("all");
-      assert.deepEqual([rolledBack, state], [true, "active"]);
-    }
-    assert.deepEqual(count(), first);
-    await kernel.stop();
-  });
 });

@@ -1,37 +1,15 @@
 /** Races and leaks in the plugin lifecycle that occur only in unusual orders of events. */
 import assert from "node:assert/strict";
-import { writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { describe, it } from "node:test";
 import { definePlugin, defineService, type Plugin, Type } from "@svc/sdk";
 import { ConfigStore } from "@svc/sdk/config";
 import { PluginControl } from "@svc/sdk/plugins";
 import { createFakeClock, testGateway } from "@svc/sdk/testing";
-import { createPluginFinder } from "../../../host/kernel/load.ts";
 import { barrier, contractOf, directoryOf, settled, slotOf, startScene, until } from "../kernel/reload-scene.ts";
 import { pluginOf } from "../../plugin-of.ts";
 
 const limited = { timeout: 120_000 };
 const api = "^1.0.0";
-
-it("code is the current content of the file, also for the next gateway of this process", limited, async (t) => {
-  const directory = await directoryOf(t);
-  const file = join(directory, "plugin.mjs");
-  const finder = () => createPluginFinder({ configDir: directory, cacheDir: directory, home: directory });
-  const marker = 'Symbol.for("svc.plugin/1")';
-  const write = (version: string) =>
-    writeFile(file, `export default { [${marker}]: true, id: "a", api: "^1.0.0", version: "${version}", setup() {} };`);
-  const load = async () => {
-    const found = finder().find(file);
-    assert.ok("load" in found);
-    return (await found.load()).version;
-  };
-  await write("1.0.0");
-  assert.equal(await load(), "1.0.0");
-  await write("1.0.0-longer");
-  assert.equal(await load(), "1.0.0-longer");
-  assert.equal(await load(), "1.0.0-longer");
-});
 
 describe("a service", limited, () => {
   const Care = defineService<{ who: string }>()("care", "1.0.0");

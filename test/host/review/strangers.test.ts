@@ -5,6 +5,7 @@ import { it } from "node:test";
 import { defineEvent, Type } from "@svc/sdk";
 import type { EventCursor } from "@svc/sdk/protocol";
 import { testGateway } from "@svc/sdk/testing";
+import { UPGRADE } from "../../fuzz/inputs.ts";
 import { connectFrame, connectRaw, openRaw } from "../../raw-socket.ts";
 import { pluginOf } from "../../plugin-of.ts";
 
@@ -20,8 +21,7 @@ it(
     t.after(() => void socket.destroy());
     const gone = new Promise<void>((resolve) => socket.once("close", () => resolve()));
     socket.on("error", () => undefined);
-    const key = "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==";
-    socket.write(`GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n${key}\r\n\r\n`);
+    socket.write(UPGRADE);
     const bytes = 24_000_000; // less than an accepted client may send
     const head = Buffer.from([0x81, 0xff, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
     head.writeBigUInt64BE(BigInt(bytes), 2);
