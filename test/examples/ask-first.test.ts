@@ -1,8 +1,6 @@
 // long: starts whole programs
 /** examples/ask-first, as its README says: an agent wants a tool, people are asked, and what they say holds. */
 import assert from "node:assert/strict";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { agents } from "@svc/sdk/agents";
@@ -10,10 +8,10 @@ import { type ApprovalDecision, execApproval, execApprovalRequested } from "@svc
 import { root } from "../checkout.ts";
 import { cleanEnvironment, startGatewayProcess } from "../gateway-process.ts";
 import { CTRL_C, inTerminal } from "../host/cli/pseudo-terminal.ts";
+import { directory } from "../directory.ts";
 
 async function startGateway(t: TestContext) {
-  const stateDir = await mkdtemp(join(tmpdir(), "svc-ask-"));
-  t.after(() => rm(stateDir, { recursive: true, force: true }));
+  const stateDir = directory(t);
   const gateway = await startGatewayProcess(stateDir, {
     SVC_CONFIG_PATH: join(root, "examples/ask-first/svc.json"),
     SVC_HOME: stateDir,

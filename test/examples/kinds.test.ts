@@ -1,7 +1,6 @@
 /** examples/kinds: every plugin of the author's guide runs, and does what the guide says. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { definePlugin } from "@svc/sdk";
 import { models } from "@svc/sdk/models";
 import { createFakeClock, testGateway } from "@svc/sdk/testing";
 import { tools } from "@svc/sdk/tools";
@@ -16,6 +15,7 @@ import route from "../../examples/kinds/route.ts";
 import { consumer, provider } from "../../examples/kinds/service.ts";
 import storage, { tally } from "../../examples/kinds/storage.ts";
 import tool from "../../examples/kinds/tool.ts";
+import { pluginOf } from "../plugin-of.ts";
 
 const ALL = [
   config,
@@ -37,9 +37,8 @@ const BUNDLED = ["storage-sqlite", "sessions", "agents", "models", "tools", "app
 
 describe("the plugins of the author's guide", { timeout: 120_000 }, () => {
   it("run in one gateway, and serve what they declare", async (t) => {
-    const { gateway, client } = await testGateway(t, {
-      plugins: [...ALL, ...BUNDLED],
-    });
+    const options = { plugins: [...ALL, ...BUNDLED], gateway: { clock: createFakeClock() } };
+    const { gateway, client } = await testGateway(t, options);
     const states = gateway.plugins().map(({ id, state }) => `${id} ${state}`);
     assert.deepEqual(
       states.filter((state) => !/ (active|asleep)$/.test(state)),
@@ -63,12 +62,9 @@ describe("the plugins of the author's guide", { timeout: 120_000 }, () => {
 
   it("deny a run at night, end the prompt with the motto, and answer as the parrot", async (t) => {
     const prompts: string[] = [];
-    const listener = definePlugin({
-      id: "listener",
-      api: "^1.0.0",
-      after: ["motto"],
-      setup: (gateway) => gateway.hooks.runPrompt.tap(({ system }) => void prompts.push(system)),
-    });
+    const listener = pluginOf("listener", { after: ["motto"] }, (gateway) =>
+      gateway.hooks.runPrompt.tap(({ system }) => void prompts.push(system)),
+    );
     const ask = async (hour: number) => {
       const clock = createFakeClock(new Date(2026, 0, 1, hour).getTime());
       const { client } = await testGateway(t, {

@@ -1,14 +1,13 @@
 /** examples/webhook-channel, as its README says: messages are posted in, replies are posted out. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, it, type TestContext } from "node:test";
+import { it, type TestContext } from "node:test";
 import { root } from "../checkout.ts";
 import { startGatewayProcess } from "../gateway-process.ts";
+import { directory } from "../directory.ts";
 
 const SECRET = "a-secret-of-the-test";
 
@@ -30,10 +29,11 @@ async function chatServer(t: TestContext) {
   return { server, replies, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/replies` };
 }
 
-describe("examples/webhook-channel", { timeout: 120_000 }, () => {
-  it("takes messages of people who are listed, once each, and posts the replies", async (t) => {
-    const stateDir = await mkdtemp(join(tmpdir(), "svc-letterbox-"));
-    t.after(() => rm(stateDir, { recursive: true, force: true }));
+it(
+  "examples/webhook-channel takes messages of people who are listed, once each, and posts the replies",
+  { timeout: 120_000 },
+  async (t) => {
+    const stateDir = directory(t);
     const { server, replies, url } = await chatServer(t);
     const gateway = await startGatewayProcess(stateDir, {
       SVC_CONFIG_PATH: join(root, "examples/webhook-channel/svc.json"),
@@ -60,5 +60,5 @@ describe("examples/webhook-channel", { timeout: 120_000 }, () => {
     assert.deepEqual(await post({ ...hello, id: "2", from: "bob" }), [200, "not-allowed"]);
     assert.equal((await post(hello, "wrong"))[0], 401);
     assert.equal((await post({ id: "3" }))[0], 400);
-  });
-});
+  },
+);

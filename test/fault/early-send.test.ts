@@ -1,7 +1,6 @@
 /** Calls of `send` while the channel of a new gateway is still starting: told to retry, never that the channel does not exist. */
 import assert from "node:assert/strict";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { it } from "node:test";
 import { isGatewayError } from "@svc/sdk";
@@ -10,6 +9,7 @@ import { freePort } from "../free-port.ts";
 import { plugins } from "@svc/sdk/plugins";
 import { type GatewayProcess, startGatewayProcess } from "../gateway-process.ts";
 import { pause } from "./workload.ts";
+import { directory } from "../directory.ts";
 
 /** Milliseconds. */
 const SLOW_MS = 1_000;
@@ -40,8 +40,7 @@ it(
   "callers of a channel that is loading or replaced wait, or are told to come again",
   { timeout: 120_000 },
   async (t) => {
-    const stateDir = await mkdtemp(join(tmpdir(), "svc-early-send-"));
-    t.after(() => rm(stateDir, { recursive: true, force: true }));
+    const stateDir = directory(t);
     await writeFile(join(stateDir, "dove.ts"), DOVE);
     await writeFile(join(stateDir, "svc.json"), JSON.stringify({ plugins: { load: { paths: ["./dove.ts"] } } }));
     await (await startGatewayProcess(stateDir)).kill(); // creates the token and the compiled code

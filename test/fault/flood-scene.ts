@@ -1,7 +1,6 @@
 /** A gateway process under a flood, with listening clients, a separate process that polls `health`, and memory measurements. */
 import assert from "node:assert/strict";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import type { GatewayClient } from "@svc/sdk/client";
@@ -11,6 +10,7 @@ import { Watching } from "../bench/hostile/watching.ts";
 import { residentMiB } from "../bench/machine.ts";
 import { type GatewayProcess, startGatewayProcess } from "../gateway-process.ts";
 import { pause } from "./workload.ts";
+import { directory } from "../directory.ts";
 
 /** Connections that only listen. */
 const LISTENERS = 3;
@@ -43,8 +43,7 @@ export async function floodScene(
   config: object,
   fill: (stateDir: string) => Promise<unknown> = async () => undefined,
 ): Promise<FloodScene> {
-  const stateDir = await mkdtemp(join(tmpdir(), "svc-flood-"));
-  t.after(() => rm(stateDir, { recursive: true, force: true }));
+  const stateDir = directory(t);
   await writeFile(join(stateDir, "svc.json"), JSON.stringify(config));
   await fill(stateDir);
   const gateway = await startGatewayProcess(stateDir, {}, { logLevel: "info" });

@@ -1,14 +1,14 @@
 /** A database that is emptied, removed or damaged between two runs: the gateway reports it, serves what needs no database, and creates no new one; `svc doctor` reports it too. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { cp, mkdtemp, readFile, rm, truncate, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { cp, readFile, rm, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { it } from "node:test";
 import { chat } from "@svc/sdk/chat";
 import { agents } from "@svc/sdk/agents";
 import { root } from "../checkout.ts";
 import { cleanEnvironment, startGatewayProcess } from "../gateway-process.ts";
+import { directory } from "../directory.ts";
 
 const DATABASE = "plugins/storage-sqlite/svc.db";
 
@@ -43,8 +43,7 @@ const LOSSES: Record<
 };
 
 it("a gateway with a lost database reports it, and so does svc doctor", { timeout: 120_000 }, async (t) => {
-  const stateDir = await mkdtemp(join(tmpdir(), "svc-lost-"));
-  t.after(() => rm(stateDir, { recursive: true, force: true }));
+  const stateDir = directory(t);
   const first = await startGatewayProcess(stateDir);
   const client = await first.connect();
   await client.call(chat.send, { sessionKey: "main", message: "echo kept", idempotencyKey: "kept" });
@@ -52,8 +51,7 @@ it("a gateway with a lost database reports it, and so does svc doctor", { timeou
   await first.kill();
   for (const [what, { lose, told, found }] of Object.entries(LOSSES))
     await t.test(what, async (inner) => {
-      const copy = await mkdtemp(join(tmpdir(), "svc-lost-copy-"));
-      inner.after(() => rm(copy, { recursive: true, force: true }));
+      const copy = directory(inner);
       await cp(stateDir, copy, { recursive: true, filter: (source) => !source.endsWith(".sock") });
       await lose(join(copy, DATABASE));
       const lost = await stateOf(join(copy, DATABASE));

@@ -1,15 +1,15 @@
 /** Every bundled plugin can be replaced under load: no declaration is lost or duplicated, no client is disconnected. */
 import assert from "node:assert/strict";
-import { describe, it } from "node:test";
+import { it } from "node:test";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { definePlugin } from "@svc/sdk";
 import { PluginControl } from "@svc/sdk/plugins";
 import { testGateway } from "@svc/sdk/testing";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { root } from "../checkout.ts";
 import { connectNode } from "../conformance/attendance.ts";
+import { pluginOf } from "../plugin-of.ts";
 
 /** Reloads per plugin. */
 const ROUNDS = Number(process.env["SVC_RELOAD_ROUNDS"] ?? 1);
@@ -66,15 +66,14 @@ function resources(): Record<string, number> {
   return counts;
 }
 
-describe("the bundle", { timeout: 600_000 }, () => {
-  it(`survives ${ROUNDS} reloads of each of its ${bundled.length} plugins under load: no failed call, no closed socket, no leak`, async (t) => {
+it(
+  `the bundle survives ${ROUNDS} reloads of each of its ${bundled.length} plugins under load: no failed call, no closed socket, no leak`,
+  { timeout: 600_000 },
+  async (t) => {
     let control: PluginControl | undefined;
-    const operator = definePlugin({
-      id: "operator",
-      api: "^1.0.0",
-      requires: { control: PluginControl },
-      setup: (gateway) => gateway.start(() => void (control = gateway.services.control)),
-    });
+    const operator = pluginOf("operator", { requires: { control: PluginControl } }, (gateway) =>
+      gateway.start(() => void (control = gateway.services.control)),
+    );
     const { client, gateway, connect } = await testGateway(t, { plugins: [...bundled, operator] });
     let closed = 0;
     client.onClose(() => closed++);
@@ -134,5 +133,5 @@ describe("the bundle", { timeout: 600_000 }, () => {
       [[...methods].sort(), [...events].sort()],
     );
     for (const { id, errors } of gateway.plugins()) assert.equal(errors, 0, `${id} was charged with errors`);
-  });
-});
+  },
+);

@@ -1,9 +1,10 @@
 /** Plugins are replaced under load by working and broken versions: no call fails, no socket closes, nothing leaks. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { defineEvent, definePlugin, type Plugin, Type } from "@svc/sdk";
+import { defineEvent, type Plugin, Type } from "@svc/sdk";
 import { startLeakCheck } from "@svc/sdk/testing";
 import { contractOf, settled, slotOf, startScene } from "../host/kernel/reload-scene.ts";
+import { pluginOf } from "../plugin-of.ts";
 
 const limited = { timeout: 120_000 };
 const ROUNDS = Number(process.env["SVC_FAULT_ROUNDS"] ?? 40);
@@ -12,32 +13,28 @@ const beat = defineEvent({ name: "load.beat", summary: "-", payload: Type.Unknow
 
 /** @param broken fault of this version */
 const version = (number: number, broken: "nothing" | "setup" | "start"): Plugin =>
-  definePlugin({
-    id: "load",
-    api: "^1.0.0",
-    setup(gateway) {
-      const emit = gateway.event(beat);
-      gateway.serve(load, {
-        sync: () => ({ number }),
-        late: async () => (await settled(3), { number }),
-        through: ({ principal }) => gateway.call(load.late, {}, { principal }),
-      });
-      gateway.route({
-        method: "GET",
-        path: "/plugins/load/x",
-        auth: "plugin",
-        summary: "-",
-        handler: async () => (await settled(2), { body: "x" }),
-      });
-      gateway.hooks.rpcBefore.for("load.sync").tap(() => settled(1));
-      gateway.every(5, () => emit(number));
-      if (broken === "setup") throw new Error("broken in setup");
-      gateway.start(async () => {
-        await settled();
-        if (broken === "start") throw new Error("broken in start");
-        return () => settled();
-      });
-    },
+  pluginOf("load", (gateway) => {
+    const emit = gateway.event(beat);
+    gateway.serve(load, {
+      sync: () => ({ number }),
+      late: async () => (await settled(3), { number }),
+      through: ({ principal }) => gateway.call(load.late, {}, { principal }),
+    });
+    gateway.route({
+      method: "GET",
+      path: "/plugins/load/x",
+      auth: "plugin",
+      summary: "-",
+      handler: async () => (await settled(2), { body: "x" }),
+    });
+    gateway.hooks.rpcBefore.for("load.sync").tap(() => settled(1));
+    gateway.every(5, () => emit(number));
+    if (broken === "setup") throw new Error("broken in setup");
+    gateway.start(async () => {
+      await settled();
+      if (broken === "start") throw new Error("broken in start");
+      return () => settled();
+    });
   });
 
 describe(`a plugin that is replaced ${ROUNDS} times under load`, limited, () => {
@@ -60,7 +57,14 @@ describe(`a plugin that is replaced ${ROUNDS} times under load`, limited, () => 
     const methods = Object.values(load);
     const loops = clients.flatMap((client) => {
       client.onClose(() => closed++);
-      return methods.map((method) => loop(() => client.call(method, {})));
+      return methods.map((method) => {
+        let last = 0;
+        return loop(async () => {
+          const { number } = (await client.call(method, {})) as { number: number };
+          assert.ok(number >= last, `version ${number} answered after version ${last}`);
+          last = number;
+        });
+      });
     });
     const base = gateway.url.replace("ws", "http");
     const fetchOnce = async () => {

@@ -1,12 +1,12 @@
 /** Unhandled errors are attributed to their plugin, and the gateway keeps running. In its own process, since they are process-wide. */
 import assert from "node:assert/strict";
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { plugins } from "@svc/sdk/plugins";
 import { webhooks } from "@svc/sdk/webhooks";
 import { type GatewayProcess, startGatewayProcess } from "../gateway-process.ts";
+import { directory } from "../directory.ts";
 
 /** Kinds of errors that no caller sees, as the body of a method. */
 const KINDS = {
@@ -76,8 +76,7 @@ export default ({ path }: { path: string }) => { kinds[path.slice("stray/".lengt
 const NOBODY = `process.on("SIGUSR2", () => { throw new Error("of nobody"); });\n`;
 
 async function start(t: TestContext, files: Readonly<Record<string, string>> = {}): Promise<GatewayProcess> {
-  const stateDir = await mkdtemp(join(tmpdir(), "svc-stray-"));
-  t.after(() => rm(stateDir, { recursive: true, force: true }));
+  const stateDir = directory(t);
   for (const [name, text] of Object.entries(files)) await writeFile(join(stateDir, `${name}.ts`), text);
   const use = ["plugins", ...Object.keys(files).map((name) => `./${name}.ts`)];
   await writeFile(join(stateDir, "svc.json"), JSON.stringify({ plugins: { use } }));
@@ -115,11 +114,21 @@ describe("a stray error", { timeout: 120_000 }, () => {
       rows.filter(({ errors, id }) => errors !== (id === "plugins" ? 0 : 1)),
       [],
     );
+    await t.test("the fifth rejection within a minute sends the plugin into quarantine", async () => {
+      const state = async () =>
+        (await client.call(plugins.list, {})).plugins.find(({ id }) => id === "rejection")?.state;
+      for (let count = 2; count <= 5; count++) {
+        assert.equal(await state(), "active");
+        await client.request("rejection.break", {});
+      }
+      for (let turn = 0; turn < 100 && (await state()) === "active"; turn++)
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      assert.equal(await state(), "quarantined");
+    });
   });
 
   it("of a transform in the gateway is attributed to its file and line, and webhooks continue", async (t) => {
-    const stateDir = await mkdtemp(join(tmpdir(), "svc-stray-"));
-    t.after(() => rm(stateDir, { recursive: true, force: true }));
+    const stateDir = directory(t);
     await mkdir(join(stateDir, "hooks/transforms"), { recursive: true, mode: 0o700 });
     await writeFile(join(stateDir, "hooks/transforms/stray.ts"), transformSource, { mode: 0o600 });
     const kinds = (Object.keys(KINDS) as Kind[]).map(idOf);

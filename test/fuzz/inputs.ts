@@ -100,28 +100,32 @@ export function mutate(bytes: Buffer, steps: Mutation): Buffer {
   return result;
 }
 
+/** A request for HTTP, of which each part may be wrong. */
+export interface RequestParts {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: readonly string[];
+  readonly body: string;
+}
+
+/** @param first headers before those of the request, each with its line end */
+export function requestBytes({ method, path, headers, body }: RequestParts, first: string): Buffer {
+  const hasLength = headers.some((line) => /^(content-length|transfer-encoding)/i.test(line));
+  const lines = [...headers, ...(hasLength ? [] : [`Content-Length: ${Buffer.byteLength(body)}`])];
+  const head = `${method} ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n${first}`;
+  return Buffer.from(`${head}${lines.map((line) => `${line}\r\n`).join("")}\r\n${body}`);
+}
+
 const MASK = Buffer.from([0x11, 0x22, 0x33, 0x44]);
 
 /** A masked WebSocket frame, as clients send it. */
 export function clientFrame(payload: Buffer, opcode = 1): Buffer {
   const { length } = payload;
-  const head =
-    length < 126
-      ? Buffer.from([0x80 | opcode, 0x80 | length])
-      : length < 65_536
-        ? Buffer.from([0x80 | opcode, 0x80 | 126, length >> 8, length & 255])
-        : Buffer.from([
-            0x80 | opcode,
-            0x80 | 127,
-            0,
-            0,
-            0,
-            0,
-            length >>> 24,
-            (length >> 16) & 255,
-            (length >> 8) & 255,
-            length & 255,
-          ]);
+  const extended = Buffer.alloc(length < 126 ? 0 : length < 65_536 ? 2 : 8);
+  if (extended.length === 2) extended.writeUInt16BE(length);
+  else if (extended.length === 8) extended.writeBigUInt64BE(BigInt(length));
+  const size = { 0: length, 2: 126, 8: 127 }[extended.length] ?? 0;
+  const head = Buffer.concat([Buffer.from([0x80 | opcode, 0x80 | size]), extended]);
   const masked = Buffer.from(payload);
   for (let index = 0; index < length; index++) masked[index] = (masked[index] ?? 0) ^ (MASK[index % 4] ?? 0);
   return Buffer.concat([head, MASK, masked]);

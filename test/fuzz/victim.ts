@@ -5,10 +5,12 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import * as fc from "fast-check";
 import { connect, type GatewayClient } from "@svc/sdk/client";
 import { root } from "../checkout.ts";
 import { cleanEnvironment } from "../gateway-process.ts";
 import { HOOK_ACTION, probe } from "./probe-plugin.ts";
+import { exchange, inParallel } from "./raw-tcp.ts";
 
 /** Inputs per test; `.ci/run` sets 100,000. */
 export const RUNS = Number(process.env["SVC_FUZZ_RUNS"] ?? 1_500);
@@ -109,4 +111,31 @@ export async function startVictim(trustedProxies: readonly string[] = []): Promi
       await rm(stateDir, { recursive: true, force: true });
     },
   };
+}
+
+const BATCH = 500;
+
+/** Batches of random inputs. */
+export function* batches<T>(arbitrary: fc.Arbitrary<T>, runs = RUNS): Generator<T[]> {
+  for (let done = 0; done < runs; done += BATCH)
+    yield fc.sample(arbitrary, { numRuns: Math.min(BATCH, runs - done), seed: SEED + done });
+}
+
+/** Sends each input over its own connection, checks the answer, and asserts that none hangs and the gateway is unharmed. */
+export async function fuzz<T>(
+  victim: Victim,
+  arbitrary: fc.Arbitrary<T>,
+  toBytes: (input: T) => Buffer,
+  check: (answer: string, input: T) => void,
+  { runs = RUNS, endAfterMs = 0 } = {},
+): Promise<void> {
+  let hung = 0;
+  for (const batch of batches(arbitrary, runs))
+    await inParallel(batch, 32, async (input) => {
+      const { answer, hung: stuck } = await exchange(victim.port, toBytes(input), endAfterMs);
+      check(answer, input);
+      if (stuck) hung++;
+    });
+  assert.equal(hung, 0, `connections were left hanging; seed ${SEED}`);
+  await victim.assertUnharmed();
 }

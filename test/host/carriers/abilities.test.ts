@@ -4,10 +4,11 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { describe, it } from "node:test";
-import { defineContract, definePlugin, defineService, Type } from "@svc/sdk";
+import { defineContract, defineService, Type } from "@svc/sdk";
 import { type ModelEvent, ModelProvider } from "@svc/sdk/models";
 import { Tool } from "@svc/sdk/tools";
 import { isolationScene, until } from "./scene.ts";
+import { pluginOf } from "../../plugin-of.ts";
 
 const Any = Type.Unknown();
 
@@ -123,29 +124,20 @@ for (const run of ["worker", "process"] as const)
         blow: { summary: "-", scope: "operator.read", params: Any, result: Any },
         admin: { summary: "-", scope: "operator.admin", params: Any, result: Any },
       });
-      const user = definePlugin({
-        id: "user",
-        api: "^1.0.0",
-        requires: { horn: Horn },
-        setup(gateway) {
-          gateway.serve(contract, {
-            blow: async () => ({ text: await gateway.services.horn.blow(), name: gateway.services.horn.name }),
-            admin: ({ principal }) => ({ id: principal.id, provenance: principal.provenance }),
-          });
-        },
+      const user = pluginOf("user", { requires: { horn: Horn } }, (gateway) => {
+        gateway.serve(contract, {
+          blow: async () => ({ text: await gateway.services.horn.blow(), name: gateway.services.horn.name }),
+          admin: ({ principal }) => ({ id: principal.id, provenance: principal.provenance }),
+        });
       });
-      const bell = definePlugin({
-        id: "bell",
-        api: "^1.0.0",
-        provides: [Bell],
-        setup: (gateway) =>
-          gateway.provide(Bell, {
-            ring: async (times) => {
-              heard.push(`ring ${times}`);
-              return "dong".repeat(times);
-            },
-          }),
-      });
+      const bell = pluginOf("bell", { provides: [Bell] }, (gateway) =>
+        gateway.provide(Bell, {
+          ring: async (times) => {
+            heard.push(`ring ${times}`);
+            return "dong".repeat(times);
+          },
+        }),
+      );
       const { client, connect, ask } = await isolationScene(
         t,
         {
@@ -177,17 +169,13 @@ for (const run of ["worker", "process"] as const)
     it("contributes a tool and a model provider, with streams and signals", async (t) => {
       let tool: Tool | undefined;
       let provider: ModelProvider | undefined;
-      const owner = definePlugin({
-        id: "owner",
-        api: "^1.0.0",
-        setup(gateway) {
-          const tools = gateway.own(Tool);
-          const providers = gateway.own(ModelProvider);
-          gateway.start(() => {
-            tool = tools.get("count")?.value;
-            provider = providers.get("guest-api")?.value;
-          });
-        },
+      const owner = pluginOf("owner", (gateway) => {
+        const tools = gateway.own(Tool);
+        const providers = gateway.own(ModelProvider);
+        gateway.start(() => {
+          tool = tools.get("count")?.value;
+          provider = providers.get("guest-api")?.value;
+        });
       });
       const { ask } = await isolationScene(
         t,

@@ -3,7 +3,6 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { definePlugin } from "@svc/sdk";
 import { ConfigStore } from "@svc/sdk/config";
 import { testGateway } from "@svc/sdk/testing";
 import { directoryOf } from "../kernel/reload-scene.ts";
@@ -11,6 +10,7 @@ import type { PluginSource } from "../../../host/kernel/load.ts";
 import type { Manifest, Placement } from "../../../host/kernel/manifest.ts";
 import { placementOf } from "../../../host/kernel/placement.ts";
 import { isolationScene, packageAt } from "./scene.ts";
+import { pluginOf } from "../../plugin-of.ts";
 
 function source(isolation: Manifest["isolation"], isBundled = false): PluginSource {
   const manifest: Manifest = {
@@ -47,22 +47,20 @@ describe("placementOf", () => {
 
 const WHERE = `import { isMainThread, threadId, resourceLimits } from "node:worker_threads";`;
 
-describe("a plugin in a single file", () => {
-  it("does not run if the operator places it elsewhere", async (t) => {
-    const directory = await directoryOf(t);
-    const file = join(directory, "spin.ts");
-    await writeFile(
-      file,
-      `import { definePlugin } from "@svc/sdk"; export default definePlugin({ id: "spin", api: "^1.0.0", setup() {} });`,
-    );
-    const { gateway } = await testGateway(t, {
-      plugins: [file],
-      config: { plugins: { entries: { spin: { run: "worker" } } } },
-    });
-    const report = gateway.plugins().find(({ id }) => id === "spin");
-    assert.equal(report?.state, "blocked");
-    assert.match(report.reason ?? "", /^plugins\.entries\.spin\.run is worker, but .* \(svc plugins new spin\)/);
+it("a plugin in a single file does not run if the operator places it elsewhere", async (t) => {
+  const directory = await directoryOf(t);
+  const file = join(directory, "spin.ts");
+  await writeFile(
+    file,
+    `import { definePlugin } from "@svc/sdk"; export default definePlugin({ id: "spin", api: "^1.0.0", setup() {} });`,
+  );
+  const { gateway } = await testGateway(t, {
+    plugins: [file],
+    config: { plugins: { entries: { spin: { run: "worker" } } } },
   });
+  const report = gateway.plugins().find(({ id }) => id === "spin");
+  assert.equal(report?.state, "blocked");
+  assert.match(report.reason ?? "", /^plugins\.entries\.spin\.run is worker, but .* \(svc plugins new spin\)/);
 });
 
 it("a configuration that places a plugin where it cannot run is refused with the reason", async (t) => {
@@ -73,12 +71,11 @@ it("a configuration that places a plugin where it cannot run is refused with the
     setup: `gateway.emits(defineHook()("series", { name: "x", owner: "emitter", summary: "-" }))`,
   });
   let config: ConfigStore | undefined;
-  const editor = definePlugin({
-    id: "editor",
-    api: "^1.0.0",
-    requires: { config: ConfigStore },
-    setup: (gateway) => void (config = gateway.services.config),
-  });
+  const editor = pluginOf(
+    "editor",
+    { requires: { config: ConfigStore } },
+    (gateway) => void (config = gateway.services.config),
+  );
   const plugins = ["storage-sqlite", guest, emitter, editor];
   const { gateway } = await testGateway(t, { plugins, gateway: { config: undefined } }); // the file in the state directory
   const state = (id: string) => gateway.plugins().find((plugin) => plugin.id === id);

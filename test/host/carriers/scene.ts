@@ -6,6 +6,8 @@ import type { Plugin } from "@svc/sdk";
 import { testGateway } from "@svc/sdk/testing";
 import { directoryOf } from "../kernel/reload-scene.ts";
 
+export { until } from "../kernel/reload-scene.ts";
+
 export interface Written {
   readonly id?: string;
   /** Further keys of `svc` in its package.json, in addition to id, api and entry. */
@@ -29,8 +31,6 @@ export async function packageAt(
   await writeFile(
     join(directory, "plugin.ts"),
     `import * as sdk from "@svc/sdk";
-import { ModelProvider, Models } from "@svc/sdk/models";
-import { defineTool, Tool } from "@svc/sdk/tools";
 const { defineContract, defineEvent, defineHook, definePlugin, defineService, live, optional, Type, GatewayError } = sdk;
 const Any = Type.Unknown();
 const method = (key: string, more = {}) => defineContract("${id}", { [key]: { summary: "-", scope: "operator.read", params: Any, result: Any, ...more } } as any);
@@ -75,13 +75,4 @@ export async function isolationScene(t: TestContext, written: Written, options: 
     ask: (key: string, params: unknown = {}) => running.client.request(`${id}.${key}`, params as object),
     rewrite: (next: Written) => packageAt(path, next),
   };
-}
-
-/** Waits for a condition. */
-export async function until(condition: () => boolean, what: string, withinMs = 20_000): Promise<void> {
-  const deadline = performance.now() + withinMs;
-  while (!condition()) {
-    if (performance.now() > deadline) throw new Error(`${what} did not come about`);
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { stat } from "node:fs/promises";
 import { after, describe, it } from "node:test";
-import { defineHook, defineKeyedHook, GatewayError, type HookKind } from "@svc/sdk";
+import { defineHook, defineKeyedHook, GatewayError, type HookKind, type HookSpec, type TapOptions } from "@svc/sdk";
 import { Deadlines } from "../../../host/hooks/deadline.ts";
 import { TRACE_THROWS } from "../../../host/hooks/guard.ts";
 import { HookBus } from "../../../host/hooks/hook-bus.ts";
@@ -20,7 +20,22 @@ const runsOf = ({ tally }: FakeOwner) => {
   const { hookRuns, hookErrors } = tally.stats(0, undefined);
   return `${hookRuns} run, ${hookErrors} failed`;
 };
+const boom = () => {
+  throw new Error("boom");
+};
 const late = () => new Promise<never>(() => {});
+
+function busOf(spec: HookSpec, deadlines?: Deadlines) {
+  const bus = new HookBus(deadlines);
+  const emitter = bus.emitter(spec);
+  return {
+    bus,
+    emitter,
+    emit: async (value: unknown = input) => emitter.emit(value),
+    tap: (owner: FakeOwner, options: TapOptions, handler: Parameters<HookBus["tap"]>[4]) =>
+      bus.tap(spec, undefined, owner, options, handler),
+  };
+}
 
 describe("every asynchronous kind", () => {
   const kinds = ["observe", "series", "first", "gate", "waterfall", "collect"] as const;
@@ -42,13 +57,7 @@ describe("every asynchronous kind", () => {
     });
 
     const breakages: [how: string, handler: () => unknown, error: RegExp][] = [
-      [
-        "throws",
-        () => {
-          throw new Error("boom");
-        },
-        /boom/,
-      ],
+      ["throws", boom, /boom/],
       ["rejects", () => Promise.reject(new Error("boom")), /boom/],
       ["never settles", late, /no answer within 20 ms/],
     ];
@@ -128,85 +137,75 @@ describe("first", () => {
   });
 
   it("ends with the first result; null and undefined are none", async () => {
-    const bus = new HookBus();
-    const spec = hookOf("first");
+    const { tap, emit } = busOf(hookOf("first"));
     const seen: string[] = [];
     const answer = (name: string, value: unknown) => () => (seen.push(name), value);
-    bus.tap(spec, undefined, fakeOwner("a", 1), {}, answer("a", null));
-    bus.tap(spec, undefined, fakeOwner("b", 2), {}, answer("b", Promise.resolve("yes")));
-    bus.tap(spec, undefined, fakeOwner("c", 3), {}, answer("c", "late"));
-    assert.equal(await bus.emitter(spec).emit(input), "yes");
+    tap(fakeOwner("a", 1), {}, answer("a", null));
+    tap(fakeOwner("b", 2), {}, answer("b", Promise.resolve("yes")));
+    tap(fakeOwner("c", 3), {}, answer("c", "late"));
+    assert.equal(await emit(), "yes");
     assert.deepEqual(seen, ["a", "b"]);
   });
 });
 
 describe("gate", () => {
   it("cannot say yes: another gate's denial stands", async () => {
-    const bus = new HookBus();
-    const spec = hookOf("gate");
-    bus.tap(spec, undefined, fakeOwner("a", 1), {}, () => ({ allow: true }));
-    bus.tap(spec, undefined, fakeOwner("b", 2), {}, () => ({ allow: false, reason: "no" }));
-    assert.deepEqual(await bus.emitter(spec).emit(input), { allow: false, reason: "no" });
+    const { tap, emit } = busOf(hookOf("gate"));
+    tap(fakeOwner("a", 1), {}, () => ({ allow: true }));
+    tap(fakeOwner("b", 2), {}, () => ({ allow: false, reason: "no" }));
+    assert.deepEqual(await emit(), { allow: false, reason: "no" });
   });
 
   it("passes a frozen value to its handlers", async () => {
-    const bus = new HookBus();
-    const spec = hookOf("gate");
+    const { tap, emit } = busOf(hookOf("gate"));
     const value = { text: "hi", deep: { list: [1] } };
-    bus.tap(spec, undefined, fakeOwner("a", 1), {}, () => undefined);
-    await bus.emitter(spec).emit(value);
+    tap(fakeOwner("a", 1), {}, () => undefined);
+    await emit(value);
     assert.throws(() => value.deep.list.push(2), TypeError);
   });
 
   it("stays closed after its plugin has stopped", async () => {
-    const bus = new HookBus();
-    const spec = hookOf("gate");
+    const { tap, emit } = busOf(hookOf("gate"));
     const owner = fakeOwner("a", 1);
-    bus.tap(spec, undefined, owner, {}, () => undefined);
+    tap(owner, {}, () => undefined);
     owner.stop();
-    assert.equal((await bus.emitter(spec).emit(input))?.allow, false);
+    const reason = "plugin a is not running";
+    assert.deepEqual(await emit(), { allow: false, reason, retryAfterMs: 1_000 });
   });
 });
 
-describe("waterfall", () => {
-  it("passes each handler the result of the previous one", async () => {
-    const bus = new HookBus();
-    const spec = hookOf("waterfall");
-    const add = (suffix: string) => (value: unknown) => ({ text: (value as { text: string }).text + suffix });
-    bus.tap(spec, undefined, fakeOwner("b", 2), {}, add("b"));
-    bus.tap(spec, undefined, fakeOwner("a", 1), {}, add("a"));
-    assert.deepEqual(await bus.emitter(spec).emit(input), { text: "hiab" });
-  });
+it("waterfall passes each handler the result of the previous one", async () => {
+  const { tap, emit } = busOf(hookOf("waterfall"));
+  const add = (suffix: string) => (value: unknown) => ({ text: (value as { text: string }).text + suffix });
+  tap(fakeOwner("b", 2), {}, add("b"));
+  tap(fakeOwner("a", 1), {}, add("a"));
+  assert.deepEqual(await emit(), { text: "hiab" });
 });
 
-describe("order", () => {
-  it("is phase first, then plugin order, whatever the order of taps", async () => {
-    const bus = new HookBus();
-    const spec = hookOf("series");
-    const seen: string[] = [];
-    const note = (name: string) => () => void seen.push(name);
-    bus.tap(spec, undefined, fakeOwner("c", 3), {}, note("c"));
-    bus.tap(spec, undefined, fakeOwner("z", 9), { phase: "first" }, note("z-first"));
-    bus.tap(spec, undefined, fakeOwner("a", 1), {}, note("a"));
-    bus.tap(spec, undefined, fakeOwner("b", 2), { phase: "last" }, note("b-last"));
-    bus.tap(spec, undefined, fakeOwner("d", 4), { phase: "early" }, note("d-early"));
-    await bus.emitter(spec).emit(input);
-    assert.deepEqual(seen, ["z-first", "d-early", "a", "c", "b-last"]);
-  });
+it("order is phase first, then plugin order, whatever the order of taps", async () => {
+  const { tap, emit } = busOf(hookOf("series"));
+  const seen: string[] = [];
+  const note = (name: string) => () => void seen.push(name);
+  tap(fakeOwner("c", 3), {}, note("c"));
+  tap(fakeOwner("z", 9), { phase: "first" }, note("z-first"));
+  tap(fakeOwner("a", 1), {}, note("a"));
+  tap(fakeOwner("b", 2), { phase: "last" }, note("b-last"));
+  tap(fakeOwner("d", 4), { phase: "early" }, note("d-early"));
+  await emit();
+  assert.deepEqual(seen, ["z-first", "d-early", "a", "c", "b-last"]);
 });
 
 describe("untap", () => {
   for (const kind of ["observe", "series", "first", "gate", "waterfall", "collect", "trace"] as const) {
     it(`${kind}: the handler never runs again, other handlers do, and a second call is safe`, async () => {
-      const bus = new HookBus();
-      const spec = hookOf(kind);
+      const { bus, tap, emit } = busOf(hookOf(kind));
       const seen: string[] = [];
-      const untap = bus.tap(spec, undefined, fakeOwner("a", 1), {}, () => void seen.push("a"));
-      bus.tap(spec, undefined, fakeOwner("b", 2), {}, () => void seen.push("b"));
-      await bus.emitter(spec).emit(input);
+      const untap = tap(fakeOwner("a", 1), {}, () => void seen.push("a"));
+      tap(fakeOwner("b", 2), {}, () => void seen.push("b"));
+      await emit();
       untap();
       untap();
-      await bus.emitter(spec).emit(input);
+      await emit();
       assert.deepEqual(seen.sort(), ["a", "b", "b"]);
       assert.deepEqual(
         bus.taps().map(({ plugin }) => plugin),
@@ -216,71 +215,62 @@ describe("untap", () => {
   }
 
   it("does not affect a call in flight", async () => {
-    const bus = new HookBus();
-    const spec = hookOf("series");
+    const { tap, emit } = busOf(hookOf("series"));
     const seen: string[] = [];
     let untap = () => {};
-    bus.tap(spec, undefined, fakeOwner("a", 1), {}, async () => {
+    tap(fakeOwner("a", 1), {}, async () => {
       untap();
       await Promise.resolve();
       seen.push("a");
     });
-    untap = bus.tap(spec, undefined, fakeOwner("b", 2), {}, () => void seen.push("b"));
-    await bus.emitter(spec).emit(input);
+    untap = tap(fakeOwner("b", 2), {}, () => void seen.push("b"));
+    await emit();
     assert.deepEqual(seen, ["a", "b"]);
   });
 });
 
-describe("keyed hooks", () => {
-  it("run only the taps of their key", async () => {
-    const bus = new HookBus();
-    const spec = defineKeyedHook<{ text: string }>()("series", { name: "keyed", ...facts });
-    const seen: string[] = [];
-    bus.tap(spec, "x", fakeOwner("a", 1), {}, (_, { key }) => void seen.push(`x:${key}`));
-    bus.tap(spec, "y", fakeOwner("a", 1), {}, () => void seen.push("y"));
-    const emitter = bus.emitter(spec);
-    assert.deepEqual([emitter.isUsed("x"), emitter.isUsed("z"), emitter.isUsed()], [true, false, false]);
-    await emitter.emit(input, "x");
-    assert.deepEqual(seen, ["x:x"]);
-  });
+it("keyed hooks run only the taps of their key", async () => {
+  const bus = new HookBus();
+  const spec = defineKeyedHook<{ text: string }>()("series", { name: "keyed", ...facts });
+  const seen: string[] = [];
+  bus.tap(spec, "x", fakeOwner("a", 1), {}, (_, { key }) => void seen.push(`x:${key}`));
+  bus.tap(spec, "y", fakeOwner("a", 1), {}, () => void seen.push("y"));
+  const emitter = bus.emitter(spec);
+  assert.deepEqual([emitter.isUsed("x"), emitter.isUsed("z"), emitter.isUsed()], [true, false, false]);
+  await emitter.emit(input, "x");
+  assert.deepEqual(seen, ["x:x"]);
 });
 
-describe("trace", () => {
-  it(`runs synchronously and loses a tap after ${TRACE_THROWS} throws`, () => {
-    const bus = new HookBus();
-    const spec = hookOf("trace");
-    const owner = fakeOwner("a", 1);
-    let calls = 0;
-    bus.tap(spec, undefined, owner, {}, () => {
-      calls++;
-      throw new Error("boom");
-    });
-    const emitter = bus.emitter(spec);
-    for (let turn = 0; turn < 5; turn++) emitter.emit(input);
-    assert.equal(calls, TRACE_THROWS);
-    assert.equal(owner.charges.length, TRACE_THROWS);
-    assert.equal(runsOf(owner), `${TRACE_THROWS} run, ${TRACE_THROWS} failed`);
-    assert.equal(emitter.isUsed(), false);
+it(`trace runs synchronously and loses a tap after ${TRACE_THROWS} throws`, () => {
+  const { tap, emitter } = busOf(hookOf("trace"));
+  const owner = fakeOwner("a", 1);
+  let calls = 0;
+  tap(owner, {}, () => {
+    calls++;
+    throw new Error("boom");
   });
+  for (let turn = 0; turn < 5; turn++) void emitter.emit(input);
+  assert.equal(calls, TRACE_THROWS);
+  assert.equal(owner.charges.length, TRACE_THROWS);
+  assert.equal(runsOf(owner), `${TRACE_THROWS} run, ${TRACE_THROWS} failed`);
+  assert.equal(emitter.isUsed(), false);
 });
 
 describe("a handler's signal", () => {
   it("aborts at the deadline", async () => {
-    const bus = new HookBus();
-    const spec = hookOf("series", { deadlineMs: 20 });
+    const { tap, emit } = busOf(hookOf("series", { deadlineMs: 20 }));
     let signal: AbortSignal | undefined;
-    bus.tap(spec, undefined, fakeOwner("a", 1), {}, (_, call) => ((signal = call.signal), late()));
-    await bus.emitter(spec).emit(input);
+    tap(fakeOwner("a", 1), {}, (_: unknown, call: { signal: AbortSignal }) => ((signal = call.signal), late()));
+    await emit();
     assert.equal(signal?.aborted, true);
   });
 
   it("a tap may shorten the deadline of the hook, not extend it", async () => {
-    const bus = new HookBus();
-    const spec = hookOf("series", { deadlineMs: 60 });
+    const { tap, emit } = busOf(hookOf("series", { deadlineMs: 60 }));
     const [quick, slow] = [fakeOwner("quick", 1), fakeOwner("slow", 2)];
-    bus.tap(spec, undefined, quick, { timeoutMs: 10 }, late);
-    bus.tap(spec, undefined, slow, { timeoutMs: 9_000 }, late);
-    await bus.emitter(spec).emit(input);
+    tap(quick, { timeoutMs: 10 }, late);
+    tap(slow, { timeoutMs: 9_000 }, late);
+    await emit();
     assert.match(String(quick.charges[0]?.error), /within 10 ms/);
     assert.match(String(slow.charges[0]?.error), /within 60 ms/);
   });
@@ -359,9 +349,9 @@ describe("a gate that supports questions", () => {
   });
 
   it("denies if no one can be asked", async () => {
-    const bus = new HookBus();
-    const spec = { ...hookOf("gate"), asks: true };
-    bus.tap(spec, undefined, fakeOwner("a", 1), {}, () => ask("one"));
-    assert.equal((await bus.emitter(spec).emit(input))?.allow, false);
+    const { tap, emit } = busOf({ ...hookOf("gate"), asks: true });
+    tap(fakeOwner("a", 1), {}, () => ask("one"));
+    const reason = "no one can be asked for a decision here";
+    assert.deepEqual(await emit(), { allow: false, reason });
   });
 });

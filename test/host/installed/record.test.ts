@@ -1,9 +1,8 @@
 /** The record of installed plugins: written atomically, and rejected as a whole if it is invalid. */
 import assert from "node:assert/strict";
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, it, type TestContext } from "node:test";
+import { describe, it } from "node:test";
 import {
   type Installed,
   type InstalledPlugin,
@@ -12,6 +11,7 @@ import {
   recordText,
 } from "../../../host/installed/record.ts";
 import { installedSources } from "../../../host/installed/sources.ts";
+import { directory } from "../../directory.ts";
 
 const PLUGIN: InstalledPlugin = {
   source: "npm",
@@ -38,27 +38,21 @@ const PLUGIN: InstalledPlugin = {
   },
 };
 
-function write(directory: string, installed: Installed): void {
-  writeFileSync(recordPath(directory), recordText(installed), { mode: 0o600 });
-}
-
-function place(t: TestContext): string {
-  const directory = mkdtempSync(join(tmpdir(), "svc-record-"));
-  t.after(() => rmSync(directory, { recursive: true, force: true }));
-  return directory;
+function write(extensions: string, installed: Installed): void {
+  writeFileSync(recordPath(extensions), recordText(installed), { mode: 0o600 });
 }
 
 describe("the record", () => {
   it("is read as written, with the same bytes for the same content", (t) => {
-    const directory = place(t);
-    assert.deepEqual(readRecord(directory), new Map());
-    write(directory, new Map([["pen", PLUGIN]]));
-    const bytes = readFileSync(recordPath(directory));
-    const read = readRecord(directory);
+    const extensions = directory(t);
+    assert.deepEqual(readRecord(extensions), new Map());
+    write(extensions, new Map([["pen", PLUGIN]]));
+    const bytes = readFileSync(recordPath(extensions));
+    const read = readRecord(extensions);
     assert.ok(!("problem" in read));
     assert.deepEqual(read.get("pen"), PLUGIN);
-    write(directory, read);
-    assert.deepEqual(readFileSync(recordPath(directory)), bytes);
+    write(extensions, read);
+    assert.deepEqual(readFileSync(recordPath(extensions)), bytes);
   });
 
   const text = (plugin: object, id = "pen") => JSON.stringify({ version: 1, plugins: { [id]: plugin } });
@@ -76,26 +70,26 @@ describe("the record", () => {
   ];
   for (const [what, content, says] of wrong)
     it(`${what}: a problem, not a crash, and no plugin is loaded`, (t) => {
-      const directory = place(t);
-      writeFileSync(recordPath(directory), content, { mode: 0o600 });
-      const read = readRecord(directory);
+      const extensions = directory(t);
+      writeFileSync(recordPath(extensions), content, { mode: 0o600 });
+      const read = readRecord(extensions);
       assert.ok("problem" in read);
       assert.match(read.problem, says);
     });
 
   it("is a problem if others may write it, or if it is a link", (t) => {
-    const directory = place(t);
-    writeFileSync(recordPath(directory), text(PLUGIN));
-    chmodSync(recordPath(directory), 0o622);
-    assert.match((readRecord(directory) as { problem: string }).problem, /is writable by others/);
-    rmSync(recordPath(directory));
-    writeFileSync(join(directory, "real.json"), text(PLUGIN), { mode: 0o600 });
-    symlinkSync("real.json", recordPath(directory));
-    assert.match((readRecord(directory) as { problem: string }).problem, /cannot be read: ELOOP/);
+    const extensions = directory(t);
+    writeFileSync(recordPath(extensions), text(PLUGIN));
+    chmodSync(recordPath(extensions), 0o622);
+    assert.match((readRecord(extensions) as { problem: string }).problem, /is writable by others/);
+    rmSync(recordPath(extensions));
+    writeFileSync(join(extensions, "real.json"), text(PLUGIN), { mode: 0o600 });
+    symlinkSync("real.json", recordPath(extensions));
+    assert.match((readRecord(extensions) as { problem: string }).problem, /cannot be read: ELOOP/);
   });
 
   it("yields a missing plugin, with the next step, for each plugin without files", (t) => {
-    const stateDir = place(t);
+    const stateDir = directory(t);
     mkdirSync(join(stateDir, "extensions"));
     write(join(stateDir, "extensions"), new Map([["pen", PLUGIN]]));
     const [source, ...more] = installedSources({ stateDir, cacheDir: stateDir });

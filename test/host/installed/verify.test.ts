@@ -3,7 +3,6 @@ import assert from "node:assert/strict";
 import {
   chmodSync,
   existsSync,
-  mkdtempSync,
   readFileSync,
   readlinkSync,
   rmSync,
@@ -11,7 +10,6 @@ import {
   utimesSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { itemsOf } from "../../../host/installed/agreed.ts";
@@ -21,6 +19,7 @@ import { generationTree, treeFault, treeHash, treeOf } from "../../../host/insta
 import { verifyInstalled } from "../../../host/installed/verify.ts";
 import { settleModes } from "../../../plugins/plugins/install/dependencies.ts";
 import { writePackage } from "../../plugin-package.ts";
+import { directory } from "../../directory.ts";
 
 interface Scene {
   readonly extensions: string;
@@ -31,8 +30,7 @@ interface Scene {
 
 /** A generation as created by an installation. */
 async function installed(t: TestContext): Promise<Scene> {
-  const extensions = mkdtempSync(join(tmpdir(), "svc-verify-"));
-  t.after(() => rmSync(extensions, { recursive: true, force: true }));
+  const extensions = directory(t);
   const root = join(extensions, "pen/gen-1");
   const at = await writePackage(join(root, "node_modules/pen"), {
     name: "pen",

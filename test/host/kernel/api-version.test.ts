@@ -1,12 +1,12 @@
 /** The plugin API range a plugin requires: checked before its code is imported; a refusal names the next step. */
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { API_VERSION } from "@svc/sdk";
 import { testGateway } from "@svc/sdk/testing";
+import { directory } from "../../directory.ts";
 
 const [major = 0, minor = 0] = API_VERSION.split(".").map(Number);
 const next = `${major}.${minor + 1}.0`;
@@ -41,8 +41,7 @@ const forms: [api: unknown, reason: string | RegExp | undefined][] = [
 
 describe("the plugin API range of a plugin", () => {
   it("decides whether it runs; the code of a refused plugin is not imported", async (t) => {
-    const stateDir = await mkdtemp(join(tmpdir(), "svc-api-"));
-    t.after(() => rm(stateDir, { recursive: true, force: true }));
+    const stateDir = directory(t);
     const names = forms.map((_, index) => `form-${index}`);
     for (const [index, [api]] of forms.entries()) {
       const id = `form-${index}`;
@@ -73,8 +72,7 @@ export default definePlugin({ id: "${id}", api: ${JSON.stringify(api)}, setup() 
   });
 
   it("is checked again in the code, if it differs from the package", async (t) => {
-    const stateDir = await mkdtemp(join(tmpdir(), "svc-api-"));
-    t.after(() => rm(stateDir, { recursive: true, force: true }));
+    const stateDir = directory(t);
     const code = `import { definePlugin } from "@svc/sdk";\nexport default definePlugin({ id: "late", api: "^${next}", setup() {} });`;
     await writeFile(join(stateDir, "late.ts"), code);
     const { gateway } = await testGateway(t, { stateDir, config: { plugins: { use: ["./late.ts"] } } });

@@ -6,29 +6,24 @@ import {
   defineContract,
   defineEvent,
   defineExtensionPoint,
-  definePlugin,
   defineService,
   misconfigured,
   notReady,
-  optional,
   type Plugin,
   Type,
 } from "@svc/sdk";
-import { createFakeClock, testGateway } from "@svc/sdk/testing";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { createFakeClock, type HostedGateway, testGateway } from "@svc/sdk/testing";
 import { join } from "node:path";
+import { directory, put } from "../../directory.ts";
+import { pluginOf } from "../../plugin-of.ts";
+import { contractOf } from "./reload-scene.ts";
 
 const Empty = Type.Object({});
 const good = defineContract("good", {
   ping: { summary: "-", scope: "operator.read", params: Empty, result: Type.Object({ pong: Type.Boolean() }) },
 });
 const bad = defineContract("bad", { ping: { summary: "-", scope: "operator.read", params: Empty, result: Empty } });
-const goodPlugin = definePlugin({
-  id: "good",
-  api: "^1.0.0",
-  setup: (gateway) => gateway.serve(good, { ping: () => ({ pong: true }) }),
-});
+const goodPlugin = pluginOf("good", (gateway) => gateway.serve(good, { ping: () => ({ pong: true }) }));
 
 async function startWith(
   t: TestContext,
@@ -42,118 +37,69 @@ async function startWith(
   return { ...running, report };
 }
 
+const boom = () => {
+  throw new Error("boom");
+};
+
 describe("a plugin that fails before it runs", () => {
-  it("throws at import", async (t) => {
-    const directory = await mkdtemp(join(tmpdir(), "svc-bad-"));
-    t.after(() => rm(directory, { recursive: true }));
-    const file = join(directory, "bad.mjs");
-    await writeFile(file, 'throw new Error("broken at import");');
-    const { report } = await startWith(t, file);
-    assert.equal(report()?.state, "failed");
-    assert.match(report()?.reason ?? "", /import: broken at import/);
-  });
-
-  it("exports something else", async (t) => {
-    const directory = await mkdtemp(join(tmpdir(), "svc-bad-"));
-    t.after(() => rm(directory, { recursive: true }));
-    const file = join(directory, "bad.mjs");
-    await writeFile(file, "export default 42;");
-    const { report } = await startWith(t, file);
-    assert.match(report()?.reason ?? "", /does not export a plugin; write: export default definePlugin/);
-  });
-
-  it("does not exist", async (t) => {
-    const { report } = await startWith(t, "no-such-plugin");
-    assert.equal(report()?.state, "blocked");
-    assert.match(report()?.reason ?? "", /no plugin or package "no-such-plugin" is installed; next:/);
-  });
-
-  const setups: [how: string, setup: Plugin["setup"], state: string, reason: RegExp][] = [
-    [
-      "throws in setup",
-      () => {
-        throw new Error("boom");
-      },
-      "failed",
-      /setup: boom/,
-    ],
-    ["rejects in setup", () => Promise.reject(new Error("boom")), "failed", /setup: boom/],
-    ["asks for a login", () => authRequired("open the page"), "blocked", /log in first: open the page/],
-    [
-      "finds its settings unusable",
-      () => misconfigured("/max", "too small"),
-      "blocked",
-      /configuration: \/max: too small/,
-    ],
-  ];
-  for (const [how, setup, state, reason] of setups) {
-    it(how, async (t) => {
-      const declaring: Plugin["setup"] = (gateway) => {
-        gateway.serve(bad, { ping: () => ({}) });
+  it("is reported with the reason; nothing it declared takes effect, and the others serve", async (t) => {
+    const [throwing, other] = ["throwing.mjs", "other.mjs"].map((name) => join(directory(t), name)) as [string, string];
+    put(throwing, 'throw new Error("broken at import");');
+    put(other, "export default 42;");
+    const declaring = (id: string, fail: Plugin["setup"]) =>
+      pluginOf(id, (gateway) => {
+        gateway.serve(contractOf(id, "ping"), { ping: () => ({}) });
         gateway.hooks.admit.tap(() => ({ allow: false, reason: "half a plugin" }));
-        return setup(gateway);
-      };
-      const { report, client } = await startWith(t, definePlugin({ id: "bad", api: "^1.0.0", setup: declaring }));
-      assert.equal(report()?.state, state);
-      assert.match(report()?.reason ?? "", reason);
-      await assert.rejects(client.call(bad.ping, {}), /unknown method: bad\.ping/, "nothing it declared is visible");
-    });
-  }
-
-  const starts: [how: string, begin: () => void | Promise<void>][] = [
-    [
-      "throws in start",
-      () => {
-        throw new Error("boom");
-      },
-    ],
-    ["rejects in start", () => Promise.reject(new Error("boom"))],
-  ];
-  for (const [how, begin] of starts) {
-    it(`${how}: its declarations are withdrawn, and it is retried`, async (t) => {
-      const seen: string[] = [];
-      const plugin = definePlugin({
-        id: "bad",
-        api: "^1.0.0",
-        setup(gateway) {
-          gateway.serve(bad, { ping: () => ({}) });
-          gateway.hooks.hello.tap((hello) => (seen.push("hello"), hello));
-          gateway.start(begin);
-        },
+        return fail(gateway);
       });
-      const { report, client } = await startWith(t, plugin);
-      assert.equal(report()?.state, "failed");
-      assert.match(report()?.reason ?? "", /start: boom/);
-      await assert.rejects(client.call(bad.ping, {}), { code: "UNAVAILABLE", message: /plugin bad is failed/ });
-      assert.deepEqual(seen, [], "its hooks are gone");
-    });
-
-    it(`${how}: the gates it taps stay closed`, async (t) => {
-      const plugin = definePlugin({
-        id: "bad",
-        api: "^1.0.0",
-        setup(gateway) {
-          gateway.hooks.admit.tap(() => undefined);
-          gateway.start(begin);
-        },
-      });
-      const refused = testGateway(t, { plugins: [goodPlugin, plugin] });
-      await assert.rejects(refused, { message: "plugin bad is not running", retryAfterMs: 1_000 });
-    });
-  }
-
-  it("has an invalid id", async (t) => {
-    const { report } = await startWith(t, definePlugin({ id: "Bad Id", api: "^1.0.0", setup() {} }));
-    assert.equal(report()?.state, "blocked");
+    const Thing = defineService<object>()("thing", "1.0.0");
+    const rows: [id: string, plugin: Plugin | string, state: string, reason: RegExp][] = [
+      [throwing, throwing, "failed", /import: broken at import/],
+      [other, other, "failed", /does not export a plugin; write: export default definePlugin/],
+      ["no-such-plugin", "no-such-plugin", "blocked", /no plugin or package "no-such-plugin" is installed; next:/],
+      ["throws", declaring("throws", boom), "failed", /setup: boom/],
+      ["rejects", declaring("rejects", () => Promise.reject(new Error("boom"))), "failed", /setup: boom/],
+      ["asks", declaring("asks", () => authRequired("open the page")), "blocked", /log in first: open the page/],
+      ["bounds", declaring("bounds", () => misconfigured("/max", "low")), "blocked", /configuration: \/max: low/],
+      ["Bad Id", pluginOf("Bad Id", () => {}), "blocked", /./],
+      ["lists", pluginOf("lists", { provides: [Thing] }, () => {}), "failed", /but its setup did not provide it/],
+    ];
+    const { gateway, client } = await testGateway(t, { plugins: [goodPlugin, ...rows.map(([, plugin]) => plugin)] });
+    const reports = gateway.plugins();
+    for (const [id, , state, reason] of rows) {
+      const report = reports.find((plugin) => plugin.id === id);
+      assert.equal(report?.state, state, id);
+      assert.match(report.reason ?? "", reason);
+    }
+    for (const id of ["throws", "rejects", "asks", "bounds"])
+      await assert.rejects(client.request(`${id}.ping`, {}), { message: new RegExp(`unknown method: ${id}\\.ping`) });
+    assert.deepEqual(await client.call(good.ping, {}), { pong: true });
   });
 
-  it("was made for another API", async (t) => {
-    const { report } = await startWith(t, definePlugin({ id: "bad", api: "^9.0.0", setup() {} }));
-    assert.match(report()?.reason ?? "", /needs plugin API \^9\.0\.0, this gateway has 1\.0\.0/);
+  it("throws in start: its declarations are withdrawn, and it is retried", async (t) => {
+    const seen: string[] = [];
+    const plugin = pluginOf("bad", (gateway) => {
+      gateway.serve(bad, { ping: () => ({}) });
+      gateway.hooks.hello.tap((hello) => (seen.push("hello"), hello));
+      gateway.start(boom);
+    });
+    const { report, client } = await startWith(t, plugin);
+    assert.deepEqual([report()?.state, report()?.reason], ["failed", "start: boom"]);
+    await assert.rejects(client.call(bad.ping, {}), { code: "UNAVAILABLE", message: /plugin bad is failed/ });
+    assert.deepEqual(seen, [], "its hooks are gone");
+  });
+
+  it("rejects in start: the gates it taps stay closed", async (t) => {
+    const plugin = pluginOf("bad", (gateway) => {
+      gateway.hooks.admit.tap(() => undefined);
+      gateway.start(() => Promise.reject(new Error("boom")));
+    });
+    const refused = testGateway(t, { plugins: [goodPlugin, plugin] });
+    await assert.rejects(refused, { message: "plugin bad is not running", retryAfterMs: 1_000 });
   });
 
   it("has invalid settings", async (t) => {
-    const plugin = definePlugin({ id: "bad", api: "^1.0.0", config: Type.Object({ max: Type.Integer() }), setup() {} });
+    const plugin = pluginOf("bad", { config: Type.Object({ max: Type.Integer() }) }, () => {});
     const started = testGateway(t, { plugins: [goodPlugin, plugin], config: { bad: { max: "many" } } });
     await assert.rejects(started, { name: "StartupRefusal", message: /^ {2}bad\.max: must be integer$/m });
   });
@@ -164,40 +110,22 @@ describe("a plugin that fails before it runs", () => {
     await assert.rejects(started, /^ {2}storage-sqlite: unexpected property 'flie'$/m);
   });
 
-  it("lists a service under `provides` and does not provide it", async (t) => {
-    const Thing = defineService<object>()("thing", "1.0.0");
-    const { report } = await startWith(t, definePlugin({ id: "bad", api: "^1.0.0", provides: [Thing], setup() {} }));
-    assert.match(report()?.reason ?? "", /lists thing under "provides", but its setup did not provide it/);
-  });
-
   it("serves a method of another plugin", async (t) => {
-    const { gateway } = await testGateway(t, {
-      plugins: [
-        goodPlugin,
-        definePlugin({
-          id: "zbad",
-          api: "^1.0.0",
-          setup: (gateway) => gateway.serve(good, { ping: () => ({ pong: false }) }),
-        }),
-      ],
-    });
-    const report = gateway.plugins().find(({ id }) => id === "zbad");
-    assert.match(report?.reason ?? "", /method good\.ping is already declared by good/);
+    const thief = pluginOf("zbad", (gateway) => gateway.serve(good, { ping: () => ({ pong: false }) }));
+    const { report } = await startWith(t, thief);
+    assert.match(report()?.reason ?? "", /method good\.ping is already declared by good/);
   });
 });
 
 describe("a plugin that fails while it runs", () => {
   it("throws in a handler: the caller gets INTERNAL with a correlation id, no detail leaks, the failure is attributed", async (t) => {
-    const plugin = definePlugin({
-      id: "bad",
-      api: "^1.0.0",
-      setup: (gateway) =>
-        gateway.serve(bad, {
-          ping: () => {
-            throw new Error("secret detail");
-          },
-        }),
-    });
+    const plugin = pluginOf("bad", (gateway) =>
+      gateway.serve(bad, {
+        ping: () => {
+          throw new Error("secret detail");
+        },
+      }),
+    );
     const { client, report } = await startWith(t, plugin);
     await assert.rejects(client.call(bad.ping, {}), (error: { code?: string; message?: string }) => {
       assert.equal(error.code, "INTERNAL");
@@ -212,11 +140,9 @@ describe("a plugin that fails while it runs", () => {
     const wrong = defineContract("bad", {
       ping: { summary: "-", scope: "operator.read", params: Empty, result: Type.Object({ n: Type.Integer() }) },
     });
-    const plugin = definePlugin({
-      id: "bad",
-      api: "^1.0.0",
-      setup: (gateway) => gateway.serve(wrong, { ping: () => ({ n: "one" as unknown as number }) }),
-    });
+    const plugin = pluginOf("bad", (gateway) =>
+      gateway.serve(wrong, { ping: () => ({ n: "one" as unknown as number }) }),
+    );
     const { client } = await startWith(t, plugin);
     await assert.rejects(client.call(wrong.ping, {}), { code: "INTERNAL" });
   });
@@ -224,19 +150,15 @@ describe("a plugin that fails while it runs", () => {
   it("throws or rejects in every() and after(): attributed, and the timer continues", async (t) => {
     const clock = createFakeClock();
     let ticks = 0;
-    const plugin = definePlugin({
-      id: "bad",
-      api: "^1.0.0",
-      setup(gateway) {
-        gateway.every(1_000, () => {
-          ticks++;
-          if (ticks === 1) throw new Error("boom");
-          return Promise.reject(new Error("boom later"));
-        });
-        gateway.after(500, () => {
-          throw new Error("once");
-        });
-      },
+    const plugin = pluginOf("bad", (gateway) => {
+      gateway.every(1_000, () => {
+        ticks++;
+        if (ticks === 1) throw new Error("boom");
+        return Promise.reject(new Error("boom later"));
+      });
+      gateway.after(500, () => {
+        throw new Error("once");
+      });
     });
     const { report } = await startWith(t, plugin, [], { clock });
     await clock.advance(3_000);
@@ -245,15 +167,11 @@ describe("a plugin that fails while it runs", () => {
   });
 
   it("throws in a gate: that connect is denied, and the plugin is named", async (t) => {
-    const plugin = definePlugin({
-      id: "bad",
-      api: "^1.0.0",
-      setup: (gateway) => {
-        let calls = 0;
-        gateway.hooks.admit.tap(() => {
-          if (calls++ > 0) throw new Error("boom");
-        });
-      },
+    const plugin = pluginOf("bad", (gateway) => {
+      let calls = 0;
+      gateway.hooks.admit.tap(() => {
+        if (calls++ > 0) throw new Error("boom");
+      });
     });
     const { connect } = await startWith(t, plugin);
     await assert.rejects(connect(), /plugin bad could not decide/);
@@ -261,51 +179,27 @@ describe("a plugin that fails while it runs", () => {
 
   it("throws or rejects in a contribution: attributed to the contributor", async (t) => {
     const Point = defineExtensionPoint<() => unknown>("test.point");
-    const contributor = definePlugin({
-      id: "bad",
-      api: "^1.0.0",
-      setup(gateway) {
-        gateway.extend(Point, "thrower", () => {
-          throw new Error("boom");
-        });
-        gateway.extend(Point, "rejecter", () => Promise.reject(new Error("boom")));
-      },
+    const contributor = pluginOf("bad", (gateway) => {
+      gateway.extend(Point, "thrower", boom);
+      gateway.extend(Point, "rejecter", () => Promise.reject(new Error("boom")));
     });
-    const owner = definePlugin({
-      id: "point-owner",
-      api: "^1.0.0",
-      setup(gateway) {
-        const view = gateway.own(Point);
-        gateway.start(async () => {
-          for (const contribution of view.list()) {
-            try {
-              await view.call(contribution, (run) => run());
-            } catch {
-              /* the owner goes on */
-            }
-          }
-        });
-      },
+    const owner = pluginOf("point-owner", (gateway) => {
+      const view = gateway.own(Point);
+      gateway.start(async () => {
+        for (const contribution of view.list())
+          await (async () => view.call(contribution, (run) => run()))().catch(() => undefined);
+      });
     });
     const { gateway } = await testGateway(t, { plugins: [owner, contributor] });
-    assert.deepEqual(
-      gateway.plugins().map(({ id, errors }) => [id, errors]),
-      [
-        ["bad", 2],
-        ["point-owner", 0],
-      ],
-    );
+    const errors = Object.fromEntries(gateway.plugins().map((plugin) => [plugin.id, plugin.errors]));
+    assert.deepEqual(errors, { bad: 2, "point-owner": 0 });
   });
 });
 
 describe("waiting", () => {
+  const states = (gateway: HostedGateway) => gateway.plugins().map(({ state }) => state);
   const Thing = defineService<{ n: number }>()("thing", "1.0.0");
-  const user = definePlugin({
-    id: "user",
-    api: "^1.0.0",
-    requires: { thing: Thing },
-    setup: (gateway) => gateway.serve(bad, { ping: () => ({}) }),
-  });
+  const user = pluginOf("user", { requires: { thing: Thing } }, (gateway) => gateway.serve(bad, { ping: () => ({}) }));
 
   it("a plugin without its service is pending, with the service as the reason", async (t) => {
     const { report, client } = await startWith(t, user);
@@ -315,53 +209,27 @@ describe("waiting", () => {
   });
 
   it("a provider that fails to start affects only its dependents", async (t) => {
-    const provider = definePlugin({
-      id: "provider",
-      api: "^1.0.0",
-      provides: [Thing],
-      setup(gateway) {
-        gateway.provide(Thing, { n: 1 });
-        gateway.start(() => Promise.reject(new Error("no disk")));
-      },
+    const provider = pluginOf("provider", { provides: [Thing] }, (gateway) => {
+      gateway.provide(Thing, { n: 1 });
+      gateway.start(() => Promise.reject(new Error("no disk")));
     });
     const { gateway } = await testGateway(t, { plugins: [goodPlugin, provider, user] });
-    assert.deepEqual(
-      gateway.plugins().map(({ id, state }) => [id, state]),
-      [
-        ["good", "active"],
-        ["provider", "failed"],
-        ["user", "pending"],
-      ],
-    );
+    assert.deepEqual(states(gateway), ["active", "failed", "pending"]);
   });
 
   it("a plugin that is notReady is retried, and its dependents start after it", async (t) => {
     const clock = createFakeClock();
     let attempts = 0;
-    const provider = definePlugin({
-      id: "provider",
-      api: "^1.0.0",
-      provides: [Thing],
-      setup(gateway) {
-        if (++attempts < 3) notReady("the other side sleeps", 1_000);
-        gateway.provide(Thing, { n: 1 });
-      },
+    const provider = pluginOf("provider", { provides: [Thing] }, (gateway) => {
+      if (++attempts < 3) notReady("the other side sleeps", 1_000);
+      gateway.provide(Thing, { n: 1 });
     });
     const { gateway, client } = await testGateway(t, { plugins: [provider, user], gateway: { clock } });
-    assert.deepEqual(
-      gateway.plugins().map(({ state }) => state),
-      ["pending", "pending"],
-    );
+    assert.deepEqual(states(gateway), ["pending", "pending"]);
     await clock.advance(1_000);
-    assert.deepEqual(
-      gateway.plugins().map(({ state }) => state),
-      ["pending", "pending"],
-    );
+    assert.deepEqual(states(gateway), ["pending", "pending"]);
     await clock.advance(1_000);
-    assert.deepEqual(
-      gateway.plugins().map(({ state }) => state),
-      ["active", "active"],
-    );
+    assert.deepEqual(states(gateway), ["active", "active"]);
     assert.deepEqual(await client.call(bad.ping, {}), {});
   });
 
@@ -369,13 +237,9 @@ describe("waiting", () => {
     const clock = createFakeClock();
     const attempts = { aa: 0, bb: 0 };
     const make = (id: "aa" | "bb", ms: number) =>
-      definePlugin({
-        id,
-        api: "^1.0.0",
-        setup() {
-          attempts[id]++;
-          notReady("not yet", ms);
-        },
+      pluginOf(id, () => {
+        attempts[id]++;
+        notReady("not yet", ms);
       });
     await testGateway(t, { plugins: [make("aa", 1_000), make("bb", 1_000)], gateway: { clock } });
     await clock.advance(5_000);
@@ -387,41 +251,30 @@ describe("waiting", () => {
     const seen: string[] = [];
     let ready = false;
     const late = (id: string, ms: number) =>
-      definePlugin({
-        id,
-        api: "^1.0.0",
-        async setup(gateway) {
-          if (!ready) notReady("not yet", ms);
-          seen.push(`${id} setup`);
-          await new Promise((resolve) => gateway.clock.setTimeout(() => resolve(undefined), 100));
-          gateway.start(() => void seen.push(`${id} start`));
-        },
+      pluginOf(id, async (gateway) => {
+        if (!ready) notReady("not yet", ms);
+        seen.push(`${id} setup`);
+        await new Promise((resolve) => gateway.clock.setTimeout(() => resolve(undefined), 100));
+        gateway.start(() => void seen.push(`${id} start`));
       });
     const { gateway } = await testGateway(t, { plugins: [late("aa", 1_000), late("bb", 1_050)], gateway: { clock } });
     ready = true;
     await clock.advance(2_000);
     assert.deepEqual(seen, ["aa setup", "aa start", "bb setup", "bb start"]);
-    assert.deepEqual(
-      gateway.plugins().map(({ state }) => state),
-      ["active", "active"],
-    );
+    assert.deepEqual(states(gateway), ["active", "active"]);
   });
 
   it("a stop waits for a plugin that is starting, and stops it", async (t) => {
     const clock = createFakeClock();
     const seen: string[] = [];
     let ready = false;
-    const late = definePlugin({
-      id: "late",
-      api: "^1.0.0",
-      async setup(gateway) {
-        if (!ready) notReady("not yet", 1_000);
-        await new Promise((resolve) => setTimeout(resolve, 50));
-        gateway.start(() => {
-          seen.push("start");
-          return () => void seen.push("stop");
-        });
-      },
+    const late = pluginOf("late", async (gateway) => {
+      if (!ready) notReady("not yet", 1_000);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      gateway.start(() => {
+        seen.push("start");
+        return () => void seen.push("stop");
+      });
     });
     const { gateway } = await testGateway(t, { plugins: [late], gateway: { clock } });
     ready = true;
@@ -429,45 +282,27 @@ describe("waiting", () => {
     await gateway.stop();
     assert.deepEqual(seen, ["start", "stop"]);
   });
-
-  it("an optional service that is absent is undefined", async (t) => {
-    const seen: unknown[] = [];
-    await startWith(
-      t,
-      definePlugin({
-        id: "bad",
-        api: "^1.0.0",
-        requires: { thing: optional(Thing) },
-        setup: (gateway) => void seen.push(gateway.services.thing),
-      }),
-    );
-    assert.deepEqual(seen, [undefined]);
-  });
 });
 
 describe("the rules of setup", () => {
   it("a declaration after setup throws and names the rule", async (t) => {
     const errors: string[] = [];
     const event = defineEvent({ name: "bad.event", summary: "-", payload: Empty });
-    const plugin = definePlugin({
-      id: "bad",
-      api: "^1.0.0",
-      setup(gateway) {
-        gateway.start(() => {
-          const late: (() => unknown)[] = [
-            () => gateway.serve(bad, { ping: () => ({}) }),
-            () => gateway.event(event),
-            () => gateway.hooks.hello.tap((value) => value),
-            () => gateway.start(() => {}),
-          ];
-          for (const declare of late)
-            try {
-              declare();
-            } catch (error) {
-              errors.push((error as Error).message);
-            }
-        });
-      },
+    const plugin = pluginOf("bad", (gateway) => {
+      gateway.start(() => {
+        const late: (() => unknown)[] = [
+          () => gateway.serve(bad, { ping: () => ({}) }),
+          () => gateway.event(event),
+          () => gateway.hooks.hello.tap((value) => value),
+          () => gateway.start(() => {}),
+        ];
+        for (const declare of late)
+          try {
+            declare();
+          } catch (error) {
+            errors.push((error as Error).message);
+          }
+      });
     });
     await startWith(t, plugin);
     assert.equal(errors.length, 4);
@@ -477,17 +312,12 @@ describe("the rules of setup", () => {
   it("stop functions run in reverse order, even if one of them throws", async (t) => {
     const seen: string[] = [];
     const make = (id: string, after: string[] = []) =>
-      definePlugin({
-        id,
-        api: "^1.0.0",
-        after,
-        setup(gateway) {
-          gateway.start(() => () => void seen.push(`${id} 1`));
-          gateway.start(() => () => {
-            seen.push(`${id} 2`);
-            throw new Error("boom");
-          });
-        },
+      pluginOf(id, { after }, (gateway) => {
+        gateway.start(() => () => void seen.push(`${id} 1`));
+        gateway.start(() => () => {
+          seen.push(`${id} 2`);
+          throw new Error("boom");
+        });
       });
     const { gateway } = await testGateway(t, { plugins: [make("aa"), make("bb", ["aa"])] });
     await gateway.stop();
@@ -498,21 +328,18 @@ describe("the rules of setup", () => {
     const Point = defineExtensionPoint<object>("nobody.owns");
     const { report } = await startWith(
       t,
-      definePlugin({ id: "bad", api: "^1.0.0", setup: (gateway) => gateway.extend(Point, "x", {}) }),
+      pluginOf("bad", (gateway) => gateway.extend(Point, "x", {})),
     );
     assert.deepEqual(report()?.inert, ['nobody.owns "x": no plugin owns this extension point']);
   });
 
   it("a plugin calls methods only with the scopes its package lists", async (t) => {
     const results: string[] = [];
-    const caller = definePlugin({
-      id: "bad",
-      api: "^1.0.0",
-      setup: (gateway) =>
-        gateway.start(async () => {
-          await gateway.call(good.ping, {}).catch((error: Error) => results.push(error.message));
-        }),
-    });
+    const caller = pluginOf("bad", (gateway) =>
+      gateway.start(async () => {
+        await gateway.call(good.ping, {}).catch((error: Error) => results.push(error.message));
+      }),
+    );
     await startWith(t, caller);
     assert.deepEqual(results, ["missing scope: operator.read"]);
   });

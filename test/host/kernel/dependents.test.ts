@@ -1,10 +1,11 @@
 /** Effects of a replacement on plugins that use services of the replaced plugin. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { definePlugin, defineService, live, notReady, optional, type Plugin } from "@svc/sdk";
+import { defineService, live, notReady, optional, type Plugin } from "@svc/sdk";
 import { PluginControl } from "@svc/sdk/plugins";
 import { createFakeClock } from "@svc/sdk/testing";
 import { barrier, contractOf, settled, slotOf, startScene, until } from "./reload-scene.ts";
+import { pluginOf } from "../../plugin-of.ts";
 
 const limited = { timeout: 120_000 };
 interface Named {
@@ -15,40 +16,27 @@ const Middle = defineService<Named>()("middle", "1.0.0");
 const methods = { ...contractOf("middle", "ask"), top: contractOf("top", "ask").ask };
 
 /** Provides `Base`; records its starts and stops in `log`. */
-const base = (name: string, log: string[] = [], more: Partial<Plugin> = {}): Plugin =>
-  definePlugin({
-    id: "base",
-    api: "^1.0.0",
-    provides: [Base],
-    setup(gateway) {
-      gateway.provide(Base, { name });
-      gateway.start(() => (log.push(`start ${name}`), () => void log.push(`stop ${name}`)));
-    },
-    ...more,
-  } as Plugin);
+const base = (name: string, log: string[] = [], begin: () => void | Promise<void> = () => {}): Plugin =>
+  pluginOf("base", { provides: [Base] }, (gateway) => {
+    gateway.provide(Base, { name });
+    gateway.start(async () => {
+      log.push(`start ${name}`);
+      await begin();
+      return () => void log.push(`stop ${name}`);
+    });
+  });
 
 function chain(log: string[] = []) {
-  const middle = definePlugin({
-    id: "middle",
-    api: "^1.0.0",
-    requires: { base: Base },
-    provides: [Middle],
-    setup(gateway) {
-      const { base: below } = gateway.services;
-      gateway.provide(Middle, { name: `middle on ${below.name}` });
-      gateway.serve({ ask: methods.ask }, { ask: () => ({ answer: below.name }) });
-      gateway.start(() => (log.push("start middle"), () => void log.push(`stop middle on ${below.name}`)));
-    },
+  const middle = pluginOf("middle", { requires: { base: Base }, provides: [Middle] }, (gateway) => {
+    const { base: below } = gateway.services;
+    gateway.provide(Middle, { name: `middle on ${below.name}` });
+    gateway.serve({ ask: methods.ask }, { ask: () => ({ answer: below.name }) });
+    gateway.start(() => (log.push("start middle"), () => void log.push(`stop middle on ${below.name}`)));
   });
-  const top = definePlugin({
-    id: "top",
-    api: "^1.0.0",
-    requires: { middle: Middle },
-    setup(gateway) {
-      const { middle: below } = gateway.services;
-      gateway.serve({ ask: methods.top }, { ask: () => ({ answer: below.name }) });
-      gateway.start(() => (log.push("start top"), () => void log.push("stop top")));
-    },
+  const top = pluginOf("top", { requires: { middle: Middle } }, (gateway) => {
+    const { middle: below } = gateway.services;
+    gateway.serve({ ask: methods.top }, { ask: () => ({ answer: below.name }) });
+    gateway.start(() => (log.push("start top"), () => void log.push("stop top")));
   });
   return { middle, top };
 }
@@ -81,17 +69,7 @@ describe("dependents", limited, () => {
     const gate = barrier();
     const slot = await slotOf(t, base("one"));
     const { client, reload, state } = await startScene(t, [slot, middle, top]);
-    slot.become(
-      definePlugin({
-        id: "base",
-        api: "^1.0.0",
-        provides: [Base],
-        setup(gateway) {
-          gateway.provide(Base, { name: "two" });
-          gateway.start(() => gate.passed);
-        },
-      }),
-    );
+    slot.become(base("two", [], () => gate.passed));
     const reloading = reload("base");
     await until(() => state("base") === "starting");
     assert.deepEqual([state("middle"), state("top")], ["reloading", "reloading"]);
@@ -106,17 +84,7 @@ describe("dependents", limited, () => {
     const { middle, top } = chain();
     const slot = await slotOf(t, base("one"));
     const { client, reload } = await startScene(t, [slot, middle, top]);
-    slot.become(
-      definePlugin({
-        id: "base",
-        api: "^1.0.0",
-        provides: [Base],
-        setup(gateway) {
-          gateway.provide(Base, { name: "two" });
-          gateway.start(() => Promise.reject(new Error("no")));
-        },
-      }),
-    );
+    slot.become(base("two", [], () => Promise.reject(new Error("no"))));
     const { rolledBack, restarted } = await reload("base");
     assert.deepEqual([rolledBack, restarted], [true, ["middle", "top"]]);
     assert.deepEqual(await client.call(methods.top, {}), { answer: "middle on one" });
@@ -124,24 +92,14 @@ describe("dependents", limited, () => {
 
   it("with an optional requirement restart; those with a live one keep running and see the new service", async (t) => {
     const setups: string[] = [];
-    const loose = definePlugin({
-      id: "loose",
-      api: "^1.0.0",
-      requires: { base: optional(Base) },
-      setup(gateway) {
-        const name = gateway.services.base?.name ?? "none";
-        setups.push(`loose ${name}`);
-        gateway.serve({ ask: methods.ask }, { ask: () => ({ answer: name }) });
-      },
+    const loose = pluginOf("loose", { requires: { base: optional(Base) } }, (gateway) => {
+      const name = gateway.services.base?.name ?? "none";
+      setups.push(`loose ${name}`);
+      gateway.serve({ ask: methods.ask }, { ask: () => ({ answer: name }) });
     });
-    const following = definePlugin({
-      id: "following",
-      api: "^1.0.0",
-      requires: { base: live(Base) },
-      setup(gateway) {
-        setups.push("following");
-        gateway.serve({ ask: methods.top }, { ask: () => ({ answer: gateway.services.base.get()?.name ?? "none" }) });
-      },
+    const following = pluginOf("following", { requires: { base: live(Base) } }, (gateway) => {
+      setups.push("following");
+      gateway.serve({ ask: methods.top }, { ask: () => ({ answer: gateway.services.base.get()?.name ?? "none" }) });
     });
     const slot = await slotOf(t, base("one"));
     const { client, reload } = await startScene(t, [slot, loose, following]);
@@ -157,7 +115,10 @@ describe("dependents", limited, () => {
 
   it("that waited for a service of the new version start", async (t) => {
     const { middle, top } = chain();
-    const slot = await slotOf(t, definePlugin({ id: "base", api: "^1.0.0", setup() {} }));
+    const slot = await slotOf(
+      t,
+      pluginOf("base", () => {}),
+    );
     const { client, reload, state } = await startScene(t, [slot, middle, top]);
     assert.deepEqual([state("middle"), state("top")], ["pending", "pending"]);
     slot.become(base("two"));
@@ -170,7 +131,7 @@ describe("dependents", limited, () => {
     const { middle, top } = chain();
     const slot = await slotOf(t, base("one"));
     const { client, reload, report } = await startScene(t, [slot, middle, top]);
-    slot.become(definePlugin({ id: "base", api: "^1.0.0", setup() {} }));
+    slot.become(pluginOf("base", () => {}));
     assert.equal((await reload("base")).ok, true);
     assert.deepEqual([report("middle")?.state, report("top")?.state], ["pending", "pending"]);
     assert.match(report("middle")?.reason ?? "", /^waits for the service base 1\.0\.0/);
@@ -186,16 +147,10 @@ describe("dependents", limited, () => {
   it("that fail to restart are `failed` and retried; the replacement succeeds", async (t) => {
     const clock = createFakeClock();
     let broken = false;
-    const fragile = definePlugin({
-      id: "middle",
-      api: "^1.0.0",
-      requires: { base: Base },
-      provides: [Middle],
-      setup(gateway) {
-        gateway.provide(Middle, { name: `fragile on ${gateway.services.base.name}` });
-        gateway.serve({ ask: methods.ask }, { ask: () => ({}) });
-        gateway.start(() => (broken ? Promise.reject(new Error("cannot")) : undefined));
-      },
+    const fragile = pluginOf("middle", { requires: { base: Base }, provides: [Middle] }, (gateway) => {
+      gateway.provide(Middle, { name: `fragile on ${gateway.services.base.name}` });
+      gateway.serve({ ask: methods.ask }, { ask: () => ({}) });
+      gateway.start(() => (broken ? Promise.reject(new Error("cannot")) : undefined));
     });
     const { top } = chain();
     const slot = await slotOf(t, base("one"));
@@ -214,13 +169,8 @@ describe("dependents", limited, () => {
   it("that are not ready after it restart at their own retry time", async (t) => {
     const clock = createFakeClock();
     let asleep = false;
-    const sleepy = definePlugin({
-      id: "middle",
-      api: "^1.0.0",
-      requires: { base: Base },
-      setup() {
-        if (asleep) notReady("asleep", 2_000);
-      },
+    const sleepy = pluginOf("middle", { requires: { base: Base } }, () => {
+      if (asleep) notReady("asleep", 2_000);
     });
     const slot = await slotOf(t, base("one"));
     const { reload, state } = await startScene(t, [slot, sleepy], { gateway: { clock } });
@@ -234,20 +184,15 @@ describe("dependents", limited, () => {
 
   it("may reload their provider from a handler, which is not waited for", async (t) => {
     const clock = createFakeClock();
-    const asking = definePlugin({
-      id: "middle",
-      api: "^1.0.0",
-      requires: { base: Base, control: PluginControl },
-      setup(gateway) {
-        const { base: below, control } = gateway.services;
-        gateway.serve(
-          { ask: methods.ask, top: methods.top },
-          {
-            ask: async () => ({ ok: (await control.reload("base")).ok, from: below.name }),
-            top: () => ({ answer: below.name }),
-          },
-        );
-      },
+    const asking = pluginOf("middle", { requires: { base: Base, control: PluginControl } }, (gateway) => {
+      const { base: below, control } = gateway.services;
+      gateway.serve(
+        { ask: methods.ask, top: methods.top },
+        {
+          ask: async () => ({ ok: (await control.reload("base")).ok, from: below.name }),
+          top: () => ({ answer: below.name }),
+        },
+      );
     });
     const slot = await slotOf(t, base("one"));
     const { client } = await startScene(t, [slot, asking], { gateway: { clock } });

@@ -1,17 +1,17 @@
 /** Deprecated parts of the plugin API: a plugin that uses one is named once, with the replacement. */
 import assert from "node:assert/strict";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { defineContract, Type } from "@svc/sdk";
 import { plugins } from "@svc/sdk/plugins";
 import { describeDeprecated, noteMembers } from "../../../host/kernel/deprecations.ts";
 import { startGatewayProcess } from "../../gateway-process.ts";
+import { directory } from "../../directory.ts";
 
 /** A plugin with a deprecated hook, service, extension point and method, and one that uses them all. */
 const SHARED = `
-import { defineContract, defineExtensionPoint, defineHook, definePlugin, defineService, live, optional, Type } from "@svc/sdk";
+import { defineContract, defineExtensionPoint, defineHook, definePlugin, defineService, live, Type } from "@svc/sdk";
 const mark = (instead) => ({ since: "1.4.0", removedIn: "2.0.0", instead });
 const facts = { when: "-", returns: "-", throws: "-" };
 const Old = defineService()("old.service", "1.0.0", { deprecated: mark("new.service") });
@@ -66,8 +66,7 @@ const user = defineContract("user", {
 
 describe("deprecated parts of the plugin API", () => {
   it("are logged once at the start of the plugin, methods at their first call, and listed in reports", async (t) => {
-    const stateDir = await mkdtemp(join(tmpdir(), "svc-deprecated-"));
-    t.after(() => rm(stateDir, { recursive: true, force: true }));
+    const stateDir = directory(t);
     await writeFile(join(stateDir, "maker.ts"), MAKER);
     await writeFile(join(stateDir, "user.ts"), USER);
     const use = ["./maker.ts", "./user.ts", "plugins"];

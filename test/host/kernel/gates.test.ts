@@ -12,14 +12,13 @@ import {
 } from "@svc/sdk";
 import { createFakeClock, testGateway } from "@svc/sdk/testing";
 import { barrier, contractOf, settled, slotOf, startScene, until } from "./reload-scene.ts";
+import { pluginOf } from "../../plugin-of.ts";
 
 const limited = { timeout: 120_000 };
 const shop = contractOf("shop", "guarded", "free");
-const shopPlugin = definePlugin({
-  id: "shop",
-  api: "^1.0.0",
-  setup: (gateway) => gateway.serve(shop, { guarded: () => ({ ok: true }), free: () => ({ ok: true }) }),
-});
+const shopPlugin = pluginOf("shop", (gateway) =>
+  gateway.serve(shop, { guarded: () => ({ ok: true }), free: () => ({ ok: true }) }),
+);
 const SHUT = { code: "UNAVAILABLE", message: "plugin warden is not running", retryAfterMs: 1_000 };
 
 type Setup = (gateway: PluginGateway) => void | Promise<void>;
@@ -56,7 +55,7 @@ describe("a gate that a package lists is closed", limited, () => {
   const away: [why: string, plugin: unknown, state: string][] = [
     ["when its plugin cannot be imported", fail, "failed"],
     ["when its setup throws", warden(fail), "failed"],
-    ["when it throws before it has tapped", definePlugin({ id: "warden", api: "^1.0.0", setup: fail }), "failed"],
+    ["when it throws before it has tapped", pluginOf("warden", fail), "failed"],
     ["when it needs a login", warden(() => authRequired("open the page")), "blocked"],
     ["when it is not ready", warden(() => notReady("asleep", 60_000)), "pending"],
     ["when it waits for a service", warden(undefined, { requires: { nothing: Nothing } }), "pending"],
@@ -76,23 +75,16 @@ describe("a gate that a package lists is closed", limited, () => {
 
   it("until its plugin has started, though it was committed", async (t) => {
     const gate = barrier();
-    const slot = await slotOf(
-      t,
-      warden((gateway) => gateway.start(() => gate.passed)),
-      MANIFEST,
-    );
+    const plugin = warden((gateway) => gateway.start(() => gate.passed));
+    const slot = await slotOf(t, plugin, MANIFEST);
     const seen: unknown[] = [];
-    const early = definePlugin({
-      id: "early",
-      api: "^1.0.0",
-      setup: (gateway) => {
-        const call = () => gateway.call(shop.guarded, {}).catch((error: Error) => error.message);
-        gateway.start(async () => {
-          await settled(); // the plugin it calls has started by then
-          seen.push(await call());
-          gate.open();
-        });
-      },
+    const early = pluginOf("early", (gateway) => {
+      const call = () => gateway.call(shop.guarded, {}).catch((error: Error) => error.message);
+      gateway.start(async () => {
+        await settled(); // the plugin it calls has started by then
+        seen.push(await call());
+        gate.open();
+      });
     });
     const { client } = await startScene(t, [
       shopPlugin,
@@ -105,19 +97,12 @@ describe("a gate that a package lists is closed", limited, () => {
 
   it("while its plugin is down because of a required plugin", async (t) => {
     const Needed = defineService<object>()("needed", "1.0.0");
-    const needed = await slotOf(
-      t,
-      definePlugin({
-        id: "needed",
-        api: "^1.0.0",
-        provides: [Needed],
-        setup: (gateway) => gateway.provide(Needed, {}),
-      }),
-    );
+    const provider = pluginOf("needed", { provides: [Needed] }, (gateway) => gateway.provide(Needed, {}));
+    const needed = await slotOf(t, provider);
     const slot = await slotOf(t, warden(undefined, { requires: { needed: Needed } }), MANIFEST);
     const { client, reload, state } = await startScene(t, [shopPlugin, slot, needed]);
     assert.deepEqual(await client.call(shop.guarded, {}), { ok: true });
-    needed.become(definePlugin({ id: "needed", api: "^1.0.0", setup() {} }));
+    needed.become(pluginOf("needed", () => {}));
     await reload("needed");
     assert.equal(state("warden"), "pending");
     await assert.rejects(client.call(shop.guarded, {}), SHUT);
@@ -132,11 +117,8 @@ describe("a gate that a package lists is closed", limited, () => {
 
   it("also in quarantine, until a reload ends that", async (t) => {
     const clock = createFakeClock();
-    const { shut, open, reload, state } = await scene(
-      t,
-      warden((gateway) => gateway.every(1_000, fail)),
-      { gateway: { clock } },
-    );
+    const failing = warden((gateway) => gateway.every(1_000, fail));
+    const { shut, open, reload, state } = await scene(t, failing, { gateway: { clock } });
     await open();
     await clock.advance(5_000);
     assert.equal(state("warden"), "quarantined");
@@ -151,13 +133,9 @@ describe("a gate whose plugin is being replaced", limited, () => {
     const { slot, client, reload, state } = await scene(t, warden());
     const gate = barrier();
     slot.become(
-      definePlugin({
-        id: "warden",
-        api: "^1.0.0",
-        setup(gateway) {
-          gateway.hooks.rpcBefore.for("shop.guarded").tap(() => ({ allow: false, reason: "the new one says no" }));
-          gateway.start(() => gate.passed);
-        },
+      pluginOf("warden", (gateway) => {
+        gateway.hooks.rpcBefore.for("shop.guarded").tap(() => ({ allow: false, reason: "the new one says no" }));
+        gateway.start(() => gate.passed);
       }),
     );
     const reloading = reload("warden");
@@ -177,9 +155,8 @@ describe("a gate whose plugin is being replaced", limited, () => {
 
   it("stays closed if neither version starts", async (t) => {
     let starts = 0;
-    const once = warden((gateway) =>
-      gateway.start(() => (++starts > 1 ? Promise.reject(new Error("gone")) : undefined)),
-    );
+    const start = () => (++starts > 1 ? Promise.reject(new Error("gone")) : undefined);
+    const once = warden((gateway) => gateway.start(start));
     const { slot, reload, shut, state, open } = await scene(t, once);
     slot.become(warden((gateway) => gateway.start(() => Promise.reject(new Error("new")))));
     await reload("warden");
@@ -191,11 +168,8 @@ describe("a gate whose plugin is being replaced", limited, () => {
   });
 
   it("that the new version no longer taps is open afterwards", async (t) => {
-    const { slot, reload, open } = await scene(
-      t,
-      warden(() => undefined),
-    );
-    slot.become(definePlugin({ id: "warden", api: "^1.0.0", setup() {} }));
+    const { slot, reload, open } = await scene(t, warden());
+    slot.become(pluginOf("warden", () => {}));
     assert.equal((await reload("warden")).ok, true);
     await open();
   });
@@ -213,31 +187,18 @@ it("a gate tapped by a plugin without a package is closed once that plugin has r
 });
 
 describe("a gate of a plugin's own hook", limited, () => {
-  const Ask = defineHook<{ what: string }>()("gate", {
-    name: "vault.open",
-    owner: "vault",
-    when: "-",
-    returns: "-",
-    throws: "-",
-  });
-  const vault = definePlugin({
-    id: "vault",
-    api: "^1.0.0",
-    setup(gateway) {
-      const gate = gateway.emits(Ask);
-      gateway.serve(contractOf("vault", "open"), {
-        open: async () => ({ denied: (await gate.emit({ what: "x" }))?.reason }),
-      });
-    },
+  const facts = { name: "vault.open", owner: "vault", when: "-", returns: "-", throws: "-" };
+  const Ask = defineHook<{ what: string }>()("gate", facts);
+  const vault = pluginOf("vault", (gateway) => {
+    const gate = gateway.emits(Ask);
+    gateway.serve(contractOf("vault", "open"), {
+      open: async () => ({ denied: (await gate.emit({ what: "x" }))?.reason }),
+    });
   });
   const guard = (more: Setup = () => {}) =>
-    definePlugin({
-      id: "guard",
-      api: "^1.0.0",
-      setup(gateway) {
-        gateway.hook(Ask).tap(() => undefined);
-        return more(gateway);
-      },
+    pluginOf("guard", (gateway) => {
+      gateway.hook(Ask).tap(() => undefined);
+      return more(gateway);
     });
 
   it("is closed while a plugin whose package lists it has never started, and opens when it runs", async (t) => {
@@ -273,11 +234,7 @@ describe("two plugins that tap one hook declared in two ways", limited, () => {
 
   it("are both accepted if only the descriptions differ", async (t) => {
     const other = { ...declared("observe"), when: "in other words" };
-    const reworded = definePlugin({
-      id: "two",
-      api: "^1.0.0",
-      setup: (gateway) => gateway.hook(other).tap(() => {}),
-    });
+    const reworded = pluginOf("two", (gateway) => gateway.hook(other).tap(() => {}));
     const { report } = await startScene(t, [listener("one", "observe"), reworded]);
     assert.deepEqual([report("one")?.state, report("two")?.state], ["active", "active"]);
   });

@@ -1,17 +1,17 @@
 /** A further kind of declaration is one file: it works in every placement, and in all reports and checks. */
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
-import { definePlugin } from "@svc/sdk";
 import { connect } from "@svc/sdk/client";
 import type { PluginInspection } from "@svc/sdk/plugins";
 import { createGateway } from "../../../host/gateway.ts";
 import { checkPlugin } from "../../../plugins/dev/check/check-task.ts";
 import type { Finding } from "../../../plugins/dev/check/findings.ts";
 import type { LiveTables } from "../../../host/kernel/kind.ts";
+import { directory } from "../../directory.ts";
+import { pluginOf } from "../../plugin-of.ts";
 import { packageAt, until } from "../carriers/scene.ts";
 import { contractOf } from "./reload-scene.ts";
 import badges, { committed } from "./status-badges.ts";
@@ -20,18 +20,12 @@ const KIND = fileURLToPath(new URL("./status-badges.js", import.meta.url));
 const LISTED = { contributes: { "status-badge": ["mood"] }, isolation: { supports: ["host", "worker", "process"] } };
 const MOOD = `let asked = 0; gateway.badge("mood", () => "fine " + ++asked); serve("say", () => "said");`;
 
-function directoryFor(t: TestContext): string {
-  const directory = realpathSync(mkdtempSync(join(tmpdir(), "svc-kinds-")));
-  t.after(() => rmSync(directory, { recursive: true, force: true, maxRetries: 5 }));
-  return directory;
-}
-
 async function scene(
   t: TestContext,
   setup: string,
   { run = "host", manifest = LISTED }: { run?: string; manifest?: object } = {},
 ) {
-  const home = directoryFor(t);
+  const home = directory(t);
   const path = await packageAt(join(home, "guest"), { setup, manifest });
   const states: string[] = [];
   let live: LiveTables | undefined;
@@ -106,13 +100,13 @@ for (const run of ["host", "worker", "process"] as const)
   });
 
 it("a further kind is checked by `svc plugins check`", async (t) => {
-  const home = directoryFor(t);
-  const directory = await packageAt(join(home, "guest"), {
+  const home = directory(t);
+  const path = await packageAt(join(home, "guest"), {
     setup: `gateway.badge("x", () => ""); gateway.badge("mood", () => "");`,
     manifest: { contributes: { "status-badge": ["x", "mood", "gone"] } },
   });
   const found: Finding[] = [];
-  await checkPlugin({ directory, config: {}, samples: {}, reloads: 1, kinds: [KIND] }, (finding) =>
+  await checkPlugin({ directory: path, config: {}, samples: {}, reloads: 1, kinds: [KIND] }, (finding) =>
     found.push(finding),
   );
   const problems = (check: string) =>
@@ -135,18 +129,17 @@ it("a tap whose first argument is not the handler is refused by name", async (t)
 });
 
 it("a module that exports no kind prevents the start and is named", async (t) => {
-  const stateDir = directoryFor(t);
+  const stateDir = directory(t);
   const start = createGateway({ kinds: [fileURLToPath(import.meta.url)], stateDir, env: {}, port: 0, plugins: [] });
   await assert.rejects(start, /kinds\.test\.js exports no kind of declaration; write: export default defineKind/);
 });
 
 it("a kind that throws at the commit withdraws all declarations of its plugin", async (t) => {
-  const plugin = (id: string) =>
-    definePlugin({ id, api: "^1.0.0", setup: (gateway) => gateway.serve(contractOf(id, "ask"), { ask: () => ({}) }) });
+  const plugin = (id: string) => pluginOf(id, (gateway) => gateway.serve(contractOf(id, "ask"), { ask: () => ({}) }));
   const gateway = await createGateway({
     plugins: [plugin("clash"), plugin("shop")],
     config: {},
-    stateDir: directoryFor(t),
+    stateDir: directory(t),
     env: {},
     port: 0,
     logLevel: "silent",

@@ -1,43 +1,12 @@
 /** How plugins are found, refused and imported: by package name, by directory, by file. */
 import assert from "node:assert/strict";
-import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { testGateway } from "@svc/sdk/testing";
 import { sdkModules } from "../../../host/kernel/sdk-modules.ts";
 import { root } from "../../checkout.ts";
-
-async function stateDirectory(t: TestContext): Promise<string> {
-  const directory = await mkdtemp(join(tmpdir(), "svc-load-"));
-  t.after(() => rm(directory, { recursive: true, force: true }));
-  return directory;
-}
-
-/** Installs a package; `imported` returns whether its code has run. */
-async function install(
-  stateDir: string,
-  name: string,
-  svc: object,
-  code: string,
-): Promise<{ directory: string; imported: () => Promise<boolean> }> {
-  const directory = join(stateDir, "node_modules", name);
-  await mkdir(directory, { recursive: true });
-  await writeFile(join(directory, "package.json"), JSON.stringify({ name, version: "2.3.4", type: "module", svc }));
-  const mark = join(directory, "imported");
-  await writeFile(
-    join(directory, "plugin.ts"),
-    `import { writeFileSync } from "node:fs";\nwriteFileSync(${JSON.stringify(mark)}, "");\n${code}`,
-  );
-  return {
-    directory,
-    imported: () =>
-      stat(mark).then(
-        () => true,
-        () => false,
-      ),
-  };
-}
+import { directory, put } from "../../directory.ts";
 
 const CODE = `
 import { defineContract, definePlugin, GatewayError, Type } from "@svc/sdk";
@@ -50,92 +19,81 @@ export default definePlugin({
 `;
 const SVC = { id: "things", api: "^1.0.0", entry: "./plugin.ts", namespaces: ["things"] };
 
-const start = (t: TestContext, stateDir: string, config: object) =>
-  testGateway(t, { stateDir, config: config as Record<string, unknown> });
+/** @param paths of the package that is installed, and of the state */
+type ConfigFor = (paths: { readonly path: string; readonly stateDir: string }) => Readonly<Record<string, unknown>>;
+const used: ConfigFor = () => ({ plugins: { use: ["@acme/things"] } });
+
+/** Installs a package and starts a gateway; `imported` returns whether the code of the package has run. */
+async function installed(t: TestContext, config: ConfigFor = used, svc: object = SVC) {
+  const stateDir = directory(t);
+  const path = join(stateDir, "node_modules/@acme/things");
+  const mark = join(path, "imported");
+  put(join(path, "package.json"), JSON.stringify({ name: "@acme/things", version: "2.3.4", type: "module", svc }));
+  put(
+    join(path, "plugin.ts"),
+    `import { writeFileSync } from "node:fs";\nwriteFileSync(${JSON.stringify(mark)}, "");\n${CODE}`,
+  );
+  const { client, gateway } = await testGateway(t, { stateDir, config: config({ path, stateDir }) });
+  const states = () => Object.fromEntries(gateway.plugins().map(({ id, state }) => [id, state]));
+  return { client, gateway, states, path, stateDir, report: gateway.plugins()[0], imported: () => existsSync(mark) };
+}
 
 describe("a plugin package", () => {
   it("is found by name next to the configuration, as TypeScript, with the host's own SDK", async (t) => {
-    const stateDir = await stateDirectory(t);
-    await install(stateDir, "@acme/things", SVC, CODE);
-    const { client, gateway } = await start(t, stateDir, { plugins: { use: ["@acme/things"] }, things: { n: 7 } });
-    assert.deepEqual(
-      gateway.plugins().map(({ id, version, state }) => [id, version, state]),
-      [["things", "2.3.4", "active"]],
-    );
+    const { client, report, stateDir } = await installed(t, (at) => ({ ...used(at), things: { n: 7 } }));
+    assert.deepEqual([report?.id, report?.version, report?.state], ["things", "2.3.4", "active"]);
     await assert.rejects(client.request("things.get"), { code: "NOT_FOUND", message: "n is 7" });
-    assert.equal((await stat(join(stateDir, "cache/jiti"))).mode & 0o777, 0o700);
+    assert.equal(statSync(join(stateDir, "cache/jiti")).mode & 0o777, 0o700);
   });
 
   it("is found by its directory", async (t) => {
-    const stateDir = await stateDirectory(t);
-    const { directory } = await install(stateDir, "@acme/things", SVC, CODE);
-    const { gateway } = await start(t, stateDir, {
-      plugins: { use: [], load: { paths: [directory, "./node_modules/@acme/things"] } },
-    });
-    assert.equal(gateway.plugins()[0]?.state, "active");
+    const { states } = await installed(t, ({ path }) => ({
+      plugins: { use: [], load: { paths: [path, "./node_modules/@acme/things"] } },
+    }));
+    assert.equal(states()["things"], "active");
   });
 
   it("with an id already in use is listed and blocked", async (t) => {
-    const stateDir = await stateDirectory(t);
-    const { directory } = await install(stateDir, "@acme/things", SVC, CODE);
-    const { gateway } = await start(t, stateDir, {
-      plugins: { use: ["@acme/things", "models"], load: { paths: [directory] } },
-    });
-    const things = gateway.plugins().filter(({ id }) => id.startsWith("things"));
-    assert.deepEqual(
-      things.map(({ id, state }) => [id, state]),
-      [
-        ["things", "active"],
-        [`things (${directory})`, "blocked"],
-      ],
-    );
-    assert.match(things[1]?.reason ?? "", /its id "things" is already used/);
+    const { gateway, states, path } = await installed(t, (at) => ({
+      plugins: { use: ["@acme/things", "models"], load: { paths: [at.path] } },
+    }));
+    const second = `things (${path})`;
+    assert.deepEqual([states()["things"], states()[second]], ["active", "blocked"]);
+    const { reason } = gateway.plugins().find(({ id }) => id === second) ?? {};
+    assert.match(reason ?? "", /its id "things" is already used/);
   });
 
-  const refusals: [why: string, svc: object, code: string, state: string, reason: RegExp][] = [
+  const refusals: [why: string, svc: object, reason: RegExp, isImported?: true][] = [
+    ["whose svc key is wrong, naming the path", { ...SVC, id: "Things!" }, /key "svc": at \/id: /],
+    ["whose svc key has unknown entries", { ...SVC, permision: {} }, /unexpected property 'permision'/],
     [
-      "for another plugin API",
-      { ...SVC, api: "^2.0.0" },
-      CODE,
-      "blocked",
-      /needs plugin API \^2\.0\.0, this gateway has 1\.0\.0/,
+      "that serves methods its package does not list",
+      { ...SVC, namespaces: ["other"] },
+      /method things\.get is not listed under "svc\.namespaces"; add "things" to svc\.namespaces in package\.json/,
+      true,
     ],
-    ["whose range is none", { ...SVC, api: "newest" }, CODE, "blocked", /its api "newest" is not a version range/],
-    ["whose svc key is wrong, naming the path", { ...SVC, id: "Things!" }, CODE, "blocked", /key "svc": at \/id: /],
     [
-      "whose svc key has unknown entries",
-      { ...SVC, permision: {} },
-      CODE,
-      "blocked",
-      /unexpected property 'permision'/,
+      "whose code has another id",
+      { ...SVC, id: "others" },
+      /its code has the id "things", its package\.json the id "others"/,
+      true,
     ],
   ];
-  for (const [why, svc, code, state, reason] of refusals) {
-    it(`${why} is refused before its code runs`, async (t) => {
-      const stateDir = await stateDirectory(t);
-      const { imported } = await install(stateDir, "@acme/things", svc, code);
-      const { gateway } = await start(t, stateDir, { plugins: { use: ["@acme/things"] } });
-      const [report] = gateway.plugins();
-      assert.equal(report?.state, state);
+  for (const [why, svc, reason, isImported = false] of refusals)
+    it(`${why} is refused ${isImported ? "by name" : "before its code runs"}`, async (t) => {
+      const { report, imported } = await installed(t, used, svc);
+      assert.notEqual(report?.state, "active");
       assert.match(report?.reason ?? "", reason);
-      assert.equal(await imported(), false);
+      assert.equal(imported(), isImported);
     });
-  }
 
   it("that is disabled does not run, and its settings are kept and reported", async (t) => {
-    const stateDir = await stateDirectory(t);
-    const { imported } = await install(stateDir, "@acme/things", SVC, CODE);
-    const config = {
+    const { gateway, client, imported, report } = await installed(t, () => ({
       plugins: { use: ["@acme/things"], entries: { things: { enabled: false } } },
       things: { n: "wrong" },
       nobodys: 1,
-    };
-    const { gateway, client } = await start(t, stateDir, config);
-    assert.deepEqual(
-      gateway.plugins().map(({ state }) => state),
-      ["disabled"],
-    );
-    assert.equal(await imported(), false);
+    }));
+    assert.deepEqual([report?.state, imported()], ["disabled", false]);
     assert.deepEqual(gateway.warnings, [
       "things: not used: plugin things is not running; kept unchanged",
       "nobodys: not used: no plugin in use has this section; kept unchanged",
@@ -146,23 +104,6 @@ describe("a plugin package", () => {
     );
   });
 
-  it("that serves methods its package does not list is refused", async (t) => {
-    const stateDir = await stateDirectory(t);
-    await install(stateDir, "@acme/things", { ...SVC, namespaces: ["other"] }, CODE);
-    const { gateway } = await start(t, stateDir, { plugins: { use: ["@acme/things"] } });
-    assert.match(
-      gateway.plugins()[0]?.reason ?? "",
-      /method things\.get is not listed under "svc\.namespaces"; add "things" to svc\.namespaces in package\.json/,
-    );
-  });
-
-  it("whose code has another id is refused", async (t) => {
-    const stateDir = await stateDirectory(t);
-    await install(stateDir, "@acme/things", { ...SVC, id: "others" }, CODE);
-    const { gateway } = await start(t, stateDir, { plugins: { use: ["@acme/things"] } });
-    assert.match(gateway.plugins()[0]?.reason ?? "", /its code has the id "things", its package\.json the id "others"/);
-  });
-
   const unusable: [json: object, says: RegExp][] = [
     [{}, /has no "svc\.entry", so it is not a plugin/],
     [{ svc: { id: "plain", api: "^1.0.0", cli: "./cli.js" } }, /has no "svc\.entry", so it is not a plugin/],
@@ -170,20 +111,19 @@ describe("a plugin package", () => {
   ];
   for (const [json, says] of unusable)
     it(`with ${JSON.stringify(json)} is no plugin`, async (t) => {
-      const stateDir = await stateDirectory(t);
-      await mkdir(join(stateDir, "node_modules/plain"), { recursive: true });
-      await writeFile(join(stateDir, "node_modules/plain/package.json"), JSON.stringify({ name: "plain", ...json }));
-      const { gateway } = await start(t, stateDir, { plugins: { use: ["plain"] } });
+      const stateDir = directory(t);
+      put(join(stateDir, "node_modules/plain/package.json"), JSON.stringify({ name: "plain", ...json }));
+      const { gateway } = await testGateway(t, { stateDir, config: { plugins: { use: ["plain"] } } });
       assert.match(gateway.plugins()[0]?.reason ?? "", says);
     });
 });
 
 it("the startup report has the outcome for every plugin", async (t) => {
-  const stateDir = await stateDirectory(t);
-  await install(stateDir, "@acme/things", SVC, CODE);
-  await writeFile(join(stateDir, "broken.ts"), "export default 1 +;");
-  await start(t, stateDir, { plugins: { use: ["@acme/things", "./broken.ts", "./absent.ts"] } });
-  const report = JSON.parse(await readFile(join(stateDir, "startup-report.json"), "utf8")) as {
+  const { stateDir } = await installed(t, (at) => {
+    put(join(at.stateDir, "broken.ts"), "export default 1 +;");
+    return { plugins: { use: ["@acme/things", "./broken.ts", "./absent.ts"] } };
+  });
+  const report = JSON.parse(readFileSync(join(stateDir, "startup-report.json"), "utf8")) as {
     plugins: { id: string; state: string; reason?: string }[];
   };
   const found = Object.fromEntries(report.plugins.map(({ id, state, reason }) => [id, [state, reason?.split(":")[0]]]));
@@ -193,7 +133,7 @@ it("the startup report has the outcome for every plugin", async (t) => {
 });
 
 it("TypeScript outside of a checkout gets every entry of the SDK except the testing kit", async () => {
-  const { exports } = JSON.parse(await readFile(join(root, "sdk/package.json"), "utf8")) as { exports: object };
+  const { exports } = JSON.parse(readFileSync(join(root, "sdk/package.json"), "utf8")) as { exports: object };
   const entries = Object.keys(exports).filter((entry) => entry !== "./testing" && entry !== "./package.json");
   assert.deepEqual(
     Object.keys(await sdkModules()).sort(),

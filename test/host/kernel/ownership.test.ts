@@ -1,19 +1,18 @@
 /** Plugins whose code is owned or writable by other users are not loaded. */
 import assert from "node:assert/strict";
-import { chmod, chown, mkdir, mkdtemp, realpath, rm, symlink, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { chmod, chown, mkdir, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { testGateway } from "@svc/sdk/testing";
 import { refuseForeignCode } from "../../../host/kernel/ownership.ts";
+import { directory } from "../../directory.ts";
 
 const user = process.getuid?.() ?? assert.fail("no users here");
 const CODE = `import { definePlugin } from "@svc/sdk";\nexport default definePlugin({ id: "things", api: "^1.0.0", setup() {} });\n`;
 
 /** `<root>/outer/things` with `plugin.ts`, `lib/part.ts` and a dependency. */
 async function scene(t: TestContext) {
-  const root = await realpath(await mkdtemp(join(tmpdir(), "svc-owner-")));
-  t.after(() => rm(root, { recursive: true, force: true }));
+  const root = directory(t);
   const plugin = join(root, "outer/things");
   for (const path of ["lib/part.ts", "node_modules/dep/index.js", "plugin.ts"]) {
     await mkdir(dirname(join(plugin, path)), { recursive: true, mode: 0o755 });

@@ -3,9 +3,10 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import { defineContract, definePlugin, type Plugin, Type } from "@svc/sdk";
+import { defineContract, type Plugin, Type } from "@svc/sdk";
 import { PluginControl, type ReloadReport } from "@svc/sdk/plugins";
 import { testGateway, type TestGatewayOptions } from "@svc/sdk/testing";
+import { pluginOf } from "../../plugin-of.ts";
 
 export const Any = Type.Object({});
 
@@ -57,12 +58,9 @@ export async function startScene(
   options: Omit<TestGatewayOptions, "plugins"> = {},
 ) {
   let control: PluginControl | undefined;
-  const operator = definePlugin({
-    id: "operator",
-    api: "^1.0.0",
-    requires: { control: PluginControl },
-    setup: (gateway) => gateway.start(() => void (control = gateway.services.control)),
-  });
+  const operator = pluginOf("operator", { requires: { control: PluginControl } }, (gateway) =>
+    gateway.start(() => void (control = gateway.services.control)),
+  );
   const specs = plugins.map((plugin) => (typeof plugin === "object" && "become" in plugin ? plugin.path : plugin));
   const running = await testGateway(t, { ...options, plugins: [operator, ...specs] });
   const report = (id: string) => running.gateway.plugins().find((plugin) => plugin.id === id);
@@ -97,9 +95,9 @@ export async function settled(turns = 5): Promise<void> {
   for (let turn = 0; turn < turns; turn++) await new Promise((resolve) => setImmediate(resolve));
 }
 
-/** Waits for a condition; fails after five seconds. */
-export async function until(condition: () => boolean, what = "the condition"): Promise<void> {
-  const deadline = performance.now() + 5_000;
+/** Waits for a condition. */
+export async function until(condition: () => boolean, what = "the condition", withinMs = 20_000): Promise<void> {
+  const deadline = performance.now() + withinMs;
   while (!condition()) {
     if (performance.now() > deadline) throw new Error(`${what} did not come about`);
     await new Promise((resolve) => setTimeout(resolve, 5));

@@ -1,8 +1,9 @@
 /** Methods that complete waiting calls: a replacement lets them through, so that those calls finish and are not interrupted. */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { defineContract, definePlugin, type Plugin, Type } from "@svc/sdk";
+import { defineContract, type Plugin, Type } from "@svc/sdk";
 import { Any, slotOf, startScene } from "./reload-scene.ts";
+import { pluginOf } from "../../plugin-of.ts";
 
 const common = { summary: "-", scope: "operator.read", params: Any, result: Type.Unknown() } as const;
 
@@ -13,21 +14,17 @@ async function scene(t: TestContext, answers: boolean) {
     version: common,
   });
   const version = (name: string): Plugin =>
-    definePlugin({
-      id: "mail",
-      api: "^1.0.0",
-      setup(gateway) {
-        let deliver = (_letter: string) => {};
-        const letter = new Promise<string>((resolve) => (deliver = resolve));
-        gateway.serve(mail, {
-          wait: () => letter,
-          bring: () => {
-            deliver(`letter for ${name}`);
-            return { taken: name };
-          },
-          version: () => ({ name }),
-        });
-      },
+    pluginOf("mail", (gateway) => {
+      let deliver = (_letter: string) => {};
+      const letter = new Promise<string>((resolve) => (deliver = resolve));
+      gateway.serve(mail, {
+        wait: () => letter,
+        bring: () => {
+          deliver(`letter for ${name}`);
+          return { taken: name };
+        },
+        version: () => ({ name }),
+      });
     });
   const slot = await slotOf(t, version("old"));
   const running = await startScene(t, [slot]);

@@ -5,7 +5,6 @@ import {
   defineEvent,
   defineExtensionPoint,
   defineHook,
-  definePlugin,
   type HookEmitter,
   type HookKind,
   type HookSpec,
@@ -13,6 +12,7 @@ import {
   Type,
 } from "@svc/sdk";
 import { barrier, contractOf, settled, slotOf, startScene, until } from "./reload-scene.ts";
+import { pluginOf } from "../../plugin-of.ts";
 
 const limited = { timeout: 120_000 };
 const facts = { owner: "bell", when: "-", returns: "-", throws: "-" };
@@ -27,12 +27,8 @@ type Kind = keyof typeof specs;
 /** Owns one hook of each kind, which the test emits. */
 function bell() {
   const emitters = new Map<string, HookEmitter<HookSpec>>();
-  const plugin = definePlugin({
-    id: "bell",
-    api: "^1.0.0",
-    setup(gateway) {
-      for (const [kind, spec] of Object.entries(specs)) emitters.set(kind, gateway.emits(spec));
-    },
+  const plugin = pluginOf("bell", (gateway) => {
+    for (const [kind, spec] of Object.entries(specs)) emitters.set(kind, gateway.emits(spec));
   });
   return { plugin, ring: (kind: Kind, text: string) => emitters.get(kind)?.emit({ text }) as Promise<unknown> };
 }
@@ -47,19 +43,15 @@ const answers: Record<Kind, (name: string, text: string) => unknown> = {
 };
 
 const listener = (name: string, kind: Kind, heard: string[], begin: () => void | Promise<void> = () => {}): Plugin =>
-  definePlugin({
-    id: "listener",
-    api: "^1.0.0",
-    setup(gateway) {
-      const tap = gateway.hook(specs[kind]) as unknown as {
-        tap(handler: (input: { text: string }) => unknown): void;
-      };
-      tap.tap(({ text }) => {
-        heard.push(`${name} ${text}`);
-        return answers[kind](name, text);
-      });
-      gateway.start(begin);
-    },
+  pluginOf("listener", (gateway) => {
+    const tap = gateway.hook(specs[kind]) as unknown as {
+      tap(handler: (input: { text: string }) => unknown): void;
+    };
+    tap.tap(({ text }) => {
+      heard.push(`${name} ${text}`);
+      return answers[kind](name, text);
+    });
+    gateway.start(begin);
   });
 
 async function scene(t: TestContext, kind: Kind) {
@@ -132,30 +124,26 @@ describe("a declaration that only the old generation has", limited, () => {
   it("is withdrawn: methods, events, routes, hooks, contributions, timers", async (t) => {
     const seen: string[] = [];
     let view: { list(): readonly { readonly id: string }[] } | undefined;
-    const owner = definePlugin({ id: "owner", api: "^1.0.0", setup: (gateway) => void (view = gateway.own(Point)) });
+    const owner = pluginOf("owner", (gateway) => void (view = gateway.own(Point)));
     const { createFakeClock } = await import("@svc/sdk/testing");
     const clock = createFakeClock();
     const slot = await slotOf(
       t,
-      definePlugin({
-        id: "old",
-        api: "^1.0.0",
-        setup(gateway) {
-          const emit = gateway.event(event);
-          gateway.serve(old, { ask: () => ({}) });
-          gateway.route({
-            method: "GET",
-            path: "/plugins/old/x",
-            auth: "plugin",
-            summary: "-",
-            handler: () => ({ body: "old" }),
-          });
-          gateway.hooks.hello.tap((hello) => (seen.push("hello"), hello));
-          gateway.extend(Point, "old", "old");
-          gateway.every(1_000, () => (seen.push("tick"), emit("tick")));
-          gateway.after(2_000, () => void seen.push("after"));
-          gateway.start(() => gateway.every(1_000, () => void seen.push("late tick")));
-        },
+      pluginOf("old", (gateway) => {
+        const emit = gateway.event(event);
+        gateway.serve(old, { ask: () => ({}) });
+        gateway.route({
+          method: "GET",
+          path: "/plugins/old/x",
+          auth: "plugin",
+          summary: "-",
+          handler: () => ({ body: "old" }),
+        });
+        gateway.hooks.hello.tap((hello) => (seen.push("hello"), hello));
+        gateway.extend(Point, "old", "old");
+        gateway.every(1_000, () => (seen.push("tick"), emit("tick")));
+        gateway.after(2_000, () => void seen.push("after"));
+        gateway.start(() => gateway.every(1_000, () => void seen.push("late tick")));
       }),
     );
     const { client, gateway, reload, connect } = await startScene(t, [owner, slot], { gateway: { clock } });
@@ -164,7 +152,7 @@ describe("a declaration that only the old generation has", limited, () => {
     assert.deepEqual([await route(), view?.list().length, seen.sort()], [200, 1, ["hello", "late tick", "tick"]]);
     seen.length = 0;
     const pending = clock.pending;
-    slot.become(definePlugin({ id: "old", api: "^1.0.0", setup() {} }));
+    slot.become(pluginOf("old", () => {}));
     assert.equal((await reload("old")).ok, true);
     await clock.advance(5_000);
     const { hello } = await connect();

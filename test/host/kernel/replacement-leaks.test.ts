@@ -7,7 +7,6 @@ import {
   defineEvent,
   defineExtensionPoint,
   defineHook,
-  definePlugin,
   defineService,
   type Plugin,
   type Principal,
@@ -22,6 +21,7 @@ import { viewOf } from "../../../host/kernel/kinds/contributions.ts";
 import { KINDS } from "../../../host/kernel/kinds/index.ts";
 import type { HostParts } from "../../../host/kernel/staging.ts";
 import { contractOf } from "./reload-scene.ts";
+import { pluginOf } from "../../plugin-of.ts";
 
 const limited = { timeout: 120_000 };
 const RELOADS = 200;
@@ -34,12 +34,10 @@ const event = defineEvent({ name: "all.event", summary: "-", payload: Type.Unkno
 
 /** Declares an entry of every kind; all closures hold one object, tracked in `weak`. */
 function everything(ballast: object, weak: WeakRef<object>[]): Plugin {
-  return definePlugin({
-    id: "all",
-    api: "^1.0.0",
-    provides: [Thing],
-    config: Type.Object({ n: Type.Integer({ default: 1 }) }) as TSchema,
-    setup(gateway) {
+  return pluginOf(
+    "all",
+    { provides: [Thing], config: Type.Object({ n: Type.Integer({ default: 1 }) }) as TSchema },
+    (gateway) => {
       const held = { ballast, text: "x".repeat(10_000) };
       weak.push(new WeakRef(held));
       const keep = () => held.text.length;
@@ -71,15 +69,10 @@ function everything(ballast: object, weak: WeakRef<object>[]): Plugin {
         return () => void keep();
       });
     },
-  });
+  );
 }
 
-const user = definePlugin({
-  id: "user",
-  api: "^1.0.0",
-  requires: { thing: Thing },
-  setup: (gateway) => void gateway.own(Point),
-});
+const user = pluginOf("user", { requires: { thing: Thing } }, (gateway) => void gateway.own(Point));
 
 function kernelOf(load: () => Plugin) {
   const clock = createFakeClock();
@@ -172,41 +165,30 @@ describe(`${RELOADS} reloads`, limited, () => {
     assert.deepEqual(left, []);
   });
 
-  it("that are all refused leave nothing behind", async () => {
-    let broken = false;
-    const weak: WeakRef<object>[] = [];
-    const { kernel, boot, count } = kernelOf(() => {
-      const plugin = everything({}, weak);
-      if (!broken) return plugin;
-      return { ...plugin, setup: async (gateway) => (await plugin.setup(gateway), Promise.reject(new Error("boom"))) };
+  const failures: [outcome: string, fail: Plugin["setup"], report: object][] = [
+    ["refused", () => Promise.reject(new Error("boom")), { ok: false, rolledBack: false, state: "active" }],
+    [
+      "rolled back",
+      (gateway) => gateway.start(() => Promise.reject(new Error("boom"))),
+      { ok: false, rolledBack: true, state: "active" },
+    ],
+  ];
+  for (const [outcome, fail, expected] of failures)
+    it(`that are all ${outcome} leave nothing behind`, async () => {
+      let broken = false;
+      const { kernel, boot, count } = kernelOf(() => {
+        const plugin = everything({}, []);
+        if (!broken) return plugin;
+        return { ...plugin, setup: async (gateway) => (await plugin.setup(gateway), fail(gateway)) };
+      });
+      await boot();
+      const first = count();
+      broken = true;
+      for (let turn = 0; turn < 50; turn++) {
+        const { ok, rolledBack, state } = await kernel.reload("all");
+        assert.deepEqual({ ok, rolledBack, state }, expected);
+      }
+      assert.deepEqual(count(), first);
+      await kernel.stop();
     });
-    await boot();
-    const first = count();
-    broken = true;
-    for (let turn = 0; turn < RELOADS; turn++) assert.equal((await kernel.reload("all")).ok, false);
-    assert.deepEqual(count(), first);
-    await kernel.stop();
-  });
-
-  it("that are all rolled back leave nothing behind", async () => {
-    let broken = false;
-    const { kernel, boot, count } = kernelOf(() => {
-      const plugin = everything({}, []);
-      if (!broken) return plugin;
-      const setup: Plugin["setup"] = async (gateway) => {
-        await plugin.setup(gateway);
-        gateway.start(() => Promise.reject(new Error("boom")));
-      };
-      return { ...plugin, setup };
-    });
-    await boot();
-    const first = count();
-    broken = true;
-    for (let turn = 0; turn < 50; turn++) {
-      const { rolledBack, state } = await kernel.reload("all");
-      assert.deepEqual([rolledBack, state], [true, "active"]);
-    }
-    assert.deepEqual(count(), first);
-    await kernel.stop();
-  });
 });

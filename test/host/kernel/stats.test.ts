@@ -1,9 +1,10 @@
 /** Statistics of plugins, counted in a real gateway. */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { defineEvent, defineHook, definePlugin, defineService, GatewayError, type HookEmitter, Type } from "@svc/sdk";
+import { defineEvent, defineHook, defineService, GatewayError, type HookEmitter, Type } from "@svc/sdk";
 import { PluginControl, type PluginMeasures } from "@svc/sdk/plugins";
 import { barrier, contractOf, settled, slotOf, startScene, until } from "./reload-scene.ts";
+import { pluginOf } from "../../plugin-of.ts";
 
 const limited = { timeout: 120_000 };
 const busy = contractOf("busy", "ask", "refuse", "break", "breakLater", "wait");
@@ -19,47 +20,38 @@ const wrote = defineEvent({ name: "writer.wrote", summary: "-", scope: "operator
 
 /** Ends calls in every possible way. */
 const busyPlugin = (until: Promise<void> = Promise.resolve()) =>
-  definePlugin({
-    id: "busy",
-    api: "^1.0.0",
-    setup(gateway) {
-      gateway.serve(busy, {
-        ask: () => ({}),
-        refuse: () => {
-          throw new GatewayError("NOT_FOUND", "no such thing");
-        },
-        break: () => {
-          throw new Error(`out of ink\n${"x".repeat(900)}`);
-        },
-        breakLater: async () => Promise.reject(new Error("later")),
-        wait: async () => {
-          await until;
-          return {};
-        },
-      });
-      const route = (path: string, handler: () => { body?: string }) =>
-        gateway.route({ method: "GET", path: `/plugins/busy/${path}`, auth: "plugin", summary: "-", handler });
-      route("ok", () => ({ body: "fine" }));
-      route("broken", () => {
-        throw new Error("route");
-      });
-      gateway.hook(knock).tap((how) => {
-        if (how === "hard") throw new Error("too hard");
-      });
-    },
+  pluginOf("busy", (gateway) => {
+    gateway.serve(busy, {
+      ask: () => ({}),
+      refuse: () => {
+        throw new GatewayError("NOT_FOUND", "no such thing");
+      },
+      break: () => {
+        throw new Error(`out of ink\n${"x".repeat(900)}`);
+      },
+      breakLater: async () => Promise.reject(new Error("later")),
+      wait: async () => {
+        await until;
+        return {};
+      },
+    });
+    const route = (path: string, handler: () => { body?: string }) =>
+      gateway.route({ method: "GET", path: `/plugins/busy/${path}`, auth: "plugin", summary: "-", handler });
+    route("ok", () => ({ body: "fine" }));
+    route("broken", () => {
+      throw new Error("route");
+    });
+    gateway.hook(knock).tap((how) => {
+      if (how === "hard") throw new Error("too hard");
+    });
   });
 
 /** Emits `knock`, and has access to the measures of all plugins. */
 function door() {
   const found: { emit?: HookEmitter<typeof knock>["emit"]; control?: PluginControl } = {};
-  const plugin = definePlugin({
-    id: "door",
-    api: "^1.0.0",
-    requires: { control: PluginControl },
-    setup(gateway) {
-      found.emit = gateway.emits(knock).emit;
-      gateway.start(() => void (found.control = gateway.services.control));
-    },
+  const plugin = pluginOf("door", { requires: { control: PluginControl } }, (gateway) => {
+    found.emit = gateway.emits(knock).emit;
+    gateway.start(() => void (found.control = gateway.services.control));
   });
   const control = () => found.control ?? assert.fail("the door did not start");
   return { plugin, found, control };
@@ -125,19 +117,15 @@ describe("statistics of a plugin", limited, () => {
     const { client, measures, reload, slot } = await scene(t);
     await client.call(busy.ask, {});
     const { passed, open } = barrier();
-    const next = definePlugin({
-      id: "busy",
-      api: "^1.0.0",
-      setup(gateway) {
-        gateway.serve(busy, {
-          ask: () => ({}),
-          refuse: () => ({}),
-          break: () => ({}),
-          breakLater: () => ({}),
-          wait: () => ({}),
-        });
-        gateway.start(() => passed);
-      },
+    const next = pluginOf("busy", (gateway) => {
+      gateway.serve(busy, {
+        ask: () => ({}),
+        refuse: () => ({}),
+        break: () => ({}),
+        breakLater: () => ({}),
+        wait: () => ({}),
+      });
+      gateway.start(() => passed);
     });
     slot.become(next);
     const reloaded = reload("busy");
@@ -167,20 +155,21 @@ describe("statistics of a plugin", limited, () => {
 describe("an inspection", limited, () => {
   it("returns declarations, providers of services, and permissions of the package", async (t) => {
     const own = door();
-    const writer = definePlugin({
-      id: "writer",
-      api: "^1.0.0",
-      config: Type.Object({ max: Type.Integer({ default: 3 }) }),
-      requires: { control: PluginControl },
-      provides: [Ink],
-      setup(gateway) {
+    const writer = pluginOf(
+      "writer",
+      {
+        config: Type.Object({ max: Type.Integer({ default: 3 }) }),
+        requires: { control: PluginControl },
+        provides: [Ink],
+      },
+      (gateway) => {
         gateway.provide(Ink, {});
         gateway.serve(contractOf("writer", "write"), { write: () => ({}) });
         gateway.event(wrote);
         gateway.hooks.hello.tap(() => undefined);
         gateway.route({ method: "GET", path: "/plugins/writer/x", auth: "plugin", summary: "-", handler: () => ({}) });
       },
-    });
+    );
     const slot = await slotOf(t, writer, {
       id: "writer",
       namespaces: ["writer"],

@@ -1,14 +1,12 @@
 /** Unknown clients cannot fill the log. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { describe, it } from "node:test";
 import { createFakeClock } from "@svc/sdk/testing";
 import { WebSocket } from "ws";
 import { boundedLog } from "../../../host/logs/bounded.ts";
 import { startGatewayProcess } from "../../gateway-process.ts";
+import { directory } from "../../directory.ts";
 
 function scene() {
   const clock = createFakeClock();
@@ -41,8 +39,7 @@ describe("the bounded log", () => {
   });
 
   it("is used for connections", { timeout: 120_000 }, async (t) => {
-    const stateDir = await mkdtemp(join(tmpdir(), "svc-bounded-"));
-    t.after(() => rm(stateDir, { recursive: true, force: true }));
+    const stateDir = directory(t);
     const gateway = await startGatewayProcess(stateDir, {}, { logLevel: "info" });
     t.after(() => gateway.kill());
     for (let at = 0; at < 40; at++) {

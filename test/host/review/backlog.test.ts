@@ -4,9 +4,11 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { it, type TestContext } from "node:test";
-import { defineContract, definePlugin, Type } from "@svc/sdk";
+import { defineContract, Type } from "@svc/sdk";
 import { testGateway } from "@svc/sdk/testing";
+import { clientFrame, UPGRADE } from "../../fuzz/inputs.ts";
 import { connectFrame } from "../../raw-socket.ts";
+import { pluginOf } from "../../plugin-of.ts";
 
 const MOST = 200_000;
 const ANSWER = "x".repeat(50_000);
@@ -15,27 +17,14 @@ let answered = 0;
 const contract = defineContract("big", {
   read: { summary: "-", scope: "operator.read", params: Type.Object({}), result: Type.Object({ text: Type.String() }) },
 });
-const big = definePlugin({
-  id: "big",
-  api: "^1.0.0",
-  setup: (gateway) =>
-    gateway.serve(contract, {
-      read: () => {
-        answered++;
-        return { text: ANSWER };
-      },
-    }),
-});
-
-/** A masked frame, as a client sends it; the mask is zero. */
-function frame(opcode: number, payload: string): Buffer {
-  const bytes = Buffer.from(payload);
-  const head =
-    bytes.length < 126
-      ? Buffer.from([0x80 | opcode, 0x80 | bytes.length])
-      : Buffer.from([0x80 | opcode, 0x80 | 126, bytes.length >> 8, bytes.length & 255]);
-  return Buffer.concat([head, Buffer.alloc(4), bytes]);
-}
+const big = pluginOf("big", (gateway) =>
+  gateway.serve(contract, {
+    read: () => {
+      answered++;
+      return { text: ANSWER };
+    },
+  }),
+);
 
 /** An accepted connection that reads nothing after its `hello-ok`. */
 async function deafClient(t: TestContext, port: number, token: string | undefined): Promise<Socket> {
@@ -43,10 +32,8 @@ async function deafClient(t: TestContext, port: number, token: string | undefine
   t.after(() => void socket.destroy());
   socket.on("error", () => undefined);
   await once(socket, "connect");
-  socket.write(
-    "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n",
-  );
-  socket.write(frame(1, JSON.stringify(connectFrame(token))));
+  socket.write(UPGRADE);
+  socket.write(clientFrame(Buffer.from(JSON.stringify(connectFrame(token)))));
   let seen = "";
   while (!seen.includes("hello-ok")) seen += String((await once(socket, "data"))[0]);
   socket.pause();
@@ -56,7 +43,7 @@ async function deafClient(t: TestContext, port: number, token: string | undefine
 it("disconnects a client that sends requests and reads no responses", { timeout: 120_000 }, async (t) => {
   const { gateway } = await testGateway(t, { plugins: [big], gateway: { maxBufferedBytes: MOST } });
   const socket = await deafClient(t, gateway.port, gateway.auth.token);
-  const call = frame(1, JSON.stringify({ type: "req", id: "1", method: "big.read" }));
+  const call = clientFrame(Buffer.from(JSON.stringify({ type: "req", id: "1", method: "big.read" })));
   const asked = 2_000;
   for (let count = 0; count < asked && !socket.destroyed; count++) {
     if (!socket.write(call)) await new Promise((resolve) => setImmediate(resolve));

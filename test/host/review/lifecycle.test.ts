@@ -1,50 +1,19 @@
 /** Races and leaks in the plugin lifecycle that occur only in unusual orders of events. */
 import assert from "node:assert/strict";
-import { writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { describe, it } from "node:test";
 import { definePlugin, defineService, type Plugin, Type } from "@svc/sdk";
 import { ConfigStore } from "@svc/sdk/config";
 import { PluginControl } from "@svc/sdk/plugins";
 import { createFakeClock, testGateway } from "@svc/sdk/testing";
-import { createPluginFinder } from "../../../host/kernel/load.ts";
 import { barrier, contractOf, directoryOf, settled, slotOf, startScene, until } from "../kernel/reload-scene.ts";
+import { pluginOf } from "../../plugin-of.ts";
 
 const limited = { timeout: 120_000 };
 const api = "^1.0.0";
 
-describe("code", limited, () => {
-  it("is the current content of the file, also for the next gateway of this process", async (t) => {
-    const directory = await directoryOf(t);
-    const file = join(directory, "plugin.mjs");
-    const finder = () => createPluginFinder({ configDir: directory, cacheDir: directory, home: directory });
-    const marker = 'Symbol.for("svc.plugin/1")';
-    const write = (version: string) =>
-      writeFile(
-        file,
-        `export default { [${marker}]: true, id: "a", api: "^1.0.0", version: "${version}", setup() {} };`,
-      );
-    const load = async () => {
-      const found = finder().find(file);
-      assert.ok("load" in found);
-      return (await found.load()).version;
-    };
-    await write("1.0.0");
-    assert.equal(await load(), "1.0.0");
-    await write("1.0.0-longer");
-    assert.equal(await load(), "1.0.0-longer");
-    assert.equal(await load(), "1.0.0-longer");
-  });
-});
-
 describe("a service", limited, () => {
   const Care = defineService<{ who: string }>()("care", "1.0.0");
-  const nurse: Plugin = definePlugin({
-    id: "nurse",
-    api,
-    provides: [Care],
-    setup: (gateway) => gateway.provide(Care, { who: "nurse" }),
-  });
+  const nurse: Plugin = pluginOf("nurse", { provides: [Care] }, (gateway) => gateway.provide(Care, { who: "nurse" }));
 
   for (const [name, token] of [
     ["another plugin", Care],
@@ -52,23 +21,16 @@ describe("a service", limited, () => {
   ] as const) {
     it(`of ${name} cannot be provided by the new version of another plugin`, async (t) => {
       const plain = definePlugin({ id: "thief", api, setup: () => undefined });
-      const thief = definePlugin({
-        id: "thief",
-        api,
-        provides: [token],
-        setup: (gateway) => gateway.provide(token as typeof Care, { who: "thief" }),
-      });
+      const thief = pluginOf("thief", { provides: [token] }, (gateway) =>
+        gateway.provide(token as typeof Care, { who: "thief" }),
+      );
       const asks = contractOf("asks", "care", "config");
-      const asker = definePlugin({
-        id: "asks",
-        api,
-        requires: { care: Care, config: ConfigStore },
-        setup: (gateway) =>
-          gateway.serve(asks, {
-            care: () => ({ who: gateway.services.care.who }),
-            config: () => ({ hash: typeof gateway.services.config.snapshot }),
-          }),
-      });
+      const asker = pluginOf("asks", { requires: { care: Care, config: ConfigStore } }, (gateway) =>
+        gateway.serve(asks, {
+          care: () => ({ who: gateway.services.care.who }),
+          config: () => ({ hash: typeof gateway.services.config.snapshot }),
+        }),
+      );
       const slot = await slotOf(t, plain);
       const { client, reload, report } = await startScene(t, [nurse, asker, slot]);
       slot.become(thief);
@@ -83,30 +45,23 @@ describe("a service", limited, () => {
   }
 });
 
-describe("quarantine", limited, () => {
-  it("does not affect the new version for failures of the old one during the replacement", async (t) => {
+it(
+  "quarantine does not affect the new version for failures of the old one during the replacement",
+  limited,
+  async (t) => {
     const [staging, begun] = [barrier(), barrier()];
     let fail!: () => void;
-    const bad = definePlugin({
-      id: "ill",
-      api,
-      setup(gateway) {
-        fail = () => {
-          for (let count = 0; count < 5; count++)
-            gateway.after(0, () => {
-              throw new Error("boom");
-            });
-        };
-      },
+    const bad = pluginOf("ill", (gateway) => {
+      fail = () => {
+        for (let count = 0; count < 5; count++)
+          gateway.after(0, () => {
+            throw new Error("boom");
+          });
+      };
     });
-    const good = definePlugin({
-      id: "ill",
-      api,
-      version: "2.0.0",
-      async setup() {
-        begun.open();
-        await staging.passed;
-      },
+    const good = pluginOf("ill", { version: "2.0.0" }, async () => {
+      begun.open();
+      await staging.passed;
     });
     const slot = await slotOf(t, bad);
     const { reload, report } = await startScene(t, [slot]);
@@ -120,95 +75,74 @@ describe("quarantine", limited, () => {
     await settled();
     assert.equal(report("ill")?.state, "active");
     assert.equal(report("ill")?.version, "2.0.0");
+  },
+);
+
+it("a start that outlives its deadline is stopped when it finally completes", limited, async (t) => {
+  const clock = createFakeClock();
+  const late = barrier();
+  let begun = false;
+  let released = 0;
+  const slow = pluginOf("slow", (gateway) => {
+    gateway.start(async () => {
+      if (begun) return () => undefined;
+      begun = true;
+      await late.passed;
+      return () => void released++;
+    });
   });
+  const running = startScene(t, [slow], { gateway: { clock } });
+  await until(() => begun);
+  await clock.advance(10_000);
+  const { state } = await running;
+  assert.equal(state("slow"), "failed");
+  late.open();
+  await settled();
+  assert.equal(released, 1, "what it acquired is still there");
 });
 
-describe("a start that outlives its deadline", limited, () => {
-  it("is stopped when it finally completes", async (t) => {
-    const clock = createFakeClock();
-    const late = barrier();
-    let begun = false;
-    let released = 0;
-    const slow = definePlugin({
-      id: "slow",
-      api,
-      setup(gateway) {
-        gateway.start(async () => {
-          if (begun) return () => undefined;
-          begun = true;
-          await late.passed;
-          return () => void released++;
-        });
-      },
-    });
-    const running = startScene(t, [slow], { gateway: { clock } });
-    await until(() => begun);
-    await clock.advance(10_000);
-    const { state } = await running;
-    assert.equal(state("slow"), "failed");
-    late.open();
-    await settled();
-    assert.equal(released, 1, "what it acquired is still there");
+it("after the stop no plugin is loaded", limited, async (t) => {
+  let control: PluginControl | undefined;
+  let setups = 0;
+  const clerk = pluginOf("clerk", { requires: { control: PluginControl } }, (gateway) => {
+    setups++;
+    control = gateway.services.control;
   });
+  const { gateway } = await testGateway(t, { plugins: [clerk] });
+  await gateway.stop();
+  await assert.rejects(async () => control?.reload("clerk"), { code: "UNAVAILABLE", message: /stopping/ });
+  assert.equal(setups, 1);
 });
 
-describe("after the stop", limited, () => {
-  it("no plugin is loaded", async (t) => {
-    let control: PluginControl | undefined;
-    let setups = 0;
-    const clerk = definePlugin({
-      id: "clerk",
-      api,
-      requires: { control: PluginControl },
-      setup(gateway) {
-        setups++;
-        control = gateway.services.control;
-      },
+it("a rollback restores the last applied configuration", limited, async (t) => {
+  const stateDir = await directoryOf(t);
+  const config = Type.Object({ n: Type.Integer({ default: 1, reload: "hot" }) });
+  let store: ConfigStore | undefined;
+  const admin = pluginOf(
+    "admin",
+    { requires: { config: ConfigStore } },
+    (gateway) => void (store = gateway.services.config),
+  );
+  const says = contractOf("says", "n");
+  const version = (start: () => void): Plugin =>
+    pluginOf("says", { config }, (gateway) => {
+      let { n } = gateway.config;
+      gateway.configChanged((next) => void (n = next.n));
+      gateway.serve(says, { n: () => ({ n }) });
+      gateway.start(start);
     });
-    const { gateway } = await testGateway(t, { plugins: [clerk] });
-    await gateway.stop();
-    await assert.rejects(async () => control?.reload("clerk"), { code: "UNAVAILABLE", message: /stopping/ });
-    assert.equal(setups, 1);
-  });
-});
-
-describe("a rollback", limited, () => {
-  it("restores the last applied configuration", async (t) => {
-    const stateDir = await directoryOf(t);
-    const config = Type.Object({ n: Type.Integer({ default: 1, reload: "hot" }) });
-    let store: ConfigStore | undefined;
-    const admin = definePlugin({
-      id: "admin",
-      api,
-      requires: { config: ConfigStore },
-      setup: (gateway) => void (store = gateway.services.config),
-    });
-    const says = contractOf("says", "n");
-    const version = (start: () => void): Plugin =>
-      definePlugin({
-        id: "says",
-        api,
-        config,
-        setup(gateway) {
-          let { n } = gateway.config;
-          gateway.configChanged((next) => void (n = next.n));
-          gateway.serve(says, { n: () => ({ n }) });
-          gateway.start(start);
-        },
-      });
-    const slot = await slotOf(
-      t,
-      version(() => undefined),
-    );
-    const { client, reload } = await startScene(t, [admin, slot], { stateDir, gateway: { config: undefined } });
-    await store?.edit({ actor: "test", action: "test" }, () => [{ path: ["says", "n"], value: 2 }]);
-    assert.deepEqual(await client.call(says.n, {}), { n: 2 });
-    slot.become(
-      version(() => {
-        throw new Error("no");
-      }),
-    );
-    assert.equal((await reload("says")).rolledBack, true);
-    assert.deepEqual(await client.call(says.n, {}), { n: 2 });
-  });
+  const slot = await slotOf(
+    t,
+    version(() => undefined),
+  );
+  const { client, reload } = await startScene(t, [admin, slot], { stateDir, gateway: { config: undefined } });
+  await store?.edit({ actor: "test", action: "test" }, () => [{ path: ["says", "n"], value: 2 }]);
+  assert.deepEqual(await client.call(says.n, {}), { n: 2 });
+  slot.become(
+    version(() => {
+      throw new Error("no");
+    }),
+  );
+  assert.equal((await reload("says")).rolledBack, true);
+  assert.deepEqual(await client.call(says.n, {}), { n: 2 });
 });

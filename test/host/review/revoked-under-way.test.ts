@@ -1,10 +1,10 @@
 /** A credential is revoked while hooks still check a call: the handler never runs. Spec: design/security.md. */
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { definePlugin } from "@svc/sdk";
 import { Credentials } from "@svc/sdk/gateway";
 import { testGateway } from "@svc/sdk/testing";
 import { barrier, contractOf } from "../kernel/reload-scene.ts";
+import { pluginOf } from "../../plugin-of.ts";
 
 const deed = contractOf("deed", "do");
 
@@ -13,22 +13,17 @@ it("refuses the call", { timeout: 120_000 }, async (t) => {
   let credentials: Credentials | undefined;
   let done = 0;
   let refused = barrier<string | undefined>();
-  const plugin = definePlugin({
-    id: "deed",
-    api: "^1.0.0",
-    requires: { credentials: Credentials },
-    setup(gateway) {
-      credentials = gateway.services.credentials;
-      gateway.serve(deed, { do: () => ({ done: ++done }) });
-      gateway.hooks.rpcBefore.for("deed.do").tap(async () => {
-        asked.open();
-        await decided.passed;
-        return undefined;
-      });
-      gateway.hooks.rpcAfter.tap(({ method, code }) => {
-        if (method === "deed.do") refused.open(code);
-      });
-    },
+  const plugin = pluginOf("deed", { requires: { credentials: Credentials } }, (gateway) => {
+    credentials = gateway.services.credentials;
+    gateway.serve(deed, { do: () => ({ done: ++done }) });
+    gateway.hooks.rpcBefore.for("deed.do").tap(async () => {
+      asked.open();
+      await decided.passed;
+      return undefined;
+    });
+    gateway.hooks.rpcAfter.tap(({ method, code }) => {
+      if (method === "deed.do") refused.open(code);
+    });
   });
   const { client } = await testGateway(t, { plugins: [plugin] });
   const call = client.call(deed.do, {}).catch(() => undefined);

@@ -2,13 +2,15 @@
 import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { it } from "node:test";
-import { defineEvent, definePlugin, Type } from "@svc/sdk";
+import { defineEvent, Type } from "@svc/sdk";
 import type { EventCursor } from "@svc/sdk/protocol";
 import { testGateway } from "@svc/sdk/testing";
+import { UPGRADE } from "../../fuzz/inputs.ts";
 import { connectFrame, connectRaw, openRaw } from "../../raw-socket.ts";
+import { pluginOf } from "../../plugin-of.ts";
 
 const limited = { timeout: 120_000 };
-const nobody = definePlugin({ id: "nobody", api: "^1.0.0", setup: () => undefined });
+const nobody = pluginOf("nobody", () => undefined);
 
 it(
   "an unauthenticated client that sends too much gets an error, and no more of its data is read",
@@ -19,8 +21,7 @@ it(
     t.after(() => void socket.destroy());
     const gone = new Promise<void>((resolve) => socket.once("close", () => resolve()));
     socket.on("error", () => undefined);
-    const key = "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==";
-    socket.write(`GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n${key}\r\n\r\n`);
+    socket.write(UPGRADE);
     const bytes = 24_000_000; // less than an accepted client may send
     const head = Buffer.from([0x81, 0xff, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
     head.writeBigUInt64BE(BigInt(bytes), 2);
@@ -65,23 +66,19 @@ const happened = defineEvent({ name: "news.happened", summary: "-", payload: Typ
 
 it("nothing is lost between the cursor of hello-ok and the first event", limited, async (t) => {
   let publish: ((n: number) => void) | undefined;
-  const news = definePlugin({
-    id: "news",
-    api: "^1.0.0",
-    setup(gateway) {
-      const emit = gateway.event(happened);
-      publish = (n) => emit({ n });
-      // Publishes in each of the next microtasks: some before the cursor is read, some before the connection is added.
-      gateway.hooks.hello.tap((extra) => {
-        void (async () => {
-          for (let n = 1; n <= 40; n++) {
-            await Promise.resolve();
-            publish?.(n);
-          }
-        })();
-        return extra;
-      });
-    },
+  const news = pluginOf("news", (gateway) => {
+    const emit = gateway.event(happened);
+    publish = (n) => emit({ n });
+    // Publishes in each of the next microtasks: some before the cursor is read, some before the connection is added.
+    gateway.hooks.hello.tap((extra) => {
+      void (async () => {
+        for (let n = 1; n <= 40; n++) {
+          await Promise.resolve();
+          publish?.(n);
+        }
+      })();
+      return extra;
+    });
   });
   const { gateway } = await testGateway(t, { plugins: [news] });
   const socket = await connectRaw(gateway.url, gateway.auth.token, { caps: ["resume"] });

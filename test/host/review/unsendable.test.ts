@@ -1,8 +1,9 @@
 /** A result that cannot be serialized as JSON fails its call, never the gateway. */
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { defineContract, definePlugin, GatewayError, Type } from "@svc/sdk";
+import { defineContract, GatewayError, Type } from "@svc/sdk";
 import { testGateway } from "@svc/sdk/testing";
+import { pluginOf } from "../../plugin-of.ts";
 
 const method = { summary: "-", scope: "operator.read", params: Type.Object({}), result: Type.Unknown() } as const;
 const contract = defineContract("odd", {
@@ -17,19 +18,15 @@ const contract = defineContract("odd", {
 const circular: Record<string, unknown> = {};
 circular["self"] = circular;
 
-const odd = definePlugin({
-  id: "odd",
-  api: "^1.0.0",
-  setup(gateway) {
-    gateway.serve(contract, {
-      now: () => ({ size: 1n }),
-      later: () => Promise.resolve({ size: 1n }),
-      circular: () => circular,
-      details: () => Promise.reject(new GatewayError("CONFLICT", "no", { details: circular })),
-      accepted: ({ accept }) => (accept({ size: 1n }), {}),
-      fine: () => ({ ok: true }),
-    });
-  },
+const odd = pluginOf("odd", (gateway) => {
+  gateway.serve(contract, {
+    now: () => ({ size: 1n }),
+    later: () => Promise.resolve({ size: 1n }),
+    circular: () => circular,
+    details: () => Promise.reject(new GatewayError("CONFLICT", "no", { details: circular })),
+    accepted: ({ accept }) => (accept({ size: 1n }), {}),
+    fine: () => ({ ok: true }),
+  });
 });
 
 it("is refused with INTERNAL, and the gateway keeps running", { timeout: 120_000 }, async (t) => {

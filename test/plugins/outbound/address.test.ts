@@ -4,234 +4,117 @@ import { describe, it } from "node:test";
 import { publicAddress } from "../../../plugins/outbound/address.ts";
 import { hostRules } from "../../../plugins/outbound/host-rules.ts";
 import { targetOf } from "../../../plugins/outbound/target.ts";
-
-const refusal = (code: string) => ({ name: "GatewayError", code: "INVALID_REQUEST", details: { code } });
+import { refused } from "./scene.ts";
 
 describe("addresses", () => {
-  const inside = [
-    "0.0.0.0",
-    "0.1.2.3",
-    "10.0.0.1",
-    "10.255.255.255",
-    "100.64.0.1",
-    "100.127.255.255",
-    "100.100.100.200",
-    "127.0.0.1",
-    "127.255.255.254",
-    "169.254.169.254",
-    "172.16.0.1",
-    "172.31.255.255",
-    "192.168.1.1",
-    "192.0.0.8",
-    "192.0.0.192",
-    "192.0.2.1",
-    "198.18.0.1",
-    "198.19.255.255",
-    "198.51.100.7",
-    "203.0.113.9",
-    "192.88.99.1",
-    "224.0.0.1",
-    "239.255.255.255",
-    "240.0.0.1",
-    "255.255.255.255",
-    "168.63.129.16",
-    "0177.0.0.1",
-    "0x7f.0.0.1",
-    "127.1",
-    "2130706433",
-    "8.8.8.08",
-    "0x08080808",
-    " 8.8.8.8",
-    "8.8.8.8.",
-    "",
-    "::",
-    "::1",
-    "fe80::1",
-    "febf::1",
-    "fec0::1",
-    "feff::1",
-    "fc00::1",
-    "fd00:ec2::254",
-    "ff02::1",
-    "100::1",
-    "2001:db8::1",
-    "3fff::1",
-    "5f00::1",
-    "4000::1",
-    "2001:2::1",
-    "2001:10::1",
-    "2001:20::1",
-    "1::1",
-    "fe80::1%eth0",
-    "2606:4700::1111%1",
-    "[2606:4700::1111]",
-    "::ffff:10.0.0.1",
-    "::ffff:127.0.0.1",
-    "::ffff:a9fe:a9fe",
-    "::127.0.0.1",
-    "::8.8.8.8",
-    "::ffff:0:127.0.0.1",
-    "64:ff9b::127.0.0.1",
-    "64:ff9b::10.0.0.1",
-    "64:ff9b::a9fe:a9fe",
-    "64:ff9b:1::8.8.8.8",
-    "64:ff9b:1:a00:0:100::",
-    "2002:7f00:1::",
-    "2002:808:808::1",
-    "2001::1",
-    "2001:0:a00:1::",
-    "2001:0:4136:e378:8000:63bf:3fff:fdd2",
-    "2606:4700::5efe:10.0.0.1",
-    "2606:4700::200:5efe:192.168.0.1",
-    "2606:4700::100:5efe:127.0.0.1",
-    "2606:4700::300:5efe:127.0.0.1",
-    "1:2:3",
-    ":::1",
-    "::g",
-    "localhost",
-    "12345::1",
+  /** What they are, and the addresses, separated by blanks. */
+  const inside: [what: string, addresses: string][] = [
+    ["this network", "0.0.0.0 0.1.2.3"],
+    ["private networks", "10.0.0.1 10.255.255.255 172.16.0.1 172.31.255.255 192.168.1.1"],
+    ["carriers' networks", "100.64.0.1 100.127.255.255 100.100.100.200"],
+    ["loopback", "127.0.0.1 127.255.255.254"],
+    ["metadata of machines", "169.254.169.254 168.63.129.16"],
+    ["reserved IPv4", "192.0.0.8 192.0.0.192 192.88.99.1 198.18.0.1 198.19.255.255 240.0.0.1 255.255.255.255"],
+    ["IPv4 of documentation", "192.0.2.1 198.51.100.7 203.0.113.9"],
+    ["IPv4 multicast", "224.0.0.1 239.255.255.255"],
+    ["IPv4 in another spelling", "0177.0.0.1 0x7f.0.0.1 127.1 2130706433 8.8.8.08 0x08080808 8.8.8.8."],
+    ["IPv6 of this machine and network", ":: ::1 fe80::1 febf::1 fec0::1 feff::1 fc00::1 fd00:ec2::254 ff02::1"],
+    ["reserved IPv6", "100::1 2001:db8::1 3fff::1 5f00::1 4000::1 2001:2::1 2001:10::1 2001:20::1 1::1"],
+    ["IPv6 with a zone or brackets", "fe80::1%eth0 2606:4700::1111%1 [2606:4700::1111]"],
+    ["mapped private addresses", "::ffff:10.0.0.1 ::ffff:127.0.0.1 ::ffff:a9fe:a9fe"],
+    ["compatible and translated addresses", "::127.0.0.1 ::8.8.8.8 ::ffff:0:127.0.0.1"],
+    ["NAT64 of private addresses", "64:ff9b::127.0.0.1 64:ff9b::10.0.0.1 64:ff9b::a9fe:a9fe"],
+    ["local NAT64", "64:ff9b:1::8.8.8.8 64:ff9b:1:a00:0:100::"],
+    ["6to4", "2002:7f00:1:: 2002:808:808::1"],
+    ["Teredo", "2001::1 2001:0:a00:1:: 2001:0:4136:e378:8000:63bf:3fff:fdd2"],
+    ["ISATAP of private addresses", "2606:4700::5efe:10.0.0.1 2606:4700::200:5efe:192.168.0.1"],
+    ["ISATAP with either flag", "2606:4700::100:5efe:127.0.0.1 2606:4700::300:5efe:127.0.0.1"],
+    ["no addresses", "1:2:3 :::1 ::g localhost 12345::1"],
   ];
-  for (const address of inside)
-    it(`takes "${address}" for no public address`, () => assert.equal(publicAddress(address), undefined));
+  for (const [what, addresses] of inside)
+    it(`takes ${what} for no public addresses`, () => {
+      for (const address of addresses.split(" ")) assert.equal(publicAddress(address), undefined, address);
+    });
 
-  const outside: [string, string][] = [
-    ["8.8.8.8", "8.8.8.8"],
-    ["1.1.1.1", "1.1.1.1"],
-    ["9.255.255.255", "9.255.255.255"],
-    ["11.0.0.0", "11.0.0.0"],
-    ["100.63.255.255", "100.63.255.255"],
-    ["172.32.0.1", "172.32.0.1"],
-    ["223.255.255.255", "223.255.255.255"],
-    ["2606:4700:4700::1111", "2606:4700:4700::1111"],
-    ["2001:4860:4860:0:0:0:0:8888", "2001:4860:4860::8888"],
-    ["::ffff:8.8.8.8", "8.8.8.8"],
-    ["64:ff9b::8.8.8.8", "64:ff9b::808:808"],
-    ["2606:4700::5efe:8.8.8.8", "2606:4700::5efe:808:808"],
-  ];
-  for (const [address, used] of outside)
-    it(`connects to ${used} for ${address}`, () => assert.equal(publicAddress(address), used));
+  it("takes blanks for no public address", () => {
+    for (const text of ["", " 8.8.8.8"]) assert.equal(publicAddress(text), undefined);
+  });
+
+  it("connects to public addresses in canonical spelling", () => {
+    const asWritten = "8.8.8.8 1.1.1.1 9.255.255.255 11.0.0.0 100.63.255.255 172.32.0.1 223.255.255.255";
+    for (const address of asWritten.split(" ")) assert.equal(publicAddress(address), address);
+    const others: [string, string][] = [
+      ["2606:4700:4700::1111", "2606:4700:4700::1111"],
+      ["2001:4860:4860:0:0:0:0:8888", "2001:4860:4860::8888"],
+      ["::ffff:8.8.8.8", "8.8.8.8"],
+      ["64:ff9b::8.8.8.8", "64:ff9b::808:808"],
+      ["2606:4700::5efe:8.8.8.8", "2606:4700::5efe:808:808"],
+    ];
+    for (const [address, used] of others) assert.equal(publicAddress(address), used);
+  });
 });
 
 describe("URLs", () => {
-  const refused: [code: string, urls: string[]][] = [
-    [
-      "ADDRESS_NOT_PUBLIC",
-      [
-        "http://127.0.0.1",
-        "http://127.1/",
-        "http://127.0.1",
-        "http://0177.0.0.1",
-        "http://0x7f.0.0.1",
-        "http://0x7f000001",
-        "http://0X7F.1",
-        "http://2130706433",
-        "http://017700000001",
-        "http://0",
-        "http://0x0/",
-        "http://127.0.0.1.",
-        "http://127.0.0.1:80",
-        "https://127.0.0.1:8443/x",
-        "http:127.0.0.1",
-        "http:\\\\127.0.0.1",
-        "http://①②⑦.⓪.⓪.①",
-        "http://１２７.０.０.１",
-        "http://127。0。0。1",
-        "http://%31%32%37.0.0.1",
-        "http://127.0.0.1	",
-        "http://12\n7.0.0.1",
-        "http://169.254.169.254/latest/meta-data",
-        "http://0xa9fea9fe",
-        "http://2852039166",
-        "http://0251.0376.0251.0376",
-        "http://10.0.0.1",
-        "http://012.1.2.3",
-        "http://192.168.257",
-        "http://3232235777",
-        "http://[::1]",
-        "http://[::]",
-        "http://[0:0:0:0:0:0:0:1]",
-        "http://[::ffff:127.0.0.1]",
-        "http://[::ffff:7f00:1]",
-        "http://[::127.0.0.1]",
-        "http://[64:ff9b::7f00:1]",
-        "http://[64:ff9b:1::7f00:1]",
-        "http://[2002:7f00:1::]",
-        "http://[2001:0:7f00:1::]",
-        "http://[fe80::1]",
-        "http://[fec0::1]",
-        "http://[fd00::1]",
-        "http://[ff02::1]",
-        "http://[2606:4700::5efe:7f00:1]",
-        "http://100.64.0.1",
-        "http://198.18.0.1",
-        "http://255.255.255.255",
-        "http://localhost",
-        "http://LOCALHOST:3000",
-        "http://localhost.",
-        "http://localhost..",
-        "http://a.localhost",
-        "http://localhost.localdomain",
-        "http://metadata.google.internal",
-        "http://METADATA.GOOGLE.INTERNAL./",
-        "http://printer.local",
-        "http://printer.local.",
-        "http://x.internal",
-        "http://internal",
-        "http://local",
-        "http://ⓛocalhost",
-        "http://ｌｏｃａｌｈｏｓｔ",
-        "http://loc­alhost",
-        "http://%6cocalhost",
-        "http://x。local",
-      ],
-    ],
-    [
-      "URL_INVALID",
-      [
-        "",
-        "example.com",
-        "/x",
-        "http://",
-        "http:///",
-        "ftp://example.com",
-        "file:///etc/passwd",
-        "data:text/html,x",
-        "javascript:alert(1)",
-        "gopher://example.com",
-        "ws://example.com",
-        "http://user@example.com",
-        "http://user:pass@example.com",
-        "http://:pass@example.com",
-        "http://1.1.1.1 &@8.8.8.8",
-        "http://example.com:0",
-        "http://example.com:65536",
-        "http://exa mple.com",
-        "http://.example.com",
-        "http://a..b",
-        "http://...",
-        "http://[fe80::1%25eth0]",
-        "http://[::1",
-        "http://[1:2:3]",
-        "http://::1",
-        "http://1.2.3.4.5",
-        "http://256.1.1.1",
-        "http://0x100000000",
-        "http://127.0.0.1%00",
-        "http://0x08080808",
-        "http://134744072",
-        "http://8.8.2056",
-        "http://8.8.8.8.",
-        "http://010.8.8.8",
-        "http:8.8.8.8",
-        "http:\\\\8.8.8.8",
-        "http://８.8.8.8",
-        "http://8.8.8.010",
-      ],
-    ],
+  /** Kinds of hosts, and the hosts, separated by blanks. */
+  const inside: [what: string, hosts: string][] = [
+    ["loopback", "127.0.0.1 127.0.0.1. 127.0.0.1:80 127.1/ 127.0.1 0 0x0/"],
+    ["octal and hexadecimal loopback", "0177.0.0.1 0x7f.0.0.1 0x7f000001 0X7F.1 017700000001"],
+    ["loopback in other characters", "①②⑦.⓪.⓪.① １２７.０.０.１ 127。0。0。1 %31%32%37.0.0.1"],
+    ["metadata", "169.254.169.254/latest/meta-data 0xa9fea9fe 2852039166 0251.0376.0251.0376"],
+    ["private networks", "10.0.0.1 012.1.2.3 192.168.257 3232235777 2130706433"],
+    ["reserved IPv4", "100.64.0.1 198.18.0.1 255.255.255.255"],
+    ["IPv6 of this machine and network", "[::1] [::] [0:0:0:0:0:0:0:1] [fe80::1] [fec0::1] [fd00::1]"],
+    ["mapped and compatible addresses", "[::ffff:127.0.0.1] [::ffff:7f00:1] [::127.0.0.1]"],
+    ["NAT64", "[64:ff9b::7f00:1] [64:ff9b:1::7f00:1]"],
+    ["tunnels", "[2002:7f00:1::] [2001:0:7f00:1::] [2606:4700::5efe:7f00:1]"],
+    ["IPv6 multicast", "[ff02::1]"],
+    ["localhost", "localhost LOCALHOST:3000 localhost. localhost.. a.localhost localhost.localdomain"],
+    ["localhost in other characters", "ⓛocalhost ｌｏｃａｌｈｏｓｔ loc\u00adalhost %6cocalhost"],
+    ["names of networks", "printer.local printer.local. x。local local x.internal internal"],
+    ["names of metadata", "metadata.google.internal METADATA.GOOGLE.INTERNAL./"],
   ];
-  for (const [code, urls] of refused)
-    for (const url of urls)
-      it(`refuses ${JSON.stringify(url)} with ${code}`, () => assert.throws(() => targetOf(url, []), refusal(code)));
+  const invalid: [what: string, hosts: string][] = [
+    ["credentials", "user@example.com user:pass@example.com :pass@example.com"],
+    ["ports that do not exist", "example.com:0 example.com:65536"],
+    ["empty parts of a host", ".example.com a..b ..."],
+    ["broken IPv6", "[fe80::1%25eth0] [::1 [1:2:3] ::1"],
+    ["broken IPv4", "1.2.3.4.5 256.1.1.1 0x100000000 127.0.0.1%00"],
+    ["public IPv4 in another spelling", "0x08080808 134744072 8.8.2056 8.8.8.8. 010.8.8.8 ８.8.8.8 8.8.8.010"],
+  ];
+  const refusals = [
+    ...inside.map(([what, hosts]) => ({ what, hosts, code: "ADDRESS_NOT_PUBLIC" })),
+    ...invalid.map(([what, hosts]) => ({ what, hosts, code: "URL_INVALID" })),
+  ];
+  for (const { what, hosts, code } of refusals)
+    it(`refuses ${what} with ${code}`, () => {
+      for (const host of hosts.split(" ")) assert.throws(() => targetOf(`http://${host}`, []), refused(code), host);
+    });
+
+  it("refuses addresses inside in unusual forms", () => {
+    const urls = [
+      "http:127.0.0.1",
+      "http:\\\\127.0.0.1",
+      "https://127.0.0.1:8443/x",
+      "http://127.0.0.1\t",
+      "http://12\n7.0.0.1",
+    ];
+    for (const url of urls) assert.throws(() => targetOf(url, []), refused("ADDRESS_NOT_PUBLIC"), url);
+  });
+
+  it("refuses other protocols and what is no URL", () => {
+    const protocols = [
+      "ftp://example.com",
+      "file:///etc/passwd",
+      "data:text/html,x",
+      "javascript:alert(1)",
+      "gopher://example.com",
+      "ws://example.com",
+    ];
+    const noUrls = ["", "example.com", "/x", "http://", "http:///", "http://exa mple.com", "http://1.1.1.1 &@8.8.8.8"];
+    const short = ["http:8.8.8.8", "http:\\\\8.8.8.8"];
+    for (const url of [...protocols, ...noUrls, ...short])
+      assert.throws(() => targetOf(url, []), refused("URL_INVALID"), url);
+  });
 
   const taken: [url: string, canonical: string, address: string | undefined][] = [
     ["https://example.com/a?b#c", "https://example.com/a?b#c", undefined],
@@ -252,57 +135,53 @@ describe("URLs", () => {
 });
 
 describe("allowHosts", () => {
-  const rows: [entries: string[], url: string, allowed: boolean][] = [
-    [[], "https://example.com", true],
-    [["", "  ", "*", " *. "], "https://example.com", true],
-    [["example.com"], "https://example.com", true],
-    [[" EXAMPLE.com. "], "https://Example.COM./", true],
-    [["example.com"], "https://www.example.com", false],
-    [["example.com"], "https://notexample.com", false],
-    [["example.com"], "https://example.com.evil.test", false],
-    [["*.example.com"], "https://www.example.com", true],
-    [["*.example.com"], "https://a.b.example.com", true],
-    [["*.example.com"], "https://example.com", false],
-    [["*.example.com"], "https://evilexample.com", false],
-    [["*", "example.com"], "https://other.test", false],
-    [["bücher.example"], "https://xn--bcher-kva.example", true],
-    [["exa mple.com"], "https://example.com", false],
-    [["*.*"], "https://example.com", false],
-    [["w*.example.com"], "https://www.example.com", false],
-    [["user@example.com"], "https://example.com", false],
-    [["*.8.8.8"], "https://8.8.8.8", false],
-    [["8.8.8.8"], "https://8.8.8.8", true],
-    [["2606:4700::1111"], "https://[2606:4700:0::1111]", true],
-    [["https://example.com"], "http://example.com/any", true],
-    [["https://example.com/docs"], "https://example.com/docs", true],
-    [["https://example.com/docs"], "https://example.com/docs/a", true],
-    [["https://example.com/docs"], "https://example.com/docs-old", false],
-    [["https://example.com/docs/"], "https://example.com/docs", false],
-    [["https://example.com/docs"], "https://example.com/docs/../x", false],
-    [["https://example.com/docs"], "https://example.com/docs/%2e%2e/x", false],
-    [["https://example.com/docs"], "https://example.com/docs/..%2fx", false],
-    [["https://example.com/docs"], "https://example.com/docs/..%252Fx", false],
-    [["https://example.com/docs"], "https://example.com/docs/..\\..\\x", false],
-    [["https://*.example.com/docs"], "https://a.example.com/docs/1", true],
-    [["example.com:8443"], "https://example.com:8443", true],
-    [["example.com:8443"], "https://example.com", false],
-    [["example.com:80"], "https://example.com", false],
-    [["example.com:80"], "http://example.com", true],
-    [["example.com:443"], "https://example.com", true],
+  const rows: [entry: string, allowed: string, refused: string][] = [
+    [
+      "example.com",
+      "https://example.com",
+      "https://www.example.com https://notexample.com https://example.com.evil.test",
+    ],
+    [" EXAMPLE.com. ", "https://Example.COM./", ""],
+    ["*.example.com", "https://www.example.com https://a.b.example.com", "https://example.com https://evilexample.com"],
+    ["bücher.example", "https://xn--bcher-kva.example", ""],
+    ["exa mple.com", "", "https://example.com"],
+    ["*.*", "", "https://example.com"],
+    ["w*.example.com", "", "https://www.example.com"],
+    ["user@example.com", "", "https://example.com"],
+    ["*.8.8.8", "", "https://8.8.8.8"],
+    ["8.8.8.8", "https://8.8.8.8", ""],
+    ["2606:4700::1111", "https://[2606:4700:0::1111]", ""],
+    ["https://example.com", "http://example.com/any", ""],
+    ["https://example.com/docs", "https://example.com/docs https://example.com/docs/a", "https://example.com/docs-old"],
+    ["https://example.com/docs/", "", "https://example.com/docs"],
+    ["https://example.com/docs", "", "https://example.com/docs/../x https://example.com/docs/%2e%2e/x"],
+    ["https://example.com/docs", "", "https://example.com/docs/..%2fx https://example.com/docs/..%252Fx"],
+    ["https://example.com/docs", "", "https://example.com/docs/..\\..\\x"],
+    ["https://*.example.com/docs", "https://a.example.com/docs/1", ""],
+    ["example.com:8443", "https://example.com:8443", "https://example.com"],
+    ["example.com:80", "http://example.com", "https://example.com"],
+    ["example.com:443", "https://example.com", ""],
   ];
-  for (const [entries, url, allowed] of rows)
-    it(`${allowed ? "lets" : "does not let"} ${JSON.stringify(entries)} ask ${url}`, () => {
-      const ask = () => targetOf(url, hostRules(entries));
-      if (allowed) assert.ok(ask());
-      else assert.throws(ask, refusal("HOST_NOT_ALLOWED"));
+  const urlsOf = (text: string) => text.split(" ").filter((url) => url !== "");
+  for (const [entry, allowed, others] of rows)
+    it(`${JSON.stringify(entry)} allows [${allowed}], not [${others}]`, () => {
+      const rules = hostRules([entry]);
+      for (const url of urlsOf(allowed)) assert.ok(targetOf(url, rules));
+      for (const url of urlsOf(others)) assert.throws(() => targetOf(url, rules), refused("HOST_NOT_ALLOWED"), url);
     });
+
+  it("without an entry that names a host allows every host", () => {
+    for (const entries of [[], ["", "  ", "*", " *. "]]) assert.ok(targetOf("https://example.com", hostRules(entries)));
+    const rules = hostRules(["*", "example.com"]);
+    assert.throws(() => targetOf("https://other.test", rules), refused("HOST_NOT_ALLOWED"));
+  });
 
   it("opens nothing inside", () => {
     for (const host of ["127.0.0.1", "localhost", "metadata.google.internal"])
-      assert.throws(() => targetOf(`http://${host}`, hostRules([host])), refusal("ADDRESS_NOT_PUBLIC"));
+      assert.throws(() => targetOf(`http://${host}`, hostRules([host])), refused("ADDRESS_NOT_PUBLIC"));
   });
 
   it("is asked before the address", () => {
-    assert.throws(() => targetOf("http://127.0.0.1", hostRules(["example.com"])), refusal("HOST_NOT_ALLOWED"));
+    assert.throws(() => targetOf("http://127.0.0.1", hostRules(["example.com"])), refused("HOST_NOT_ALLOWED"));
   });
 });

@@ -85,29 +85,23 @@ describe("web_fetch", () => {
     assert.doesNotMatch(String(details["title"]), /[<>\n]/);
   });
 
-  const kept: [type: string, body: string][] = [
-    ["application/json", '{"a": [1,\n2]}'],
-    ["text/plain; charset=utf-8", "<b>as it is</b>"],
-    ["application/feed+json", "{}"],
-    ["text/csv", "a,b"],
-  ];
-  for (const [type, body] of kept)
-    it(`gives ${type} as it is`, async (t) => {
+  it("gives text of other kinds as it is", async (t) => {
+    const kept: [type: string, body: string][] = [
+      ["application/json", '{"a": [1,\n2]}'],
+      ["text/plain; charset=utf-8", "<b>as it is</b>"],
+    ];
+    for (const [type, body] of kept) {
       const { use } = await scene(t, html(body, type));
       const { text, details } = await use({ url: "http://api.test" });
       assert.deepEqual([markedPart(text).inside, details["extractor"]], [body, "none"]);
-    });
+    }
+  });
 
-  for (const type of ["application/pdf", "image/png", "application/octet-stream", "video/mp4"])
-    it(`refuses ${type} by name`, async (t) => {
-      const { use } = await scene(t, html("x", type));
-      const message = new RegExp(`^${type} cannot be read as text; web_fetch supports`);
-      await assert.rejects(use({ url: "http://files.test" }), {
-        name: "GatewayError",
-        code: "INVALID_REQUEST",
-        message,
-      });
-    });
+  it("refuses other kinds by name", async (t) => {
+    const { use } = await scene(t, html("x", "application/pdf"));
+    const message = /^application\/pdf cannot be read as text; web_fetch supports/;
+    await assert.rejects(use({ url: "http://files.test" }), { name: "GatewayError", code: "INVALID_REQUEST", message });
+  });
 
   it("says how a page went wrong, with what it says, as an error that is not kept", async (t) => {
     const { use, dials } = await scene(t, (_, response) => {
@@ -168,13 +162,6 @@ describe("web_fetch", () => {
       return markedPart((await use({ url: "http://a.test" })).text).inside;
     };
     assert.deepEqual([await says({}), await says({ userAgent: "mine/2" })], ["svc/1.0", "mine/2"]);
-  });
-
-  it("refuses addresses that are not public", async (t) => {
-    const { use, dials } = await scene(t, html(ARTICLE));
-    await assert.rejects(use({ url: "http://127.0.0.1/" }), refused("ADDRESS_NOT_PUBLIC"));
-    await assert.rejects(use({ url: "file:///etc/passwd" }), refused("URL_INVALID"));
-    assert.deepEqual(dials, []);
   });
 
   it("keeps the contract of a tool", async (t) => {

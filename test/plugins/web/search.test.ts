@@ -53,11 +53,12 @@ describe("the engine brave", () => {
     assert.equal(headers["x-subscription-token"], "k3y");
   });
 
-  for (const answer of [{}, { web: {} }, { web: null }, [], null])
-    it(`finds nothing in ${JSON.stringify(answer)}`, async (t) => {
+  it("finds nothing in an answer without results", async (t) => {
+    for (const answer of [{}, { web: {} }, { web: null }, [], null]) {
       const { url } = await engine(t, answer);
-      assert.deepEqual(await brave(url).search({ query: "x", count: 1 }, never), []);
-    });
+      assert.deepEqual(await brave(url).search({ query: "x", count: 1 }, never), [], JSON.stringify(answer));
+    }
+  });
 
   const failures: [status: number, answer: string, message: RegExp][] = [
     [401, "{}", /^Brave Search returned status 401; check the key in tools\.web\.search\.apiKey$/],
