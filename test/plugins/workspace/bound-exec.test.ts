@@ -218,29 +218,6 @@ describe("a question that nobody answers", posix, () => {
   });
 });
 
-describe("allow-always", posix, () => {
-  it("applies only to the contents that were shown", async (t) => {
-    const { ask, questions } = person("allow-always");
-    const scene = await openScene(t, { policy: listed("on-miss"), ask });
-    const path = join(scene.root, "tool.sh");
-    const [one, two] = ["#!/bin/sh\necho one\n", "#!/bin/sh\necho two\n"];
-    for (const [text, asked] of [
-      [one, 1],
-      [one, 1],
-      [two, 2],
-      [one, 2],
-    ] as const) {
-      await script(path, text);
-      assert.match(await scene.say("exec", { command: "./tool.sh" }), text === one ? /^one\n/ : /^two\n/);
-      assert.equal(questions.length, asked);
-    }
-    assert.deepEqual(
-      questions.map(({ files }) => files),
-      [one, two].map((text) => [{ path, sha256: sha256(text), bytes: text.length, runs: true }]),
-    );
-  });
-});
-
 describe("an entry of the allowlist", posix, () => {
   const text = "#!/bin/sh\necho ran $1\n";
   const any = { anyArguments: true };

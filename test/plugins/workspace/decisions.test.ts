@@ -53,18 +53,14 @@ describe("what may run", () => {
   type Limits = Parameters<typeof judged>[1];
   const cases: [what: string, file: ExecRules, limits: Limits, wish: Wish, verdict: string][] = [
     ["the file denies", rules("deny", "off"), { security: "full", ask: "off" }, listed, "deny by file"],
-    ["the file allows all", rules("full", "off"), {}, shell, "allow"],
     ["the configuration denies", rules("full", "off"), { security: "deny" }, shell, "deny by config"],
     ["the configuration has only the list", rules("full", "off"), { security: "allowlist" }, other, "deny by config"],
     ["it is on the list", rules("full", "off"), { security: "allowlist" }, listed, "allow"],
     ["its arguments leave the workspace", rules("allowlist", "off"), {}, elsewhere, "deny by file"],
-    ["a shell is on no list", rules("allowlist", "off"), {}, shell, "deny by file"],
     ["the file asks for what is not on it", rules("allowlist", "on-miss"), {}, shell, "ask, else deny"],
     ["nobody is to be asked", rules("allowlist", "on-miss"), { ask: "off" }, shell, "deny by config"],
     ["the configuration asks each time", rules("full", "off"), { ask: "always" }, shell, "ask, else deny"],
     ["the file asks each time", rules("full", "always"), { ask: "off" }, shell, "ask, else deny"],
-    ["silence is a yes", rules("full", "always", "full"), {}, shell, "ask, else allow"],
-    ["silence is a yes on the list only", rules("full", "always", "allowlist"), {}, shell, "ask, else deny"],
     ["silence is a yes on the list", rules("allowlist", "always", "allowlist"), {}, listed, "ask, else allow"],
     ["a variable makes another program of it", rules("allowlist", "off"), {}, configured, "deny by file"],
     ["a harmless variable does not", rules("allowlist", "off"), {}, { ...listed, envNames: ["LANG"] }, "allow"],
