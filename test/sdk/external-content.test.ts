@@ -120,7 +120,11 @@ function read(text: string): string {
 describe("no marker in any disguise", () => {
   const INVISIBLE = ["\u200B", "\u200D", "\u2060", "\uFEFF", "\u00AD", "\u0301", "\u{E0061}", "\uFE0F", "\u0000"];
   const noise = fc.array(fc.constantFrom(...INVISIBLE), { maxLength: 2 });
-  const DISGUISES: Readonly<Record<string, string>> = { _: "_＿‿﹏", "<": "<＜‹«⟨〈《❮˂﹤", ">": ">＞›»⟩〉》❯˃﹥" };
+  const DISGUISES: Readonly<Record<string, readonly string[]>> = {
+    _: Array.from("_＿‿﹏"),
+    "<": Array.from("<＜‹«⟨〈《❮˂﹤"),
+    ">": Array.from(">＞›»⟩〉》❯˃﹥"),
+  };
   const wide = (char: string) => String.fromCharCode(char.charCodeAt(0) + 0xfee0);
   const spelling = (char: string) =>
     fc.tuple(

@@ -182,9 +182,8 @@ describe("svc approvals", () => {
     const { text } = await scene.run("list");
     assert.match(text, /for session {2}every tell\n[^]*allow \S+ \(or with --session, --for 1h or --always; or deny\)/);
     const [id = ""] = text.split("\n");
-    assert.deepEqual((await scene.run("allow", { args: [id], options: { session: true } })).printed, [
-      "allowed for 1h: every tell",
-    ]);
+    const allowed = await scene.run("allow", { args: [id], options: { session: true } });
+    assert.deepEqual(allowed.printed, ["allowed for 1h: every tell"]);
     assert.deepEqual(await first, { id, decision: "allow-once" });
     const unasked = (await scene.client.request("asker.ask", { to: "bob" })) as { isGranted?: boolean };
     assert.equal(unasked.isGranted, true);
@@ -212,11 +211,8 @@ describe("svc approvals", () => {
     const file = { ...snapshot.file, agents: { main: { security: "allowlist", ask: "off" } } };
     await writeFile(path, JSON.stringify({ ...snapshot, file }));
     assert.match((await run("set", { options: { file: path } })).text, /agent main {2}security allowlist, ask off/);
-    assert.match(
-      (await run("set", { options: { file: path } })).message,
-      /changed since/,
-      "made from an older version",
-    );
+    const older = await run("set", { options: { file: path } });
+    assert.match(older.message, /changed since/);
     const bare = JSON.stringify({ version: 1, defaults: { security: "deny" } });
     assert.match((await run("set", { options: { file: "-" }, input: bare })).text, /defaults {2}security deny/);
   });
@@ -237,37 +233,26 @@ describe("svc approvals", () => {
     }
   });
 
+  const entries = async (run: Scene["run"], agent = "main") => {
+    const [{ file }] = (await run("get", { json: true })).printed as [ExecPolicySnapshot];
+    return (file.agents?.[agent]?.allowlist ?? []).map(({ id, ...entry }) => (assert.ok(id), entry));
+  };
+
   it("allowlist adds and removes programs, and warns when that has no effect", async (t) => {
     const { run } = await start(t);
     const add = await run("allowlist add", { args: ["/usr/bin/rg"] });
     assert.match(add.text, /^added \/usr\/bin\/rg for main\nsecurity of main is deny.*Next: /);
     assert.match((await run("allowlist add", { args: ["/usr/bin/rg"] })).text, /already allowed; nothing changed/);
     await run("allowlist add", { args: ["~/tools/*"], options: { agent: "*", anyArguments: true } });
-    const [{ file }] = (await run("get", { json: true })).printed as [ExecPolicySnapshot];
-    assert.deepEqual(
-      Object.entries(file.agents ?? {}).map(([id, { allowlist = [] }]) => [
-        id,
-        allowlist.map(({ pattern }) => pattern),
-      ]),
-      [
-        ["main", ["/usr/bin/rg"]],
-        ["*", ["~/tools/*"]],
-      ],
-    );
+    const patterns = async (agent: string) => (await entries(run, agent)).map(({ pattern }) => pattern);
+    assert.deepEqual([await patterns("main"), await patterns("*")], [["/usr/bin/rg"], ["~/tools/*"]]);
     assert.match((await run("allowlist add", { args: ["rg"] })).message, /has no directory.*\/usr\/bin\/rg.*\nNext: /s);
     assert.match((await run("allowlist remove", { args: ["/usr/bin/rg"] })).text, /^removed \/usr\/bin\/rg for main$/);
-    assert.match(
-      (await run("allowlist remove", { args: ["/usr/bin/rg"] })).message,
-      /no such entry.*\nNext: svc approvals get/,
-    );
+    const gone = await run("allowlist remove", { args: ["/usr/bin/rg"] });
+    assert.match(gone.message, /no such entry.*\nNext: svc approvals get/);
     const nobody = { args: ["/bin/cat"], options: { agent: " " } };
     assert.match((await run("allowlist add", nobody)).message, /--agent takes/);
   });
-
-  const entries = async (run: Scene["run"]) => {
-    const [{ file }] = (await run("get", { json: true })).printed as [ExecPolicySnapshot];
-    return (file.agents?.["main"]?.allowlist ?? []).map(({ id, ...entry }) => (assert.ok(id), entry));
-  };
 
   it("allowlist add requires a profile, exact arguments or --any-arguments, and explains the effect", async (t) => {
     const { run } = await start(t);
@@ -315,13 +300,8 @@ describe("svc approvals", () => {
     const add = (args: string[], options: Record<string, unknown> = {}) =>
       runCommand(commands, "approvals allowlist add", { args, options });
     const any = { anyArguments: true };
-    for (const pattern of [
-      "/bin/sh",
-      "/usr/bin/env",
-      "/usr/bin/python3",
-      "/bin/busybox",
-      "/lib64/ld-linux-x86-64.so.2",
-    ]) {
+    const runners = ["/bin/sh", "/usr/bin/env", "/usr/bin/python3", "/bin/busybox", "/lib64/ld-linux-x86-64.so.2"];
+    for (const pattern of runners) {
       const refused = await add([pattern], any);
       assert.match(refused.message, /executes code given in its arguments, so anyArguments never applies.*\nNext: /);
       assert.deepEqual(refused.scopes, []);

@@ -1,7 +1,6 @@
 /** The plugin in a gateway: requests and responses, who gets which events, and what survives a restart. */
 import assert from "node:assert/strict";
-import { mkdtemp, readdir, readFile, rm, stat } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { defineContract, definePlugin, type Plugin, Type } from "@svc/sdk";
@@ -19,6 +18,7 @@ import { Approver } from "@svc/sdk/gateway";
 import { type NodeAnswer, Nodes } from "@svc/sdk/nodes";
 import { testGateway, type TestGateway } from "@svc/sdk/testing";
 import approvals from "../../../plugins/approvals/plugin.ts";
+import { directory } from "../../directory.ts";
 import { connectRaw } from "../../raw-socket.ts";
 import { claim, nodeRequest, plan, SECRET } from "./scene.ts";
 
@@ -34,12 +34,6 @@ const start = (t: TestContext, { approvals: section, plugins = [], stateDir }: O
     config: section ? { approvals: section } : {},
     ...(stateDir !== undefined && { stateDir }),
   });
-
-async function keptState(t: TestContext): Promise<string> {
-  const directory = await mkdtemp(join(tmpdir(), "svc-test-"));
-  t.after(() => rm(directory, { recursive: true, force: true }));
-  return directory;
-}
 
 type Client = TestGateway["client"];
 
@@ -351,7 +345,7 @@ describe("a list of approvers", () => {
 });
 
 it("a new list of approvers takes effect at once, and pending questions stay", async (t) => {
-  const stateDir = await keptState(t);
+  const stateDir = directory(t);
   const { client } = await testGateway(t, {
     plugins: ["storage-sqlite", "config", approvals],
     stateDir,
@@ -450,7 +444,7 @@ describe("within the gateway", () => {
 
 describe("a restart", () => {
   it("closes pending questions, preserves grants, and leaves no value of a variable on disk", async (t) => {
-    const stateDir = await keptState(t);
+    const stateDir = directory(t);
     const first = await start(t, { stateDir });
     const ears = heard(first.client);
     const granted = await asked(first.client, ears);
