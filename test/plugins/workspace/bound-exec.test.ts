@@ -9,22 +9,20 @@ import {
   copyFile,
   link,
   mkdir,
-  mkdtemp,
   readdir,
   readFile,
-  realpath,
   rename,
   rm,
   symlink,
   truncate,
   writeFile,
 } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import type { AllowedProgram } from "@svc/sdk/approvals";
 import { textOf } from "@svc/sdk/models";
 import { bindFiles } from "@svc/kit/exec";
+import { directory } from "../../directory.ts";
 import { privateCopies } from "../../../plugins/workspace/exec/copies.ts";
 import { FileHolds, HOLD_MS } from "../../../plugins/workspace/files/file-holds.ts";
 import { createFakeClock } from "@svc/sdk/testing";
@@ -98,8 +96,7 @@ describe("a start that is held", posix, () => {
   ];
   for (const [what, argv, program] of ways)
     it(`is checked last: ${what} that changed while a sandbox was made ready`, async (t) => {
-      const root = await realpath(await mkdtemp(join(tmpdir(), "svc-held-")));
-      t.after(() => rm(root, { recursive: true, force: true }));
+      const root = directory(t);
       await script(join(root, "x.sh"), "true\n");
       const run = { file: program, argv, cwd: root, path: "/usr/bin:/bin" };
       const holds = new FileHolds(createFakeClock());
@@ -251,8 +248,7 @@ describe("an entry of the allowlist", posix, () => {
   }
 
   it("for a wrapper holds for what agents can write only with its hash, wherever that lies", async (t) => {
-    const [outside, scene] = [await mkdtemp(join(await realpath(tmpdir()), "svc-bin-")), await openScene(t)];
-    t.after(() => rm(outside, { recursive: true, force: true }));
+    const [outside, scene] = [directory(t), await openScene(t)];
     await script(join(outside, "x.sh"), text);
     const at = join(outside, "x.sh");
     const entry = { pattern: real("env"), args: [at, "1"] };

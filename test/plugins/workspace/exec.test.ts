@@ -145,12 +145,6 @@ describe("the policy of exec", posix, () => {
     assert.equal(ran(scene), false);
   });
 
-  it("is the stricter of file and configuration", async (t) => {
-    const scene = await openScene(t, { exec: { security: "deny" } });
-    await assert.rejects(scene.use("exec", touch), { code: "FORBIDDEN", message: /tools\.exec\.security is deny/ });
-    assert.equal(ran(scene), false);
-  });
-
   it("lets a program of the allowlist run by itself, and no shell around it", async (t) => {
     const head = await realpath("/usr/bin/head");
     const scene = await openScene(t, { policy: listed("off", { pattern: head }) });

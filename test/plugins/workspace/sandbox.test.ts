@@ -11,18 +11,15 @@ import {
   copyFile,
   link,
   mkdir,
-  mkdtemp,
   readdir,
   readFile,
   realpath,
   rename,
-  rm,
   symlink,
   unlink,
   writeFile,
 } from "node:fs/promises";
 import { createServer } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -31,6 +28,7 @@ import type { Logger } from "@svc/sdk";
 import { IDENTITY_FILES } from "@svc/sdk/agents";
 import { commandText } from "@svc/sdk/cli";
 import { withoutSandbox } from "../../bubblewrap.ts";
+import { directory } from "../../directory.ts";
 import { silentLog } from "../agents/silent-log.ts";
 import { agentSubjects } from "../../../plugins/workspace/cli.ts";
 import type { SandboxSettings } from "@svc/sdk/tools";
@@ -351,8 +349,7 @@ describe("a command in the sandbox", real, () => {
   });
 
   it("reads and writes further paths as they are set, and runs programs of tools.exec.pathPrepend", async (t) => {
-    const outside = await mkdtemp(join(tmpdir(), "svc-further-"));
-    t.after(() => rm(outside, { recursive: true, force: true }));
+    const outside = directory(t);
     const [data, cache, tools] = [join(outside, "data"), join(outside, "cache"), join(outside, "tools")];
     for (const path of [data, cache, tools]) await mkdir(path);
     await writeFile(join(data, "file"), "data\n");
@@ -435,8 +432,7 @@ describe("a sandbox", real, () => {
   async function directoryOf(t: TestContext) {
     const found = await findSandbox();
     assert.ok(!("missing" in found));
-    const own = await mkdtemp(join(tmpdir(), "svc-sandbox-"));
-    t.after(() => rm(own, { recursive: true, force: true }));
+    const own = directory(t);
     const nowhere = { own: [own], locked: [], stateDir: "/nowhere", home: "/nowhere/home", hidden: [] };
     const wordsOf = (
       text: string,
