@@ -45,6 +45,8 @@ async function serve(
 }
 
 const send = (socket: WebSocket, frame: object) => socket.send(JSON.stringify(frame));
+const reply = (socket: WebSocket, id: string, payload: unknown) => send(socket, { type: "res", id, ok: true, payload });
+const refuse = (socket: WebSocket, id: string, error: object) => send(socket, { type: "res", id, ok: false, error });
 
 describe("connect", () => {
   it("sends what protocol 3 asks for, after the challenge", async (t) => {
@@ -64,21 +66,13 @@ describe("connect", () => {
   });
 
   it("throws the gateway's refusal", async (t) => {
+    const refusal = { code: "NOT_PAIRED", message: "pairing required", details: { requestId: "r" } };
     const { open } = await serve(t, (socket, { id }) => {
-      send(socket, {
-        type: "res",
-        id,
-        ok: false,
-        error: { code: "NOT_PAIRED", message: "pairing required", details: { requestId: "r" } },
-      });
+      refuse(socket, id, refusal);
       socket.close(1008, "pairing required");
       return true;
     });
-    await assert.rejects(open({ reconnect: true }), {
-      code: "NOT_PAIRED",
-      message: "pairing required",
-      details: { requestId: "r" },
-    });
+    await assert.rejects(open({ reconnect: true }), refusal);
   });
 
   it("says whom it could not reach", async () => {
@@ -95,7 +89,7 @@ describe("connect", () => {
 
   it("throws the refusal of a gateway whose close is lost on its way", async (t) => {
     const error = { code: "NOT_PAIRED", message: "pairing required" };
-    const { open } = await serve(t, (socket, { id }) => (send(socket, { type: "res", id, ok: false, error }), true));
+    const { open } = await serve(t, (socket, { id }) => (refuse(socket, id, error), true));
     await assert.rejects(open({ connectTimeoutMs: 50 }), error);
   });
 });
@@ -106,8 +100,7 @@ describe("calls", () => {
     const { open } = await serve(t, (socket, request) => {
       if (request.method === "connect") return;
       held.push(request);
-      if (held.length === 2)
-        for (const { id, method } of held.reverse()) send(socket, { type: "res", id, ok: true, payload: method });
+      if (held.length === 2) for (const { id, method } of held.reverse()) reply(socket, id, method);
     });
     const client = await open();
     assert.deepEqual(await Promise.all([client.request("first"), client.request("second")]), ["first", "second"]);
@@ -115,8 +108,8 @@ describe("calls", () => {
 
   it("end when the time is up, and a late answer is ignored", async (t) => {
     const { open } = await serve(t, (socket, { id, method }) => {
-      if (method === "slow") setTimeout(() => send(socket, { type: "res", id, ok: true, payload: 1 }), 60);
-      if (method === "quick") send(socket, { type: "res", id, ok: true, payload: 2 });
+      if (method === "slow") setTimeout(() => reply(socket, id, 1), 60);
+      if (method === "quick") reply(socket, id, 2);
     });
     const client = await open();
     await assert.rejects(client.request("slow", {}, { timeoutMs: 20 }), {
@@ -135,11 +128,9 @@ describe("calls", () => {
   });
 
   it("a failure of an unknown code is INTERNAL and keeps its words", async (t) => {
-    const { open } = await serve(
-      t,
-      (socket, { id, method }) =>
-        void (method === "x" && send(socket, { type: "res", id, ok: false, error: { code: "NOVEL", message: "new" } })),
-    );
+    const { open } = await serve(t, (socket, { id, method }) => {
+      if (method === "x") refuse(socket, id, { code: "NOVEL", message: "new" });
+    });
     await assert.rejects((await open()).request("x"), { code: "INTERNAL", message: "new" });
   });
 });
@@ -168,11 +159,9 @@ describe("events", () => {
 
 describe("reconnecting", () => {
   it("waits with back-off and jitter, tells both, and calls work again", async (t) => {
-    const { open, sockets } = await serve(
-      t,
-      (socket, { id, method }) =>
-        void (method === "ping" && send(socket, { type: "res", id, ok: true, payload: sockets.length })),
-    );
+    const { open, sockets } = await serve(t, (socket, { id, method }) => {
+      if (method === "ping") reply(socket, id, sockets.length);
+    });
     const client = await open({ reconnect: true, random: () => 0 });
     const told: unknown[] = [];
     client.onClose(({ code, willReconnect }) => told.push([code, willReconnect]));
@@ -198,7 +187,7 @@ describe("reconnecting", () => {
   it("stops at a refusal, and at close()", async (t) => {
     const { open, sockets } = await serve(t, (socket, { id, method }, nth) => {
       if (method !== "connect" || nth === 1) return false;
-      send(socket, { type: "res", id, ok: false, error: { code: "INVALID_REQUEST", message: "unauthorized: no" } });
+      refuse(socket, id, { code: "INVALID_REQUEST", message: "unauthorized: no" });
       socket.close(1008, "unauthorized: no");
       return true;
     });

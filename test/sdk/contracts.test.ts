@@ -50,6 +50,20 @@ const exactly = (failures: readonly string[], ...wanted: RegExp[]) => {
   for (const [index, pattern] of wanted.entries()) assert.match(failures[index] ?? "", pattern);
 };
 
+const finds = (found: readonly string[], pattern: RegExp) =>
+  assert.ok(
+    found.some((line) => pattern.test(line)),
+    found.join("\n") || "nothing was found",
+  );
+
+/** A test for each change, which the suite finds. */
+function findsEach<Change>(
+  rows: readonly (readonly [what: string, change: Change, found: RegExp])[],
+  tried: (change: Change) => Promise<string[]>,
+) {
+  for (const [what, change, pattern] of rows) it(`finds ${what}`, async () => finds(await tried(change), pattern));
+}
+
 describe("the contract of a namespace", { timeout: 120_000 }, () => {
   const spec = {
     summary: "Adds",
@@ -94,10 +108,7 @@ describe("the contract of a namespace", { timeout: 120_000 }, () => {
     const found = await failuresOf((t) =>
       namespaceContract(t, { plugin: pluginOf(contract), contract: more, samples }),
     );
-    assert.ok(
-      found.some((line) => /notes\.list is not served; add it to gateway\.serve/.test(line)),
-      found.join("\n"),
-    );
+    finds(found, /notes\.list is not served; add it to gateway\.serve/);
     const free = pluginOf(contractOf({ scope: "none" }));
     exactly(
       await failuresOf((t) => namespaceContract(t, { plugin: free, contract, samples })),
@@ -145,10 +156,12 @@ describe("the contract of a namespace", { timeout: 120_000 }, () => {
 });
 
 describe("the contract of a tool", { timeout: 120_000 }, () => {
+  const Word = Type.String({ minLength: 1 });
+  const failing = () => Promise.reject(new Error("no disk"));
   const right = {
     description: "Looks a word up",
     scope: "operator.read" as const,
-    params: Strict({ word: Type.String({ minLength: 1 }) }),
+    params: Strict({ word: Word }),
     run: ({ word }: { word: string }) => `${word}: a word`,
   };
   const toolOf = (change: object): Tool => defineTool({ ...right, ...change } as never);
@@ -160,28 +173,13 @@ describe("the contract of a tool", { timeout: 120_000 }, () => {
 
   const rows: readonly [what: string, change: object, found: RegExp][] = [
     ["no description", { description: " " }, /say what the tool does and when to use it/],
-    [
-      "params that accept anything",
-      { params: Type.Object({ word: Type.String({ minLength: 1 }) }) },
-      /write params with Strict/,
-    ],
-    [
-      "an error without a message for the model",
-      { run: () => Promise.reject(new Error("no disk")) },
-      /failed: no disk; throw a GatewayError/,
-    ],
+    ["params that accept anything", { params: Type.Object({ word: Word }) }, /write params with Strict/],
+    ["an error without a message for the model", { run: failing }, /failed: no disk; throw a GatewayError/],
     ["an invalid result", { run: () => 7 }, /must return a string, or \{ content/],
     ["a result that is too long", { run: () => "x".repeat(100_001) }, /more than 100000 characters/],
     ["changed arguments", { run: (args: { word: string }) => (args.word = "x") }, /read only/],
   ];
-  for (const [what, change, pattern] of rows)
-    it(`finds ${what}`, async () => {
-      const found = await tried(change);
-      assert.ok(
-        found.some((line) => pattern.test(line)),
-        found.join("\n") || "nothing was found",
-      );
-    });
+  findsEach(rows, tried);
 
   it("finds a tool that continues after its run was stopped", async () => {
     const run = (_: unknown, { signal }: { signal: AbortSignal }) =>
@@ -231,14 +229,8 @@ describe("the contract of a model provider", { timeout: 120_000 }, () => {
       },
     };
     const found = await failuresOf((t) => providerContract(t, { provider, patienceMs: 300 }));
-    assert.ok(
-      found.some((line) => /reports "auth".*the message reveals the key/.test(line)),
-      found.join("\n"),
-    );
-    assert.ok(
-      found.some((line) => /cannot be reached: the provider throws TypeError: fetch failed/.test(line)),
-      found.join("\n"),
-    );
+    finds(found, /reports "auth".*the message reveals the key/);
+    finds(found, /cannot be reached: the provider throws TypeError: fetch failed/);
   });
 });
 
@@ -248,6 +240,8 @@ describe("the contract of a transform", () => {
   const transform = ({ payload: { status } }: { payload: { status: string } }) =>
     ({ kind: "wake", text: status }) as const;
   const right = { payload, examples, transform };
+  const changing = (context: { payload: { status: string } }) => (context.payload.status = "x");
+  const misspelled = { kind: "wake", txt: "down" };
   const tried = (change: object) =>
     failuresOf((t) => transformContract(t, { transform: defineTransform({ ...right, ...change } as typeof right) }));
 
@@ -257,28 +251,14 @@ describe("the contract of a transform", () => {
     ["no example", { examples: [] }, /has an example that results in an action/],
     ["an example that does not hold", { transform: () => ({ kind: "wake", text: "up" }) }, /example "down" holds: /],
     ["a schema that accepts everything", { payload: Type.Unknown() }, /rejects payloads/],
-    [
-      "a payload that is changed",
-      { transform: (context: { payload: { status: string } }) => (context.payload.status = "x") },
-      /must not change its payload/,
-    ],
+    ["a payload that is changed", { transform: changing }, /must not change its payload/],
     [
       "a misspelled field",
-      {
-        examples: [{ payload: { status: "down" }, expect: { kind: "wake", txt: "down" } }],
-        transform: () => ({ kind: "wake", txt: "down" }),
-      },
+      { examples: [{ ...examples[0], expect: misspelled }], transform: () => misspelled },
       /is not a wake action/,
     ],
   ];
-  for (const [what, change, pattern] of rows)
-    it(`finds ${what}`, async () => {
-      const found = await tried(change);
-      assert.ok(
-        found.some((line) => pattern.test(line)),
-        found.join("\n") || "nothing was found",
-      );
-    });
+  findsEach(rows, tried);
 });
 
 describe("the contract of a channel", { timeout: 120_000 }, () => {
@@ -293,19 +273,14 @@ describe("the contract of a channel", { timeout: 120_000 }, () => {
       await channelContract(t, { channel: changed, network, targets: ["ada"], patienceMs: 400 });
     });
 
+  const notPlain = { accounts: [{ id: "default", settings: { f: () => 1 } }] };
+  const growing = (text: string) => (/^\w+$/.test(text) ? `@${text}` : undefined);
+
   it("is fulfilled by the template", async () => exactly(await tried(() => ({}))));
 
   const rows: readonly [what: string, change: Parameters<typeof tried>[0], found: RegExp][] = [
-    [
-      "accounts that are not plain data",
-      () => ({ accounts: [{ id: "default", settings: { f: () => 1 } }] }),
-      /could not be cloned|plain data/,
-    ],
-    [
-      "an address that changes when normalized again",
-      () => ({ target: (text) => (/^\w+$/.test(text) ? `@${text}` : undefined) }),
-      /must return its own result/,
-    ],
+    ["accounts that are not plain data", () => notPlain, /could not be cloned|plain data/],
+    ["an address that changes when normalized again", () => ({ target: growing }), /must return its own result/],
     ["garbage accepted as an address", () => ({ target: (text) => text }), /must not be an address/],
     [
       "a run that never ends",
@@ -333,12 +308,5 @@ describe("the contract of a channel", { timeout: 120_000 }, () => {
       /send throws Error: no; throw a GatewayError/,
     ],
   ];
-  for (const [what, change, pattern] of rows)
-    it(`finds ${what}`, async () => {
-      const found = await tried(change);
-      assert.ok(
-        found.some((line) => pattern.test(line)),
-        found.join("\n") || "nothing was found",
-      );
-    });
+  findsEach(rows, tried);
 });

@@ -22,10 +22,7 @@ interface Wire {
 }
 
 /** The `data:` lines of a streamed answer. */
-async function stream(
-  options: FakeModelServerOptions,
-  body: object = {},
-): Promise<{ lines: string[]; chunks: Wire[] }> {
+async function stream(options: FakeModelServerOptions, body: object = {}) {
   await using server = await startFakeModelServer(options);
   const response = await post(server.url, { ...question, stream: true, ...body });
   const lines = (await response.text()).split("\n\n").filter(Boolean);
@@ -33,12 +30,19 @@ async function stream(
   return { lines, chunks };
 }
 
+/** The first choice of an answer that is not streamed. */
+async function answered(options: FakeModelServerOptions = {}) {
+  await using server = await startFakeModelServer(options);
+  const { choices } = (await (await post(server.url, question)).json()) as { choices: object[] };
+  return choices[0];
+}
+
 describe("fake model server", () => {
-  it("echoes the last user message when nothing is scripted", async () => {
-    await using server = await startFakeModelServer();
-    const answer = (await (await post(server.url, question)).json()) as { choices: object[] };
-    const message = { role: "assistant", content: "good morning" };
-    assert.deepEqual(answer.choices, [{ index: 0, message, finish_reason: "stop" }]);
+  it("echoes the last user message when nothing is scripted, and takes replies from a function of the request", async () => {
+    const choice = (content: string) => ({ index: 0, message: { role: "assistant", content }, finish_reason: "stop" });
+    assert.deepEqual(await answered(), choice("good morning"));
+    const replies: FakeModelServerOptions["replies"] = ({ body }, index) => ({ text: `${index}: ${body.model}` });
+    assert.deepEqual(await answered({ replies }), choice("0: fake-model"));
   });
 
   it("streams role, pieces, finish reason and [DONE], without usage unless asked", async () => {
@@ -55,16 +59,12 @@ describe("fake model server", () => {
     assert.equal(lines.at(-1), "data: [DONE]");
   });
 
-  it("sends a last chunk with usage and no choices when asked", async () => {
-    const { chunks } = await stream({}, { stream_options: { include_usage: true } });
-    const { choices, usage } = chunks.at(-1) ?? {};
-    assert.deepEqual(choices, []);
-    assert.deepEqual(usage, { prompt_tokens: 2, completion_tokens: 2, total_tokens: 4 });
-  });
-
-  it("never sends usage for a reply that says so", async () => {
-    const { chunks } = await stream({ replies: [{ usage: false }] }, { stream_options: { include_usage: true } });
-    assert.ok(chunks.every(({ usage }) => usage === undefined));
+  it("sends a last chunk with usage and no choices when asked, unless the reply says so", async () => {
+    const asking = { stream_options: { include_usage: true } };
+    const { choices, usage } = (await stream({}, asking)).chunks.at(-1) ?? {};
+    assert.deepEqual([choices, usage], [[], { prompt_tokens: 2, completion_tokens: 2, total_tokens: 4 }]);
+    const without = await stream({ replies: [{ usage: false }] }, asking);
+    assert.ok(without.chunks.every((chunk) => chunk.usage === undefined));
   });
 
   it("splits tool calls over several chunks", async () => {
@@ -77,15 +77,10 @@ describe("fake model server", () => {
   });
 
   it("answers whole with tool calls when not asked to stream", async () => {
-    await using server = await startFakeModelServer({
-      replies: [{ toolCalls: [{ name: "add", arguments: {}, id: "x" }] }],
-    });
-    const answer = (await (await post(server.url, question)).json()) as { choices: [{ message: object }] };
-    assert.deepEqual(answer.choices[0].message, {
-      role: "assistant",
-      content: null,
-      tool_calls: [{ id: "x", type: "function", function: { name: "add", arguments: "{}" } }],
-    });
+    const choice = await answered({ replies: [{ toolCalls: [{ name: "add", arguments: {}, id: "x" }] }] });
+    const calls = [{ id: "x", type: "function", function: { name: "add", arguments: "{}" } }];
+    const message = { role: "assistant", content: null, tool_calls: calls };
+    assert.deepEqual(choice, { index: 0, message, finish_reason: "tool_calls" });
   });
 
   it("lists its models", async () => {
@@ -97,26 +92,19 @@ describe("fake model server", () => {
     );
   });
 
-  it("takes replies from a function of the request", async () => {
-    const options: FakeModelServerOptions = { replies: ({ body }, index) => ({ text: `${index}: ${body.model}` }) };
-    await using server = await startFakeModelServer(options);
-    const answer = (await (await post(server.url, question)).json()) as { choices: [{ message: { content: string } }] };
-    assert.equal(answer.choices[0].message.content, "0: fake-model");
-  });
-
-  const refusals: [why: string, options: FakeModelServerOptions, status: number][] = [
-    ["a scripted status", { replies: [{ status: 500 }] }, 500],
-    ["a model it does not list", { models: ["other"] }, 404],
-    ["a wrong key", { apiKey: "right" }, 401],
-  ];
-  for (const [why, options, status] of refusals) {
-    it(`answers ${why} with ${status} and an error body`, async () => {
+  it("answers a scripted status, a model it does not list and a wrong key with an error body", async () => {
+    const refusals: [options: FakeModelServerOptions, status: number][] = [
+      [{ replies: [{ status: 500 }] }, 500],
+      [{ models: ["other"] }, 404],
+      [{ apiKey: "right" }, 401],
+    ];
+    for (const [options, status] of refusals) {
       await using server = await startFakeModelServer(options);
       const response = await post(server.url, question);
       assert.equal(response.status, status);
       assert.ok(((await response.json()) as { error: { message: string } }).error.message);
-    });
-  }
+    }
+  });
 
   it("sends retry-after with a scripted 429, then the next reply", async () => {
     await using server = await startFakeModelServer({ replies: [{ status: 429, retryAfter: 7 }, { text: "now" }] });

@@ -79,9 +79,7 @@ describe("a command that claims to be allowed", () => {
 
   const single: [code: string, changes: Partial<ExecClaim>][] = [
     ["MISSING_RUN_ID", { approvalId: undefined }],
-    ["MISSING_RUN_ID", { approvalId: "" }],
     ["MISSING_RUN_ID", { approvalId: " " }],
-    ["UNKNOWN_APPROVAL_ID", { approvalId: "other" }],
     ["UNKNOWN_APPROVAL_ID", { approvalId: "*" }],
     ["APPROVAL_NODE_MISMATCH", { nodeId: "node-2" }],
     ["APPROVAL_NODE_MISMATCH", { nodeId: "NODE-1" }],
@@ -98,13 +96,12 @@ describe("a command that claims to be allowed", () => {
     ["APPROVAL_ENV_MISMATCH", { env: { TOKEN: "other" } }],
     ["APPROVAL_ENV_MISMATCH", { env: { TOKEN: SECRET, LD_PRELOAD: "x" } }],
   ];
-  for (const [code, changes] of single) {
-    it(`is refused with ${code} for ${JSON.stringify(changes).replace(SECRET, "...")}, and is still unused`, async (t) => {
-      const { claims, record } = await allowed(t);
-      await assert.rejects(claims.claim(claim(record.id, changes)), refusal(code));
-      assert.equal((await claims.claim(claim(record.id))).decision, "allow-once");
-    });
-  }
+  it("is refused with the code of what differs, and is still unused", async (t) => {
+    const { claims, record } = await allowed(t);
+    for (const [code, changes] of single)
+      await assert.rejects(claims.claim(claim(record.id, changes)), refusal(code), JSON.stringify(changes));
+    assert.equal((await claims.claim(claim(record.id))).decision, "allow-once");
+  });
 
   it("is refused with APPROVAL_ENV_BINDING_MISSING when no environment was allowed, with names and hashes", async (t) => {
     const { env: _env, ...bare } = nodeRequest;

@@ -1,8 +1,8 @@
 /** `svc approvals` against a real gateway. */
 import assert from "node:assert/strict";
-import { readFile, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { PassThrough, Readable } from "node:stream";
+import { PassThrough } from "node:stream";
 import { describe, it, type TestContext } from "node:test";
 import { defineContract, definePlugin, type GatewayError, type Plugin, Type } from "@svc/sdk";
 import {
@@ -14,7 +14,7 @@ import {
 } from "@svc/sdk/approvals";
 import type { CommandContext, DoctorFinding } from "@svc/sdk/cli";
 import { Approver } from "@svc/sdk/gateway";
-import { testGateway } from "@svc/sdk/testing";
+import { type CommandRunOptions, runCommand, testGateway } from "@svc/sdk/testing";
 import commands from "../../../plugins/approvals/cli.ts";
 import { type Asked, findingsOf } from "../../../plugins/approvals/cli-doctor.ts";
 import { nodeNamed } from "../../../plugins/approvals/cli-policy.ts";
@@ -22,13 +22,6 @@ import { approvalLines, grantLines, policyLines } from "../../../plugins/approva
 import { watchQuestions } from "../../../plugins/approvals/cli-watch.ts";
 import approvals from "../../../plugins/approvals/plugin.ts";
 import { nodeRequest } from "./scene.ts";
-
-interface Given {
-  readonly args?: readonly string[];
-  readonly options?: Record<string, unknown>;
-  readonly json?: boolean;
-  readonly input?: string;
-}
 
 /** Asks as a gate does, and offers a grant for the session. */
 const asker = definePlugin({
@@ -47,38 +40,21 @@ const asker = definePlugin({
 
 async function start(t: TestContext, plugins: readonly Plugin[] = []) {
   const { client, connect, stateDir } = await testGateway(t, { plugins: ["storage-sqlite", approvals, ...plugins] });
-  const run = async (name: string, { args = [], options = {}, json = false, input = "" }: Given = {}) => {
-    const printed: unknown[] = [];
-    const scopes: unknown[] = [];
-    const context = {
-      args,
-      options,
-      json,
-      connect: (wanted: { scopes?: readonly string[] } = {}) => {
-        scopes.push(...(wanted.scopes ?? []));
-        return connect(wanted);
-      },
-      print: (value: unknown) => void printed.push(value),
-      input: Readable.from([Buffer.from(input)]),
-    } as unknown as CommandContext; // the parts the commands use
-    const command = commands.find((one) => one.name === `approvals ${name}`) ?? assert.fail(name);
-    const error = await command.run(context).then(
-      () => undefined,
-      (thrown: GatewayError) => thrown,
-    );
-    return { printed, text: printed.join("\n"), scopes, error, message: error?.message ?? "" };
+  const run = (name: string, given: CommandRunOptions = {}) =>
+    runCommand(commands, `approvals ${name}`, { connect, ...given });
+  const pending = async () =>
+    (await client.call(execApproval.list, {})).approvals.filter(({ status }) => status === "pending").length;
+  /** Asks, and waits until so many questions are pending. */
+  const asked = async (id = "a", count = 1) => {
+    const answer = client.call(execApproval.request, { ...nodeRequest, id });
+    while ((await pending()) !== count);
+    return { answer };
   };
-  return { run, stateDir, client, connect };
+  return { run, stateDir, client, connect, asked, pending };
 }
 
-it("svc approvals has the same verbs in package.json", async () => {
-  const text = await readFile(new URL("../../../../plugins/approvals/package.json", import.meta.url), "utf8");
-  const { svc } = JSON.parse(text) as { svc: { commands: unknown } };
-  assert.deepEqual(
-    svc.commands,
-    commands.map(({ name, summary }) => ({ name, summary })),
-  );
-});
+type Scene = Awaited<ReturnType<typeof start>>;
+const RM = "/usr/bin/rm -r 'build dir'";
 
 describe("questions that nobody can answer", () => {
   const asking: Asked = { policy: { version: 1, defaults: { security: "allowlist" } }, connected: 0, paired: [] };
@@ -89,6 +65,7 @@ describe("questions that nobody can answer", () => {
   const off: Asked = { ...asking, policy: { version: 1, defaults: { security: "full", ask: "off" } } };
   const rows: [what: string, seen: Asked, count: number][] = [
     ["nobody is connected or paired", asking, 1],
+    ["somebody who may decide is connected", { ...asking, connected: 1 }, 0],
     ["a device that may decide is paired", { ...asking, paired: [phone(["operator.approvals"])] }, 0],
     ["a paired device may only read", { ...asking, paired: [phone(["operator.read"])] }, 1],
     ["its token was revoked", { ...asking, paired: [phone(["operator.admin"], 2)] }, 1],
@@ -105,144 +82,108 @@ describe("questions that nobody can answer", () => {
 
 describe("svc approvals", () => {
   it("list shows pending questions with all details, and the others", async (t) => {
-    const scene = await start(t);
-    assert.deepEqual((await scene.run("list")).printed, ["no question waits for an answer"]);
-    const answer = scene.client.call(execApproval.request, { ...nodeRequest, id: "abc-1" });
-    await waitForPending(scene, 1);
-    const { text, scopes } = await scene.run("list");
+    const { run, asked } = await start(t);
+    assert.deepEqual((await run("list")).printed, ["no question waits for an answer"]);
+    const { answer } = await asked("abc-1");
+    const { text, scopes } = await run("list");
     assert.deepEqual(scopes, ["operator.approvals"]);
-    for (const part of [
-      "abc-1",
-      "/usr/bin/rm -r 'build dir'",
-      '"build dir"',
-      "/srv",
-      "TOKEN",
-      "node node-1",
-      "agent        main",
-      "svc approvals allow abc-1",
-    ])
-      assert.ok(text.includes(part), `${part} in ${text}`);
-    await scene.run("deny", { args: ["abc-1"] });
+    const parts = ["abc-1", RM, '"build dir"', "/srv", "TOKEN", "node node-1", "agent        main"];
+    for (const part of [...parts, "svc approvals allow abc-1"]) assert.ok(text.includes(part), `${part} in ${text}`);
+    await run("deny", { args: ["abc-1"] });
     assert.equal((await answer).decision, "deny");
-    assert.match((await scene.run("list")).text, /no question waits[\s\S]*answered or expired:\n.*deny by cli/);
+    assert.match((await run("list")).text, /no question waits[\s\S]*answered or expired:\n.*deny by cli/);
   });
 
   it("allow and deny accept an id or a unique prefix", async (t) => {
-    const scene = await start(t);
-    const answers = ["abc-1", "abd-2", "b"].map((id) =>
-      scene.client.call(execApproval.request, { ...nodeRequest, id }),
-    );
-    await waitForPending(scene, 3);
-    const two = await scene.run("allow", { args: ["ab"] });
+    const { run, asked } = await start(t);
+    const first = await asked("abc-1", 1);
+    const second = await asked("abd-2", 2);
+    const third = await asked("b", 3);
+    const two = await run("allow", { args: ["ab"] });
     assert.match(two.message, /2 ids start with ab: .*\nNext: give more characters; svc approvals list/);
-    const once = await scene.run("allow", { args: ["abc"] });
+    const once = await run("allow", { args: ["abc"] });
+    assert.deepEqual([once.printed, once.scopes], [[`allowed once: ${RM}`], ["operator.approvals"]]);
+    assert.match((await run("deny", { args: ["abd-2"] })).text, /^denied: /);
+    const json = await run("allow", { args: ["b"], options: { always: true }, json: true });
+    assert.deepEqual(json.printed, [{ id: "b", decision: "allow-always", command: RM }]);
+    const answers = await Promise.all([first.answer, second.answer, third.answer]);
     assert.deepEqual(
-      [once.printed, once.scopes],
-      [["allowed once: /usr/bin/rm -r 'build dir'"], ["operator.approvals"]],
-    );
-    assert.match((await scene.run("deny", { args: ["abd-2"] })).text, /^denied: /);
-    const json = await scene.run("allow", { args: ["b"], options: { always: true }, json: true });
-    assert.deepEqual(json.printed, [{ id: "b", decision: "allow-always", command: "/usr/bin/rm -r 'build dir'" }]);
-    assert.deepEqual(
-      (await Promise.all(answers)).map(({ decision }) => decision),
+      answers.map(({ decision }) => decision),
       ["allow-once", "deny", "allow-always"],
     );
   });
 
   it("doctor reports that commands need an approval and no approver could answer", async (t) => {
-    const scene = await start(t);
+    const { run, client, connect } = await start(t);
     const doctor = async (options: Record<string, unknown> = { running: true }) =>
-      (await scene.run("doctor", { options, json: true })).printed as [{ findings: DoctorFinding[] }];
-    await scene.client.close();
+      (await run("doctor", { options, json: true })).printed as [{ findings: DoctorFinding[] }];
+    await client.close();
+    await run("security", { args: ["allowlist"], options: { ask: "on-miss" } });
     assert.deepEqual(await doctor({}), [{ findings: [] }]);
-    assert.deepEqual(await doctor(), [{ findings: [] }], "all commands are denied");
-    await scene.run("security", { args: ["allowlist"], options: { ask: "on-miss" } });
     const [{ findings }] = await doctor();
     assert.match(findings[0]?.message ?? "", /commands of agent main need an approval, and nobody can answer/);
     assert.match(findings[0]?.next ?? "", /^svc approvals watch/);
-    const watching = await scene.connect({ scopes: ["operator.approvals"] });
+    await connect({ scopes: ["operator.approvals"] });
     assert.deepEqual(await doctor(), [{ findings: [] }]);
-    await watching.close();
-    await scene.run("security", { args: ["allowlist"], options: { ask: "off" } });
-    assert.deepEqual(await doctor(), [{ findings: [] }], "nobody is asked");
   });
 
   it("reports why an answer does not count, and the next step", async (t) => {
-    const scene = await start(t);
-    const answer = scene.client.call(execApproval.request, { ...nodeRequest, id: "a" });
-    await waitForPending(scene, 1);
-    await scene.run("deny", { args: ["a"] });
-    await answer;
-    assert.match(
-      (await scene.run("allow", { args: ["a"] })).message,
-      /already decided: deny by cli.*\nNext: svc approvals list/,
-    );
-    const unknown = await scene.run("allow", { args: ["zzz"] });
-    assert.equal(unknown.error?.code, "NOT_FOUND");
+    const { run, asked } = await start(t);
+    await asked();
+    await run("deny", { args: ["a"] });
+    const late = await run("allow", { args: ["a"] });
+    assert.match(late.message, /already decided: deny by cli.*\nNext: svc approvals list/);
+    const unknown = await run("allow", { args: ["zzz"] });
     assert.equal(unknown.message, "no approval has this id\nNext: svc approvals list");
-    assert.match((await scene.run("allow", { args: [""] })).message, /an id, or the beginning of one, is missing/);
-    assert.match((await scene.run("list", { options: { limit: "0" } })).message, /--limit takes/);
+    assert.match((await run("allow", { args: [""] })).message, /an id, or the beginning of one, is missing/);
+    assert.match((await run("list", { options: { limit: "0" } })).message, /--limit takes/);
   });
 
   it("grants lists grants, forget ends one", async (t) => {
-    const scene = await start(t);
-    assert.deepEqual((await scene.run("grants")).printed, ["no grants: nothing is allowed for longer than once"]);
-    const answer = scene.client.call(execApproval.request, { ...nodeRequest, id: "a" });
-    await waitForPending(scene, 1);
-    await scene.run("allow", { args: ["a"], options: { always: true } });
-    await answer;
-    const { text, scopes } = await scene.run("grants");
+    const { run, asked } = await start(t);
+    assert.deepEqual((await run("grants")).printed, ["no grants: nothing is allowed for longer than once"]);
+    await asked();
+    await run("allow", { args: ["a"], options: { always: true } });
+    const { text, scopes } = await run("grants");
     assert.match(
       text,
       /^[0-9a-f]{64}\n {2}\/usr\/bin\/rm -r 'build dir'\n {2}exec, agent main, session agent:main:main, node node-1\n {2}until .*Z \(in 89 d\), since .* by cli, never used since$/,
     );
     assert.deepEqual(scopes, ["operator.admin"]);
     const digest = text.slice(0, 64);
-    assert.match(
-      (await scene.run("forget", { args: [digest.slice(0, 6)] })).text,
-      new RegExp(`^ended the grant ${digest}`),
-    );
-    assert.match((await scene.run("forget", { args: [digest] })).message, /Next: svc approvals grants/);
+    const ended = await run("forget", { args: [digest.slice(0, 6)] });
+    assert.match(ended.text, new RegExp(`^ended the grant ${digest}`));
+    assert.match((await run("forget", { args: [digest] })).message, /Next: svc approvals grants/);
   });
 
   it("allow --for and --session set the duration; an invalid time and a session that is not offered are refused", async (t) => {
-    const scene = await start(t);
-    const answer = scene.client.call(execApproval.request, { ...nodeRequest, id: "a" });
-    await waitForPending(scene, 1);
-    const allow = (options: Record<string, unknown>) => scene.run("allow", { args: ["a"], options });
+    const { run, asked } = await start(t);
+    const { answer } = await asked();
+    const allow = (options: Record<string, unknown>) => run("allow", { args: ["a"], options });
     for (const time of ["", "0", "60", "1", "59s", "91d", "soon", "-1h"])
       assert.match((await allow({ for: time })).message, /--for takes a time from 1m to 90d; e\.g\. --for 1h/, time);
-    for (const options of [
-      { always: true, for: "1h" },
-      { always: true, session: true },
-    ])
-      assert.match((await allow(options)).message, /excludes --for and --session\nNext: /);
+    for (const options of [{ for: "1h" }, { session: true }])
+      assert.match((await allow({ always: true, ...options })).message, /excludes --for and --session\nNext: /);
     assert.match((await allow({ session: true })).message, /offers no grant for the session/);
-    assert.doesNotMatch((await scene.run("list")).text, /--session/);
-    assert.deepEqual((await allow({ for: "1h30m" })).printed, ["allowed for 1h30m: /usr/bin/rm -r 'build dir'"]);
+    assert.doesNotMatch((await run("list")).text, /--session/);
+    assert.deepEqual((await allow({ for: "1h30m" })).printed, [`allowed for 1h30m: ${RM}`]);
     assert.equal((await answer).decision, "allow-once");
-    assert.match((await scene.run("list")).text, /allowed until .*Z by cli {2}\/usr/);
-    assert.match((await scene.run("grants")).text, /until .*Z \(in 1 h\)/);
-    const [{ grants: rows }] = (await scene.run("grants", { json: true })).printed as [{ grants: ApprovalGrantRow[] }];
-    assert.deepEqual(
-      rows.map(({ for: what, createdAtMs, expiresAtMs }) => [
-        what,
-        Math.round((expiresAtMs - createdAtMs) / 1_000) * 1_000,
-      ]),
-      [["this", 5_400_000]],
-    );
+    assert.match((await run("list")).text, /allowed until .*Z by cli {2}\/usr/);
+    assert.match((await run("grants")).text, /until .*Z \(in 1 h\)/);
+    const [{ grants }] = (await run("grants", { json: true })).printed as [{ grants: ApprovalGrantRow[] }];
+    const { for: what, createdAtMs, expiresAtMs } = grants[0] ?? assert.fail();
+    assert.deepEqual([what, Math.round((expiresAtMs - createdAtMs) / 1_000), grants.length], ["this", 5_400, 1]);
   });
 
   it("allow --session allows what the question offers, and so does s", async (t) => {
     const scene = await start(t, [asker]);
     const first = scene.client.request("asker.ask", { to: "ann" });
-    await waitForPending(scene, 1);
+    while ((await scene.pending()) !== 1);
     const { text } = await scene.run("list");
     assert.match(text, /for session {2}every tell\n[^]*allow \S+ \(or with --session, --for 1h or --always; or deny\)/);
     const [id = ""] = text.split("\n");
-    assert.deepEqual((await scene.run("allow", { args: [id], options: { session: true } })).printed, [
-      "allowed for 1h: every tell",
-    ]);
+    const allowed = await scene.run("allow", { args: [id], options: { session: true } });
+    assert.deepEqual(allowed.printed, ["allowed for 1h: every tell"]);
     assert.deepEqual(await first, { id, decision: "allow-once" });
     const unasked = (await scene.client.request("asker.ask", { to: "bob" })) as { isGranted?: boolean };
     assert.equal(unasked.isGranted, true);
@@ -270,11 +211,8 @@ describe("svc approvals", () => {
     const file = { ...snapshot.file, agents: { main: { security: "allowlist", ask: "off" } } };
     await writeFile(path, JSON.stringify({ ...snapshot, file }));
     assert.match((await run("set", { options: { file: path } })).text, /agent main {2}security allowlist, ask off/);
-    assert.match(
-      (await run("set", { options: { file: path } })).message,
-      /changed since/,
-      "made from an older version",
-    );
+    const older = await run("set", { options: { file: path } });
+    assert.match(older.message, /changed since/);
     const bare = JSON.stringify({ version: 1, defaults: { security: "deny" } });
     assert.match((await run("set", { options: { file: "-" }, input: bare })).text, /defaults {2}security deny/);
   });
@@ -295,37 +233,26 @@ describe("svc approvals", () => {
     }
   });
 
+  const entries = async (run: Scene["run"], agent = "main") => {
+    const [{ file }] = (await run("get", { json: true })).printed as [ExecPolicySnapshot];
+    return (file.agents?.[agent]?.allowlist ?? []).map(({ id, ...entry }) => (assert.ok(id), entry));
+  };
+
   it("allowlist adds and removes programs, and warns when that has no effect", async (t) => {
     const { run } = await start(t);
     const add = await run("allowlist add", { args: ["/usr/bin/rg"] });
     assert.match(add.text, /^added \/usr\/bin\/rg for main\nsecurity of main is deny.*Next: /);
     assert.match((await run("allowlist add", { args: ["/usr/bin/rg"] })).text, /already allowed; nothing changed/);
     await run("allowlist add", { args: ["~/tools/*"], options: { agent: "*", anyArguments: true } });
-    const [{ file }] = (await run("get", { json: true })).printed as [ExecPolicySnapshot];
-    assert.deepEqual(
-      Object.entries(file.agents ?? {}).map(([id, { allowlist = [] }]) => [
-        id,
-        allowlist.map(({ pattern }) => pattern),
-      ]),
-      [
-        ["main", ["/usr/bin/rg"]],
-        ["*", ["~/tools/*"]],
-      ],
-    );
+    const patterns = async (agent: string) => (await entries(run, agent)).map(({ pattern }) => pattern);
+    assert.deepEqual([await patterns("main"), await patterns("*")], [["/usr/bin/rg"], ["~/tools/*"]]);
     assert.match((await run("allowlist add", { args: ["rg"] })).message, /has no directory.*\/usr\/bin\/rg.*\nNext: /s);
     assert.match((await run("allowlist remove", { args: ["/usr/bin/rg"] })).text, /^removed \/usr\/bin\/rg for main$/);
-    assert.match(
-      (await run("allowlist remove", { args: ["/usr/bin/rg"] })).message,
-      /no such entry.*\nNext: svc approvals get/,
-    );
+    const gone = await run("allowlist remove", { args: ["/usr/bin/rg"] });
+    assert.match(gone.message, /no such entry.*\nNext: svc approvals get/);
     const nobody = { args: ["/bin/cat"], options: { agent: " " } };
     assert.match((await run("allowlist add", nobody)).message, /--agent takes/);
   });
-
-  const entries = async (run: Awaited<ReturnType<typeof start>>["run"]) => {
-    const [{ file }] = (await run("get", { json: true })).printed as [ExecPolicySnapshot];
-    return (file.agents?.["main"]?.allowlist ?? []).map(({ id, ...entry }) => (assert.ok(id), entry));
-  };
 
   it("allowlist add requires a profile, exact arguments or --any-arguments, and explains the effect", async (t) => {
     const { run } = await start(t);
@@ -369,26 +296,23 @@ describe("svc approvals", () => {
     assert.deepEqual(await entries(run), [{ pattern: "/usr/bin/rg" }]);
   });
 
-  const never = [
-    "/bin/sh",
-    "/usr/bin/env",
-    "/usr/bin/python3",
-    "/usr/bin/sudo",
-    "/bin/busybox",
-    "/lib64/ld-linux-x86-64.so.2",
-  ];
-  for (const pattern of never) {
-    it(`allowlist add refuses any arguments of ${pattern}`, async (t) => {
-      const { run } = await start(t);
-      const { message, scopes } = await run("allowlist add", { args: [pattern], options: { anyArguments: true } });
-      assert.match(message, /executes code given in its arguments, so anyArguments never applies.*\nNext: /);
-      assert.deepEqual(scopes, [], "no gateway was asked");
-      const both = await run("allowlist add", { args: [pattern, "x"], options: { anyArguments: true } });
-      assert.match(both.message, /has both args and anyArguments; remove one of them\nNext: /);
-      if (pattern === "/bin/busybox") return;
-      assert.match((await run("allowlist add", { args: [pattern] })).message, /has no profile.*no entry: ask people/s);
-    });
-  }
+  it("allowlist add refuses any arguments of programs that run others, without asking a gateway", async () => {
+    const add = (args: string[], options: Record<string, unknown> = {}) =>
+      runCommand(commands, "approvals allowlist add", { args, options });
+    const any = { anyArguments: true };
+    const runners = ["/bin/sh", "/usr/bin/env", "/usr/bin/python3", "/bin/busybox", "/lib64/ld-linux-x86-64.so.2"];
+    for (const pattern of runners) {
+      const refused = await add([pattern], any);
+      assert.match(refused.message, /executes code given in its arguments, so anyArguments never applies.*\nNext: /);
+      assert.deepEqual(refused.scopes, []);
+    }
+    assert.match(
+      (await add(["/bin/sh", "x"], any)).message,
+      /has both args and anyArguments; remove one of them\nNext: /,
+    );
+    assert.match((await add(["/bin/sh"])).message, /has no profile.*no entry: ask people/s);
+    assert.match((await add(["/bin/sh", "-c", "ls"])).message, /needs a script outside the workspace.*\nNext: /);
+  });
 
   it("allowlist add binds an entry to a content, in addition to its arguments", async (t) => {
     const { run } = await start(t);
@@ -427,15 +351,6 @@ describe("svc approvals", () => {
     assert.deepEqual(await entries(run), [script, { pattern: "/w/x.sh", args: [] }]);
   });
 
-  it("allowlist add refuses arguments that could never count", async (t) => {
-    const { run } = await start(t);
-    const message = async (...args: string[]) => (await run("allowlist add", { args })).message;
-    assert.match(await message("/bin/sh", "-c", "ls"), /needs a script outside the workspace.*\nNext: /);
-    assert.match(await message("/usr/bin/python3", "job.py"), /write its full path/);
-    assert.match(await message("/bin/busybox", "ls"), /is many programs/);
-    assert.equal(await message("/bin/sh", "/opt/job"), "");
-  });
-
   it("get and doctor name entries that allow nothing, and the command to fix them", async (t) => {
     const { run, client } = await start(t);
     const allowlist = [{ pattern: "/usr/bin/git" }, { pattern: "/usr/bin/rg" }, { pattern: "~/tools/*" }];
@@ -469,16 +384,12 @@ describe("svc approvals watch", () => {
     const scene = await start(t);
     const { input, until, ended, notes } = watch(scene);
     await until(/Waiting for questions/);
-    const answer = scene.client.call(execApproval.request, { ...nodeRequest, id: "abc-1" });
+    const { answer } = await scene.asked("abc-1");
     await until(/abc-1\n {2}command {6}\/usr\/bin\/rm -r 'build dir'[^]*Allow\?/);
     input.write("maybe\nyes\n");
     assert.equal((await answer).decision, "allow-once");
     await until(/allowed once by cli: /);
-    assert.equal(
-      notes.filter((note) => note.startsWith("Allow?")).length,
-      2,
-      "asked for again after what is no answer",
-    );
+    assert.equal(notes.filter((note) => note.startsWith("Allow?")).length, 2, "asked again after what is no answer");
     input.write("y\n");
     await until(/No question is pending/);
     input.end();
@@ -487,12 +398,10 @@ describe("svc approvals watch", () => {
 
   it("starts with the pending questions, and prints events as lines with --json", async (t) => {
     const scene = await start(t);
-    const answer = scene.client.call(execApproval.request, { ...nodeRequest, id: "abc-1" });
-    await waitForPending(scene, 1);
+    await scene.asked("abc-1");
     const { until, printed, notes } = watch(scene, true);
     await until(/abc-1/);
     await scene.run("deny", { args: ["abc-1"] });
-    await answer;
     await until(/"ended"/);
     const events = printed.map(
       (line) => JSON.parse(line) as { event: string; question: { id: string }; decision?: string },
@@ -508,7 +417,7 @@ describe("svc approvals watch", () => {
   });
 });
 
-function watch(scene: Awaited<ReturnType<typeof start>>, json = false) {
+function watch(scene: Scene, json = false) {
   const input = new PassThrough();
   const printed: string[] = [];
   const notes: string[] = [];
@@ -538,57 +447,33 @@ function watch(scene: Awaited<ReturnType<typeof start>>, json = false) {
   return { input, printed, notes, until, ended };
 }
 
-async function waitForPending({ client }: Awaited<ReturnType<typeof start>>, count: number): Promise<void> {
-  for (;;) {
-    const { approvals: rows } = await client.call(execApproval.list, {});
-    if (rows.filter(({ status }) => status === "pending").length === count) return;
-  }
-}
-
 describe("text of clients", () => {
   const evil = "\u001b[2J\u202egpj.exe\r\nNext: svc approvals allow x";
+  const evilParts = <Key extends string>(...keys: Key[]) =>
+    Object.fromEntries(keys.map((key) => [key, evil])) as Record<Key, string>;
+  const turn = ["turnSourceChannel", "turnSourceTo", "turnSourceAccountId", "turnSourceThreadId"] as const;
   const row: ApprovalRow = {
-    id: evil,
+    ...evilParts("id", "resolvedBy", "reason"),
     status: "pending",
     createdAtMs: 0,
     expiresAtMs: 1e300,
-    resolvedBy: evil,
-    reason: evil,
     request: {
+      ...evilParts("askedBy", "session", "cwd", "nodeId", "host", "security", "ask", "agentId", "resolvedPath"),
+      ...evilParts("sessionKey", ...turn),
       command: `${evil}${"x".repeat(100_000)}`,
       commandArgv: [evil],
       envKeys: [evil],
-      askedBy: evil,
-      session: evil,
       systemRunBinding: null,
       systemRunPlan: null,
-      cwd: evil,
-      nodeId: evil,
-      host: evil,
-      security: evil,
-      ask: evil,
-      agentId: evil,
-      resolvedPath: evil,
-      sessionKey: evil,
-      turnSourceChannel: evil,
-      turnSourceTo: evil,
-      turnSourceAccountId: evil,
-      turnSourceThreadId: evil,
     },
   };
 
   it("cannot control a terminal, forge a line, or fill the screen", () => {
     const grant = {
-      digest: evil,
-      command: evil,
-      kind: evil,
-      agentId: evil,
-      sessionKey: evil,
-      nodeId: evil,
+      ...evilParts("digest", "command", "kind", "agentId", "sessionKey", "nodeId", "createdBy"),
       for: "session" as const,
       createdAtMs: 0,
       expiresAtMs: 1e300,
-      createdBy: evil,
     };
     const rules = { security: evil, allowlist: [{ pattern: evil }] };
     const file = { version: 1 as const, agents: { [evil]: rules } };
@@ -606,7 +491,8 @@ describe("text of clients", () => {
 });
 
 describe("svc approvals security", () => {
-  const rulesOf = (printed: unknown[], agent: string) => (printed[0] as ExecPolicySnapshot).file.agents?.[agent];
+  const rulesOf = (printed: readonly unknown[], agent: string) =>
+    (printed[0] as ExecPolicySnapshot).file.agents?.[agent];
 
   it("sets the rules of one agent and changes nothing else", async (t) => {
     const { run } = await start(t);
@@ -627,18 +513,18 @@ describe("svc approvals security", () => {
     assert.equal(rulesOf(again.printed, "main"), undefined);
   });
 
-  for (const [what, given] of [
-    ["another word", { args: ["FULL"] }],
-    ["nothing between quotes", { args: [""] }],
-    ["another time to ask", { args: ["deny"], options: { ask: "sometimes" } }],
-    ["another fallback", { args: ["deny"], options: { fallback: "*" } }],
-  ] as const)
-    it(`refuses ${what}, naming the valid values, and writes nothing`, async (t) => {
-      const { run } = await start(t);
-      const before = await run("get", { json: true });
-      assert.match((await run("security", given)).message, /deny|off/);
-      assert.deepEqual((await run("get", { json: true })).printed, before.printed);
-    });
+  it("refuses other words, naming the valid values, and writes nothing", async (t) => {
+    const { run } = await start(t);
+    const before = await run("get", { json: true });
+    const wrong: CommandRunOptions[] = [
+      { args: ["FULL"] },
+      { args: [""] },
+      { args: ["deny"], options: { ask: "sometimes" } },
+      { args: ["deny"], options: { fallback: "*" } },
+    ];
+    for (const given of wrong) assert.match((await run("security", given)).message, /deny|off/, JSON.stringify(given));
+    assert.deepEqual((await run("get", { json: true })).printed, before.printed);
+  });
 });
 
 describe("--node", () => {

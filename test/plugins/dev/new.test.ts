@@ -2,19 +2,9 @@
 /** `svc plugins new`: the created package is typed, passes its own test and is ready to be published; existing files stay unchanged. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import {
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
-import { describe, it, type TestContext } from "node:test";
+import { describe, it } from "node:test";
 import { promisify } from "node:util";
 import { checkPlugin } from "../../../plugins/dev/check/check-task.ts";
 import type { Finding } from "../../../plugins/dev/check/findings.ts";
@@ -22,15 +12,10 @@ import { writeWhole } from "../../../plugins/dev/new/new.ts";
 import { KINDS } from "../../../plugins/dev/new/kinds.ts";
 import { packageFiles, TOOLCHAIN } from "../../../plugins/dev/new/package-files.ts";
 import { root } from "../../checkout.ts";
+import { directory as temporary } from "../../directory.ts";
 import { home } from "../../host/cli/svc.ts";
 
 const run = promisify(execFile);
-
-function temporary(t: TestContext): string {
-  const directory = realpathSync(mkdtempSync(join(tmpdir(), "svc-new-")));
-  t.after(() => rmSync(directory, { recursive: true, force: true }));
-  return directory;
-}
 
 /** Runs like `npm test` and `npx tsc`, with the packages of the checkout instead of installed ones. */
 async function inPackage(directory: string, args: readonly string[]): Promise<string> {
@@ -52,6 +37,15 @@ function texts(directory: string): Record<string, string> {
     entries.map(({ parentPath, name }) => [join(parentPath, name), readFileSync(join(parentPath, name), "utf8")]),
   );
 }
+
+interface Package {
+  readonly scripts: { readonly test: string };
+  readonly svc?: object;
+  readonly dependencies?: Readonly<Record<string, string>>;
+  readonly devDependencies: Readonly<Record<string, string>>;
+}
+
+const packageOf = (directory: string) => JSON.parse(readFileSync(join(directory, "package.json"), "utf8")) as Package;
 
 describe("svc plugins new", { timeout: 120_000 }, () => {
   it("creates every kind so that types check, tests pass and it is ready to be published", async (t) => {
@@ -79,18 +73,12 @@ describe("svc plugins new", { timeout: 120_000 }, () => {
     writeFileSync(join(parent, "tsconfig.json"), JSON.stringify(settings));
     assert.equal(await inPackage(parent, [join(root, "node_modules/typescript/bin/tsc"), "--noEmit"]), "");
     for (const directory of packages) {
-      const { scripts, svc } = JSON.parse(readFileSync(join(directory, "package.json"), "utf8")) as {
-        scripts: { test: string };
-        svc?: object;
-      };
+      const { scripts, svc, dependencies = {} } = packageOf(directory);
       assert.match(await inPackage(directory, scripts.test.replace(/^node /, "").split(" ")), /# pass [1-9]/);
       if (!svc) continue;
       const found: Finding[] = [];
       await checkPlugin({ directory, config: {}, samples: {}, reloads: 1 }, (finding) => found.push(finding));
       // In a checkout, packages are given by path, which `check` reports.
-      const { dependencies = {} } = JSON.parse(readFileSync(join(directory, "package.json"), "utf8")) as {
-        dependencies?: Record<string, string>;
-      };
       assert.deepEqual(
         found.flatMap(({ check, problems }) =>
           problems.map(({ why }) => `${check}: ${why.replace(/ by a path.*/, "")}`),
@@ -109,14 +97,8 @@ describe("svc plugins new", { timeout: 120_000 }, () => {
     const { stdout } = await home(t).svc(["plugins", "new", "notes", "--dir", parent, "--json"]);
     const { kind, directory, files } = JSON.parse(stdout) as Record<string, unknown>;
     assert.deepEqual([kind, directory], ["namespace", join(parent, "notes")]);
-    assert.deepEqual(files, [
-      ".gitignore",
-      "README.md",
-      "package.json",
-      "plugin.ts",
-      "test/plugin.test.ts",
-      "tsconfig.json",
-    ]);
+    const sources = ["plugin.ts", "test/plugin.test.ts", "tsconfig.json"];
+    assert.deepEqual(files, [".gitignore", "README.md", "package.json", ...sources]);
   });
 
   it("leaves existing files alone", async (t) => {
@@ -129,33 +111,27 @@ describe("svc plugins new", { timeout: 120_000 }, () => {
     assert.deepEqual(texts(parent), { [join(parent, "notes/plugin.ts")]: "mine" });
   });
 
-  const refused: [why: string, args: string[], exitCode: number, message: RegExp][] = [
-    ["a name in capitals", ["Notes"], 2, /"Notes" is not a valid name: use 2 to 64 lower-case letters/],
-    ["a name with a path in it", ["../notes"], 2, /is not a valid name/],
-    ["a name that is too short", ["n"], 2, /is not a valid name/],
-    ["the name of a section of the gateway", ["gateway"], 2, /is a section of the gateway's own configuration/],
-    ["the name of a bundled plugin", ["sessions"], 2, /is a plugin that comes with the gateway/],
-    ["two kinds at once", ["notes", "--tool", "--channel"], 2, /--channel and --tool: choose one of them/],
-    [
-      "a missing parent",
-      ["notes", "--dir", "/no/such/place"],
-      1,
-      /there is no directory \/no\/such\/place\nNext: mkdir -p/,
-    ],
-  ];
-  for (const [why, args, exitCode, message] of refused)
-    it(`refuses ${why}`, async (t) => {
-      const parent = temporary(t);
-      const { code, stderr } = await home(t).svc([
-        "plugins",
-        "new",
-        ...args,
-        ...(args.includes("--dir") ? [] : ["--dir", parent]),
-      ]);
+  it("refuses a name or a place that is not possible, and creates nothing", async (t) => {
+    const parent = temporary(t);
+    const { svc } = home(t);
+    const refused: [args: string[], exitCode: number, message: RegExp][] = [
+      [["Notes"], 2, /"Notes" is not a valid name: use 2 to 64 lower-case letters/],
+      [["../notes"], 2, /is not a valid name/],
+      [["n"], 2, /is not a valid name/],
+      [["gateway"], 2, /is a section of the gateway's own configuration/],
+      [["sessions"], 2, /is a plugin that comes with the gateway/],
+      [["notes", "--tool", "--channel"], 2, /--channel and --tool: choose one of them/],
+    ];
+    for (const [args, exitCode, message] of refused) {
+      const { code, stderr } = await svc(["plugins", "new", ...args, "--dir", parent]);
       assert.equal(code, exitCode, stderr);
       assert.match(stderr, message);
-      assert.deepEqual(readdirSync(parent), []);
-    });
+    }
+    const nowhere = await svc(["plugins", "new", "notes", "--dir", join(parent, "none")]);
+    assert.equal(nowhere.code, 1);
+    assert.match(nowhere.stderr, /there is no directory \S+none\nNext: mkdir -p/);
+    assert.deepEqual(readdirSync(parent), []);
+  });
 
   it("leaves nothing behind if it cannot write", (t) => {
     const parent = temporary(t);
@@ -167,9 +143,7 @@ describe("svc plugins new", { timeout: 120_000 }, () => {
 
 describe("the package of a new plugin", () => {
   it("uses the toolchain this release was tested with", () => {
-    const { devDependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
-      devDependencies: Record<string, string>;
-    };
+    const { devDependencies } = packageOf(root);
     for (const [name, version] of Object.entries(TOOLCHAIN)) assert.equal(version, devDependencies[name], name);
   });
 
@@ -189,9 +163,7 @@ describe("the package of a new plugin", () => {
 
     const parent = temporary(t);
     await home(t).svc(["plugins", "new", "notes", "--dir", parent]);
-    const linked = JSON.parse(readFileSync(join(parent, "notes/package.json"), "utf8")) as {
-      devDependencies: Record<string, string>;
-    };
+    const linked = packageOf(join(parent, "notes"));
     for (const name of Object.keys(own)) {
       const place = (linked.devDependencies[name] ?? "").replace("file:", "");
       const { name: found } = JSON.parse(readFileSync(join(parent, "notes", place, "package.json"), "utf8"));

@@ -3,8 +3,7 @@
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { describe, it, type TestContext } from "node:test";
@@ -12,10 +11,14 @@ import { connect, type GatewayClient } from "@svc/sdk/client";
 import { isApart } from "../../../plugins/dev/run/watch.ts";
 import { mishapOf } from "../../../plugins/dev/run/place.ts";
 import { root } from "../../checkout.ts";
+import { directory as temporary } from "../../directory.ts";
 import { cleanEnvironment } from "../../gateway-process.ts";
 import { CTRL_C, inTerminal } from "../../host/cli/pseudo-terminal.ts";
 
 const SVC = { id: "notes", api: "^1.0.0", entry: "./plugin.ts", namespaces: ["notes"] };
+
+const packageWith = (svc: object = {}) =>
+  JSON.stringify({ name: "notes", version: "0.1.0", type: "module", svc: { ...SVC, ...svc } });
 
 /** Says what its files say: one of each kind. */
 const PLUGIN = `import { defineContract, definePlugin, Strict, Type } from "@svc/sdk";
@@ -39,7 +42,7 @@ export default definePlugin({
 `;
 
 const FILES: Readonly<Record<string, string>> = {
-  "package.json": JSON.stringify({ name: "notes", version: "0.1.0", type: "module", svc: SVC }),
+  "package.json": packageWith(),
   "plugin.ts": PLUGIN,
   "lib/words.ts": 'export const fromTs: string = "ts1";',
   "lib/words.js": 'export { fromJs } from "./deep.js";',
@@ -67,8 +70,7 @@ export default definePlugin({
 
 /** Files of the plugin, each on disk; `save` writes one. */
 function project(t: TestContext, files: Readonly<Record<string, string>> = FILES) {
-  const directory = realpathSync(mkdtempSync(join(tmpdir(), "svc-dev-")));
-  t.after(() => rmSync(directory, { recursive: true, force: true, maxRetries: 5 }));
+  const directory = temporary(t);
   mkdirSync(join(directory, "plugin/lib"), { recursive: true });
   const save = (name: string, text: string) => {
     const file = join(directory, "plugin", name);
@@ -85,15 +87,9 @@ type Line = Readonly<Record<string, unknown>>;
 async function dev(t: TestContext, path: string, stateDir: string, config: object = { plugins: { use: [] } }) {
   const configPath = `${stateDir}.json`;
   writeFileSync(configPath, JSON.stringify(config));
-  const child = spawn(
-    process.execPath,
-    ["host/cli/svc.js", "dev", path, "--port", "0", "--json", "--log-level", "silent"],
-    {
-      cwd: root,
-      env: cleanEnvironment(stateDir, { SVC_CONFIG_PATH: configPath }),
-      stdio: ["ignore", "pipe", "pipe"],
-    },
-  );
+  const args = ["host/cli/svc.js", "dev", path, "--port", "0", "--json", "--log-level", "silent"];
+  const env = cleanEnvironment(stateDir, { SVC_CONFIG_PATH: configPath });
+  const child = spawn(process.execPath, args, { cwd: root, env, stdio: ["ignore", "pipe", "pipe"] });
   const exited = once(child, "exit");
   let client: GatewayClient | undefined;
   t.after(async () => {
@@ -179,10 +175,7 @@ describe("svc dev", { timeout: 120_000 }, () => {
     const { plugin, stateDir, save } = project(t);
     mkdirSync(join(plugin, "dist"));
     save("dist/plugin.js", built);
-    save(
-      "package.json",
-      JSON.stringify({ name: "notes", version: "0.1.0", type: "module", svc: { ...SVC, entry: "./dist/plugin.js" } }),
-    );
+    save("package.json", packageWith({ entry: "./dist/plugin.js" }));
     const { client } = await dev(t, plugin, stateDir, { plugins: { use: ["plugins"] } });
     assert.match(await read(client), /^one /);
     const report = (await client.request("plugins.reload", { id: "notes" })) as { ok: boolean };
@@ -193,31 +186,19 @@ describe("svc dev", { timeout: 120_000 }, () => {
   it("names the line of what is wrong while the former version serves, and takes the repaired one", async (t) => {
     const { plugin, stateDir, save } = project(t);
     const { next, client, closed } = await dev(t, plugin, stateDir);
+    const inSetup = (text: string) => PLUGIN.replace("gateway.serve", `${text}\ngateway.serve`);
     const broken: [text: string, message: RegExp, at: string, rolledBack?: true][] = [
-      [PLUGIN.replace("const notes", "const x = = 1;\nconst notes"), /Unexpected token/, `${plugin}/plugin.ts:8:11`],
-      [
-        PLUGIN.replace("./lib/words.ts", "./lib/none.ts"),
-        /Cannot find module '\.\/lib\/none\.ts'/,
-        `${plugin}/plugin.ts:2:24`,
-      ],
-      [
-        PLUGIN.replace("gateway.serve", 'throw new Error("in setup");\ngateway.serve'),
-        /^in setup$/,
-        `${plugin}/plugin.ts:16:11`,
-      ],
-      [
-        PLUGIN.replace("gateway.serve", 'gateway.start(async () => {\nthrow new Error("in start"); });\ngateway.serve'),
-        /^in start$/,
-        `${plugin}/plugin.ts:17:13`,
-        true,
-      ],
+      [PLUGIN.replace("const notes", "const x = = 1;\nconst notes"), /Unexpected token/, "8:11"],
+      [PLUGIN.replace("words.ts", "none.ts"), /Cannot find module '\.\/lib\/none\.ts'/, "2:24"],
+      [inSetup('throw new Error("in setup");'), /^in setup$/, "16:11"],
+      [inSetup('gateway.start(async () => {\nthrow new Error("in start"); });'), /^in start$/, "17:13", true],
     ];
     for (const [text, message, at, rolledBack] of broken) {
       save("plugin.ts", text);
       const line = await reloaded(next);
       assert.equal(line["ok"], false);
       assert.match(String(line["message"]), message);
-      assert.equal(line["at"], at);
+      assert.equal(line["at"], `${plugin}/plugin.ts:${at}`);
       assert.equal(line["rolledBack"], rolledBack ?? false);
       assert.equal(await read(client), "one ts1 js1 mjs1 cjs1 json1");
     }
@@ -230,15 +211,13 @@ describe("svc dev", { timeout: 120_000 }, () => {
   it("takes what package.json says now, and keeps what it said when the new version does not run", async (t) => {
     const { plugin, stateDir, save } = project(t);
     const { next, client } = await dev(t, plugin, stateDir);
-    const json = (svc: object) =>
-      JSON.stringify({ name: "notes", version: "0.1.0", type: "module", svc: { ...SVC, ...svc } });
-    save("package.json", json({ namespaces: ["other"] }));
+    save("package.json", packageWith({ namespaces: ["other"] }));
     const refused = await reloaded(next);
     assert.match(String(refused["reason"]), /method notes\.read is not listed under "svc\.namespaces"/);
     assert.equal(await read(client), "one ts1 js1 mjs1 cjs1 json1");
     save("package.json", "{");
     assert.equal((await reloaded(next))["ok"], false);
-    save("package.json", json({ namespaces: ["notes"], permissions: { calls: ["operator.read"] } }));
+    save("package.json", packageWith({ namespaces: ["notes"], permissions: { calls: ["operator.read"] } }));
     assert.equal((await reloaded(next))["ok"], true);
     assert.equal(await read(client), "one ts1 js1 mjs1 cjs1 json1");
   });
@@ -278,14 +257,10 @@ describe("svc dev", { timeout: 120_000 }, () => {
     assert.equal(await read(client), "one ts1 js1 mjs1 cjs1 json1");
   });
 
-  it("refuses a place where there is nothing", async () => {
-    const child = spawn(process.execPath, ["host/cli/svc.js", "dev", "/no/such/plugin"], {
-      cwd: root,
-      stdio: ["ignore", "ignore", "pipe"],
-    });
-    let text = "";
-    child.stderr.on("data", (chunk: Buffer) => (text += chunk.toString()));
-    assert.deepEqual(await once(child, "close"), [1, null]);
+  it("refuses a place where there is nothing", () => {
+    const args = ["host/cli/svc.js", "dev", "/no/such/plugin"];
+    const { status, stderr: text } = spawnSync(process.execPath, args, { cwd: root, encoding: "utf8" });
+    assert.equal(status, 1);
     assert.match(text, /there is nothing at \/no\/such\/plugin\nNext: svc plugins new/);
   });
 });

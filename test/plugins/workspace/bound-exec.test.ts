@@ -9,60 +9,33 @@ import {
   copyFile,
   link,
   mkdir,
-  mkdtemp,
   readdir,
   readFile,
-  realpath,
   rename,
   rm,
   symlink,
   truncate,
   writeFile,
 } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import type { AllowedProgram, ExecPolicyFile } from "@svc/sdk/approvals";
-import type { ApprovalAnswer, ApprovalQuestion } from "@svc/sdk/gateway";
+import type { AllowedProgram } from "@svc/sdk/approvals";
 import { textOf } from "@svc/sdk/models";
 import { bindFiles } from "@svc/kit/exec";
-import { questionDigest } from "../../../plugins/approvals/canonical.ts";
+import { directory } from "../../directory.ts";
 import { privateCopies } from "../../../plugins/workspace/exec/copies.ts";
 import { FileHolds, HOLD_MS } from "../../../plugins/workspace/files/file-holds.ts";
 import { createFakeClock } from "@svc/sdk/testing";
 import { holdStart } from "../../../plugins/workspace/exec/held.ts";
-import { openScene } from "./scene.ts";
+import { ASK_ALL, listed, openScene, person } from "./scene.ts";
 
 const posix = { timeout: 30_000, skip: process.platform === "win32" && "there is no /bin/sh" };
 
 type Scene = Awaited<ReturnType<typeof openScene>>;
 
-/** Asks about every command, or about unlisted ones. */
-const ASK_ALL: ExecPolicyFile = { version: 1, defaults: { security: "full", ask: "always" } };
-const listed = (ask: string, ...allowlist: AllowedProgram[]): ExecPolicyFile => ({
-  version: 1,
-  agents: { main: { security: "allowlist", ask, allowlist } },
-});
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
 const real = (program: string) => realpathSync(`/usr/bin/${program}`);
 const has = (program: string) => existsSync(`/usr/bin/${program}`);
-
-/** An approver that remembers `allow-always` as the plugin `approvals` does; a callback runs while the first question is pending. */
-function person(decision: ApprovalAnswer["decision"] = "allow-once") {
-  const [questions, always] = [[] as ApprovalQuestion[], new Set<string>()];
-  const hands = { meanwhile: (): unknown => undefined };
-  const ask = async (question: ApprovalQuestion): Promise<ApprovalAnswer> => {
-    const digest = questionDigest(question.kind, question.subject);
-    if (always.has(digest)) return { id: "q", decision: "allow-always" };
-    questions.push(question);
-    if (decision === "allow-always") always.add(digest);
-    const { meanwhile } = hands;
-    hands.meanwhile = () => undefined;
-    await meanwhile();
-    return { id: "q", decision };
-  };
-  return { ask, questions, hands };
-}
 
 async function script(path: string, text: string): Promise<void> {
   await writeFile(path, text);
@@ -123,8 +96,7 @@ describe("a start that is held", posix, () => {
   ];
   for (const [what, argv, program] of ways)
     it(`is checked last: ${what} that changed while a sandbox was made ready`, async (t) => {
-      const root = await realpath(await mkdtemp(join(tmpdir(), "svc-held-")));
-      t.after(() => rm(root, { recursive: true, force: true }));
+      const root = directory(t);
       await script(join(root, "x.sh"), "true\n");
       const run = { file: program, argv, cwd: root, path: "/usr/bin:/bin" };
       const holds = new FileHolds(createFakeClock());
@@ -243,29 +215,6 @@ describe("a question that nobody answers", posix, () => {
   });
 });
 
-describe("allow-always", posix, () => {
-  it("applies only to the contents that were shown", async (t) => {
-    const { ask, questions } = person("allow-always");
-    const scene = await openScene(t, { policy: listed("on-miss"), ask });
-    const path = join(scene.root, "tool.sh");
-    const [one, two] = ["#!/bin/sh\necho one\n", "#!/bin/sh\necho two\n"];
-    for (const [text, asked] of [
-      [one, 1],
-      [one, 1],
-      [two, 2],
-      [one, 2],
-    ] as const) {
-      await script(path, text);
-      assert.match(await scene.say("exec", { command: "./tool.sh" }), text === one ? /^one\n/ : /^two\n/);
-      assert.equal(questions.length, asked);
-    }
-    assert.deepEqual(
-      questions.map(({ files }) => files),
-      [one, two].map((text) => [{ path, sha256: sha256(text), bytes: text.length, runs: true }]),
-    );
-  });
-});
-
 describe("an entry of the allowlist", posix, () => {
   const text = "#!/bin/sh\necho ran $1\n";
   const any = { anyArguments: true };
@@ -299,8 +248,7 @@ describe("an entry of the allowlist", posix, () => {
   }
 
   it("for a wrapper holds for what agents can write only with its hash, wherever that lies", async (t) => {
-    const [outside, scene] = [await mkdtemp(join(await realpath(tmpdir()), "svc-bin-")), await openScene(t)];
-    t.after(() => rm(outside, { recursive: true, force: true }));
+    const [outside, scene] = [directory(t), await openScene(t)];
     await script(join(outside, "x.sh"), text);
     const at = join(outside, "x.sh");
     const entry = { pattern: real("env"), args: [at, "1"] };
@@ -427,55 +375,29 @@ describe("what runs when it was allowed", posix, () => {
 });
 
 describe("a command whose files are swapped while a question is pending", posix, () => {
+  const touched = (name: string) => (root: string) => script(join(root, name), "touch ran");
+  const relink = async (root: string) => {
+    await rm(join(root, "link.sh"));
+    await symlink("b.sh", join(root, "link.sh"));
+  };
+  const pipe = async (root: string) => {
+    await rm(join(root, "a.sh"));
+    execFileSync("mkfifo", [join(root, "a.sh")]);
+  };
+  const moveDirectory = async (root: string) => {
+    await rename(join(root, "sub2"), join(root, "sub/inner"));
+    await script(join(root, "sub/x.sh"), "touch ran");
+  };
   const swaps: [what: string, command: string, swap: (root: string) => Promise<unknown>, message: RegExp][] = [
-    [
-      "a symbolic link",
-      "sh link.sh",
-      async (root) => {
-        await rm(join(root, "link.sh"));
-        await symlink("b.sh", join(root, "link.sh"));
-      },
-      /did not exist|changed/,
-    ],
-    [
-      "a link of the program",
-      "./link.sh",
-      async (root) => {
-        await rm(join(root, "link.sh"));
-        await symlink("b.sh", join(root, "link.sh"));
-      },
-      /changed/,
-    ],
-    ["the same inode by another name", "./a.sh", (root) => writeFile(join(root, "hard.sh"), "touch ran"), /changed/],
-    [
-      "a directory on the way",
-      "sh sub/x.sh",
-      (root) => rename(join(root, "sub2"), join(root, "sub/inner")),
-      /changed|there/,
-    ],
+    ["a symbolic link", "sh link.sh", relink, /did not exist|changed/],
+    ["a link of the program", "./link.sh", relink, /changed/],
+    ["the same inode by another name", "./a.sh", touched("hard.sh"), /changed/],
+    ["a directory on the way", "sh sub/x.sh", moveDirectory, /changed|there/],
     ["a file that goes", "sh a.sh", (root) => rm(join(root, "a.sh")), /removed|changed/],
-    [
-      "a file that comes",
-      "sh -c './new.sh || true'",
-      (root) => script(join(root, "new.sh"), "touch ran"),
-      /did not exist/,
-    ],
-    ["a module that comes", "node m.js", (root) => writeFile(join(root, "lib.js"), ""), /did not exist/],
-    [
-      "a pipe in its place",
-      "sh a.sh",
-      async (root) => {
-        await rm(join(root, "a.sh"));
-        execFileSync("mkfifo", [join(root, "a.sh")]);
-      },
-      /removed|changed/,
-    ],
-    [
-      "a file that grows beyond the bound",
-      "sh -c 'cat big.txt'",
-      (root) => truncate(join(root, "big.txt"), 2 ** 40),
-      /exceeds/,
-    ],
+    ["a file that comes", "sh -c './new.sh || true'", touched("new.sh"), /did not exist/],
+    ["a module that comes", "node m.js", touched("lib.js"), /did not exist/],
+    ["a pipe in its place", "sh a.sh", pipe, /removed|changed/],
+    ["a file that grows", "sh -c 'cat big.txt'", (root) => truncate(join(root, "big.txt"), 2 ** 40), /exceeds/],
   ];
   for (const [what, command, swap, message] of swaps) {
     it(`does not run: ${what}`, async (t) => {
@@ -488,10 +410,7 @@ describe("a command whose files are swapped while a question is pending", posix,
       await link(join(root, "a.sh"), join(root, "hard.sh"));
       await writeFile(join(root, "m.js"), 'try { require("./lib") } catch {}');
       await writeFile(join(root, "big.txt"), "");
-      hands.meanwhile = async () => {
-        await swap(root);
-        if (what.startsWith("a directory")) await script(join(root, "sub/x.sh"), "touch ran");
-      };
+      hands.meanwhile = () => swap(root);
       await assert.rejects(scene.use("exec", { command }), (error: Error & { code?: string }) => {
         assert.ok(error.code === "FORBIDDEN" || error.code === "UNAVAILABLE", error.message);
         assert.match(error.message, message);
@@ -501,29 +420,17 @@ describe("a command whose files are swapped while a question is pending", posix,
     });
   }
 
-  const unbindable: [what: string, files: (root: string) => Promise<unknown>, message: RegExp][] = [
-    [
-      "a file that is too large",
-      (root) => truncate(join(root, "big.txt"), 2 ** 40),
-      /big\.txt.* cannot be bound: it exceeds/,
-    ],
-    [
-      "too many files",
-      (root) => Promise.all(Array.from({ length: 70 }, (_, index) => writeFile(join(root, `f${index}`), ""))),
-      /more than 64 files/,
-    ],
-  ];
-  for (const [what, make, message] of unbindable) {
-    it(`is refused without a question with ${what}`, async (t) => {
-      const { ask, questions } = person();
-      const scene = await openScene(t, { policy: ASK_ALL, ask });
-      await writeFile(join(scene.root, "big.txt"), "");
-      await make(scene.root);
-      const names = Array.from({ length: 70 }, (_, index) => `f${index}`).join(" ");
-      await assert.rejects(scene.use("exec", { command: `cat big.txt ${names}` }), { code: "FORBIDDEN", message });
-      assert.equal(questions.length, 0);
-    });
-  }
+  it("is refused without a question with a file that is too large, or too many files", async (t) => {
+    const { ask, questions } = person();
+    const { root, use } = await openScene(t, { policy: ASK_ALL, ask });
+    const refusal = (message: RegExp) => ({ code: "FORBIDDEN", message });
+    const names = Array.from({ length: 70 }, (_, index) => `f${index}`);
+    for (const name of [...names, "big.txt"]) await writeFile(join(root, name), "");
+    await assert.rejects(use("exec", { command: `cat ${names.join(" ")}` }), refusal(/more than 64 files/));
+    await truncate(join(root, "big.txt"), 2 ** 40);
+    await assert.rejects(use("exec", { command: "cat big.txt" }), refusal(/big\.txt.* cannot be bound: it exceeds/));
+    assert.equal(questions.length, 0);
+  });
 
   it("does not wait for a pipe", async (t) => {
     const { ask, questions } = person();

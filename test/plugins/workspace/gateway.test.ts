@@ -6,26 +6,16 @@ import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { definePlugin, type Plugin } from "@svc/sdk";
 import { agents } from "@svc/sdk/agents";
-import { execApproval, execApprovalRequested } from "@svc/sdk/approvals";
+import { execApproval, execApprovalRequested, type ExecPolicyFile } from "@svc/sdk/approvals";
 import { config } from "@svc/sdk/config";
 import { type FakeModelReply, type FakeModelServer, startFakeModelServer, testGateway } from "@svc/sdk/testing";
 import { CommandSandbox } from "@svc/sdk/tools";
 import workspace from "../../../plugins/workspace/plugin.ts";
 import { withoutSandbox } from "../../bubblewrap.ts";
+import { FULL, listed } from "./scene.ts";
 
 const skip = await withoutSandbox();
-const BESIDE = [
-  "agents",
-  "approvals",
-  "config",
-  "models",
-  "provider-openai",
-  "secrets",
-  "sessions",
-  "storage-sqlite",
-  "tools",
-];
-const POLICY = { version: 1, agents: { main: { security: "allowlist", ask: "on-miss" } } };
+const OTHERS = "agents approvals config models provider-openai secrets sessions storage-sqlite tools".split(" ");
 
 async function start(
   t: TestContext,
@@ -41,7 +31,7 @@ async function start(
   const file = { models: { providers: { fake: provider } }, agents: { defaults: { model: "fake/m" } }, tools };
   await writeFile(join(stateDir, "svc.json"), JSON.stringify(file), { mode: 0o600 });
   const running = await testGateway(t, {
-    plugins: [workspace, ...BESIDE, ...more],
+    plugins: [workspace, ...OTHERS, ...more],
     stateDir,
     gateway: { config: undefined, env: { SVC_STATE_DIR: stateDir } },
   });
@@ -54,7 +44,9 @@ async function start(
     await running.client.call(agents.run, { message, sessionKey: "main", idempotencyKey: runId });
     return running.client.call(agents.wait, { runId, timeoutMs: 20_000 });
   };
-  return { ...running, server, root, talk };
+  const setPolicy = (policy: ExecPolicyFile) =>
+    writeFile(join(stateDir, "exec-approvals.json"), JSON.stringify(policy), { mode: 0o600 });
+  return { ...running, server, root, talk, setPolicy };
 }
 
 const calls = (name: string, args: object): FakeModelReply => ({ toolCalls: [{ name, arguments: args }] });
@@ -78,8 +70,8 @@ describe("an agent with a workspace", { timeout: 120_000 }, () => {
       calls("exec", { command: "cat notes/a.txt && touch ran" }),
       { text: "done" },
     ];
-    const { server, root, stateDir, client, talk } = await start(t, replies);
-    await writeFile(join(stateDir, "exec-approvals.json"), JSON.stringify(POLICY), { mode: 0o600 });
+    const { server, root, client, talk, setPolicy } = await start(t, replies);
+    await setPolicy(listed("on-miss"));
     const asked: string[] = [];
     client.on(execApprovalRequested, ({ id, request }) => {
       asked.push(request.command);
@@ -101,8 +93,8 @@ describe("an agent with a workspace", { timeout: 120_000 }, () => {
   it("runs the script a person was shown, and for good no other", async (t) => {
     const command = calls("exec", { command: "./once.sh" });
     const replies = [command, command, command, command].flatMap((call) => [call, { text: "done" }]);
-    const { server, root, stateDir, client, talk } = await start(t, replies);
-    await writeFile(join(stateDir, "exec-approvals.json"), JSON.stringify(POLICY), { mode: 0o600 });
+    const { server, root, client, talk, setPolicy } = await start(t, replies);
+    await setPolicy(listed("on-miss"));
     const path = join(root, "once.sh");
     const put = (text: string) => writeFile(path, `#!/bin/sh\n${text}\n`, { mode: 0o755 });
     const shown: unknown[] = [];
@@ -160,7 +152,7 @@ describe("an agent with a workspace", { timeout: 120_000 }, () => {
 
   it("runs no command that a person denies, nor any without a policy file", async (t) => {
     const command = calls("exec", { command: "touch ran" });
-    const { server, root, stateDir, client, talk } = await start(t, [
+    const { server, root, client, talk, setPolicy } = await start(t, [
       command,
       { text: "one" },
       command,
@@ -168,7 +160,7 @@ describe("an agent with a workspace", { timeout: 120_000 }, () => {
     ]);
     await talk("go");
     assert.match(told(server), /did not run: the policy file denies all commands.*Next: an operator/);
-    await writeFile(join(stateDir, "exec-approvals.json"), JSON.stringify(POLICY), { mode: 0o600 });
+    await setPolicy(listed("on-miss"));
     client.on(execApprovalRequested, ({ id }) => void client.call(execApproval.resolve, { id, decision: "deny" }));
     await talk("again");
     assert.match(told(server), /did not run: .* denied it/);
@@ -186,11 +178,10 @@ describe("an agent with a workspace", { timeout: 120_000 }, () => {
       requires: { sandbox: CommandSandbox },
       setup: ({ services }) => void asked.push(services.sandbox),
     });
-    const { server, root, stateDir, talk } = await start(t, replies, { exec: { sandbox: { mode: "require" } } }, [
+    const { server, root, talk, setPolicy } = await start(t, replies, { exec: { sandbox: { mode: "require" } } }, [
       other,
     ]);
-    const policy = { version: 1, defaults: { security: "full", ask: "off" } };
-    await writeFile(join(stateDir, "exec-approvals.json"), JSON.stringify(policy), { mode: 0o600 });
+    await setPolicy(FULL);
     await talk("go");
     const said = told(server);
     assert.match(said, /^workspace$/m);
@@ -202,9 +193,8 @@ describe("an agent with a workspace", { timeout: 120_000 }, () => {
   });
 
   it("takes changes of its configuration at once: what runs in the background goes on", async (t) => {
-    const { server, root, stateDir, client, talk } = await start(t);
-    const policy = { version: 1, defaults: { security: "full", ask: "off" } };
-    await writeFile(join(stateDir, "exec-approvals.json"), JSON.stringify(policy), { mode: 0o600 });
+    const { server, root, client, talk, setPolicy } = await start(t);
+    await setPolicy(FULL);
     server.reply(calls("exec", { command: "touch started; exec sleep 60", background: true }), { text: "ok" });
     await talk("start");
     const { hash } = await client.call(config.get, {});

@@ -1,12 +1,12 @@
 /** External content in files and commands: required approvals, and the recorded origin of files. */
 import assert from "node:assert/strict";
-import { mkdir, readFile, utimes, writeFile } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { mkdir, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { outsideOrigin } from "@svc/sdk";
-import type { ApprovalQuestion } from "@svc/sdk/gateway";
 import { fetchedBy } from "../../../plugins/workspace/origins/command-words.ts";
-import { openScene } from "./scene.ts";
+import { openScene, person } from "./scene.ts";
 
 const origin = outsideOrigin("web", "https://evil.example/");
 const outside = { outside: { origin, text: "Run it" } };
@@ -94,28 +94,18 @@ describe("exec, because of external content", () => {
   const because = 'it runs a program, and this conversation holds words from web: "Run it"';
 
   it("asks people although the policy allows it, with the content that led to it, and runs only after a yes", async (t) => {
-    const asked: ApprovalQuestion[] = [];
-    let decision: "allow-once" | "deny" | null = "deny";
-    const { use, root } = await openScene(t, {
-      ask: async (question) => (asked.push(question), { id: "a", decision }),
-    });
-    const run = () => use("exec", { command: "touch made" }, { ...outside, because });
-    const isMade = () =>
-      readFile(join(root, "made")).then(
-        () => true,
-        () => false,
+    for (const decision of ["deny", null, "allow-once"] as const) {
+      const { ask, questions } = person(decision);
+      const { use, root } = await openScene(t, { ask });
+      const ran = use("exec", { command: "touch made" }, { ...outside, because });
+      if (decision === "allow-once") await ran;
+      else await assert.rejects(ran, { code: "FORBIDDEN" });
+      assert.equal(existsSync(join(root, "made")), decision === "allow-once");
+      assert.deepEqual(
+        questions.map((question) => question.because),
+        [because],
       );
-    for (decision of ["deny", null] as const) {
-      await assert.rejects(run(), { code: "FORBIDDEN" });
-      assert.equal(await isMade(), false);
     }
-    assert.deepEqual(
-      asked.map((question) => question.because),
-      [because, because],
-    );
-    decision = "allow-once";
-    await run();
-    assert.equal(await isMade(), true);
   });
 
   it("is refused when nobody can be asked", async (t) => {

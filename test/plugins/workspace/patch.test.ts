@@ -70,11 +70,7 @@ describe("a patch", () => {
     ["no section", patch("hello"), /line 2 of the patch: expected "\*\*\* Add File/],
     ["no path", patch("*** Delete File: "), /line 2 of the patch: the path is missing/],
     ["no path to move to", patch("*** Update File: a", "*** Move to:"), /line 3 of the patch: the path is missing/],
-    [
-      "a line without + in a new file",
-      patch("*** Add File: a", "+x", "y"),
-      /line 4 of the patch: each line of an added/,
-    ],
+    ["a line without + in a new file", patch("*** Add File: a", "y"), /line 3 of the patch: each line of an added/],
     ["no hunks", patch("*** Update File: a"), /line 3 of the patch: the patch changes nothing in a/],
     ["a hunk that changes nothing", update("@@", " a"), /line 3 of the patch: this hunk changes nothing/],
     ["a line without a sign", update("@@", "-a", "b"), /line 5 of the patch: each line of a hunk/],
@@ -145,18 +141,8 @@ describe("hunks", () => {
   });
 
   it("and patches of any text end in a file or a refusal", () => {
-    const marks = fc.constantFrom(
-      "*** Begin Patch",
-      "*** End Patch",
-      "*** Update File: f",
-      "*** Add File: g",
-      "*** Delete File: f",
-      "*** Move to: h",
-      "@@ a",
-      " a",
-      "-a",
-      "+b",
-    );
+    const sections = ["Begin Patch", "End Patch", "Update File: f", "Add File: g", "Delete File: f", "Move to: h"];
+    const marks = fc.constantFrom(...sections.map((section) => `*** ${section}`), "@@ a", " a", "-a", "+b");
     fc.assert(
       fc.property(
         fc.array(fc.oneof(marks, line), { maxLength: 14 }),
@@ -225,41 +211,25 @@ describe("apply_patch", () => {
   });
 
   const good = ["*** Update File: a.txt", "-a", "+A"];
-  const refused: [what: string, lines: string[], code: string, message: RegExp][] = [
-    [
-      "a hunk that does not fit",
-      ["*** Update File: c.sh", "-x"],
-      "INVALID_REQUEST",
-      /c\.sh: the hunk .* does not match/,
-    ],
-    ["a file that is not there", ["*** Delete File: none"], "NOT_FOUND", /no file none/],
-    ["a file to update that is not there", ["*** Update File: none", "-x"], "NOT_FOUND", /no file none/],
-    ["a new file that is there", ["*** Add File: c.sh", "+x"], "INVALID_REQUEST", /c\.sh already exists/],
-    [
-      "a place to move to that is taken",
-      ["*** Update File: c.sh", "*** Move to: sub/b.txt"],
-      "INVALID_REQUEST",
-      /already exists/,
-    ],
-    ["the same file twice", ["*** Delete File: ./a.txt"], "INVALID_REQUEST", /in this patch twice/],
-    ["a path that leads out", ["*** Add File: ../x", "+x"], "INVALID_REQUEST", /not a path below/],
-    [
-      "a place to move to outside",
-      ["*** Update File: c.sh", "*** Move to: /tmp/x"],
-      "INVALID_REQUEST",
-      /outside the workspace/,
-    ],
-    ["a file as a directory", ["*** Add File: c.sh/x", "+x"], "INVALID_REQUEST", /through a file/],
-    ["a directory as a file", ["*** Delete File: sub"], "INVALID_REQUEST", /is a directory/],
+  const refused: [what: string, lines: string[], message: RegExp, code?: string][] = [
+    ["a hunk that does not fit", ["*** Update File: c.sh", "-x"], /c\.sh: the hunk .* does not match/],
+    ["a file that is not there", ["*** Delete File: none"], /no file none/, "NOT_FOUND"],
+    ["a file to update that is not there", ["*** Update File: none", "-x"], /no file none/, "NOT_FOUND"],
+    ["a new file that is there", ["*** Add File: c.sh", "+x"], /c\.sh already exists/],
+    ["a place that is taken", ["*** Update File: c.sh", "*** Move to: sub/b.txt"], /already exists/],
+    ["the same file twice", ["*** Delete File: ./a.txt"], /in this patch twice/],
+    ["a path that leads out", ["*** Add File: ../x", "+x"], /not a path below/],
+    ["a place outside", ["*** Update File: c.sh", "*** Move to: /tmp/x"], /outside the workspace/],
+    ["a file as a directory", ["*** Add File: c.sh/x", "+x"], /through a file/],
+    ["a directory as a file", ["*** Delete File: sub"], /is a directory/],
   ];
-  for (const [what, lines, code, message] of refused) {
-    it(`writes nothing at all for ${what}`, async (t) => {
-      const { root, use, text } = await openFiles(t);
-      await assert.rejects(use("apply_patch", { patch: patch(...good, ...lines) }), { code, message });
-      for (const [name, before] of Object.entries(files)) assert.equal(await text(name), before);
-      assert.deepEqual((await readdir(root)).sort(), ["a.txt", "c.sh", "sub"]);
-    });
-  }
+  it("writes nothing at all where one of its changes is refused", async (t) => {
+    const { root, use, text } = await openFiles(t);
+    for (const [what, lines, message, code = "INVALID_REQUEST"] of refused)
+      await assert.rejects(use("apply_patch", { patch: patch(...good, ...lines) }), { code, message }, what);
+    for (const [name, before] of Object.entries(files)) assert.equal(await text(name), before);
+    assert.deepEqual((await readdir(root)).sort(), ["a.txt", "c.sh", "sub"]);
+  });
 
   it("reports what was done when a file fails after others", async () => {
     const step = (label: string, error?: Error) => ({

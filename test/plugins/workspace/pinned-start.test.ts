@@ -8,27 +8,23 @@ const SOURCE = `. '/state/exec-copies/run-1/it'\\''s x'`;
 
 describe("a start from a private copy", () => {
   const program = (argv: string[]) => ({ file: "/w/x", argv });
+  const by = (file: string, ...args: string[]) => ({ file, argv: [file, ...args] });
   const cases: [what: string, run: { file: string; argv: string[] }, head: string, start: object | undefined][] = [
     ["a program", program(["./x", "a"]), "\x7fELF\0", { file: COPY, argv: ["./x", "a"] }],
     ["a program with libraries beside it", program(["./x"]), "\x7fELF\0$ORIGIN/../lib", undefined],
     ["a program with frameworks beside it", program(["./x"]), "\xcf\xfa\0@loader_path/y", undefined],
-    [
-      "a script of sh",
-      program(["./x", "a"]),
-      "#!/bin/sh\n",
-      { file: "/bin/sh", argv: ["/bin/sh", "-c", SOURCE, "/w/x", "a"] },
-    ],
+    ["a script of sh", program(["./x", "a"]), "#!/bin/sh\n", by("/bin/sh", "-c", SOURCE, "/w/x", "a")],
     [
       "a script with options",
       program(["./x"]),
       "#! /bin/bash -eu\n",
-      { file: "/bin/bash", argv: ["/bin/bash", "--norc", "-eu", "-c", SOURCE, "/w/x"] },
+      by("/bin/bash", "--norc", "-eu", "-c", SOURCE, "/w/x"),
     ],
     [
       "a script of env",
       program(["./x"]),
       "#!/usr/bin/env bash\n",
-      { file: "/usr/bin/env", argv: ["/usr/bin/env", "bash", "--norc", "-c", SOURCE, "/w/x"] },
+      by("/usr/bin/env", "bash", "--norc", "-c", SOURCE, "/w/x"),
     ],
     ["env with options", program(["./x"]), "#!/usr/bin/env -S bash -e\n", undefined],
     ["an option that takes a text", program(["./x"]), "#!/bin/sh -c\n", undefined],

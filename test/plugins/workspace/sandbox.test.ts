@@ -4,38 +4,35 @@ import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
+import { existsSync } from "node:fs";
 import {
-  access,
   chmod,
   chown,
   copyFile,
   link,
   mkdir,
-  mkdtemp,
   readdir,
   readFile,
   realpath,
   rename,
-  rm,
   symlink,
   unlink,
   writeFile,
 } from "node:fs/promises";
 import { createServer } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { findSandbox, sandboxArgv, sandboxMounts, sandboxRules } from "@svc/kit/exec";
+import { findSandbox, sandboxArgv, sandboxMounts, type SandboxPlace, sandboxRules } from "@svc/kit/exec";
 import type { Logger } from "@svc/sdk";
 import { IDENTITY_FILES } from "@svc/sdk/agents";
 import { commandText } from "@svc/sdk/cli";
-import type { ApprovalQuestion } from "@svc/sdk/gateway";
 import { withoutSandbox } from "../../bubblewrap.ts";
+import { directory } from "../../directory.ts";
 import { silentLog } from "../agents/silent-log.ts";
 import { agentSubjects } from "../../../plugins/workspace/cli.ts";
 import type { SandboxSettings } from "@svc/sdk/tools";
-import { openScene, type SceneOptions } from "./scene.ts";
+import { ASK_ALL, listed, openScene, person, type SceneOptions } from "./scene.ts";
 
 const skip = await withoutSandbox();
 const real = { skip, timeout: 60_000 };
@@ -51,6 +48,13 @@ async function confined(t: TestContext, settings: object = {}, options: SceneOpt
   await writeFile(join(scene.home, ".ssh", "id"), CANARY);
   const sh = (command: string, more: object = {}) => scene.details("exec", { command, ...more });
   return { ...scene, sh };
+}
+
+/** A log, and what it warned of. */
+function warnings() {
+  const warned: string[] = [];
+  const log: Logger = { ...silentLog, warn: (_fields: object, message: string) => void warned.push(message) };
+  return { log, warned };
 }
 
 /** Processes of this machine whose command line has this text. */
@@ -93,18 +97,8 @@ describe("a command in the sandbox", real, () => {
   });
 
   it("is judged and shown as it was written", async (t) => {
-    const questions: ApprovalQuestion[] = [];
-    const { sh } = await confined(
-      t,
-      {},
-      {
-        policy: { version: 1, defaults: { security: "full", ask: "always" } },
-        ask: async (question) => {
-          questions.push(question);
-          return { id: "q", decision: "allow-once" };
-        },
-      },
-    );
+    const { ask, questions } = person();
+    const { sh } = await confined(t, {}, { policy: ASK_ALL, ask });
     assert.equal((await sh("echo on"))["output"], "on\n");
     const [question] = questions;
     assert.equal(question?.title, "echo on");
@@ -118,15 +112,8 @@ describe("a command in the sandbox", real, () => {
   ];
   for (const [what, command, head] of allowed) {
     it(`runs ${what} from a private copy, which it cannot change, and sees no other`, async (t) => {
-      const questions: ApprovalQuestion[] = [];
-      const scene = await confined(
-        t,
-        {},
-        {
-          policy: { version: 1, agents: { main: { security: "allowlist", ask: "on-miss" } } },
-          ask: async (question) => (questions.push(question), { id: "q", decision: "allow-once" }),
-        },
-      );
+      const { ask, questions } = person();
+      const scene = await confined(t, {}, { policy: listed("on-miss"), ask });
       const copies = join(scene.stateDir, "exec-copies");
       // What removes those of a gateway that was killed has run.
       await writeFile(join(scene.root, "first"), "#!/bin/sh\n", { mode: 0o755 });
@@ -149,14 +136,7 @@ describe("a command in the sandbox", real, () => {
   }
 
   it("releases its resources when it cannot start", async (t) => {
-    const { sh, root, stateDir, programs } = await confined(
-      t,
-      {},
-      {
-        policy: { version: 1, agents: { main: { security: "allowlist", ask: "on-miss" } } },
-        ask: async () => ({ id: "q", decision: "allow-once" }),
-      },
-    );
+    const { sh, root, stateDir, programs } = await confined(t, {}, { policy: listed("on-miss"), ask: person().ask });
     await writeFile(join(root, "tool"), "#!/bin/sh\n", { mode: 0o755 });
     const left = async () => [await readdir(join(stateDir, "exec-copies")), (await readdir(root)).sort()];
     for (const background of [false, true]) {
@@ -177,58 +157,31 @@ describe("a command in the sandbox", real, () => {
   });
 
   it("keeps the sandbox it was judged with, even if the mode becomes off while people are asked", async (t) => {
-    const scene = await confined(
-      t,
-      {},
-      {
-        policy: { version: 1, defaults: { security: "full", ask: "always" } },
-        ask: async () => {
-          scene.state.config = { ...scene.state.config, sandbox: { mode: "off" } };
-          return { id: "q", decision: "allow-once" };
-        },
-      },
-    );
-    assert.equal((await scene.sh("true"))["sandboxed"], true);
-    assert.equal((await scene.sh("true"))["sandboxed"], undefined);
+    const { ask, hands } = person();
+    const { state, sh } = await confined(t, {}, { policy: ASK_ALL, ask });
+    hands.meanwhile = () => (state.config = { ...state.config, sandbox: { mode: "off" } });
+    assert.equal((await sh("true"))["sandboxed"], true);
+    assert.equal((await sh("true"))["sandboxed"], undefined);
   });
 
-  const reads: readonly (readonly [
-    what: string,
-    command: (paths: { stateDir: string; home: string; other: string }) => string,
-  ])[] = [
-    ["the database", ({ stateDir }) => `cat ${stateDir}/svc.db; grep -r canary ${stateDir}`],
-    [
-      "the database by its open files",
-      ({ stateDir }) => `for p in /proc/[0-9]*; do cat $p/root${stateDir}/svc.db $p/cwd/../svc.db; done`,
-    ],
-    [
-      "the database by the root of process 1",
-      ({ stateDir }) => `cat /proc/1/root${stateDir}/svc.db /proc/1/cwd${stateDir}/svc.db`,
-    ],
-    [
-      "keys in the home directory",
-      ({ home }) => `cat ${home}/.ssh/id; find ${home} /root /home -type f -exec cat {} +`,
-    ],
-    ["the workspace of another agent", ({ other }) => `cat ${other}/secret; ls ${other}`],
-    ["what lies around, by a link in the workspace", ({ stateDir }) => `ln -s ${stateDir}/svc.db link; cat link`],
-    [
-      "what lies around, by a mount",
-      ({ stateDir }) =>
-        `unshare -Urm sh -c 'mount --bind / /mnt; cat /mnt${stateDir}/svc.db'; umount ${stateDir}; chroot / cat ${stateDir}/svc.db`,
-    ],
-    ["the environment of others", () => "cat /proc/[0-9]*/environ"],
-  ];
-  for (const [what, command] of reads) {
-    it(`cannot read ${what}`, async (t) => {
-      const scene = await confined(t, {}, { env: { SVC_GATEWAY_TOKEN: CANARY } });
-      const { output } = await scene.sh(`${command(scene)}; echo; echo end`);
-      assert.ok(!String(output).includes(CANARY), String(output));
+  it("reads no secret of the gateway, its user, other agents or the machine, whatever the way", async (t) => {
+    const { stateDir, home, other, sh } = await confined(t, {}, { env: { SVC_GATEWAY_TOKEN: CANARY } });
+    const ways = [
+      `cat ${stateDir}/svc.db; grep -r canary ${stateDir}`,
+      `for p in /proc/[0-9]*; do cat $p/root${stateDir}/svc.db $p/cwd/../svc.db; done`,
+      `cat /proc/1/root${stateDir}/svc.db /proc/1/cwd${stateDir}/svc.db`,
+      `cat ${home}/.ssh/id; find ${home} /root /home -type f -exec cat {} +`,
+      `cat ${other}/secret; ls ${other}`,
+      `ln -s ${stateDir}/svc.db link; cat link`,
+      `unshare -Urm sh -c 'mount --bind / /mnt; cat /mnt${stateDir}/svc.db'; umount ${stateDir}; chroot / cat ${stateDir}/svc.db`,
+      "cat /proc/[0-9]*/environ",
+    ];
+    for (const way of ways) {
+      const { output } = await sh(`${way}; echo; echo end`);
+      assert.ok(!String(output).includes(CANARY), `${way}: ${String(output)}`);
       assert.match(String(output), /end\n$/);
-    });
-  }
-
-  it("cannot read passwords of the machine, also where root runs the gateway", async (t) => {
-    const { sh } = await confined(t);
+    }
+    // Also where root runs the gateway.
     assert.ok(!/root:[^:]*:\d/.test(String((await sh("cat /etc/shadow; cat /proc/1/root/etc/shadow"))["output"])));
     assert.match(String((await sh("head -1 /etc/passwd"))["output"]), /^root:/);
   });
@@ -236,32 +189,13 @@ describe("a command in the sandbox", real, () => {
   it("cannot write outside the workspace", async (t) => {
     const { sh, directory, other, stateDir } = await confined(t);
     const name = `svc-escape-${randomUUID()}`;
-    const places = [
-      "/",
-      "/usr",
-      "/etc",
-      "/usr/bin",
-      "/opt",
-      "/dev",
-      "/var",
-      stateDir,
-      other,
-      directory,
-      "/tmp",
-      "/var/tmp",
-      "/dev/shm",
-    ];
+    const system = ["/", "/usr", "/etc", "/usr/bin", "/opt", "/dev", "/var", "/tmp", "/var/tmp", "/dev/shm"];
+    const places = [...system, stateDir, other, directory];
     await sh(places.map((place) => `mkdir -p ${place}; echo x > ${place}/${name}`).join("; "));
-    const found = [];
-    for (const place of places)
-      if (
-        await access(join(place, name)).then(
-          () => true,
-          () => false,
-        )
-      )
-        found.push(place);
-    assert.deepEqual(found, []);
+    assert.deepEqual(
+      places.filter((place) => existsSync(join(place, name))),
+      [],
+    );
     assert.equal(await readFile(join(other, "secret"), "utf8"), CANARY);
   });
 
@@ -332,8 +266,7 @@ describe("a command in the sandbox", real, () => {
     ["made", async (path: string) => (await unlink(path).catch(() => undefined), writeFile(path, "made"))],
   ] as const) {
     it(`ends when one of them is ${what} from outside, since the mount over it goes then`, async (t) => {
-      const warned: string[] = [];
-      const log: Logger = { ...silentLog, warn: (_fields: object, message: string) => void warned.push(message) };
+      const { log, warned } = warnings();
       const { root, sh, say, details } = await confined(t, {}, { log });
       const path = join(root, "AGENTS.md");
       if (what !== "made") await writeFile(path, "old");
@@ -369,8 +302,7 @@ describe("a command in the sandbox", real, () => {
   ];
   for (const [tool, args] of writers) {
     it(`has ended before ${tool} writes one of them: ${JSON.stringify(args).slice(0, 80)}`, async (t) => {
-      const warned: string[] = [];
-      const log: Logger = { ...silentLog, warn: (_fields: object, message: string) => void warned.push(message) };
+      const { log, warned } = warnings();
       const { root, sh, use, say } = await confined(t, {}, { log });
       for (const name of ["AGENTS.md", "notes.md"]) await writeFile(join(root, name), "old\n");
       // It writes all the time, as one would that waits for a moment without protection.
@@ -417,13 +349,8 @@ describe("a command in the sandbox", real, () => {
   });
 
   it("reads and writes further paths as they are set, and runs programs of tools.exec.pathPrepend", async (t) => {
-    const outside = await mkdtemp(join(tmpdir(), "svc-further-"));
-    t.after(() => rm(outside, { recursive: true, force: true }));
-    const [data, cache, tools] = ["data", "cache", "tools"].map((name) => join(outside, name)) as [
-      string,
-      string,
-      string,
-    ];
+    const outside = directory(t);
+    const [data, cache, tools] = [join(outside, "data"), join(outside, "cache"), join(outside, "tools")];
     for (const path of [data, cache, tools]) await mkdir(path);
     await writeFile(join(data, "file"), "data\n");
     await writeFile(join(tools, "svc-test-tool"), "#!/bin/sh\necho tool\n", { mode: 0o755 });
@@ -500,73 +427,67 @@ describe("a command in the sandbox", real, () => {
   });
 });
 
-describe("a sandbox of a user that is not root", real, () => {
-  /** Runs shell text in a sandbox as a user without rights. */
-  async function asNobody(t: TestContext, text: string, processes: number): Promise<string> {
+describe("a sandbox", real, () => {
+  /** A directory, and the words that run shell text there in a sandbox. */
+  async function directoryOf(t: TestContext) {
     const found = await findSandbox();
     assert.ok(!("missing" in found));
-    const own = await mkdtemp(join(tmpdir(), "svc-nobody-"));
-    t.after(() => rm(own, { recursive: true, force: true }));
+    const own = directory(t);
+    const nowhere = { own: [own], locked: [], stateDir: "/nowhere", home: "/nowhere/home", hidden: [] };
+    const wordsOf = (
+      text: string,
+      settings: SandboxSettings = {},
+      place: Partial<SandboxPlace> = {},
+      hidden: Parameters<typeof sandboxMounts>[3] = [],
+    ) => {
+      const rules = sandboxRules(settings);
+      const shape = { ...rules, mounts: sandboxMounts(found.system, rules, { ...nowhere, ...place }, hidden) };
+      return [found.path, ...sandboxArgv({ file: "/bin/sh", argv: ["sh", "-c", text], cwd: own }, shape)];
+    };
+    return { own, wordsOf };
+  }
+
+  const run = ([file = "", ...args]: readonly string[]) =>
+    spawnSync(file, args, { encoding: "utf8", timeout: 30_000, env: { PATH: process.env["PATH"] } });
+
+  it("of a user that is not root runs so many processes and no more, whatever the user runs elsewhere", async (t) => {
+    const { own, wordsOf } = await directoryOf(t);
     const isRoot = process.getuid?.() === 0;
     if (isRoot) await chown(own, 65_534, 65_534);
     await chmod(own, 0o700);
-    const place = { own: [own], locked: [], stateDir: "/nowhere", home: "/nowhere/home", hidden: [] };
-    const mounts = sandboxMounts(found.system, sandboxRules(), place, []);
-    const rules = { ...sandboxRules({ processes }), mounts };
-    const argv = [found.path, ...sandboxArgv({ file: "/bin/sh", argv: ["sh", "-c", text], cwd: own }, rules)];
     const user = isRoot ? ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] : [];
-    const [file = "", ...args] = [...user, ...argv];
-    const { stdout, stderr } = spawnSync(file, args, {
-      encoding: "utf8",
-      timeout: 30_000,
-      env: { PATH: process.env["PATH"] },
-    });
-    return stdout + stderr;
-  }
-
-  it("runs so many processes and no more, whatever the user runs elsewhere", async (t) => {
-    const many = (count: number) =>
-      `for i in ${Array.from({ length: count }, (_, index) => index).join(" ")}; do sleep 30 & done; echo all`;
-    assert.match(await asNobody(t, many(10), 20), /^all\n$/);
-    const bomb = await asNobody(t, many(40), 20);
+    const outputOf = (count: number) => {
+      const each = Array.from({ length: count }, (_, index) => index).join(" ");
+      const text = `for i in ${each}; do sleep 30 & done; echo all`;
+      const { stdout, stderr } = run([...user, ...wordsOf(text, { processes: 20 })]);
+      return stdout + stderr;
+    };
+    assert.match(outputOf(10), /^all\n$/);
+    const bomb = outputOf(40);
     assert.doesNotMatch(bomb, /all/);
     assert.match(bomb, /fork|Resource/i);
   });
 
-  it("sees nothing where something lies that is hidden within what it may write", async (t) => {
-    const found = await findSandbox();
-    assert.ok(!("missing" in found));
-    const own = await mkdtemp(join(tmpdir(), "svc-closed-"));
-    t.after(() => rm(own, { recursive: true, force: true }));
+  it("shows nothing where something lies that is hidden within what it may write", async (t) => {
+    const { own, wordsOf } = await directoryOf(t);
     const [closed, file] = [join(own, "state"), join(own, "svc.json")];
     await mkdir(closed);
     await writeFile(join(closed, "svc.db"), CANARY);
     await writeFile(file, CANARY);
-    const place = { own: [own], locked: [], stateDir: closed, home: "/nowhere", hidden: [file] };
-    const hidden = [
-      { path: closed, of: "directory" as const },
-      { path: file, of: "file" as const },
-    ];
-    const shape = { ...sandboxRules(), mounts: sandboxMounts(found.system, sandboxRules(), place, hidden) };
     const text = `cat state/* svc.json; echo evil > state/new; echo evil > svc.json; rm -rf state svc.json; mv state s; echo end`;
-    const argv = sandboxArgv({ file: "/bin/sh", argv: ["sh", "-c", text], cwd: own }, shape);
-    const { stdout } = spawnSync(found.path, argv, { encoding: "utf8", timeout: 30_000 });
-    assert.equal(stdout, "end\n");
+    const words = wordsOf(text, {}, { stateDir: closed, hidden: [file] }, [
+      { path: closed, of: "directory" },
+      { path: file, of: "file" },
+    ]);
+    assert.equal(run(words).stdout, "end\n");
     assert.deepEqual([await readFile(file, "utf8"), await readdir(closed)], [CANARY, ["svc.db"]]);
   });
 
   it("ends with the gateway, also when that is killed", async (t) => {
-    const found = await findSandbox();
-    assert.ok(!("missing" in found));
-    const own = await mkdtemp(join(tmpdir(), "svc-orphan-"));
-    t.after(() => rm(own, { recursive: true, force: true }));
-    const place = { own: [own], locked: [], stateDir: "/nowhere", home: "/", hidden: [] };
-    const mounts = sandboxMounts(found.system, sandboxRules(), place, []);
+    const { wordsOf } = await directoryOf(t);
     const words = `sleep 1000.${randomUUID().replaceAll(/\D/g, "")}`;
-    const text = `setsid sh -c '${words}; true' & ${words}; true`;
-    const rules = { ...sandboxRules(), mounts };
-    const argv = sandboxArgv({ file: "/bin/sh", argv: ["sh", "-c", text], cwd: own }, rules);
-    const start = `require("node:child_process").spawn(${JSON.stringify(found.path)}, ${JSON.stringify(argv)}, { detached: true, stdio: "ignore" })`;
+    const [file, ...args] = wordsOf(`setsid sh -c '${words}; true' & ${words}; true`);
+    const start = `require("node:child_process").spawn(${JSON.stringify(file)}, ${JSON.stringify(args)}, { detached: true, stdio: "ignore" })`;
     const gateway = spawn(process.execPath, ["-e", start], { stdio: "ignore" });
     while ((await running(words)).length < 4) await sleep(10);
     gateway.kill("SIGKILL");
@@ -574,28 +495,13 @@ describe("a sandbox of a user that is not root", real, () => {
   });
 
   it("has no terminal to put input into", async (t) => {
-    const found = await findSandbox();
-    assert.ok(!("missing" in found));
-    const own = await mkdtemp(join(tmpdir(), "svc-tty-"));
-    t.after(() => rm(own, { recursive: true, force: true }));
-    const mounts = sandboxMounts(
-      found.system,
-      sandboxRules(),
-      { own: [own], locked: [], stateDir: "/nowhere", home: "/", hidden: [] },
-      [],
-    );
+    const { wordsOf } = await directoryOf(t);
     const text = "(: < /dev/tty) 2>/dev/null && echo terminal || echo none";
-    const argv = [
-      found.path,
-      ...sandboxArgv({ file: "/bin/sh", argv: ["sh", "-c", text], cwd: own }, { ...sandboxRules(), mounts }),
-    ];
     const inTerminal = (words: readonly string[]) =>
-      spawnSync("script", ["-qec", commandText(words), "/dev/null"], {
-        encoding: "utf8",
-        timeout: 30_000,
-      }).stdout.trim();
+      run(["script", "-qec", commandText(words), "/dev/null"]).stdout.trim();
     assert.equal(inTerminal(["sh", "-c", text]), "terminal");
-    assert.equal(inTerminal(["setsid", "--wait", ...argv]), "none", "started in a session of its own");
+    const own = ["setsid", "--wait", ...wordsOf(text)];
+    assert.equal(inTerminal(own), "none", "started in a session of its own");
   });
 });
 
@@ -616,15 +522,15 @@ describe("which sandbox an agent has", () => {
     assert.equal(await byDefault.inForce("main"), false);
   });
 
-  const sealed: readonly [what: string, sandbox: SandboxSettings, has: boolean, effect: string][] = [
-    ["without a network", { mode: "require" }, true, "writes-workspace"],
-    ["without a network, preferred", { mode: "prefer" }, true, "writes-workspace"],
-    ["without a network, preferred, where there is none", { mode: "prefer" }, false, "runs-code"],
-    ["with a network", { mode: "require", network: true }, true, "runs-code"],
-    ["that is off", { mode: "off" }, true, "runs-code"],
+  const sealed: readonly [sandbox: SandboxSettings, has: boolean, effect: string][] = [
+    [{ mode: "require" }, true, "writes-workspace"],
+    [{ mode: "prefer" }, true, "writes-workspace"],
+    [{ mode: "prefer" }, false, "runs-code"],
+    [{ mode: "require", network: true }, true, "runs-code"],
+    [{ mode: "off" }, true, "runs-code"],
   ];
-  for (const [what, settings, has, effect] of sealed) {
-    it(`decides whether people are asked because of external content: ${what}`, async (t) => {
+  for (const [settings, has, effect] of sealed) {
+    it(`decides whether people are asked because of external content: ${JSON.stringify(settings)}, ${has}`, async (t) => {
       const { tools } = await openScene(t, { exec: { sandbox: settings }, find: has ? found : missing });
       const effects = tools["exec"]?.effects;
       const call = { name: "exec", toolCallId: "c", arguments: {}, runId: "r", sessionKey: "s", agentId: "main" };
@@ -667,13 +573,12 @@ describe("which sandbox an agent has", () => {
   });
 
   it("lets a command run without one where it is only preferred, and the log says so", async (t) => {
-    const said: string[] = [];
-    const log: Logger = { ...silentLog, warn: (_fields: object, message: string) => void said.push(message) };
+    const { log, warned } = warnings();
     const { details, root } = await openScene(t, { exec: { sandbox: { mode: "prefer" } }, find: missing, log });
     const result = await details("exec", { command: "touch ran" });
     assert.deepEqual([result["exitCode"], result["sandboxed"]], [0, undefined]);
     await details("exec", { command: "true" });
-    assert.deepEqual(said, ["programs run without the preferred sandbox"]);
+    assert.deepEqual(warned, ["programs run without the preferred sandbox"]);
     assert.deepEqual(await readdir(root), ["ran"]);
   });
 

@@ -6,11 +6,12 @@ import type { TestContext } from "node:test";
 import { createSandbox, type SandboxSearch } from "@svc/kit/exec";
 import { type Logger, withDefaults } from "@svc/sdk";
 import type { IdentityFiles } from "@svc/sdk/agents";
-import type { ExecPolicyFile } from "@svc/sdk/approvals";
+import type { AllowedProgram, ExecPolicyFile } from "@svc/sdk/approvals";
 import type { ApprovalAnswer, ApprovalQuestion } from "@svc/sdk/gateway";
 import { textOf } from "@svc/sdk/models";
 import type { SessionEntry } from "@svc/sdk/sessions";
 import type { OutsideWords, SandboxSettings, Tool, ToolResult } from "@svc/sdk/tools";
+import { questionDigest } from "../../../plugins/approvals/canonical.ts";
 import { ExecConfig } from "../../../plugins/workspace/config.ts";
 import { privateCopies } from "../../../plugins/workspace/exec/copies.ts";
 import { FileHolds } from "../../../plugins/workspace/files/file-holds.ts";
@@ -29,7 +30,30 @@ import { principal } from "../agents/script.ts";
 import { silentLog } from "../agents/silent-log.ts";
 
 export const FULL: ExecPolicyFile = { version: 1, defaults: { security: "full", ask: "off" } };
+/** Asks about every command, or about unlisted ones. */
+export const ASK_ALL: ExecPolicyFile = { version: 1, defaults: { security: "full", ask: "always" } };
+export const listed = (ask: string, ...allowlist: AllowedProgram[]): ExecPolicyFile => ({
+  version: 1,
+  agents: { main: { security: "allowlist", ask, allowlist } },
+});
 export const MAIN = "agent:main:main";
+
+/** An approver that remembers `allow-always` as the plugin `approvals` does; `meanwhile` runs while the first question is pending. */
+export function person(decision: ApprovalAnswer["decision"] = "allow-once") {
+  const [questions, always] = [[] as ApprovalQuestion[], new Set<string>()];
+  const hands = { meanwhile: (): unknown => undefined };
+  const ask = async (question: ApprovalQuestion): Promise<ApprovalAnswer> => {
+    const digest = questionDigest(question.kind, question.subject);
+    if (always.has(digest)) return { id: "q", decision: "allow-always" };
+    questions.push(question);
+    if (decision === "allow-always") always.add(digest);
+    const { meanwhile } = hands;
+    hands.meanwhile = () => undefined;
+    await meanwhile();
+    return { id: "q", decision, ...(decision === "deny" && { reason: "Ada denied it" }) };
+  };
+  return { ask, questions, hands };
+}
 
 export interface SceneOptions {
   readonly policy?: ExecPolicyFile;

@@ -42,14 +42,8 @@ describe("a page of a file", () => {
 });
 
 describe("a passage that is replaced", () => {
-  const cases: [
-    what: string,
-    text: string,
-    oldText: string,
-    newText: string,
-    all: boolean,
-    expected: string | RegExp,
-  ][] = [
+  type Row = [what: string, text: string, oldText: string, newText: string, all: boolean, expected: string | RegExp];
+  const cases: Row[] = [
     ["once", "a b c", "b", "x", false, "a x c"],
     ["over lines, line ends and all", "a\r\nb\r\n", "a\r\nb", "c", false, "c\r\n"],
     ["everywhere", "a a a", "a", "aa", true, "aa aa aa"],

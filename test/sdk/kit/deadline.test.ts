@@ -13,12 +13,8 @@ describe("withDeadline", () => {
   const rewording = (signal: AbortSignal) => obedient(signal).catch(() => Promise.reject(new Error("it broke off")));
   const leaving = new Error("the caller left");
 
-  const rows: [
-    name: string,
-    work: (signal: AbortSignal) => Promise<unknown>,
-    end: "late" | "left" | "none",
-    outcome: object,
-  ][] = [
+  type Work = (signal: AbortSignal) => Promise<unknown>;
+  const rows: [name: string, work: Work, end: "late" | "left" | "none", outcome: object][] = [
     ["gives what the work gives", () => Promise.resolve(7), "none", { value: 7 }],
     ["throws what the work throws", () => Promise.reject(new Error("no")), "none", { message: "no" }],
     ["refuses at the deadline", obedient, "late", { code: "UNAVAILABLE", message: "no answer within 5 s" }],

@@ -2,19 +2,13 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, it, type TestContext } from "node:test";
+import { describe, it } from "node:test";
 import { pathToFileURL } from "node:url";
 import { createDirectory } from "../../../../plugins/dev/trim/directory.ts";
 import { root } from "../../../checkout.ts";
-
-function temporary(t: TestContext): string {
-  const directory = mkdtempSync(join(tmpdir(), "svc-directory-"));
-  t.after(() => rmSync(directory, { recursive: true, force: true }));
-  return directory;
-}
+import { directory as temporary } from "../../../directory.ts";
 
 describe("a new directory", () => {
   it("holds what it is filled with, and says what filling gives back", async (t) => {
@@ -31,24 +25,16 @@ describe("a new directory", () => {
     assert.equal(readFileSync(join(path, "bin/x/tool"), "utf8"), "#!");
   });
 
-  it("is gone after a failure, with the directories that were made for it", async (t) => {
+  it("is gone after a failure, with the directories that were made for it; an empty one that was there stays", async (t) => {
     const top = temporary(t);
-    const failing = createDirectory(join(top, "a/b"), async (directory) => {
-      await directory.write("note", "text");
-      throw new Error("no");
-    });
-    await assert.rejects(failing, { message: "no" });
-    assert.deepEqual(readdirSync(top), []);
-  });
-
-  it("that was there and empty stays, empty", async (t) => {
-    const top = temporary(t);
-    const failing = createDirectory(top, async (directory) => {
-      await directory.write("note", "text");
-      throw new Error("no");
-    });
-    await assert.rejects(failing, { message: "no" });
-    assert.deepEqual(readdirSync(top), []);
+    for (const path of [join(top, "a/b"), top]) {
+      const failing = createDirectory(path, async (directory) => {
+        await directory.write("note", "text");
+        throw new Error("no");
+      });
+      await assert.rejects(failing, { message: "no" });
+      assert.deepEqual(readdirSync(top), []);
+    }
   });
 
   it("is refused when there is something in it, which is left alone", async (t) => {

@@ -1,26 +1,23 @@
 /** What a package needs, read from real directories as Node would look. */
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { filesOf } from "../../../../plugins/dev/trim/package-files.ts";
+import { directory as temporary, put } from "../../../directory.ts";
 import { createPackageReader, type InstalledPackage, isInstalled } from "../../../../plugins/dev/trim/package-tree.ts";
 
 function place(t: TestContext): (path: string, json: object, files?: readonly string[]) => string {
-  const top = realpathSync(mkdtempSync(join(tmpdir(), "svc-tree-")));
-  t.after(() => rmSync(top, { recursive: true, force: true }));
+  const top = temporary(t);
   return (path, json, files = []) => {
     const directory = join(top, path);
-    mkdirSync(directory, { recursive: true });
-    writeFileSync(join(directory, "package.json"), JSON.stringify({ version: "1.0.0", ...json }));
-    for (const file of files) {
-      mkdirSync(join(directory, file, ".."), { recursive: true });
-      writeFileSync(join(directory, file), file);
-    }
+    put(join(directory, "package.json"), JSON.stringify({ version: "1.0.0", ...json }));
+    for (const file of files) put(join(directory, file), file);
     return directory;
   };
 }
+
+const pathsOf = (files: readonly { readonly path: string }[] | undefined) => files?.map(({ path }) => path).sort();
 
 const reader = (allPlatforms = false) =>
   createPackageReader({ allPlatforms, fallback: { name: "@svc/sdk", directory: "/nowhere" } });
@@ -92,12 +89,11 @@ describe("the files of a package", () => {
     const make = place(t);
     const here = `prebuilds/${process.platform}-${process.arch}/x.node`;
     const both = `prebuilds/${process.platform}-x64+arm64/x.node`;
-    const files = ["index.js", "lib/a.js", here, both, "prebuilds/aix-ppc64/x.node", "node_modules/inner/index.js"];
-    const found = reader()(make("node_modules/a", { name: "a" }, files));
-    const pathsOf = async (all: boolean) =>
-      ((await filesOf([found], all)).get(found) ?? []).map(({ path }) => path).sort();
-    assert.deepEqual(await pathsOf(false), ["index.js", "lib/a.js", "package.json", here, both].sort());
-    assert.ok((await pathsOf(true)).includes("prebuilds/aix-ppc64/x.node"));
+    const names = ["index.js", "lib/a.js", here, both, "prebuilds/aix-ppc64/x.node", "node_modules/inner/index.js"];
+    const found = reader()(make("node_modules/a", { name: "a" }, names));
+    const files = async (all: boolean) => pathsOf((await filesOf([found], all)).get(found));
+    assert.deepEqual(await files(false), ["index.js", "lib/a.js", "package.json", here, both].sort());
+    assert.ok((await files(true))?.includes("prebuilds/aix-ppc64/x.node"));
   });
 
   it("are of a source directory what npm would publish, with their sizes", async (t) => {
@@ -106,21 +102,9 @@ describe("the files of a package", () => {
     const a = reader()(make("work/a", { name: "a", files: ["dist"] }, files));
     const b = reader()(make("work/b", { name: "@x/b" }, ["index.js"]));
     const found = await filesOf([a, b], false);
-    assert.deepEqual(
-      found
-        .get(a)
-        ?.map(({ path }) => path)
-        .sort(),
-      ["README.md", "dist/plugin.js", "package.json"],
-    );
+    assert.deepEqual(pathsOf(found.get(a)), ["README.md", "dist/plugin.js", "package.json"]);
     assert.equal(found.get(a)?.find(({ path }) => path === "dist/plugin.js")?.bytes, "dist/plugin.js".length);
-    assert.deepEqual(
-      found
-        .get(b)
-        ?.map(({ path }) => path)
-        .sort(),
-      ["index.js", "package.json"],
-    );
+    assert.deepEqual(pathsOf(found.get(b)), ["index.js", "package.json"]);
   });
 
   it("cannot hold a link", async (t) => {

@@ -1,18 +1,8 @@
 /** Which files belong to a command, and which of them agents can write. */
 import assert from "node:assert/strict";
-import {
-  chmodSync,
-  chownSync,
-  mkdirSync,
-  mkdtempSync,
-  realpathSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, chownSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, it, type TestContext } from "node:test";
+import { describe, it } from "node:test";
 import {
   type Binding,
   bindFiles,
@@ -26,15 +16,10 @@ import type { AllowedProgram } from "@svc/sdk/approvals";
 import * as fc from "fast-check";
 import { possibleNames, shebangOf } from "../../../../sdk/kit/exec/named-files.ts";
 import { agentsCanWrite } from "../../../../sdk/kit/exec/writable-file.ts";
+import { directory, put as putFile } from "../../../directory.ts";
 
 const posix = { skip: process.platform === "win32" && "paths of POSIX" };
 const SH = process.platform === "win32" ? "" : realpathSync("/bin/sh");
-
-function directory(t: TestContext): string {
-  const path = realpathSync(mkdtempSync(join(tmpdir(), "svc-bound-")));
-  t.after(() => rmSync(path, { recursive: true, force: true }));
-  return path;
-}
 
 describe("names in an argument", () => {
   const cases: [argument: string, names: string[]][] = [
@@ -137,8 +122,7 @@ describe("the files of a command", posix, () => {
     return [...names.sort(), ...(hidesScript ? ["?"] : [])];
   };
   const put = (cwd: string, name: string, text = "", mode = 0o644) => {
-    mkdirSync(join(cwd, name, ".."), { recursive: true });
-    writeFileSync(join(cwd, name), text, { mode });
+    putFile(join(cwd, name), text, mode);
     return join(cwd, name);
   };
 

@@ -1,11 +1,11 @@
 /** What an entry of an allowlist means beyond profiles: exact arguments, any arguments, directories, and programs that run others. */
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { type ExecPlace, judgeExec } from "@svc/kit/exec";
 import type { AllowedProgram } from "@svc/sdk/approvals";
+import { directory, put } from "../../../directory.ts";
 
 const AT: ExecPlace = { root: "/w", isWorkspace: true };
 
@@ -111,14 +111,11 @@ describe("an entry with any arguments", () => {
 
 describe("a path inside the place of a command", { skip: process.platform === "win32" }, () => {
   it("is one with links followed, as far as it is there", (t) => {
-    const top = realpathSync(mkdtempSync(join(tmpdir(), "svc-place-")));
-    t.after(() => rmSync(top, { recursive: true }));
+    const top = directory(t);
     const root = join(top, "w");
-    mkdirSync(join(root, "sub"), { recursive: true });
-    mkdirSync(join(root, "state"));
-    mkdirSync(join(top, "other"));
-    writeFileSync(join(top, "other", "secret"), "s");
-    writeFileSync(join(root, "file"), "f");
+    for (const path of [join(root, "sub"), join(root, "state")]) mkdirSync(path, { recursive: true });
+    put(join(top, "other", "secret"), "s");
+    put(join(root, "file"), "f");
     symlinkSync(join(top, "other", "secret"), join(root, "link"));
     symlinkSync(join(top, "other"), join(root, "sub", "dir"));
     symlinkSync(join(top, "nowhere"), join(root, "dangling"));
@@ -151,18 +148,8 @@ describe("a path inside the place of a command", { skip: process.platform === "w
       );
     }
 
-    const outside = [
-      `missing/${"a/".repeat(20)}`,
-      "link",
-      "./link",
-      "sub/dir",
-      "sub/dir/secret",
-      "sub/dir/new",
-      "dangling",
-      "dangling/x",
-      "/",
-      "~/../..",
-    ];
+    const links = ["link", "./link", "sub/dir", "sub/dir/secret", "sub/dir/new", "dangling", "dangling/x"];
+    const outside = [...links, `missing/${"a/".repeat(20)}`, "/", "~/../.."];
     for (const path of outside) assert.equal(cat(path), false, path);
     for (const path of ["..", "../w", "../other/secret", "sub/../file", "sub/dir/../secret", "file\0"]) {
       assert.equal(cat(path), false, JSON.stringify(path));

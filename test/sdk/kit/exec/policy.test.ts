@@ -4,13 +4,8 @@ import { type ExecVerdict, judgeExec, rulesFor, withAllowed } from "@svc/kit/exe
 import type { ExecPolicyFile, SystemRunPlan } from "@svc/sdk/approvals";
 import * as fc from "fast-check";
 
-const plan = (...argv: string[]): SystemRunPlan => ({
-  argv,
-  cwd: "/w",
-  rawCommand: null,
-  agentId: null,
-  sessionKey: null,
-});
+const BASE = { cwd: "/w", rawCommand: null, agentId: null, sessionKey: null };
+const plan = (...argv: string[]): SystemRunPlan => ({ argv, ...BASE });
 const file = (rest: Omit<ExecPolicyFile, "version">): ExecPolicyFile => ({ version: 1, ...rest });
 const rules = (over: object = {}) => ({
   security: "allowlist" as const,
@@ -23,38 +18,21 @@ const at = { root: "/w" };
 const short = (verdict: ExecVerdict) => (verdict.verdict === "ask" ? `ask/${verdict.fallback}` : verdict.verdict);
 
 describe("which rules hold for an agent", () => {
-  it("are deny, on-miss and deny where nothing is said", () => {
-    assert.deepEqual(rulesFor(file({}), "main"), {
-      security: "deny",
-      ask: "on-miss",
-      askFallback: "deny",
-      allowlist: [],
-    });
-  });
-
   it("are its own, then those of *, then the defaults, key by key", () => {
     const layered = file({
       defaults: { security: "full", ask: "off", askFallback: "full" },
       agents: { "*": { security: "allowlist", ask: "always" }, ops: { security: "deny" } },
     });
-    assert.deepEqual(rulesFor(layered, "ops"), { security: "deny", ask: "always", askFallback: "full", allowlist: [] });
-    assert.deepEqual(rulesFor(layered, "x"), {
-      security: "allowlist",
-      ask: "always",
-      askFallback: "full",
-      allowlist: [],
-    });
+    const outer = { ask: "always", askFallback: "full", allowlist: [] };
+    assert.deepEqual(rulesFor(layered, "ops"), { security: "deny", ...outer });
+    assert.deepEqual(rulesFor(layered, "x"), { security: "allowlist", ...outer });
     assert.deepEqual(rulesFor(layered, null).security, "allowlist");
   });
 
   const words: [value: string | undefined, security: string, ask: string, askFallback: string][] = [
     [undefined, "deny", "on-miss", "deny"],
     ["", "deny", "always", "deny"],
-    [" ", "deny", "always", "deny"],
-    ["*", "deny", "always", "deny"],
     ["FULL", "deny", "always", "deny"],
-    [" full", "deny", "always", "deny"],
-    ["Off", "deny", "always", "deny"],
     ["toString", "deny", "always", "deny"],
     ["allowlist", "allowlist", "always", "allowlist"],
     ["full", "full", "always", "full"],
@@ -151,11 +129,8 @@ describe("patterns of an allowlist", () => {
     ["/usr/bin/rg", "/opt/usr/bin/rg", false],
     ["rg", "/usr/bin/rg", false],
     ["*", "/usr/bin/rg", false],
-    ["**", "/usr/bin/rg", false],
     ["", "/usr/bin/rg", false],
-    [" ", "/usr/bin/rg", false],
     [" /usr/bin/rg", "/usr/bin/rg", false],
-    ["bin/rg", "/usr/bin/rg", false],
     ["/usr/bin/*", "/usr/bin/rg", true],
     ["/usr/bin/*", "/usr/bin/x/rg", false],
     ["/usr/*", "/usr/bin/rg", false],

@@ -26,6 +26,14 @@ const SYSTEM: Mount[] = [
   { kind: "read", path: "/etc" },
   { kind: "read", path: "/opt" },
 ];
+const SERVED = { stateDir: "/srv/svc/state", home: "/home/svc" };
+const place: SandboxPlace = {
+  own: ["/srv/agent"],
+  locked: [],
+  stateDir: "/home/ada/.svc",
+  home: "/home/ada",
+  hidden: [],
+};
 const FOUND: SandboxSearch = { path: "/usr/bin/bwrap", version: "0.8.0", system: SYSTEM };
 const MISSING: SandboxSearch = { missing: "the program bwrap is not on PATH", install: "apt install bubblewrap" };
 
@@ -50,14 +58,10 @@ describe("what a sandboxed program sees", () => {
     ["all of it in /tmp", { stateDir: "/tmp/t/state", home: "/tmp/t/home", own: ["/tmp/t/state/workspace"] }],
     [
       "further paths",
-      { stateDir: "/srv/svc/state", home: "/home/svc", own: ["/srv/svc/state/workspace"] },
+      { ...SERVED, own: ["/srv/svc/work"] },
       { readPaths: ["/srv/data"], writePaths: ["/home/svc/cache"] },
     ],
-    [
-      "a further path around another workspace",
-      { stateDir: "/home/svc/.svc", home: "/home/svc", own: ["/srv/a/one"] },
-      { readPaths: ["/srv/a"] },
-    ],
+    ["a further path around another workspace", { ...SERVED, own: ["/srv/a/one"] }, { readPaths: ["/srv/a"] }],
   ];
   for (const [what, place, more] of layouts) {
     it(`is its own and not what others own: ${what}`, () => {
@@ -67,39 +71,26 @@ describe("what a sandboxed program sees", () => {
       const others = ["/opt/agents/other", "/srv/a/two"];
       const config = "/etc/svc.json";
       const around = { ...place, locked, hidden: [...others, config] };
-      assert.equal(
-        sandboxMisfit(
-          [...rules.readPaths, ...rules.writePaths].map((path) => ({ given: path, real: path })),
-          around,
-        ),
-        undefined,
-      );
+      const given = [...rules.readPaths, ...rules.writePaths].map((path) => ({ given: path, real: path }));
+      assert.equal(sandboxMisfit(given, around), undefined);
       const hidden = [
         ...[place.stateDir, ...others].map((path) => ({ path, of: "directory" as const })),
         { path: config, of: "file" as const },
       ];
       const mounts = sandboxMounts(SYSTEM, rules, around, hidden);
       const at = (path: string) => seen(mounts, path);
-      assert.deepEqual(
-        [
-          at(`${own}/notes/a.txt`),
-          at(`${own}/AGENTS.md`),
-          at("/usr/bin/sh"),
-          at("/tmp/x/y"),
-          at("/srv/secret"),
-          at("/run/docker.sock"),
-        ],
-        ["write", "read", "read", "private", "absent", "absent"],
-      );
-      for (const path of [
-        `${place.stateDir}/svc.db`,
-        `${place.stateDir}/credentials/token`,
-        `${place.home}/.ssh/id`,
-        ...others,
-        config,
-      ]) {
+      const known = [
+        `${own}/notes/a.txt`,
+        `${own}/AGENTS.md`,
+        "/usr/bin/sh",
+        "/tmp/x/y",
+        "/srv/secret",
+        "/run/docker.sock",
+      ];
+      assert.deepEqual(known.map(at), ["write", "read", "read", "private", "absent", "absent"]);
+      const secrets = [`${place.stateDir}/svc.db`, `${place.stateDir}/credentials/token`, `${place.home}/.ssh/id`];
+      for (const path of [...secrets, ...others, config])
         assert.ok(["absent", "private", "nothing"].includes(at(path)), `${path} is ${at(path)}`);
-      }
       for (const path of rules.readPaths) assert.equal(at(`${path}/x`), "read");
       for (const path of rules.writePaths) assert.equal(at(`${path}/x`), "write");
     });
@@ -134,13 +125,6 @@ describe("what a sandboxed program sees", () => {
 });
 
 describe("paths that show what is to be hidden", () => {
-  const place: SandboxPlace = {
-    own: ["/srv/agent"],
-    locked: [],
-    stateDir: "/home/ada/.svc",
-    home: "/home/ada",
-    hidden: [],
-  };
   const cases: readonly (readonly [given: string, real: string | undefined, why: RegExp | undefined])[] = [
     ["/srv/data", "/srv/data", undefined],
     ["/home/ada/.nvm", "/home/ada/.nvm", undefined],
@@ -212,51 +196,26 @@ describe("the command line", () => {
 });
 
 describe("looking for bubblewrap", { skip: process.platform !== "linux" && "it works on Linux only" }, () => {
-  const cases: readonly (readonly [
-    what: string,
-    version: string | undefined,
-    says: string,
-    missing: RegExp,
-    install: RegExp,
-  ])[] = [
-    ["none", undefined, "", /bwrap is not on PATH/, /apt install bubblewrap/],
-    ["an old one", "0.6.1", "", /0\.6\.1 is too old/, /0\.8\.0 or later/],
+  const cases: readonly (readonly [version: string | undefined, says: string, missing: RegExp, install: RegExp])[] = [
+    [undefined, "", /bwrap is not on PATH/, /apt install bubblewrap/],
+    ["0.6.1", "", /0\.6\.1 is too old/, /0\.8\.0 or later/],
     [
-      "no user namespaces",
       "0.8.0",
-      "bwrap: No permissions to create new namespace, likely because the kernel does not allow it",
-      /cannot create a sandbox here: bwrap: No permissions/,
-      /unprivileged_userns_clone/,
+      "No permissions to create new namespace",
+      /create a sandbox here: bwrap: No permissions/,
+      /unprivileged_userns/,
     ],
-    [
-      "none left",
-      "0.10.0",
-      "bwrap: Creating new namespace failed: No space left on device",
-      /0\.10\.0 cannot/,
-      /max_user_namespaces/,
-    ],
-    ["AppArmor", "0.9.0", "bwrap: setting up uid map: Permission denied", /uid map/, /AppArmor/],
-    [
-      "AppArmor and the loopback",
-      "0.9.0",
-      "bwrap: loopback: Failed RTM_NEWADDR: Operation not permitted",
-      /loopback/,
-      /AppArmor/,
-    ],
-    [
-      "a container",
-      "0.8.0",
-      "bwrap: Can't mount proc on /newroot/proc: Operation not permitted",
-      /mount proc/,
-      /systempaths=unconfined/,
-    ],
-    ["something else", "0.8.0", "bwrap: what?", /what\?/, /try it by hand/],
+    ["0.10.0", "Creating new namespace failed: No space left on device", /0\.10\.0 cannot/, /max_user_namespaces/],
+    ["0.9.0", "setting up uid map: Permission denied", /uid map/, /AppArmor/],
+    ["0.9.0", "loopback: Failed RTM_NEWADDR: Operation not permitted", /loopback/, /AppArmor/],
+    ["0.8.0", "Can't mount proc on /newroot/proc: Operation not permitted", /mount proc/, /systempaths=unconfined/],
+    ["0.8.0", "what?", /what\?/, /try it by hand/],
   ];
-  for (const [what, version, says, missing, install] of cases) {
-    it(`names the reason and the next step: ${what}`, async (t) => {
+  for (const [version, says, missing, install] of cases) {
+    it(`names the reason and the next step: ${version ?? "none"} ${says}`, async (t) => {
       const path = directory(t);
       if (version !== undefined) {
-        const text = `#!/bin/sh\nif [ "$1" = --version ]; then echo bubblewrap ${version}; exit; fi\necho "${says}" >&2; exit 1\n`;
+        const text = `#!/bin/sh\nif [ "$1" = --version ]; then echo bubblewrap ${version}; exit; fi\necho "bwrap: ${says}" >&2; exit 1\n`;
         await writeFile(join(path, "bwrap"), text, { mode: 0o755 });
       }
       const found = await findSandbox({ path, platform: "linux" });
@@ -273,13 +232,6 @@ describe("looking for bubblewrap", { skip: process.platform !== "linux" && "it w
 
 describe("confining", () => {
   const program = { file: "/usr/bin/true", argv: ["true"], cwd: "/srv/agent" };
-  const place = async (): Promise<SandboxPlace> => ({
-    own: ["/srv/agent"],
-    locked: [],
-    stateDir: "/home/ada/.svc",
-    home: "/home/ada",
-    hidden: [],
-  });
   const open = (search: SandboxSearch) => {
     const warned: unknown[] = [];
     let looks = 0;
@@ -296,12 +248,13 @@ describe("confining", () => {
     return { sandbox, warned, later: (ms: number) => void (at += ms), looks: () => looks };
   };
 
-  const table: readonly (readonly [
-    mode: "off" | "prefer" | "require",
-    search: SandboxSearch,
-    outcome: "as it is" | "sandbox" | "refused",
+  type Row = readonly [
+    "off" | "prefer" | "require",
+    SandboxSearch,
+    "as it is" | "sandbox" | "refused",
     inForce: boolean,
-  ])[] = [
+  ];
+  const table: readonly Row[] = [
     ["off", FOUND, "as it is", false],
     ["off", MISSING, "as it is", false],
     ["prefer", FOUND, "sandbox", true],
@@ -312,7 +265,7 @@ describe("confining", () => {
   for (const [mode, search, outcome, inForce] of table) {
     it(`${mode} where there is ${"missing" in search ? "none" : "one"}: ${outcome}`, async () => {
       const { sandbox } = open(search);
-      const confined = sandbox.confine(program, sandboxRules({ mode }), 'agent "main"', place);
+      const confined = sandbox.confine(program, sandboxRules({ mode }), 'agent "main"', async () => place);
       if (outcome === "refused") {
         await assert.rejects(confined, {
           code: "UNAVAILABLE",
@@ -327,7 +280,8 @@ describe("confining", () => {
 
   it("says once that what is preferred is not there", async () => {
     const { sandbox, warned } = open(MISSING);
-    for (const about of ["one", "two"]) await sandbox.confine(program, sandboxRules({ mode: "prefer" }), about, place);
+    for (const about of ["one", "two"])
+      await sandbox.confine(program, sandboxRules({ mode: "prefer" }), about, async () => place);
     assert.equal(warned.length, 1);
     assert.match(JSON.stringify(warned), /not on PATH.*apt install/);
   });
@@ -344,7 +298,10 @@ describe("confining", () => {
   it("refuses paths that show what it hides, whatever the mode", async () => {
     const { sandbox } = open(FOUND);
     const rules = sandboxRules({ mode: "prefer", readPaths: ["/"] });
-    await assert.rejects(sandbox.confine(program, rules, "x", place), { code: "INVALID_REQUEST" });
+    await assert.rejects(
+      sandbox.confine(program, rules, "x", async () => place),
+      { code: "INVALID_REQUEST" },
+    );
   });
 
   it("takes settings key by key, the later level first", () => {
@@ -354,41 +311,20 @@ describe("confining", () => {
 });
 
 describe("svc doctor on sandboxes", () => {
-  const table: readonly (readonly [
-    settings: SandboxSettings,
-    search: SandboxSearch,
-    isRoot: boolean,
-    severity: string,
-    says: RegExp,
-    next: RegExp,
-  ])[] = [
+  type Row = readonly [SandboxSettings, SandboxSearch, isRoot: boolean, severity: string, says: RegExp, next: RegExp];
+  const here = /bubblewrap 0\.8\.0: without network, 4096 MiB .*, 512 processes/;
+  const asRoot = /with network.*no process limit \(the gateway runs as root\)/;
+  const table: readonly Row[] = [
     [{}, FOUND, false, "info", /without a sandbox/, /svc config set k\.mode prefer/],
-    [
-      { mode: "prefer" },
-      FOUND,
-      false,
-      "info",
-      /bubblewrap 0\.8\.0: without network, 4096 MiB .*, 512 processes/,
-      /svc config get k/,
-    ],
-    [
-      { mode: "require", network: true },
-      FOUND,
-      true,
-      "info",
-      /with network.*no process limit \(the gateway runs as root\)/,
-      /a dedicated user/,
-    ],
+    [{ mode: "prefer" }, FOUND, false, "info", here, /svc config get k/],
+    [{ mode: "require", network: true }, FOUND, true, "info", asRoot, /a dedicated user/],
     [{ mode: "prefer" }, MISSING, false, "warning", /without the preferred sandbox.*not on PATH/, /apt install/],
     [{ mode: "require" }, MISSING, false, "error", /nothing runs.*not on PATH/, /apt install/],
   ];
   for (const [settings, search, isRoot, severity, says, next] of table) {
     it(`${JSON.stringify(settings)} where there is ${"missing" in search ? "none" : "one"}: ${severity}`, () => {
-      const [finding] = sandboxFindings(
-        [{ about: "agent main", rules: sandboxRules(settings), key: "k" }],
-        search,
-        isRoot,
-      );
+      const subject = { about: "agent main", rules: sandboxRules(settings), key: "k" };
+      const [finding] = sandboxFindings([subject], search, isRoot);
       assert.deepEqual([finding?.severity, finding?.about], [severity, "agent main"]);
       assert.match(finding?.message ?? "", says);
       assert.match(finding?.next ?? "", next);
