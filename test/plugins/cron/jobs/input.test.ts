@@ -34,7 +34,6 @@ const isRefusal = (pattern: RegExp) => (error: GatewayError) => {
 describe("draftFrom", () => {
   const cases: [what: string, given: unknown, draft: object][] = [
     ["accepts a plain job", base, basicDraft],
-    ["unwraps data", { data: base }, basicDraft],
     ["unwraps job", { job: base }, basicDraft],
     ["makes an agent turn isolated, and announces it", { ...base, payload: turn }, turnDraft],
     // schedule
@@ -79,9 +78,7 @@ describe("draftFrom", () => {
       { ...basicDraft, schedule: { kind: "cron", expr: "0 * * * *", staggerMs: 0 } },
     ],
     // payload
-    ["accepts a text as the payload", { ...base, payload: undefined, text: " tea " }, basicDraft],
     ["accepts a message as the payload", { ...base, payload: undefined, message: "look" }, turnDraft],
-    ["infers a turn", { ...base, payload: { message: "look" } }, turnDraft],
     ["infers a system event", { ...base, payload: { text: "tea" } }, basicDraft],
     ["accepts the kind in any case", { ...base, payload: { ...turn, kind: "agentturn" } }, turnDraft],
     [
@@ -161,8 +158,6 @@ describe("draftFrom", () => {
 
   const refused: [what: string, given: unknown, why: RegExp][] = [
     ["an unknown key", { ...base, foo: 1 }, /^invalid cron\.add params: at root: unexpected property 'foo'$/],
-    ["an id", { ...base, id: "x" }, /unexpected property 'id'/],
-    ["a state", { ...base, state: {} }, /unexpected property 'state'/],
     ["a wrapped job next to other keys", { job: base, foo: 1 }, /unexpected property 'job'/],
     [
       "an unknown key of the schedule alone",
@@ -175,12 +170,6 @@ describe("draftFrom", () => {
       /at \/schedule\/kind: must be one of "at", "every", "cron"$/,
     ],
     ["no time to wait", { ...base, schedule: { everyMs: 0 } }, /at \/schedule\/everyMs: must be >= 1$/],
-    [
-      "an expression of nothing",
-      { ...base, schedule: { kind: "cron", expr: " " } },
-      /at \/schedule\/expr: must not have fewer/,
-    ],
-    ["no schedule", { ...base, schedule: undefined }, /schedule/],
     ["no payload", { ...base, payload: undefined }, /payload/],
     ["a payload of no kind", { ...base, payload: { foo: 1 } }, /payload/],
     [
@@ -188,8 +177,6 @@ describe("draftFrom", () => {
       { ...base, payload: { kind: "systemEvent", text: "  " } },
       /at \/payload\/text: must not have fewer/,
     ],
-    ["a model of a system event", { ...base, model: "m" }, /unexpected property 'model'/],
-    ["a hint that is not a text", { ...base, payload: { ...turn, to: 5 } }, /at \/payload\/to: must be string/],
     [
       "an unknown mode",
       { ...base, delivery: { mode: "shout" } },
@@ -199,11 +186,8 @@ describe("draftFrom", () => {
     ["a webhook to nowhere", { ...base, delivery: { mode: "webhook", to: " " } }, /at \/delivery\/to: must be the URL/],
     ["an unknown target", { ...base, sessionTarget: "side" }, /at \/sessionTarget: must be one of "main", "isolated"/],
     ["an agent without a letter", { ...base, agentId: "!!!" }, /at \/agentId: must have a letter or a digit/],
-    ["an agent that is a number", { ...base, agentId: 5 }, /at \/agentId/],
-    ["enabled: null", { ...base, enabled: null }, /at \/enabled: must be boolean/],
     ["a failure alert of true", { ...base, failureAlert: true }, /at \/failureAlert/],
     ["an unknown catch-up", { ...base, catchUp: "some" }, /at \/catchUp\/mode: must be one of/],
-    ["an unknown overlap", { ...base, overlap: "twice" }, /at \/overlap: must be one of/],
     [
       "very many keys",
       Object.fromEntries(Array.from({ length: 101 }, (_, at) => [`k${at}`, 1])),
@@ -302,29 +286,16 @@ describe("changeFrom", () => {
     ["an unknown key", { id: "a", patch: {}, mode: "x" }, /at root: unexpected property 'mode'/],
     ["an unknown key of the change", { id: "a", patch: { foo: 1 } }, /at \/patch: unexpected property 'foo'/],
     [
-      "an unknown key of the state",
-      { id: "a", patch: { state: { foo: 1 } } },
-      /at \/patch\/state: unexpected property 'foo'/,
-    ],
-    [
-      "a state of the wrong kind",
-      { id: "a", patch: { state: { lastStatus: "fine" } } },
-      /at \/patch\/state\/lastStatus: must be one of/,
-    ],
-    ["a model without a payload", { id: "a", patch: { model: "m" } }, /unexpected property 'model'/],
-    [
       "an unknown mode",
       { id: "a", patch: { delivery: { mode: "shout" } } },
       /at \/patch\/delivery\/mode: must be one of/,
     ],
-    ["an unknown wake mode", { id: "a", patch: { wakeMode: "later" } }, /at \/patch\/wakeMode: must be one of/],
     ["a blank name", { id: "a", patch: { name: " " } }, /at \/patch\/name: must not have fewer/],
     [
       "an invalid moment",
       { id: "a", patch: { schedule: { at: "soon" } } },
       /at \/patch\/schedule\/at: must be ISO 8601/,
     ],
-    ["createdAtMs", { id: "a", patch: { createdAtMs: 5 } }, /unexpected property 'createdAtMs'/],
   ];
   for (const [what, given, why] of refused) {
     it(`refuses ${what}`, () => {
@@ -336,7 +307,6 @@ describe("changeFrom", () => {
 describe("moments", () => {
   const moments: [text: string, expected: string | undefined][] = [
     ["2030-01-31", "2030-01-31T00:00:00.000Z"],
-    ["2030-01-31T09:00", "2030-01-31T09:00:00.000Z"],
     ["2030-01-31 09:00:05", "2030-01-31T09:00:05.000Z"],
     ["2030-01-31T09:00:05.25Z", "2030-01-31T09:00:05.250Z"],
     ["2030-01-31T09:00:05.123456789z", "2030-01-31T09:00:05.123Z"],
@@ -345,7 +315,6 @@ describe("moments", () => {
     ["2030-01-31T09:00+02", "2030-01-31T07:00:00.000Z"],
     [" 1767225600000 ", "2026-01-01T00:00:00.000Z"],
     ["0050-01-01", "0050-01-01T00:00:00.000Z"],
-    ["2028-02-29", "2028-02-29T00:00:00.000Z"],
     ["2030-02-29", undefined],
     ["2030-13-01", undefined],
     ["2030-01-31T24:00", undefined],
@@ -356,7 +325,6 @@ describe("moments", () => {
     ["99999999999999999999", undefined],
     ["-5", undefined],
     ["Jan 31 2030", undefined],
-    ["+20m", undefined],
     ["", undefined],
   ];
   for (const [text, expected] of moments) {
@@ -370,15 +338,12 @@ describe("moments", () => {
 describe("the default stagger", () => {
   const exprs: [expr: string, staggerMs: number | undefined][] = [
     ["0 * * * *", 300_000],
-    ["0 */6 * * *", 300_000],
     ["00 * * * *", 300_000],
     ["0 0 * * * *", 300_000],
     [" 0  *  * * * ", 300_000],
     ["30 0 * * * *", undefined],
     ["0 9 * * *", undefined],
-    ["5 * * * *", undefined],
     ["* * * * *", undefined],
-    ["*/5 * * * *", undefined],
     ["0 *", undefined],
     ["", undefined],
   ];
