@@ -197,17 +197,6 @@ describe("webhooks.enable and webhooks.disable", () => {
     assert.doesNotMatch(await read(), /disabled/);
   });
 
-  it("write nothing for an unknown id, and name the known ones", async (t) => {
-    const { client, read } = await scene(t);
-    for (const method of [webhooks.enable, webhooks.disable]) {
-      await assert.rejects(client.call(method, { id: "nope" }), {
-        code: "NOT_FOUND",
-        message: 'no mapping "nope"; configured: wake, build, mapping-2, mail',
-      });
-    }
-    assert.equal(await read(), CONFIG);
-  });
-
   it("lose nothing when many are switched at once", async (t) => {
     const { client, read } = await scene(t);
     const ids = ["build", "wake", "mail"];
