@@ -51,11 +51,13 @@ async function start(
   const ask = async (model: string) => (await scene.client.call(models.test, { model })).text;
   const states = async () =>
     Object.fromEntries((await scene.client.call(secrets.list, {})).secrets.map(({ path, state }) => [path, state]));
+  /** Waits until every reference has this state. */
+  const settled = (state: string) => until(async () => Object.values(await states()).every((one) => one === state));
   const change = async (patch: object) => {
     const { hash } = await scene.client.call(configMethods.get, {});
     return scene.client.call(configMethods.patch, { raw: JSON.stringify(patch), baseHash: hash });
   };
-  return { ...scene, stateDir, vault, store, ask, states, change };
+  return { ...scene, stateDir, vault, store, ask, states, settled, change };
 }
 
 async function until(check: () => Promise<boolean>): Promise<void> {
@@ -64,8 +66,8 @@ async function until(check: () => Promise<boolean>): Promise<void> {
 
 describe("secrets in a gateway", { timeout: 120_000 }, () => {
   it("are looked up in advance, used for models, and replaced by a reload", async (t) => {
-    const { client, ask, states, store } = await start(t);
-    await until(async () => Object.values(await states()).every((state) => state === "found"));
+    const { client, ask, states, settled, store } = await start(t);
+    await settled("found");
     assert.deepEqual(Object.keys(await states()), [
       "models.providers.acme.apiKey",
       "models.providers.other.accounts.0.apiKey",
@@ -81,8 +83,8 @@ describe("secrets in a gateway", { timeout: 120_000 }, () => {
   });
 
   it("stay in use when a reload fails; the error names the path and not the secret", async (t) => {
-    const { client, ask, store, states } = await start(t);
-    await until(async () => Object.values(await states()).every((state) => state === "found")); // the lookup of the start
+    const { client, ask, store, settled } = await start(t);
+    await settled("found");
     await store({ key: `${CANARY}-9` });
     await assert.rejects(client.call(secrets.reload, {}), (error: Error & { code: string }) => {
       assert.equal(error.code, "UNAVAILABLE");
@@ -100,8 +102,8 @@ describe("secrets in a gateway", { timeout: 120_000 }, () => {
     const section = {
       secrets: { providers: { vault: { source: "file", path: "/nowhere/vault.json" } }, defaults: { file: "vault" } },
     };
-    const { ask, states, gateway, change, vault } = await start(t, section);
-    await until(async () => Object.values(await states()).every((state) => state === "failed"));
+    const { ask, settled, gateway, change, vault } = await start(t, section);
+    await settled("failed");
     assert.ok(gateway.plugins().every(({ state, errors }) => state === "active" && errors === 0));
     await assert.rejects(ask("m"), {
       code: "UNAVAILABLE",
@@ -111,7 +113,7 @@ describe("secrets in a gateway", { timeout: 120_000 }, () => {
     assert.equal(await ask("o"), "Bearer plain-key");
     await change({ secrets: { providers: { vault: { path: vault } } } });
     assert.equal(await ask("m"), `Bearer ${CANARY}-1`);
-    await until(async () => Object.values(await states()).every((state) => state === "found"));
+    await settled("found");
   });
 
   it("follow a change of the configuration; an invalid provider is refused before it is written", async (t) => {

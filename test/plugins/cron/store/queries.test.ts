@@ -50,7 +50,7 @@ describe("lists", limited, () => {
     const runs = async (params: ParamsOf<typeof cron.runs>) => (await gateway.client.call(cron.runs, params)).entries;
     const of = async (params: ParamsOf<typeof cron.runs>) =>
       (await runs(params)).map(({ jobId }) => (jobId === first.id ? "Sky" : "Sea")).toSorted();
-    assert.deepEqual((await runs({})).map(({ jobName }) => jobName).toSorted(), ["Sea", "Sky"]);
+    assert.deepEqual(new Set((await runs({})).map(({ jobName }) => jobName)), new Set(["Sky", "Sea"]));
     const [entry, ...others] = await runs({ id: first.id });
     assert.deepEqual([entry?.summary, entry?.jobName, others], ["The sky is blue", undefined, []]);
     assert.deepEqual(await of({ status: "error" }), ["Sea"]);
