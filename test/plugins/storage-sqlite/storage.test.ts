@@ -221,6 +221,17 @@ describe("opening and closing", () => {
     });
   }
 
+  it("can be opened after a refused open", async (t) => {
+    const directory = tempDirectory(t);
+    diary(join(directory, "foreign"));
+    const { storage, open, close, stats } = createStorage();
+    await assert.rejects(open({ file: join(directory, "foreign") }));
+    await open({ file: join(directory, "svc.db") });
+    t.after(close);
+    assert.deepEqual(await storage.get("SELECT 1 AS one"), { one: 1 });
+    assert.equal(stats().deaths, 0);
+  });
+
   it("marks an older database that holds data, and none that holds nothing", async (t) => {
     const file = join(tempDirectory(t), "svc.db");
     const { close } = await openStorage({ file });

@@ -109,6 +109,12 @@ describe("the action agent", limited, () => {
     });
   }
 
+  it("fails permanently for an unknown model", async (t) => {
+    const { gateway } = await open(t);
+    const job = await gateway.job("agent", { ...calm, model: "fake/none" });
+    await assert.rejects(gateway.run(job), { code: "INVALID_REQUEST", message: /fake\/none/ });
+  });
+
   it("refuses a model outside agents.defaults.models before anything is stored", async (t) => {
     const { gateway } = await open(t, { defaults: { models: { "fake/gpt-x": { alias: "x" } } } });
     await assert.rejects(gateway.prepare("agent", { ...calm, model: "fake/gpt-y" }), {
