@@ -230,6 +230,8 @@ describe("svc cron", () => {
     );
     assert.equal(removed.text, `removed Report (${job.id})`);
     assert.deepEqual(removed.scopes, ["operator.read", "operator.admin"]);
+    const gone = await run("rm", ["report"], { "cron.remove": { ok: true, removed: false } });
+    assert.equal(gone.text, "Report does not exist any more");
   });
 
   it("prints how a run ended, and exits with 1 unless it ran well", async () => {
