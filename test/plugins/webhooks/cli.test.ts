@@ -115,6 +115,7 @@ describe("svc hooks", () => {
     assert.deepEqual(await said("init", "", none), ["all files exist already", "put transforms into /t"]);
     const replayed = ["run-1 was accepted again as run-2", "Next: svc hooks runs run-2"];
     assert.deepEqual(await said("replay", "run-1"), replayed);
+    assert.equal((await said("runs", "run-1")).at(-1), "Next: svc hooks replay run-1");
     for (const [name, first] of [
       ["list", /^#  ID /],
       ["runs", /^RUN /],
